@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "dataset/error.h"
+
+/**
+ * The device contract. One implementation a file group: host-*.c, opencl-*.c, cuda-*.c, each behind
+ * one const TdDeviceOps. Nothing above this header asks which API it is talking to; what differs is
+ * a capability in TdDeviceInfo.
+ *
+ * Threads: a TdDevice may be used by any thread; a TdQueue and what is enqueued on it by one thread
+ * at a time. Objects are freed by the thread that owns them, after the queues that use them were
+ * finished. All enqueueing calls return at once unless the comment says "blocks".
+ *
+ * Errors: classed once, here: TD_ERROR_DEVICE_MEMORY, _BUILD, _LOST, _TIMEOUT, _BUG. Errors of
+ * enqueued work surface at the latest at td_queue_finish().
+ */
+typedef struct TdDevice TdDevice;
+typedef struct TdQueue TdQueue;
+typedef struct TdBuffer TdBuffer;
+typedef struct TdTexture TdTexture;
+typedef struct TdProgram TdProgram;
+typedef struct TdKernel TdKernel;
+typedef struct TdEvent TdEvent;
+typedef struct TdFft TdFft;
+
+typedef enum { TD_DEVICE_GPU, TD_DEVICE_CPU, TD_DEVICE_OTHER } TdDeviceKind;
+
+/* What a texture's texel holds. */
+typedef enum {
+  TD_TEXEL_R32F,
+  TD_TEXEL_RG32F,
+  TD_TEXEL_RGBA32F,
+  TD_TEXEL_R16F,
+  TD_TEXEL_RG16F,
+  TD_TEXEL_RGBA16F,
+  TD_TEXEL_COUNT
+} TdTexel;
+
+guint td_texel_channels (TdTexel texel);
+gsize td_texel_bytes (TdTexel texel);
+
+/* Names and capabilities; fixed at opening. Strings are owned by the device. */
+typedef struct {
+  char *id;              /* "host", "opencl:0", "cuda:0" */
+  char *name;            /* "NVIDIA H100 80GB HBM3" */
+  char *vendor;
+  char *api;             /* "host", "opencl", "cuda": for people and for the program cache only */
+  char *driver;          /* driver and compiler versions; part of the program cache's key */
+  char *hardware_id;     /* PCI bus id or UUID where known: the same card under two APIs has one */
+  TdDeviceKind kind;
+  guint64 memory_bytes;
+  guint64 max_alloc_bytes;
+  guint64 memory_limit_bytes;  /* set by the user: pretend to have no more; 0: none */
+  guint compute_units;
+  guint warp_width;            /* 32, 64; 1 on CPUs */
+  guint64 local_memory_bytes;  /* shared memory a block may have */
+  guint max_group_size;
+  guint arch;                  /* CUDA: 90 for sm_90; 0 elsewhere. Capability decisions never use it
+                                  except for compiler flags */
+  guint64 texture_max[2];      /* width, height of a 2-D texture; 0: no textures */
+  guint64 texture_max_layers;  /* of a layered 2-D texture */
+  guint texels;                /* bit (1 << TdTexel) set: this texel type is really right here */
+  gboolean texture_linear;     /* hardware filtering */
+  gboolean texture_slow;       /* textures are emulated (CPU devices): never use them for speed */
+  gboolean half_storage;       /* td_load_half/td_store_half */
+  gboolean half_arithmetic;
+  gboolean double_arithmetic;
+  gboolean shuffle;            /* td_shuffle_* in the dialect */
+  gboolean multiprocessor_id;  /* td_multiprocessor_id() in the dialect */
+  gboolean local_atomics;
+  gboolean host_pointers;      /* td_buffer_map() gives the memory itself: no transfers needed */
+  gboolean cpu_shaped;         /* wants few fat work-items with vectors over slices */
+  gboolean tensor_cores;
+} TdDeviceInfo;
+
+typedef struct {
+  guint64 registers;      /* per work-item; 0: unknown */
+  guint64 spill_bytes;    /* private memory in DRAM */
+  guint64 local_bytes;    /* static local/shared memory */
+  guint max_group_size;
+} TdKernelInfo;
+
+/* One kernel argument. Use the TD_ARG_… macros. */
+typedef enum { TD_ARG_BUFFER_KIND, TD_ARG_TEXTURE_KIND, TD_ARG_VALUE_KIND, TD_ARG_LOCAL_KIND } TdArgKind;
+typedef struct {
+  TdArgKind kind;
+  gsize size;        /* VALUE: bytes; LOCAL: bytes of local memory */
+  const void *value; /* VALUE: read during the call */
+  TdBuffer *buffer;
+  TdTexture *texture;
+} TdArg;
+#define TD_ARG_BUFFER(b) { .kind = TD_ARG_BUFFER_KIND, .buffer = (b) }   /* a pointer in the kernel */
+#define TD_ARG_TEXTURE(t) { .kind = TD_ARG_TEXTURE_KIND, .texture = (t) }
+#define TD_ARG_VALUE(v) { .kind = TD_ARG_VALUE_KIND, .size = sizeof (v), .value = &(v) }
+#define TD_ARG_LOCAL(bytes) { .kind = TD_ARG_LOCAL_KIND, .size = (bytes) } /* TD_LOCAL pointer; at
+   most one in a kernel, its last argument (CUDA gives it as dynamic shared memory) */
+
+typedef enum { TD_FFT_C2C_1D, TD_FFT_C2C_2D } TdFftKind; /* interleaved float2, in place */
+
+typedef struct {
+  /* Texture filtering */
+  TdTexel texel;
+  guint64 width, height;
+  guint64 layers;     /* 0: plain 2-D; else a layered 2-D texture */
+  gboolean linear;    /* hardware linear filtering; FALSE: nearest. Coordinates are never
+                         normalised; outside the texture the value is 0 */
+} TdTextureSpec;
+
+/**
+ * What an implementation provides. Every pointer is set unless its comment says "may be NULL".
+ * The td_… wrappers below check arguments (sizes in 64 bits, limits, memory limit) once for all.
+ */
+typedef struct TdDeviceOps {
+  void (*device_free) (TdDevice *device);
+  /* Free device memory right now, bytes; G_MAXUINT64: unknown. Any thread. */
+  guint64 (*memory_free) (TdDevice *device);
+
+  /* Memory. buffer_new: uninitialised. host_alloc: pinned where the API knows that; the caller frees
+     with host_free. map: the buffer's own memory on host_pointers devices; NULL elsewhere. */
+  gboolean (*buffer_new) (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error);
+  void (*buffer_free) (TdBuffer *buffer);
+  void *(*buffer_map) (TdBuffer *buffer);
+  void *(*host_alloc) (TdDevice *device, guint64 bytes);
+  void (*host_free) (TdDevice *device, void *memory);
+
+  /* Queues run in order; two queues run beside each other. finish blocks. */
+  gboolean (*queue_new) (TdDevice *device, TdQueue **queue, GError **error);
+  void (*queue_free) (TdQueue *queue);
+  gboolean (*queue_finish) (TdQueue *queue, GError **error);
+
+  /* Transfers. @host must stay valid until the queue passed it; asynchronous if it is from
+     host_alloc, may block otherwise. */
+  gboolean (*upload) (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
+                      GError **error);
+  gboolean (*download) (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
+                        GError **error);
+  gboolean (*copy) (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from,
+                    guint64 from_offset, guint64 bytes, GError **error);
+  gboolean (*fill_zero) (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error);
+
+  /* Textures: created empty, filled from a buffer of tightly packed texels [layer][y][x]. */
+  gboolean (*texture_new) (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture,
+                           GError **error);
+  void (*texture_free) (TdTexture *texture);
+  gboolean (*texture_write) (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
+                             TdBuffer *from, guint64 offset, GError **error);
+
+  /* Programs. @source is the expanded text; @defines "KEY=VALUE" strings, NULL-terminated. build
+     blocks and goes through the program cache. kernel: owned by the program. */
+  gboolean (*program_build) (TdDevice *device, const char *name, const char *source,
+                             const char *const *defines, TdProgram **program, GError **error);
+  void (*program_free) (TdProgram *program);
+  gboolean (*program_kernel) (TdProgram *program, const char *name, TdKernel **kernel,
+                              GError **error);
+  gboolean (*kernel_info) (TdKernel *kernel, TdKernelInfo *info, GError **error);
+  /* @groups: number of work-groups, @local: work-items in one, both x, y, z. */
+  gboolean (*launch) (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+                      const TdArg *args, guint n_args, GError **error);
+
+  /* Events carry device time stamps. record: after all enqueued so far; wait: @queue goes on only
+     after @event (of any queue of this device); sync blocks; elapsed_s blocks for both. */
+  gboolean (*event_record) (TdQueue *queue, TdEvent **event, GError **error);
+  gboolean (*event_wait) (TdQueue *queue, TdEvent *event, GError **error);
+  gboolean (*event_sync) (TdEvent *event, GError **error);
+  gboolean (*event_elapsed) (TdEvent *from, TdEvent *to, double *seconds, GError **error);
+  void (*event_free) (TdEvent *event);
+
+  /* FFT: in-place complex, @batch transforms of n[0] (1-D) or n[1] x n[0] (2-D) one after another.
+     Forward is exp(-i…), the inverse is unnormalised. new blocks (planning, baking). */
+  gboolean (*fft_new) (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
+                       GError **error);
+  gboolean (*fft_run) (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
+                       GError **error);
+  void (*fft_free) (TdFft *fft);
+} TdDeviceOps;
+
+struct TdDevice {
+  gatomicrefcount references;
+  const TdDeviceOps *ops;
+  TdDeviceInfo info;
+  guint64 allocated_bytes; /* kept by the wrappers, under lock; also the peak, for tests and plans */
+  guint64 allocated_peak_bytes;
+  GMutex lock;
+};
+
+/* Implementations embed these as their first member. */
+struct TdQueue { TdDevice *device; };
+struct TdBuffer { TdDevice *device; guint64 bytes; };
+struct TdTexture { TdDevice *device; TdTextureSpec spec; };
+struct TdProgram { TdDevice *device; };
+struct TdKernel { TdProgram *program; char *name; };
+struct TdEvent { TdDevice *device; };
+struct TdFft { TdDevice *device; TdFftKind kind; guint n[2]; guint batch; };
+
+/* ── Finding devices ──────────────────────────────────────────────────────────────────────────── */
+
+/* What one enumeration found, available or not: an absent CUDA is an entry with its reason. */
+typedef struct {
+  char *id, *name, *api, *reason; /* reason: why it is not available; NULL if it is */
+  TdDeviceKind kind;
+  gboolean available;
+  guint64 memory_bytes;
+  char *hardware_id;
+} TdDeviceEntry;
+
+/* Every device of every API; host is always there. May take a second the first time (drivers).
+   (transfer full) (element-type TdDeviceEntry). Any thread. */
+GPtrArray *td_device_list (void);
+/* @id: as in the list; "auto" or NULL: the fastest available. A second open of the same id gives the
+   same device, referenced. Any thread; blocks. */
+TdDevice *td_device_open (const char *id, GError **error);
+TdDevice *td_device_ref (TdDevice *device);
+void td_device_unref (TdDevice *device);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdDevice, td_device_unref)
+
+/* ── Wrappers: the calls everybody uses. Same meaning as the operations above. ────────────────── */
+
+const TdDeviceInfo *td_device_info (TdDevice *device);
+guint64 td_device_memory_free (TdDevice *device); /* respects memory_limit_bytes */
+/* For tests and the memory-limit option: 0 lifts it. */
+void td_device_set_memory_limit (TdDevice *device, guint64 bytes);
+
+TdBuffer *td_buffer_new (TdDevice *device, guint64 bytes, GError **error);
+void td_buffer_free (TdBuffer *buffer); /* NULL is allowed, as in every _free here */
+void *td_buffer_map (TdBuffer *buffer);
+void *td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error);
+void td_device_host_free (TdDevice *device, void *memory);
+
+TdQueue *td_queue_new (TdDevice *device, GError **error);
+void td_queue_free (TdQueue *queue);
+gboolean td_queue_finish (TdQueue *queue, GError **error);
+
+gboolean td_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
+                    GError **error);
+gboolean td_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
+                      GError **error);
+gboolean td_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from,
+                  guint64 from_offset, guint64 bytes, GError **error);
+gboolean td_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error);
+
+TdTexture *td_texture_new (TdDevice *device, const TdTextureSpec *spec, GError **error);
+void td_texture_free (TdTexture *texture);
+gboolean td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
+                           TdBuffer *from, guint64 offset, GError **error);
+
+/* @name: a source in kernels/ without its ending, "backproject-standard". Built programs are shared:
+   the same name and defines give the same program until the device is closed; free all the same. */
+TdProgram *td_program_build (TdDevice *device, const char *name, const char *const *defines,
+                             GError **error);
+void td_program_free (TdProgram *program);
+TdKernel *td_program_kernel (TdProgram *program, const char *kernel, GError **error);
+gboolean td_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error);
+gboolean td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+                    const TdArg *args, guint n_args, GError **error);
+
+TdEvent *td_event_record (TdQueue *queue, GError **error);
+gboolean td_event_wait (TdQueue *queue, TdEvent *event, GError **error);
+gboolean td_event_sync (TdEvent *event, GError **error);
+gboolean td_event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error);
+void td_event_free (TdEvent *event);
+
+/* @n: td_fft_good_size() or any size the implementation takes; n[1] is ignored for 1-D. */
+TdFft *td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GError **error);
+gboolean td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
+                     GError **error);
+void td_fft_free (TdFft *fft);
+guint td_fft_good_size (guint at_least); /* next 2^a 3^b 5^c, even */
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBuffer, td_buffer_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdQueue, td_queue_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTexture, td_texture_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdProgram, td_program_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEvent, td_event_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFft, td_fft_free)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * The host's threads and instruction sets, for hand-shaped code (back-projection, filtering) that
+ * runs on a host_pointers device.
+ */
+typedef enum { TD_ISA_PLAIN, TD_ISA_AVX2, TD_ISA_AVX512 } TdIsa;
+
+/* The best this CPU has, or less if the environment variable TOMODESK_ISA says "plain" or "avx2":
+   tests run every path on one machine. */
+TdIsa td_host_isa (void);
+guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */
+
+/* Calls @body (index, user) for index 0 … count-1 on the pool's threads and the caller's, and returns
+   when all are done. Dynamic: one index at a time. Nested calls run in the caller. */
+typedef void (*TdParallelBody) (guint index, gpointer user);
+void td_parallel_for (guint count, TdParallelBody body, gpointer user);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "plan.h"
+
+/**
+ * TdJob: a plan being carried out. The same object for previews (one slice, no output), full runs,
+ * the command line and the cluster. The job owns its threads (reading, one for each device, writing)
+ * and talks through bounded queues.
+ */
+typedef enum {
+  TD_JOB_WAITING,
+  TD_JOB_RUNNING,
+  TD_JOB_DONE,
+  TD_JOB_FAILED,
+  TD_JOB_CANCELLED,
+} TdJobState;
+
+typedef struct {
+  TdJobState state;
+  guint slices_done, n_slices;
+  double fraction;       /* of the work, 0 … 1 */
+  double elapsed_s;
+  double remaining_s;    /* estimate; < 0: not known yet */
+  double updates_per_s;  /* so far */
+  const char *stage;     /* "reading", "reconstructing", "writing" (static) */
+} TdJobProgress;
+
+typedef struct {
+  const char *name;      /* "read", "prepare", "filter", "back-project", "write" */
+  double seconds;        /* busy time */
+} TdJobStage;
+
+typedef struct {
+  char *output;          /* NULL: none */
+  char *device;          /* names, comma-separated */
+  char *family;          /* the variant that ran */
+  double centre_px;
+  double seconds;
+  double updates_per_s;
+  TdJobStage stages[8];
+  guint n_stages;
+  guint64 clamped_transmissions; /* zero or negative, made finite before the logarithm */
+  guint64 bad_values;            /* NaN or infinite input samples, replaced */
+  guint64 clamped_output;        /* integer output: samples outside the range */
+  guint64 host_peak_bytes, device_peak_bytes;
+  char **notes;
+} TdJobResult;
+
+/* Called on the job's threads, one call at a time; slices: [count][ny][nx], valid during the call.
+   first counts from the plan's first_slice. */
+typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpointer user);
+
+typedef struct TdJob TdJob;
+
+TdJob *td_job_new (TdPlan *plan);
+TdJob *td_job_ref (TdJob *job);
+void td_job_unref (TdJob *job);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdJob, td_job_unref)
+
+void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
+/* Runs on the calling thread (which only waits) until done, failed or cancelled. */
+gboolean td_job_run (TdJob *job, GCancellable *cancellable, GError **error);
+/* Runs on threads of its own; @done is called in the thread-default main context of the caller. */
+typedef void (*TdJobDone) (TdJob *job, const GError *error, gpointer user);
+void td_job_start (TdJob *job, TdJobDone done, gpointer user);
+/* Any thread; the job stops within 200 ms and removes what it wrote. */
+void td_job_cancel (TdJob *job);
+void td_job_progress (TdJob *job, TdJobProgress *progress); /* any thread, any time */
+/* After the end. Owned by the job. */
+const TdJobResult *td_job_result (TdJob *job);
+char *td_job_result_json (TdJob *job);
+TdPlan *td_job_plan (TdJob *job);

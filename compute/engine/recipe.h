@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/parallel/backproject.h"
+#include "compute/parallel/filter.h"
+#include "compute/prepare/step.h"
+#include "dataset/volume.h"
+
+/**
+ * TdRecipe: everything a person may choose. A plain value: copy it, edit the copy, keep the old one
+ * to undo. It serialises to versioned JSON; unknown keys are refused with their name, missing ones
+ * take the preset. Results carry the recipe that made them.
+ */
+#define TD_RECIPE_VERSION 1
+#define TD_RECIPE_MAX_STEPS 24
+
+typedef enum { TD_METHOD_AUTO, TD_METHOD_FBP, TD_METHOD_FDK, TD_METHOD_FOURIER } TdMethodKind;
+
+typedef struct {
+  TdStep steps[TD_RECIPE_MAX_STEPS]; /* in the order they run */
+  guint n_steps;
+
+  gboolean centre_auto;      /* find it; centre_px is ignored */
+  double centre_px;          /* NAN: the file's estimate, else the detector's middle */
+  double tilt_deg;           /* of the rotation axis in the detector plane: the centre moves by
+                                tan (tilt) columns a row, and is centre_px at the middle row */
+
+  TdFilter filter;
+  TdMethodKind method;
+  char family[24];           /* "auto", "standard", "texture", … */
+  TdInterpolation interpolation;
+  TdPrecision precision;
+
+  guint row_first, row_end;  /* detector rows [first, end); 0, 0: all */
+  gint region[4];            /* x, y of the first pixel (stored image: x right, y down), width,
+                                height, in the full slice; width 0: all */
+  double angle_offset_deg;   /* turns the slice */
+  gboolean reverse_rotation; /* the stage turned the other way */
+
+  char devices[128];         /* "auto", "host", "opencl:0,opencl:1", … */
+  guint64 memory_limit_bytes; /* host and each device; 0: what is there */
+
+  TdVolumeFormat output_format;
+  guint output_bits;
+  gboolean output_range_auto; /* 16 and 8 bits: range from a middle slice, widened a little */
+  double output_low, output_high;
+} TdRecipe;
+
+void td_recipe_init (TdRecipe *recipe); /* presets */
+gboolean td_recipe_equal (const TdRecipe *a, const TdRecipe *b);
+char *td_recipe_to_json (const TdRecipe *recipe);
+gboolean td_recipe_from_json (TdRecipe *recipe, const char *json, GError **error);
+gboolean td_recipe_load (TdRecipe *recipe, const char *path, GError **error);
+gboolean td_recipe_save (const TdRecipe *recipe, const char *path, GError **error);
+TdStep *td_recipe_step (TdRecipe *recipe, const char *name); /* NULL: not in it */
+TdStep *td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error); /* in order */
+
+/* One option of the command line, "--filter hann" as ("filter", "hann"): every front end parses
+   values here, so that they mean the same everywhere. */
+gboolean td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError **error);

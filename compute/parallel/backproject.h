@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/device.h"
+
+/**
+ * Parallel-beam back-projection, every family (DESIGN.md, "families"; the review is paper 001).
+ *
+ *     slice (x, y) = scale * sum over views v of  sinogram (v, u),
+ *     u = centre_px + axis_px[v] + x cos(angle_v) + y sin(angle_v)
+ *
+ * x, y in detector pixels from the rotation axis, y up; u in columns, first column's centre 0. Outside
+ * the detector the projection is 0: linear interpolation fades to 0 over the half-open pixel beyond
+ * either edge; nearest takes column floor (u + 1/2) if that exists.
+ */
+typedef enum { TD_INTERPOLATION_NEAREST, TD_INTERPOLATION_LINEAR } TdInterpolation;
+typedef enum {
+  TD_PRECISION_SINGLE,
+  TD_PRECISION_HALF,     /* half storage, single accumulation */
+  TD_PRECISION_HALF_RUN, /* half storage, short half-precision runs added to single */
+} TdPrecision;
+
+typedef struct {
+  guint n_columns, n_views;
+  guint nx, ny;            /* the pixels computed: a region of the slice or all of it */
+  double x0, y0;           /* position of the first stored pixel (top left), in detector pixels from
+                              the axis, y up; the next pixel right is x0 + step, the next row down is
+                              y0 - step */
+  double step;             /* 1: pixels as wide as the detector's */
+  double centre_px;
+  const double *angles_rad; /* n_views */
+  const double *axis_px;    /* n_views corrections added to the centre, or NULL */
+  const double *weights;    /* n_views weights (angular step), or NULL for 1 */
+  double scale;
+  TdInterpolation interpolation;
+  TdPrecision precision;
+} TdBackprojectTask;
+
+typedef struct TdBackprojector TdBackprojector;
+typedef struct TdBackprojectFamily TdBackprojectFamily;
+
+/* A tunable choice within a family: defines for the program and shape of the launch, by name. */
+typedef struct {
+  const char *family;
+  guint slices;         /* slices at once: 1, 2, 4 (16 on CPUs) */
+  char **defines;       /* family's own "KEY=VALUE"s; NULL: the family's default for the device */
+} TdBackprojectVariant;
+
+struct TdBackprojectFamily {
+  const char *name;     /* "standard", "texture", "alu", "hybrid", "oversampling", "host", … */
+  const char *title;    /* for people */
+  /* Relative L2 bound against the double-precision truth for random sinograms (derivation in the
+     family's source). */
+  double (*error_bound) (const TdBackprojectTask *task, const TdDeviceInfo *device);
+  /* NULL if it can do the task, else why not (static string). */
+  const char *(*unsupported) (const TdBackprojectTask *task, const TdDeviceInfo *device);
+  /* Builds programs, uploads tables. variant may be NULL. Blocks. Copies what it keeps of @task. */
+  gboolean (*create) (const TdBackprojectFamily *family, TdDevice *device,
+                      const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                      guint max_slices, TdBackprojector **out, GError **error);
+  /* New centre, angles, scale, region of the same size without a rebuild. May be NULL: recreate. */
+  gboolean (*update) (TdBackprojector *projector, const TdBackprojectTask *task, GError **error);
+  /* Enqueues. sinograms: float [slice][view][column], packed; slices: float [slice][ny][nx],
+     overwritten. n_slices <= max_slices. */
+  gboolean (*run) (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
+                   guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
+                   GError **error);
+  void (*free) (TdBackprojector *projector);
+  /* Candidates for the tuner, best guess first; (transfer full) (element-type
+     TdBackprojectVariant). NULL: nothing to tune. */
+  GPtrArray *(*candidates) (const TdBackprojectTask *task, const TdDeviceInfo *device);
+  /* Device memory besides sinograms and slices. */
+  guint64 (*workspace_bytes) (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                              guint max_slices);
+};
+
+/* Implementations embed this first. */
+struct TdBackprojector {
+  const TdBackprojectFamily *family;
+  TdDevice *device;
+  guint max_slices;
+  char *description; /* variant in words, for results and the bench */
+};
+
+/* All families, NULL-terminated, in the order "auto" considers them. */
+const TdBackprojectFamily *const *td_backproject_families (void);
+const TdBackprojectFamily *td_backproject_family (const char *name, GError **error);
+/* "auto": the fastest family that takes the task in its precision (tuner's word first, else the
+   review's Table 25 by capability). */
+const TdBackprojectFamily *td_backproject_choose (const char *name, const TdBackprojectTask *task,
+                                                  TdDevice *device, guint n_slices, GError **error);
+
+TdBackprojector *td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
+                                       const TdBackprojectTask *task,
+                                       const TdBackprojectVariant *variant, guint max_slices,
+                                       GError **error);
+gboolean td_backprojector_update (TdBackprojector *projector, const TdBackprojectTask *task,
+                                  GError **error); /* FALSE without error: recreate */
+gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
+                               guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+                               guint n_slices, GError **error);
+void td_backprojector_free (TdBackprojector *projector);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBackprojector, td_backprojector_free)
+
+/* The naive double-precision reference, a page long: out[ny][nx] of one sinogram [view][column].
+   Exactly the formula above; everything else is compared to it. */
+void td_backproject_reference (const TdBackprojectTask *task, const float *sinogram, double *out);

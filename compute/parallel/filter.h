@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/device.h"
+
+/**
+ * The ramp filter and its windows (Kak and Slaney, ch. 3). The ramp is the transform of the
+ * band-limited kernel (eq. 61: 1/4 at 0, -1/(pi n)^2 at odd n), not |f| sampled, so that the mean is
+ * right; windows multiply it. Rows are zero-padded to at least twice their length.
+ */
+typedef enum {
+  TD_FILTER_NONE,       /* plain back-projection */
+  TD_FILTER_RAM_LAK,
+  TD_FILTER_SHEPP_LOGAN,
+  TD_FILTER_COSINE,
+  TD_FILTER_HAMMING,
+  TD_FILTER_HANN,
+  TD_FILTER_PARZEN,
+  TD_FILTER_BUTTERWORTH,
+} TdFilterKind;
+
+typedef struct {
+  TdFilterKind kind;
+  double cutoff; /* 0 < cutoff <= 1, of the Nyquist frequency: the window's width (Butterworth: half
+                    power); beyond it the response is 0 (Butterworth: falls on) */
+  guint order;   /* Butterworth; default 4 */
+  gboolean extend_edges; /* pad with the edge values instead of zeros: for truncated projections
+                            (region-of-interest scans), so that no bright rim appears */
+} TdFilter;
+
+gboolean td_filter_parse (const char *name, TdFilterKind *kind); /* "ram-lak", … */
+const char *td_filter_name (TdFilterKind kind);
+const char *const *td_filter_names (void);
+
+/* Length the rows are padded to: td_fft_good_size (2 * n_columns), at least. */
+guint td_filter_padded_size (guint n_columns);
+/* The response at the n FFT frequencies in FFT order, in double: real, symmetric; in 1/pixel. */
+void td_filter_response (const TdFilter *filter, guint n, double *response);
+
+/* Filters rows of sinograms on a device. */
+typedef struct TdRowFilter TdRowFilter;
+TdRowFilter *td_row_filter_new (TdDevice *device, guint n_columns, guint max_rows, GError **error);
+/* Cheap: uploads a new response, keeps the FFT. */
+gboolean td_row_filter_set (TdRowFilter *filter, const TdFilter *spec, GError **error);
+/* Enqueues. @rows: float [n_rows][n_columns] at @offset bytes, in place. n_rows <= max_rows. */
+gboolean td_row_filter_run (TdRowFilter *filter, TdQueue *queue, TdBuffer *rows, guint64 offset,
+                            guint n_rows, GError **error);
+guint64 td_row_filter_workspace_bytes (guint n_columns, guint max_rows);
+void td_row_filter_free (TdRowFilter *filter);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRowFilter, td_row_filter_free)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/device.h"
+#include "dataset/scan.h"
+
+/**
+ * Preparation: raw frames to clean sinograms, one step after another. A step is a row in a table
+ * (td_prepare_steps()): name, parameters with ranges and advice, what it needs around a row, and how
+ * it runs on a device. In the recipe a step is its name and its parameter values, nothing else.
+ *
+ * Everything works on a slab in device memory: float [row][view][column] (sinogram order), rows
+ * [row0 - halo, row0 + n_rows + halo) clipped to the detector.
+ */
+#define TD_STEP_MAX_PARAMETERS 6
+
+typedef struct {
+  const char *name;   /* "size", as in the recipe and after --prepare STEP:name=value */
+  const char *title;  /* for people, with the unit: "Width (columns)" */
+  const char *advice; /* one sentence */
+  double preset, minimum, maximum;
+  guint digits;       /* 0: whole numbers */
+  const char *const *choices; /* value is an index into these names; NULL: a number */
+} TdStepParameter;
+
+/* One step of a recipe: a plain value. */
+typedef struct {
+  char name[32];
+  gboolean enabled;
+  double values[TD_STEP_MAX_PARAMETERS];
+} TdStep;
+
+/* The slab on its way through the steps. */
+typedef struct {
+  TdDevice *device;
+  TdQueue *queue;
+  TdBuffer *data;          /* float [n_rows][n_views][n_columns] */
+  guint n_rows, n_views, n_columns;
+  guint row0;              /* detector row of data's first row */
+  TdScan *scan;            /* for facts, and for flats and darks */
+  GCancellable *cancellable;
+  gpointer state;          /* the pipeline's; see prepare.h */
+} TdSlab;
+
+typedef enum {
+  TD_STEP_INTENSITY,  /* on raw intensities, before the flat field is done */
+  TD_STEP_FLAT,       /* flat field and logarithm themselves */
+  TD_STEP_ABSORPTION, /* on -log values */
+} TdStepStage;
+
+typedef struct TdStepKind {
+  const char *name;    /* "flat-field", "zingers", "rings-sorting", "paganin", … */
+  const char *title, *summary;
+  TdStepStage stage;
+  const TdStepParameter *parameters;
+  guint n_parameters;
+  gboolean preset_on;  /* part of the default recipe */
+  /* Rows needed above and below to make one row; NULL: none. */
+  guint (*halo) (const TdStep *step, const TdScanFacts *facts);
+  /* Device bytes needed besides the slab, for a slab of that size; NULL: none. */
+  guint64 (*workspace_bytes) (const TdStep *step, guint n_rows, guint n_views, guint n_columns);
+  /* Enqueues or does the work. */
+  gboolean (*run) (const TdStep *step, TdSlab *slab, GError **error);
+} TdStepKind;
+
+const TdStepKind *const *td_prepare_steps (void); /* NULL-terminated, in the order they run */
+const TdStepKind *td_prepare_step (const char *name, GError **error);
+void td_step_init (TdStep *step, const TdStepKind *kind); /* presets, enabled */

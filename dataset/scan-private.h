@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "scan.h"
+
+/**
+ * For readers only. A reader is a row in the table of scan.c: a probe that is cheap and opens no
+ * more than one file, and an open that fills the facts. To add one, see DESIGN.md, "add a reader".
+ */
+typedef struct {
+  /* Frames [first, first+count) of @kind, rows [row0, row0+n_rows), as float [frame][row][column].
+     The ranges have been checked. Any thread, several at once. */
+  gboolean (*read) (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
+                    guint n_rows, float *out, GCancellable *cancellable, GError **error);
+  /* The same for projections as [row][view][column]; NULL: scan.c transposes. */
+  gboolean (*read_sinograms) (gpointer source, guint first, guint count, guint row0, guint n_rows,
+                              float *out, GCancellable *cancellable, GError **error);
+  void (*free) (gpointer source);
+} TdScanSource;
+
+struct TdScan {
+  gatomicrefcount references;
+  TdScanFacts facts;
+  const TdScanSource *vtable;
+  gpointer source; /* the reader's; freed by vtable->free */
+};
+
+typedef struct {
+  const char *name;
+  gboolean (*probe) (const char *path, const TdScanOptions *options);
+  TdScan *(*open) (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+                   GError **error);
+} TdScanReader;
+
+TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
+void td_scan_note (TdScan *scan, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of
+   every open. */
+gboolean td_scan_validate (TdScan *scan, GError **error);

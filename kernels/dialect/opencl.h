@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kernel dialect for OpenCL C 1.2 and later. See cuda.h and host.h for its siblings: the three
+   files define the same names, described in DESIGN.md, "add a kernel". */
+#define TD_OPENCL 1
+#pragma OPENCL FP_CONTRACT ON
+
+#define TD_KERNEL __kernel
+#define TD_ITEM /* host.h passes the work-item's ids in here; the first "parameter" of every kernel */
+#define TD_GROUP_SIZE(x, y, z) __attribute__ ((reqd_work_group_size (x, y, z)))
+#define TD_FN static inline
+#define TD_GLOBAL __global
+#define TD_LOCAL __local
+#define TD_CONSTANT __constant
+#define TD_RESTRICT restrict
+#define TD_UNROLL __attribute__ ((opencl_unroll_hint))
+
+#define td_global_x() ((int) get_global_id (0))
+#define td_global_y() ((int) get_global_id (1))
+#define td_global_z() ((int) get_global_id (2))
+#define td_local_x() ((int) get_local_id (0))
+#define td_local_y() ((int) get_local_id (1))
+#define td_local_z() ((int) get_local_id (2))
+#define td_group_x() ((int) get_group_id (0))
+#define td_group_y() ((int) get_group_id (1))
+#define td_group_z() ((int) get_group_id (2))
+#define td_groups_x() ((int) get_num_groups (0))
+#define td_groups_y() ((int) get_num_groups (1))
+#define td_barrier() barrier (CLK_LOCAL_MEM_FENCE)
+
+#define td_float2(a, b) ((float2) ((a), (b)))
+#define td_float4(a, b, c, d) ((float4) ((a), (b), (c), (d)))
+
+#define td_floor(x) floor (x)
+#define td_rint(x) rint (x)
+#define td_fma(a, b, c) fma ((a), (b), (c))
+#define td_mad(a, b, c) mad ((a), (b), (c)) /* fastest, rounding free */
+#define td_min(a, b) min ((a), (b))
+#define td_max(a, b) max ((a), (b))
+#define td_fmin(a, b) fmin ((a), (b))
+#define td_fmax(a, b) fmax ((a), (b))
+#define td_abs(x) fabs (x)
+#define td_log(x) log (x)
+#define td_exp(x) exp (x)
+#define td_sqrt(x) sqrt (x)
+#define td_cos(x) cos (x)
+#define td_sin(x) sin (x)
+#define td_isfinite(x) isfinite (x)
+#define td_float_as_int(x) as_int (x)
+#define td_int_as_float(x) as_float (x)
+#define td_atomic_add_int(p, v) atomic_add ((p), (v))
+
+/* Half storage: memory holds half, registers hold float. */
+typedef half td_half;
+#define td_load_half(p, i) vload_half ((i), (p))
+#define td_load_half2(p, i) vload_half2 ((i), (p))
+#define td_load_half4(p, i) vload_half4 ((i), (p))
+#define td_store_half(p, i, v) vstore_half_rte ((v), (i), (p))
+#define td_store_half2(p, i, v) vstore_half2_rte ((v), (i), (p))
+#define td_store_half4(p, i, v) vstore_half4_rte ((v), (i), (p))
+
+/* Textures: texel centres at +0.5, 0 outside, as both APIs have it. Whether a fetch filters is said
+   at the fetch (OpenCL) and at creation (CUDA): say the same in both places. */
+#define TD_TEXTURE __read_only image2d_t
+#define TD_TEXTURE_LAYERS __read_only image2d_array_t
+__constant sampler_t td_sampler_linear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+__constant sampler_t td_sampler_nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+#define td_fetch1_linear(t, x, y) (read_imagef ((t), td_sampler_linear, (float2) ((x), (y))).x)
+#define td_fetch2_linear(t, x, y) (read_imagef ((t), td_sampler_linear, (float2) ((x), (y))).xy)
+#define td_fetch4_linear(t, x, y) (read_imagef ((t), td_sampler_linear, (float2) ((x), (y))))
+#define td_fetch1_nearest(t, x, y) (read_imagef ((t), td_sampler_nearest, (float2) ((x), (y))).x)
+#define td_fetch2_nearest(t, x, y) (read_imagef ((t), td_sampler_nearest, (float2) ((x), (y))).xy)
+#define td_fetch4_nearest(t, x, y) (read_imagef ((t), td_sampler_nearest, (float2) ((x), (y))))
+#define td_layer1_linear(t, x, y, l) (read_imagef ((t), td_sampler_linear, (float4) ((x), (y), (l), 0)).x)
+#define td_layer2_linear(t, x, y, l) (read_imagef ((t), td_sampler_linear, (float4) ((x), (y), (l), 0)).xy)
+#define td_layer4_linear(t, x, y, l) (read_imagef ((t), td_sampler_linear, (float4) ((x), (y), (l), 0)))
+#define td_layer1_nearest(t, x, y, l) (read_imagef ((t), td_sampler_nearest, (float4) ((x), (y), (l), 0)).x)
+#define td_layer2_nearest(t, x, y, l) (read_imagef ((t), td_sampler_nearest, (float4) ((x), (y), (l), 0)).xy)
+#define td_layer4_nearest(t, x, y, l) (read_imagef ((t), td_sampler_nearest, (float4) ((x), (y), (l), 0)))
