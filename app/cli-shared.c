@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean show_help;
+
+static int
+print_help (GOptionContext *context)
+{
+  g_autofree char *text = g_option_context_get_help (context, FALSE, NULL);
+
+  fputs (text, stdout);
+  return TD_CLI_DONE;
+}
+
+/* GOption leaves a leading "--" in the list of operands. */
+static guint
+collect_operands (char **words, guint n_words, guint operands, const char **out)
+{
+  guint n = 0;
+  gboolean ended = FALSE;
+
+  for (guint i = 0; i < n_words; i++) {
+    if (!ended && g_str_equal (words[i], "--")) {
+      ended = TRUE;
+      continue;
+    }
+    if (n < operands)
+      out[n] = words[i];
+    n++;
+  }
+  return n;
+}
+
+int
+td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *entries,
+              GOptionGroup *group, guint operands, const char **out)
+{
+  static const GOptionEntry help_entry[] = {
+    { "help", 'h', 0, G_OPTION_ARG_NONE, &show_help, "Show this help", NULL },
+    { NULL },
+  };
+  const char *verb = argv[0];
+  g_autofree char *usage = g_strdup_printf ("%s %s", verb, help->usage);
+  g_autoptr (GOptionContext) context = g_option_context_new (usage);
+  g_autofree char *examples = g_strconcat ("Examples:\n", help->examples, NULL);
+  g_autoptr (GError) error = NULL;
+
+  show_help = FALSE;
+  g_option_context_set_help_enabled (context, FALSE);
+  g_option_context_set_summary (context, help->summary);
+  g_option_context_set_description (context, examples);
+  GOptionGroup *main_group = g_option_group_new ("", "", "", NULL, NULL);
+  g_option_context_set_main_group (context, main_group);
+  if (entries)
+    g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_add_main_entries (context, help_entry, NULL);
+  if (group)
+    g_option_context_add_group (context, group);
+
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    return td_cli_usage (verb, "%s", error->message);
+  if (show_help)
+    return print_help (context);
+
+  guint n = collect_operands (argv + 1, argc - 1, operands, out);
+  if (n < operands)
+    return td_cli_usage (verb, "something is missing: %s %s", verb, help->usage);
+  if (n > operands)
+    return td_cli_usage (verb, "\"%s\" is one word too many: %s %s", argv[argc - 1], verb,
+                         help->usage);
+  return -1;
+}
+
+/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+
+int
+td_cli_fail (const GError *error)
+{
+  td_cli_progress_clear ();
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    fprintf (stderr, "tomodesk-cli: cancelled\n");
+    return TD_CLI_CANCELLED;
+  }
+
+  /* One line, whatever a library put into the message. */
+  g_autofree char *line = g_strdup (error ? error->message : "failed without saying why");
+  g_strdelimit (line, "\r\n", ' ');
+  fprintf (stderr, "tomodesk-cli: %s\n", g_strstrip (line));
+  return TD_CLI_FAILED;
+}
+
+int
+td_cli_usage (const char *verb, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  fprintf (stderr, "tomodesk-cli: %s (tomodesk-cli %s --help shows the options)\n", text, verb);
+  return TD_CLI_USAGE;
+}
+
+static int signal_pipe[2];
+static GCancellable *cancellable;
+
+/* The handler may only write: the thread below does what is not safe in a signal handler. */
+static void
+on_signal (int number)
+{
+  static volatile sig_atomic_t seen;
+
+  if (seen)
+    _exit (TD_CLI_CANCELLED);
+  seen = 1;
+  ssize_t written = write (signal_pipe[1], "", 1);
+  (void) written;
+}
+
+static gpointer
+wait_for_signal (gpointer data)
+{
+  char byte;
+
+  while (read (signal_pipe[0], &byte, 1) != 1)
+    continue;
+  g_cancellable_cancel (cancellable);
+  return NULL;
+}
+
+GCancellable *
+td_cli_cancellable (void)
+{
+  static gsize once;
+
+  if (g_once_init_enter (&once)) {
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+    cancellable = g_cancellable_new ();
+    if (g_unix_open_pipe (signal_pipe, FD_CLOEXEC, NULL)) {
+      g_thread_unref (g_thread_new ("signals", wait_for_signal, NULL));
+      sigaction (SIGINT, &action, NULL);
+      sigaction (SIGTERM, &action, NULL);
+      sigaction (SIGHUP, &action, NULL);
+    }
+    g_once_init_leave (&once, 1);
+  }
+  return cancellable;
+}
+
+/* ── Output ───────────────────────────────────────────────────────────────────────────────────── */
+
+int
+td_cli_print_text (const char *text)
+{
+  if (fputs (text, stdout) < 0 || fputc ('\n', stdout) < 0 || fflush (stdout) != 0) {
+    fprintf (stderr, "tomodesk-cli: standard output cannot be written: %s\n", g_strerror (errno));
+    return TD_CLI_FAILED;
+  }
+  return TD_CLI_DONE;
+}
+
+int
+td_cli_print_json (JsonBuilder *builder)
+{
+  g_autoptr (JsonNode) root = json_builder_get_root (builder);
+  g_autofree char *text = json_to_string (root, TRUE);
+
+  return td_cli_print_text (text);
+}
+
+void
+td_cli_json_number (JsonBuilder *builder, const char *name, double value)
+{
+  json_builder_set_member_name (builder, name);
+  if (isfinite (value))
+    json_builder_add_double_value (builder, value);
+  else
+    json_builder_add_null_value (builder);
+}
+
+void
+td_cli_json_integer (JsonBuilder *builder, const char *name, guint64 value)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_add_int_value (builder, (gint64) MIN (value, (guint64) G_MAXINT64));
+}
+
+void
+td_cli_json_string (JsonBuilder *builder, const char *name, const char *value)
+{
+  json_builder_set_member_name (builder, name);
+  if (value)
+    json_builder_add_string_value (builder, value);
+  else
+    json_builder_add_null_value (builder);
+}
+
+void
+td_cli_json_boolean (JsonBuilder *builder, const char *name, gboolean value)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_add_boolean_value (builder, value);
+}
+
+char *
+td_cli_duration (double seconds)
+{
+  if (seconds < 1)
+    return g_strdup_printf ("%.0f ms", seconds * 1e3);
+  if (seconds < 60)
+    return g_strdup_printf ("%.1f s", seconds);
+  if (seconds < 3600)
+    return g_strdup_printf ("%d min %d s", (int) (seconds / 60), (int) fmod (seconds, 60));
+  return g_strdup_printf ("%d h %d min", (int) (seconds / 3600), (int) fmod (seconds / 60, 60));
+}
+
+static gboolean progress_shown;
+
+void
+td_cli_progress (const char *what, double fraction, double remaining_s, const char *detail)
+{
+  static int terminal = -1;
+  char bar[25];
+
+  if (terminal < 0)
+    terminal = isatty (STDERR_FILENO);
+  if (!terminal)
+    return;
+
+  int filled = (int) (CLAMP (fraction, 0, 1) * (sizeof bar - 1));
+  memset (bar, ' ', sizeof bar - 1);
+  memset (bar, '=', filled);
+  bar[sizeof bar - 1] = 0;
+  g_autofree char *left = remaining_s < 0 ? g_strdup ("") : td_cli_duration (remaining_s);
+  fprintf (stderr, "\r\033[K%s [%s] %3d %%%s%s%s%s", what, bar, (int) (100 * CLAMP (fraction, 0, 1)),
+           *left ? ", " : "", left, *left ? " left" : "", detail ? detail : "");
+  fflush (stderr);
+  progress_shown = TRUE;
+}
+
+void
+td_cli_progress_clear (void)
+{
+  if (progress_shown)
+    fputs ("\r\033[K", stderr);
+  progress_shown = FALSE;
+}

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/* The verbs of tomodesk-cli, one file each; the table that names them is in cli.c. argv[0] is the
+   verb, the return value the exit status (see cli.h). */

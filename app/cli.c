@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli-verbs.h"
+#include "config.h"
+
+typedef struct {
+  const char *name;
+  int (*run) (int argc, char **argv);
+  const char *summary;
+} TdCliVerb;
+
+/* In the order of a day's work, as --help lists them. */
+static const TdCliVerb verbs[] = {
+  { NULL, NULL, NULL },
+};
+
+static void
+print_help (void)
+{
+  printf ("Usage: tomodesk-cli VERB [OPTION…]\n"
+          "\n"
+          "Reconstructs computed-tomography scans: the same engine as the Tomodesk window.\n"
+          "\n"
+          "Verbs:\n");
+  for (const TdCliVerb *verb = verbs; verb->name; verb++)
+    printf ("  %-12s %s\n", verb->name, verb->summary);
+  printf ("\n"
+          "A first reconstruction:\n"
+          "  tomodesk-cli phantom shepp-logan --output demo.nxs --columns 256 --rows 16 --views 361\n"
+          "  tomodesk-cli info demo.nxs\n"
+          "  tomodesk-cli plan demo.nxs\n"
+          "  tomodesk-cli reconstruct demo.nxs --output slices\n"
+          "\n"
+          "tomodesk-cli VERB --help shows the options of a verb with examples. With --json a verb\n"
+          "prints one JSON value on standard output. Exit status: 0 done, 1 failed (one line on\n"
+          "standard error), 2 wrong usage, 130 cancelled.\n");
+}
+
+static int
+no_such_verb (const char *word)
+{
+  fprintf (stderr, "tomodesk-cli: there is no verb \"%s\"; tomodesk-cli --help lists them\n", word);
+  return TD_CLI_USAGE;
+}
+
+int
+main (int argc, char **argv)
+{
+  setlocale (LC_ALL, "");
+  setlocale (LC_NUMERIC, "C"); /* options, recipes and JSON have decimal points everywhere */
+  g_set_prgname ("tomodesk-cli");
+
+  if (argc < 2) {
+    fprintf (stderr, "tomodesk-cli: say what to do; tomodesk-cli --help lists the verbs\n");
+    return TD_CLI_USAGE;
+  }
+  if (g_str_equal (argv[1], "--help") || g_str_equal (argv[1], "-h")
+      || (g_str_equal (argv[1], "help") && argc == 2)) {
+    print_help ();
+    return TD_CLI_DONE;
+  }
+  if (g_str_equal (argv[1], "--version")) {
+    printf ("tomodesk-cli %s\n", TD_VERSION);
+    return TD_CLI_DONE;
+  }
+
+  for (const TdCliVerb *verb = verbs; verb->name; verb++)
+    if (g_str_equal (verb->name, argv[1]))
+      return verb->run (argc - 1, argv + 1);
+  return no_such_verb (argv[1]);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+#include <json-glib/json-glib.h>
+
+/**
+ * tomodesk-cli: what its verbs share. A verb is one file, app/cli-NAME.c, with one function
+ * `int td_cli_NAME (int argc, char **argv)` that returns the exit status, declared in
+ * cli-verbs.h and listed in the table of cli.c. argv[0] is the verb's name.
+ *
+ * Exit status: 0 done, 1 failed with one line on standard error, 2 wrong usage, 130 cancelled.
+ * With --json a verb prints one JSON value on standard output and nothing else there.
+ */
+enum { TD_CLI_DONE = 0, TD_CLI_FAILED = 1, TD_CLI_USAGE = 2, TD_CLI_CANCELLED = 130 };
+
+/* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const char *usage;    /* "SCAN [OPTION…]", what follows the verb */
+  const char *summary;  /* one or two sentences */
+  const char *examples; /* shown at the end of --help: lines that can be typed as they are */
+} TdCliHelp;
+
+/**
+ * td_cli_parse:
+ * @entries: the verb's own options, ended by { NULL }
+ * @group: (nullable) (transfer full): a shared group, such as the recipe's options
+ * @operands: how many words the verb takes besides its options, exactly
+ * @out: (array length=operands): the words; valid as long as argv
+ *
+ * Returns: -1 to go on, else the exit status (--help was printed, or the usage was wrong and said).
+ */
+int td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *entries,
+                  GOptionGroup *group, guint operands, const char **out);
+
+/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* One line on standard error; returns TD_CLI_FAILED, or TD_CLI_CANCELLED for a cancellation. */
+int td_cli_fail (const GError *error);
+/* The same for wrong usage: names the verb and its --help. */
+int td_cli_usage (const char *verb, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Cancelled by the first SIGINT, SIGTERM or SIGHUP; the second ends the process at once. Owned by
+   the program. */
+GCancellable *td_cli_cancellable (void);
+
+/* ── Output ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Prints the tree and a newline on standard output; takes the builder's root, not the builder.
+   Returns TD_CLI_DONE, or fails if standard output could not be written. */
+int td_cli_print_json (JsonBuilder *builder);
+/* As td_cli_print_json() for text that is JSON already. */
+int td_cli_print_text (const char *text);
+/* builder: "name": value; numbers that JSON cannot hold (NaN, infinite) become null. */
+void td_cli_json_number (JsonBuilder *builder, const char *name, double value);
+void td_cli_json_integer (JsonBuilder *builder, const char *name, guint64 value);
+void td_cli_json_string (JsonBuilder *builder, const char *name, const char *value); /* NULL: null */
+void td_cli_json_boolean (JsonBuilder *builder, const char *name, gboolean value);
+
+/* "4 min 10 s", "1.2 s", "35 ms". (transfer full) */
+char *td_cli_duration (double seconds);
+
+/* The progress line: on standard error, only if that is a terminal; overwritten in place. fraction
+   0 … 1; remaining_s < 0: not known; detail may be NULL. */
+void td_cli_progress (const char *what, double fraction, double remaining_s, const char *detail);
+void td_cli_progress_clear (void);
