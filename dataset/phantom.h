@@ -7,17 +7,21 @@
 
 /**
  * Phantoms with analytic line integrals: the projections are exact, so a reconstruction can be
- * judged without trusting any of our own code. An object is a sum of ellipsoids and boxes; lengths
- * are in units of half the field of view (1 = half of the smaller detector side, in pixels of the
- * reconstructed grid), as Shepp and Logan gave theirs (IEEE Trans. Nucl. Sci. 21, 1974).
+ * judged without trusting any of our own code. An object is a sum of ellipsoids, cylinders and boxes;
+ * lengths are in units of half the field of view (the "unit": n_columns / 2 pixels, whatever the
+ * number of rows), as Shepp and Logan gave theirs (IEEE Trans. Nucl. Sci. 21, 1974).
+ *
+ * Detector row v of n_rows lies at z = ((n_rows - 1) / 2 - v) pixels. Everything here is pure: any
+ * thread, no allocation.
  */
-typedef enum { TD_SHAPE_ELLIPSOID, TD_SHAPE_BOX } TdShapeKind;
+typedef enum { TD_SHAPE_ELLIPSOID, TD_SHAPE_CYLINDER, TD_SHAPE_BOX } TdShapeKind;
 
 typedef struct {
   TdShapeKind kind;
   double value;      /* added inside */
   double centre[3];  /* x, y (up), z */
-  double half[3];    /* half axes (ellipsoid) or half edges (box); a half[2] of INFINITY is a cylinder */
+  double half[3];    /* half axes (ellipsoid; cylinder: x, y and half height) or half edges (box);
+                        half[2] may be INFINITY */
   double angle_rad;  /* about z, anticlockwise */
 } TdShape;
 
@@ -27,7 +31,8 @@ typedef struct {
   guint n_shapes;
 } TdPhantom;
 
-/* "shepp-logan" (modified contrast, 3-D by Kak and Slaney's table), "disc", "discs", "sphere",
+/* "shepp-logan" (modified contrast; the slice z = 0 is the classic 2-D phantom, the extent along z is
+   Kak and Slaney's), "disc" (value 1, radius 0.8), "discs", "sphere" (value 1, radius 0.7),
    "ellipsoids", "points", "boxes". NULL with @error listing the names. */
 TdPhantom *td_phantom_new (const char *name, GError **error);
 const char *const *td_phantom_names (void);
@@ -35,13 +40,25 @@ void td_phantom_free (TdPhantom *phantom);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPhantom, td_phantom_free)
 
 /* Parallel beam: line integrals of detector row @row of @n_rows at @angle_rad into out[n_columns].
-   Values are per pixel (a disc of value 1 and radius r pixels gives 2r at its middle). Any thread. */
+   Values are per pixel (a disc of value 1 and radius r pixels gives 2r at its middle). */
 void td_phantom_project_row (const TdPhantom *phantom, guint n_columns, guint n_rows, guint row,
                              double angle_rad, double centre_px, float *out);
-/* Cone beam: one ray, from @source to @target in units of the phantom; the integral in those units. */
+/* The same for a unit of @unit_px pixels and the height @z_px above the middle: what offset fields
+   need, whose field of view is wider than the detector. */
+void td_phantom_project_line (const TdPhantom *phantom, double unit_px, double z_px, guint n_columns,
+                              double angle_rad, double centre_px, float *out);
+/* Parallel beam: the ray at @angle_rad that passes the axis at @s (x cos + y sin) at height @z; all in
+   units of the phantom. For tilted axes, where z changes along a row. */
+double td_phantom_parallel_ray (const TdPhantom *phantom, double angle_rad, double s, double z);
+/* Cone beam: one ray, from @source to @target in units of the phantom; the integral in those units,
+   of what lies between the two points. */
 double td_phantom_ray (const TdPhantom *phantom, const double source[3], const double target[3]);
+
 /* The object itself at a point / on a slice sampled at pixel centres, with @oversample^2 samples a
-   pixel. Slice and pixel conventions of DESIGN.md. */
+   pixel. Slice and pixel conventions of geometry.h. */
 double td_phantom_value (const TdPhantom *phantom, double x, double y, double z);
 void td_phantom_slice (const TdPhantom *phantom, guint nx, guint ny, guint n_columns, guint n_rows,
                        guint row, guint oversample, float *out);
+/* As td_phantom_slice() for a unit of @unit_px pixels of the slice, at @z in units of the phantom. */
+void td_phantom_slice_at (const TdPhantom *phantom, guint nx, guint ny, double unit_px, double z,
+                          guint oversample, float *out);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "dataset/error.h"
+#include "dataset/phantom.h"
+
+/* The integral from @a to @b by sampling the object: slow, and shares nothing with the formulas. */
+static double
+sampled_integral (const TdPhantom *phantom, const double a[3], const double b[3])
+{
+  const guint n = 20000;
+  double sum = 0, length = 0;
+
+  for (guint k = 0; k < 3; k++)
+    length += (b[k] - a[k]) * (b[k] - a[k]);
+  for (guint i = 0; i < n; i++) {
+    double t = (i + 0.5) / n;
+    sum += td_phantom_value (phantom, a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]),
+                             a[2] + t * (b[2] - a[2]));
+  }
+  return sum / n * sqrt (length);
+}
+
+static void
+test_parallel (gconstpointer name)
+{
+  g_autoptr (TdPhantom) phantom = td_phantom_new (name, NULL);
+  const guint n_columns = 61, n_rows = 40;
+  const double centre = 27.3, unit = n_columns / 2.0;
+  float row[61];
+
+  for (guint v = 3; v < n_rows; v += 9) {
+    double angle = 0.3 + 0.7 * v, z = ((n_rows - 1) / 2.0 - v) / unit;
+    td_phantom_project_row (phantom, n_columns, n_rows, v, angle, centre, row);
+    for (guint u = 0; u < n_columns; u += 4) {
+      double s = (u - centre) / unit, c = cos (angle), d = sin (angle);
+      double from[3] = { s * c + 2 * d, s * d - 2 * c, z }, to[3] = { s * c - 2 * d, s * d + 2 * c, z };
+      double truth = sampled_integral (phantom, from, to) * unit;
+      g_assert_cmpfloat (fabs (row[u] - truth), <, 0.01 * unit * 0.1);
+      g_assert_cmpfloat_with_epsilon (td_phantom_parallel_ray (phantom, angle, s, z) * unit, row[u],
+                                      1e-4);
+    }
+  }
+}
+
+static void
+test_cone (gconstpointer name)
+{
+  g_autoptr (TdPhantom) phantom = td_phantom_new (name, NULL);
+  GRand *random = g_rand_new_with_seed (7);
+
+  for (guint i = 0; i < 60; i++) {
+    double from[3] = { g_rand_double_range (random, -3, 3), -4, g_rand_double_range (random, -1, 1) };
+    double to[3] = { g_rand_double_range (random, -1, 1), 3, g_rand_double_range (random, -1, 1) };
+    g_assert_cmpfloat (fabs (td_phantom_ray (phantom, from, to) - sampled_integral (phantom, from, to)),
+                       <, 4e-3);
+  }
+  g_rand_free (random);
+}
+
+/* A ray along one axis through the middle of the sphere, and one that ends inside it. */
+static void
+test_known_lengths (void)
+{
+  g_autoptr (TdPhantom) sphere = td_phantom_new ("sphere", NULL);
+  g_autoptr (TdPhantom) disc = td_phantom_new ("disc", NULL);
+  const double left[3] = { -5, 0, 0 }, right[3] = { 5, 0, 0 }, middle[3] = { 0, 0, 0 };
+  const double below[3] = { 0.1, 0.1, -3 }, above[3] = { 0.1, 0.1, 3 };
+  float row[101];
+
+  g_assert_cmpfloat_with_epsilon (td_phantom_ray (sphere, left, right), 1.4, 1e-12);
+  g_assert_cmpfloat_with_epsilon (td_phantom_ray (sphere, left, middle), 0.7, 1e-12);
+  g_assert_cmpfloat_with_epsilon (td_phantom_ray (disc, below, above), 6, 1e-12);
+  td_phantom_project_row (disc, 101, 1, 0, 1.1, 50, row);
+  g_assert_cmpfloat_with_epsilon (row[50], 1.6 * 50.5, 1e-4);
+}
+
+/* Column u sees x cos + y sin; a point above the middle (y > 0) lies in an upper image row. */
+static void
+test_orientation (void)
+{
+  TdShape shape = { TD_SHAPE_ELLIPSOID, 1, { 0.5, 0.25, 0 }, { 0.05, 0.05, 0.05 }, 0 };
+  TdPhantom phantom = { NULL, &shape, 1 };
+  float row[81], slice[81 * 81];
+
+  td_phantom_project_row (&phantom, 81, 1, 0, 0, 40, row);
+  g_assert_cmpfloat (row[60], >, 1); /* 40 + 0.5 * 40.5 */
+  td_phantom_project_row (&phantom, 81, 1, 0, G_PI / 2, 40, row);
+  g_assert_cmpfloat (row[50], >, 1);
+  td_phantom_slice (&phantom, 81, 81, 81, 1, 0, 3, slice);
+  g_assert_cmpfloat (slice[30 * 81 + 60], ==, 1);
+  g_assert_cmpfloat (slice[50 * 81 + 60], ==, 0);
+}
+
+/* The slice and the projections hold the same mass, at every angle. */
+static void
+test_mass (gconstpointer name)
+{
+  g_autoptr (TdPhantom) phantom = td_phantom_new (name, NULL);
+  const guint n = 120;
+  g_autofree float *slice = g_new (float, n * n);
+  g_autofree float *row = g_new (float, n);
+  double mass = 0;
+
+  td_phantom_slice (phantom, n, n, n, 1, 0, 8, slice);
+  for (guint i = 0; i < n * n; i++)
+    mass += slice[i];
+  for (guint v = 0; v < 7; v++) {
+    double sum = 0;
+    td_phantom_project_row (phantom, n, 1, 0, v * 0.43, (n - 1) / 2.0, row);
+    for (guint u = 0; u < n; u++)
+      sum += row[u];
+    g_assert_cmpfloat (fabs (sum - mass), <, 0.003 * n * n / 4 * 0.5 + 0.01 * mass);
+  }
+}
+
+static void
+test_unknown (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (td_phantom_new ("teapot", &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  g_assert_nonnull (strstr (error->message, "shepp-logan"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (const char *const *name = td_phantom_names (); *name; name++) {
+    g_autofree char *parallel = g_strconcat ("/phantom/parallel/", *name, NULL);
+    g_autofree char *cone = g_strconcat ("/phantom/cone/", *name, NULL);
+    g_autofree char *mass = g_strconcat ("/phantom/mass/", *name, NULL);
+    g_test_add_data_func (parallel, *name, test_parallel);
+    g_test_add_data_func (cone, *name, test_cone);
+    g_test_add_data_func (mass, *name, test_mass);
+  }
+  g_test_add_func ("/phantom/known-lengths", test_known_lengths);
+  g_test_add_func ("/phantom/orientation", test_orientation);
+  g_test_add_func ("/phantom/unknown", test_unknown);
+  return g_test_run ();
+}
