@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "filter.h"
+
+#include <complex.h>
+#include <fftw3.h>
+#include <math.h>
+
+static const char *const names[] = {
+  [TD_FILTER_NONE] = "none",       [TD_FILTER_RAM_LAK] = "ram-lak",
+  [TD_FILTER_SHEPP_LOGAN] = "shepp-logan", [TD_FILTER_COSINE] = "cosine",
+  [TD_FILTER_HAMMING] = "hamming", [TD_FILTER_HANN] = "hann",
+  [TD_FILTER_PARZEN] = "parzen",   [TD_FILTER_BUTTERWORTH] = "butterworth",
+  NULL,
+};
+
+#define DEFAULT_ORDER 4
+
+const char *const *
+td_filter_names (void)
+{
+  return names;
+}
+
+const char *
+td_filter_name (TdFilterKind kind)
+{
+  return (guint) kind < G_N_ELEMENTS (names) - 1 ? names[kind] : NULL;
+}
+
+gboolean
+td_filter_parse (const char *name, TdFilterKind *kind)
+{
+  for (guint i = 0; names[i]; i++) {
+    if (g_strcmp0 (names[i], name) == 0) {
+      *kind = i;
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+guint
+td_filter_padded_size (guint n_columns)
+{
+  return td_fft_good_size (2 * MAX (n_columns, 1));
+}
+
+/* The ramp's response: the transform of the band-limited kernel, laid out around 0 with period n. */
+static void
+ramp_response (guint n, double *response)
+{
+  /* FFTW's planner keeps global state. */
+  static GMutex planner;
+  double *kernel = fftw_alloc_real (n);
+  fftw_complex *spectrum = fftw_alloc_complex (n / 2 + 1);
+
+  g_mutex_lock (&planner);
+  fftw_plan plan = fftw_plan_dft_r2c_1d (n, kernel, spectrum, FFTW_ESTIMATE);
+  g_mutex_unlock (&planner);
+
+  for (guint i = 0; i < n; i++) {
+    double distance = MIN (i, n - i);
+    kernel[i] = i == 0 ? 0.25 : fmod (distance, 2) == 0 ? 0 : -1 / (G_PI * G_PI * distance * distance);
+  }
+  fftw_execute (plan);
+  for (guint i = 0; i < n; i++)
+    response[i] = creal (spectrum[MIN (i, n - i)]);
+
+  g_mutex_lock (&planner);
+  fftw_destroy_plan (plan);
+  g_mutex_unlock (&planner);
+  fftw_free (spectrum);
+  fftw_free (kernel);
+}
+
+/* The window at @w, the frequency in units of the cut-off; 1 at 0 for all of them, so that every
+   filter keeps the mean. */
+static double
+window_at (const TdFilter *filter, double w)
+{
+  double half_turn = G_PI * w;
+
+  if (filter->kind == TD_FILTER_BUTTERWORTH)
+    return 1 / sqrt (1 + pow (w, 2.0 * (filter->order ? filter->order : DEFAULT_ORDER)));
+  /* One part in 10^12 lets the cut-off's own frequency pass whatever its rounding. */
+  if (w > 1 + 1e-12)
+    return 0;
+
+  switch (filter->kind) {
+  case TD_FILTER_SHEPP_LOGAN:
+    return w == 0 ? 1 : sin (half_turn / 2) / (half_turn / 2);
+  case TD_FILTER_COSINE:
+    return cos (half_turn / 2);
+  case TD_FILTER_HAMMING:
+    return 0.54 + 0.46 * cos (half_turn);
+  case TD_FILTER_HANN:
+    return 0.5 + 0.5 * cos (half_turn);
+  case TD_FILTER_PARZEN:
+    return w <= 0.5 ? 1 - 6 * w * w * (1 - w) : 2 * pow (1 - w, 3);
+  default:
+    return 1;
+  }
+}
+
+void
+td_filter_response (const TdFilter *filter, guint n, double *response)
+{
+  double cutoff = filter->cutoff > 0 && filter->cutoff <= 1 ? filter->cutoff : 1;
+
+  if (filter->kind == TD_FILTER_NONE) {
+    for (guint i = 0; i < n; i++)
+      response[i] = 1;
+    return;
+  }
+
+  ramp_response (n, response);
+  for (guint i = 0; i < n; i++)
+    response[i] *= window_at (filter, 2.0 * MIN (i, n - i) / n / cutoff);
+}
