@@ -16,6 +16,8 @@ typedef enum {
   TD_ERROR_NOT_FOUND,     /* file, device, data set, key */
   TD_ERROR_IO,            /* disk full, no permission, read error */
   TD_ERROR_INVALID,       /* a recipe, option or geometry that contradicts itself or the scan */
+  TD_ERROR_ANGLES,        /* the scan comes without angles, or with a number of them that fits no
+                             rule: ask the user for them */
   TD_ERROR_TOO_LARGE,     /* a limit (memory, texture width, 2^31 elements) would be passed */
   TD_ERROR_DEVICE_MEMORY, /* device: out of memory; halve the slab and retry */
   TD_ERROR_DEVICE_BUILD,  /* device: program does not build; default variant, then another family */

@@ -32,6 +32,13 @@ typedef struct {
                    GError **error);
 } TdScanReader;
 
+/* No detector and no scan comes near these; a file that states more is damaged. */
+#define TD_SCAN_MAX_SIDE 1048576u
+#define TD_SCAN_MAX_FRAMES 16777216u
+
+extern const TdScanReader td_scan_reader_tiff;
+
+/* Takes @source; facts are empty, parallel beam, centre unknown. */
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
 void td_scan_note (TdScan *scan, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of

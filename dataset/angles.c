@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "angles.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "series.h"
+
+#define MAX_TEXT_BYTES ((gsize) 256 << 20)
+
+typedef struct {
+  double degrees;
+  char *file; /* base name; NULL: none stated */
+} Entry;
+
+static void
+entry_clear (gpointer data)
+{
+  g_free (((Entry *) data)->file);
+}
+
+double *
+td_angles_range (double first_deg, double last_deg, guint n_views)
+{
+  double *angles = g_new (double, n_views);
+  double step = n_views > 1 ? (last_deg - first_deg) / (n_views - 1) : 0;
+
+  for (guint i = 0; i < n_views; i++)
+    angles[i] = (first_deg + i * step) * (G_PI / 180);
+  return angles;
+}
+
+static gboolean
+parse_number (const char *text, double *value)
+{
+  char *end;
+
+  *value = g_ascii_strtod (text, &end);
+  return end != text && *end == '\0';
+}
+
+static gboolean
+parse_range (const char *spec, double *first, double *last)
+{
+  const char *colon = strchr (spec, ':');
+  g_autofree char *left = colon ? g_strndup (spec, colon - spec) : NULL;
+
+  return colon && parse_number (left, first) && parse_number (colon + 1, last) && isfinite (*first)
+         && isfinite (*last);
+}
+
+static void
+add_entry (GArray *entries, double degrees, const char *file)
+{
+  Entry entry = { degrees, file ? g_path_get_basename (file) : NULL };
+
+  g_array_append_val (entries, entry);
+}
+
+/* One line's words. @lines counts lines with entries; @columns: numbers a line, 0 once they differ. */
+static gboolean
+parse_line (char **words, guint n, GArray *entries)
+{
+  double value;
+
+  if (n == 2 && parse_number (words[0], &value) && !parse_number (words[1], &(double) { 0 })) {
+    add_entry (entries, value, words[1]);
+    return TRUE;
+  }
+  if (n == 2 && !parse_number (words[0], &(double) { 0 }) && parse_number (words[1], &value)) {
+    add_entry (entries, value, words[0]);
+    return TRUE;
+  }
+  for (guint i = 0; i < n; i++) {
+    if (!parse_number (words[i], &value))
+      return FALSE;
+    add_entry (entries, value, NULL);
+  }
+  return TRUE;
+}
+
+/* "0  12.5 / 1  13.0 / …": two numbers a line of which the first counts lines. */
+static void
+drop_counting_column (GArray *entries, guint n_lines)
+{
+  Entry *entry = (Entry *) entries->data;
+
+  if (n_lines < 2 || entries->len != 2 * n_lines)
+    return;
+  for (guint i = 0; i < n_lines; i++)
+    if (entry[2 * i].file || entry[2 * i].degrees != entry[0].degrees + i
+        || (entry[0].degrees != 0 && entry[0].degrees != 1))
+      return;
+  for (guint i = 0; i < n_lines; i++)
+    entry[i] = entry[2 * i + 1];
+  g_array_set_size (entries, n_lines);
+}
+
+static char **
+split_words (char *line, guint *n)
+{
+  g_auto (GStrv) raw = NULL;
+  GPtrArray *words = g_ptr_array_new ();
+
+  g_strdelimit (line, ",;\t\r", ' ');
+  raw = g_strsplit (line, " ", -1);
+  for (guint i = 0; raw[i]; i++)
+    if (raw[i][0])
+      g_ptr_array_add (words, g_strdup (raw[i]));
+  *n = words->len;
+  g_ptr_array_add (words, NULL);
+  return (char **) g_ptr_array_free (words, FALSE);
+}
+
+static gboolean
+parse_text (const char *path, char *text, GArray *entries, GError **error)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  gboolean radians = FALSE;
+  guint n_lines = 0;
+
+  for (guint i = 0; lines[i]; i++) {
+    g_auto (GStrv) words = NULL;
+    gboolean comment = strchr ("#%!", *g_strchug (lines[i])) && lines[i][0];
+    gboolean heading;
+    guint n;
+
+    if (comment)
+      radians = radians || (entries->len == 0 && strstr (lines[i], "rad"));
+    words = comment ? NULL : split_words (lines[i], &n);
+    if (comment || n == 0)
+      continue;
+    heading = entries->len == 0 && n_lines == 0 && !parse_number (words[0], &(double) { 0 })
+              && (n == 1 || !parse_number (words[1], &(double) { 0 }));
+    if (heading)
+      radians = radians || strstr (lines[i], "rad");
+    else if (!parse_line (words, n, entries)) {
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                   "“%s”: line %u holds “%.40s”, which is not an angle", path, i + 1, words[0]);
+      return FALSE;
+    } else
+      n_lines++;
+  }
+  drop_counting_column (entries, n_lines);
+  for (guint i = 0; i < entries->len; i++) {
+    Entry *entry = &g_array_index (entries, Entry, i);
+
+    if (!isfinite (entry->degrees)) {
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: entry %u is not a finite angle", path,
+                   i);
+      return FALSE;
+    }
+    if (radians)
+      entry->degrees *= 180 / G_PI;
+  }
+  return TRUE;
+}
+
+static GArray *
+load_entries (const char *path, GError **error)
+{
+  g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_autoptr (GError) local = NULL;
+  g_autofree char *text = NULL;
+  gsize length;
+
+  g_array_set_clear_func (entries, entry_clear);
+  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
+    return NULL;
+  }
+  if (!g_file_get_contents (path, &text, &length, &local)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The angles in “%s” cannot be read: %s", path,
+                 local->message);
+    return NULL;
+  }
+  if (length > MAX_TEXT_BYTES || strlen (text) != length || !g_utf8_validate (text, length, NULL)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is no text file of angles", path);
+    return NULL;
+  }
+  if (!parse_text (path, text, entries, error))
+    return NULL;
+  if (entries->len == 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” holds no angles", path);
+    return NULL;
+  }
+  return g_steal_pointer (&entries);
+}
+
+static double *
+take (const GArray *entries, guint first, guint n)
+{
+  double *angles = g_new (double, n);
+
+  for (guint i = 0; i < n; i++)
+    angles[i] = g_array_index (entries, Entry, first + i).degrees * (G_PI / 180);
+  return angles;
+}
+
+/* angle<TAB>file: each view's file must be named once. NULL without error: the rule does not fit. */
+static double *
+take_by_name (const GArray *entries, const char *const *names, guint n_views)
+{
+  g_autoptr (GHashTable) table = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autofree double *angles = NULL;
+
+  if (!names)
+    return NULL;
+  for (guint i = 0; i < entries->len; i++) {
+    Entry *entry = &g_array_index (entries, Entry, i);
+
+    if (!entry->file || !g_hash_table_insert (table, entry->file, entry))
+      return NULL;
+  }
+  angles = g_new (double, n_views);
+  for (guint i = 0; i < n_views; i++) {
+    const Entry *entry = g_hash_table_lookup (table, names[i]);
+
+    if (!entry)
+      return NULL;
+    angles[i] = entry->degrees * (G_PI / 180);
+  }
+  return g_steal_pointer (&angles);
+}
+
+static double *
+take_by_number (const GArray *entries, const char *const *names, guint n_views, char **note)
+{
+  gint64 first = names ? td_series_number (names[0]) : -1;
+  gint64 last = names ? td_series_number (names[n_views - 1]) : -1;
+  double *angles;
+
+  if (first < 0 || last - first + 1 != (gint64) entries->len)
+    return NULL;
+  for (guint i = 1; i < n_views; i++)
+    if (td_series_number (names[i]) <= td_series_number (names[i - 1]))
+      return NULL;
+  angles = g_new (double, n_views);
+  for (guint i = 0; i < n_views; i++)
+    angles[i] = g_array_index (entries, Entry, td_series_number (names[i]) - first).degrees
+                * (G_PI / 180);
+  if (note)
+    *note = g_strdup_printf ("%u angles for %u projections: each projection took the entry of its "
+                             "file number.", entries->len, n_views);
+  return angles;
+}
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* The step of a turning stage: the median of the steps that are not rest. */
+static double
+turning_step (const GArray *entries)
+{
+  g_autofree double *steps = g_new (double, entries->len);
+  double largest = 0;
+  guint n = 0;
+
+  for (guint i = 1; i < entries->len; i++) {
+    steps[i - 1] = fabs (g_array_index (entries, Entry, i).degrees
+                         - g_array_index (entries, Entry, i - 1).degrees);
+    largest = MAX (largest, steps[i - 1]);
+  }
+  for (guint i = 0; i + 1 < entries->len; i++)
+    if (steps[i] > largest / 100)
+      steps[n++] = steps[i];
+  if (n == 0)
+    return 0;
+  qsort (steps, n, sizeof *steps, compare_doubles);
+  return steps[n / 2];
+}
+
+/* The stage stands still while flats and darks are taken before and after the turn: what is left
+ * between the last entry of the first rest and the first entry of the last one are the views. */
+static double *
+take_between_rests (const GArray *entries, guint n_views, char **note)
+{
+  double rest = turning_step (entries) / 20;
+  guint first = 0, last = entries->len - 1;
+
+  while (first < last && fabs (g_array_index (entries, Entry, first + 1).degrees
+                               - g_array_index (entries, Entry, 0).degrees) < rest)
+    first++;
+  while (last > first && fabs (g_array_index (entries, Entry, last - 1).degrees
+                               - g_array_index (entries, Entry, entries->len - 1).degrees) < rest)
+    last--;
+  if (rest == 0 || last - first + 1 != n_views)
+    return NULL;
+  if (note)
+    *note = g_strdup_printf ("%u angles for %u projections: entries %u to %u (counted from 0) were "
+                             "taken, since the stage stands still before and after them.",
+                             entries->len, n_views, first, last);
+  return take (entries, first, n_views);
+}
+
+double *
+td_angles_for_views (const char *spec, const char *scan_path, const char *const *names,
+                     guint n_views, char **note, GError **error)
+{
+  g_autoptr (GArray) entries = NULL;
+  double first, last, *angles;
+
+  if (note)
+    *note = NULL;
+  if (parse_range (spec, &first, &last))
+    return td_angles_range (first, last, n_views);
+  entries = load_entries (spec, error);
+  if (!entries)
+    return NULL;
+  angles = take_by_name (entries, names, n_views);
+  if (!angles && entries->len == n_views)
+    angles = take (entries, 0, n_views);
+  if (!angles)
+    angles = take_by_number (entries, names, n_views, note);
+  if (!angles)
+    angles = take_between_rests (entries, n_views, note);
+  if (!angles)
+    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
+                 "“%s” holds %u angles, but “%s” has %u projections, and no rule tells which belong "
+                 "together; give a file with %u angles, or the first and the last, such as 0:180",
+                 spec, entries->len, scan_path, n_views, n_views);
+  return angles;
+}

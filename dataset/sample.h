@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "scan.h"
+
+/**
+ * Samples as stored in files, turned into float. Shared by every reader.
+ */
+
+/* @n samples of @type at @from (any alignment) to floats; @swap: the other byte order. NaNs and
+   infinities pass through. @from and @to do not overlap. */
+void td_samples_to_float (TdSampleType type, gboolean swap, const void *from, gsize n, float *to);
+/* "uint16", "uint8", "float32" …; FALSE if unknown. */
+gboolean td_sample_type_parse (const char *name, TdSampleType *type);

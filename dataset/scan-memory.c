@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "scan-private.h"
+
+typedef struct {
+  const float *frames[3]; /* by TdFrameKind; flats and darks may be NULL */
+  gsize n_columns, n_rows;
+  GDestroyNotify destroy;
+  gpointer user;
+} MemorySource;
+
+static gboolean
+memory_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+             float *out, GCancellable *cancellable, GError **error)
+{
+  MemorySource *memory = source;
+  gsize band = memory->n_columns * n_rows;
+
+  for (gsize i = 0; i < count; i++) {
+    gsize row = (first + i) * memory->n_rows + row0;
+
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+    memcpy (out + i * band, memory->frames[kind] + row * memory->n_columns, band * sizeof *out);
+  }
+  return TRUE;
+}
+
+static void
+memory_free (gpointer source)
+{
+  MemorySource *memory = source;
+
+  if (memory->destroy)
+    memory->destroy (memory->user);
+  g_free (memory);
+}
+
+static const TdScanSource memory_vtable = { .read = memory_read, .free = memory_free };
+
+TdScan *
+td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, const float *flats,
+                         const float *darks, GDestroyNotify destroy, gpointer user)
+{
+  MemorySource *memory = g_new0 (MemorySource, 1);
+  TdScan *scan = td_scan_alloc (facts->path ? facts->path : "memory", &memory_vtable, memory);
+  TdScanFacts *own = &scan->facts;
+  TdScanFacts fresh = *own;
+
+  memory->frames[TD_FRAME_PROJECTION] = projections;
+  memory->frames[TD_FRAME_FLAT] = flats;
+  memory->frames[TD_FRAME_DARK] = darks;
+  memory->n_columns = facts->n_columns;
+  memory->n_rows = facts->n_rows;
+  memory->destroy = destroy;
+  memory->user = user;
+
+  *own = *facts;
+  own->path = fresh.path;
+  own->format = g_strdup (facts->format ? facts->format : "memory");
+  own->title = facts->title ? g_strdup (facts->title) : g_strdup (fresh.title);
+  g_free (fresh.title);
+  own->n_flats = flats ? facts->n_flats : 0;
+  own->n_darks = darks ? facts->n_darks : 0;
+  own->angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
+  own->flat_positions = g_memdup2 (facts->flat_positions, own->n_flats * sizeof (double));
+  g_strfreev (fresh.notes);
+  own->notes = facts->notes ? g_strdupv (facts->notes) : g_new0 (char *, 1);
+  td_geometry_copy (&own->geometry, &facts->geometry);
+  own->sinogram_order = FALSE;
+  return scan;
+}

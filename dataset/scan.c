@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "scan-private.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "error.h"
+
+/* The transposing reader holds at most this much beside the caller's buffer. */
+#define TRANSPOSE_BYTES ((gsize) 16 << 20)
+
+/* In the order they are asked. A row here and a file beside this one is all that a format needs. */
+static const TdScanReader *const readers[] = {
+  &td_scan_reader_tiff,
+};
+
+TdScan *
+td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source)
+{
+  TdScan *scan = g_new0 (TdScan, 1);
+
+  g_atomic_ref_count_init (&scan->references);
+  scan->vtable = vtable;
+  scan->source = source;
+  scan->facts.path = g_strdup (path);
+  scan->facts.title = path ? g_path_get_basename (path) : NULL;
+  scan->facts.centre_px = NAN;
+  scan->facts.notes = g_new0 (char *, 1);
+  td_geometry_init_parallel (&scan->facts.geometry);
+  return scan;
+}
+
+void
+td_scan_note (TdScan *scan, const char *format, ...)
+{
+  guint n = g_strv_length (scan->facts.notes);
+  va_list arguments;
+
+  va_start (arguments, format);
+  scan->facts.notes = g_renew (char *, scan->facts.notes, n + 2);
+  scan->facts.notes[n] = g_strdup_vprintf (format, arguments);
+  scan->facts.notes[n + 1] = NULL;
+  va_end (arguments);
+}
+
+static gboolean
+validate_angles (const TdScanFacts *facts, GError **error)
+{
+  if (!facts->angles_rad) {
+    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
+                 "“%s” comes without angles: give a file of angles, or the first and the last "
+                 "angle in degrees, for example 0:180", facts->path);
+    return FALSE;
+  }
+  for (guint i = 0; i < facts->n_views; i++)
+    if (!isfinite (facts->angles_rad[i])) {
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                   "“%s”: the angle of view %u is not a number; mend the file or give other angles",
+                   facts->path, i);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+td_scan_validate (TdScan *scan, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+
+  if (facts->n_columns == 0 || facts->n_rows == 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” holds frames of %u × %u pixels: "
+                 "there is nothing to reconstruct", facts->path, facts->n_columns, facts->n_rows);
+    return FALSE;
+  }
+  if (facts->n_views == 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” holds no projections", facts->path);
+    return FALSE;
+  }
+  if (facts->n_columns > TD_SCAN_MAX_SIDE || facts->n_rows > TD_SCAN_MAX_SIDE
+      || (guint64) facts->n_columns * facts->n_rows > G_MAXINT32
+      || facts->n_views > TD_SCAN_MAX_FRAMES || facts->n_flats > TD_SCAN_MAX_FRAMES
+      || facts->n_darks > TD_SCAN_MAX_FRAMES) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "“%s” states %u frames of %u × %u pixels, which is more than a scan can have; "
+                 "the file is probably damaged", facts->path, facts->n_views, facts->n_columns,
+                 facts->n_rows);
+    return FALSE;
+  }
+  if (!isfinite (facts->energy_kev) || facts->energy_kev < 0)
+    facts->energy_kev = 0;
+  if (!isfinite (facts->propagation_mm) || facts->propagation_mm < 0)
+    facts->propagation_mm = 0;
+  return validate_angles (facts, error);
+}
+
+static void
+facts_clear (TdScanFacts *facts)
+{
+  g_free (facts->path);
+  g_free (facts->format);
+  g_free (facts->title);
+  g_free (facts->angles_rad);
+  g_free (facts->flat_positions);
+  td_geometry_clear (&facts->geometry);
+  g_strfreev (facts->notes);
+}
+
+TdScan *
+td_scan_ref (TdScan *scan)
+{
+  g_atomic_ref_count_inc (&scan->references);
+  return scan;
+}
+
+void
+td_scan_unref (TdScan *scan)
+{
+  if (!scan || !g_atomic_ref_count_dec (&scan->references))
+    return;
+  if (scan->source && scan->vtable->free)
+    scan->vtable->free (scan->source);
+  facts_clear (&scan->facts);
+  g_free (scan);
+}
+
+const TdScanFacts *
+td_scan_facts (const TdScan *scan)
+{
+  return &scan->facts;
+}
+
+TdScan *
+td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+              GError **error)
+{
+  static const TdScanOptions none;
+
+  if (!options)
+    options = &none;
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return NULL;
+  if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
+    return NULL;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
+    if (readers[i]->probe (path, options))
+      return readers[i]->open (path, options, cancellable, error);
+  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+               "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
+               "CTSimU metadata and raw files of a stated size are", path);
+  return NULL;
+}
+
+static guint
+frames_of (const TdScanFacts *facts, TdFrameKind kind)
+{
+  switch (kind) {
+  case TD_FRAME_PROJECTION: return facts->n_views;
+  case TD_FRAME_FLAT: return facts->n_flats;
+  case TD_FRAME_DARK: return facts->n_darks;
+  }
+  return 0;
+}
+
+static gboolean
+check_range (TdScan *scan, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+             GCancellable *cancellable, GError **error)
+{
+  static const char *const kinds[] = { "projections", "flats", "darks" };
+  const TdScanFacts *facts = &scan->facts;
+  guint n = frames_of (facts, kind);
+
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return FALSE;
+  if (first > n || count > n - first || row0 > facts->n_rows || n_rows > facts->n_rows - row0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "“%s”: %s %u to %u, rows %u to %u were asked for, but there are %u of %u rows",
+                 facts->path, kinds[kind], first, first + count, row0, row0 + n_rows, n,
+                 facts->n_rows);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_scan_read (TdScan *scan, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+              float *out, GCancellable *cancellable, GError **error)
+{
+  if (!check_range (scan, kind, first, count, row0, n_rows, cancellable, error))
+    return FALSE;
+  if (count == 0 || n_rows == 0)
+    return TRUE;
+  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable,
+                             error);
+}
+
+/* [view][row][column] in blocks of views, copied to [row][view][column]. */
+static gboolean
+read_transposed (TdScan *scan, guint first, guint count, guint row0, guint n_rows, float *out,
+                 GCancellable *cancellable, GError **error)
+{
+  gsize columns = scan->facts.n_columns;
+  gsize frame = columns * n_rows;
+  guint block = (guint) CLAMP (TRANSPOSE_BYTES / (frame * sizeof (float)), 1, count);
+  g_autofree float *frames = g_try_new (float, frame * block);
+
+  if (!frames) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "“%s”: no memory to read %u rows at once; read fewer rows", scan->facts.path,
+                 n_rows);
+    return FALSE;
+  }
+  for (guint done = 0; done < count; done += block) {
+    guint now = MIN (block, count - done);
+
+    if (!scan->vtable->read (scan->source, TD_FRAME_PROJECTION, first + done, now, row0, n_rows,
+                             frames, cancellable, error))
+      return FALSE;
+    for (gsize row = 0; row < n_rows; row++)
+      for (gsize view = 0; view < now; view++)
+        memcpy (out + (row * count + done + view) * columns,
+                frames + view * frame + row * columns, columns * sizeof *out);
+  }
+  return TRUE;
+}
+
+gboolean
+td_scan_read_sinograms (TdScan *scan, guint first, guint count, guint row0, guint n_rows,
+                        float *out, GCancellable *cancellable, GError **error)
+{
+  if (!check_range (scan, TD_FRAME_PROJECTION, first, count, row0, n_rows, cancellable, error))
+    return FALSE;
+  if (count == 0 || n_rows == 0)
+    return TRUE;
+  if (scan->vtable->read_sinograms)
+    return scan->vtable->read_sinograms (scan->source, first, count, row0, n_rows, out,
+                                         cancellable, error);
+  return read_transposed (scan, first, count, row0, n_rows, out, cancellable, error);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+static gsize
+digits (const char *text)
+{
+  return strspn (text, "0123456789");
+}
+
+int
+td_natural_compare (const char *a, const char *b)
+{
+  const char *whole_a = a, *whole_b = b;
+
+  while (*a && *b) {
+    gsize n_a = digits (a), n_b = digits (b);
+
+    if (n_a > 0 && n_b > 0) {
+      gsize zeros_a = strspn (a, "0"), zeros_b = strspn (b, "0");
+      int order;
+
+      zeros_a -= zeros_a == n_a; /* a lone zero is a digit that counts */
+      zeros_b -= zeros_b == n_b;
+      if (n_a - zeros_a != n_b - zeros_b)
+        return n_a - zeros_a < n_b - zeros_b ? -1 : 1;
+      order = strncmp (a + zeros_a, b + zeros_b, n_a - zeros_a);
+      if (order != 0)
+        return order;
+      a += n_a;
+      b += n_b;
+    } else {
+      char low_a = g_ascii_tolower (*a), low_b = g_ascii_tolower (*b);
+
+      if (low_a != low_b)
+        return (guchar) low_a < (guchar) low_b ? -1 : 1;
+      a++;
+      b++;
+    }
+  }
+  if (*a || *b)
+    return *a ? 1 : -1;
+  return strcmp (whole_a, whole_b); /* img_1 and img_01: some order, always the same */
+}
+
+/* Where the last run of digits before the extension begins and ends; FALSE: none. */
+static gboolean
+find_number (const char *name, gsize *begin, gsize *end)
+{
+  const char *dot = strrchr (name, '.');
+  gsize i = dot && dot != name ? (gsize) (dot - name) : strlen (name);
+
+  while (i > 0 && !g_ascii_isdigit (name[i - 1]))
+    i--;
+  *end = i;
+  while (i > 0 && g_ascii_isdigit (name[i - 1]))
+    i--;
+  *begin = i;
+  return *end > *begin;
+}
+
+gint64
+td_series_number (const char *name)
+{
+  gsize begin, end;
+
+  if (!find_number (name, &begin, &end) || end - begin > 18)
+    return -1;
+  return g_ascii_strtoll (name + begin, NULL, 10);
+}
+
+char *
+td_series_pattern (const char *name)
+{
+  gsize begin, end;
+  GString *pattern;
+  char *folded;
+
+  if (!find_number (name, &begin, &end))
+    return g_ascii_strdown (name, -1);
+  pattern = g_string_new_len (name, begin);
+  g_string_append_c (pattern, '#');
+  g_string_append (pattern, name + end);
+  folded = g_ascii_strdown (pattern->str, -1);
+  g_string_free (pattern, TRUE);
+  return folded;
+}
+
+static int
+compare_pointers (const void *a, const void *b)
+{
+  return td_natural_compare (*(char *const *) a, *(char *const *) b);
+}
+
+char **
+td_series_list (const char *folder, gboolean (*accept) (const char *name), GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, &local);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  const char *name;
+
+  if (!dir) {
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The folder “%s” cannot be listed: %s", folder,
+                 local->message);
+    return NULL;
+  }
+  while ((name = g_dir_read_name (dir)))
+    if (name[0] != '.' && (!accept || accept (name)))
+      g_ptr_array_add (names, g_strdup (name));
+  qsort (names->pdata, names->len, sizeof (char *), compare_pointers);
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * Numbered files. The number of "name_0010.tif" is the last run of digits before the extension; what
+ * stands before and behind it tells one series in a folder from another.
+ */
+
+/* Natural order: runs of digits compare as numbers, so that img_9 comes before img_10. */
+int td_natural_compare (const char *a, const char *b);
+/* The file's number; -1: none. */
+gint64 td_series_number (const char *name);
+/* "name_0010.tif" -> "name_#.tif"; a name without a number is its own pattern. Case is folded. */
+char *td_series_pattern (const char *name);
+/* The regular files of @folder (names, not paths) for which @accept (NULL: all) holds, in natural
+   order, NULL-terminated; hidden files are left out. */
+char **td_series_list (const char *folder, gboolean (*accept) (const char *name), GError **error);

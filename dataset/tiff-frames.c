@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tiff-frames.h"
+
+#include "error.h"
+
+TdTiffFrames *
+td_tiff_frames_new (void)
+{
+  TdTiffFrames *frames = g_new0 (TdTiffFrames, 1);
+
+  frames->paths = g_ptr_array_new_with_free_func (g_free);
+  frames->frames = g_array_new (FALSE, FALSE, sizeof (TdTiffFrame));
+  return frames;
+}
+
+void
+td_tiff_frames_free (TdTiffFrames *frames)
+{
+  g_ptr_array_unref (frames->paths);
+  g_array_unref (frames->frames);
+  g_free (frames);
+}
+
+guint
+td_tiff_frames_count (const TdTiffFrames *frames)
+{
+  return frames->frames->len ? frames->frames->len : frames->paths->len;
+}
+
+/* The first file of a list sets the layout; every other file looked at must agree. */
+static gboolean
+check_file (TdTiffFrames *frames, const char *path, GArray **pages, GError **error)
+{
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, error);
+  const TdTiffLayout *layout;
+
+  if (!tiff)
+    return FALSE;
+  layout = td_tiff_layout (tiff);
+  if (frames->paths->len == 0)
+    frames->layout = *layout;
+  if (layout->width != frames->layout.width || layout->height != frames->layout.height) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” has %u × %u pixels, but “%s” has %u × %u; frames of one scan must be of one "
+                 "size", path, layout->width, layout->height,
+                 (char *) frames->paths->pdata[0], frames->layout.width, frames->layout.height);
+    return FALSE;
+  }
+  if (pages)
+    *pages = td_tiff_pages (tiff, error);
+  return !pages || *pages;
+}
+
+static void
+add_pages (TdTiffFrames *frames, guint file, const GArray *pages)
+{
+  for (guint i = 0; i < pages->len; i++) {
+    TdTiffFrame frame = { file, g_array_index (pages, TdTiffPage, i) };
+
+    g_array_append_val (frames->frames, frame);
+  }
+}
+
+/* Files of several images: each must be asked how many it holds. */
+static gboolean
+add_stacks (TdTiffFrames *frames, const char *const *paths, GError **error)
+{
+  for (guint i = frames->frames->len ? frames->paths->len : 0; i < frames->paths->len; i++) {
+    TdTiffFrame frame = { .file = i }; /* those added before, one image each */
+
+    g_array_append_val (frames->frames, frame);
+  }
+  for (guint i = 0; paths[i]; i++) {
+    g_autoptr (GArray) pages = NULL;
+
+    if (!check_file (frames, paths[i], &pages, error))
+      return FALSE;
+    add_pages (frames, frames->paths->len, pages);
+    g_ptr_array_add (frames->paths, g_strdup (paths[i]));
+  }
+  return TRUE;
+}
+
+gboolean
+td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **error)
+{
+  g_autoptr (GArray) pages = NULL;
+  guint n = g_strv_length ((char **) paths);
+
+  if (n == 0)
+    return TRUE;
+  if (!check_file (frames, paths[0], &pages, error))
+    return FALSE;
+  if (pages->len > 1 || frames->frames->len > 0)
+    return add_stacks (frames, paths, error);
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (frames->paths, g_strdup (paths[i]));
+  return n == 1 || check_file (frames, paths[n - 1], NULL, error);
+}
+
+static const TdTiffFrame *
+frame_of (const TdTiffFrames *frames, guint frame)
+{
+  return frames->frames->len ? &g_array_index (frames->frames, TdTiffFrame, frame) : NULL;
+}
+
+const char *
+td_tiff_frames_path (const TdTiffFrames *frames, guint frame)
+{
+  const TdTiffFrame *own = frame_of (frames, frame);
+
+  return frames->paths->pdata[own ? own->file : frame];
+}
+
+gboolean
+td_tiff_frames_read (const TdTiffFrames *frames, guint frame, guint row0, guint n_rows, float *out,
+                     GError **error)
+{
+  const TdTiffFrame *own = frame_of (frames, frame);
+
+  return td_tiff_read_frame (td_tiff_frames_path (frames, frame),
+                             own && own->page.directory ? &own->page : NULL, &frames->layout, row0,
+                             n_rows, out, error);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "scan.h"
+
+/**
+ * TdTiff: one open TIFF or BigTIFF file of single-channel images, read by rows. Strips, tiles, every
+ * compression of libtiff, 8/16/32-bit integers and 32/64-bit floats, any orientation.
+ *
+ * A handle belongs to one thread at a time; open one per read. libtiff's complaints go to the GError
+ * of the call, never to standard error. Files are untrusted: nothing is mapped, and every offset and
+ * size is checked before memory is taken.
+ */
+typedef struct TdTiff TdTiff;
+
+typedef struct {
+  guint width, height; /* as seen, that is, after the orientation was applied */
+  TdSampleType type;
+  gboolean inverted;   /* min-is-white unsigned samples: values are turned round (largest - v) */
+} TdTiffLayout;
+
+/* Where one image of a file lies. */
+typedef struct {
+  guint64 directory;  /* file offset of its directory */
+  guint64 data_shift; /* bytes its samples lie behind those the directory names (ImageJ stacks) */
+} TdTiffPage;
+
+/* Is there a TIFF signature at the start? Opens the file, reports nothing. */
+gboolean td_tiff_probe (const char *path);
+
+/* Opens and selects the first image. */
+TdTiff *td_tiff_open (const char *path, GError **error);
+void td_tiff_close (TdTiff *tiff);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiff, td_tiff_close)
+
+const TdTiffLayout *td_tiff_layout (const TdTiff *tiff); /* of the selected image */
+const char *td_tiff_description (TdTiff *tiff);          /* ImageDescription; NULL: none */
+
+/* All full-size images of the file, as TdTiffPage, without parsing each. Refuses a file whose images
+   differ in size. */
+GArray *td_tiff_pages (TdTiff *tiff, GError **error);
+gboolean td_tiff_select (TdTiff *tiff, const TdTiffPage *page, GError **error);
+
+/* Rows [row0, row0 + n_rows) of the selected image to @out[n_rows][width]; reads and decodes only
+   the strips or tiles that hold them. */
+gboolean td_tiff_read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error);
+
+/* Opens @path, checks that its image (@page, or the first if NULL) is @expected, reads rows, closes. */
+gboolean td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout *expected,
+                             guint row0, guint n_rows, float *out, GError **error);
