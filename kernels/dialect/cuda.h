@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernel dialect for CUDA C++ as NVRTC compiles it (no headers needed but cuda_fp16.h, which
-   NVRTC brings). Siblings: opencl.h, host.h. */
+/* The kernel dialect for CUDA C++ as NVRTC compiles it. No header of the toolkit is needed
+   (cuda-half.h). Siblings: opencl.h, host.h. */
 #define TD_CUDA 1
-#include <cuda_fp16.h>
+#include "cuda-half.h"
 
 #define TD_KERNEL extern "C" __global__
 #define TD_ITEM
@@ -10,6 +10,8 @@
 #define TD_FN static __device__ __forceinline__
 #define TD_GLOBAL
 #define TD_LOCAL __shared__
+#define TD_LOCAL_ARGUMENT(type, name)
+#define TD_LOCAL_MEMORY(type, name) extern __shared__ type name[];
 #define TD_CONSTANT const
 #define TD_RESTRICT __restrict__
 #define TD_UNROLL _Pragma ("unroll")

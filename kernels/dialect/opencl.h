@@ -10,6 +10,10 @@
 #define TD_FN static inline
 #define TD_GLOBAL __global
 #define TD_LOCAL __local
+/* Local memory whose size the launch gives (TD_ARG_LOCAL): TD_LOCAL_ARGUMENT (float, cache) after the
+   last parameter, without a comma; TD_LOCAL_MEMORY (float, cache) as the body's first line. */
+#define TD_LOCAL_ARGUMENT(type, name) , __local type *name
+#define TD_LOCAL_MEMORY(type, name)
 #define TD_CONSTANT __constant
 #define TD_RESTRICT restrict
 #define TD_UNROLL __attribute__ ((opencl_unroll_hint))
@@ -64,15 +68,15 @@ typedef half td_half;
 #define TD_TEXTURE_LAYERS __read_only image2d_array_t
 __constant sampler_t td_sampler_linear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 __constant sampler_t td_sampler_nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
-#define td_fetch1_linear(t, x, y) (read_imagef ((t), td_sampler_linear, (float2) ((x), (y))).x)
-#define td_fetch2_linear(t, x, y) (read_imagef ((t), td_sampler_linear, (float2) ((x), (y))).xy)
-#define td_fetch4_linear(t, x, y) (read_imagef ((t), td_sampler_linear, (float2) ((x), (y))))
-#define td_fetch1_nearest(t, x, y) (read_imagef ((t), td_sampler_nearest, (float2) ((x), (y))).x)
-#define td_fetch2_nearest(t, x, y) (read_imagef ((t), td_sampler_nearest, (float2) ((x), (y))).xy)
-#define td_fetch4_nearest(t, x, y) (read_imagef ((t), td_sampler_nearest, (float2) ((x), (y))))
-#define td_layer1_linear(t, x, y, l) (read_imagef ((t), td_sampler_linear, (float4) ((x), (y), (l), 0)).x)
-#define td_layer2_linear(t, x, y, l) (read_imagef ((t), td_sampler_linear, (float4) ((x), (y), (l), 0)).xy)
-#define td_layer4_linear(t, x, y, l) (read_imagef ((t), td_sampler_linear, (float4) ((x), (y), (l), 0)))
-#define td_layer1_nearest(t, x, y, l) (read_imagef ((t), td_sampler_nearest, (float4) ((x), (y), (l), 0)).x)
-#define td_layer2_nearest(t, x, y, l) (read_imagef ((t), td_sampler_nearest, (float4) ((x), (y), (l), 0)).xy)
-#define td_layer4_nearest(t, x, y, l) (read_imagef ((t), td_sampler_nearest, (float4) ((x), (y), (l), 0)))
+#define td_fetch1_linear(t, u, v) (read_imagef ((t), td_sampler_linear, (float2) ((u), (v))).x)
+#define td_fetch2_linear(t, u, v) (read_imagef ((t), td_sampler_linear, (float2) ((u), (v))).xy)
+#define td_fetch4_linear(t, u, v) (read_imagef ((t), td_sampler_linear, (float2) ((u), (v))))
+#define td_fetch1_nearest(t, u, v) (read_imagef ((t), td_sampler_nearest, (float2) ((u), (v))).x)
+#define td_fetch2_nearest(t, u, v) (read_imagef ((t), td_sampler_nearest, (float2) ((u), (v))).xy)
+#define td_fetch4_nearest(t, u, v) (read_imagef ((t), td_sampler_nearest, (float2) ((u), (v))))
+#define td_layer1_linear(t, u, v, l) (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)).x)
+#define td_layer2_linear(t, u, v, l) (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)).xy)
+#define td_layer4_linear(t, u, v, l) (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)))
+#define td_layer1_nearest(t, u, v, l) (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)).x)
+#define td_layer2_nearest(t, u, v, l) (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)).xy)
+#define td_layer4_nearest(t, u, v, l) (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)))
