@@ -10,8 +10,6 @@
 #define TD_FN static __device__ __forceinline__
 #define TD_GLOBAL
 #define TD_LOCAL __shared__
-#define TD_LOCAL_ARGUMENT(type, name)
-#define TD_LOCAL_MEMORY(type, name) extern __shared__ type name[];
 #define TD_CONSTANT const
 #define TD_RESTRICT __restrict__
 #define TD_UNROLL _Pragma ("unroll")

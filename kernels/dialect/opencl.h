@@ -10,10 +10,6 @@
 #define TD_FN static inline
 #define TD_GLOBAL __global
 #define TD_LOCAL __local
-/* Local memory whose size the launch gives (TD_ARG_LOCAL): TD_LOCAL_ARGUMENT (float, cache) after the
-   last parameter, without a comma; TD_LOCAL_MEMORY (float, cache) as the body's first line. */
-#define TD_LOCAL_ARGUMENT(type, name) , __local type *name
-#define TD_LOCAL_MEMORY(type, name)
 #define TD_CONSTANT __constant
 #define TD_RESTRICT restrict
 #define TD_UNROLL __attribute__ ((opencl_unroll_hint))
