@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "error.h"
+
+/* Directories and sizes beside the samples, per output. */
+#define SLACK_BYTES ((guint64) 1 << 20)
+
+struct TdOutput {
+  char *path, *part, *parent;
+  gboolean folder;
+  int lock; /* the part, locked while it is being written; -1: none yet */
+};
+
+void
+td_output_set_error (GError **error, const char *path, int errno_value)
+{
+  if (errno_value == ENOSPC || errno_value == EDQUOT)
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "“%s” cannot be written: the disk is full; free some space or write elsewhere",
+                 path);
+  else
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” cannot be written: %s", path,
+                 g_strerror (errno_value));
+}
+
+static void
+remove_tree (const char *path)
+{
+  struct stat status;
+
+  if (lstat (path, &status) != 0)
+    return;
+  if (S_ISDIR (status.st_mode)) {
+    GDir *dir = g_dir_open (path, 0, NULL);
+    const char *name;
+
+    while (dir && (name = g_dir_read_name (dir))) {
+      g_autofree char *child = g_build_filename (path, name, NULL);
+
+      remove_tree (child);
+    }
+    g_clear_pointer (&dir, g_dir_close);
+  }
+  remove (path);
+}
+
+/* The first thing in @path that this program would not have written; NULL: nothing. */
+static char *
+find_foreign (const char *path, guint depth)
+{
+  static const char *const folders[] = { "projections", "flats", "darks", NULL };
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree char *child = g_build_filename (path, name, NULL);
+    gboolean ours = g_str_has_suffix (name, ".tif") || strcmp (name, "provenance.json") == 0
+                    || strcmp (name, "geometry.json") == 0 || strcmp (name, "angles.txt") == 0;
+
+    if (g_file_test (child, G_FILE_TEST_IS_DIR)) {
+      char *foreign = depth == 0 && g_strv_contains (folders, name) ? find_foreign (child, 1)
+                                                                    : g_strdup (name);
+
+      if (foreign)
+        return foreign;
+    } else if (!ours)
+      return g_strdup (name);
+  }
+  return NULL;
+}
+
+static gboolean
+check_target (TdOutput *output, gboolean overwrite, GError **error)
+{
+  g_autofree char *foreign = NULL;
+  gboolean is_folder = g_file_test (output->path, G_FILE_TEST_IS_DIR);
+
+  if (!g_file_test (output->path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  if (!overwrite) {
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "“%s” exists already; choose another name, or allow it to be overwritten",
+                 output->path);
+    return FALSE;
+  }
+  if (is_folder != output->folder) {
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” is a %s, and a %s is to be written; choose "
+                 "another name", output->path, is_folder ? "folder" : "file",
+                 is_folder ? "file" : "folder");
+    return FALSE;
+  }
+  foreign = is_folder ? find_foreign (output->path, 0) : NULL;
+  if (foreign) {
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” holds “%s”, which this program did not write, "
+                 "and is not replaced; choose another name", output->path, foreign);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_space (TdOutput *output, guint64 bytes, GError **error)
+{
+  struct statvfs space;
+  guint64 available;
+
+  if (!g_file_test (output->parent, G_FILE_TEST_IS_DIR)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 "“%s” cannot be written: the folder “%s” does not exist", output->path,
+                 output->parent);
+    return FALSE;
+  }
+  if (statvfs (output->parent, &space) != 0)
+    return TRUE; /* some network file systems cannot tell; writing will */
+  available = (guint64) space.f_bavail * space.f_frsize;
+  if (bytes + SLACK_BYTES > available) {
+    g_autofree char *need = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *have = g_format_size_full (available, G_FORMAT_SIZE_IEC_UNITS);
+
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” needs %s, but only %s are free there; free "
+                 "some space or write elsewhere", output->path, need, have);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* TRUE: the lock is held, or the file system has none. */
+static gboolean
+lock_part (TdOutput *output)
+{
+  output->lock = open (output->part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  return output->lock >= 0
+         && (flock (output->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
+}
+
+static gboolean
+create_part (TdOutput *output)
+{
+  int fd;
+
+  if (output->folder)
+    return mkdir (output->part, 0777) == 0;
+  fd = open (output->part, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+  return fd >= 0 && close (fd) == 0;
+}
+
+static gboolean
+open_part (TdOutput *output, GError **error)
+{
+  if (g_file_test (output->part, G_FILE_TEST_EXISTS)) {
+    gboolean free_to_take = lock_part (output);
+
+    if (output->lock >= 0)
+      close (output->lock);
+    output->lock = -1;
+    if (!free_to_take) {
+      g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” is being written by another run; wait for "
+                   "it, or choose another name", output->path);
+      return FALSE;
+    }
+    remove_tree (output->part);
+  }
+  if (!create_part (output) || !lock_part (output)) {
+    td_output_set_error (error, output->path, errno);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+TdOutput *
+td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
+                 GError **error)
+{
+  g_autoptr (TdOutput) output = g_new0 (TdOutput, 1);
+  gsize length = strlen (path);
+
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  output->path = g_strndup (path, length);
+  output->part = g_strconcat (output->path, ".part", NULL);
+  output->parent = g_path_get_dirname (output->path);
+  output->folder = folder;
+  output->lock = -1;
+  if (!check_target (output, overwrite, error) || !check_space (output, bytes, error)
+      || !open_part (output, error))
+    return NULL;
+  return g_steal_pointer (&output);
+}
+
+const char *
+td_output_part (const TdOutput *output)
+{
+  return output->part;
+}
+
+const char *
+td_output_path (const TdOutput *output)
+{
+  return output->path;
+}
+
+/* A folder's files are flushed all at once: fsync for each of thousands would take minutes. */
+static gboolean
+flush_part (TdOutput *output)
+{
+  return (output->folder ? syncfs (output->lock) : fsync (output->lock)) == 0;
+}
+
+static void
+flush_parent (TdOutput *output)
+{
+  int fd = open (output->parent, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+
+  if (fd < 0)
+    return;
+  fsync (fd);
+  close (fd);
+}
+
+gboolean
+td_output_commit (TdOutput *output, GError **error)
+{
+  g_autofree char *old = NULL;
+
+  if (!flush_part (output)) {
+    td_output_set_error (error, output->path, errno);
+    return FALSE;
+  }
+  /* rename() replaces a file at once, but no folder that holds something. */
+  if (output->folder && g_file_test (output->path, G_FILE_TEST_IS_DIR)) {
+    old = g_strconcat (output->path, ".old.part", NULL);
+    remove_tree (old);
+    if (rename (output->path, old) != 0) {
+      td_output_set_error (error, output->path, errno);
+      return FALSE;
+    }
+  }
+  if (rename (output->part, output->path) != 0) {
+    td_output_set_error (error, output->path, errno);
+    if (old)
+      g_rename (old, output->path);
+    return FALSE;
+  }
+  flush_parent (output);
+  if (old)
+    remove_tree (old);
+  close (output->lock);
+  output->lock = -1;
+  return TRUE;
+}
+
+void
+td_output_free (TdOutput *output)
+{
+  if (output->lock >= 0) {
+    remove_tree (output->part);
+    close (output->lock);
+  }
+  g_free (output->path);
+  g_free (output->part);
+  g_free (output->parent);
+  g_free (output);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+/**
+ * TdOutput: a file or folder that appears under its own name only when it is whole. It is written
+ * as "NAME.part"; td_output_commit() makes it durable and renames it; freeing it before that removes
+ * it. A part left by a run that died is replaced; one that another run is writing is refused.
+ *
+ * One thread at a time.
+ */
+typedef struct TdOutput TdOutput;
+
+/* @bytes: what will be written; more than is free on the disk is refused now rather than later.
+   @overwrite: an existing target is replaced, but a folder only if it holds nothing but what this
+   program writes. */
+TdOutput *td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
+                           GError **error);
+const char *td_output_part (const TdOutput *output); /* where to write now */
+const char *td_output_path (const TdOutput *output); /* where it will be */
+gboolean td_output_commit (TdOutput *output, GError **error);
+void td_output_free (TdOutput *output);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)
+
+/* “PATH” cannot be written: REASON; with the remedy where it is known (a full disk). */
+void td_output_set_error (GError **error, const char *path, int errno_value);
