@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "phantom-scan.h"
+
+#include "error.h"
+#include "phantom-private.h"
+#include "scan-private.h"
+
+void
+td_phantom_scan_init (TdPhantomScan *spec)
+{
+  *spec = (TdPhantomScan) {
+    .phantom = "shepp-logan",
+    .n_columns = 256,
+    .n_rows = 256,
+    .n_views = 402,
+    .centre_px = NAN,
+    .range_deg = 180,
+    .attenuation = 2,
+    .n_flats = 10,
+    .n_darks = 5,
+    .counts = 40000,
+    .dark_counts = 200,
+    .profile = 0.2,
+    .seed = 1,
+  };
+  td_geometry_init_parallel (&spec->geometry);
+}
+
+/* What the description means in pixels; everything but the arrays. */
+static TdPhantomSource
+derive (const TdPhantomScan *spec)
+{
+  const TdGeometry *g = &spec->geometry;
+  double middle = td_phantom_middle (spec->n_columns);
+  TdPhantomSource source = { .spec = *spec };
+
+  source.centre_px = isfinite (spec->centre_px) ? spec->centre_px : middle;
+  source.unit_px = spec->n_columns / 2.0;
+  if (spec->offset_field)
+    source.unit_px = MAX (source.centre_px, spec->n_columns - 1 - source.centre_px) + 0.5;
+  source.attenuation_px = spec->attenuation > 0 ? spec->attenuation / (2 * source.unit_px) : 1;
+  source.voxel_mm = g->pixel_width_mm;
+  if (td_phantom_is_cone (spec)) {
+    source.voxel_mm *= g->source_axis_mm / g->source_detector_mm;
+    if (isfinite (spec->centre_px))
+      source.spec.geometry.axis_offset_mm =
+        (spec->centre_px - middle - g->detector_offset_u_px) * source.voxel_mm;
+  }
+  return source;
+}
+
+void
+td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny, guint oversample,
+                       float *out)
+{
+  g_autoptr (TdPhantom) phantom = td_phantom_new (spec->phantom, NULL);
+  TdPhantomSource source = derive (spec);
+  double scale = source.attenuation_px / (source.voxel_mm > 0 ? source.voxel_mm : 1);
+
+  td_phantom_slice_at (phantom, nx, ny, source.unit_px,
+                       (td_phantom_middle (spec->n_rows) - row) / source.unit_px, oversample, out);
+  for (gsize i = 0; i < (gsize) nx * ny; i++)
+    out[i] *= scale;
+}
+
+/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+make_row (const TdPhantomSource *source, TdFrameKind kind, guint frame, guint row, float *out)
+{
+  if (kind == TD_FRAME_PROJECTION)
+    td_phantom_rays (source, frame, row, out);
+  if (!source->spec.logged)
+    td_phantom_camera_expose (source, kind, frame, row, out);
+}
+
+static gboolean
+read_frames (gpointer data, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+             float *out, GCancellable *cancellable, GError **error)
+{
+  const TdPhantomSource *source = data;
+
+  for (guint frame = first; frame < first + count; frame++) {
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+    for (guint row = row0; row < row0 + n_rows; row++, out += source->spec.n_columns)
+      make_row (source, kind, frame, row, out);
+  }
+  return TRUE;
+}
+
+static gboolean
+read_sinograms (gpointer data, guint first, guint count, guint row0, guint n_rows, float *out,
+                GCancellable *cancellable, GError **error)
+{
+  const TdPhantomSource *source = data;
+
+  for (guint row = row0; row < row0 + n_rows; row++) {
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+    for (guint view = first; view < first + count; view++, out += source->spec.n_columns)
+      make_row (source, TD_FRAME_PROJECTION, view, row, out);
+  }
+  return TRUE;
+}
+
+static void
+source_free (gpointer data)
+{
+  TdPhantomSource *source = data;
+
+  td_phantom_free (source->phantom);
+  g_free (source->angles_rad);
+  g_free (source->gains);
+  g_free (source->faults);
+  g_free (source);
+}
+
+static const TdScanSource vtable = { read_frames, read_sinograms, source_free };
+
+/* ── Opening ──────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+refuse (GError **error, const char *reason)
+{
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "The phantom's scan cannot be made: %s", reason);
+  return FALSE;
+}
+
+static gboolean
+check (const TdPhantomScan *spec, GError **error)
+{
+  const TdGeometry *g = &spec->geometry;
+  const double numbers[] = { spec->tilt_deg, spec->first_deg, spec->range_deg, spec->attenuation,
+                             spec->counts, spec->dark_counts, spec->photons, spec->profile,
+                             spec->wander, spec->rings };
+
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    if (!isfinite (numbers[i]))
+      return refuse (error, "a number of its description is not finite");
+  if (spec->n_columns == 0 || spec->n_rows == 0 || spec->n_views == 0)
+    return refuse (error, "columns, rows and views must be at least 1");
+  if ((guint64) spec->n_columns * spec->n_rows > G_MAXINT32)
+    return refuse (error, "a frame of more than 2³¹ pixels; take fewer columns or rows");
+  if (spec->attenuation < 0 || spec->photons < 0 || spec->rings < 0 || spec->dark_counts < 0)
+    return refuse (error, "attenuation, photons, rings and the dark level cannot be negative");
+  if (!spec->logged && (spec->counts <= 0 || spec->counts + spec->dark_counts > TD_PHANTOM_FULL_SCALE))
+    return refuse (error, "counts must be above 0, and with the dark level at most 65535");
+  if (spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1)
+    return refuse (error, "the beam's profile and wander must lie from 0 to below 1");
+  if (spec->n_dead > spec->n_columns * spec->n_rows)
+    return refuse (error, "more dead pixels than pixels");
+  if (!td_phantom_is_cone (spec))
+    return fabs (spec->tilt_deg) < 45 || refuse (error, "the axis may be tilted by less than 45°");
+  if (!(g->source_axis_mm > 0 && g->source_detector_mm >= g->source_axis_mm))
+    return refuse (error, "a cone beam needs the distances source to axis and source to detector, "
+                          "the second no less than the first");
+  if (!(g->pixel_width_mm > 0 && g->pixel_height_mm > 0))
+    return refuse (error, "a cone beam needs the detector's pixel size");
+  if (g->view_matrices || spec->tilt_deg != 0 || spec->offset_field)
+    return refuse (error, "a cone beam knows circular orbits about an upright axis only");
+  return TRUE;
+}
+
+static void
+fill_facts (TdScan *scan, const TdPhantomSource *source)
+{
+  const TdPhantomScan *spec = &source->spec;
+  TdScanFacts *facts = &scan->facts;
+
+  g_free (facts->title);
+  facts->title = g_strdup (spec->phantom);
+  facts->format = g_strdup ("phantom");
+  facts->n_columns = spec->n_columns;
+  facts->n_rows = spec->n_rows;
+  facts->n_views = spec->n_views;
+  facts->n_flats = spec->logged ? 0 : spec->n_flats;
+  facts->n_darks = spec->logged ? 0 : spec->n_darks;
+  facts->sample_type = spec->logged ? TD_SAMPLE_FLOAT32 : TD_SAMPLE_UINT16;
+  facts->transmission_logged = spec->logged;
+  facts->angles_rad = g_memdup2 (source->angles_rad, spec->n_views * sizeof (double));
+  if (facts->n_flats > 0) {
+    facts->flat_positions = g_new (double, facts->n_flats);
+    for (guint i = 0; i < facts->n_flats; i++)
+      facts->flat_positions[i] = i < (facts->n_flats + 1) / 2 ? 0 : facts->n_views;
+  }
+  facts->centre_px = source->centre_px;
+  facts->half_acquisition = spec->offset_field;
+  facts->geometry = spec->geometry;
+}
+
+TdScan *
+td_phantom_scan_new (const TdPhantomScan *spec, GError **error)
+{
+  if (!check (spec, error))
+    return NULL;
+  TdPhantom *phantom = td_phantom_new (spec->phantom, error);
+  if (!phantom)
+    return NULL;
+
+  TdPhantomSource *source = g_new (TdPhantomSource, 1);
+  *source = derive (spec);
+  source->spec.phantom = phantom->name;
+  source->phantom = phantom;
+  source->angles_rad = g_new (double, spec->n_views);
+  guint steps = spec->end_point ? MAX (spec->n_views - 1, 1) : spec->n_views;
+  for (guint v = 0; v < spec->n_views; v++)
+    source->angles_rad[v] = (spec->first_deg + spec->range_deg * v / steps) * G_PI / 180;
+  td_phantom_camera_init (source);
+
+  g_autofree char *path = g_strconcat ("phantom:", spec->phantom, NULL);
+  TdScan *scan = td_scan_alloc (path, &vtable, source);
+  fill_facts (scan, source);
+  if (!td_scan_validate (scan, error)) {
+    td_scan_unref (scan);
+    return NULL;
+  }
+  return scan;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "phantom.h"
+#include "scan.h"
+
+/**
+ * A phantom as a camera would have measured it: flats, darks, noise, a wandering beam, dead pixels,
+ * rings. The scan computes its frames when they are read, so that one of any size takes no memory;
+ * the same description gives the same samples in whatever order they are read. Strings and arrays
+ * are borrowed until td_phantom_scan_new() returns.
+ */
+typedef struct {
+  const char *phantom;     /* a name of td_phantom_names() */
+  guint n_columns, n_rows, n_views;
+  double centre_px;        /* of rotation, at the middle row; NAN: the detector's middle. Cone: where the
+                              axis is seen at the middle row */
+  double tilt_deg;         /* of the axis in the detector plane: the centre moves by tan (tilt) columns
+                              a row downwards (parallel beam) */
+  double first_deg, range_deg;
+  gboolean end_point;      /* the last view lies at first + range, not one step before */
+  gboolean offset_field;   /* the object fills the field that a 360 degree scan about an off-middle
+                              centre sees, not the detector's */
+  double attenuation;      /* -log along a path of value 1 as long as the object's field of view;
+                              0: phantom values are attenuation per pixel */
+
+  gboolean logged;         /* line integrals as float, no camera */
+  guint n_flats, n_darks;  /* half of the flats before the first view, half after the last */
+  double counts;           /* open beam above the dark level, at the beam's middle */
+  double dark_counts;
+  double photons;          /* a pixel and frame in the open beam; 0: no noise */
+  double profile;          /* how much weaker the beam is in the corners, 0 … 1 */
+  double wander;           /* relative amplitude of the beam's drift over the views */
+  double rings;            /* relative error (standard deviation) of each pixel's gain that the flats
+                              do not show */
+  guint n_dead;            /* pixels stuck at the dark level or at full scale */
+  guint64 seed;
+
+  TdGeometry geometry;     /* parallel, or cone on a circular orbit with distances and pixel size;
+                              axis_offset_mm is set from the centre */
+} TdPhantomScan;
+
+/* 256 columns, rows and 402 views over 180 degrees of the Shepp-Logan phantom, ten flats, five darks,
+   no noise, no faults. */
+void td_phantom_scan_init (TdPhantomScan *spec);
+
+/* Returns: (transfer full): NULL with @error set if the description contradicts itself. */
+TdScan *td_phantom_scan_new (const TdPhantomScan *spec, GError **error);
+
+/* What a perfect reconstruction gives: slice @row of the object in the units of the engine (1/mm where
+   the pixel size is known, else 1/pixel), [ny][nx], @oversample^2 samples a pixel. The description
+   must have been accepted by td_phantom_scan_new(). */
+void td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny, guint oversample,
+                            float *out);
