@@ -56,5 +56,21 @@ TdStep *td_recipe_step (TdRecipe *recipe, const char *name); /* NULL: not in it 
 TdStep *td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error); /* in order */
 
 /* One option of the command line, "--filter hann" as ("filter", "hann"): every front end parses
-   values here, so that they mean the same everywhere. */
+   values here, so that they mean the same everywhere. On an error the recipe is as it was. */
 gboolean td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError **error);
+
+/* The options td_recipe_set() knows, for --help and for completion; ends with a NULL name. */
+typedef struct {
+  const char *name;        /* "filter" */
+  const char *placeholder; /* "NAME"; NULL: a switch, whose value is "true" or "false" */
+  const char *help;
+  gboolean (*set) (TdRecipe *recipe, const char *name, const char *value, GError **error);
+} TdRecipeOption;
+const TdRecipeOption *td_recipe_options (void);
+
+const char *td_method_name (TdMethodKind kind);               /* "auto", "fbp", "fdk", "fourier" */
+const char *td_interpolation_name (TdInterpolation kind);     /* "nearest", "linear" */
+const char *td_precision_name (TdPrecision kind);             /* "single", "half", "half-run" */
+
+/* "512M", "1.5G", "2GiB", "1000000": powers of 1024. */
+gboolean td_parse_size (const char *text, guint64 *bytes, GError **error);

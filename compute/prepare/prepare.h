@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "flats.h"
 #include "step.h"
 
 /**
@@ -9,16 +10,30 @@
  */
 typedef struct TdPreparation TdPreparation;
 
+/* Over all rows that ran, halos included. */
 typedef struct {
   guint64 clamped_transmissions; /* zero or negative transmissions raised before -log */
   guint64 bad_values;            /* NaN or infinite samples replaced by their neighbour's value */
+  guint64 dead_pixels;           /* detector pixels whose flat is not above the dark: replaced too */
 } TdPreparationCounts;
 
-/* @steps are copied. Reads flats and darks lazily, by rows. max_rows counts halos. */
-TdPreparation *td_preparation_new (TdDevice *device, TdScan *scan, const TdStep *steps,
-                                   guint n_steps, guint max_rows, GError **error);
+/* NULL if the scan has what the steps need; else the sentence that says what is missing and what to
+   do. (transfer full) */
+char *td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
+/* The step changes nothing for this scan: switched off, already done by the instrument, or there are
+   no flats and the values are floats, which are then taken as transmissions. */
+gboolean td_preparation_skips (const TdStep *step, const TdScanFacts *facts);
+
+/* @steps are copied. @flats may be shared with the preparations of other devices; NULL: its own.
+   Reads flats and darks lazily, by rows. max_rows counts halos. */
+TdPreparation *td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats,
+                                   const TdStep *steps, guint n_steps, guint max_rows,
+                                   GError **error);
+/* Other steps for the next run; what earlier steps kept stays. */
+void td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint n_steps);
 /* Rows needed above and below each slab by all steps together. */
 guint td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
+/* Device memory besides the slab itself. */
 guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
                                         guint max_rows);
 /* Runs every enabled step on raw rows [row0, row0 + n_rows) that lie in @data (float

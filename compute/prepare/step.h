@@ -55,6 +55,11 @@ typedef struct TdStepKind {
   const TdStepParameter *parameters;
   guint n_parameters;
   gboolean preset_on;  /* part of the default recipe */
+  /* TRUE: nothing to do for this scan; NULL: never. */
+  gboolean (*skips) (const TdStep *step, const TdScanFacts *facts);
+  /* The sentence that says what the scan lacks and what to do, (transfer full), or NULL; may itself
+     be NULL. Asked before anything runs, unless the step skips the scan. */
+  char *(*unsupported) (const TdStep *step, const TdScanFacts *facts);
   /* Rows needed above and below to make one row; NULL: none. */
   guint (*halo) (const TdStep *step, const TdScanFacts *facts);
   /* Device bytes needed besides the slab, for a slab of that size; NULL: none. */

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "prepare.h"
+
+#include <string.h>
+
+#include "slab.h"
+
+typedef struct {
+  gpointer data;
+  GDestroyNotify free;
+} Kept;
+
+struct TdPreparation {
+  TdDevice *device;
+  TdScan *scan;
+  TdFlats *flats;
+  TdStep *steps;
+  guint n_steps, max_rows;
+  GHashTable *buffers; /* key -> TdBuffer */
+  GHashTable *kernels; /* "program/kernel" -> TdKernel */
+  GPtrArray *programs; /* TdProgram */
+  GHashTable *kept;    /* key -> Kept */
+  TdBuffer *counters;  /* int [TD_COUNTER_COUNT] */
+  guint64 counted_samples; /* run since the counters were last read: an int must not overflow */
+  TdPreparationCounts counts;
+};
+
+/* ── What the steps of a recipe ask for ───────────────────────────────────────────────────────── */
+
+gboolean
+td_preparation_skips (const TdStep *step, const TdScanFacts *facts)
+{
+  const TdStepKind *kind = td_prepare_step (step->name, NULL);
+
+  if (!kind || !step->enabled)
+    return TRUE;
+  if (facts->transmission_logged)
+    return kind->stage != TD_STEP_ABSORPTION;
+  return kind->skips && kind->skips (step, facts);
+}
+
+char *
+td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
+{
+  for (guint i = 0; i < n_steps; i++) {
+    g_autoptr (GError) error = NULL;
+    const TdStepKind *kind = td_prepare_step (steps[i].name, &error);
+    char *reason = NULL;
+
+    if (!kind)
+      return g_strdup (error->message);
+    if (!td_preparation_skips (&steps[i], facts) && kind->unsupported)
+      reason = kind->unsupported (&steps[i], facts);
+    if (reason)
+      return reason;
+  }
+  return NULL;
+}
+
+guint
+td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
+{
+  guint64 halo = 0;
+
+  for (guint i = 0; i < n_steps; i++) {
+    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
+    if (!td_preparation_skips (&steps[i], facts) && kind->halo)
+      halo += kind->halo (&steps[i], facts);
+  }
+  return (guint) MIN (halo, facts->n_rows);
+}
+
+guint64
+td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
+                                guint max_rows)
+{
+  guint64 bytes = TD_COUNTER_COUNT * sizeof (int)
+                  + (guint64) max_rows * facts->n_views * sizeof (int);
+
+  for (guint i = 0; i < n_steps; i++) {
+    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
+    if (!td_preparation_skips (&steps[i], facts) && kind->workspace_bytes)
+      bytes += kind->workspace_bytes (&steps[i], max_rows, facts->n_views, facts->n_columns);
+  }
+  return bytes;
+}
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+kept_free (gpointer data)
+{
+  Kept *kept = data;
+
+  if (kept->free)
+    kept->free (kept->data);
+  g_free (kept);
+}
+
+TdPreparation *
+td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep *steps,
+                    guint n_steps, guint max_rows, GError **error)
+{
+  g_autoptr (TdPreparation) preparation = g_new0 (TdPreparation, 1);
+
+  preparation->device = td_device_ref (device);
+  preparation->scan = td_scan_ref (scan);
+  preparation->flats = flats ? td_flats_ref (flats) : td_flats_new (scan);
+  preparation->max_rows = max_rows;
+  preparation->buffers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+                                                (GDestroyNotify) td_buffer_free);
+  preparation->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  preparation->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) td_program_free);
+  preparation->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
+  td_preparation_set_steps (preparation, steps, n_steps);
+
+  g_autofree char *reason = td_preparation_unsupported (steps, n_steps, td_scan_facts (scan));
+  if (reason) {
+    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    return NULL;
+  }
+  return g_steal_pointer (&preparation);
+}
+
+void
+td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint n_steps)
+{
+  g_free (preparation->steps);
+  preparation->steps = g_memdup2 (steps, n_steps * sizeof *steps);
+  preparation->n_steps = n_steps;
+}
+
+void
+td_preparation_free (TdPreparation *preparation)
+{
+  if (!preparation)
+    return;
+  td_buffer_free (preparation->counters);
+  g_hash_table_unref (preparation->kept);
+  g_hash_table_unref (preparation->kernels);
+  g_ptr_array_unref (preparation->programs);
+  g_hash_table_unref (preparation->buffers);
+  g_free (preparation->steps);
+  td_flats_unref (preparation->flats);
+  td_scan_unref (preparation->scan);
+  td_device_unref (preparation->device);
+  g_free (preparation);
+}
+
+/* ── What steps may use (slab.h) ──────────────────────────────────────────────────────────────── */
+
+TdBuffer *
+td_slab_buffer (TdSlab *slab, const char *key, guint64 bytes, GError **error)
+{
+  TdPreparation *preparation = slab->state;
+  TdBuffer *buffer = g_hash_table_lookup (preparation->buffers, key);
+
+  if (buffer && buffer->bytes >= bytes)
+    return buffer;
+  if (buffer) {
+    /* Work that uses the old one may still be on its way. */
+    if (!td_queue_finish (slab->queue, error))
+      return NULL;
+    g_hash_table_remove (preparation->buffers, key);
+  }
+  buffer = td_buffer_new (slab->device, bytes, error);
+  if (buffer)
+    g_hash_table_insert (preparation->buffers, g_strdup (key), buffer);
+  return buffer;
+}
+
+TdKernel *
+td_slab_kernel (TdSlab *slab, const char *program_name, const char *kernel_name, GError **error)
+{
+  TdPreparation *preparation = slab->state;
+  g_autofree char *key = g_strconcat (program_name, "/", kernel_name, NULL);
+  TdKernel *kernel = g_hash_table_lookup (preparation->kernels, key);
+
+  if (kernel)
+    return kernel;
+  static const char *const no_defines[] = { NULL };
+  TdProgram *program = td_program_build (slab->device, program_name, no_defines, error);
+  if (!program)
+    return NULL;
+  g_ptr_array_add (preparation->programs, program);
+  kernel = td_program_kernel (program, kernel_name, error);
+  if (kernel)
+    g_hash_table_insert (preparation->kernels, g_steal_pointer (&key), kernel);
+  return kernel;
+}
+
+gpointer
+td_slab_kept (TdSlab *slab, const char *key)
+{
+  TdPreparation *preparation = slab->state;
+  Kept *kept = g_hash_table_lookup (preparation->kept, key);
+
+  return kept ? kept->data : NULL;
+}
+
+void
+td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free)
+{
+  TdPreparation *preparation = slab->state;
+  Kept *kept = g_new (Kept, 1);
+
+  *kept = (Kept) { data, free };
+  g_hash_table_replace (preparation->kept, g_strdup (key), kept);
+}
+
+gboolean
+td_slab_launch (TdSlab *slab, TdKernel *kernel, guint nx, guint ny, guint nz, const TdArg *args,
+                guint n_args, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (slab->device);
+  guint width = info->cpu_shaped ? 1 : MIN (128, info->max_group_size);
+  const guint groups[3] = { (nx + width - 1) / width, ny, nz };
+  const guint local[3] = { width, 1, 1 };
+
+  return td_launch (slab->queue, kernel, groups, local, args, n_args, error);
+}
+
+guint
+td_slab_strip (const TdSlab *slab)
+{
+  return td_device_info (slab->device)->cpu_shaped ? slab->n_columns : 1;
+}
+
+gboolean
+td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes, GError **error)
+{
+  return td_upload (slab->queue, buffer, 0, data, bytes, error)
+         && td_queue_finish (slab->queue, error);
+}
+
+TdFlats *
+td_slab_flats (TdSlab *slab)
+{
+  return ((TdPreparation *) slab->state)->flats;
+}
+
+TdBuffer *
+td_slab_counters (TdSlab *slab)
+{
+  return ((TdPreparation *) slab->state)->counters;
+}
+
+void
+td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels)
+{
+  ((TdPreparation *) slab->state)->counts.dead_pixels += pixels;
+}
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* Adds the device's counters to the host's and clears them; blocks. */
+static gboolean
+collect_counters (TdPreparation *preparation, TdQueue *queue, GError **error)
+{
+  int values[TD_COUNTER_COUNT];
+
+  if (!preparation->counters)
+    return TRUE;
+  if (!td_download (queue, values, preparation->counters, 0, sizeof values, error)
+      || !td_fill_zero (queue, preparation->counters, 0, sizeof values, error)
+      || !td_queue_finish (queue, error))
+    return FALSE;
+  preparation->counts.bad_values += (guint) values[TD_COUNTER_BAD];
+  preparation->counts.clamped_transmissions += (guint) values[TD_COUNTER_CLAMPED];
+  preparation->counted_samples = 0;
+  return TRUE;
+}
+
+static gboolean
+ready_counters (TdPreparation *preparation, TdQueue *queue, guint64 samples, GError **error)
+{
+  if (!preparation->counters) {
+    preparation->counters
+        = td_buffer_new (preparation->device, TD_COUNTER_COUNT * sizeof (int), error);
+    if (!preparation->counters
+        || !td_fill_zero (queue, preparation->counters, 0, preparation->counters->bytes, error))
+      return FALSE;
+  }
+  if (preparation->counted_samples + samples > G_MAXUINT32
+      && !collect_counters (preparation, queue, error))
+    return FALSE;
+  preparation->counted_samples += samples;
+  return TRUE;
+}
+
+/* NaNs and infinities first, so that no step has to think of them. */
+static gboolean
+repair (TdSlab *slab, GError **error)
+{
+  guint64 bytes = (guint64) slab->n_rows * slab->n_views * sizeof (int);
+  guint strip = td_slab_strip (slab);
+  const int counter = TD_COUNTER_BAD;
+  TdBuffer *view_bad = td_slab_buffer (slab, "bad samples of each view", bytes, error);
+  TdKernel *find = td_slab_kernel (slab, "prepare", "prepare_find_bad", error);
+  TdKernel *mend = find ? td_slab_kernel (slab, "prepare", "prepare_repair_view", error) : NULL;
+  TdKernel *lost = mend ? td_slab_kernel (slab, "prepare", "prepare_repair_lost", error) : NULL;
+
+  if (!view_bad || !lost || !td_fill_zero (slab->queue, view_bad, 0, bytes, error))
+    return FALSE;
+
+  const TdArg find_args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (view_bad), TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (counter),
+  };
+  const TdArg repair_args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (view_bad),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+  };
+  guint strips = (slab->n_columns + strip - 1) / strip;
+  return td_slab_launch (slab, find, strips, slab->n_views, slab->n_rows, find_args,
+                         G_N_ELEMENTS (find_args), error)
+         && td_slab_launch (slab, mend, slab->n_views, slab->n_rows, 1, repair_args,
+                            G_N_ELEMENTS (repair_args), error)
+         && td_slab_launch (slab, lost, slab->n_views, slab->n_rows, 1, repair_args,
+                            G_N_ELEMENTS (repair_args), error);
+}
+
+gboolean
+td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
+                    guint n_rows, const char *until, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (preparation->scan);
+  guint64 samples = (guint64) n_rows * facts->n_views * facts->n_columns;
+  TdSlab slab = {
+    .device = preparation->device, .queue = queue, .data = data, .n_rows = n_rows,
+    .n_views = facts->n_views, .n_columns = facts->n_columns, .row0 = row0,
+    .scan = preparation->scan, .cancellable = cancellable, .state = preparation,
+  };
+
+  if (!ready_counters (preparation, queue, samples, error) || !repair (&slab, error))
+    return FALSE;
+  for (guint i = 0; i < preparation->n_steps; i++) {
+    const TdStep *step = &preparation->steps[i];
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+    if (!td_preparation_skips (step, facts)
+        && !td_prepare_step (step->name, NULL)->run (step, &slab, error)) {
+      g_prefix_error (error, "Preparation step \"%s\": ", step->name);
+      return FALSE;
+    }
+    if (until && strcmp (until, step->name) == 0)
+      break;
+  }
+  return TRUE;
+}
+
+gboolean
+td_preparation_counts (TdPreparation *preparation, TdQueue *queue, TdPreparationCounts *counts,
+                       GError **error)
+{
+  if (!collect_counters (preparation, queue, error))
+    return FALSE;
+  *counts = preparation->counts;
+  memset (&preparation->counts, 0, sizeof preparation->counts);
+  return TRUE;
+}

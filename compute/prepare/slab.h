@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "flats.h"
+#include "prepare.h"
+#include "step.h"
+
+/**
+ * What a step may use while it runs (DESIGN.md, "add a step"). Everything given here belongs to the
+ * preparation, is kept for its next slab and is freed with it. Called on the thread that runs the
+ * preparation.
+ */
+
+/* A device buffer of at least @bytes, kept under @key ("flat-field gain"). Its contents stay from
+   slab to slab unless it had to grow. NULL with @error set when there is no memory. */
+TdBuffer *td_slab_buffer (TdSlab *slab, const char *key, guint64 bytes, GError **error);
+
+/* A kernel of kernels/@program.cl, built without defines. */
+TdKernel *td_slab_kernel (TdSlab *slab, const char *program, const char *kernel, GError **error);
+
+/* Anything else a step wants to keep (an FFT plan, which rows a table holds). */
+gpointer td_slab_kept (TdSlab *slab, const char *key);
+void td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free);
+
+/* Launches one work-item for each of nx × ny × nz; the kernel checks x against its range. */
+gboolean td_slab_launch (TdSlab *slab, TdKernel *kernel, guint nx, guint ny, guint nz,
+                         const TdArg *args, guint n_args, GError **error);
+
+/* Columns a work-item should take one after another: 1 where neighbouring items share memory
+   transactions, the whole row where one item is one thread with vectors. */
+guint td_slab_strip (const TdSlab *slab);
+
+/* Sends a table to @buffer (blocks; the memory is free afterwards). */
+gboolean td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes,
+                         GError **error);
+
+/* The scan's averaged flats and darks. */
+TdFlats *td_slab_flats (TdSlab *slab);
+
+/* int counters on the device, for td_atomic_add_int (). */
+typedef enum { TD_COUNTER_BAD, TD_COUNTER_CLAMPED, TD_COUNTER_COUNT } TdCounter;
+TdBuffer *td_slab_counters (TdSlab *slab);
+/* Detector pixels without a usable flat field, found on the host. */
+void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slab.h"
+#include "steps.h"
+
+/* Beer and Lambert: -log of the transmission is the line integral of the attenuation. */
+enum { FLOOR };
+
+static const TdStepParameter parameters[] = {
+  [FLOOR] = { "floor", "Smallest transmission",
+              "Zero and negative transmissions are raised to this and counted; about one count of "
+              "the camera.",
+              1e-5, 1e-30, 1, 6, NULL },
+};
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  TdKernel *kernel = td_slab_kernel (slab, "prepare", "prepare_minus_log", error);
+  guint strip = td_slab_strip (slab);
+  const int counter = TD_COUNTER_CLAMPED;
+  const float smallest = (float) step->values[FLOOR];
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (smallest), TD_ARG_VALUE (counter),
+  };
+  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
+                         slab->n_rows, args, G_N_ELEMENTS (args), error);
+}
+
+const TdStepKind td_step_minus_log = {
+  .name = "minus-log",
+  .title = "−log",
+  .summary = "Transmission to attenuation: the natural logarithm, negated.",
+  .stage = TD_STEP_FLAT,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .preset_on = TRUE,
+  .run = run,
+};

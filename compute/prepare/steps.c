@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "steps.h"
+
+#include <string.h>
+
+static const TdStepKind *const steps[] = {
+  &td_step_flat_field,
+  &td_step_minus_log,
+  NULL,
+};
+
+const TdStepKind *const *
+td_prepare_steps (void)
+{
+  return steps;
+}
+
+const TdStepKind *
+td_prepare_step (const char *name, GError **error)
+{
+  for (guint i = 0; steps[i]; i++)
+    if (strcmp (steps[i]->name, name) == 0)
+      return steps[i];
+
+  g_autoptr (GString) names = g_string_new (NULL);
+  for (guint i = 0; steps[i]; i++)
+    g_string_append_printf (names, "%s%s", i ? ", " : "", steps[i]->name);
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "There is no preparation step \"%s\"; there are %s", name, names->str);
+  return NULL;
+}
+
+void
+td_step_init (TdStep *step, const TdStepKind *kind)
+{
+  memset (step, 0, sizeof *step);
+  g_strlcpy (step->name, kind->name, sizeof step->name);
+  step->enabled = TRUE;
+  for (guint i = 0; i < kind->n_parameters; i++)
+    step->values[i] = kind->parameters[i].preset;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Raw intensities to -log of the transmission. data is [row][view][column] throughout; an item takes
+   `strip` columns of one view of one row: x counts strips, y views, z rows. */
+
+TD_FN size_t
+row_of_view (int row, int view, int n_views, int n_columns)
+{
+  return ((size_t) row * n_views + view) * n_columns;
+}
+
+/* Natural logarithm of a normal positive number, by Cephes' logf (1 ulp). One formula for all
+   devices, so that they agree, and free of branches, so that CPUs do it in vectors. */
+TD_FN float
+log_of (float value)
+{
+  int bits = td_float_as_int (value);
+  int exponent = ((bits >> 23) & 0xff) - 126;
+  float m = td_int_as_float ((bits & 0x007fffff) | 0x3f000000);
+  int below = m < 0.70710678f;
+  float x = below ? m + m - 1.0f : m - 1.0f;
+  float e = (float) (exponent - below);
+  float z = x * x;
+  float y = 7.0376836292e-2f;
+
+  y = td_fma (y, x, -1.1514610310e-1f);
+  y = td_fma (y, x, 1.1676998740e-1f);
+  y = td_fma (y, x, -1.2420140846e-1f);
+  y = td_fma (y, x, 1.4249322787e-1f);
+  y = td_fma (y, x, -1.6668057665e-1f);
+  y = td_fma (y, x, 2.0000714765e-1f);
+  y = td_fma (y, x, -2.4999993993e-1f);
+  y = td_fma (y, x, 3.3333331174e-1f);
+  y = y * x * z;
+  y = td_fma (e, -2.12194440e-4f, y);
+  y = td_fma (z, -0.5f, y);
+  return td_fma (e, 0.693359375f, x + y);
+}
+
+/* Counts NaNs and infinities: all of them in counters[counter], those of each view in
+   view_bad[row][view]. */
+TD_KERNEL void
+prepare_find_bad (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+                  TD_GLOBAL int *TD_RESTRICT view_bad, TD_GLOBAL int *TD_RESTRICT counters,
+                  int n_views, int n_columns, int strip, int counter)
+{
+  int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
+  int end = td_min (first + strip, n_columns);
+  size_t at = row_of_view (row, view, n_views, n_columns);
+  int bad = 0;
+
+  for (int column = first; column < end; column++)
+    bad += td_isfinite (data[at + column]) ? 0 : 1;
+  if (bad > 0) {
+    td_atomic_add_int (&view_bad[(size_t) row * n_views + view], bad);
+    td_atomic_add_int (&counters[counter], bad);
+  }
+}
+
+/* Item x, y: view, row. Each run of bad samples takes the value of its nearer sound end. */
+TD_KERNEL void
+prepare_repair_view (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
+                     TD_GLOBAL const int *TD_RESTRICT view_bad, int n_views, int n_columns)
+{
+  int view = td_global_x (), row = td_global_y ();
+
+  if (view >= n_views)
+    return;
+  int bad = view_bad[(size_t) row * n_views + view];
+  if (bad == 0 || bad >= n_columns)
+    return;
+
+  TD_GLOBAL float *line = data + row_of_view (row, view, n_views, n_columns);
+  for (int column = 0; column < n_columns; column++) {
+    if (td_isfinite (line[column]))
+      continue;
+    int end = column;
+    while (end < n_columns && !td_isfinite (line[end]))
+      end++;
+    float left = column > 0 ? line[column - 1] : line[end];
+    float right = end < n_columns ? line[end] : left;
+    for (int i = column; i < end; i++)
+      line[i] = column > 0 && (end == n_columns || i - column < end - 1 - i) ? left : right;
+    column = end;
+  }
+}
+
+/* Item x, y: view, row. A view without any sound sample takes those of the nearest view that has. */
+TD_KERNEL void
+prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
+                     TD_GLOBAL const int *TD_RESTRICT view_bad, int n_views, int n_columns)
+{
+  int view = td_global_x (), row = td_global_y (), from = -1;
+
+  if (view >= n_views)
+    return;
+  TD_GLOBAL const int *bad = view_bad + (size_t) row * n_views;
+  if (bad[view] < n_columns)
+    return;
+  for (int away = 1; away < n_views && from < 0; away++) {
+    if (view - away >= 0 && bad[view - away] < n_columns)
+      from = view - away;
+    else if (view + away < n_views && bad[view + away] < n_columns)
+      from = view + away;
+  }
+  size_t to_at = row_of_view (row, view, n_views, n_columns);
+  size_t from_at = row_of_view (row, td_max (from, 0), n_views, n_columns);
+  for (int column = 0; column < n_columns; column++)
+    data[to_at + column] = from < 0 ? 0.0f : data[from_at + column];
+}
+
+/* Intensity to transmission; dark and gain = 1 / (flat - dark) are [row][column]. */
+TD_KERNEL void
+prepare_flat_field (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
+                    TD_GLOBAL const float *TD_RESTRICT dark,
+                    TD_GLOBAL const float *TD_RESTRICT gain, int n_views, int n_columns, int strip)
+{
+  int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
+  int end = td_min (first + strip, n_columns);
+  size_t at = row_of_view (row, view, n_views, n_columns);
+  size_t pixel = (size_t) row * n_columns;
+
+  for (int column = first; column < end; column++)
+    data[at + column] = (data[at + column] - dark[pixel + column]) * gain[pixel + column];
+}
+
+/* Item x, y: entry of the list, view. dead is [entry] of row, column, source column (-1: the whole
+   row is dead, which leaves `value`). */
+TD_KERNEL void
+prepare_fill_dead (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const int *TD_RESTRICT dead,
+                   int n_dead, int n_views, int n_columns, float value)
+{
+  int entry = td_global_x (), view = td_global_y ();
+
+  if (entry >= n_dead)
+    return;
+  size_t at = row_of_view (dead[3 * entry], view, n_views, n_columns);
+  int source = dead[3 * entry + 2];
+  data[at + dead[3 * entry + 1]] = source < 0 ? value : data[at + source];
+}
+
+/* Transmission to -log; what is below floor_value is raised to it, and zero and negative values are
+   counted in counters[counter]. */
+TD_KERNEL void
+prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT counters,
+                   int n_views, int n_columns, int strip, float floor_value, int counter)
+{
+  int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
+  int end = td_min (first + strip, n_columns);
+  size_t at = row_of_view (row, view, n_views, n_columns);
+  int clamped = 0;
+
+  for (int column = first; column < end; column++) {
+    float value = data[at + column];
+    int low = value > 0.0f ? 0 : 1;
+    clamped += low;
+    data[at + column] = -log_of (value > floor_value ? value : floor_value);
+  }
+  if (clamped > 0)
+    td_atomic_add_int (&counters[counter], clamped);
+}
