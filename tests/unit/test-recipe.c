@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "compute/engine/recipe.h"
+
+static void
+test_presets (void)
+{
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_assert_true (isnan (recipe.centre_px));
+  g_assert_nonnull (td_recipe_step (&recipe, "flat-field"));
+  g_assert_nonnull (td_recipe_step (&recipe, "minus-log"));
+  g_assert_null (td_recipe_step (&recipe, "no such step"));
+}
+
+static void
+test_round_trip (void)
+{
+  static const char *const options[][2] = {
+    { "prepare", "minus-log:floor=0.002,flat-field=65535.5" },
+    { "prepare", "no-flat-field" },
+    { "centre", "85.830000000000013" },
+    { "tilt", "-0.125" },
+    { "filter", "butterworth" },
+    { "cutoff", "0.7" },
+    { "order", "6" },
+    { "extend-edges", "true" },
+    { "method", "fbp" },
+    { "interpolation", "nearest" },
+    { "precision", "half" },
+    { "rows", "3:77" },
+    { "region", "-5,6,70,81" },
+    { "angle-offset", "12.5" },
+    { "reverse-rotation", "true" },
+    { "device", "host,opencl:0" },
+    { "memory-limit", "1.5G" },
+    { "format", "hdf5" },
+    { "bits", "16" },
+    { "range", "-0.25:1e-3" },
+  };
+  TdRecipe recipe, read;
+  g_autoptr (GError) error = NULL;
+
+  td_recipe_init (&recipe);
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++) {
+    td_recipe_set (&recipe, options[i][0], options[i][1], &error);
+    g_assert_no_error (error);
+  }
+  g_assert_cmpfloat (recipe.centre_px, ==, 85.830000000000013);
+  g_assert_cmpuint (recipe.memory_limit_bytes, ==, 3ull << 29);
+  g_assert_false (td_recipe_step (&recipe, "flat-field")->enabled);
+  g_assert_cmpfloat (td_recipe_step (&recipe, "flat-field")->values[0], ==, 65535.5);
+
+  g_autofree char *json = td_recipe_to_json (&recipe);
+  td_recipe_from_json (&read, json, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_recipe_equal (&recipe, &read));
+  g_assert_cmpfloat (read.centre_px, ==, recipe.centre_px);
+  g_assert_cmpint (read.region[0], ==, -5);
+  g_assert_cmpfloat (td_recipe_step (&read, "minus-log")->values[0], ==, 0.002);
+
+  read.filter.cutoff = 0.71;
+  g_assert_false (td_recipe_equal (&recipe, &read));
+}
+
+static void
+test_missing_keys_take_the_preset (void)
+{
+  TdRecipe preset, read;
+  g_autoptr (GError) error = NULL;
+
+  td_recipe_init (&preset);
+  td_recipe_from_json (&read, "{ \"tomodesk_recipe\": 1 }", &error);
+  g_assert_no_error (error);
+  g_assert_true (td_recipe_equal (&preset, &read));
+}
+
+static void
+test_refused_json (void)
+{
+  static const struct {
+    const char *json, *says;
+  } cases[] = {
+    { "", "not a recipe" },
+    { "[1, 2", "not JSON" },
+    { "{ \"filter\": {} }", "not a recipe" },
+    { "{ \"tomodesk_recipe\": 2 }", "version 2" },
+    { "{ \"tomodesk_recipe\": 1, \"centre\": 5 }", "\"centre\"" },
+    { "{ \"tomodesk_recipe\": 1, \"filter\": { \"kind\": \"hann\", \"width\": 1 } }", "\"width\"" },
+    { "{ \"tomodesk_recipe\": 1, \"filter\": { \"kind\": \"han\" } }", "\"han\"" },
+    { "{ \"tomodesk_recipe\": 1, \"filter\": { \"cutoff\": 0 } }", "\"cutoff\"" },
+    { "{ \"tomodesk_recipe\": 1, \"rows\": [5, 5] }", "\"rows\"" },
+    { "{ \"tomodesk_recipe\": 1, \"rows\": [1.5, 5] }", "\"rows\"" },
+    { "{ \"tomodesk_recipe\": 1, \"region\": [0, 0, 0, 5] }", "\"region\"" },
+    { "{ \"tomodesk_recipe\": 1, \"prepare\": [ { \"step\": \"polish\" } ] }", "\"polish\"" },
+    { "{ \"tomodesk_recipe\": 1, \"prepare\": [ { \"step\": \"minus-log\", \"roof\": 1 } ] }",
+      "\"roof" },
+    { "{ \"tomodesk_recipe\": 1, \"prepare\": [ { \"step\": \"minus-log\" },"
+      " { \"step\": \"minus-log\" } ] }", "twice" },
+    { "{ \"tomodesk_recipe\": 1, \"output\": { \"bits\": 12 } }", "\"bits\"" },
+    { "{ \"tomodesk_recipe\": 1, \"output\": { \"range\": [2, 1] } }", "\"range\"" },
+    { "{ \"tomodesk_recipe\": 1, \"tilt_deg\": \"steep\" }", "\"tilt_deg\"" },
+    { "{ \"tomodesk_recipe\": 1, \"centre_px\": [] }", "\"centre_px\"" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe, before;
+
+    td_recipe_init (&recipe);
+    before = recipe;
+    g_assert_false (td_recipe_from_json (&recipe, cases[i].json, &error));
+    g_assert_nonnull (error);
+    g_assert_nonnull (strstr (error->message, cases[i].says));
+    g_assert_true (td_recipe_equal (&recipe, &before));
+  }
+}
+
+static void
+test_refused_options (void)
+{
+  static const char *const options[][2] = {
+    { "centre", "left" }, { "centre", "" }, { "centre", "5px" }, { "centre", "nan" },
+    { "filter", "sharp" }, { "cutoff", "0" }, { "cutoff", "1.5" }, { "order", "2.5" },
+    { "method", "sirt" }, { "interpolation", "cubic" }, { "precision", "double" },
+    { "rows", "5:5" }, { "rows", "-3:5" }, { "rows", "9:2" }, { "rows", "a:b" },
+    { "rows", "1:99999999999" }, { "region", "1,2,3" }, { "region", "0,0,-5,5" },
+    { "memory-limit", "lots" }, { "memory-limit", "-5" }, { "memory-limit", "5X" },
+    { "format", "png" }, { "bits", "12" }, { "range", "5:1" }, { "range", "5" },
+    { "prepare", "polish" }, { "prepare", "minus-log:roof=1" }, { "prepare", "minus-log=0" },
+    { "prepare", "no-polish" }, { "kernel", "butter" }, { "device", "" },
+    { "extend-edges", "maybe" }, { "colour", "blue" },
+  };
+  TdRecipe recipe, before;
+
+  td_recipe_init (&recipe);
+  before = recipe;
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++) {
+    g_autoptr (GError) error = NULL;
+    g_assert_false (td_recipe_set (&recipe, options[i][0], options[i][1], &error));
+    g_assert_nonnull (error);
+    g_assert_true (td_recipe_equal (&recipe, &before));
+  }
+}
+
+static void
+test_steps_keep_their_order (void)
+{
+  TdRecipe recipe;
+  g_autoptr (GError) error = NULL;
+
+  td_recipe_init (&recipe);
+  g_assert_true (td_recipe_set (&recipe, "prepare", "none", &error));
+  g_assert_cmpuint (recipe.n_steps, ==, 0);
+  g_assert_true (td_recipe_set (&recipe, "prepare", "minus-log,flat-field", &error));
+  g_assert_cmpuint (recipe.n_steps, ==, 2);
+  g_assert_cmpstr (recipe.steps[0].name, ==, "flat-field");
+  g_assert_cmpstr (recipe.steps[1].name, ==, "minus-log");
+}
+
+static void
+test_sizes (void)
+{
+  guint64 bytes;
+
+  g_assert_true (td_parse_size ("1000", &bytes, NULL) && bytes == 1000);
+  g_assert_true (td_parse_size ("512M", &bytes, NULL) && bytes == 512u << 20);
+  g_assert_true (td_parse_size ("2GiB", &bytes, NULL) && bytes == 2ull << 30);
+  g_assert_true (td_parse_size ("0.5k", &bytes, NULL) && bytes == 512);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/recipe/presets", test_presets);
+  g_test_add_func ("/recipe/round-trip", test_round_trip);
+  g_test_add_func ("/recipe/missing-keys", test_missing_keys_take_the_preset);
+  g_test_add_func ("/recipe/refused-json", test_refused_json);
+  g_test_add_func ("/recipe/refused-options", test_refused_options);
+  g_test_add_func ("/recipe/step-order", test_steps_keep_their_order);
+  g_test_add_func ("/recipe/sizes", test_sizes);
+  return g_test_run ();
+}
