@@ -49,6 +49,12 @@ derive (const TdPhantomScan *spec)
   return source;
 }
 
+guint
+td_phantom_scan_side (const TdPhantomScan *spec)
+{
+  return (guint) ceil (2 * derive (spec).unit_px);
+}
+
 void
 td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny, guint oversample,
                        float *out)

@@ -47,6 +47,9 @@ void td_phantom_scan_init (TdPhantomScan *spec);
 /* Returns: (transfer full): NULL with @error set if the description contradicts itself. */
 TdScan *td_phantom_scan_new (const TdPhantomScan *spec, GError **error);
 
+/* Width and height of a slice that holds the object's whole field of view. */
+guint td_phantom_scan_side (const TdPhantomScan *spec);
+
 /* What a perfect reconstruction gives: slice @row of the object in the units of the engine (1/mm where
    the pixel size is known, else 1/pixel), [ny][nx], @oversample^2 samples a pixel. The description
    must have been accepted by td_phantom_scan_new(). */
