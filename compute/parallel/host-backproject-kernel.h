@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * The host's back-projection kernels, included by host-backproject-{plain,avx2,avx512}.c, each
+ * compiled for its instruction set, after TD_VECTOR_BYTES and TD_KERNELS were defined.
+ *
+ * Wide path: [view][column][lane] bins; a vector load gives one bin of all slices. A group of pixels
+ * keeps its sums in registers over a block of views. Bins and weights cost two loads a slice vector
+ * and the weight one broadcast: the load ports bound it, so two vectors of slices share a weight.
+ *
+ * Indices and weights: u is made in double for the subtile's lowest corner, split into a whole
+ * column and a remainder; within the subtile it is single, below 32, so good to 2^-20.
+ */
+#include "compute/parallel/host-backproject-pass.h"
+
+#include <math.h>
+#include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+#define VECTOR_FLOATS (TD_VECTOR_BYTES / 4)
+#define INLINE static inline __attribute__ ((always_inline))
+
+typedef float Vector __attribute__ ((vector_size (TD_VECTOR_BYTES)));
+
+enum {
+  SUB = TD_HOST_SUBTILE,
+  TILE = TD_HOST_TILE,
+  VIEWS = 16,              /* views a group keeps its sums in registers for */
+  VIEWS_L2 = 64,           /* views whose bins for a tile stay in L2 */
+};
+
+/* All lanes set from memory: by the load port alone. Left to itself the compiler loads a scalar and
+   spreads it with a shuffle, which takes a turn from the multiply-adds' port. */
+INLINE Vector
+broadcast (const float *value)
+{
+#ifdef __AVX__
+  Vector all;
+  __asm__ ("vbroadcastss %1, %0" : "=v"(all) : "m"(*value));
+  return all;
+#else
+  return *value - (Vector) {};
+#endif
+}
+
+/* Where a subtile's views start: u = column + rest + ix du_x + iy du_y, clamped to low … high. */
+typedef struct {
+  gint32 column[VIEWS_L2];
+  float rest[VIEWS_L2], du_x[VIEWS_L2], du_y[VIEWS_L2], low[VIEWS_L2], high[VIEWS_L2];
+} Starts;
+
+INLINE void
+find_starts (const TdHostPass *pass, guint first, guint n, guint x, guint y, Starts *starts)
+{
+  double n_columns = pass->n_columns;
+
+  for (guint i = 0; i < n; i++) {
+    double dx = pass->du_x[first + i], dy = pass->du_y[first + i];
+    double u = pass->start[first + i] + x * dx + y * dy;
+    double lowest = u + (SUB - 1) * ((dx < 0 ? dx : 0) + (dy < 0 ? dy : 0));
+    double column = lowest < -1 ? -1 : lowest;
+    column = floor (column > n_columns ? n_columns : column);
+    starts->column[i] = (gint32) column;
+    starts->rest[i] = (float) (u - column);
+    starts->du_x[i] = (float) dx;
+    starts->du_y[i] = (float) dy;
+    starts->low[i] = (float) (-1 - column);
+    starts->high[i] = (float) (n_columns - column);
+  }
+}
+
+/* Offsets (in floats, from the block's first bin) and weights of one pixel at VIEWS views. */
+INLINE void
+locate (const Starts *starts, guint first, guint ix, guint iy, const gint32 *row, guint lanes,
+        gboolean nearest, gint32 *offset, float *weight)
+{
+  for (guint v = 0; v < VIEWS; v++) {
+    float u = starts->rest[first + v] + (float) ix * starts->du_x[first + v]
+              + (float) iy * starts->du_y[first + v];
+    u = u > starts->low[first + v] ? u : starts->low[first + v];
+    u = u < starts->high[first + v] ? u : starts->high[first + v];
+    gint32 i = (gint32) (nearest ? u + 0.5f : u);
+    offset[v] = row[v] + i * (gint32) lanes;
+    weight[v] = u - (float) i;
+  }
+}
+
+/* A group of pixels over VIEWS views (n of them real): sums in registers. */
+INLINE void
+group (const float *bins, const gint32 *offset, const float *weight, guint n, guint pixels,
+       guint vectors, gboolean nearest, float *const *sums)
+{
+  Vector sum[8][2];
+
+#pragma GCC unroll 8
+  for (guint p = 0; p < pixels; p++)
+#pragma GCC unroll 2
+    for (guint k = 0; k < vectors; k++)
+      sum[p][k] = ((const Vector *) sums[p])[k];
+
+  for (guint v = 0; v < n; v++)
+#pragma GCC unroll 8
+    for (guint p = 0; p < pixels; p++) {
+      const Vector *bin = (const Vector *) (bins + offset[p * VIEWS + v]);
+      if (nearest) {
+#pragma GCC unroll 2
+        for (guint k = 0; k < vectors; k++)
+          sum[p][k] += bin[k];
+      } else {
+        Vector right = broadcast (&weight[p * VIEWS + v]), left = 1.0f - right;
+#pragma GCC unroll 2
+        for (guint k = 0; k < vectors; k++) {
+          sum[p][k] += left * bin[k];
+          sum[p][k] += right * bin[vectors + k];
+        }
+      }
+    }
+
+#pragma GCC unroll 8
+  for (guint p = 0; p < pixels; p++)
+#pragma GCC unroll 2
+    for (guint k = 0; k < vectors; k++)
+      ((Vector *) sums[p])[k] = sum[p][k];
+}
+
+INLINE void
+subtile (const TdHostPass *pass, const Starts *starts, guint first, guint n, const float *bins,
+         guint vectors, gboolean nearest, float *sums)
+{
+  enum { GX = 4, GY = 2 };
+  const guint lanes = vectors * VECTOR_FLOATS;
+
+  for (guint block = 0; block < n; block += VIEWS) {
+    gint32 row[VIEWS];
+    guint count = MIN ((guint) VIEWS, n - block);
+    const float *block_bins = bins + block * pass->view_stride;
+
+    for (guint v = 0; v < VIEWS; v++)
+      row[v] = (gint32) (v * pass->view_stride)
+               + (starts->column[block + v] + TD_HOST_PAD_LEFT) * (gint32) lanes;
+    for (guint y = 0; y < SUB; y += GY)
+      for (guint x = 0; x < SUB; x += GX) {
+        gint32 offset[GX * GY * VIEWS] __attribute__ ((aligned (64)));
+        float weight[GX * GY * VIEWS] __attribute__ ((aligned (64)));
+        float *pixel[GX * GY];
+
+#pragma GCC unroll 8
+        for (guint p = 0; p < GX * GY; p++) {
+          guint px = x + p % GX, py = y + p / GX;
+          locate (starts, block, px, py, row, lanes, nearest, offset + p * VIEWS, weight + p * VIEWS);
+          pixel[p] = sums + (gsize) (py * SUB + px) * lanes;
+        }
+        group (block_bins, offset, weight, count, GX * GY, vectors, nearest, pixel);
+      }
+  }
+}
+
+/* Sums [SUB][SUB][lanes] of a subtile into the slices. */
+INLINE void
+store (const TdHostPass *pass, guint x, guint y, const float *sums, guint lanes)
+{
+  guint w = MIN ((guint) SUB, pass->nx - x), h = MIN ((guint) SUB, pass->ny - y);
+
+  for (guint s = 0; s < pass->n_slices; s++)
+    for (guint iy = 0; iy < h; iy++) {
+      float *out = pass->slices + s * pass->slice_stride + (gsize) (y + iy) * pass->nx + x;
+      const float *in = sums + (gsize) iy * SUB * lanes + s;
+      if (pass->add)
+        for (guint ix = 0; ix < w; ix++)
+          out[ix] += in[ix * lanes];
+      else
+        for (guint ix = 0; ix < w; ix++)
+          out[ix] = in[ix * lanes];
+    }
+}
+
+INLINE void
+wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, guint vectors,
+      gboolean nearest)
+{
+  const guint lanes = vectors * VECTOR_FLOATS;
+  const gsize subtile_floats = SUB * SUB * lanes;
+  guint columns = MIN ((guint) TILE, pass->nx - tile_x), rows = MIN ((guint) TILE, pass->ny - tile_y);
+  Starts starts;
+
+  memset (&starts, 0, sizeof starts);
+  memset (scratch, 0, (TILE / SUB) * (TILE / SUB) * subtile_floats * sizeof (float));
+  for (guint first = 0; first < pass->n_views; first += VIEWS_L2) {
+    guint n = MIN ((guint) VIEWS_L2, pass->n_views - first);
+    float *sums = scratch;
+    for (guint y = 0; y < rows; y += SUB)
+      for (guint x = 0; x < columns; x += SUB, sums += subtile_floats) {
+        find_starts (pass, first, n, tile_x + x, tile_y + y, &starts);
+        subtile (pass, &starts, 0, n, pass->bins + first * pass->view_stride, vectors, nearest, sums);
+      }
+  }
+  const float *sums = scratch;
+  for (guint y = 0; y < rows; y += SUB)
+    for (guint x = 0; x < columns; x += SUB, sums += subtile_floats)
+      store (pass, tile_x + x, tile_y + y, sums, lanes);
+}
+
+static void
+tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
+{
+  if (pass->lanes == VECTOR_FLOATS)
+    pass->nearest ? wide (pass, x, y, scratch, 1, TRUE) : wide (pass, x, y, scratch, 1, FALSE);
+  else
+    pass->nearest ? wide (pass, x, y, scratch, 2, TRUE) : wide (pass, x, y, scratch, 2, FALSE);
+}
+
+/* ── One slice ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Column and remainder of a subtile's lowest corner for the single-slice path, not clamped: the row's
+   padding covers a subtile that reaches into the detector at all. n kept views; the others see
+   nothing of it. */
+INLINE guint
+find_windows (const TdHostPass *pass, guint first, guint n, guint x, guint y, Starts *starts,
+              guint8 *view)
+{
+  double extra = pass->nearest ? 0.5 : 0.0;
+  guint kept = 0;
+
+  for (guint i = 0; i < n; i++) {
+    double dx = pass->du_x[first + i], dy = pass->du_y[first + i];
+    double u = pass->start[first + i] + x * dx + y * dy + extra;
+    double lowest = u + (SUB - 1) * ((dx < 0 ? dx : 0) + (dy < 0 ? dy : 0));
+    double highest = u + (SUB - 1) * ((dx > 0 ? dx : 0) + (dy > 0 ? dy : 0));
+    if (highest <= -1 || lowest >= pass->n_columns + 1.0)
+      continue;
+    double column = floor (lowest);
+    view[kept] = (guint8) i;
+    starts->column[kept] = (gint32) column;
+    starts->rest[kept] = (float) (u - column);
+    starts->du_x[kept] = (float) dx;
+    starts->du_y[kept++] = (float) dy;
+  }
+  return kept;
+}
+
+#if defined(__AVX512F__)
+/* A subtile spans at most 15 (|cos| + |sin|) + 1 < 24 columns: they fit two registers, and a bin is
+   fetched by one two-register permute. Linear: p + (u - i) d = (p - i d) + u d, so the table holds
+   p - i d and d, and u serves as weight without its integer part taken off. */
+INLINE void
+subtile_single (const TdHostPass *pass, const Starts *starts, const guint8 *view, guint n,
+                const float *bins, gboolean nearest, float *sums)
+{
+  const __m512 lane = _mm512_setr_ps (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512 sum[SUB];
+
+#pragma GCC unroll 16
+  for (guint y = 0; y < SUB; y++)
+    sum[y] = _mm512_load_ps (sums + y * SUB);
+  for (guint v = 0; v < n; v++) {
+    const float *row = bins + view[v] * pass->view_stride + TD_HOST_PAD_LEFT + starts->column[v];
+    __m512 low = _mm512_loadu_ps (row), high = _mm512_loadu_ps (row + 16);
+    __m512 du_y = _mm512_set1_ps (starts->du_y[v]);
+    __m512 u0 = _mm512_fmadd_ps (lane, _mm512_set1_ps (starts->du_x[v]),
+                                 _mm512_set1_ps (starts->rest[v]));
+    if (nearest) {
+#pragma GCC unroll 16
+      for (guint y = 0; y < SUB; y++) {
+        __m512 u = _mm512_fmadd_ps (_mm512_set1_ps ((float) y), du_y, u0);
+        sum[y] += _mm512_permutex2var_ps (low, _mm512_cvttps_epi32 (u), high);
+      }
+    } else {
+      __m512 low_slope = _mm512_loadu_ps (row + 1) - low;
+      __m512 high_slope = _mm512_loadu_ps (row + 17) - high;
+      low = _mm512_fnmadd_ps (lane, low_slope, low);
+      high = _mm512_fnmadd_ps (lane + 16.0f, high_slope, high);
+#pragma GCC unroll 16
+      for (guint y = 0; y < SUB; y++) {
+        __m512 u = _mm512_fmadd_ps (_mm512_set1_ps ((float) y), du_y, u0);
+        __m512i i = _mm512_cvttps_epi32 (u);
+        sum[y] += _mm512_permutex2var_ps (low, i, high);
+        sum[y] = _mm512_fmadd_ps (u, _mm512_permutex2var_ps (low_slope, i, high_slope), sum[y]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (guint y = 0; y < SUB; y++)
+    _mm512_store_ps (sums + y * SUB, sum[y]);
+}
+#define HAVE_SUBTILE_SINGLE 1
+#else
+#define HAVE_SUBTILE_SINGLE 0
+#endif
+
+/* Any step, any instruction set: bin by bin. */
+INLINE void
+subtile_bins (const TdHostPass *pass, const Starts *starts, guint n, const float *bins,
+              gboolean nearest, float *sums)
+{
+  for (guint v = 0; v < n; v++) {
+    const float *row = bins + v * pass->view_stride + TD_HOST_PAD_LEFT + starts->column[v];
+    float low = starts->low[v], high = starts->high[v];
+    for (guint y = 0; y < SUB; y++) {
+      float u0 = starts->rest[v] + (float) y * starts->du_y[v];
+      for (guint x = 0; x < SUB; x++) {
+        float u = u0 + (float) x * starts->du_x[v];
+        u = u > low ? u : low;
+        u = u < high ? u : high;
+        gint32 i = (gint32) (nearest ? u + 0.5f : u);
+        float left = row[i];
+        sums[y * SUB + x] += nearest ? left : left + (u - (float) i) * (row[i + 1] - left);
+      }
+    }
+  }
+}
+
+INLINE void
+single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboolean nearest)
+{
+  guint columns = MIN ((guint) TILE, pass->nx - tile_x), rows = MIN ((guint) TILE, pass->ny - tile_y);
+  guint8 view[VIEWS_L2];
+  Starts starts;
+
+  memset (scratch, 0, TILE * TILE * sizeof (float));
+  for (guint first = 0; first < pass->n_views; first += VIEWS_L2) {
+    guint n = MIN ((guint) VIEWS_L2, pass->n_views - first);
+    const float *bins = pass->bins + first * pass->view_stride;
+    float *sums = scratch;
+    for (guint y = 0; y < rows; y += SUB)
+      for (guint x = 0; x < columns; x += SUB, sums += SUB * SUB) {
+#if HAVE_SUBTILE_SINGLE
+        if (!pass->wide_window) {
+          guint kept = find_windows (pass, first, n, tile_x + x, tile_y + y, &starts, view);
+          subtile_single (pass, &starts, view, kept, bins, nearest, sums);
+          continue;
+        }
+#endif
+        find_starts (pass, first, n, tile_x + x, tile_y + y, &starts);
+        subtile_bins (pass, &starts, n, bins, nearest, sums);
+      }
+  }
+  const float *sums = scratch;
+  for (guint y = 0; y < rows; y += SUB)
+    for (guint x = 0; x < columns; x += SUB, sums += SUB * SUB)
+      store (pass, tile_x + x, tile_y + y, sums, 1);
+}
+
+static void
+tile_single (const TdHostPass *pass, guint x, guint y, float *scratch)
+{
+  pass->nearest ? single (pass, x, y, scratch, TRUE) : single (pass, x, y, scratch, FALSE);
+}
+
+/* ── Interleaving ─────────────────────────────────────────────────────────────────────────────── */
+
+static void
+interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_columns, float weight,
+            guint lanes, float *row)
+{
+  memset (row, 0, (gsize) TD_HOST_PAD_LEFT * lanes * sizeof (float));
+  row += (gsize) TD_HOST_PAD_LEFT * lanes;
+  if (n_slices < lanes)
+    memset (row, 0, (gsize) n_columns * lanes * sizeof (float));
+  for (guint s = 0; s < n_slices; s++) {
+    const float *in = sinogram + s * slice_stride;
+    float *out = row + s;
+    for (guint i = 0; i < n_columns; i++)
+      out[(gsize) i * lanes] = weight * in[i];
+  }
+  memset (row + (gsize) n_columns * lanes, 0, (gsize) TD_HOST_PAD_RIGHT * lanes * sizeof (float));
+}
+
+const TdHostKernels TD_KERNELS = {
+  .lanes = 2 * VECTOR_FLOATS,
+  .lanes_small = VECTOR_FLOATS,
+  .single_cost = VECTOR_FLOATS / 2,
+  .scratch_bytes = TILE * TILE * 2 * TD_VECTOR_BYTES,
+  .wide = tile_wide,
+  .single = tile_single,
+  .interleave = interleave,
+};

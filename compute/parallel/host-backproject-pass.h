@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * What the host's back-projection kernels work on. The same source (host-backproject-kernel.h) is
+ * compiled once for each instruction set; host-backproject.c picks one and spreads the tiles over
+ * threads.
+ *
+ * A pass is a run of views and up to `lanes` slices. Bins lie interleaved, [view][column][lane], so
+ * that one vector load fetches the same bin of all slices and no gather is ever needed; columns are
+ * padded with zeros (TD_HOST_PAD_LEFT before, TD_HOST_PAD_RIGHT after), so that every index a kernel can form is inside
+ * the row. Pixel (ix, iy) of the region is seen at u = start[v] + ix du_x[v] + iy du_y[v].
+ */
+enum {
+  TD_HOST_PAD_LEFT = 32,  /* a 16 x 16 tile reaches at most 30 columns (the single-slice window is 32) */
+  TD_HOST_PAD_RIGHT = 64,
+  TD_HOST_TILE = 64,      /* pixels across of a thread's tile: its sums and its bins fit L2 */
+  TD_HOST_SUBTILE = 16,   /* of the part whose bins fit L1 */
+};
+
+typedef struct {
+  const float *bins;      /* the block's first view, first (padding) column; 64-byte aligned */
+  gsize view_stride;      /* floats */
+  guint lanes;
+  guint n_columns;
+  guint n_views;
+  const double *start, *du_x, *du_y; /* n_views each */
+  guint nx, ny;
+  gboolean nearest;
+  gboolean wide_window;   /* a subtile may reach past the single-slice window: coarse steps */
+  gboolean add;           /* to what the slices hold: views come in several passes */
+  float *slices;          /* [n_slices][ny][nx] */
+  gsize slice_stride;
+  guint n_slices;
+} TdHostPass;
+
+/* One tile (its first pixel) of a pass; scratch: scratch_bytes, 64-byte aligned, of this thread. */
+typedef void (*TdHostTileBody) (const TdHostPass *pass, guint x, guint y, float *scratch);
+
+/* Copies one view of n_slices sinograms, times @weight, into an interleaved padded row.
+   sinogram: that view's row in the first slice; slice_stride in floats. */
+typedef void (*TdHostInterleave) (const float *sinogram, gsize slice_stride, guint n_slices,
+                                  guint n_columns, float weight, guint lanes, float *row);
+
+typedef struct {
+  guint lanes;             /* slices at once of the wide path */
+  guint lanes_small;       /* of its narrow variant */
+  guint single_cost;       /* up to so many slices the single-slice path is the faster one */
+  gsize scratch_bytes;
+  TdHostTileBody wide;     /* lanes or lanes_small */
+  TdHostTileBody single;   /* 1 lane */
+  TdHostInterleave interleave;
+} TdHostKernels;
+
+extern const TdHostKernels td_host_kernels_plain;
+extern const TdHostKernels td_host_kernels_avx2;
+extern const TdHostKernels td_host_kernels_avx512;
