@@ -69,6 +69,9 @@ struct TdBackprojectFamily {
   /* Candidates for the tuner, best guess first; (transfer full) (element-type
      TdBackprojectVariant). NULL: nothing to tune. */
   GPtrArray *(*candidates) (const TdBackprojectTask *task, const TdDeviceInfo *device);
+  /* How much "auto" likes it for n_slices at once on this device, among those that can: the highest
+     wins, the first of equals. NULL: 1. */
+  guint (*preference) (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices);
   /* Device memory besides sinograms and slices. */
   guint64 (*workspace_bytes) (const TdBackprojectTask *task, const TdDeviceInfo *device,
                               guint max_slices);
@@ -80,6 +83,7 @@ struct TdBackprojector {
   TdDevice *device;
   guint max_slices;
   char *description; /* variant in words, for results and the bench */
+  GCancellable *cancellable; /* may be NULL; see td_backprojector_set_cancellable */
 };
 
 /* All families, NULL-terminated, in the order "auto" considers them. */
@@ -99,8 +103,15 @@ gboolean td_backprojector_update (TdBackprojector *projector, const TdBackprojec
 gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
                                guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
                                guint n_slices, GError **error);
+/* A run that works in the calling thread (the host's) looks at it between tiles and then fails with
+   G_IO_ERROR_CANCELLED; families that only enqueue may ignore it. NULL: none. */
+void td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *cancellable);
 void td_backprojector_free (TdBackprojector *projector);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBackprojector, td_backprojector_free)
+
+/* Where pixel (ix, iy) of the region is seen: column start[v] + ix du_x[v] + iy du_y[v]. n_views
+   each; what every family makes its tables from. */
+void td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x, double *du_y);
 
 /* The naive double-precision reference, a page long: out[ny][nx] of one sinogram [view][column].
    Exactly the formula above; everything else is compared to it. */

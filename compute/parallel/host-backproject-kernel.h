@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * The host's back-projection kernels, included by host-backproject-{plain,avx2,avx512}.c, each
- * compiled for its instruction set, after TD_VECTOR_BYTES and TD_KERNELS were defined.
+ * compiled for its instruction set, after TD_VECTOR_BYTES, TD_KERNELS and TD_NAMES were
+ * defined.
  *
  * Wide path: [view][column][lane] bins; a vector load gives one bin of all slices. A group of pixels
  * keeps its sums in registers over a block of views. Bins and weights cost two loads a slice vector
@@ -314,7 +315,6 @@ INLINE void
 single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboolean nearest)
 {
   guint columns = MIN ((guint) TILE, pass->nx - tile_x), rows = MIN ((guint) TILE, pass->ny - tile_y);
-  guint8 view[VIEWS_L2];
   Starts starts;
 
   memset (scratch, 0, TILE * TILE * sizeof (float));
@@ -326,6 +326,7 @@ single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboo
       for (guint x = 0; x < columns; x += SUB, sums += SUB * SUB) {
 #if HAVE_SUBTILE_SINGLE
         if (!pass->wide_window) {
+          guint8 view[VIEWS_L2];
           guint kept = find_windows (pass, first, n, tile_x + x, tile_y + y, &starts, view);
           subtile_single (pass, &starts, view, kept, bins, nearest, sums);
           continue;
@@ -371,6 +372,7 @@ const TdHostKernels TD_KERNELS = {
   .lanes_small = VECTOR_FLOATS,
   .single_cost = VECTOR_FLOATS / 2,
   .scratch_bytes = TILE * TILE * 2 * TD_VECTOR_BYTES,
+  .names = TD_NAMES,
   .wide = tile_wide,
   .single = tile_single,
   .interleave = interleave,

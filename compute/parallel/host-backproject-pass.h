@@ -10,14 +10,15 @@
  *
  * A pass is a run of views and up to `lanes` slices. Bins lie interleaved, [view][column][lane], so
  * that one vector load fetches the same bin of all slices and no gather is ever needed; columns are
- * padded with zeros (TD_HOST_PAD_LEFT before, TD_HOST_PAD_RIGHT after), so that every index a kernel can form is inside
- * the row. Pixel (ix, iy) of the region is seen at u = start[v] + ix du_x[v] + iy du_y[v].
+ * padded with zeros (TD_HOST_PAD_LEFT before, TD_HOST_PAD_RIGHT after), so that every index a kernel
+ * can form is inside the row. Pixel (ix, iy) of the region is seen at u = start[v] + ix du_x[v] + iy du_y[v].
  */
 enum {
   TD_HOST_PAD_LEFT = 32,  /* a 16 x 16 tile reaches at most 30 columns (the single-slice window is 32) */
   TD_HOST_PAD_RIGHT = 64,
   TD_HOST_TILE = 64,      /* pixels across of a thread's tile: its sums and its bins fit L2 */
   TD_HOST_SUBTILE = 16,   /* of the part whose bins fit L1 */
+  TD_HOST_WINDOW = 32,    /* columns of the single-slice path's tables */
 };
 
 typedef struct {
@@ -49,6 +50,7 @@ typedef struct {
   guint lanes_small;       /* of its narrow variant */
   guint single_cost;       /* up to so many slices the single-slice path is the faster one */
   gsize scratch_bytes;
+  const char *names[3];    /* for people: single, narrow, wide */
   TdHostTileBody wide;     /* lanes or lanes_small */
   TdHostTileBody single;   /* 1 lane */
   TdHostInterleave interleave;

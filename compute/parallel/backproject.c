@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "backproject.h"
+
+#include "families.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A new family: its file family-NAME.c, its line in families.h, its row here. */
+static const TdBackprojectFamily *const families[] = {
+  &td_family_host,
+  NULL,
+};
+
+const TdBackprojectFamily *const *
+td_backproject_families (void)
+{
+  return families;
+}
+
+const TdBackprojectFamily *
+td_backproject_family (const char *name, GError **error)
+{
+  g_autoptr (GString) names = g_string_new ("auto");
+
+  for (guint i = 0; families[i]; i++) {
+    if (strcmp (families[i]->name, name) == 0)
+      return families[i];
+    g_string_append_printf (names, ", %s", families[i]->name);
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "There is no back-projection kernel family \"%s\"; choose one of %s", name, names->str);
+  return NULL;
+}
+
+static const char *
+why_not (const TdBackprojectFamily *family, const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  return family->unsupported ? family->unsupported (task, device) : NULL;
+}
+
+const TdBackprojectFamily *
+td_backproject_choose (const char *name, const TdBackprojectTask *task, TdDevice *device,
+                       guint n_slices, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  const TdBackprojectFamily *best = NULL;
+  const char *reason = NULL;
+  guint best_preference = 0;
+
+  if (name && strcmp (name, "auto") != 0) {
+    const TdBackprojectFamily *family = td_backproject_family (name, error);
+    if (family && (reason = why_not (family, task, info))) {
+      g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                   "The \"%s\" kernels cannot do this on %s (%s): %s; choose another family or \"auto\"",
+                   name, info->id, info->name, reason);
+      return NULL;
+    }
+    return family;
+  }
+
+  for (guint i = 0; families[i]; i++) {
+    const char *refusal = why_not (families[i], task, info);
+    if (refusal) {
+      reason = refusal;
+      continue;
+    }
+    guint preference =
+        families[i]->preference ? families[i]->preference (task, info, n_slices) : 1;
+    if (!best || preference > best_preference) {
+      best = families[i];
+      best_preference = preference;
+    }
+  }
+  if (!best)
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "No back-projection kernel can do this on %s (%s): %s; choose another device or "
+                 "precision",
+                 info->id, info->name, reason);
+  return best;
+}
+
+/* ── Tasks ────────────────────────────────────────────────────────────────────────────────────── */
+
+void
+td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x, double *du_y)
+{
+  for (guint v = 0; v < task->n_views; v++) {
+    double cosine = cos (task->angles_rad[v]), sine = sin (task->angles_rad[v]);
+    double centre = task->centre_px + (task->axis_px ? task->axis_px[v] : 0);
+    start[v] = centre + task->x0 * cosine + task->y0 * sine;
+    du_x[v] = task->step * cosine;
+    du_y[v] = -task->step * sine;
+  }
+}
+
+static gboolean
+all_finite (const double *values, guint n)
+{
+  for (guint i = 0; values && i < n; i++)
+    if (!isfinite (values[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/* Kernels index a sinogram and a slice with 31 bits. */
+static gboolean
+check_task (const TdBackprojectTask *task, GError **error)
+{
+  if (!task->n_columns || !task->n_views || !task->nx || !task->ny) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Nothing to back-project: %u columns, %u views, %u x %u pixels", task->n_columns,
+                 task->n_views, task->nx, task->ny);
+    return FALSE;
+  }
+  if (!isfinite (task->x0) || !isfinite (task->y0) || !isfinite (task->centre_px)
+      || !isfinite (task->scale) || !(task->step > 0) || !isfinite (task->step)
+      || !all_finite (task->angles_rad, task->n_views) || !all_finite (task->axis_px, task->n_views)
+      || !all_finite (task->weights, task->n_views)) {
+    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID,
+                         "The geometry has a value that is not a finite number; check the angles, "
+                         "the centre of rotation and the region");
+    return FALSE;
+  }
+  if ((guint64) task->n_columns * task->n_views > G_MAXINT32
+      || (guint64) task->nx * task->ny > G_MAXINT32) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "A sinogram of %u x %u or a slice of %u x %u passes the limit of 2^31 elements; "
+                 "reconstruct a region",
+                 task->n_columns, task->n_views, task->nx, task->ny);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* ── Projectors ───────────────────────────────────────────────────────────────────────────────── */
+
+TdBackprojector *
+td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
+                      const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                      guint max_slices, GError **error)
+{
+  TdBackprojector *projector = NULL;
+  const TdDeviceInfo *info = td_device_info (device);
+  const char *reason;
+
+  g_return_val_if_fail (max_slices > 0, NULL);
+  if (!check_task (task, error))
+    return NULL;
+  if ((reason = why_not (family, task, info))) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "The \"%s\" kernels cannot do this on %s: %s",
+                 family->name, info->id, reason);
+    return NULL;
+  }
+  if (!family->create (family, device, task, variant, max_slices, &projector, error))
+    return NULL;
+  projector->family = family;
+  projector->device = td_device_ref (device);
+  projector->max_slices = max_slices;
+  return projector;
+}
+
+void
+td_backprojector_free (TdBackprojector *projector)
+{
+  if (!projector)
+    return;
+  TdDevice *device = projector->device;
+  g_free (projector->description);
+  g_clear_object (&projector->cancellable);
+  projector->family->free (projector);
+  td_device_unref (device);
+}
+
+gboolean
+td_backprojector_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+{
+  if (!projector->family->update)
+    return FALSE;
+  return check_task (task, error) && projector->family->update (projector, task, error);
+}
+
+void
+td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *cancellable)
+{
+  g_set_object (&projector->cancellable, cancellable);
+}
+
+gboolean
+td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
+                      guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+                      guint n_slices, GError **error)
+{
+  g_return_val_if_fail (n_slices > 0 && n_slices <= projector->max_slices, FALSE);
+  g_return_val_if_fail (queue->device == projector->device, FALSE);
+  g_return_val_if_fail (sinogram_offset % sizeof (float) == 0 && slice_offset % sizeof (float) == 0,
+                        FALSE);
+
+  return projector->family->run (projector, queue, sinograms, sinogram_offset, slices, slice_offset,
+                                 n_slices, error);
+}
