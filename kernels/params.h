@@ -3,3 +3,10 @@
 
 /* Structures shared by host code and kernels, passed by value: only 4-byte int, unsigned and float
    members, so that every compiler lays them out alike. Included by C and, as text, by every dialect. */
+
+/* kernels/backproject-standard.cl */
+typedef struct {
+  int n_columns, n_views, nx, ny;
+  float x0, y0, step; /* the region: TdBackprojectTask */
+  unsigned sinogram_low, sinogram_high, slice_low, slice_high; /* first elements, 64 bits in two */
+} TdStandardParams;

@@ -9,6 +9,7 @@
 /* A new family: its file family-NAME.c, its line in families.h, its row here. */
 static const TdBackprojectFamily *const families[] = {
   &td_family_host,
+  &td_family_standard,
   NULL,
 };
 
@@ -78,6 +79,25 @@ td_backproject_choose (const char *name, const TdBackprojectTask *task, TdDevice
                  "precision",
                  info->id, info->name, reason);
   return best;
+}
+
+TdBackprojectVariant *
+td_backproject_variant_new (const char *family, guint slices, const char *const *defines)
+{
+  TdBackprojectVariant *variant = g_new (TdBackprojectVariant, 1);
+
+  variant->family = family;
+  variant->slices = slices;
+  variant->defines = g_strdupv ((char **) defines);
+  return variant;
+}
+
+void
+td_backproject_variant_free (TdBackprojectVariant *variant)
+{
+  if (variant)
+    g_strfreev (variant->defines);
+  g_free (variant);
 }
 
 /* ── Tasks ────────────────────────────────────────────────────────────────────────────────────── */

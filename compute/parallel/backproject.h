@@ -46,6 +46,11 @@ typedef struct {
   char **defines;       /* family's own "KEY=VALUE"s; NULL: the family's default for the device */
 } TdBackprojectVariant;
 
+/* @family: static; @defines may be NULL, copied. */
+TdBackprojectVariant *td_backproject_variant_new (const char *family, guint slices,
+                                                  const char *const *defines);
+void td_backproject_variant_free (TdBackprojectVariant *variant);
+
 struct TdBackprojectFamily {
   const char *name;     /* "standard", "texture", "alu", "hybrid", "oversampling", "host", … */
   const char *title;    /* for people */

@@ -5,3 +5,4 @@
 
 /* One back-projection family a file, family-*.c; backproject.c lists them. */
 extern const TdBackprojectFamily td_family_host;
+extern const TdBackprojectFamily td_family_standard;

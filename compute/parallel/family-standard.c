@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "families.h"
+
+#include "kernels/params.h"
+
+#include <math.h>
+#include <string.h>
+
+/**
+ * The "standard" family: Algorithm 1 of the review, the baseline of every comparison. With the
+ * texture engine where its linear filter is in hardware, by plain loads and arithmetic elsewhere.
+ */
+typedef struct {
+  TdBackprojector base;
+  TdBackprojectTask task; /* arrays are not kept */
+  gboolean textured;
+  TdProgram *program;
+  TdKernel *kernel;
+  TdTexture *texture;
+  TdBuffer *views, *starts; /* see the kernel */
+} StandardProjector;
+
+enum { GROUP = 16 };
+
+static gboolean
+texture_fits (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  return (device->texels & 1u << TD_TEXEL_R32F) && task->n_columns <= device->texture_max[0]
+         && task->n_views <= device->texture_max[1];
+}
+
+static gboolean
+use_texture (const TdBackprojectTask *task, const TdDeviceInfo *device,
+             const TdBackprojectVariant *variant)
+{
+  if (variant && variant->defines)
+    return g_strv_contains ((const char *const *) variant->defines, "TEXTURED=1");
+  return texture_fits (task, device) && device->texture_linear && !device->texture_slow;
+}
+
+static const char *
+unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  if (device->host_pointers)
+    return "it is made for GPUs";
+  if (task->precision != TD_PRECISION_SINGLE)
+    return "it works in single precision only";
+  return NULL;
+}
+
+/**
+ * Relative L2 error for random (white) sinograms. A neighbour's difference is sqrt (2) of a bin, an
+ * interpolated value sqrt (2/3): an error e of u or of the weight costs sqrt (3) e.
+ *
+ * Texture, linear: the engine rounds the weight to 1/256: e = 2^-9 / sqrt (3) rms; and u in single
+ * rounds at the detector's width. Texture, nearest: a share 2 e of updates takes the neighbour.
+ * Loads: u to 2^-20 or better, so what remains is the sums' rounding.
+ */
+static double
+error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
+  double u_error = width * 0x1p-23, sums = sqrt (task->n_views) * 0x1p-25;
+  gboolean nearest = task->interpolation == TD_INTERPOLATION_NEAREST;
+
+  if (use_texture (task, device, NULL))
+    return (nearest ? 2e-3 + 2 * sqrt (u_error) : 4e-3 + sqrt (3) * u_error) + sums;
+  return (nearest ? 2e-3 : 3e-6) + sums;
+}
+
+static gint64
+fixed (double value)
+{
+  return llrint (CLAMP (value, -0x1p30, 0x1p30) * 0x1p32);
+}
+
+static gboolean
+update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+{
+  StandardProjector *self = (StandardProjector *) projector;
+
+  if (task->n_columns != self->task.n_columns || task->n_views != self->task.n_views
+      || task->interpolation != self->task.interpolation)
+    return FALSE;
+
+  g_autofree float *views = g_new (float, 4 * (gsize) task->n_views);
+  g_autofree double *start = g_new (double, task->n_views);
+  g_autofree double *du_x = g_new (double, task->n_views);
+  g_autofree double *du_y = g_new (double, task->n_views);
+  g_autofree gint64 *starts = g_new (gint64, 3 * (gsize) task->n_views);
+  g_autoptr (TdQueue) queue = td_queue_new (projector->device, error);
+
+  td_backproject_views (task, start, du_x, du_y);
+  for (guint v = 0; v < task->n_views; v++) {
+    views[4 * v] = task->centre_px + (task->axis_px ? task->axis_px[v] : 0);
+    views[4 * v + 1] = cos (task->angles_rad[v]);
+    views[4 * v + 2] = sin (task->angles_rad[v]);
+    views[4 * v + 3] = task->scale * (task->weights ? task->weights[v] : 1);
+    starts[3 * v] = fixed (start[v]);
+    starts[3 * v + 1] = fixed (du_x[v]);
+    starts[3 * v + 2] = fixed (du_y[v]);
+  }
+  self->task = *task;
+  self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;
+  return queue
+         && td_upload (queue, self->views, 0, views, 4 * (guint64) task->n_views * sizeof *views, error)
+         && td_upload (queue, self->starts, 0, starts, 3 * (guint64) task->n_views * sizeof *starts,
+                       error)
+         && td_queue_finish (queue, error);
+}
+
+static gboolean
+run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
+     TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
+{
+  StandardProjector *self = (StandardProjector *) projector;
+  const TdBackprojectTask *task = &self->task;
+  const guint groups[3] = { (task->nx + GROUP - 1) / GROUP, (task->ny + GROUP - 1) / GROUP, 1 };
+  const guint local[3] = { GROUP, GROUP, 1 };
+  guint64 sinogram_floats = (guint64) task->n_views * task->n_columns;
+  guint64 slice_floats = (guint64) task->nx * task->ny;
+
+  for (guint s = 0; s < n_slices; s++) {
+    guint64 from = sinogram_offset / sizeof (float) + s * sinogram_floats;
+    guint64 to = slice_offset / sizeof (float) + s * slice_floats;
+    TdStandardParams params = {
+      .n_columns = task->n_columns, .n_views = task->n_views, .nx = task->nx, .ny = task->ny,
+      .x0 = task->x0, .y0 = task->y0, .step = task->step,
+      .sinogram_low = from, .sinogram_high = from >> 32,
+      .slice_low = to, .slice_high = to >> 32,
+    };
+    TdArg textured[] = { TD_ARG_TEXTURE (self->texture), TD_ARG_BUFFER (self->views),
+                         TD_ARG_BUFFER (slices), TD_ARG_VALUE (params) };
+    TdArg plain[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (self->views),
+                      TD_ARG_BUFFER (self->starts), TD_ARG_BUFFER (slices), TD_ARG_VALUE (params) };
+
+    if (self->textured
+        && !td_texture_write (queue, self->texture, 0, 1, sinograms, from * sizeof (float), error))
+      return FALSE;
+    if (!td_launch (queue, self->kernel, groups, local, self->textured ? textured : plain,
+                    self->textured ? G_N_ELEMENTS (textured) : G_N_ELEMENTS (plain), error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+free_projector (TdBackprojector *projector)
+{
+  StandardProjector *self = (StandardProjector *) projector;
+
+  td_texture_free (self->texture);
+  td_buffer_free (self->views);
+  td_buffer_free (self->starts);
+  td_program_free (self->program);
+  g_free (self);
+}
+
+static gboolean
+build (StandardProjector *self, TdDevice *device, const TdBackprojectTask *task, GError **error)
+{
+  const char *defines[3] = { 0 };
+  guint n = 0;
+
+  if (self->textured)
+    defines[n++] = "TEXTURED=1";
+  if (task->interpolation == TD_INTERPOLATION_NEAREST)
+    defines[n++] = "NEAREST=1";
+  self->program = td_program_build (device, "backproject-standard", defines, error);
+  self->kernel =
+      self->program ? td_program_kernel (self->program, "backproject_standard", error) : NULL;
+  if (!self->kernel)
+    return FALSE;
+  self->views = td_buffer_new (device, 4 * (guint64) task->n_views * sizeof (float), error);
+  if (!self->views)
+    return FALSE;
+  self->starts = td_buffer_new (device, 3 * (guint64) task->n_views * sizeof (gint64), error);
+  if (!self->starts)
+    return FALSE;
+  if (self->textured) {
+    TdTextureSpec spec = { .texel = TD_TEXEL_R32F, .width = task->n_columns, .height = task->n_views,
+                           .linear = task->interpolation == TD_INTERPOLATION_LINEAR };
+    self->texture = td_texture_new (device, &spec, error);
+    if (!self->texture)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+{
+  StandardProjector *self = g_new0 (StandardProjector, 1);
+
+  self->base.device = device;
+  self->task = *task;
+  self->textured = use_texture (task, td_device_info (device), variant);
+  self->base.description = g_strdup (self->textured ? "a thread a pixel, texture fetches"
+                                                    : "a thread a pixel, loads and arithmetic");
+  if (!build (self, device, task, error) || !update (&self->base, task, error)) {
+    g_free (self->base.description);
+    free_projector (&self->base);
+    return FALSE;
+  }
+  *out = &self->base;
+  return TRUE;
+}
+
+static GPtrArray *
+candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
+
+  const char *const textured[] = { "TEXTURED=1", NULL }, *const plain[] = { NULL };
+
+  if (use_texture (task, device, NULL))
+    g_ptr_array_add (list, td_backproject_variant_new ("standard", 1, textured));
+  g_ptr_array_add (list, td_backproject_variant_new ("standard", 1, plain));
+  return list;
+}
+
+static guint64
+workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+{
+  guint64 texture = use_texture (task, device, NULL)
+                        ? (guint64) task->n_columns * task->n_views * sizeof (float)
+                        : 0;
+  return texture + task->n_views * (4 * sizeof (float) + 3 * sizeof (gint64));
+}
+
+const TdBackprojectFamily td_family_standard = {
+  .name = "standard",
+  .title = "Standard: a thread a pixel",
+  .error_bound = error_bound,
+  .unsupported = unsupported,
+  .create = create,
+  .update = update,
+  .run = run,
+  .free = free_projector,
+  .candidates = candidates,
+  .workspace_bytes = workspace_bytes,
+};
