@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sample.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -84,4 +85,39 @@ td_samples_to_float (TdSampleType type, gboolean swap, const void *from, gsize n
     case TD_SAMPLE_FLOAT32: memcpy (to, from, n * sizeof *to); break;
     case TD_SAMPLE_FLOAT64: CONVERT (double);
     }
+}
+
+#define QUANTISE(ctype, lowest, highest)                \
+  for (gsize i = 0; i < n; i++) {                       \
+    double v = rint ((from[i] - low) * gain);           \
+    gboolean inside = v >= (lowest) && v <= (highest);  \
+    ctype u = inside ? (ctype) v : v > (highest) ? (ctype) (highest) : (ctype) (lowest); \
+    outside += !inside;                                 \
+    memcpy (bytes + i * sizeof u, &u, sizeof u);        \
+  }                                                     \
+  break
+
+guint64
+td_samples_from_float (TdSampleType type, double low, double gain, const float *from, gsize n,
+                       void *to)
+{
+  guint8 *bytes = to;
+  guint64 outside = 0;
+
+  switch (type) {
+  case TD_SAMPLE_UINT8: QUANTISE (guint8, 0, 255);
+  case TD_SAMPLE_INT8: QUANTISE (gint8, -128, 127);
+  case TD_SAMPLE_UINT16: QUANTISE (guint16, 0, 65535);
+  case TD_SAMPLE_INT16: QUANTISE (gint16, -32768, 32767);
+  case TD_SAMPLE_UINT32: QUANTISE (guint32, 0, 4294967295.0);
+  case TD_SAMPLE_INT32: QUANTISE (gint32, -2147483648.0, 2147483647.0);
+  case TD_SAMPLE_FLOAT32:
+    memcpy (to, from, n * sizeof *from);
+    break;
+  case TD_SAMPLE_FLOAT64:
+    for (gsize i = 0; i < n; i++)
+      memcpy (bytes + i * sizeof (double), &(double) { from[i] }, sizeof (double));
+    break;
+  }
+  return outside;
 }

@@ -10,5 +10,9 @@
 /* @n samples of @type at @from (any alignment) to floats; @swap: the other byte order. NaNs and
    infinities pass through. @from and @to do not overlap. */
 void td_samples_to_float (TdSampleType type, gboolean swap, const void *from, gsize n, float *to);
+/* @n floats as @type: (from - low) * gain, rounded and held within the type's range for integers (a
+   NaN becomes the lowest sample). Returns how many were outside. */
+guint64 td_samples_from_float (TdSampleType type, double low, double gain, const float *from,
+                               gsize n, void *to);
 /* "uint16", "uint8", "float32" …; FALSE if unknown. */
 gboolean td_sample_type_parse (const char *name, TdSampleType *type);

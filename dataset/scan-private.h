@@ -36,6 +36,7 @@ typedef struct {
 #define TD_SCAN_MAX_SIDE 1048576u
 #define TD_SCAN_MAX_FRAMES 16777216u
 
+extern const TdScanReader td_scan_reader_nexus;
 extern const TdScanReader td_scan_reader_tiff;
 
 /* Takes @source; facts are empty, parallel beam, centre unknown. */

@@ -11,6 +11,7 @@
 
 /* In the order they are asked. A row here and a file beside this one is all that a format needs. */
 static const TdScanReader *const readers[] = {
+  &td_scan_reader_nexus,
   &td_scan_reader_tiff,
 };
 

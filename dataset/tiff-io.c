@@ -180,7 +180,7 @@ read_layout (TdTiff *tiff, GError **error)
   tiff->layout.height = tiff->orientation > 4 ? tiff->width : tiff->height;
 
   block = tiff->tiled ? TIFFTileSize64 (tiff->handle) : TIFFStripSize64 (tiff->handle);
-  if (block == 0 || block > MAX_BLOCK_BYTES)
+  if (block == 0 || (block > MAX_BLOCK_BYTES && (tiff->tiled || tiff->compressed)))
     return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                          "states a strip or tile of %" G_GUINT64_FORMAT " bytes: it is damaged",
                          block);

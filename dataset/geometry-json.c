@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "geometry-json.h"
+
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "error.h"
+
+#define MAX_VIEWS 16777216u
+
+static const char *const beams[] = { "parallel", "fan", "cone" };
+
+static const struct {
+  const char *key;
+  gsize offset;
+} numbers[] = {
+  { "pixel_width_mm", offsetof (TdGeometry, pixel_width_mm) },
+  { "pixel_height_mm", offsetof (TdGeometry, pixel_height_mm) },
+  { "source_axis_mm", offsetof (TdGeometry, source_axis_mm) },
+  { "source_detector_mm", offsetof (TdGeometry, source_detector_mm) },
+  { "detector_offset_u_px", offsetof (TdGeometry, detector_offset_u_px) },
+  { "detector_offset_v_px", offsetof (TdGeometry, detector_offset_v_px) },
+  { "axis_offset_mm", offsetof (TdGeometry, axis_offset_mm) },
+  { "voxel_mm", offsetof (TdGeometry, voxel_mm) },
+};
+
+static double *
+number (const TdGeometry *geometry, guint i)
+{
+  return (double *) ((char *) geometry + numbers[i].offset);
+}
+
+static void
+add_array (JsonBuilder *builder, const char *key, const double *values, gsize n)
+{
+  json_builder_set_member_name (builder, key);
+  json_builder_begin_array (builder);
+  for (gsize i = 0; i < n; i++)
+    json_builder_add_double_value (builder, values[i]);
+  json_builder_end_array (builder);
+}
+
+char *
+td_geometry_to_json (const TdGeometry *geometry)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (JsonNode) root = NULL;
+  double size[3] = { geometry->volume_size[0], geometry->volume_size[1], geometry->volume_size[2] };
+
+  json_builder_begin_object (builder);
+  json_builder_set_member_name (builder, "beam");
+  json_builder_add_string_value (builder, beams[geometry->beam]);
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    json_builder_set_member_name (builder, numbers[i].key);
+    json_builder_add_double_value (builder, *number (geometry, i));
+  }
+  add_array (builder, "detector_tilt_rad", geometry->detector_tilt_rad, 3);
+  add_array (builder, "volume_size", size, 3);
+  if (geometry->view_matrices)
+    add_array (builder, "view_matrices", geometry->view_matrices,
+               (gsize) geometry->n_view_matrices * 12);
+  json_builder_end_object (builder);
+  root = json_builder_get_root (builder);
+  return json_to_string (root, TRUE);
+}
+
+static gboolean
+refuse (GError **error, const char *name, const char *key)
+{
+  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "%s: the geometry's “%s” is not right", name,
+               key);
+  return FALSE;
+}
+
+/* Copies the array @key of finite numbers; absent: nothing happens and *n is 0. */
+static gboolean
+get_array (JsonObject *object, const char *key, double **values, gsize *n)
+{
+  JsonNode *node = json_object_get_member (object, key);
+  JsonArray *array;
+
+  *values = NULL;
+  *n = 0;
+  if (!node)
+    return TRUE;
+  if (!JSON_NODE_HOLDS_ARRAY (node))
+    return FALSE;
+  array = json_node_get_array (node);
+  *n = json_array_get_length (array);
+  *values = g_new0 (double, *n + 1);
+  for (gsize i = 0; i < *n; i++) {
+    JsonNode *element = json_array_get_element (array, i);
+
+    if (!JSON_NODE_HOLDS_VALUE (element) || !isfinite (json_node_get_double (element)))
+      return FALSE;
+    (*values)[i] = json_node_get_double (element);
+  }
+  return TRUE;
+}
+
+static gboolean
+get_beam (JsonObject *object, TdBeam *beam)
+{
+  JsonNode *node = json_object_get_member (object, "beam");
+  const char *name = node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_string (node) : NULL;
+
+  for (guint i = 0; name && i < G_N_ELEMENTS (beams); i++)
+    if (strcmp (name, beams[i]) == 0) {
+      *beam = i;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+parse_object (JsonObject *object, const char *name, TdGeometry *geometry, GError **error)
+{
+  g_autofree double *tilt = NULL, *size = NULL;
+  gsize n;
+
+  if (!get_beam (object, &geometry->beam))
+    return refuse (error, name, "beam");
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    JsonNode *node = json_object_get_member (object, numbers[i].key);
+
+    if (!node)
+      continue;
+    if (!JSON_NODE_HOLDS_VALUE (node) || !isfinite (json_node_get_double (node)))
+      return refuse (error, name, numbers[i].key);
+    *number (geometry, i) = json_node_get_double (node);
+  }
+  if (!get_array (object, "detector_tilt_rad", &tilt, &n) || (n != 0 && n != 3))
+    return refuse (error, name, "detector_tilt_rad");
+  for (gsize i = 0; i < n; i++)
+    geometry->detector_tilt_rad[i] = tilt[i];
+  if (!get_array (object, "volume_size", &size, &n) || (n != 0 && n != 3))
+    return refuse (error, name, "volume_size");
+  for (gsize i = 0; i < n; i++)
+    geometry->volume_size[i] = (guint) CLAMP (size[i], 0, 1048576);
+  if (!get_array (object, "view_matrices", &geometry->view_matrices, &n) || n % 12 != 0
+      || n / 12 > MAX_VIEWS)
+    return refuse (error, name, "view_matrices");
+  geometry->n_view_matrices = n / 12;
+  if (geometry->beam != TD_BEAM_PARALLEL && !geometry->view_matrices
+      && !(geometry->source_axis_mm > 0 && geometry->source_detector_mm > geometry->source_axis_mm))
+    return refuse (error, name, "source_detector_mm");
+  return TRUE;
+}
+
+gboolean
+td_geometry_from_json (const char *json, const char *name, TdGeometry *geometry, GError **error)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonNode *root;
+
+  td_geometry_init_parallel (geometry);
+  if (!json_parser_load_from_data (parser, json, -1, NULL)
+      || !(root = json_parser_get_root (parser)) || !JSON_NODE_HOLDS_OBJECT (root))
+    return refuse (error, name, "JSON");
+  if (parse_object (json_node_get_object (root), name, geometry, error))
+    return TRUE;
+  td_geometry_clear (geometry);
+  return FALSE;
+}

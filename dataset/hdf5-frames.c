@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hdf5-frames.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "error.h"
+#include "sample.h"
+
+/* The lock is held, and cancelling waits, for one piece of this size. */
+#define PIECE_BYTES ((gsize) 16 << 20)
+#define CHUNK_CACHE_BYTES ((gsize) 64 << 20)
+
+struct TdH5Frames {
+  hid_t dataset;
+  char *name; /* for messages: “FILE”: /path */
+  int rank;   /* 2 or 3 */
+  guint n_frames, n_rows, n_columns;
+  guint chunk_frames; /* frames that are unpacked together; 1 if not chunked */
+  TdSampleType type;
+  gboolean by_library; /* samples that the library turns into float (int64, half, …) */
+};
+
+static hid_t
+native_type (TdSampleType type)
+{
+  switch (type) {
+  case TD_SAMPLE_UINT8: return H5T_NATIVE_UINT8;
+  case TD_SAMPLE_INT8: return H5T_NATIVE_INT8;
+  case TD_SAMPLE_UINT16: return H5T_NATIVE_UINT16;
+  case TD_SAMPLE_INT16: return H5T_NATIVE_INT16;
+  case TD_SAMPLE_UINT32: return H5T_NATIVE_UINT32;
+  case TD_SAMPLE_INT32: return H5T_NATIVE_INT32;
+  case TD_SAMPLE_FLOAT32: return H5T_NATIVE_FLOAT;
+  case TD_SAMPLE_FLOAT64: return H5T_NATIVE_DOUBLE;
+  }
+  return -1;
+}
+
+static gboolean
+refuse (TdH5Frames *frames, GError **error, TdErrorCode code, const char *why)
+{
+  g_set_error (error, TD_ERROR, code, "%s %s", frames->name, why);
+  return FALSE;
+}
+
+static gboolean
+find_type (TdH5Frames *frames, GError **error)
+{
+  g_auto (TdH5Id) type = H5Dget_type (frames->dataset);
+  g_auto (TdH5Id) native = type < 0 ? -1 : H5Tget_native_type (type, H5T_DIR_ASCEND);
+  H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class (type);
+
+  if (class != H5T_INTEGER && class != H5T_FLOAT)
+    return refuse (frames, error, TD_ERROR_UNSUPPORTED, "holds no numbers");
+  frames->type = class == H5T_INTEGER ? TD_SAMPLE_INT32 : TD_SAMPLE_FLOAT32;
+  frames->by_library = TRUE;
+  for (guint i = TD_SAMPLE_UINT8; i <= TD_SAMPLE_FLOAT64; i++)
+    if (native >= 0 && H5Tequal (native, native_type (i)) > 0
+        && H5Tget_size (type) == td_sample_size (i)) {
+      frames->type = i;
+      frames->by_library = FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+find_shape (TdH5Frames *frames, GError **error)
+{
+  hsize_t shape[3] = { 1, 1, 1 };
+  guint64 limit = G_MAXINT32;
+
+  frames->rank = td_h5_shape (frames->dataset, shape, 3);
+  if (frames->rank < 2)
+    return refuse (frames, error, TD_ERROR_UNSUPPORTED,
+                   "does not have the three dimensions frame, row and column");
+  if (frames->rank == 2) {
+    shape[2] = shape[1];
+    shape[1] = shape[0];
+    shape[0] = 1;
+  }
+  if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
+    return refuse (frames, error, TD_ERROR_BAD_FILE, "is empty");
+  if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit)
+    return refuse (frames, error, TD_ERROR_TOO_LARGE, "states a size that no scan can have");
+  frames->n_frames = shape[0];
+  frames->n_rows = shape[1];
+  frames->n_columns = shape[2];
+  return TRUE;
+}
+
+/* A virtual data set whose source is missing would read as zeros without a word. */
+static gboolean
+check_virtual (TdH5Frames *frames, hid_t properties, GError **error)
+{
+  g_autofree char *own = td_h5_file_name (frames->dataset);
+  g_autofree char *folder = g_path_get_dirname (own);
+  gsize n = 0;
+
+  H5Pget_virtual_count (properties, &n);
+  for (gsize i = 0; i < n; i++) {
+    char source[4096] = "";
+    g_autofree char *path = NULL;
+    struct stat status;
+
+    if (H5Pget_virtual_filename (properties, i, source, sizeof source) < 0 || strchr (source, '%')
+        || strcmp (source, ".") == 0)
+      continue;
+    path = g_path_is_absolute (source) ? g_strdup (source) : g_build_filename (folder, source, NULL);
+    if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)) {
+      g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                   "%s takes its data from “%s”, which is missing", frames->name, source);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+check_filters (TdH5Frames *frames, hid_t properties, GError **error)
+{
+  for (int i = 0; i < H5Pget_nfilters (properties); i++) {
+    char filter_name[64] = "";
+    unsigned flags = 0, config = 0;
+    gsize n_values = 0;
+    H5Z_filter_t filter = H5Pget_filter2 (properties, i, &flags, &n_values, NULL,
+                                          sizeof filter_name, filter_name, &config);
+
+    if (filter > 0 && H5Zfilter_avail (filter) <= 0) {
+      g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                   "%s is compressed by filter %d (%.40s), which this system's HDF5 lacks; install "
+                   "the plugin or repack the file with gzip", frames->name, (int) filter,
+                   filter_name[0] ? filter_name : "no name");
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+check_storage (TdH5Frames *frames, GError **error)
+{
+  g_auto (TdH5Id) properties = H5Dget_create_plist (frames->dataset);
+  H5D_layout_t layout = properties < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout (properties);
+  hsize_t chunk[3];
+
+  if (layout == H5D_LAYOUT_ERROR)
+    return refuse (frames, error, TD_ERROR_BAD_FILE, "is damaged");
+  if (layout == H5D_VIRTUAL)
+    return check_virtual (frames, properties, error);
+  if (H5Dget_storage_size (frames->dataset) == 0 && H5Pget_external_count (properties) <= 0)
+    return refuse (frames, error, TD_ERROR_BAD_FILE, "was never written to: it holds no data");
+  if (layout == H5D_CHUNKED && frames->rank == 3
+      && H5Pget_chunk (properties, 3, chunk) == 3)
+    frames->chunk_frames = CLAMP (chunk[0], 1, frames->n_frames);
+  return check_filters (frames, properties, error);
+}
+
+/* Chunks of several frames would be unpacked once for each of them, unless they are kept. */
+static void
+reopen_with_cache (TdH5Frames *frames)
+{
+  g_auto (TdH5Id) access = -1;
+  gssize length;
+  hid_t again;
+  g_autofree char *path = NULL;
+
+  if (frames->chunk_frames < 2)
+    return;
+  length = H5Iget_name (frames->dataset, NULL, 0);
+  if (length <= 0)
+    return;
+  path = g_malloc0 (length + 1);
+  H5Iget_name (frames->dataset, path, length + 1);
+  access = H5Pcreate (H5P_DATASET_ACCESS);
+  H5Pset_chunk_cache (access, 12421, CHUNK_CACHE_BYTES, 1);
+  again = H5Dopen2 (frames->dataset, path, access);
+  if (again < 0)
+    return;
+  td_h5_close (frames->dataset);
+  frames->dataset = again;
+}
+
+TdH5Frames *
+td_h5_frames_new (hid_t dataset, const char *name, GError **error)
+{
+  TD_H5_GUARD;
+  g_autoptr (TdH5Frames) frames = g_new0 (TdH5Frames, 1);
+
+  frames->dataset = dataset;
+  frames->name = g_strdup (name);
+  frames->chunk_frames = 1;
+  if (!find_shape (frames, error) || !find_type (frames, error) || !check_storage (frames, error))
+    return NULL;
+  reopen_with_cache (frames);
+  return g_steal_pointer (&frames);
+}
+
+void
+td_h5_frames_free (TdH5Frames *frames)
+{
+  td_h5_close (frames->dataset);
+  g_free (frames->name);
+  g_free (frames);
+}
+
+guint
+td_h5_frames_count (const TdH5Frames *frames)
+{
+  return frames->n_frames;
+}
+
+guint
+td_h5_frames_rows (const TdH5Frames *frames)
+{
+  return frames->n_rows;
+}
+
+guint
+td_h5_frames_columns (const TdH5Frames *frames)
+{
+  return frames->n_columns;
+}
+
+TdSampleType
+td_h5_frames_type (const TdH5Frames *frames)
+{
+  return frames->type;
+}
+
+/* Frames [first, first + count), rows [row0, row0 + n_rows), in one call of the library. */
+static gboolean
+read_piece (TdH5Frames *frames, guint first, guint count, guint row0, guint n_rows, void *buffer,
+            float *out, GError **error)
+{
+  TD_H5_GUARD;
+  hsize_t start[3] = { first, row0, 0 }, size[3] = { count, n_rows, frames->n_columns };
+  int skip = 3 - frames->rank;
+  g_auto (TdH5Id) file_space = H5Dget_space (frames->dataset);
+  g_auto (TdH5Id) memory_space = H5Screate_simple (frames->rank, size + skip, NULL);
+  gboolean direct = frames->by_library || frames->type == TD_SAMPLE_FLOAT32;
+  hid_t type = direct ? H5T_NATIVE_FLOAT : native_type (frames->type);
+
+  if (file_space < 0 || memory_space < 0
+      || H5Sselect_hyperslab (file_space, H5S_SELECT_SET, start + skip, NULL, size + skip, NULL) < 0
+      || H5Dread (frames->dataset, type, memory_space, file_space, H5P_DEFAULT,
+                  direct ? (void *) out : buffer) < 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "%s: frame %u cannot be read; the file is damaged or cut short", frames->name,
+                 first);
+    return FALSE;
+  }
+  if (!direct)
+    td_samples_to_float (frames->type, FALSE, buffer, (gsize) count * n_rows * frames->n_columns,
+                         out);
+  return TRUE;
+}
+
+/* How many frames from @at on to read at once: no more than a piece, ending where chunks end. */
+static guint
+piece_length (const TdH5Frames *frames, guint at, guint left, gsize band_bytes)
+{
+  guint most = (guint) CLAMP (PIECE_BYTES / band_bytes, 1, left);
+  guint over = (at + most) % frames->chunk_frames;
+
+  return most == left || over >= most ? most : most - over;
+}
+
+gboolean
+td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint count, guint row0,
+                   guint n_rows, float *out, GCancellable *cancellable, GError **error)
+{
+  gsize band = (gsize) n_rows * frames->n_columns;
+  gsize band_bytes = band * MAX (td_sample_size (frames->type), sizeof (float));
+  g_autofree void *buffer = NULL;
+
+  if (frames->type != TD_SAMPLE_FLOAT32 && !frames->by_library) {
+    buffer = g_try_malloc (MAX (PIECE_BYTES, band_bytes));
+    if (!buffer)
+      return refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
+  }
+  for (guint done = 0; done < count;) {
+    guint at = indices ? indices[done] : first + done, run = 1;
+
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+    while (done + run < count && (!indices || indices[done + run] == at + run))
+      run++;
+    run = piece_length (frames, at, run, band_bytes);
+    if (!read_piece (frames, at, run, row0, n_rows, buffer, out + done * band, error))
+      return FALSE;
+    done += run;
+  }
+  return TRUE;
+}

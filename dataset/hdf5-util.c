@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hdf5-util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "error.h"
+
+#define MAX_STRING_BYTES 65536u
+#define MAX_NUMBERS ((gsize) 1 << 25)
+
+static GRecMutex library;
+
+TdH5Guard
+td_h5_lock (void)
+{
+  g_rec_mutex_lock (&library);
+  H5Eset_auto2 (H5E_DEFAULT, NULL, NULL); /* a setting of the calling thread */
+  return 0;
+}
+
+void
+td_h5_unlock (TdH5Guard *guard)
+{
+  g_rec_mutex_unlock (&library);
+}
+
+void
+td_h5_close (hid_t id)
+{
+  TD_H5_GUARD;
+
+  H5Idec_ref (id);
+}
+
+static gboolean
+is_regular (const char *path)
+{
+  struct stat status;
+
+  return stat (path, &status) == 0 && S_ISREG (status.st_mode);
+}
+
+gboolean
+td_h5_probe (const char *path)
+{
+  TD_H5_GUARD;
+
+  return is_regular (path) && H5Fis_hdf5 (path) > 0;
+}
+
+hid_t
+td_h5_open (const char *path, GError **error)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
+  hid_t file;
+
+  if (!is_regular (path)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” is not a file", path);
+    return -1;
+  }
+  H5Pset_file_locking (access, FALSE, TRUE);
+  file = H5Fopen (path, H5F_ACC_RDONLY, access);
+  if (file < 0)
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” is not a readable HDF5 file: it is damaged, cut short or still being written",
+                 path);
+  return file;
+}
+
+char *
+td_h5_file_name (hid_t object)
+{
+  TD_H5_GUARD;
+  gssize length = H5Fget_name (object, NULL, 0);
+  char *name;
+
+  if (length < 0)
+    return g_strdup ("?");
+  name = g_malloc0 (length + 1);
+  H5Fget_name (object, name, length + 1);
+  return name;
+}
+
+static int
+compare_strings (const void *a, const void *b)
+{
+  return strcmp (*(char *const *) a, *(char *const *) b);
+}
+
+static herr_t
+collect_name (hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+  g_ptr_array_add (user, g_strdup (name));
+  return 0;
+}
+
+char **
+td_h5_names (hid_t group)
+{
+  TD_H5_GUARD;
+  GPtrArray *names = g_ptr_array_new ();
+
+  H5Literate (group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, collect_name, names);
+  qsort (names->pdata, names->len, sizeof (char *), compare_strings);
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (names, FALSE);
+}
+
+typedef struct {
+  TdH5Visit visit;
+  gpointer user;
+  GHashTable *seen; /* addresses: hard links can make a circle */
+} Tour;
+
+#define MAX_DEPTH 12u
+#define MAX_GROUPS 20000u
+
+static gboolean
+tour_group (Tour *tour, hid_t group, const char *path, guint depth)
+{
+  g_auto (GStrv) names = NULL;
+  H5O_info_t info;
+  guint64 *address;
+
+  if (H5Oget_info2 (group, &info, H5O_INFO_BASIC) < 0 || depth > MAX_DEPTH
+      || g_hash_table_size (tour->seen) > MAX_GROUPS)
+    return FALSE;
+  address = g_memdup2 (&(guint64) { info.addr }, sizeof *address);
+  if (!g_hash_table_add (tour->seen, address))
+    return FALSE;
+  if (tour->visit (group, path, tour->user))
+    return TRUE;
+  names = td_h5_names (group);
+  for (guint i = 0; names[i]; i++) {
+    g_autofree char *below = g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL);
+    g_auto (TdH5Id) child = -1;
+    H5L_info_t link;
+
+    if (H5Lget_info (group, names[i], &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
+      continue;
+    child = H5Oopen (group, names[i], H5P_DEFAULT);
+    if (child >= 0 && H5Iget_type (child) == H5I_GROUP
+        && tour_group (tour, child, below, depth + 1))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+gboolean
+td_h5_visit_groups (hid_t file, TdH5Visit visit, gpointer user)
+{
+  TD_H5_GUARD;
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_auto (TdH5Id) root = H5Gopen2 (file, "/", H5P_DEFAULT);
+  Tour tour = { visit, user, seen };
+
+  return root >= 0 && tour_group (&tour, root, "/", 0);
+}
+
+int
+td_h5_shape (hid_t dataset, hsize_t *shape, int max)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) space = H5Dget_space (dataset);
+  int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims (space);
+
+  if (rank < 0 || rank > max || H5Sget_simple_extent_dims (space, shape, NULL) != rank)
+    return -1;
+  return rank;
+}
+
+/* One string of type @type, fixed or variable length, read by @read from @object. */
+static char *
+read_text (hid_t object, hid_t type, hid_t space, gboolean attribute)
+{
+  g_auto (TdH5Id) memory = -1;
+  g_autofree char *text = NULL;
+  gsize size;
+
+  if (H5Tget_class (type) != H5T_STRING || space < 0 || H5Sget_simple_extent_npoints (space) != 1)
+    return NULL;
+  memory = H5Tcopy (H5T_C_S1);
+  H5Tset_cset (memory, H5Tget_cset (type));
+  if (H5Tis_variable_str (type) > 0) {
+    char *variable = NULL;
+    herr_t status;
+
+    H5Tset_size (memory, H5T_VARIABLE);
+    status = attribute ? H5Aread (object, memory, &variable)
+                       : H5Dread (object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, &variable);
+    if (status >= 0 && variable)
+      text = g_strndup (variable, MAX_STRING_BYTES);
+    if (variable)
+      H5free_memory (variable);
+  } else {
+    size = H5Tget_size (type);
+    if (size == 0 || size > MAX_STRING_BYTES)
+      return NULL;
+    text = g_malloc0 (size + 1);
+    H5Tset_size (memory, size + 1);
+    if ((attribute ? H5Aread (object, memory, text)
+                   : H5Dread (object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text)) < 0)
+      return NULL;
+  }
+  return text ? g_utf8_make_valid (g_strstrip (text), -1) : NULL;
+}
+
+char *
+td_h5_string (hid_t location, const char *path)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  g_auto (TdH5Id) type = dataset < 0 ? -1 : H5Dget_type (dataset);
+  g_auto (TdH5Id) space = dataset < 0 ? -1 : H5Dget_space (dataset);
+
+  return type < 0 ? NULL : read_text (dataset, type, space, FALSE);
+}
+
+char *
+td_h5_attribute_string (hid_t object, const char *name)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) attribute = -1;
+  g_auto (TdH5Id) type = -1;
+  g_auto (TdH5Id) space = -1;
+
+  if (H5Aexists (object, name) <= 0)
+    return NULL;
+  attribute = H5Aopen (object, name, H5P_DEFAULT);
+  type = attribute < 0 ? -1 : H5Aget_type (attribute);
+  space = attribute < 0 ? -1 : H5Aget_space (attribute);
+  return type < 0 ? NULL : read_text (attribute, type, space, TRUE);
+}
+
+char *
+td_h5_units (hid_t dataset)
+{
+  TD_H5_GUARD;
+  char *units = td_h5_attribute_string (dataset, "units");
+
+  if (!units)
+    units = td_h5_attribute_string (dataset, "unit"); /* as the ESRF wrote for some years */
+  if (units && !*units)
+    g_clear_pointer (&units, g_free);
+  return units;
+}
+
+static gboolean
+is_number (hid_t dataset)
+{
+  g_auto (TdH5Id) type = H5Dget_type (dataset);
+  H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class (type);
+
+  return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM;
+}
+
+double *
+td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) space = H5Dget_space (dataset);
+  g_autofree double *values = NULL;
+  hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints (space);
+  hsize_t shape[8];
+  int rank = td_h5_shape (dataset, shape, 8), large = 0;
+
+  for (int i = 0; i < rank; i++)
+    large += shape[i] > 1;
+  if (points < 1 || (gsize) points > MAX_NUMBERS || rank < 0 || large > 1 || !is_number (dataset)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "%s is not a list of numbers", name);
+    return NULL;
+  }
+  values = g_new (double, points);
+  if (H5Dread (dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "%s cannot be read: the file is damaged or cut short", name);
+    return NULL;
+  }
+  *n = points;
+  return g_steal_pointer (&values);
+}
+
+gboolean
+td_h5_number (hid_t location, const char *path, double *value)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  g_autofree double *values = NULL;
+  gsize n;
+
+  values = dataset < 0 ? NULL : td_h5_numbers (dataset, path, &n, NULL);
+  if (!values || !isfinite (values[0]))
+    return FALSE;
+  *value = values[0];
+  return TRUE;
+}
+
+typedef struct {
+  const char *name;
+  double factor;
+} Unit;
+
+/* The first of @units that is the data set's; @otherwise without a units attribute, 0 if unknown. */
+static double
+unit_factor (hid_t dataset, const Unit *units, double otherwise)
+{
+  g_autofree char *name = td_h5_units (dataset);
+
+  if (!name)
+    return otherwise;
+  for (; units->name; units++)
+    if (g_ascii_strcasecmp (name, units->name) == 0)
+      return units->factor;
+  return 0;
+}
+
+static double
+number_in (hid_t location, const char *path, const Unit *units, double otherwise)
+{
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  double value;
+
+  if (dataset < 0 || !td_h5_number (location, path, &value))
+    return 0;
+  return value * unit_factor (dataset, units, otherwise);
+}
+
+double
+td_h5_length_mm (hid_t location, const char *path, double default_mm)
+{
+  TD_H5_GUARD;
+  static const Unit lengths[] = {
+    { "m", 1e3 },          { "metre", 1e3 },       { "meter", 1e3 },      { "meters", 1e3 },
+    { "metres", 1e3 },     { "cm", 10 },           { "mm", 1 },           { "millimeter", 1 },
+    { "millimetre", 1 },   { "um", 1e-3 },         { "µm", 1e-3 },        { "μm", 1e-3 },
+    { "micron", 1e-3 },    { "microns", 1e-3 },    { "micrometer", 1e-3 }, { "micrometre", 1e-3 },
+    { "nm", 1e-6 },        { "nanometer", 1e-6 },  { "nanometre", 1e-6 }, { NULL, 0 },
+  };
+
+  return number_in (location, path, lengths, default_mm);
+}
+
+double
+td_h5_energy_kev (hid_t location, const char *path)
+{
+  TD_H5_GUARD;
+  static const Unit energies[] = {
+    { "eV", 1e-3 }, { "keV", 1 }, { "MeV", 1e3 }, { "J", 6.241509074460763e15 }, { NULL, 0 },
+  };
+
+  return number_in (location, path, energies, 1);
+}
+
+double
+td_h5_angle_unit (hid_t dataset)
+{
+  TD_H5_GUARD;
+  static const Unit angles[] = {
+    { "deg", G_PI / 180 },    { "degree", G_PI / 180 }, { "degrees", G_PI / 180 },
+    { "°", G_PI / 180 },      { "rad", 1 },             { "radian", 1 },
+    { "radians", 1 },         { "mrad", 1e-3 },         { "mdeg", G_PI / 180e3 },
+    { "rev", 2 * G_PI },      { NULL, 0 },
+  };
+
+  return unit_factor (dataset, angles, G_PI / 180);
+}

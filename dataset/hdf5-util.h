@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+#include <hdf5.h>
+
+#include "scan.h"
+
+/**
+ * HDF5 with care. Every function takes the one lock of the program (builds of the library without
+ * thread safety exist) and silences the library's own error printing; messages are ours. Links to
+ * other files are followed here and not by the library, so that a missing target can be named.
+ */
+
+/* Held while library calls are made directly: `TD_H5_GUARD;` at the top of a block. */
+typedef int TdH5Guard;
+TdH5Guard td_h5_lock (void);
+void td_h5_unlock (TdH5Guard *guard);
+#define TD_H5_GUARD \
+  G_GNUC_UNUSED __attribute__ ((cleanup (td_h5_unlock))) TdH5Guard td_h5_guard = td_h5_lock ()
+
+/* Any identifier, let go at the end of its block: `g_auto (TdH5Id) set = H5Dopen (…);`. */
+typedef hid_t TdH5Id;
+void td_h5_close (hid_t id);
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (TdH5Id, td_h5_close, -1)
+
+/* Is it a regular file with an HDF5 signature? */
+gboolean td_h5_probe (const char *path);
+/* Read only and without file locks (scans lie on read-only and network disks). */
+hid_t td_h5_open (const char *path, GError **error);
+
+/**
+ * td_h5_find:
+ * The object at @path below @location, or -1. Soft and external links are followed; an external one
+ * relative to the file it stands in, as written, or by its last component beside that file (data that
+ * were copied into one folder). @missing: (out) (optional): the file or object that a link names but
+ * that is not there; NULL if the path simply does not exist.
+ */
+hid_t td_h5_find (hid_t location, const char *path, char **missing);
+/* As td_h5_find(), for data sets only; -1 for anything else. */
+hid_t td_h5_find_dataset (hid_t location, const char *path, char **missing);
+
+/* Visits the groups of a file (hard links only, each once, no deeper than a scan can be): @visit
+   returns TRUE to stop there. Returns whether it was stopped. */
+typedef gboolean (*TdH5Visit) (hid_t group, const char *path, gpointer user);
+gboolean td_h5_visit_groups (hid_t file, TdH5Visit visit, gpointer user);
+/* The names in a group, in alphabetical order. */
+char **td_h5_names (hid_t group);
+
+/* Shape; the rank, or -1 if it has more than @max dimensions or none of them is a size. */
+int td_h5_shape (hid_t dataset, hsize_t *shape, int max);
+/* A scalar or one-element string; NULL: it is something else. At most 64 KiB. */
+char *td_h5_string (hid_t location, const char *path);
+char *td_h5_attribute_string (hid_t object, const char *name);
+/* The first number of a data set; FALSE: absent or no number. */
+gboolean td_h5_number (hid_t location, const char *path, double *value);
+/* A whole 1-D (or scalar, or all-but-one dimensions 1) numeric data set, @n elements; NULL with
+   @error. @name is what messages call it. */
+double *td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error);
+
+/* The units attribute; NULL: none. */
+char *td_h5_units (hid_t dataset);
+/* A length (m, cm, mm, um, nm …) in mm by the data set's units attribute, mm if there is none; 0:
+   absent or nonsense. */
+double td_h5_length_mm (hid_t location, const char *path, double default_mm);
+double td_h5_energy_kev (hid_t location, const char *path);
+/* The factor to radians of a data set of angles by its units attribute; 0: unknown unit. */
+double td_h5_angle_unit (hid_t dataset);
+
+/* Name of the file an object lives in, for messages; free it. */
+char *td_h5_file_name (hid_t object);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "hdf5-frames.h"
+#include "scan-private.h"
+
+/**
+ * What the readers of HDF5 flavours share: a scan whose frames of each kind are some of the frames of
+ * a data set. NXtomo has one data set for all three kinds, DXchange one for each.
+ */
+typedef struct {
+  TdH5Frames *frames[3]; /* by TdFrameKind; owned, but the same pointer may stand in several */
+  guint *indices[3];     /* which of its frames; NULL: all, in order. Owned. */
+} TdH5Source;
+
+/* An empty scan over an empty source, which the scan frees. */
+TdScan *td_h5_scan_new (const char *path, TdH5Source **source);
+/* The size and sample type of the projections' data set. */
+void td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames);
+/* “FILE”: /path, for messages. */
+char *td_h5_label (const char *file, const char *path);
+
+/* @n angles in radians by the data set's unit, checked against those that come with the scan's
+   options. NULL with @error. */
+double *td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GError **error);

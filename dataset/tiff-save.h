@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "scan.h"
+
+/**
+ * TdTiffSave: writes an uncompressed TIFF or BigTIFF of equal images whose places in the file are
+ * fixed from the start, so that images can come in any order (libtiff can only append) and each is
+ * one write. One thread at a time.
+ */
+typedef struct {
+  guint width, height;
+  TdSampleType type;
+  double pixel_mm;         /* 0: no resolution is stored */
+  const char *description; /* ImageDescription of every image; NULL: none */
+} TdTiffImage;
+
+typedef struct TdTiffSave TdTiffSave;
+
+/* How many bytes the file will have. */
+guint64 td_tiff_save_bytes (const TdTiffImage *image, guint n_images);
+/* Creates (or overwrites) @path; @name is what messages call it. BigTIFF if @big or if it must be. */
+TdTiffSave *td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image,
+                              guint n_images, gboolean big, GError **error);
+/* @samples: width * height of the image's type, native byte order. */
+gboolean td_tiff_save_image (TdTiffSave *save, guint number, const void *samples, GError **error);
+/* Replaces the first image's description, whatever its length. */
+gboolean td_tiff_save_describe (TdTiffSave *save, const char *description, GError **error);
+gboolean td_tiff_save_close (TdTiffSave *save, GError **error); /* frees too */
+void td_tiff_save_free (TdTiffSave *save);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiffSave, td_tiff_save_free)
+
+/* One image, one file. */
+gboolean td_tiff_save_single (const char *path, const char *name, const TdTiffImage *image,
+                              const void *samples, GError **error);
