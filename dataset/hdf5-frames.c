@@ -21,22 +21,6 @@ struct TdH5Frames {
   gboolean by_library; /* samples that the library turns into float (int64, half, …) */
 };
 
-static hid_t
-native_type (TdSampleType type)
-{
-  switch (type) {
-  case TD_SAMPLE_UINT8: return H5T_NATIVE_UINT8;
-  case TD_SAMPLE_INT8: return H5T_NATIVE_INT8;
-  case TD_SAMPLE_UINT16: return H5T_NATIVE_UINT16;
-  case TD_SAMPLE_INT16: return H5T_NATIVE_INT16;
-  case TD_SAMPLE_UINT32: return H5T_NATIVE_UINT32;
-  case TD_SAMPLE_INT32: return H5T_NATIVE_INT32;
-  case TD_SAMPLE_FLOAT32: return H5T_NATIVE_FLOAT;
-  case TD_SAMPLE_FLOAT64: return H5T_NATIVE_DOUBLE;
-  }
-  return -1;
-}
-
 static gboolean
 refuse (TdH5Frames *frames, GError **error, TdErrorCode code, const char *why)
 {
@@ -56,7 +40,7 @@ find_type (TdH5Frames *frames, GError **error)
   frames->type = class == H5T_INTEGER ? TD_SAMPLE_INT32 : TD_SAMPLE_FLOAT32;
   frames->by_library = TRUE;
   for (guint i = TD_SAMPLE_UINT8; i <= TD_SAMPLE_FLOAT64; i++)
-    if (native >= 0 && H5Tequal (native, native_type (i)) > 0
+    if (native >= 0 && H5Tequal (native, td_h5_native_type (i)) > 0
         && H5Tget_size (type) == td_sample_size (i)) {
       frames->type = i;
       frames->by_library = FALSE;
@@ -239,7 +223,7 @@ read_piece (TdH5Frames *frames, guint first, guint count, guint row0, guint n_ro
   g_auto (TdH5Id) file_space = H5Dget_space (frames->dataset);
   g_auto (TdH5Id) memory_space = H5Screate_simple (frames->rank, size + skip, NULL);
   gboolean direct = frames->by_library || frames->type == TD_SAMPLE_FLOAT32;
-  hid_t type = direct ? H5T_NATIVE_FLOAT : native_type (frames->type);
+  hid_t type = direct ? H5T_NATIVE_FLOAT : td_h5_native_type (frames->type);
 
   if (file_space < 0 || memory_space < 0
       || H5Sselect_hyperslab (file_space, H5S_SELECT_SET, start + skip, NULL, size + skip, NULL) < 0

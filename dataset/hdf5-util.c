@@ -11,7 +11,7 @@
 
 #include "error.h"
 
-#define MAX_STRING_BYTES 65536u
+#define MAX_STRING_BYTES (16u << 20)
 #define MAX_NUMBERS ((gsize) 1 << 25)
 
 static GRecMutex library;
@@ -36,6 +36,22 @@ td_h5_close (hid_t id)
   TD_H5_GUARD;
 
   H5Idec_ref (id);
+}
+
+hid_t
+td_h5_native_type (TdSampleType type)
+{
+  switch (type) {
+  case TD_SAMPLE_UINT8: return H5T_NATIVE_UINT8;
+  case TD_SAMPLE_INT8: return H5T_NATIVE_INT8;
+  case TD_SAMPLE_UINT16: return H5T_NATIVE_UINT16;
+  case TD_SAMPLE_INT16: return H5T_NATIVE_INT16;
+  case TD_SAMPLE_UINT32: return H5T_NATIVE_UINT32;
+  case TD_SAMPLE_INT32: return H5T_NATIVE_INT32;
+  case TD_SAMPLE_FLOAT32: return H5T_NATIVE_FLOAT;
+  case TD_SAMPLE_FLOAT64: return H5T_NATIVE_DOUBLE;
+  }
+  return -1;
 }
 
 static gboolean

@@ -116,3 +116,25 @@ td_series_list (const char *folder, gboolean (*accept) (const char *name), GErro
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }
+
+char **
+td_series_paths (const char *folder, gboolean (*accept) (const char *name), GError **error)
+{
+  char **names = td_series_list (folder, accept, error);
+
+  for (guint i = 0; names && names[i]; i++) {
+    char *path = g_build_filename (folder, names[i], NULL);
+
+    g_free (names[i]);
+    names[i] = path;
+  }
+  return names;
+}
+
+gboolean
+td_series_is_tiff (const char *name)
+{
+  const char *dot = strrchr (name, '.');
+
+  return dot && (g_ascii_strcasecmp (dot, ".tif") == 0 || g_ascii_strcasecmp (dot, ".tiff") == 0);
+}

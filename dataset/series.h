@@ -17,3 +17,6 @@ char *td_series_pattern (const char *name);
 /* The regular files of @folder (names, not paths) for which @accept (NULL: all) holds, in natural
    order, NULL-terminated; hidden files are left out. */
 char **td_series_list (const char *folder, gboolean (*accept) (const char *name), GError **error);
+/* The same as paths. */
+char **td_series_paths (const char *folder, gboolean (*accept) (const char *name), GError **error);
+gboolean td_series_is_tiff (const char *name); /* by its extension */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "geometry-json.h"
+#include "scan-writer-private.h"
+#include "tiff-save.h"
+
+static const struct {
+  const char *folder, *prefix;
+} places[] = {
+  [TD_FRAME_PROJECTION] = { "projections", "projection" },
+  [TD_FRAME_FLAT] = { "flats", "flat" },
+  [TD_FRAME_DARK] = { "darks", "dark" },
+};
+
+static gboolean
+save_text (TdScanWriter *writer, const char *name, const char *text, GError **error)
+{
+  g_autofree char *path = g_build_filename (td_output_part (writer->output), name, NULL);
+  g_autoptr (GError) local = NULL;
+
+  if (g_file_set_contents (path, text, -1, &local))
+    return TRUE;
+  td_output_set_error (error, td_output_path (writer->output),
+                       g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOSPC) ? ENOSPC : EIO);
+  return FALSE;
+}
+
+static gboolean
+begin (TdScanWriter *writer, GError **error)
+{
+  const guint counts[] = { writer->facts->n_views, writer->facts->n_flats, writer->facts->n_darks };
+
+  for (guint kind = 0; kind < G_N_ELEMENTS (places); kind++) {
+    g_autofree char *folder = g_build_filename (td_output_part (writer->output),
+                                                places[kind].folder, NULL);
+
+    if (counts[kind] > 0 && mkdir (folder, 0777) != 0) {
+      td_output_set_error (error, td_output_path (writer->output), errno);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *samples,
+             GError **error)
+{
+  const TdScanFacts *facts = writer->facts;
+  TdTiffImage image = { facts->n_columns, facts->n_rows, facts->sample_type,
+                        facts->geometry.pixel_width_mm, NULL };
+  g_autofree char *name = g_strdup_printf ("%s_%05u.tif", places[kind].prefix, number);
+  g_autofree char *path = g_build_filename (td_output_part (writer->output), places[kind].folder,
+                                            name, NULL);
+
+  return td_tiff_save_single (path, td_output_path (writer->output), &image, samples, error);
+}
+
+static gboolean
+finish (TdScanWriter *writer, GError **error)
+{
+  const TdScanFacts *facts = writer->facts;
+  g_autoptr (GString) angles = g_string_new (NULL);
+  g_autofree char *geometry = NULL;
+
+  for (guint i = 0; i < facts->n_views; i++) {
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_ascii_formatd (number, sizeof number, "%.9g", facts->angles_rad[i] * (180 / G_PI));
+    g_string_append_printf (angles, "%s\n", number);
+  }
+  if (!save_text (writer, "angles.txt", angles->str, error))
+    return FALSE;
+  if (facts->geometry.beam == TD_BEAM_PARALLEL && !(facts->geometry.pixel_width_mm > 0))
+    return TRUE;
+  geometry = td_geometry_to_json (&facts->geometry);
+  return save_text (writer, "geometry.json", geometry, error);
+}
+
+const TdScanWriterFormat td_scan_writer_tiff = { begin, write_frame, finish, NULL };
