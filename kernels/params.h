@@ -10,3 +10,11 @@ typedef struct {
   float x0, y0, step; /* the region: TdBackprojectTask */
   unsigned sinogram_low, sinogram_high, slice_low, slice_high; /* first elements, 64 bits in two */
 } TdStandardParams;
+
+/* check-host.cl */
+#define TD_CHECK_LOCAL_X 5
+#define TD_CHECK_LOCAL_Y 3
+
+typedef struct {
+  float a, b;
+} TdCheckParams;

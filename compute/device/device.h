@@ -114,6 +114,7 @@ typedef struct {
  * The td_… wrappers below check arguments (sizes in 64 bits, limits, memory limit) once for all.
  */
 typedef struct TdDeviceOps {
+  /* Release handles and the struct itself; programs, info and locks are already cleared. */
   void (*device_free) (TdDevice *device);
   /* Free device memory right now, bytes; G_MAXUINT64: unknown. Any thread. */
   guint64 (*memory_free) (TdDevice *device);
@@ -148,15 +149,20 @@ typedef struct TdDeviceOps {
   gboolean (*texture_write) (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
                              TdBuffer *from, guint64 offset, GError **error);
 
-  /* Programs. @source is the expanded text; @defines "KEY=VALUE" strings, NULL-terminated. build
-     blocks and goes through the program cache. kernel: owned by the program. */
+  /* Programs. @source is the expanded text in this implementation's dialect (NULL without one);
+     @defines "KEY=VALUE" strings, NULL-terminated, never NULL. build blocks and goes through the
+     program cache. The wrappers keep kernels and programs, each made once, and free them with the
+     device: program_free comes after kernel_free of all its kernels. */
+  const char *dialect; /* "opencl.h", "cuda.h"; NULL: programs are found by name (host) */
   gboolean (*program_build) (TdDevice *device, const char *name, const char *source,
                              const char *const *defines, TdProgram **program, GError **error);
   void (*program_free) (TdProgram *program);
   gboolean (*program_kernel) (TdProgram *program, const char *name, TdKernel **kernel,
                               GError **error);
+  void (*kernel_free) (TdKernel *kernel);
   gboolean (*kernel_info) (TdKernel *kernel, TdKernelInfo *info, GError **error);
-  /* @groups: number of work-groups, @local: work-items in one, both x, y, z. */
+  /* @groups: number of work-groups, @local: work-items in one, both x, y, z. Programs are shared, so
+     any thread may launch the same kernel on its own queue at the same time. */
   gboolean (*launch) (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
                       const TdArg *args, guint n_args, GError **error);
 
@@ -184,13 +190,17 @@ struct TdDevice {
   guint64 allocated_bytes; /* kept by the wrappers, under lock; also the peak, for tests and plans */
   guint64 allocated_peak_bytes;
   GMutex lock;
+  GMutex program_lock;
+  GHashTable *programs;  /* name and defines → TdProgram; under program_lock */
+  guint64 live_objects;  /* under lock */
 };
 
-/* Implementations embed these as their first member. */
+/* Implementations embed these as their first member; the wrappers set the fields once the operation
+   that made the object returned. */
 struct TdQueue { TdDevice *device; };
 struct TdBuffer { TdDevice *device; guint64 bytes; };
 struct TdTexture { TdDevice *device; TdTextureSpec spec; };
-struct TdProgram { TdDevice *device; };
+struct TdProgram { TdDevice *device; GHashTable *kernels; };
 struct TdKernel { TdProgram *program; char *name; };
 struct TdEvent { TdDevice *device; };
 struct TdFft { TdDevice *device; TdFftKind kind; guint n[2]; guint batch; };
@@ -222,6 +232,9 @@ const TdDeviceInfo *td_device_info (TdDevice *device);
 guint64 td_device_memory_free (TdDevice *device); /* respects memory_limit_bytes */
 /* For tests and the memory-limit option: 0 lifts it. */
 void td_device_set_memory_limit (TdDevice *device, guint64 bytes);
+/* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed, for tests.
+   Each keeps the device open. */
+guint64 td_device_live_objects (TdDevice *device);
 
 TdBuffer *td_buffer_new (TdDevice *device, guint64 bytes, GError **error);
 void td_buffer_free (TdBuffer *buffer); /* NULL is allowed, as in every _free here */

@@ -10,6 +10,10 @@
 #define TD_FN static __device__ __forceinline__
 #define TD_GLOBAL
 #define TD_LOCAL __shared__
+#define TD_LOCAL_ARG(type, name) /* dynamic shared memory is no parameter here */
+#define TD_LOCAL_USE(type, name)                                                                   \
+  extern __shared__ float4 td_dynamic_local[];                                                     \
+  type *const name = (type *) td_dynamic_local;
 #define TD_CONSTANT const
 #define TD_RESTRICT __restrict__
 #define TD_UNROLL _Pragma ("unroll")

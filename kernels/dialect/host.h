@@ -13,7 +13,7 @@ typedef struct {
   int global[3], local[3], group[3], groups[3];
 } TdItem;
 
-#define TD_KERNEL static inline
+#define TD_KERNEL static inline __attribute__ ((always_inline))
 #define TD_ITEM const TdItem *td_item,
 #define TD_GROUP_SIZE(x, y, z)
 #define TD_FN static inline

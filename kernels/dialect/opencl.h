@@ -10,6 +10,10 @@
 #define TD_FN static inline
 #define TD_GLOBAL __global
 #define TD_LOCAL __local
+/* Local memory sized at the launch (TD_ARG_LOCAL): TD_LOCAL_ARG after the last parameter, with no comma
+   before it, and TD_LOCAL_USE first in the body. */
+#define TD_LOCAL_ARG(type, name) , TD_LOCAL type *name
+#define TD_LOCAL_USE(type, name)
 #define TD_CONSTANT __constant
 #define TD_RESTRICT restrict
 #define TD_UNROLL __attribute__ ((opencl_unroll_hint))

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which devices there are, and opening each of them once. */
+#include "config.h"
+
+#include "compute/device/device-api.h"
+
+#include <string.h>
+
+/* Best first: "auto" takes the first GPU, else the host. */
+static const TdDeviceApi apis[] = {
+#if TD_HAVE_OPENCL
+  { "opencl", td_opencl_list, td_opencl_open },
+#endif
+  { "host", td_host_list, td_host_open },
+};
+
+static GMutex registry_lock;
+static GHashTable *registry; /* "api:index" → TdDevice, not referenced: the last unref takes it out */
+
+TdDeviceEntry *
+td_device_entry_new (const char *id, const char *name, const char *api, TdDeviceKind kind,
+                     guint64 memory_bytes, const char *hardware_id, const char *reason)
+{
+  TdDeviceEntry *entry = g_new0 (TdDeviceEntry, 1);
+
+  entry->id = g_strdup (id);
+  entry->name = g_strdup (name);
+  entry->api = g_strdup (api);
+  entry->kind = kind;
+  entry->memory_bytes = memory_bytes;
+  entry->hardware_id = g_strdup (hardware_id);
+  entry->reason = g_strdup (reason);
+  entry->available = reason == NULL;
+  return entry;
+}
+
+static void
+entry_free (gpointer data)
+{
+  TdDeviceEntry *entry = data;
+
+  g_free (entry->id);
+  g_free (entry->name);
+  g_free (entry->api);
+  g_free (entry->hardware_id);
+  g_free (entry->reason);
+  g_free (entry);
+}
+
+GPtrArray *
+td_device_list (void)
+{
+  GPtrArray *entries = g_ptr_array_new_with_free_func (entry_free);
+
+  for (guint i = 0; i < G_N_ELEMENTS (apis); i++)
+    apis[i].list (entries);
+  return entries;
+}
+
+static char *
+choose (void)
+{
+  g_autoptr (GPtrArray) entries = td_device_list ();
+
+  for (guint i = 0; i < entries->len; i++) {
+    const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
+    if (entry->available && entry->kind == TD_DEVICE_GPU)
+      return g_strdup (entry->id);
+  }
+  return g_strdup ("host");
+}
+
+/* "opencl" and "opencl:0" are one device: the parts of @id; NULL: no such API. */
+static const TdDeviceApi *
+parse_id (const char *id, guint *index)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (apis); i++) {
+    gsize length = strlen (apis[i].name);
+    guint64 number = 0;
+    if (strncmp (id, apis[i].name, length) == 0
+        && (id[length] == '\0'
+            || (id[length] == ':'
+                && g_ascii_string_to_unsigned (id + length + 1, 10, 0, 9999, &number, NULL)))) {
+      *index = number;
+      return &apis[i];
+    }
+  }
+  return NULL;
+}
+
+TdDevice *
+td_device_open (const char *id, GError **error)
+{
+  g_autofree char *chosen = NULL, *key = NULL;
+  TdDevice *device = NULL;
+  guint index = 0;
+
+  if (!id || g_str_equal (id, "auto"))
+    id = chosen = choose ();
+  const TdDeviceApi *api = parse_id (id, &index);
+  if (!api) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
+    return NULL;
+  }
+  key = g_strdup_printf ("%s:%u", api->name, index);
+
+  g_mutex_lock (&registry_lock);
+  if (!registry)
+    registry = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  device = g_hash_table_lookup (registry, key);
+  if (device)
+    td_device_ref (device);
+  else if (api->open (index, &device, error))
+    g_hash_table_insert (registry, g_steal_pointer (&key), device);
+  g_mutex_unlock (&registry_lock);
+  return device;
+}
+
+TdDevice *
+td_device_ref (TdDevice *device)
+{
+  g_atomic_ref_count_inc (&device->references);
+  return device;
+}
+
+static gboolean
+is_device (gpointer key, gpointer value, gpointer device)
+{
+  return value == device;
+}
+
+void
+td_device_unref (TdDevice *device)
+{
+  if (!device)
+    return;
+  g_mutex_lock (&registry_lock);
+  gboolean last = g_atomic_ref_count_dec (&device->references);
+  if (last)
+    g_hash_table_foreach_remove (registry, is_device, device);
+  g_mutex_unlock (&registry_lock);
+  if (!last)
+    return;
+
+  td_device_clear (device);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/device/device-api.h"
+
+static const struct { guint channels, bytes; } texels[TD_TEXEL_COUNT] = {
+  [TD_TEXEL_R32F] = { 1, 4 },    [TD_TEXEL_RG32F] = { 2, 8 }, [TD_TEXEL_RGBA32F] = { 4, 16 },
+  [TD_TEXEL_R16F] = { 1, 2 },    [TD_TEXEL_RG16F] = { 2, 4 }, [TD_TEXEL_RGBA16F] = { 4, 8 },
+};
+
+guint
+td_texel_channels (TdTexel texel)
+{
+  return texels[texel].channels;
+}
+
+gsize
+td_texel_bytes (TdTexel texel)
+{
+  return texels[texel].bytes;
+}
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+void
+td_device_init (TdDevice *device, const TdDeviceOps *ops)
+{
+  g_atomic_ref_count_init (&device->references);
+  device->ops = ops;
+  g_mutex_init (&device->lock);
+  g_mutex_init (&device->program_lock);
+}
+
+void
+td_device_clear (TdDevice *device)
+{
+  td_device_free_programs (device);
+  g_free (device->info.id);
+  g_free (device->info.name);
+  g_free (device->info.vendor);
+  g_free (device->info.api);
+  g_free (device->info.driver);
+  g_free (device->info.hardware_id);
+  g_mutex_clear (&device->lock);
+  g_mutex_clear (&device->program_lock);
+  device->ops->device_free (device);
+}
+
+char *
+td_device_pci_id (guint domain, guint bus, guint slot, guint function)
+{
+  return g_strdup_printf ("pci:%04x:%02x:%02x.%x", domain, bus, slot, function);
+}
+
+void
+td_device_object_new (TdDevice *device)
+{
+  td_device_ref (device);
+  g_mutex_lock (&device->lock);
+  device->live_objects++;
+  g_mutex_unlock (&device->lock);
+}
+
+void
+td_device_object_free (TdDevice *device)
+{
+  g_mutex_lock (&device->lock);
+  device->live_objects--;
+  g_mutex_unlock (&device->lock);
+  td_device_unref (device);
+}
+
+guint64
+td_device_live_objects (TdDevice *device)
+{
+  g_mutex_lock (&device->lock);
+  guint64 live = device->live_objects;
+  g_mutex_unlock (&device->lock);
+  return live;
+}
+
+gboolean
+td_device_failed (TdDevice *device, GError **error)
+{
+  g_prefix_error (error, "%s (%s): ", device->info.name, device->info.id);
+  return FALSE;
+}
+
+const TdDeviceInfo *
+td_device_info (TdDevice *device)
+{
+  return &device->info;
+}
+
+/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+
+void
+td_device_set_memory_limit (TdDevice *device, guint64 bytes)
+{
+  g_mutex_lock (&device->lock);
+  device->info.memory_limit_bytes = bytes;
+  g_mutex_unlock (&device->lock);
+}
+
+guint64
+td_device_memory_free (TdDevice *device)
+{
+  guint64 available = device->ops->memory_free (device);
+
+  g_mutex_lock (&device->lock);
+  guint64 used = device->allocated_bytes;
+  guint64 total = device->info.memory_bytes;
+  guint64 limit = device->info.memory_limit_bytes;
+  g_mutex_unlock (&device->lock);
+
+  available = MIN (available, total > used ? total - used : 0);
+  if (limit)
+    available = MIN (available, limit > used ? limit - used : 0);
+  return available;
+}
+
+gboolean
+td_device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **error)
+{
+  const TdDeviceInfo *info = &device->info;
+  guint64 limit = 0, used;
+
+  g_mutex_lock (&device->lock);
+  used = device->allocated_bytes;
+  if (info->memory_limit_bytes)
+    limit = info->memory_limit_bytes > used ? info->memory_limit_bytes - used : 0;
+  gboolean fits = bytes <= info->max_alloc_bytes && (!info->memory_limit_bytes || bytes <= limit);
+  if (fits) {
+    device->allocated_bytes += bytes;
+    device->allocated_peak_bytes = MAX (device->allocated_peak_bytes, device->allocated_bytes);
+  }
+  g_mutex_unlock (&device->lock);
+  if (fits)
+    return TRUE;
+
+  g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *most
+      = g_format_size_full (MIN (info->max_alloc_bytes, info->memory_limit_bytes ? limit : G_MAXUINT64),
+                            G_FORMAT_SIZE_IEC_UNITS);
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+               "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
+               "once", what, size, most);
+  return td_device_failed (device, error);
+}
+
+void
+td_device_release (TdDevice *device, guint64 bytes)
+{
+  g_mutex_lock (&device->lock);
+  device->allocated_bytes -= bytes;
+  g_mutex_unlock (&device->lock);
+}
+
+TdBuffer *
+td_buffer_new (TdDevice *device, guint64 bytes, GError **error)
+{
+  TdBuffer *buffer = NULL;
+
+  if (!bytes) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
+    td_device_failed (device, error);
+    return NULL;
+  }
+  if (!td_device_reserve (device, bytes, "buffer", error))
+    return NULL;
+  if (!device->ops->buffer_new (device, bytes, &buffer, error)) {
+    td_device_release (device, bytes);
+    td_device_failed (device, error);
+    return NULL;
+  }
+  buffer->device = device;
+  buffer->bytes = bytes;
+  td_device_object_new (device);
+  return buffer;
+}
+
+void
+td_buffer_free (TdBuffer *buffer)
+{
+  if (!buffer)
+    return;
+  TdDevice *device = buffer->device;
+  guint64 bytes = buffer->bytes;
+  device->ops->buffer_free (buffer);
+  td_device_release (device, bytes);
+  td_device_object_free (device);
+}
+
+void *
+td_buffer_map (TdBuffer *buffer)
+{
+  return buffer->device->ops->buffer_map (buffer);
+}
+
+void *
+td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error)
+{
+  void *memory = device->ops->host_alloc (device, MAX (bytes, 1));
+
+  if (!memory) {
+    g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+                 "%s of host memory for transfers could not be had; compute fewer slices at once",
+                 size);
+    td_device_failed (device, error);
+    return NULL;
+  }
+  td_device_object_new (device);
+  return memory;
+}
+
+void
+td_device_host_free (TdDevice *device, void *memory)
+{
+  if (!memory)
+    return;
+  device->ops->host_free (device, memory);
+  td_device_object_free (device);
+}
+
+/* ── Textures ─────────────────────────────────────────────────────────────────────────────────── */
+
+static guint64
+texture_bytes (const TdTextureSpec *spec)
+{
+  return spec->width * spec->height * MAX (spec->layers, 1) * td_texel_bytes (spec->texel);
+}
+
+static gboolean
+texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **error)
+{
+  if (spec->texel >= TD_TEXEL_COUNT || !spec->width || !spec->height) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "a texture without texels was asked for");
+    return FALSE;
+  }
+  if (!(info->texels & (1u << spec->texel)) || (spec->linear && !info->texture_linear)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "no textures with %u × %u-bit texels%s here; choose another kernel family",
+                 td_texel_channels (spec->texel),
+                 (guint) (8 * td_texel_bytes (spec->texel) / td_texel_channels (spec->texel)),
+                 spec->linear ? " and linear filtering" : "");
+    return FALSE;
+  }
+  if (spec->width > info->texture_max[0] || spec->height > info->texture_max[1]
+      || spec->layers > info->texture_max_layers) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "a texture of %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                 " is larger than this device's %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                 " × %" G_GUINT64_FORMAT,
+                 spec->width, spec->height, spec->layers, info->texture_max[0],
+                 info->texture_max[1], info->texture_max_layers);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+TdTexture *
+td_texture_new (TdDevice *device, const TdTextureSpec *spec, GError **error)
+{
+  TdTexture *texture = NULL;
+
+  if (!texture_check (&device->info, spec, error)) {
+    td_device_failed (device, error);
+    return NULL;
+  }
+  guint64 bytes = texture_bytes (spec);
+  if (!td_device_reserve (device, bytes, "texture", error))
+    return NULL;
+  if (!device->ops->texture_new (device, spec, &texture, error)) {
+    td_device_release (device, bytes);
+    td_device_failed (device, error);
+    return NULL;
+  }
+  texture->device = device;
+  texture->spec = *spec;
+  td_device_object_new (device);
+  return texture;
+}
+
+void
+td_texture_free (TdTexture *texture)
+{
+  if (!texture)
+    return;
+  TdDevice *device = texture->device;
+  guint64 bytes = texture_bytes (&texture->spec);
+  device->ops->texture_free (texture);
+  td_device_release (device, bytes);
+  td_device_object_free (device);
+}
+
+gboolean
+td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
+                  guint64 offset, GError **error)
+{
+  TdDevice *device = queue->device;
+  guint64 all = MAX (to->spec.layers, 1);
+  guint64 bytes = texture_bytes (&to->spec) / all * layers;
+
+  if (!layers || layer0 > all || layers > all - layer0 || offset > from->bytes
+      || bytes > from->bytes - offset) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
+                 "layers %" G_GUINT64_FORMAT " + %" G_GUINT64_FORMAT " are outside the texture or "
+                 "its buffer", layer0, layers);
+    return td_device_failed (device, error);
+  }
+  return device->ops->texture_write (queue, to, layer0, layers, from, offset, error)
+         || td_device_failed (device, error);
+}

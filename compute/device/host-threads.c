@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/device/host.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+/* ── What this CPU has ────────────────────────────────────────────────────────────────────────── */
+
+static TdIsa
+detect_isa (void)
+{
+  TdIsa isa = TD_ISA_PLAIN;
+  const char *wish = g_getenv ("TOMODESK_ISA");
+
+#if defined(__x86_64__)
+  __builtin_cpu_init ();
+  if (__builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma"))
+    isa = TD_ISA_AVX2;
+  if (isa == TD_ISA_AVX2 && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw")
+      && __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq"))
+    isa = TD_ISA_AVX512;
+#endif
+  if (g_strcmp0 (wish, "plain") == 0)
+    isa = TD_ISA_PLAIN;
+  else if (g_strcmp0 (wish, "avx2") == 0)
+    isa = MIN (isa, TD_ISA_AVX2);
+  return isa;
+}
+
+TdIsa
+td_host_isa (void)
+{
+  static gsize once;
+
+  if (g_once_init_enter (&once))
+    g_once_init_leave (&once, 1 + detect_isa ());
+  return once - 1;
+}
+
+/* A container may have less CPU time than it sees CPUs: 0 if cgroup v2 sets no quota. */
+static guint
+cgroup_cpus (void)
+{
+  g_autofree char *text = NULL;
+  guint64 quota, period;
+  char *end;
+
+  if (!g_file_get_contents ("/sys/fs/cgroup/cpu.max", &text, NULL, NULL))
+    return 0;
+  quota = g_ascii_strtoull (text, &end, 10);
+  period = g_ascii_strtoull (end, NULL, 10);
+  return quota && period ? MAX (1, (quota + period - 1) / period) : 0;
+}
+
+static guint
+count_threads (void)
+{
+  const char *wish = g_getenv ("TOMODESK_THREADS");
+  guint64 number;
+  cpu_set_t set;
+  guint cpus;
+
+  if (wish && g_ascii_string_to_unsigned (wish, 10, 1, 1024, &number, NULL))
+    return number;
+  cpus = sched_getaffinity (0, sizeof set, &set) == 0 ? CPU_COUNT (&set) : g_get_num_processors ();
+  guint quota = cgroup_cpus ();
+  return MAX (1, quota ? MIN (cpus, quota) : cpus);
+}
+
+guint
+td_host_threads (void)
+{
+  static gsize once;
+
+  if (g_once_init_enter (&once))
+    g_once_init_leave (&once, count_threads ());
+  return once;
+}
+
+/* ── The pool ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* One td_parallel_for call, on its caller's stack. @busy and the list are under pool.lock. */
+typedef struct Job {
+  TdParallelBody body;
+  gpointer user;
+  guint count;
+  guint next; /* atomic: the first index nobody took */
+  guint busy; /* workers inside */
+  struct Job *later;
+} Job;
+
+static struct {
+  GMutex lock;
+  GCond work, done;
+  Job *jobs; /* that may have indices left, oldest first */
+  gsize started;
+} pool;
+
+static __thread gboolean inside;
+
+static void
+take_indices (Job *job)
+{
+  for (guint i; (i = __atomic_fetch_add (&job->next, 1, __ATOMIC_RELAXED)) < job->count;)
+    job->body (i, job->user);
+}
+
+static void
+unlist (Job *job)
+{
+  for (Job **at = &pool.jobs; *at; at = &(*at)->later)
+    if (*at == job) {
+      *at = job->later;
+      return;
+    }
+}
+
+static gpointer
+worker (gpointer unused)
+{
+  inside = TRUE;
+  g_mutex_lock (&pool.lock);
+  for (;;) {
+    while (!pool.jobs)
+      g_cond_wait (&pool.work, &pool.lock);
+    Job *job = pool.jobs;
+    job->busy++;
+    g_mutex_unlock (&pool.lock);
+    take_indices (job);
+    g_mutex_lock (&pool.lock);
+    unlist (job);
+    if (--job->busy == 0)
+      g_cond_broadcast (&pool.done);
+  }
+  return NULL;
+}
+
+static void
+start_workers (void)
+{
+  if (!g_once_init_enter (&pool.started))
+    return;
+  /* They wait for work until the process ends. */
+  for (guint i = 1; i < td_host_threads (); i++)
+    g_thread_unref (g_thread_new ("host-worker", worker, NULL));
+  g_once_init_leave (&pool.started, 1);
+}
+
+void
+td_parallel_for (guint count, TdParallelBody body, gpointer user)
+{
+  Job job = { .body = body, .user = user, .count = count };
+
+  if (count <= 1 || inside || td_host_threads () == 1) {
+    for (guint i = 0; i < count; i++)
+      body (i, user);
+    return;
+  }
+  start_workers ();
+
+  g_mutex_lock (&pool.lock);
+  Job **end = &pool.jobs;
+  while (*end)
+    end = &(*end)->later;
+  *end = &job;
+  g_cond_broadcast (&pool.work);
+  g_mutex_unlock (&pool.lock);
+
+  inside = TRUE;
+  take_indices (&job);
+  inside = FALSE;
+
+  g_mutex_lock (&pool.lock);
+  unlist (&job);
+  while (job.busy)
+    g_cond_wait (&pool.done, &pool.lock);
+  g_mutex_unlock (&pool.lock);
+}
