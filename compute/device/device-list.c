@@ -120,7 +120,7 @@ td_device_open (const char *id, GError **error)
 TdDevice *
 td_device_ref (TdDevice *device)
 {
-  g_atomic_ref_count_inc (&device->references);
+  g_atomic_int_inc (&device->references);
   return device;
 }
 
@@ -130,18 +130,30 @@ is_device (gpointer key, gpointer value, gpointer device)
   return value == device;
 }
 
+/* TRUE: there are others. Only the last reference needs the registry, and an open that is trying out
+   a new device holds the registry's lock. */
+static gboolean
+drop_unless_last (TdDevice *device)
+{
+  for (;;) {
+    gint count = g_atomic_int_get (&device->references);
+    if (count == 1)
+      return FALSE;
+    if (g_atomic_int_compare_and_exchange (&device->references, count, count - 1))
+      return TRUE;
+  }
+}
+
 void
 td_device_unref (TdDevice *device)
 {
-  if (!device)
+  if (!device || drop_unless_last (device))
     return;
   g_mutex_lock (&registry_lock);
-  gboolean last = g_atomic_ref_count_dec (&device->references);
+  gboolean last = g_atomic_int_dec_and_test (&device->references);
   if (last)
     g_hash_table_foreach_remove (registry, is_device, device);
   g_mutex_unlock (&registry_lock);
-  if (!last)
-    return;
-
-  td_device_clear (device);
+  if (last)
+    td_device_clear (device);
 }

@@ -23,7 +23,7 @@ td_texel_bytes (TdTexel texel)
 void
 td_device_init (TdDevice *device, const TdDeviceOps *ops)
 {
-  g_atomic_ref_count_init (&device->references);
+  device->references = 1;
   device->ops = ops;
   g_mutex_init (&device->lock);
   g_mutex_init (&device->program_lock);

@@ -184,7 +184,7 @@ typedef struct TdDeviceOps {
 } TdDeviceOps;
 
 struct TdDevice {
-  gatomicrefcount references;
+  gint references; /* atomic */
   const TdDeviceOps *ops;
   TdDeviceInfo info;
   guint64 allocated_bytes; /* kept by the wrappers, under lock; also the peak, for tests and plans */

@@ -294,6 +294,7 @@ device_free (TdDevice *device)
 {
   TdOpenclDevice *self = (TdOpenclDevice *) device;
 
+  td_opencl_fft_close (self);
   g_hash_table_unref (self->pinned);
   g_mutex_clear (&self->pinned_lock);
   if (self->service)

@@ -12,23 +12,35 @@ typedef struct {
   guint64 bytes;
 } OpenclFft;
 
-/* clFFT guards its plans, but not its repository of kernels. */
+/* clFFT guards its plans, but not its repository of kernels. It is set up while any device that used
+   it is open. */
 static GMutex clfft_lock;
+static guint clfft_users;
 
-/* The library is set up once and stays: tearing it down is not safe beside other threads. */
 static gboolean
-set_up (GError **error)
+set_up (TdOpenclDevice *device, GError **error)
 {
-  static gboolean done;
   clfftSetupData setup;
 
-  if (done)
+  if (device->uses_clfft)
     return TRUE;
   cl_int status = clfftInitSetupData (&setup);
-  if (status == CL_SUCCESS)
+  if (status == CL_SUCCESS && clfft_users == 0)
     status = clfftSetup (&setup);
-  done = td_opencl_check (status, "clFFT", error);
-  return done;
+  if (!td_opencl_check (status, "clFFT", error))
+    return FALSE;
+  device->uses_clfft = TRUE;
+  clfft_users++;
+  return TRUE;
+}
+
+void
+td_opencl_fft_close (TdOpenclDevice *device)
+{
+  g_mutex_lock (&clfft_lock);
+  if (device->uses_clfft && --clfft_users == 0)
+    clfftTeardown ();
+  g_mutex_unlock (&clfft_lock);
 }
 
 static cl_int
@@ -80,7 +92,7 @@ td_opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint bat
   self->device = (TdOpenclDevice *) device;
   self->bytes = (guint64) n[0] * (kind == TD_FFT_C2C_2D ? n[1] : 1) * batch * 2 * sizeof (float);
   g_mutex_lock (&clfft_lock);
-  gboolean fine = set_up (error);
+  gboolean fine = set_up (self->device, error);
   if (fine) {
     status = make_plan (self, kind, n, batch);
     fine = status == CL_SUCCESS;

@@ -19,6 +19,7 @@ typedef struct {
   GHashTable *pinned;        /* mapped address → cl_mem */
   guint64 sub_buffer_alignment;
   gboolean amd_free_memory;
+  gboolean uses_clfft;
 } TdOpenclDevice;
 
 typedef struct {
@@ -87,3 +88,4 @@ gboolean td_opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], 
 gboolean td_opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset,
                             gboolean inverse, GError **error);
 void td_opencl_fft_free (TdFft *fft);
+void td_opencl_fft_close (TdOpenclDevice *device);

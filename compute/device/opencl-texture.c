@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenCL images. */
 #include "compute/device/opencl-private.h"
+#include "compute/device/program-cache.h"
+#include "compute/device/texture-check.h"
+#include "kernels/source.h"
+
+#include <string.h>
 
 static cl_image_format
 image_format (TdTexel texel)
@@ -55,4 +60,92 @@ td_opencl_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 
                                                       ((TdOpenclTexture *) to)->image, offset, origin,
                                                       region, 0, NULL, NULL),
                           "texture", error);
+}
+
+/* ── What is really there ─────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+claims_format (TdOpenclDevice *device, cl_mem_object_type type, TdTexel texel)
+{
+  cl_image_format formats[256], wanted = image_format (texel);
+  cl_uint count = 0;
+
+  if (clGetSupportedImageFormats (device->context, CL_MEM_READ_ONLY, type, G_N_ELEMENTS (formats),
+                                  formats, &count) != CL_SUCCESS)
+    return FALSE;
+  for (guint i = 0; i < MIN (count, G_N_ELEMENTS (formats)); i++)
+    if (formats[i].image_channel_order == wanted.image_channel_order
+        && formats[i].image_channel_data_type == wanted.image_channel_data_type)
+      return TRUE;
+  return FALSE;
+}
+
+static guint
+claimed_texels (TdOpenclDevice *device)
+{
+  guint texels = 0;
+
+  for (guint texel = 0; texel < TD_TEXEL_COUNT; texel++)
+    if (claims_format (device, CL_MEM_OBJECT_IMAGE2D, texel)
+        && claims_format (device, CL_MEM_OBJECT_IMAGE2D_ARRAY, texel))
+      texels |= 1u << texel;
+  return texels;
+}
+
+/* Filtering at texel centres is nearest, so linear fetches tell about both. */
+static guint
+right_texels (TdDevice *device, guint texels)
+{
+  for (guint i = 0; i < 2 * TD_TEXEL_COUNT; i++) {
+    g_autoptr (GError) error = NULL;
+    guint texel = i / 2;
+    gboolean right = FALSE;
+    if (texels & (1u << texel)
+        && (!td_texture_check (device, texel, TRUE, i % 2, &right, &error) || !right)) {
+      g_debug ("%s: texel type %u is not used: %s", device->info.name, texel,
+               error ? error->message : "wrong values");
+      texels &= ~(1u << texel);
+    }
+  }
+  return texels;
+}
+
+/* Trying them takes seconds where programs build slowly, so the outcome is kept beside the programs. */
+static guint
+remembered_texels (TdDevice *device, guint claimed)
+{
+  g_autofree char *source = td_kernel_source_expand ("check-texture", device->ops->dialect);
+  g_autofree char *key = td_program_cache_key (&device->info, "textures tried", source, NULL);
+  g_autoptr (GBytes) entry = td_program_cache_load (key);
+  guint32 texels;
+
+  if (entry && g_bytes_get_size (entry) == sizeof texels) {
+    memcpy (&texels, g_bytes_get_data (entry, NULL), sizeof texels);
+    return texels & claimed;
+  }
+  texels = right_texels (device, claimed);
+  td_program_cache_store (key, &texels, sizeof texels);
+  return texels;
+}
+
+void
+td_opencl_texture_probe (TdOpenclDevice *device)
+{
+  TdDeviceInfo *info = &device->base.info;
+  size_t width = 0, height = 0, layers = 0;
+  cl_bool images = CL_FALSE;
+
+  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL);
+  if (!images)
+    return;
+  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof width, &width, NULL);
+  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof height, &height, NULL);
+  clGetDeviceInfo (device->device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, sizeof layers, &layers, NULL);
+  info->texture_max[0] = width;
+  info->texture_max[1] = height;
+  info->texture_max_layers = layers;
+  info->texels = claimed_texels (device);
+  info->texture_linear = TRUE; /* for the trial */
+  info->texels = remembered_texels (&device->base, info->texels);
+  info->texture_linear = info->texels != 0;
 }
