@@ -42,6 +42,7 @@ typedef struct {
   guint n_stages;
   guint64 clamped_transmissions; /* zero or negative, made finite before the logarithm */
   guint64 bad_values;            /* NaN or infinite input samples, replaced */
+  guint64 dead_pixels;           /* detector pixels without a usable flat field, replaced */
   guint64 clamped_output;        /* integer output: samples outside the range */
   guint64 host_peak_bytes, device_peak_bytes;
   char **notes;
@@ -59,9 +60,12 @@ void td_job_unref (TdJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdJob, td_job_unref)
 
 void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
+/* An existing output is replaced (when the new one is complete); else it is refused. */
+void td_job_set_overwrite (TdJob *job, gboolean overwrite);
 /* Runs on the calling thread (which only waits) until done, failed or cancelled. */
 gboolean td_job_run (TdJob *job, GCancellable *cancellable, GError **error);
-/* Runs on threads of its own; @done is called in the thread-default main context of the caller. */
+/* Runs on threads of its own; @done is called in the thread-default main context of the caller.
+   Either way a job runs once. */
 typedef void (*TdJobDone) (TdJob *job, const GError *error, gpointer user);
 void td_job_start (TdJob *job, TdJobDone done, gpointer user);
 /* Any thread; the job stops within 200 ms and removes what it wrote. */

@@ -14,7 +14,9 @@ typedef struct {
   const char *(*unsupported) (const TdScanFacts *facts, const TdRecipe *recipe); /* NULL: can */
   gboolean (*plan) (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                     GError **error);
-  gboolean (*run) (TdJob *job, GCancellable *cancellable, GError **error); /* the job's thread */
+  /* The job's thread. Once @cancellable is cancelled it returns within 200 ms; threads of its own
+     that cannot be stopped so fast (a kernel is running) are left to end by themselves. */
+  gboolean (*run) (TdJob *job, GCancellable *cancellable, GError **error);
 } TdMethod;
 
 extern const TdMethod td_method_fbp;
@@ -36,10 +38,15 @@ struct TdPlan {
 
 /* Services of the job to its method; any of the job's threads. */
 /* Gives finished slices away: writes them, shows them. Blocks while the writer is behind. Takes
-   @slices, frees it with @release (slices, user). first counts from the plan's first slice. */
+   @slices, whatever it returns, and frees it with @release (slices, user) on any thread. first counts from the plan's first slice. */
 gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
                       void (*release) (float *slices, gpointer user), gpointer user, GError **error);
 void td_job_add_updates (TdJob *job, double updates);          /* drives progress and ETA */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
-void td_job_add_counts (TdJob *job, guint64 clamped_transmissions, guint64 bad_values);
+void td_job_add_counts (TdJob *job, guint64 clamped_transmissions, guint64 bad_values,
+                        guint64 dead_pixels);
+/* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
+void td_job_add_host_bytes (TdJob *job, gint64 bytes);
+void td_job_set_device_peak (TdJob *job, guint64 bytes); /* the largest of all calls counts */
+void td_job_set_family (TdJob *job, const char *description); /* what ran, in words */
 void td_job_note (TdJob *job, const char *format, ...) G_GNUC_PRINTF (2, 3);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Ranges kept: a job's reading thread is at most a few slabs ahead of the last device. */
-#define N_KEPT 4
+#define N_KEPT 8
 /* Frames are read in portions of about this size. */
 #define PORTION_BYTES (8u << 20)
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "angles.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A gap beyond this many steps is a missing wedge: neither the median gap nor the even spacing of as
+   many views explains it. */
+#define WEDGE_STEPS 4
+/* Directions closer than this part of the even spacing are one. */
+#define SAME 0.01
+
+typedef struct {
+  double angle; /* 0 <= angle < pi */
+  guint view;
+} Direction;
+
+static int
+compare_directions (const void *a, const void *b)
+{
+  double x = ((const Direction *) a)->angle, y = ((const Direction *) b)->angle;
+  return (x > y) - (x < y);
+}
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return (x > y) - (x < y);
+}
+
+static Direction *
+sorted_directions (const double *angles_rad, guint n)
+{
+  Direction *directions = g_new (Direction, n);
+
+  for (guint i = 0; i < n; i++) {
+    double angle = fmod (angles_rad[i], G_PI);
+    if (angle < 0)
+      angle += G_PI;
+    directions[i] = (Direction) { angle, i };
+  }
+  qsort (directions, n, sizeof *directions, compare_directions);
+  return directions;
+}
+
+/* Numbers the groups of equal directions; the one that straddles 0 and pi is one group. */
+static guint
+group_directions (const Direction *directions, guint n, guint *group, double *place)
+{
+  double same = SAME * G_PI / n;
+  guint groups = 1;
+
+  group[0] = 0;
+  place[0] = directions[0].angle;
+  for (guint i = 1; i < n; i++) {
+    if (directions[i].angle - directions[i - 1].angle > same)
+      place[groups++] = directions[i].angle;
+    group[i] = groups - 1;
+  }
+  if (groups > 1 && directions[0].angle + G_PI - directions[n - 1].angle <= same) {
+    for (guint i = n; i-- > 0 && group[i] == groups - 1;)
+      group[i] = 0;
+    groups--;
+  }
+  return groups;
+}
+
+static double
+median_of (const double *values, guint n)
+{
+  g_autofree double *sorted = g_memdup2 (values, n * sizeof *values);
+
+  qsort (sorted, n, sizeof *sorted, compare_doubles);
+  return sorted[n / 2];
+}
+
+void
+td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover)
+{
+  g_autofree Direction *directions = sorted_directions (angles_rad, n);
+  g_autofree guint *group = g_new (guint, n);
+  g_autofree double *place = g_new (double, n);
+  guint groups = group_directions (directions, n, group, place);
+  g_autofree double *gap = g_new (double, groups); /* from a group to the next */
+  g_autofree double *share = g_new0 (double, groups);
+  g_autofree guint *members = g_new0 (guint, groups);
+  TdAngleCover found = { .repeated = n - groups };
+
+  for (guint g = 0; g < groups; g++)
+    gap[g] = g + 1 < groups ? place[g + 1] - place[g] : place[0] + G_PI - place[g];
+  double step = median_of (gap, groups);
+  double widest = WEDGE_STEPS * MAX (step, G_PI / groups);
+  for (guint g = 0; g < groups; g++) {
+    double given = gap[g];
+    found.largest_gap_rad = MAX (found.largest_gap_rad, gap[g]);
+    if (gap[g] > widest) {
+      given = step;
+      found.missing_rad += gap[g] - step;
+    }
+    share[g] += given / 2;
+    share[(g + 1) % groups] += given / 2;
+    found.covered_rad += given;
+  }
+
+  for (guint i = 0; i < n; i++)
+    members[group[i]]++;
+  for (guint i = 0; i < n; i++)
+    weights[directions[i].view] = share[group[i]] / members[group[i]];
+  if (cover)
+    *cover = found;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * Quadrature weights of parallel-beam views: the inversion integral runs over half a turn, and a view
+ * at a + pi is the mirrored view at a. Each direction modulo pi gets half the gap to either
+ * neighbour; views of the same direction share its weight. A full turn, irregular and repeated angles
+ * come out right: the weights of a complete scan add up to pi.
+ *
+ * A gap of several usual steps is a missing wedge: it is not given to the views at its edges.
+ */
+typedef struct {
+  double covered_rad;     /* sum of the weights */
+  double largest_gap_rad; /* between neighbouring directions, modulo pi */
+  double missing_rad;     /* wedges left out, together */
+  guint repeated;         /* views that share their direction with an earlier one */
+} TdAngleCover;
+
+/* weights: n values out. @cover may be NULL. */
+void td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/prepare/flats.h"
+#include "engine.h"
+
+/**
+ * What the engine keeps for its methods between jobs. Any thread.
+ */
+
+/* A scan's averaged flats, shared by every job on it. (transfer full) */
+TdFlats *td_engine_flats (TdEngine *engine, TdScan *scan);
+
+/* As td_scan_read_sinograms() for all views, but remembers the last rows read of small requests: a
+   preview with a new centre or a new preparation does not read the disk again. */
+gboolean td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float *out,
+                              GCancellable *cancellable, GError **error);
+
+/**
+ * Idle working sets (queues, buffers, filters, projectors of a method on a device): one job at a time
+ * takes one and gives it back. @matches gets each idle one, newest first. NULL: none matches.
+ */
+gpointer td_engine_take (TdEngine *engine, gboolean (*matches) (gpointer item, gpointer user),
+                         gpointer user);
+/* Keeps @item for the next job; the oldest go when all together pass the engine's budget. */
+void td_engine_give (TdEngine *engine, gpointer item, guint64 bytes, GDestroyNotify free);
+/* Frees the idle working sets: a job is short of device memory. */
+void td_engine_drop_idle (TdEngine *engine);
+
+/* Rates measured on this machine by earlier jobs, kept in the user's cache folder; 0: none yet. */
+double td_engine_rate (TdEngine *engine, const char *key);
+void td_engine_set_rate (TdEngine *engine, const char *key, double per_second);
+
+/* Host memory that can still be had, bytes, within this process's control group. */
+guint64 td_host_memory_available (void);

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine.h"
+
+#include <string.h>
+
+#include "engine-private.h"
+#include "rates.h"
+
+#define ROWS_BUDGET (256u << 20)   /* raw rows kept */
+#define IDLE_BUDGET (768u << 20)   /* working sets kept, host and device */
+#define N_FLATS 2
+
+typedef struct {
+  TdScan *scan;
+  guint row0, n_rows;
+  guint64 bytes;
+  float *data; /* [row][view][column] */
+} Rows;
+
+typedef struct {
+  gpointer item;
+  guint64 bytes;
+  GDestroyNotify free;
+} Idle;
+
+struct TdEngine {
+  gatomicrefcount references;
+  GMutex lock;
+  GHashTable *devices; /* id -> TdDevice: keeps opened devices open */
+  GQueue rows;         /* Rows, newest first */
+  GQueue idle;         /* Idle, newest first */
+  struct {
+    TdScan *scan;
+    TdFlats *flats;
+  } flats[N_FLATS];    /* newest first */
+  TdRates *rates;
+};
+
+TdEngine *
+td_engine_new (void)
+{
+  TdEngine *engine = g_new0 (TdEngine, 1);
+
+  g_atomic_ref_count_init (&engine->references);
+  g_mutex_init (&engine->lock);
+  engine->devices
+      = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) td_device_unref);
+  engine->rates = td_rates_new ();
+  return engine;
+}
+
+TdEngine *
+td_engine_ref (TdEngine *engine)
+{
+  g_atomic_ref_count_inc (&engine->references);
+  return engine;
+}
+
+void
+td_engine_unref (TdEngine *engine)
+{
+  if (!engine || !g_atomic_ref_count_dec (&engine->references))
+    return;
+  td_engine_trim (engine);
+  g_hash_table_unref (engine->devices);
+  td_rates_free (engine->rates);
+  g_mutex_clear (&engine->lock);
+  g_free (engine);
+}
+
+/* ── Devices ──────────────────────────────────────────────────────────────────────────────────── */
+
+static TdDevice *
+open_device (TdEngine *engine, const char *id, GError **error)
+{
+  g_mutex_lock (&engine->lock);
+  TdDevice *device = g_hash_table_lookup (engine->devices, id);
+  if (device)
+    td_device_ref (device);
+  g_mutex_unlock (&engine->lock);
+  if (device)
+    return device;
+
+  device = td_device_open (id, error); /* may take a second: not under the lock */
+  if (!device)
+    return NULL;
+  g_mutex_lock (&engine->lock);
+  g_hash_table_replace (engine->devices, g_strdup (id), td_device_ref (device));
+  g_mutex_unlock (&engine->lock);
+  return device;
+}
+
+GPtrArray *
+td_engine_devices (TdEngine *engine, const char *names, GError **error)
+{
+  g_autoptr (GPtrArray) devices
+      = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
+  g_auto (GStrv) ids = g_strsplit (names && *names ? names : "auto", ",", -1);
+
+  for (guint i = 0; ids[i]; i++) {
+    TdDevice *device = open_device (engine, g_strstrip (ids[i]), error);
+    if (!device)
+      return NULL;
+    if (g_ptr_array_find (devices, device, NULL))
+      td_device_unref (device);
+    else
+      g_ptr_array_add (devices, device);
+  }
+  return g_steal_pointer (&devices);
+}
+
+/* ── Raw rows ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+rows_free (Rows *rows)
+{
+  td_scan_unref (rows->scan);
+  g_free (rows->data);
+  g_free (rows);
+}
+
+static gboolean
+copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float *out)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  gsize row_floats = (gsize) facts->n_views * facts->n_columns;
+  gboolean found = FALSE;
+
+  g_mutex_lock (&engine->lock);
+  for (GList *link = engine->rows.head; link && !found; link = link->next) {
+    Rows *rows = link->data;
+    if (rows->scan != scan || row0 < rows->row0 || row0 + n_rows > rows->row0 + rows->n_rows)
+      continue;
+    memcpy (out, rows->data + (row0 - rows->row0) * row_floats, n_rows * row_floats * sizeof *out);
+    g_queue_unlink (&engine->rows, link);
+    g_queue_push_head_link (&engine->rows, link);
+    found = TRUE;
+  }
+  g_mutex_unlock (&engine->lock);
+  return found;
+}
+
+static void
+keep_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, const float *data,
+           guint64 bytes)
+{
+  Rows *rows = g_new (Rows, 1);
+  guint64 total = 0;
+
+  *rows = (Rows) { td_scan_ref (scan), row0, n_rows, bytes, g_memdup2 (data, bytes) };
+  g_mutex_lock (&engine->lock);
+  g_queue_push_head (&engine->rows, rows);
+  for (GList *link = engine->rows.head; link; link = link->next)
+    total += ((Rows *) link->data)->bytes;
+  while (total > ROWS_BUDGET) {
+    Rows *oldest = g_queue_pop_tail (&engine->rows);
+    total -= oldest->bytes;
+    rows_free (oldest);
+  }
+  g_mutex_unlock (&engine->lock);
+}
+
+gboolean
+td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float *out,
+                     GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  guint64 bytes = (guint64) n_rows * facts->n_views * facts->n_columns * sizeof (float);
+
+  if (copy_kept_rows (engine, scan, row0, n_rows, out))
+    return TRUE;
+  if (!td_scan_read_sinograms (scan, 0, facts->n_views, row0, n_rows, out, cancellable, error))
+    return FALSE;
+  if (bytes <= ROWS_BUDGET / 2)
+    keep_rows (engine, scan, row0, n_rows, out, bytes);
+  return TRUE;
+}
+
+TdFlats *
+td_engine_flats (TdEngine *engine, TdScan *scan)
+{
+  TdFlats *flats = NULL;
+
+  g_mutex_lock (&engine->lock);
+  for (guint i = 0; i < N_FLATS && !flats; i++)
+    if (engine->flats[i].scan == scan)
+      flats = engine->flats[i].flats;
+  if (!flats) {
+    td_flats_unref (engine->flats[N_FLATS - 1].flats);
+    td_scan_unref (engine->flats[N_FLATS - 1].scan);
+    memmove (&engine->flats[1], &engine->flats[0], (N_FLATS - 1) * sizeof engine->flats[0]);
+    flats = td_flats_new (scan);
+    engine->flats[0].scan = td_scan_ref (scan);
+    engine->flats[0].flats = flats;
+  }
+  td_flats_ref (flats);
+  g_mutex_unlock (&engine->lock);
+  return flats;
+}
+
+/* ── Idle working sets ────────────────────────────────────────────────────────────────────────── */
+
+gpointer
+td_engine_take (TdEngine *engine, gboolean (*matches) (gpointer item, gpointer user),
+                gpointer user)
+{
+  gpointer item = NULL;
+
+  g_mutex_lock (&engine->lock);
+  for (GList *link = engine->idle.head; link && !item; link = link->next) {
+    Idle *idle = link->data;
+    if (!matches (idle->item, user))
+      continue;
+    item = idle->item;
+    g_free (idle);
+    g_queue_delete_link (&engine->idle, link);
+    break;
+  }
+  g_mutex_unlock (&engine->lock);
+  return item;
+}
+
+/* Frees from the old end until at most @budget bytes stay; outside the lock, for it may take a
+   while and call back. */
+static void
+shrink_idle (TdEngine *engine, guint64 budget)
+{
+  for (;;) {
+    guint64 total = 0;
+    Idle *oldest = NULL;
+
+    g_mutex_lock (&engine->lock);
+    for (GList *link = engine->idle.head; link; link = link->next)
+      total += ((Idle *) link->data)->bytes;
+    if (total > budget || (budget == 0 && engine->idle.length))
+      oldest = g_queue_pop_tail (&engine->idle);
+    g_mutex_unlock (&engine->lock);
+    if (!oldest)
+      return;
+    oldest->free (oldest->item);
+    g_free (oldest);
+  }
+}
+
+void
+td_engine_give (TdEngine *engine, gpointer item, guint64 bytes, GDestroyNotify free)
+{
+  Idle *idle = g_new (Idle, 1);
+
+  *idle = (Idle) { item, bytes, free };
+  g_mutex_lock (&engine->lock);
+  g_queue_push_head (&engine->idle, idle);
+  g_mutex_unlock (&engine->lock);
+  shrink_idle (engine, IDLE_BUDGET);
+}
+
+void
+td_engine_drop_idle (TdEngine *engine)
+{
+  shrink_idle (engine, 0);
+}
+
+void
+td_engine_trim (TdEngine *engine)
+{
+  td_engine_drop_idle (engine);
+  g_mutex_lock (&engine->lock);
+  while (engine->rows.length)
+    rows_free (g_queue_pop_head (&engine->rows));
+  for (guint i = 0; i < N_FLATS; i++) {
+    td_flats_unref (engine->flats[i].flats);
+    td_scan_unref (engine->flats[i].scan);
+    engine->flats[i].flats = NULL;
+    engine->flats[i].scan = NULL;
+  }
+  g_mutex_unlock (&engine->lock);
+}
+
+/* ── Rates ────────────────────────────────────────────────────────────────────────────────────── */
+
+double
+td_engine_rate (TdEngine *engine, const char *key)
+{
+  return td_rates_get (engine->rates, key);
+}
+
+void
+td_engine_set_rate (TdEngine *engine, const char *key, double per_second)
+{
+  td_rates_set (engine->rates, key, per_second);
+}

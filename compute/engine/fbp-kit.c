@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "engine-private.h"
+#include "fbp-private.h"
+#include "job-private.h"
+
+/* Points on the device's clock; the work's stages lie between them. */
+enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, DOWN, DOWNED, N_MARKS };
+
+typedef struct {
+  TdBuffer *data, *slices; /* NULL on direct runs: the slots are used */
+  TdEvent *marks[N_MARKS];
+  gboolean downloads;
+  double updates;          /* to be booked on completion */
+} Lane;
+
+struct TdFbpKit {
+  TdJob *job;              /* the present one; not referenced */
+  TdDevice *device;
+  TdQueue *compute, *up, *down; /* up and down are compute itself when there is one lane */
+  TdPreparation *preparation;
+  TdRowFilter *filter;
+  TdBackprojector *projector;
+  guint max_slices, max_rows, batch, filter_rows;
+  double projector_row;    /* the row whose centre the projector has */
+  gboolean uncounted;      /* something was prepared since the counts were collected */
+  TdPreparationCounts counts; /* of what is held: every preview of it reports them */
+  Lane lanes[2];
+  guint n_lanes;
+  double busy_s, updates;
+
+  /* Previews: what lanes[0].data and `filtered` hold. */
+  gboolean keep;
+  TdBuffer *filtered;      /* the core rows, filtered */
+  TdScan *scan;
+  TdRecipe recipe;         /* that made what is held */
+  guint held_row0, held_rows, held_first, held_count; /* rows prepared; rows filtered (count 0: none) */
+  guint nx, ny;
+  const TdBackprojectFamily *family;
+};
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+make_queues (TdFbpKit *kit, GError **error)
+{
+  kit->compute = td_queue_new (kit->device, error);
+  kit->up = kit->down = kit->compute;
+  if (!kit->compute || kit->n_lanes == 1)
+    return kit->compute != NULL;
+  kit->up = td_queue_new (kit->device, error);
+  kit->down = kit->up ? td_queue_new (kit->device, error) : NULL;
+  return kit->down != NULL;
+}
+
+static gboolean
+make_buffers (TdFbpKit *kit, const TdFbp *fbp, GError **error)
+{
+  if (!fbp->direct)
+    for (guint i = 0; i < kit->n_lanes; i++) {
+      Lane *lane = &kit->lanes[i];
+      lane->data = td_buffer_new (kit->device, kit->max_rows * td_fbp_row_bytes (fbp), error);
+      lane->slices
+          = lane->data
+                ? td_buffer_new (kit->device, kit->max_slices * td_fbp_slice_bytes (fbp), error)
+                : NULL;
+      if (!lane->slices)
+        return FALSE;
+    }
+  if (kit->keep) {
+    kit->filtered
+        = td_buffer_new (kit->device, kit->max_slices * td_fbp_row_bytes (fbp), error);
+    if (!kit->filtered)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+make_tools (TdFbpKit *kit, const TdPlan *plan, const TdFbp *fbp, GError **error)
+{
+  const TdRecipe *recipe = &plan->recipe;
+  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
+  TdBackprojectTask task;
+
+  td_fbp_task (plan, kit->projector_row, &task);
+  kit->preparation = td_preparation_new (kit->device, plan->scan, flats, recipe->steps,
+                                         recipe->n_steps, kit->max_rows, error);
+  if (!kit->preparation)
+    return FALSE;
+  kit->filter = td_row_filter_new (kit->device, fbp->n_columns, kit->filter_rows, error);
+  if (!kit->filter || !td_row_filter_set (kit->filter, &recipe->filter, error))
+    return FALSE;
+  kit->projector
+      = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
+  return kit->projector != NULL;
+}
+
+TdFbpKit *
+td_fbp_kit_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family, guint max_slices,
+                guint batch, GError **error)
+{
+  const TdPlan *plan = job->plan;
+  const TdFbp *fbp = plan->extra;
+  TdFbpKit *kit = g_new0 (TdFbpKit, 1);
+
+  kit->job = job;
+  kit->device = td_device_ref (device);
+  kit->family = family;
+  kit->scan = td_scan_ref (plan->scan);
+  kit->recipe = plan->recipe;
+  kit->max_slices = max_slices;
+  kit->max_rows = MIN (max_slices + 2 * fbp->halo, fbp->n_rows);
+  kit->batch = MIN (batch, max_slices);
+  kit->filter_rows = MIN (fbp->filter_rows, max_slices * fbp->n_views);
+  kit->n_lanes = td_fbp_lanes (fbp, td_device_info (device));
+  kit->keep = fbp->keep;
+  kit->nx = fbp->nx;
+  kit->ny = fbp->ny;
+  kit->projector_row = plan->facts.first_slice;
+  if (!make_queues (kit, error) || !make_buffers (kit, fbp, error)
+      || !make_tools (kit, plan, fbp, error)) {
+    td_fbp_kit_free (kit);
+    return NULL;
+  }
+  td_job_set_family (job, kit->projector->description ? kit->projector->description
+                                                      : family->name);
+  return kit;
+}
+
+static void
+clear_marks (Lane *lane)
+{
+  for (guint i = 0; i < N_MARKS; i++)
+    g_clear_pointer (&lane->marks[i], td_event_free);
+}
+
+void
+td_fbp_kit_free (TdFbpKit *kit)
+{
+  if (!kit)
+    return;
+  /* What failed before may fail again here; nothing more is asked of the queues. */
+  if (kit->up && kit->up != kit->compute)
+    td_queue_finish (kit->up, NULL);
+  if (kit->compute)
+    td_queue_finish (kit->compute, NULL);
+  if (kit->down && kit->down != kit->compute)
+    td_queue_finish (kit->down, NULL);
+  td_backprojector_free (kit->projector);
+  td_row_filter_free (kit->filter);
+  td_preparation_free (kit->preparation);
+  for (guint i = 0; i < G_N_ELEMENTS (kit->lanes); i++) {
+    clear_marks (&kit->lanes[i]);
+    td_buffer_free (kit->lanes[i].data);
+    td_buffer_free (kit->lanes[i].slices);
+  }
+  td_buffer_free (kit->filtered);
+  if (kit->up != kit->compute)
+    td_queue_free (kit->up);
+  if (kit->down != kit->compute)
+    td_queue_free (kit->down);
+  td_queue_free (kit->compute);
+  td_scan_unref (kit->scan);
+  td_device_unref (kit->device);
+  g_free (kit);
+}
+
+guint
+td_fbp_kit_lanes (const TdFbpKit *kit)
+{
+  return kit->n_lanes;
+}
+
+guint
+td_fbp_kit_max_slices (const TdFbpKit *kit)
+{
+  return kit->max_slices;
+}
+
+/* ── Submitting ───────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+mark (TdQueue *queue, Lane *lane, guint place, GError **error)
+{
+  lane->marks[place] = td_event_record (queue, error);
+  return lane->marks[place] != NULL;
+}
+
+/* On devices that share the host's threads a piece of work is waited for, so that cancelling and
+   progress need not wait for a whole slab. */
+static gboolean
+end_of_piece (TdFbpKit *kit, GError **error)
+{
+  if (kit->n_lanes == 1 && !td_queue_finish (kit->compute, error))
+    return FALSE;
+  return !g_cancellable_set_error_if_cancelled (kit->job->cancellable, error);
+}
+
+static gboolean
+upload (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = kit->job->plan->extra;
+  guint64 row = td_fbp_row_bytes (fbp);
+  const char *from = (const char *) work->in->host + (work->row0 - work->in_row0) * row;
+
+  if (!lane->data)
+    return mark (kit->compute, lane, START, error);
+  return mark (kit->up, lane, UP, error)
+         && td_upload (kit->up, lane->data, 0, from, work->n_rows * row, error)
+         && mark (kit->up, lane, UPPED, error)
+         && (kit->up == kit->compute
+             || td_event_wait (kit->compute, lane->marks[UPPED], error))
+         && mark (kit->compute, lane, START, error);
+}
+
+static gboolean
+prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, GError **error)
+{
+  if (!td_preparation_run (kit->preparation, kit->compute, data, work->row0, work->n_rows, NULL,
+                           kit->job->cancellable, error))
+    return FALSE;
+  kit->uncounted = TRUE;
+  return TRUE;
+}
+
+static gboolean
+filter (TdFbpKit *kit, TdBuffer *rows, guint64 offset, guint64 n_rows, GError **error)
+{
+  const TdFbp *fbp = kit->job->plan->extra;
+
+  for (guint64 row = 0; row < n_rows; row += kit->filter_rows) {
+    guint n = (guint) MIN (kit->filter_rows, n_rows - row);
+    if (!td_row_filter_run (kit->filter, kit->compute, rows,
+                            offset + row * fbp->n_columns * sizeof (float), n, error)
+        || !end_of_piece (kit, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* The projector's centre is that of one row: with a tilted axis it moves from slice to slice. */
+static gboolean
+aim (TdFbpKit *kit, guint row, GError **error)
+{
+  const TdPlan *plan = kit->job->plan;
+  const TdFbp *fbp = plan->extra;
+  g_autoptr (GError) reason = NULL;
+  TdBackprojectTask task;
+
+  if (fbp->tilt == 0 || kit->projector_row == row)
+    return TRUE;
+  if (!td_queue_finish (kit->compute, error))
+    return FALSE;
+  td_fbp_task (plan, row, &task);
+  kit->projector_row = row;
+  if (td_backprojector_update (kit->projector, &task, &reason))
+    return TRUE;
+  if (reason) {
+    g_propagate_error (error, g_steal_pointer (&reason));
+    return FALSE;
+  }
+  td_backprojector_free (kit->projector);
+  kit->projector
+      = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
+  return kit->projector != NULL;
+}
+
+static gboolean
+project (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, TdBuffer *sinograms, guint64 offset,
+         TdBuffer *slices, guint64 slices_offset, GError **error)
+{
+  const TdFbp *fbp = kit->job->plan->extra;
+  double updates = (double) fbp->nx * fbp->ny * fbp->n_views;
+
+  for (guint done = 0; done < work->count; done += kit->batch) {
+    guint n = MIN (kit->batch, work->count - done);
+    if (!aim (kit, work->first + done, error)
+        || !td_backprojector_run (kit->projector, kit->compute, sinograms,
+                                  offset + done * td_fbp_row_bytes (fbp), slices,
+                                  slices_offset + done * td_fbp_slice_bytes (fbp), n, error)
+        || !end_of_piece (kit, error))
+      return FALSE;
+    if (kit->n_lanes == 1)
+      td_job_add_updates (kit->job, n * updates);
+    else
+      lane->updates += n * updates;
+    kit->updates += n * updates;
+  }
+  return TRUE;
+}
+
+static gboolean
+download (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = kit->job->plan->extra;
+  guint64 slice = td_fbp_slice_bytes (fbp);
+  char *to = (char *) work->out->host + (work->first - work->out_first) * slice;
+
+  lane->downloads = lane->slices != NULL;
+  if (!lane->slices)
+    return TRUE;
+  return (kit->down == kit->compute
+          || td_event_wait (kit->down, lane->marks[PROJECTED], error))
+         && mark (kit->down, lane, DOWN, error)
+         && td_download (kit->down, to, lane->slices, 0, work->count * slice, error)
+         && mark (kit->down, lane, DOWNED, error);
+}
+
+/* Previews: what is held already is not made again. */
+static gboolean
+submit_kept (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = kit->job->plan->extra;
+  guint64 row = td_fbp_row_bytes (fbp);
+  guint64 core = (work->first - work->row0) * row;
+
+  if (td_fbp_kit_holds (kit, work)) {
+    if (!mark (kit->compute, lane, START, error))
+      return FALSE;
+  } else {
+    kit->held_rows = kit->held_count = 0;
+    if (!upload (kit, lane, work, error) || !prepare (kit, work, lane->data, error))
+      return FALSE;
+    kit->held_row0 = work->row0;
+    kit->held_rows = work->n_rows;
+  }
+  if (!mark (kit->compute, lane, PREPARED, error) || !end_of_piece (kit, error))
+    return FALSE;
+  if (kit->held_count != work->count || kit->held_first != work->first) {
+    kit->held_count = 0;
+    if (!td_copy (kit->compute, kit->filtered, 0, lane->data, core, work->count * row, error)
+        || !filter (kit, kit->filtered, 0, (guint64) work->count * fbp->n_views, error))
+      return FALSE;
+    kit->held_first = work->first;
+    kit->held_count = work->count;
+  }
+  return mark (kit->compute, lane, FILTERED, error)
+         && project (kit, lane, work, kit->filtered, 0, lane->slices, 0, error)
+         && mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
+}
+
+gboolean
+td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = kit->job->plan->extra;
+  Lane *lane = &kit->lanes[index];
+  TdBuffer *data = lane->data ? lane->data : work->in->buffer;
+  TdBuffer *slices = lane->slices ? lane->slices : work->out->buffer;
+  guint64 core = (work->first - work->row0) * td_fbp_row_bytes (fbp);
+  guint64 out = lane->slices ? 0 : (work->first - work->out_first) * td_fbp_slice_bytes (fbp);
+
+  clear_marks (lane);
+  lane->updates = 0;
+  if (kit->keep)
+    return submit_kept (kit, lane, work, error);
+  return upload (kit, lane, work, error) && prepare (kit, work, data, error)
+         && mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
+         && filter (kit, data, core, (guint64) work->count * fbp->n_views, error)
+         && mark (kit->compute, lane, FILTERED, error)
+         && project (kit, lane, work, data, core, slices, out, error)
+         && mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
+}
+
+/* ── Completing ───────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+book (TdFbpKit *kit, Lane *lane, guint from, guint to, const char *stage, GError **error)
+{
+  double seconds;
+
+  if (!lane->marks[from] || !lane->marks[to])
+    return TRUE;
+  if (!td_event_elapsed (lane->marks[from], lane->marks[to], &seconds, error))
+    return FALSE;
+  td_job_add_stage (kit->job, stage, seconds);
+  if (from >= START && to <= PROJECTED)
+    kit->busy_s += seconds;
+  return TRUE;
+}
+
+gboolean
+td_fbp_kit_complete (TdFbpKit *kit, guint index, GError **error)
+{
+  Lane *lane = &kit->lanes[index];
+  TdEvent *last = lane->downloads ? lane->marks[DOWNED] : lane->marks[PROJECTED];
+
+  if (!td_event_sync (last, error) || !book (kit, lane, UP, UPPED, "upload", error)
+      || !book (kit, lane, START, PREPARED, "prepare", error)
+      || !book (kit, lane, PREPARED, FILTERED, "filter", error)
+      || !book (kit, lane, FILTERED, PROJECTED, "back-project", error)
+      || !book (kit, lane, DOWN, DOWNED, "download", error))
+    return FALSE;
+  clear_marks (lane);
+  if (lane->updates > 0)
+    td_job_add_updates (kit->job, lane->updates);
+  return TRUE;
+}
+
+gboolean
+td_fbp_kit_book_counts (TdFbpKit *kit, GError **error)
+{
+  TdPlan *plan = kit->job->plan;
+  const TdPreparationCounts *counts = &kit->counts;
+
+  if (kit->uncounted
+      && !td_preparation_counts (kit->preparation, kit->compute, &kit->counts, error))
+    return FALSE;
+  kit->uncounted = FALSE;
+  td_job_add_counts (kit->job, counts->clamped_transmissions, counts->bad_values,
+                     counts->dead_pixels);
+  if (kit->busy_s > 0.2) {
+    g_autofree char *key = td_fbp_rate_key (plan, kit->device, kit->family);
+    td_engine_set_rate (plan->engine, key, kit->updates / kit->busy_s);
+  }
+  return TRUE;
+}
+
+/* ── Previews: kits that wait for the next job ────────────────────────────────────────────────── */
+
+typedef struct {
+  const TdPlan *plan;
+  TdDevice *device;
+  const TdBackprojectFamily *family;
+} Wanted;
+
+static gboolean
+kit_matches (gpointer item, gpointer user)
+{
+  const TdFbpKit *kit = item;
+  const Wanted *wanted = user;
+  const TdPlan *plan = wanted->plan;
+  const TdFbp *fbp = plan->extra;
+
+  return kit->device == wanted->device && kit->family == wanted->family && kit->scan == plan->scan
+         && kit->max_slices == fbp->slab_slices && kit->batch == fbp->batch
+         && kit->max_rows == MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows)
+         && kit->nx == fbp->nx && kit->ny == fbp->ny
+         && kit->recipe.interpolation == plan->recipe.interpolation
+         && kit->recipe.precision == plan->recipe.precision;
+}
+
+static gboolean
+same_steps (const TdRecipe *a, const TdRecipe *b)
+{
+  if (a->n_steps != b->n_steps)
+    return FALSE;
+  for (guint i = 0; i < a->n_steps; i++)
+    if (strcmp (a->steps[i].name, b->steps[i].name) != 0
+        || a->steps[i].enabled != b->steps[i].enabled
+        || memcmp (a->steps[i].values, b->steps[i].values, sizeof a->steps[i].values) != 0)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+same_filter (const TdFilter *a, const TdFilter *b)
+{
+  return a->kind == b->kind && a->cutoff == b->cutoff && a->order == b->order
+         && a->extend_edges == b->extend_edges;
+}
+
+static gboolean
+make_ready (TdFbpKit *kit, TdJob *job, GError **error)
+{
+  const TdPlan *plan = job->plan;
+  TdBackprojectTask task;
+
+  kit->job = job;
+  kit->busy_s = kit->updates = 0;
+  kit->projector_row = plan->facts.first_slice;
+  td_fbp_task (plan, kit->projector_row, &task);
+  if (!same_steps (&kit->recipe, &plan->recipe)) {
+    td_preparation_set_steps (kit->preparation, plan->recipe.steps, plan->recipe.n_steps);
+    kit->held_rows = kit->held_count = 0;
+  }
+  if (!same_filter (&kit->recipe.filter, &plan->recipe.filter)) {
+    kit->held_count = 0;
+    if (!td_row_filter_set (kit->filter, &plan->recipe.filter, error))
+      return FALSE;
+  }
+  kit->recipe = plan->recipe;
+  td_job_set_family (job, kit->projector->description ? kit->projector->description
+                                                      : kit->family->name);
+  return td_backprojector_update (kit->projector, &task, error);
+}
+
+TdFbpKit *
+td_fbp_kit_take (TdJob *job, TdDevice *device, const TdBackprojectFamily *family, GError **error)
+{
+  const TdPlan *plan = job->plan;
+  const TdFbp *fbp = plan->extra;
+  Wanted wanted = { plan, device, family };
+  TdFbpKit *kit = td_engine_take (plan->engine, kit_matches, &wanted);
+
+  if (kit && make_ready (kit, job, NULL))
+    return kit;
+  td_fbp_kit_free (kit);
+  return td_fbp_kit_new (job, device, family, fbp->slab_slices, fbp->batch, error);
+}
+
+static void
+kit_free (gpointer kit)
+{
+  td_fbp_kit_free (kit);
+}
+
+void
+td_fbp_kit_give (TdFbpKit *kit)
+{
+  TdPlan *plan = kit->job->plan;
+  const TdFbp *fbp = plan->extra;
+  guint64 bytes = (kit->max_rows + kit->max_slices) * td_fbp_row_bytes (fbp)
+                  + kit->max_slices * td_fbp_slice_bytes (fbp);
+
+  kit->job = NULL;
+  td_engine_give (plan->engine, kit, bytes, kit_free);
+}
+
+gboolean
+td_fbp_kit_settle (TdFbpKit *kit)
+{
+  return td_queue_finish (kit->compute, NULL)
+         && (kit->n_lanes == 1
+             || (td_queue_finish (kit->up, NULL) && td_queue_finish (kit->down, NULL)));
+}
+
+gboolean
+td_fbp_kit_holds (const TdFbpKit *kit, const TdFbpWork *work)
+{
+  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0;
+}

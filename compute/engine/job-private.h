@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "method.h"
+
+/* The parts of a job: job.c (life, progress), job-writer.c (the writing thread), job-json.c (result
+   and provenance), job-range.c (the range of integer output). */
+typedef struct TdJobWriter TdJobWriter;
+
+struct TdJob {
+  gatomicrefcount references;
+  TdPlan *plan;
+  TdJobSlices sink;
+  gpointer sink_user;
+  gboolean overwrite;
+  GCancellable *cancellable; /* the job's own: cancelled by td_job_cancel() and by its failures */
+  TdJobWriter *writer;       /* while it runs */
+
+  GMutex lock; /* all below */
+  TdJobState state;
+  GError *failure;           /* the first error of any thread */
+  gint64 started_us, ended_us, first_update_us;
+  double updates;
+  guint slices_done;
+  gint64 host_bytes;
+  GPtrArray *notes;
+  TdJobResult result;
+  TdJobDone done;
+  gpointer done_user;
+  GMainContext *done_context;
+};
+
+/* The first failure counts; it stops the job. (transfer full) */
+void td_job_fail (TdJob *job, GError *error);
+void td_job_slices_done (TdJob *job, guint count);
+
+/* Opens the output (NULL without one) and starts the thread that writes and feeds the sink. */
+gboolean td_job_writer_start (TdJob *job, double low, double high, GError **error);
+gboolean td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
+                             void (*release) (float *slices, gpointer user), gpointer user,
+                             GError **error);
+/* Waits for the queue (or drops it, @keep FALSE), ends the thread, completes or removes the output. */
+gboolean td_job_writer_end (TdJob *job, gboolean keep, GError **error);
+
+/* Values of 0 and of the largest sample for 8 and 16 bits: from the recipe, or from a preview of the
+   middle slice. */
+gboolean td_job_output_range (TdJob *job, double *low, double *high, GError **error);
+
+char *td_job_provenance_json (TdJob *job);

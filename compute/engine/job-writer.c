@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine-private.h"
+#include "job-private.h"
+
+/**
+ * The writing thread of a job: slices come in by a bounded queue and go to the sink and to the
+ * volume. Slices are written a few at a time, so that a cancelled job need not wait for the disk.
+ */
+#define MAX_PENDING 4
+#define PORTION_BYTES (8u << 20)
+
+typedef struct {
+  guint first, count;
+  float *slices;
+  void (*release) (float *slices, gpointer user);
+  gpointer user;
+} Item;
+
+struct TdJobWriter {
+  GThread *thread;
+  TdVolumeWriter *volume; /* NULL: no output */
+  GMutex lock;
+  GCond changed;
+  GQueue pending; /* Item */
+  gboolean ended; /* nothing more will come */
+  guint64 written_bytes;
+  double written_s;
+};
+
+static void
+item_free (Item *item)
+{
+  item->release (item->slices, item->user);
+  g_free (item);
+}
+
+static gboolean
+write_volume (TdJob *job, const Item *item, GError **error)
+{
+  TdJobWriter *writer = job->writer;
+  gsize slice_floats = (gsize) job->plan->facts.nx * job->plan->facts.ny;
+  guint portion = (guint) CLAMP (PORTION_BYTES / (slice_floats * sizeof (float)), 1, item->count);
+  gint64 start = g_get_monotonic_time ();
+
+  for (guint done = 0; done < item->count; done += portion) {
+    guint n = MIN (portion, item->count - done);
+    if (g_cancellable_set_error_if_cancelled (job->cancellable, error)
+        || !td_volume_writer_write (writer->volume, item->first + done, n,
+                                    item->slices + done * slice_floats, error))
+      return FALSE;
+  }
+  double seconds = (g_get_monotonic_time () - start) * 1e-6;
+  writer->written_bytes += item->count * slice_floats * (job->plan->recipe.output_bits / 8);
+  writer->written_s += seconds;
+  td_job_add_stage (job, "write", seconds);
+  return TRUE;
+}
+
+static gpointer
+writer_thread (gpointer user)
+{
+  TdJob *job = user;
+  TdJobWriter *writer = job->writer;
+
+  for (;;) {
+    g_autoptr (GError) error = NULL;
+
+    g_mutex_lock (&writer->lock);
+    while (!writer->pending.length && !writer->ended)
+      g_cond_wait (&writer->changed, &writer->lock);
+    Item *item = g_queue_pop_head (&writer->pending);
+    g_cond_broadcast (&writer->changed);
+    g_mutex_unlock (&writer->lock);
+    if (!item)
+      return NULL;
+
+    if (!g_cancellable_is_cancelled (job->cancellable)) {
+      if (writer->volume && !write_volume (job, item, &error))
+        td_job_fail (job, g_steal_pointer (&error));
+      else {
+        if (job->sink)
+          job->sink (item->first, item->count, item->slices, job->sink_user);
+        td_job_slices_done (job, item->count);
+      }
+    }
+    item_free (item);
+  }
+}
+
+gboolean
+td_job_writer_start (TdJob *job, double low, double high, GError **error)
+{
+  const TdPlanFacts *facts = &job->plan->facts;
+  TdJobWriter *writer = g_new0 (TdJobWriter, 1);
+
+  if (job->plan->output) {
+    TdVolumeSpec spec = {
+      .path = job->plan->output,
+      .format = job->plan->recipe.output_format,
+      .bits = job->plan->recipe.output_bits,
+      .low = low,
+      .high = high,
+      .nx = facts->nx,
+      .ny = facts->ny,
+      .n_slices = facts->n_slices,
+      .first_slice = facts->first_slice,
+      .voxel_mm = facts->pixel_mm,
+      .units = facts->units,
+      .overwrite = job->overwrite,
+    };
+    writer->volume = td_volume_writer_new (&spec, error);
+    if (!writer->volume) {
+      g_free (writer);
+      return FALSE;
+    }
+  }
+  g_mutex_init (&writer->lock);
+  g_cond_init (&writer->changed);
+  job->writer = writer;
+  writer->thread = g_thread_new ("writer", writer_thread, job);
+  return TRUE;
+}
+
+static void
+wake (GCancellable *cancellable, gpointer user)
+{
+  TdJobWriter *writer = user;
+
+  g_mutex_lock (&writer->lock);
+  g_cond_broadcast (&writer->changed);
+  g_mutex_unlock (&writer->lock);
+}
+
+gboolean
+td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
+                    void (*release) (float *slices, gpointer user), gpointer user, GError **error)
+{
+  TdJobWriter *writer = job->writer;
+  Item *item = g_new (Item, 1);
+  gulong handler = g_cancellable_connect (job->cancellable, G_CALLBACK (wake), writer, NULL);
+
+  *item = (Item) { first, count, slices, release, user };
+  g_mutex_lock (&writer->lock);
+  while (writer->pending.length >= MAX_PENDING && !g_cancellable_is_cancelled (job->cancellable))
+    g_cond_wait (&writer->changed, &writer->lock);
+  if (!g_cancellable_is_cancelled (job->cancellable)) {
+    g_queue_push_tail (&writer->pending, g_steal_pointer (&item));
+    g_cond_broadcast (&writer->changed);
+  }
+  g_mutex_unlock (&writer->lock);
+  g_cancellable_disconnect (job->cancellable, handler);
+
+  if (!item)
+    return TRUE;
+  item_free (item);
+  return !g_cancellable_set_error_if_cancelled (job->cancellable, error);
+}
+
+static void
+keep_rate (TdJob *job)
+{
+  TdJobWriter *writer = job->writer;
+  g_autofree char *key
+      = g_strconcat ("write ", td_volume_format_name (job->plan->recipe.output_format), NULL);
+
+  if (writer->written_s > 0.2)
+    td_engine_set_rate (job->plan->engine, key, writer->written_bytes / writer->written_s);
+}
+
+gboolean
+td_job_writer_end (TdJob *job, gboolean keep, GError **error)
+{
+  TdJobWriter *writer = job->writer;
+  gboolean ok = keep;
+  Item *item;
+
+  g_mutex_lock (&writer->lock);
+  while (!keep && (item = g_queue_pop_head (&writer->pending)))
+    item_free (item);
+  writer->ended = TRUE;
+  g_cond_broadcast (&writer->changed);
+  g_mutex_unlock (&writer->lock);
+  g_thread_join (writer->thread);
+
+  /* A failure of the last write, or a cancellation while it was under way. */
+  ok = ok && !g_cancellable_set_error_if_cancelled (job->cancellable, error);
+  if (ok && writer->volume) {
+    g_autofree char *provenance = td_job_provenance_json (job);
+    gint64 start = g_get_monotonic_time ();
+
+    ok = td_volume_writer_finish (writer->volume, provenance, error);
+    td_job_add_stage (job, "write", (g_get_monotonic_time () - start) * 1e-6);
+    job->result.clamped_output = td_volume_writer_clamped (writer->volume);
+    keep_rate (job);
+  }
+  td_volume_writer_free (writer->volume);
+  g_mutex_clear (&writer->lock);
+  g_cond_clear (&writer->changed);
+  g_free (writer);
+  job->writer = NULL;
+  return ok;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "job.h"
+
+#include <string.h>
+
+#include "engine-private.h"
+#include "job-private.h"
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+TdJob *
+td_job_new (TdPlan *plan)
+{
+  TdJob *job = g_new0 (TdJob, 1);
+
+  g_atomic_ref_count_init (&job->references);
+  g_mutex_init (&job->lock);
+  job->plan = td_plan_ref (plan);
+  job->cancellable = g_cancellable_new ();
+  job->notes = g_ptr_array_new_with_free_func (g_free);
+  job->result.output = g_strdup (plan->output);
+  job->result.device = g_strjoinv (",", plan->facts.devices);
+  job->result.family = g_strdup (plan->facts.family);
+  job->result.centre_px = plan->facts.centre_px;
+  return job;
+}
+
+TdJob *
+td_job_ref (TdJob *job)
+{
+  g_atomic_ref_count_inc (&job->references);
+  return job;
+}
+
+void
+td_job_unref (TdJob *job)
+{
+  if (!job || !g_atomic_ref_count_dec (&job->references))
+    return;
+  g_free (job->result.output);
+  g_free (job->result.device);
+  g_free (job->result.family);
+  g_strfreev (job->result.notes);
+  g_ptr_array_unref (job->notes);
+  g_clear_error (&job->failure);
+  g_clear_pointer (&job->done_context, g_main_context_unref);
+  g_object_unref (job->cancellable);
+  td_plan_unref (job->plan);
+  g_mutex_clear (&job->lock);
+  g_free (job);
+}
+
+void
+td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user)
+{
+  job->sink = sink;
+  job->sink_user = user;
+}
+
+void
+td_job_set_overwrite (TdJob *job, gboolean overwrite)
+{
+  job->overwrite = overwrite;
+}
+
+TdPlan *
+td_job_plan (TdJob *job)
+{
+  return job->plan;
+}
+
+void
+td_job_cancel (TdJob *job)
+{
+  g_cancellable_cancel (job->cancellable);
+}
+
+/* ── Progress ─────────────────────────────────────────────────────────────────────────────────── */
+
+void
+td_job_progress (TdJob *job, TdJobProgress *progress)
+{
+  const TdPlanFacts *facts = &job->plan->facts;
+  gint64 now = g_get_monotonic_time ();
+
+  g_mutex_lock (&job->lock);
+  gint64 end = job->ended_us ? job->ended_us : now;
+  progress->state = job->state;
+  progress->slices_done = job->slices_done;
+  progress->n_slices = facts->n_slices;
+  progress->elapsed_s = job->started_us ? (end - job->started_us) * 1e-6 : 0;
+  progress->updates_per_s
+      = progress->elapsed_s > 0 ? job->updates / progress->elapsed_s : 0;
+
+  /* Computing counts for nine tenths, delivering for the rest. */
+  double computed = facts->updates > 0 ? job->updates / facts->updates : 0;
+  double delivered = facts->n_slices ? (double) job->slices_done / facts->n_slices : 0;
+  progress->fraction = job->state == TD_JOB_DONE
+                           ? 1 : MIN (0.9 * computed + 0.1 * delivered, 0.999);
+  progress->remaining_s = -1;
+  if (job->ended_us)
+    progress->remaining_s = 0;
+  else if (job->first_update_us && progress->fraction > 0.01)
+    progress->remaining_s = progress->elapsed_s * (1 - progress->fraction) / progress->fraction;
+  else if (job->started_us && facts->estimate_s > 0)
+    progress->remaining_s = MAX (facts->estimate_s - progress->elapsed_s, 0);
+  progress->stage = !job->first_update_us ? "reading"
+                    : computed < 0.9999   ? "reconstructing"
+                                          : "writing";
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_add_updates (TdJob *job, double updates)
+{
+  g_mutex_lock (&job->lock);
+  if (!job->first_update_us)
+    job->first_update_us = g_get_monotonic_time ();
+  job->updates += updates;
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_slices_done (TdJob *job, guint count)
+{
+  g_mutex_lock (&job->lock);
+  job->slices_done += count;
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_add_stage (TdJob *job, const char *stage, double seconds)
+{
+  guint i = 0;
+
+  g_mutex_lock (&job->lock);
+  while (i < job->result.n_stages && strcmp (job->result.stages[i].name, stage) != 0)
+    i++;
+  if (i == job->result.n_stages && i < G_N_ELEMENTS (job->result.stages))
+    job->result.stages[job->result.n_stages++] = (TdJobStage) { stage, 0 };
+  if (i < job->result.n_stages)
+    job->result.stages[i].seconds += seconds;
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_add_counts (TdJob *job, guint64 clamped_transmissions, guint64 bad_values,
+                   guint64 dead_pixels)
+{
+  g_mutex_lock (&job->lock);
+  job->result.clamped_transmissions += clamped_transmissions;
+  job->result.bad_values += bad_values;
+  job->result.dead_pixels += dead_pixels;
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_add_host_bytes (TdJob *job, gint64 bytes)
+{
+  g_mutex_lock (&job->lock);
+  job->host_bytes += bytes;
+  job->result.host_peak_bytes = MAX (job->result.host_peak_bytes, (guint64) MAX (job->host_bytes, 0));
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_set_device_peak (TdJob *job, guint64 bytes)
+{
+  g_mutex_lock (&job->lock);
+  job->result.device_peak_bytes = MAX (job->result.device_peak_bytes, bytes);
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_set_family (TdJob *job, const char *description)
+{
+  g_mutex_lock (&job->lock);
+  g_free (job->result.family);
+  job->result.family = g_strdup (description);
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_note (TdJob *job, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  char *note = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_mutex_lock (&job->lock);
+  g_ptr_array_add (job->notes, note);
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_fail (TdJob *job, GError *error)
+{
+  g_mutex_lock (&job->lock);
+  if (!job->failure && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    job->failure = g_steal_pointer (&error);
+  g_mutex_unlock (&job->lock);
+  g_clear_error (&error);
+  g_cancellable_cancel (job->cancellable);
+}
+
+gboolean
+td_job_emit (TdJob *job, guint first, guint count, float *slices,
+             void (*release) (float *slices, gpointer user), gpointer user, GError **error)
+{
+  return td_job_writer_push (job, first, count, slices, release, user, error);
+}
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+carry_out (TdJob *job, GError **error)
+{
+  double low, high;
+  gboolean ok;
+
+  if (!td_job_output_range (job, &low, &high, error)
+      || !td_job_writer_start (job, low, high, error))
+    return FALSE;
+  ok = job->plan->method->run (job, job->cancellable, error);
+  return td_job_writer_end (job, ok, ok ? error : NULL) && ok;
+}
+
+static void
+add_count_notes (TdJob *job)
+{
+  const TdJobResult *result = &job->result;
+
+  if (result->bad_values)
+    td_job_note (job, "%" G_GUINT64_FORMAT " NaN or infinite samples took their neighbour's value.",
+                 result->bad_values);
+  if (result->dead_pixels)
+    td_job_note (job, "%" G_GUINT64_FORMAT " detector pixels have no usable flat field and took "
+                      "their neighbour's value.", result->dead_pixels);
+  if (result->clamped_transmissions)
+    td_job_note (job, "%" G_GUINT64_FORMAT " zero or negative transmissions were raised before the "
+                      "logarithm.", result->clamped_transmissions);
+  if (result->clamped_output)
+    td_job_note (job, "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
+                      "(--range).", result->clamped_output);
+}
+
+static void
+finish_result (TdJob *job, TdJobState state)
+{
+  add_count_notes (job);
+  g_mutex_lock (&job->lock);
+  job->ended_us = g_get_monotonic_time ();
+  job->result.seconds = (job->ended_us - job->started_us) * 1e-6;
+  job->result.updates_per_s = job->result.seconds > 0 ? job->updates / job->result.seconds : 0;
+  g_ptr_array_add (job->notes, NULL);
+  job->result.notes = (char **) g_ptr_array_steal (job->notes, NULL);
+  job->state = state;
+  g_mutex_unlock (&job->lock);
+}
+
+static gboolean
+run_job (TdJob *job, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+
+  g_mutex_lock (&job->lock);
+  g_assert (job->state == TD_JOB_WAITING);
+  job->state = TD_JOB_RUNNING;
+  job->started_us = g_get_monotonic_time ();
+  g_mutex_unlock (&job->lock);
+
+  gboolean ok = !g_cancellable_set_error_if_cancelled (job->cancellable, &reason)
+                && carry_out (job, &reason);
+  if (!ok && job->failure) {
+    g_clear_error (&reason);
+    reason = g_error_copy (job->failure);
+  }
+  finish_result (job, ok ? TD_JOB_DONE
+                      : g_error_matches (reason, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+                          ? TD_JOB_CANCELLED
+                          : TD_JOB_FAILED);
+  if (!ok)
+    g_propagate_error (error, g_steal_pointer (&reason));
+  return ok;
+}
+
+static void
+forward_cancel (GCancellable *from, gpointer to)
+{
+  g_cancellable_cancel (to);
+}
+
+gboolean
+td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  gulong handler = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (forward_cancel),
+                                                        job->cancellable, NULL)
+                               : 0;
+  gboolean ok = run_job (job, error);
+
+  if (cancellable)
+    g_cancellable_disconnect (cancellable, handler);
+  return ok;
+}
+
+typedef struct {
+  TdJob *job;
+  GError *error;
+} Ended;
+
+static gboolean
+call_done (gpointer user)
+{
+  Ended *ended = user;
+
+  ended->job->done (ended->job, ended->error, ended->job->done_user);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+ended_free (gpointer user)
+{
+  Ended *ended = user;
+
+  g_clear_error (&ended->error);
+  td_job_unref (ended->job);
+  g_free (ended);
+}
+
+static gpointer
+job_thread (gpointer user)
+{
+  Ended *ended = user;
+
+  run_job (ended->job, &ended->error);
+  g_main_context_invoke_full (ended->job->done_context, G_PRIORITY_DEFAULT, call_done, ended,
+                              ended_free);
+  return NULL;
+}
+
+void
+td_job_start (TdJob *job, TdJobDone done, gpointer user)
+{
+  Ended *ended = g_new0 (Ended, 1);
+
+  job->done = done;
+  job->done_user = user;
+  job->done_context = g_main_context_ref_thread_default ();
+  ended->job = td_job_ref (job);
+  g_thread_unref (g_thread_new ("job", job_thread, ended));
+}
+
+const TdJobResult *
+td_job_result (TdJob *job)
+{
+  return &job->result;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/prepare/prepare.h"
+#include "method.h"
+
+/* What plan.c offers to the methods while they fill a plan. */
+
+void td_plan_note (TdPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Host memory the job may take: the recipe's limit, else most of what is free. */
+guint64 td_plan_host_budget (const TdPlan *plan);
+/* Seconds, by the rate given and those that earlier jobs left; 0: not known. The longest of
+   reading, computing and writing, for they overlap. */
+double td_plan_estimate (TdPlan *plan, double updates_per_s);

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan.h"
+
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine-private.h"
+#include "plan-private.h"
+
+/* In the order "auto" asks them. */
+static const TdMethod *const methods[] = {
+  &td_method_fbp,
+  NULL,
+};
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+TdPlan *
+td_plan_ref (TdPlan *plan)
+{
+  g_atomic_ref_count_inc (&plan->references);
+  return plan;
+}
+
+void
+td_plan_unref (TdPlan *plan)
+{
+  if (!plan || !g_atomic_ref_count_dec (&plan->references))
+    return;
+  if (plan->free_extra)
+    plan->free_extra (plan->extra);
+  g_strfreev (plan->facts.devices);
+  g_strfreev (plan->facts.notes);
+  g_clear_pointer (&plan->devices, g_ptr_array_unref);
+  td_scan_unref (plan->scan);
+  td_engine_unref (plan->engine);
+  g_free (plan->output);
+  g_free (plan);
+}
+
+void
+td_plan_note (TdPlan *plan, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  char *note = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  guint n = plan->facts.notes ? g_strv_length (plan->facts.notes) : 0;
+  plan->facts.notes = g_renew (char *, plan->facts.notes, n + 2);
+  plan->facts.notes[n] = note;
+  plan->facts.notes[n + 1] = NULL;
+}
+
+/* ── Choices that all methods share ───────────────────────────────────────────────────────────── */
+
+static const TdMethod *
+choose_method (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
+{
+  const char *reason = NULL;
+
+  for (guint i = 0; methods[i]; i++) {
+    if (recipe->method != TD_METHOD_AUTO && recipe->method != methods[i]->kind)
+      continue;
+    reason = methods[i]->unsupported ? methods[i]->unsupported (facts, recipe) : NULL;
+    if (!reason)
+      return methods[i];
+  }
+  if (reason)
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "%s", reason);
+  else
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "The method \"%s\" is not in this version; take --method fbp",
+                 td_method_name (recipe->method));
+  return NULL;
+}
+
+static gboolean
+resolve_rows (TdPlan *plan, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  TdRecipe *recipe = &plan->recipe;
+
+  if (recipe->row_end == 0) {
+    recipe->row_first = 0;
+    recipe->row_end = facts->n_rows;
+  }
+  if (recipe->row_first >= recipe->row_end || recipe->row_end > facts->n_rows) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Rows %u:%u are not on the detector, which has rows 0 to %u (--rows)",
+                 recipe->row_first, recipe->row_end, facts->n_rows - 1);
+    return FALSE;
+  }
+  plan->facts.first_slice = recipe->row_first;
+  plan->facts.n_slices = recipe->row_end - recipe->row_first;
+  return TRUE;
+}
+
+static gboolean
+resolve_centre (TdPlan *plan, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  TdRecipe *recipe = &plan->recipe;
+
+  if (recipe->centre_auto && !isfinite (facts->centre_px)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "%s does not say where its rotation axis is, and this version does not search for "
+                 "it; give the column of the axis (--centre PX)",
+                 facts->title ? facts->title : "The scan");
+    return FALSE;
+  }
+  if (recipe->centre_auto || isnan (recipe->centre_px)) {
+    gboolean stated = isfinite (facts->centre_px);
+    recipe->centre_px = stated ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+    recipe->centre_auto = FALSE;
+    td_plan_note (plan, stated ? "The rotation axis is at column %.2f, as the scan says."
+                               : "The rotation axis is taken at the detector's middle, column %.2f.",
+                  recipe->centre_px);
+  }
+  plan->facts.centre_px = recipe->centre_px;
+  return TRUE;
+}
+
+static gboolean
+check_recipe (TdPlan *plan, GError **error)
+{
+  const TdRecipe *recipe = &plan->recipe;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  g_autofree char *reason
+      = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
+
+  if (reason) {
+    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    return FALSE;
+  }
+  if (facts->transmission_logged)
+    td_plan_note (plan, "The scan's values are -log of the transmission already: flat field and "
+                        "logarithm are left out.");
+  else if (facts->n_flats == 0)
+    for (guint i = 0; i < recipe->n_steps; i++)
+      if (recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "flat-field") == 0
+          && td_preparation_skips (&recipe->steps[i], facts))
+        td_plan_note (plan, "The scan has no flat field: its values are taken as transmissions "
+                            "(1 without a sample).");
+  return TRUE;
+}
+
+/* ── Making a plan ────────────────────────────────────────────────────────────────────────────── */
+
+static void
+list_devices (TdPlan *plan)
+{
+  plan->facts.devices = g_new0 (char *, plan->devices->len + 1);
+  for (guint i = 0; i < plan->devices->len; i++)
+    plan->facts.devices[i]
+        = g_strdup (td_device_info (g_ptr_array_index (plan->devices, i))->id);
+}
+
+TdPlan *
+td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
+             GCancellable *cancellable, GError **error)
+{
+  g_autoptr (TdPlan) plan = g_new0 (TdPlan, 1);
+  const TdScanFacts *facts = td_scan_facts (scan);
+
+  g_atomic_ref_count_init (&plan->references);
+  plan->engine = td_engine_ref (engine);
+  plan->scan = td_scan_ref (scan);
+  plan->recipe = *recipe;
+  plan->output = g_strdup (output);
+
+  plan->method = choose_method (facts, recipe, error);
+  if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
+      || !resolve_centre (plan, error))
+    return NULL;
+  plan->recipe.method = plan->method->kind;
+  plan->facts.method = plan->method->name;
+  plan->devices = td_engine_devices (engine, recipe->devices, error);
+  if (!plan->devices)
+    return NULL;
+  for (guint i = 0; i < plan->devices->len; i++)
+    td_device_set_memory_limit (g_ptr_array_index (plan->devices, i), recipe->memory_limit_bytes);
+  list_devices (plan);
+  if (g_cancellable_set_error_if_cancelled (cancellable, error)
+      || !plan->method->plan (plan, engine, plan->devices, cancellable, error))
+    return NULL;
+  return g_steal_pointer (&plan);
+}
+
+const TdPlanFacts *
+td_plan_facts (const TdPlan *plan)
+{
+  return &plan->facts;
+}
+
+const TdRecipe *
+td_plan_recipe (const TdPlan *plan)
+{
+  return &plan->recipe;
+}
+
+TdScan *
+td_plan_scan (const TdPlan *plan)
+{
+  return plan->scan;
+}
+
+guint64
+td_plan_host_budget (const TdPlan *plan)
+{
+  guint64 limit = plan->recipe.memory_limit_bytes;
+  guint64 available = td_host_memory_available ();
+
+  /* Some room for the file system's cache, which reading lives on, and for everybody else. */
+  available = available / 10 * 6;
+  return limit ? MIN (limit, available) : available;
+}
+
+double
+td_plan_estimate (TdPlan *plan, double updates_per_s)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  g_autofree char *read_key = g_strconcat ("read ", facts->format, NULL);
+  g_autofree char *write_key
+      = g_strconcat ("write ", td_volume_format_name (plan->recipe.output_format), NULL);
+  double reading = td_engine_rate (plan->engine, read_key);
+  double writing = td_engine_rate (plan->engine, write_key);
+
+  if (updates_per_s <= 0)
+    return 0;
+  double longest = plan->facts.updates / updates_per_s;
+  if (reading > 0)
+    longest = MAX (longest, plan->facts.read_bytes / reading);
+  if (writing > 0)
+    longest = MAX (longest, plan->facts.write_bytes / writing);
+  return longest;
+}
+
+static void
+add_strings (JsonBuilder *builder, const char *name, char **strings)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_begin_array (builder);
+  for (guint i = 0; strings && strings[i]; i++)
+    json_builder_add_string_value (builder, strings[i]);
+  json_builder_end_array (builder);
+}
+
+static void
+add_number (JsonBuilder *builder, const char *name, double value)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_add_double_value (builder, value);
+}
+
+static void
+add_integer (JsonBuilder *builder, const char *name, guint64 value)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_add_int_value (builder, (gint64) value);
+}
+
+static void
+add_string (JsonBuilder *builder, const char *name, const char *value)
+{
+  json_builder_set_member_name (builder, name);
+  if (value)
+    json_builder_add_string_value (builder, value);
+  else
+    json_builder_add_null_value (builder);
+}
+
+char *
+td_plan_to_json (const TdPlan *plan)
+{
+  const TdPlanFacts *facts = &plan->facts;
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autofree char *recipe = td_recipe_to_json (&plan->recipe);
+
+  json_builder_begin_object (builder);
+  add_string (builder, "method", facts->method);
+  add_string (builder, "kernel", facts->family);
+  add_strings (builder, "devices", facts->devices);
+  add_integer (builder, "nx", facts->nx);
+  add_integer (builder, "ny", facts->ny);
+  add_integer (builder, "first_slice", facts->first_slice);
+  add_integer (builder, "slices", facts->n_slices);
+  add_integer (builder, "slab_slices", facts->slab_slices);
+  add_integer (builder, "slabs", facts->n_slabs);
+  add_number (builder, "centre_px", facts->centre_px);
+  add_number (builder, "pixel_mm", facts->pixel_mm);
+  add_string (builder, "units", facts->units);
+  add_integer (builder, "read_bytes", facts->read_bytes);
+  add_integer (builder, "write_bytes", facts->write_bytes);
+  add_integer (builder, "host_bytes", facts->host_bytes);
+  add_integer (builder, "device_bytes", facts->device_bytes);
+  add_number (builder, "updates", facts->updates);
+  json_builder_set_member_name (builder, "estimate_seconds");
+  if (facts->estimate_s > 0)
+    json_builder_add_double_value (builder, facts->estimate_s);
+  else
+    json_builder_add_null_value (builder);
+  add_strings (builder, "notes", facts->notes);
+  json_builder_set_member_name (builder, "recipe");
+  json_builder_add_value (builder, json_from_string (recipe, NULL));
+  json_builder_end_object (builder);
+  g_autoptr (JsonNode) root = json_builder_get_root (builder);
+  return json_to_string (root, TRUE);
+}
