@@ -276,11 +276,16 @@ wait_for_threads (TdFbpRun *run)
 }
 
 static void
-reset_device_peak (TdDevice *device)
+reset_device_peaks (TdJob *job)
 {
-  g_mutex_lock (&device->lock);
-  device->allocated_peak_bytes = device->allocated_bytes;
-  g_mutex_unlock (&device->lock);
+  GPtrArray *devices = job->plan->devices;
+
+  for (guint i = 0; i < devices->len; i++) {
+    TdDevice *device = g_ptr_array_index (devices, i);
+    g_mutex_lock (&device->lock);
+    device->allocated_peak_bytes = device->allocated_bytes;
+    g_mutex_unlock (&device->lock);
+  }
 }
 
 static void
@@ -320,7 +325,7 @@ td_fbp_run (TdJob *job, GCancellable *cancellable, GError **error)
 {
   TdFbpRun *run = run_new (job);
 
-  g_ptr_array_foreach (job->plan->devices, (GFunc) reset_device_peak, NULL);
+  reset_device_peaks (job);
   gboolean ok = run_threads (run, cancellable, error);
   book_device_peaks (job);
   td_fbp_run_unref (run);

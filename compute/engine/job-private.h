@@ -14,7 +14,7 @@ struct TdJob {
   gpointer sink_user;
   gboolean overwrite;
   GCancellable *cancellable; /* the job's own: cancelled by td_job_cancel() and by its failures */
-  TdJobWriter *writer;       /* while it runs */
+  TdJobWriter *writer;
 
   GMutex lock; /* all below */
   TdJobState state;
@@ -34,12 +34,15 @@ struct TdJob {
 void td_job_fail (TdJob *job, GError *error);
 void td_job_slices_done (TdJob *job, guint count);
 
-/* Opens the output (NULL without one) and starts the thread that writes and feeds the sink. */
+TdJobWriter *td_job_writer_new (void);
+void td_job_writer_free (TdJobWriter *writer);
+/* Opens the output (if there is one) and starts the thread that writes and feeds the sink. */
 gboolean td_job_writer_start (TdJob *job, double low, double high, GError **error);
 gboolean td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
                              void (*release) (float *slices, gpointer user), gpointer user,
                              GError **error);
-/* Waits for the queue (or drops it, @keep FALSE), ends the thread, completes or removes the output. */
+/* Waits for the queue (or drops it, @keep FALSE), ends the thread, completes or removes the output.
+   From then on slices are released unseen. */
 gboolean td_job_writer_end (TdJob *job, gboolean keep, GError **error);
 
 /* Values of 0 and of the largest sample for 8 and 16 bits: from the recipe, or from a preview of the

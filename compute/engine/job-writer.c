@@ -4,7 +4,8 @@
 
 /**
  * The writing thread of a job: slices come in by a bounded queue and go to the sink and to the
- * volume. Slices are written a few at a time, so that a cancelled job need not wait for the disk.
+ * volume. It lives as long as its job: a device's thread may come late, after the end of a cancelled
+ * one, and is turned away. Slices are written a few at a time, so that a cancelled job need not wait for the disk.
  */
 #define MAX_PENDING 4
 #define PORTION_BYTES (8u << 20)
@@ -23,7 +24,7 @@ struct TdJobWriter {
   GCond changed;
   GQueue pending; /* Item */
   gboolean ended; /* nothing more will come */
-  guint64 written_bytes;
+  guint64 written_bytes; /* the thread's */
   double written_s;
 };
 
@@ -87,11 +88,29 @@ writer_thread (gpointer user)
   }
 }
 
+TdJobWriter *
+td_job_writer_new (void)
+{
+  TdJobWriter *writer = g_new0 (TdJobWriter, 1);
+
+  g_mutex_init (&writer->lock);
+  g_cond_init (&writer->changed);
+  return writer;
+}
+
+void
+td_job_writer_free (TdJobWriter *writer)
+{
+  g_mutex_clear (&writer->lock);
+  g_cond_clear (&writer->changed);
+  g_free (writer);
+}
+
 gboolean
 td_job_writer_start (TdJob *job, double low, double high, GError **error)
 {
   const TdPlanFacts *facts = &job->plan->facts;
-  TdJobWriter *writer = g_new0 (TdJobWriter, 1);
+  TdJobWriter *writer = job->writer;
 
   if (job->plan->output) {
     TdVolumeSpec spec = {
@@ -109,14 +128,9 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
       .overwrite = job->overwrite,
     };
     writer->volume = td_volume_writer_new (&spec, error);
-    if (!writer->volume) {
-      g_free (writer);
+    if (!writer->volume)
       return FALSE;
-    }
   }
-  g_mutex_init (&writer->lock);
-  g_cond_init (&writer->changed);
-  job->writer = writer;
   writer->thread = g_thread_new ("writer", writer_thread, job);
   return TRUE;
 }
@@ -143,7 +157,7 @@ td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
   g_mutex_lock (&writer->lock);
   while (writer->pending.length >= MAX_PENDING && !g_cancellable_is_cancelled (job->cancellable))
     g_cond_wait (&writer->changed, &writer->lock);
-  if (!g_cancellable_is_cancelled (job->cancellable)) {
+  if (!writer->ended && !g_cancellable_is_cancelled (job->cancellable)) {
     g_queue_push_tail (&writer->pending, g_steal_pointer (&item));
     g_cond_broadcast (&writer->changed);
   }
@@ -193,10 +207,6 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
     job->result.clamped_output = td_volume_writer_clamped (writer->volume);
     keep_rate (job);
   }
-  td_volume_writer_free (writer->volume);
-  g_mutex_clear (&writer->lock);
-  g_cond_clear (&writer->changed);
-  g_free (writer);
-  job->writer = NULL;
+  g_clear_pointer (&writer->volume, td_volume_writer_free);
   return ok;
 }

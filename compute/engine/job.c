@@ -17,6 +17,7 @@ td_job_new (TdPlan *plan)
   g_mutex_init (&job->lock);
   job->plan = td_plan_ref (plan);
   job->cancellable = g_cancellable_new ();
+  job->writer = td_job_writer_new ();
   job->notes = g_ptr_array_new_with_free_func (g_free);
   job->result.output = g_strdup (plan->output);
   job->result.device = g_strjoinv (",", plan->facts.devices);
@@ -44,6 +45,7 @@ td_job_unref (TdJob *job)
   g_ptr_array_unref (job->notes);
   g_clear_error (&job->failure);
   g_clear_pointer (&job->done_context, g_main_context_unref);
+  td_job_writer_free (job->writer);
   g_object_unref (job->cancellable);
   td_plan_unref (job->plan);
   g_mutex_clear (&job->lock);
@@ -110,6 +112,9 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   g_mutex_unlock (&job->lock);
 }
 
+/* What follows is called by the job's threads. One that outlives its cancelled job speaks in vain:
+   the result stays as it was at the end. */
+
 void
 td_job_add_updates (TdJob *job, double updates)
 {
@@ -136,9 +141,9 @@ td_job_add_stage (TdJob *job, const char *stage, double seconds)
   g_mutex_lock (&job->lock);
   while (i < job->result.n_stages && strcmp (job->result.stages[i].name, stage) != 0)
     i++;
-  if (i == job->result.n_stages && i < G_N_ELEMENTS (job->result.stages))
+  if (i == job->result.n_stages && !job->ended_us && i < G_N_ELEMENTS (job->result.stages))
     job->result.stages[job->result.n_stages++] = (TdJobStage) { stage, 0 };
-  if (i < job->result.n_stages)
+  if (i < job->result.n_stages && !job->ended_us)
     job->result.stages[i].seconds += seconds;
   g_mutex_unlock (&job->lock);
 }
@@ -148,9 +153,11 @@ td_job_add_counts (TdJob *job, guint64 clamped_transmissions, guint64 bad_values
                    guint64 dead_pixels)
 {
   g_mutex_lock (&job->lock);
-  job->result.clamped_transmissions += clamped_transmissions;
-  job->result.bad_values += bad_values;
-  job->result.dead_pixels += dead_pixels;
+  if (!job->ended_us) {
+    job->result.clamped_transmissions += clamped_transmissions;
+    job->result.bad_values += bad_values;
+    job->result.dead_pixels += dead_pixels;
+  }
   g_mutex_unlock (&job->lock);
 }
 
@@ -175,8 +182,10 @@ void
 td_job_set_family (TdJob *job, const char *description)
 {
   g_mutex_lock (&job->lock);
-  g_free (job->result.family);
-  job->result.family = g_strdup (description);
+  if (!job->ended_us) {
+    g_free (job->result.family);
+    job->result.family = g_strdup (description);
+  }
   g_mutex_unlock (&job->lock);
 }
 
