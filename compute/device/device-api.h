@@ -20,6 +20,8 @@ typedef struct {
 
 void td_host_list (GPtrArray *entries);
 gboolean td_host_open (guint index, TdDevice **device, GError **error);
+void td_cuda_list (GPtrArray *entries);
+gboolean td_cuda_open (guint index, TdDevice **device, GError **error);
 void td_opencl_list (GPtrArray *entries);
 gboolean td_opencl_open (guint index, TdDevice **device, GError **error);
 

@@ -8,6 +8,9 @@
 
 /* Best first: "auto" takes the first GPU, else the host. */
 static const TdDeviceApi apis[] = {
+#if TD_HAVE_CUDA
+  { "cuda", td_cuda_list, td_cuda_open },
+#endif
 #if TD_HAVE_OPENCL
   { "opencl", td_opencl_list, td_opencl_open },
 #endif

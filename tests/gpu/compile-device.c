@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compile-device.h"
+
+#include "compute/device/device-api.h"
+#include "compute/parallel/backproject.h"
+
+typedef struct {
+  TdDevice base;
+  TdDeviceOps ops;
+  TdCompile compile;
+  gpointer user;
+  GPtrArray *kernels;
+} CompileDevice;
+
+/* ── Operations that do nothing ───────────────────────────────────────────────────────────────── */
+
+static guint64
+memory_free (TdDevice *device)
+{
+  return device->info.memory_bytes;
+}
+
+#define NEW(function, type, ...) \
+  static gboolean function (TdDevice *device, ##__VA_ARGS__, type **out, GError **error) \
+  { \
+    *out = g_new0 (type, 1); \
+    return TRUE; \
+  }
+NEW (buffer_new, TdBuffer, guint64 bytes)
+NEW (queue_new, TdQueue)
+NEW (texture_new, TdTexture, const TdTextureSpec *spec)
+NEW (fft_new, TdFft, TdFftKind kind, const guint n[2], guint batch)
+
+#define FREE(function, type) \
+  static void function (type *object) \
+  { \
+    g_free (object); \
+  }
+FREE (buffer_free, TdBuffer)
+FREE (queue_free, TdQueue)
+FREE (texture_free, TdTexture)
+FREE (fft_free, TdFft)
+FREE (event_free, TdEvent)
+FREE (program_free, TdProgram)
+FREE (kernel_free, TdKernel)
+
+static void *
+buffer_map (TdBuffer *buffer)
+{
+  return NULL;
+}
+
+static void *
+host_alloc (TdDevice *device, guint64 bytes)
+{
+  return g_malloc (bytes);
+}
+
+static void
+host_free (TdDevice *device, void *memory)
+{
+  g_free (memory);
+}
+
+static gboolean
+queue_finish (TdQueue *queue, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
+      guint64 bytes, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
+               guint64 offset, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+        const TdArg *args, guint n_args, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+event_record (TdQueue *queue, TdEvent **event, GError **error)
+{
+  *event = g_new0 (TdEvent, 1);
+  return TRUE;
+}
+
+static gboolean
+event_wait (TdQueue *queue, TdEvent *event, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+event_sync (TdEvent *event, GError **error)
+{
+  return TRUE;
+}
+
+static gboolean
+event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
+{
+  *seconds = 1;
+  return TRUE;
+}
+
+static gboolean
+fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse, GError **error)
+{
+  return TRUE;
+}
+
+static void
+device_free (TdDevice *base)
+{
+  CompileDevice *device = (CompileDevice *) base;
+
+  g_ptr_array_unref (device->kernels);
+  g_free (device);
+}
+
+/* ── Programs ─────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+program_build (TdDevice *base, const char *name, const char *source, const char *const *defines,
+               TdProgram **out, GError **error)
+{
+  CompileDevice *device = (CompileDevice *) base;
+
+  if (!device->compile (name, source, defines, device->user, device->kernels, error))
+    return FALSE;
+  *out = g_new0 (TdProgram, 1);
+  return TRUE;
+}
+
+static gboolean
+program_kernel (TdProgram *program, const char *name, TdKernel **kernel, GError **error)
+{
+  CompileDevice *device = (CompileDevice *) program->device;
+
+  for (guint i = 0; i < device->kernels->len; i++) {
+    TdCompiledKernel *compiled = device->kernels->pdata[i];
+    if (g_str_equal (compiled->kernel, name)) {
+      *kernel = g_new0 (TdKernel, 1);
+      return TRUE;
+    }
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "no kernel %s in its program", name);
+  return FALSE;
+}
+
+static gboolean
+kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
+{
+  info->max_group_size = kernel->program->device->info.max_group_size;
+  return TRUE;
+}
+
+TdDevice *
+td_compile_device_new (const TdDeviceInfo *info, const char *dialect, TdCompile compile, gpointer user)
+{
+  CompileDevice *device = g_new0 (CompileDevice, 1);
+  TdDeviceInfo *own = &device->base.info;
+
+  /* The list of open devices exists once one was opened by name. */
+  td_device_unref (td_device_open ("host", NULL));
+
+  device->ops = (TdDeviceOps) {
+    .device_free = device_free, .memory_free = memory_free, .buffer_new = buffer_new,
+    .buffer_free = buffer_free, .buffer_map = buffer_map, .host_alloc = host_alloc,
+    .host_free = host_free, .queue_new = queue_new, .queue_free = queue_free,
+    .queue_finish = queue_finish, .upload = upload, .download = download, .copy = copy,
+    .fill_zero = fill_zero, .texture_new = texture_new, .texture_free = texture_free,
+    .texture_write = texture_write, .dialect = dialect, .program_build = program_build,
+    .program_free = program_free, .program_kernel = program_kernel, .kernel_free = kernel_free,
+    .kernel_info = kernel_info, .launch = launch, .event_record = event_record,
+    .event_wait = event_wait, .event_sync = event_sync, .event_elapsed = event_elapsed,
+    .event_free = event_free, .fft_new = fft_new, .fft_run = fft_run, .fft_free = fft_free,
+  };
+  td_device_init (&device->base, &device->ops);
+  *own = *info;
+  own->id = g_strdup (info->id);
+  own->name = g_strdup (info->name);
+  own->vendor = g_strdup (info->vendor);
+  own->api = g_strdup (info->api);
+  own->driver = g_strdup ("compiler only");
+  own->hardware_id = NULL;
+  device->compile = compile;
+  device->user = user;
+  device->kernels = g_ptr_array_new_with_free_func (td_compiled_kernel_free);
+  return &device->base;
+}
+
+GPtrArray *
+td_compile_device_kernels (TdDevice *device)
+{
+  return ((CompileDevice *) device)->kernels;
+}
+
+void
+td_compiled_kernel_free (gpointer data)
+{
+  TdCompiledKernel *kernel = data;
+
+  g_free (kernel->program);
+  g_free (kernel->kernel);
+  g_free (kernel->defines);
+  g_free (kernel);
+}
+
+/* ── What to compile ──────────────────────────────────────────────────────────────────────────── */
+
+static void
+make (TdDevice *device, const TdBackprojectFamily *family, const TdBackprojectTask *task,
+      const TdBackprojectVariant *variant, guint slices)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_backprojector_free (td_backprojector_new (family, device, task, variant, slices, &error));
+  g_assert_no_error (error);
+}
+
+static guint
+make_variants (TdDevice *device, const TdBackprojectFamily *family, const TdBackprojectTask *task,
+               gboolean candidates)
+{
+  static const guint slices[] = { 1, 2, 4 };
+  guint made = 0;
+
+  for (guint s = 0; s < G_N_ELEMENTS (slices); s++, made++)
+    make (device, family, task, NULL, slices[s]);
+  g_autoptr (GPtrArray) all = candidates && family->candidates
+                                ? family->candidates (task, td_device_info (device)) : NULL;
+  for (guint i = 0; all && i < all->len; i++, made++) {
+    const TdBackprojectVariant *variant = all->pdata[i];
+    make (device, family, task, variant, MAX (variant->slices, 1));
+  }
+  return made;
+}
+
+guint
+td_compile_device_families (TdDevice *device, gboolean candidates)
+{
+  const TdBackprojectFamily *const *families = td_backproject_families ();
+  double angles[256];
+  TdBackprojectTask task = {
+    .n_columns = 512, .n_views = G_N_ELEMENTS (angles), .nx = 512, .ny = 512, .x0 = -255.5,
+    .y0 = 255.5, .step = 1, .centre_px = 255.5, .angles_rad = angles, .scale = 1,
+  };
+  guint made = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (angles); i++)
+    angles[i] = G_PI * i / G_N_ELEMENTS (angles);
+  for (guint f = 0; families[f]; f++)
+    for (guint i = TD_INTERPOLATION_NEAREST; i <= TD_INTERPOLATION_LINEAR; i++)
+      for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++) {
+        task.interpolation = i;
+        task.precision = p;
+        if (!families[f]->unsupported || !families[f]->unsupported (&task, td_device_info (device)))
+          made += make_variants (device, families[f], &task, candidates);
+      }
+  return made;
+}
+
+/* Programs that no family builds: their source and the defines their callers give. */
+static const struct {
+  const char *source, *defines[4];
+} others[] = {
+  { "check-device", { "FACTOR=2.0f", "GROUP=32" } },
+  { "check-host", { NULL } },
+  { "check-texture", { "CHANNELS=1", "LINEAR=1", "LAYERED=0" } },
+  { "check-texture", { "CHANNELS=2", "LINEAR=0", "LAYERED=1" } },
+  { "check-texture", { "CHANNELS=4", "LINEAR=1", "LAYERED=1" } },
+  { "prepare", { NULL } },
+};
+
+void
+td_compile_device_others (TdDevice *device)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++) {
+    g_autoptr (GError) error = NULL;
+    td_program_free (td_program_build (device, others[i].source, others[i].defines, &error));
+    g_assert_no_error (error);
+  }
+}
+
+void
+td_compile_device_report (TdDevice *device, const char *title)
+{
+  GPtrArray *kernels = td_compile_device_kernels (device);
+  guint spilling = 0;
+
+  g_test_message ("%s: %u kernels", title, kernels->len);
+  for (guint i = 0; i < kernels->len; i++) {
+    const TdCompiledKernel *kernel = kernels->pdata[i];
+    g_test_message ("%3u registers %5" G_GUINT64_FORMAT " bytes spilled %6" G_GUINT64_FORMAT
+                    " bytes local  %s/%s %s", kernel->registers, kernel->spill_bytes,
+                    kernel->local_bytes, kernel->program, kernel->kernel, kernel->defines);
+    spilling += kernel->spill_bytes > 0;
+  }
+  g_assert_cmpuint (kernels->len, >, 0);
+  g_assert_cmpuint (spilling, ==, 0);
+}
