@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/parallel/backproject.h"
+
+/* One family in one kind of task on the device that was tested. */
+typedef struct {
+  const TdBackprojectFamily *family;
+  TdInterpolation interpolation;
+  TdPrecision precision;
+  guint n_slices;
+  gboolean passed;
+  double error, bound; /* relative L2 against the double-precision reference */
+  char *reason;        /* why it failed; NULL */
+} TdSelfTestRow;
+
+/**
+ * Runs a small problem with a known answer through every family in every kind of task it takes, and
+ * remembers (tune-store.h) which families failed: td_backproject_choose() does not use them on this
+ * device and driver until a later test passes. Blocks: seconds, mostly building. Any thread.
+ *
+ * (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
+ */
+GPtrArray *td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error);

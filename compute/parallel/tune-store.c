@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tune-store.h"
+
+#include "config.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#define FORMAT 1
+
+static GMutex lock;
+static JsonArray *entries; /* of objects with "key" and what is known; NULL: not read yet */
+
+char *
+td_tune_store_file (void)
+{
+  return g_build_filename (g_get_user_cache_dir (), "tomodesk", "tuned.json", NULL);
+}
+
+guint
+td_tune_slices_class (guint n_slices)
+{
+  return n_slices >= 4 ? 4 : n_slices >= 2 ? 2 : 1;
+}
+
+guint
+td_tune_size_class (const TdBackprojectTask *task)
+{
+  guint largest = MAX (task->n_columns, MAX (task->nx, task->ny));
+  guint size = 256;
+
+  while (size < largest && size < 16384)
+    size *= 2;
+  return size;
+}
+
+/* ── The file ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* An entry is good if it has its key; what else it has is checked where it is used. */
+static gboolean
+is_entry (JsonNode *node)
+{
+  JsonNode *key = JSON_NODE_HOLDS_OBJECT (node)
+                      ? json_object_get_member (json_node_get_object (node), "key") : NULL;
+
+  return key && JSON_NODE_HOLDS_VALUE (key) && json_node_get_value_type (key) == G_TYPE_STRING;
+}
+
+static JsonArray *
+read_file (void)
+{
+  g_autofree char *file = td_tune_store_file ();
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonArray *good = json_array_new ();
+
+  if (!json_parser_load_from_file (parser, file, NULL))
+    return good;
+  JsonNode *root = json_parser_get_root (parser);
+  if (!root || !JSON_NODE_HOLDS_OBJECT (root))
+    return good;
+  JsonObject *object = json_node_get_object (root);
+  JsonNode *format = json_object_get_member (object, "format");
+  JsonNode *list = json_object_get_member (object, "entries");
+  if (!format || !JSON_NODE_HOLDS_VALUE (format) || json_node_get_int (format) != FORMAT || !list ||
+      !JSON_NODE_HOLDS_ARRAY (list))
+    return good;
+  JsonArray *all = json_node_get_array (list);
+  for (guint i = 0; i < json_array_get_length (all); i++)
+    if (is_entry (json_array_get_element (all, i)))
+      json_array_add_element (good, json_node_copy (json_array_get_element (all, i)));
+  return good;
+}
+
+static gboolean
+write_file (GError **error)
+{
+  g_autofree char *file = td_tune_store_file ();
+  g_autofree char *folder = g_path_get_dirname (file);
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = json_node_new (JSON_NODE_OBJECT);
+  JsonObject *object = json_object_new ();
+
+  json_object_set_int_member (object, "format", FORMAT);
+  json_object_set_array_member (object, "entries", json_array_ref (entries));
+  json_node_take_object (root, object);
+  json_generator_set_root (generator, root);
+  json_generator_set_pretty (generator, TRUE);
+  g_autofree char *text = json_generator_to_data (generator, NULL);
+  g_mkdir_with_parents (folder, 0700);
+  if (g_file_set_contents (file, text, -1, error))
+    return TRUE;
+  g_prefix_error (error, "What was found out about this device could not be kept: ");
+  return FALSE;
+}
+
+void
+td_tune_store_reload (void)
+{
+  g_mutex_lock (&lock);
+  g_clear_pointer (&entries, json_array_unref);
+  g_mutex_unlock (&lock);
+}
+
+/* ── Entries, under the lock ──────────────────────────────────────────────────────────────────── */
+
+static JsonObject *
+find (const char *key)
+{
+  if (!entries)
+    entries = read_file ();
+  for (guint i = 0; i < json_array_get_length (entries); i++) {
+    JsonObject *entry = json_array_get_object_element (entries, i);
+    if (strcmp (json_object_get_string_member (entry, "key"), key) == 0)
+      return entry;
+  }
+  return NULL;
+}
+
+/* Replaces the entry of @key by @entry (taken; NULL: removes it) and writes the file, after reading
+   what other processes have written meanwhile. */
+static gboolean
+replace (const char *key, JsonObject *entry, GError **error)
+{
+  g_clear_pointer (&entries, json_array_unref);
+  entries = read_file ();
+  for (guint i = json_array_get_length (entries); i-- > 0;) {
+    JsonObject *old = json_array_get_object_element (entries, i);
+    if (strcmp (json_object_get_string_member (old, "key"), key) == 0)
+      json_array_remove_element (entries, i);
+  }
+  if (entry) {
+    json_object_set_string_member (entry, "key", key);
+    json_array_add_object_element (entries, entry);
+  }
+  return write_file (error);
+}
+
+static char *
+device_key (const TdDeviceInfo *device, const char *family)
+{
+  return g_strjoin ("|", device->api, device->name, device->driver, TD_VERSION, family, NULL);
+}
+
+static char *
+task_key (const TdDeviceInfo *device, const char *family, const TdBackprojectTask *task,
+          guint n_slices)
+{
+  static const char *const precisions[] = { "single", "half", "half-run" };
+  g_autofree char *start = device_key (device, family);
+
+  return g_strdup_printf ("%s|%s|%s|%u slices|%u", start,
+                          task->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
+                          precisions[task->precision], td_tune_slices_class (n_slices),
+                          td_tune_size_class (task));
+}
+
+/* ── Tuned variants ───────────────────────────────────────────────────────────────────────────── */
+
+static char **
+read_defines (JsonArray *array)
+{
+  GPtrArray *defines = g_ptr_array_new ();
+
+  for (guint i = 0; i < json_array_get_length (array); i++) {
+    JsonNode *node = json_array_get_element (array, i);
+    if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING)
+      g_ptr_array_add (defines, json_node_dup_string (node));
+  }
+  g_ptr_array_add (defines, NULL);
+  return (char **) g_ptr_array_free (defines, FALSE);
+}
+
+static double
+read_number (JsonObject *entry, const char *name)
+{
+  JsonNode *node = json_object_get_member (entry, name);
+
+  return node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : 0;
+}
+
+gboolean
+td_tune_store_find (const TdDeviceInfo *device, const char *family, const TdBackprojectTask *task,
+                    guint n_slices, TdTuned *tuned)
+{
+  g_autofree char *key = task_key (device, family, task, n_slices);
+
+  *tuned = (TdTuned) { 0 };
+  g_mutex_lock (&lock);
+  JsonObject *entry = find (key);
+  if (entry) {
+    JsonNode *defines = json_object_get_member (entry, "defines");
+    tuned->updates_per_second = read_number (entry, "updates_per_second");
+    tuned->slices = CLAMP (read_number (entry, "slices"), 0, 64);
+    if (defines && JSON_NODE_HOLDS_ARRAY (defines))
+      tuned->defines = read_defines (json_node_get_array (defines));
+  }
+  g_mutex_unlock (&lock);
+  return entry != NULL;
+}
+
+void
+td_tuned_clear (TdTuned *tuned)
+{
+  g_clear_pointer (&tuned->defines, g_strfreev);
+}
+
+gboolean
+td_tune_store_add (const TdDeviceInfo *device, const char *family, const TdBackprojectTask *task,
+                   guint n_slices, const TdTuned *tuned, GError **error)
+{
+  g_autofree char *key = task_key (device, family, task, n_slices);
+  JsonObject *entry = json_object_new ();
+
+  json_object_set_double_member (entry, "updates_per_second", tuned->updates_per_second);
+  json_object_set_int_member (entry, "slices", tuned->slices);
+  if (tuned->defines) {
+    JsonArray *defines = json_array_new ();
+    for (guint i = 0; tuned->defines[i]; i++)
+      json_array_add_string_element (defines, tuned->defines[i]);
+    json_object_set_array_member (entry, "defines", defines);
+  }
+  g_mutex_lock (&lock);
+  gboolean ok = replace (key, entry, error);
+  g_mutex_unlock (&lock);
+  return ok;
+}
+
+/* ── Families out of use ──────────────────────────────────────────────────────────────────────── */
+
+char *
+td_tune_store_disabled (const TdDeviceInfo *device, const char *family)
+{
+  g_autofree char *key = device_key (device, family);
+  char *reason = NULL;
+
+  g_mutex_lock (&lock);
+  JsonObject *entry = find (key);
+  JsonNode *node = entry ? json_object_get_member (entry, "disabled") : NULL;
+  if (node && JSON_NODE_HOLDS_VALUE (node))
+    reason = json_node_dup_string (node);
+  g_mutex_unlock (&lock);
+  return reason;
+}
+
+gboolean
+td_tune_store_disable (const TdDeviceInfo *device, const char *family, const char *reason,
+                       GError **error)
+{
+  g_autofree char *key = device_key (device, family);
+  JsonObject *entry = NULL;
+  gboolean ok = TRUE;
+
+  if (reason) {
+    entry = json_object_new ();
+    json_object_set_string_member (entry, "disabled", reason);
+  }
+  g_mutex_lock (&lock);
+  if (entry || find (key))
+    ok = replace (key, entry, error);
+  g_mutex_unlock (&lock);
+  return ok;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/tuner.h"
+#include "compute/parallel/backproject.h"
+
+/**
+ * Finds the fastest variant of each back-projection family on a device and keeps it
+ * (tune-store.h), from where "auto" and every job take it. Only when a person asks.
+ */
+typedef struct {
+  guint size;                    /* columns, views and slice width; 0: 2048 on GPUs, 512 on CPUs */
+  const char *family;            /* NULL: all */
+  guint runs;                    /* best of; 0: 5 */
+  GCancellable *cancellable;     /* may be NULL */
+  /* Called before each candidate, may be NULL: what is being tried, fraction 0 … 1 of the whole. */
+  void (*progress) (const char *what, double fraction, gpointer user);
+  gpointer user;
+} TdTuneOptions;
+
+/* What was found for one family in one kind of task. */
+typedef struct {
+  const TdBackprojectFamily *family;
+  TdInterpolation interpolation;
+  TdPrecision precision;
+  guint n_slices;
+  guint candidates, rejected;
+  double default_rate, best_rate; /* updates a second */
+  char *defines;                  /* the winner's; "" for the default */
+  char *error;                    /* the family could not be tuned; NULL */
+} TdTuneRow;
+
+/* Tunes, stores each result as it is found, and returns the table: (transfer full) (element-type
+   TdTuneRow). What was stored before a cancellation stays. Blocks: minutes. Any thread. */
+GPtrArray *td_tune_device (TdDevice *device, const TdTuneOptions *options, GError **error);
