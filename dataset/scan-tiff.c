@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <string.h>
 
 #include "angles.h"
 #include "error.h"
+#include "frame-names.h"
+#include "geometry-json.h"
 #include "scan-private.h"
 #include "series.h"
+#include "tiff-find.h"
 #include "tiff-frames.h"
 
 typedef struct {
@@ -12,8 +16,8 @@ typedef struct {
 } TiffSource;
 
 static gboolean
-tiff_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-           float *out, GCancellable *cancellable, GError **error)
+read_frames (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+             float *out, GCancellable *cancellable, GError **error)
 {
   const TdTiffFrames *frames = ((TiffSource *) source)->frames[kind];
   gsize band = (gsize) n_rows * frames->layout.width;
@@ -25,8 +29,50 @@ tiff_read (gpointer source, TdFrameKind kind, guint first, guint count, guint ro
   return TRUE;
 }
 
+/* Sinogram stacks: image r holds row r, its lines are the views. */
+static gboolean
+read_rows (gpointer source, guint first, guint count, guint row0, guint n_rows, float *out,
+           GCancellable *cancellable, GError **error)
+{
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
+  gsize sinogram = (gsize) count * frames->layout.width;
+
+  for (guint i = 0; i < n_rows; i++)
+    if (g_cancellable_set_error_if_cancelled (cancellable, error)
+        || !td_tiff_frames_read (frames, row0 + i, first, count, out + i * sinogram, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+read_views (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+            float *out, GCancellable *cancellable, GError **error)
+{
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[kind];
+  gsize columns = frames->layout.width;
+  g_autofree float *sinogram = NULL;
+
+  if (kind != TD_FRAME_PROJECTION)
+    return read_frames (source, kind, first, count, row0, n_rows, out, cancellable, error);
+  sinogram = g_try_new (float, count * columns);
+  if (!sinogram) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "“%s”: there is no memory to read %u views at once",
+                 td_tiff_frames_path (frames, row0), count);
+    return FALSE;
+  }
+  for (guint row = 0; row < n_rows; row++) {
+    if (!read_rows (source, first, count, row0 + row, 1, sinogram, cancellable, error))
+      return FALSE;
+    for (gsize view = 0; view < count; view++)
+      memcpy (out + (view * n_rows + row) * columns, sinogram + view * columns,
+              columns * sizeof *out);
+  }
+  return TRUE;
+}
+
 static void
-tiff_free (gpointer source)
+free_source (gpointer source)
 {
   TiffSource *own = source;
 
@@ -35,15 +81,8 @@ tiff_free (gpointer source)
   g_free (own);
 }
 
-static const TdScanSource tiff_vtable = { .read = tiff_read, .free = tiff_free };
-
-static gboolean
-is_tiff_name (const char *name)
-{
-  const char *dot = strrchr (name, '.');
-
-  return dot && (g_ascii_strcasecmp (dot, ".tif") == 0 || g_ascii_strcasecmp (dot, ".tiff") == 0);
-}
+static const TdScanSource frames_vtable = { .read = read_frames, .free = free_source };
+static const TdScanSource sinograms_vtable = { read_views, read_rows, free_source };
 
 static gboolean
 tiff_probe (const char *path, const TdScanOptions *options)
@@ -51,42 +90,210 @@ tiff_probe (const char *path, const TdScanOptions *options)
   return g_file_test (path, G_FILE_TEST_IS_DIR) || td_tiff_probe (path);
 }
 
+static gboolean
+add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths, GError **error)
+{
+  TdTiffFrames *frames;
+
+  if (paths->len == 0)
+    return TRUE;
+  g_ptr_array_add (paths, NULL);
+  frames = source->frames[kind] = td_tiff_frames_new ();
+  if (!td_tiff_frames_add (frames, (const char *const *) paths->pdata, error))
+    return FALSE;
+  if (kind != TD_FRAME_PROJECTION
+      && (frames->layout.width != scan->facts.n_columns
+          || frames->layout.height != scan->facts.n_rows)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that "
+                 "belong to this scan", (char *) paths->pdata[0], frames->layout.width,
+                 frames->layout.height, scan->facts.n_columns, scan->facts.n_rows,
+                 kind == TD_FRAME_FLAT ? "flats" : "darks");
+    return FALSE;
+  }
+  if (frames->layout.inverted)
+    td_scan_note (scan, "“%s” is stored with white as the lowest value; its values were turned "
+                  "round.", (char *) paths->pdata[0]);
+  return TRUE;
+}
+
+static void
+take_size (TdScan *scan, const TdTiffFrames *frames, gboolean sinograms)
+{
+  TdScanFacts *facts = &scan->facts;
+
+  facts->n_columns = frames->layout.width;
+  facts->n_rows = sinograms ? td_tiff_frames_count (frames) : frames->layout.height;
+  facts->n_views = sinograms ? frames->layout.height : td_tiff_frames_count (frames);
+  facts->sample_type = frames->layout.type;
+  facts->sinogram_order = sinograms;
+  facts->format = g_strdup (sinograms ? "TIFF sinograms"
+                            : frames->paths->len > 1 ? "TIFF stack"
+                            : facts->n_views > 1 ? "multi-page TIFF" : "TIFF image");
+}
+
+/* A stack is called like its folder, unless that is called like any ("tiffs", "projections"). */
+static void
+take_title (TdScan *scan, const TdTiffFrames *frames)
+{
+  g_autofree char *folder = g_path_get_dirname (frames->paths->pdata[0]);
+  g_autofree char *name = g_path_get_basename (folder), *above = NULL;
+
+  if (frames->paths->len < 2)
+    return;
+  if (td_name_is_projection_folder (name)) {
+    above = g_path_get_dirname (folder);
+    g_free (name);
+    name = g_path_get_basename (above);
+  }
+  g_free (scan->facts.title);
+  scan->facts.title = g_steal_pointer (&name);
+}
+
+static gboolean
+take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames,
+             const TdScanOptions *options, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  const char *spec = options->angles ? options->angles : set->angles;
+  g_autoptr (GPtrArray) names = NULL;
+  g_autofree char *note = NULL;
+
+  if (!spec)
+    return TRUE; /* validation says so */
+  if (!set->sinograms && frames->frames->len == 0) {
+    names = g_ptr_array_new_with_free_func (g_free);
+    for (guint i = 0; i < facts->n_views; i++)
+      g_ptr_array_add (names, g_path_get_basename (td_tiff_frames_path (frames, i)));
+    g_ptr_array_add (names, NULL);
+  }
+  facts->angles_rad = td_angles_for_views (spec, facts->path,
+                                           names ? (const char *const *) names->pdata : NULL,
+                                           facts->n_views, &note, error);
+  if (!options->angles && facts->angles_rad)
+    td_scan_note (scan, "Angles: %s", spec);
+  if (note)
+    td_scan_note (scan, "%s", note);
+  return facts->angles_rad != NULL;
+}
+
+/* Only if every flat's name says when it was taken. */
+static void
+take_flat_positions (TdScan *scan, const TdTiffFrames *flats)
+{
+  TdScanFacts *facts = &scan->facts;
+  g_autofree double *positions = g_new (double, facts->n_flats);
+
+  for (guint i = 0; i < facts->n_flats; i++) {
+    const char *path = td_tiff_frames_path (flats, i);
+    g_autofree char *name = g_path_get_basename (path), *parent = g_path_get_dirname (path);
+    g_autofree char *folder = g_path_get_basename (parent);
+
+    positions[i] = td_name_flat_position (folder, name, facts->n_views);
+    if (isnan (positions[i]))
+      return;
+  }
+  facts->flat_positions = g_steal_pointer (&positions);
+}
+
+static void
+note_companions (TdScan *scan, const TdTiffSet *set)
+{
+  const TdScanFacts *facts = &scan->facts;
+
+  for (guint i = 0; i < set->notes->len; i++)
+    td_scan_note (scan, "%s", (char *) set->notes->pdata[i]);
+  if (facts->n_flats > 0)
+    td_scan_note (scan, "Flats: %u, beginning with %s", facts->n_flats,
+                  (char *) set->flats->pdata[0]);
+  if (facts->n_darks > 0)
+    td_scan_note (scan, "Darks: %u, beginning with %s", facts->n_darks,
+                  (char *) set->darks->pdata[0]);
+  if (set->half_turn)
+    td_scan_note (scan, "%s is a projection at 180° and is not among the views.", set->half_turn);
+}
+
+static gboolean
+take_geometry (TdScan *scan, const char *path, GError **error)
+{
+  g_autofree char *text = NULL;
+  TdGeometry geometry;
+
+  if (!path || !g_file_get_contents (path, &text, NULL, NULL))
+    return TRUE;
+  if (!td_geometry_from_json (text, path, &geometry, error))
+    return FALSE;
+  td_geometry_clear (&scan->facts.geometry);
+  scan->facts.geometry = geometry;
+  td_scan_note (scan, "Geometry: %s", path);
+  return TRUE;
+}
+
+/* Floats without flats may be -log(I/I0) already. Air is what the detector's sides see: there it is
+ * near 0 and less than in the middle, while transmissions are highest there. */
+static gboolean
+guess_logged (TdScan *scan, const TiffSource *source, GError **error)
+{
+  const TdTiffFrames *frames = source->frames[TD_FRAME_PROJECTION];
+  gsize width = frames->layout.width, height = frames->layout.height, side = MAX (width / 16, 1);
+  g_autofree float *image = NULL;
+  double air = 0, middle = 0;
+
+  if (scan->facts.n_flats > 0 || scan->facts.sample_type < TD_SAMPLE_FLOAT32 || width < 16)
+    return TRUE;
+  image = g_try_new (float, width * height);
+  if (!image)
+    return TRUE;
+  if (!td_tiff_frames_read (frames, td_tiff_frames_count (frames) / 2, 0, height, image, error))
+    return FALSE;
+  for (gsize y = 0; y < height; y++) {
+    const float *row = image + y * width;
+
+    for (gsize x = 0; x < side; x++)
+      air += ((double) row[x] + row[width - 1 - x]) / (2.0 * side);
+    for (gsize x = width / 2 - side; x < width / 2 + side; x++)
+      middle += row[x] / (2.0 * side);
+  }
+  scan->facts.transmission_logged = middle > 0 && fabs (air) < middle / 2;
+  td_scan_note (scan, "There are no flats; the values look like %s.",
+                scan->facts.transmission_logged ? "attenuations: −log was taken already"
+                                                : "transmissions");
+  return TRUE;
+}
+
 static TdScan *
 tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
            GError **error)
 {
-  TiffSource *source = g_new0 (TiffSource, 1);
-  g_autoptr (TdScan) scan = td_scan_alloc (path, &tiff_vtable, source);
-  TdScanFacts *facts = &scan->facts;
-  TdTiffFrames *frames = source->frames[TD_FRAME_PROJECTION] = td_tiff_frames_new ();
-  g_auto (GStrv) names = NULL;
+  g_autoptr (TdTiffSet) set = td_tiff_find (path, options, error);
+  TiffSource *source;
+  g_autoptr (TdScan) scan = NULL;
+  TdTiffFrames *frames;
 
-  if (g_file_test (path, G_FILE_TEST_IS_DIR)) {
-    names = td_series_list (path, is_tiff_name, error);
-    for (guint i = 0; names && names[i]; i++) {
-      char *full = g_build_filename (path, names[i], NULL);
-
-      g_free (names[i]);
-      names[i] = full;
-    }
-  } else {
-    names = g_new0 (char *, 2);
-    names[0] = g_strdup (path);
-  }
-  if (!names || !td_tiff_frames_add (frames, (const char *const *) names, error))
+  if (!set)
     return NULL;
-  facts->format = g_strdup ("TIFF stack");
-  facts->n_columns = frames->layout.width;
-  facts->n_rows = frames->layout.height;
-  facts->n_views = td_tiff_frames_count (frames);
-  facts->sample_type = frames->layout.type;
-  if (options->angles) {
-    facts->angles_rad = td_angles_for_views (options->angles, path, NULL, facts->n_views, NULL,
-                                             error);
-    if (!facts->angles_rad)
-      return NULL;
+  source = g_new0 (TiffSource, 1);
+  scan = td_scan_alloc (path, set->sinograms ? &sinograms_vtable : &frames_vtable, source);
+  if (!add_frames (scan, source, TD_FRAME_PROJECTION, set->projections, error))
+    return NULL;
+  frames = source->frames[TD_FRAME_PROJECTION];
+  take_size (scan, frames, set->sinograms);
+  take_title (scan, frames);
+  if (!add_frames (scan, source, TD_FRAME_FLAT, set->flats, error)
+      || !add_frames (scan, source, TD_FRAME_DARK, set->darks, error))
+    return NULL;
+  if (source->frames[TD_FRAME_FLAT]) {
+    scan->facts.n_flats = td_tiff_frames_count (source->frames[TD_FRAME_FLAT]);
+    take_flat_positions (scan, source->frames[TD_FRAME_FLAT]);
   }
-  return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
+  if (source->frames[TD_FRAME_DARK])
+    scan->facts.n_darks = td_tiff_frames_count (source->frames[TD_FRAME_DARK]);
+  note_companions (scan, set);
+  if (!take_angles (scan, set, frames, options, error)
+      || !take_geometry (scan, set->geometry, error) || !td_scan_validate (scan, error)
+      || !guess_logged (scan, source, error))
+    return NULL;
+  return g_steal_pointer (&scan);
 }
 
 const TdScanReader td_scan_reader_tiff = { "TIFF stack", tiff_probe, tiff_open };

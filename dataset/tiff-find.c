@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tiff-find.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "frame-names.h"
+#include "series.h"
+
+/* The files of one folder that are named alike. */
+typedef struct {
+  char *pattern;
+  GPtrArray *names;
+} Series;
+
+static void
+series_free (gpointer data)
+{
+  Series *series = data;
+
+  g_free (series->pattern);
+  g_ptr_array_unref (series->names);
+  g_free (series);
+}
+
+static void
+note (TdTiffSet *set, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static void
+note (TdTiffSet *set, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_ptr_array_add (set->notes, g_strdup_vprintf (format, arguments));
+  va_end (arguments);
+}
+
+static void
+add_path (GPtrArray *paths, const char *folder, const char *name)
+{
+  g_ptr_array_add (paths, g_build_filename (folder, name, NULL));
+}
+
+static gboolean
+is_folder (const char *folder, const char *name)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  return g_file_test (path, G_FILE_TEST_IS_DIR);
+}
+
+/* Projections in series by pattern; flats, darks and the 180° projection are not among them. */
+static GPtrArray *
+group_projections (char **names)
+{
+  GPtrArray *all = g_ptr_array_new_with_free_func (series_free);
+  g_autoptr (GHashTable) table = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; names[i]; i++) {
+    g_autofree char *pattern = NULL;
+    Series *series;
+
+    if (td_name_role (names[i]) != TD_NAME_PROJECTION)
+      continue;
+    pattern = td_series_pattern (names[i]);
+    series = g_hash_table_lookup (table, pattern);
+    if (!series) {
+      series = g_new0 (Series, 1);
+      series->pattern = g_steal_pointer (&pattern);
+      series->names = g_ptr_array_new_with_free_func (g_free);
+      g_ptr_array_add (all, series);
+      g_hash_table_insert (table, series->pattern, series);
+    }
+    g_ptr_array_add (series->names, g_strdup (names[i]));
+  }
+  return all;
+}
+
+static gboolean
+refuse_several (const char *folder, const GPtrArray *all, GError **error)
+{
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  for (guint i = 0; i < MIN (all->len, 3); i++) {
+    const Series *series = all->pdata[i];
+
+    g_string_append_printf (list, "%s%s (%u)", i ? ", " : "", series->pattern, series->names->len);
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "“%s” holds several series of images: %s%s; open one file of the series that is "
+               "meant", folder, list->str, all->len > 3 ? " and others" : "");
+  return FALSE;
+}
+
+/* The series that a folder is opened for: the only one, or by far the largest. */
+static gboolean
+take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
+{
+  g_autoptr (GPtrArray) all = group_projections (names);
+  const Series *largest = NULL;
+  guint total = 0;
+
+  for (guint i = 0; i < all->len; i++) {
+    const Series *series = all->pdata[i];
+
+    total += series->names->len;
+    if (!largest || series->names->len > largest->names->len)
+      largest = series;
+  }
+  if (total == 0)
+    return TRUE;
+  if (largest->names->len == 1) { /* no running number at all: the names' order must do */
+    for (guint i = 0; names[i]; i++)
+      if (td_name_role (names[i]) == TD_NAME_PROJECTION)
+        add_path (set->projections, folder, names[i]);
+    return TRUE;
+  }
+  if (largest->names->len * 10 < total * 9)
+    return refuse_several (folder, all, error);
+  for (guint i = 0; i < largest->names->len; i++)
+    add_path (set->projections, folder, largest->names->pdata[i]);
+  if (total > largest->names->len)
+    note (set, "%u images in %s that are not named %s were left out.", total - largest->names->len,
+          folder, largest->pattern);
+  return TRUE;
+}
+
+/* The series that one opened file belongs to, whatever its name says that it is. */
+static gboolean
+take_series_of (TdTiffSet *set, const char *path, GError **error)
+{
+  g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path);
+  g_autofree char *pattern = td_series_pattern (name);
+  g_auto (GStrv) names = NULL;
+
+  if (td_series_number (name) < 0 || !td_series_is_tiff (name)) {
+    g_ptr_array_add (set->projections, g_strdup (path));
+    return TRUE;
+  }
+  names = td_series_list (folder, td_series_is_tiff, error);
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *own = td_series_pattern (names[i]);
+
+    if (strcmp (own, pattern) == 0 && !is_folder (folder, names[i]))
+      add_path (set->projections, folder, names[i]);
+  }
+  return names != NULL;
+}
+
+/* The folder below @folder that holds the projections; NULL: none, or it cannot be told. */
+static char *
+find_projection_folder (const char *folder)
+{
+  g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
+  char *found = NULL, *only = NULL;
+  guint n = 0;
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = NULL;
+    g_auto (GStrv) images = NULL;
+
+    if (!is_folder (folder, names[i]) || td_name_role (names[i]) != TD_NAME_PROJECTION)
+      continue;
+    path = g_build_filename (folder, names[i], NULL);
+    images = td_series_list (path, td_series_is_tiff, NULL);
+    if (!images || !images[0])
+      continue;
+    if (!found && td_name_is_projection_folder (names[i]))
+      found = g_strdup (path);
+    if (++n == 1)
+      only = g_strdup (path);
+  }
+  if (found || n != 1)
+    g_clear_pointer (&only, g_free);
+  return found ? found : only;
+}
+
+/* Flats (or darks) of @folder: named files and all images of named folders. The projections' own
+ * folder and files are not looked at again. */
+static void
+collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNameRole role,
+              GPtrArray *paths)
+{
+  g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = g_build_filename (folder, names[i], NULL);
+
+    if (td_name_role (names[i]) != role || strcmp (path, projections) == 0)
+      continue;
+    if (g_file_test (path, G_FILE_TEST_IS_DIR)) {
+      g_auto (GStrv) images = td_series_list (path, td_series_is_tiff, NULL);
+
+      for (guint j = 0; images && images[j]; j++)
+        add_path (paths, path, images[j]);
+    } else if (td_series_is_tiff (names[i])
+               && !g_ptr_array_find_with_equal_func (set->projections, path, g_str_equal, NULL))
+      g_ptr_array_add (paths, g_steal_pointer (&path));
+  }
+}
+
+static gsize
+common_prefix (const char *a, const char *b)
+{
+  gsize n = 0;
+
+  while (a[n] && a[n] == b[n])
+    n++;
+  return n;
+}
+
+/* A file of angles; among several, the one whose name begins most like the projections'. */
+static char *
+find_angles (const char *folder, const char *projection)
+{
+  g_auto (GStrv) names = td_series_list (folder, td_name_is_angles, NULL);
+  g_autofree char *like = g_path_get_basename (projection);
+  const char *best = NULL;
+
+  for (guint i = 0; names && names[i]; i++)
+    if (!best || common_prefix (names[i], like) > common_prefix (best, like))
+      best = names[i];
+  return best ? g_build_filename (folder, best, NULL) : NULL;
+}
+
+static char *
+find_file (const char *folder, const char *name)
+{
+  char *path = g_build_filename (folder, name, NULL);
+
+  if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return path;
+  g_free (path);
+  return NULL;
+}
+
+/* What the user names for flats or darks: a file (with its series) or a folder of images. */
+static gboolean
+take_stated (GPtrArray *paths, const char *stated, const char *what, GError **error)
+{
+  g_auto (GStrv) images = NULL;
+
+  if (!g_file_test (stated, G_FILE_TEST_IS_DIR)) {
+    g_ptr_array_add (paths, g_strdup (stated));
+    return TRUE;
+  }
+  images = td_series_paths (stated, td_series_is_tiff, error);
+  for (guint i = 0; images && images[i]; i++)
+    g_ptr_array_add (paths, g_strdup (images[i]));
+  if (images && paths->len == 0)
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s”, given for the %s, holds no TIFF files",
+                 stated, what);
+  return paths->len > 0;
+}
+
+/* The opened folder, the projections' own and the one above that: the nearest that has any wins. */
+static gboolean
+find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *options, GError **error)
+{
+  g_autofree char *own = g_path_get_dirname (set->projections->pdata[0]);
+  g_autofree char *above = g_path_get_dirname (own);
+  const char *folders[] = { own, opened, above };
+  g_autoptr (GPtrArray) half_turns = g_ptr_array_new_with_free_func (g_free);
+
+  if ((options->flats && !take_stated (set->flats, options->flats, "flats", error))
+      || (options->darks && !take_stated (set->darks, options->darks, "darks", error)))
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
+    if (set->flats->len == 0 && !set->sinograms)
+      collect_role (set, folders[i], own, TD_NAME_FLAT, set->flats);
+    if (set->darks->len == 0 && !set->sinograms)
+      collect_role (set, folders[i], own, TD_NAME_DARK, set->darks);
+    if (half_turns->len == 0)
+      collect_role (set, folders[i], own, TD_NAME_HALF_TURN, half_turns);
+    if (!set->angles && !options->angles)
+      set->angles = find_angles (folders[i], set->projections->pdata[0]);
+    if (!set->geometry)
+      set->geometry = find_file (folders[i], "geometry.json");
+  }
+  if (half_turns->len > 0)
+    set->half_turn = g_strdup (half_turns->pdata[0]);
+  return TRUE;
+}
+
+static gboolean
+find_in_folder (TdTiffSet *set, const char *folder, GError **error)
+{
+  g_auto (GStrv) names = td_series_list (folder, td_series_is_tiff, error);
+  g_autofree char *below = NULL;
+  g_auto (GStrv) others = NULL;
+
+  if (!names || !take_series (set, folder, names, error))
+    return FALSE;
+  if (set->projections->len > 0)
+    return TRUE;
+  below = find_projection_folder (folder);
+  others = below ? td_series_list (below, td_series_is_tiff, error) : NULL;
+  if (others && !take_series (set, below, others, error))
+    return FALSE;
+  if (set->projections->len > 0)
+    return TRUE;
+  if (error && !*error)
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 names[0] ? "“%s” holds flats or darks, but no projections; open the folder or a "
+                            "file of the projections"
+                          : "“%s” holds no TIFF images; open the folder or the file of a scan",
+                 folder);
+  return FALSE;
+}
+
+TdTiffSet *
+td_tiff_find (const char *path, const TdScanOptions *options, GError **error)
+{
+  g_autoptr (TdTiffSet) set = g_new0 (TdTiffSet, 1);
+  gboolean folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  g_autofree char *opened = folder ? g_strdup (path) : g_path_get_dirname (path);
+  g_autofree char *name = NULL, *parent = NULL, *parent_name = NULL;
+
+  set->projections = g_ptr_array_new_with_free_func (g_free);
+  set->flats = g_ptr_array_new_with_free_func (g_free);
+  set->darks = g_ptr_array_new_with_free_func (g_free);
+  set->notes = g_ptr_array_new_with_free_func (g_free);
+  if (!(folder ? find_in_folder (set, path, error) : take_series_of (set, path, error)))
+    return NULL;
+  name = g_path_get_basename (set->projections->pdata[0]);
+  parent = g_path_get_dirname (set->projections->pdata[0]);
+  parent_name = g_path_get_basename (parent);
+  set->sinograms = options->sinograms || td_name_is_sinogram (name)
+                   || td_name_is_sinogram (parent_name);
+  if (set->sinograms && !options->sinograms)
+    note (set, "By its name this is a stack of sinograms: every image is one detector row.");
+  return find_companions (set, opened, options, error) ? g_steal_pointer (&set) : NULL;
+}
+
+void
+td_tiff_set_free (TdTiffSet *set)
+{
+  GPtrArray *lists[] = { set->projections, set->flats, set->darks, set->notes };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    g_clear_pointer (&lists[i], g_ptr_array_unref);
+  g_free (set->angles);
+  g_free (set->geometry);
+  g_free (set->half_turn);
+  g_free (set);
+}
