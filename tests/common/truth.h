@@ -3,7 +3,7 @@
 
 #include "compute/parallel/backproject.h"
 #include "compute/parallel/filter.h"
-#include "dataset/phantom.h"
+#include "dataset/phantom-scan.h"
 
 /**
  * What the truth tests compare with: filtered back-projection on one thread in double precision,

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pipeline.h"
+
+#include <string.h>
+
+static void
+keep_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  TdTestVolume *volume = user;
+  gsize n = (gsize) volume->nx * volume->ny;
+
+  g_assert_cmpuint (first + count, <=, volume->n_slices);
+  memcpy (volume->slices + first * n, slices, count * n * sizeof *slices);
+}
+
+gboolean
+td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume,
+                     GError **error)
+{
+  memset (volume, 0, sizeof *volume);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, error);
+  if (!plan)
+    return FALSE;
+
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  gsize samples = (gsize) facts->nx * facts->ny * facts->n_slices;
+  volume->nx = facts->nx;
+  volume->ny = facts->ny;
+  volume->n_slices = facts->n_slices;
+  volume->slices = g_new (float, samples);
+  /* Bytes of 0xff are NaN: a slice that never comes shows. */
+  memset (volume->slices, 0xff, samples * sizeof (float));
+
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_sink (job, keep_slices, volume);
+  if (!td_job_run (job, NULL, error)) {
+    td_test_volume_clear (volume);
+    return FALSE;
+  }
+  volume->result = *td_job_result (job);
+  volume->device = g_strdup (volume->result.device);
+  volume->family = g_strdup (volume->result.family);
+  return TRUE;
+}
+
+void
+td_test_volume_clear (TdTestVolume *volume)
+{
+  g_free (volume->slices);
+  g_free (volume->device);
+  g_free (volume->family);
+  memset (volume, 0, sizeof *volume);
+}
+
+TdScan *
+td_test_scan (const float *sinograms, guint n_rows, guint n_views, guint n_columns,
+              const double *angles_rad)
+{
+  float *views = g_new (float, (gsize) n_rows * n_views * n_columns);
+  TdScanFacts facts = {
+    .n_columns = n_columns,
+    .n_rows = n_rows,
+    .n_views = n_views,
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .transmission_logged = TRUE,
+    .angles_rad = (double *) angles_rad,
+  };
+
+  for (gsize row = 0; row < n_rows; row++)
+    for (gsize view = 0; view < n_views; view++)
+      memcpy (views + (view * n_rows + row) * n_columns,
+              sinograms + (row * n_views + view) * n_columns, n_columns * sizeof *views);
+  td_geometry_init_parallel (&facts.geometry);
+  return td_scan_new_from_memory (&facts, views, NULL, NULL, g_free, views);
+}
+
+GPtrArray *
+td_test_devices (void)
+{
+  GPtrArray *ids = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) entries = td_device_list ();
+
+  for (guint i = 0; i < entries->len; i++) {
+    const TdDeviceEntry *entry = entries->pdata[i];
+    if (entry->available)
+      g_ptr_array_insert (ids, strcmp (entry->id, "host") == 0 ? 0 : -1, g_strdup (entry->id));
+  }
+  return ids;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/engine/job.h"
+
+/* What a whole job (plan, preparation, filter, back-projection) made, in memory. */
+typedef struct {
+  guint nx, ny, n_slices;
+  float *slices; /* [slice][y][x] */
+  char *device, *family;
+  TdJobResult result; /* numbers only: its strings have gone with the job */
+} TdTestVolume;
+
+/* Runs @recipe on @scan without output. FALSE with @error set as td_plan_new() or td_job_run() left
+   it. */
+gboolean td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
+                              TdTestVolume *volume, GError **error);
+void td_test_volume_clear (TdTestVolume *volume);
+
+/* Line integrals [row][view][column] as a scan; the array is copied. Angles in radians. */
+TdScan *td_test_scan (const float *sinograms, guint n_rows, guint n_views, guint n_columns,
+                      const double *angles_rad);
+
+/* Ids of the devices that work here, host first. (transfer full) (element-type utf8) */
+GPtrArray *td_test_devices (void);
