@@ -25,17 +25,8 @@ missing () {
   done
 }
 
-# As root, or by sudo; says what to do where neither goes.
 as_root () {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    say "Packages are missing, and installing them takes root: run, as root,"
-    say "  apt-get install --no-install-recommends ${wanted[*]}"
-    exit 1
-  fi
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 # Package lists that are absent or older than a day cannot be trusted to name what the mirror has.
@@ -49,7 +40,7 @@ refresh_lists () {
 # Packages named by the first argument (an array) and the second (optional ones), if not there yet.
 install_packages () {
   local -n required=$1 extra=$2
-  local name
+  local name log
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     say "This is not Debian or Ubuntu: nothing is installed. The program needs what these packages"
     say "bring: ${required[*]} ${extra[*]}"
@@ -57,6 +48,11 @@ install_packages () {
   fi
   mapfile -t wanted < <(missing "${required[@]}" "${extra[@]}")
   [ ${#wanted[@]} = 0 ] && return
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    say "Packages are missing, and installing them takes root: run, as root,"
+    say "  apt-get install --no-install-recommends ${wanted[*]}"
+    exit 1
+  fi
   refresh_lists
   mapfile -t wanted < <(
     missing "${required[@]}"
@@ -69,8 +65,15 @@ install_packages () {
     done)
   [ ${#wanted[@]} = 0 ] && return
   say "Installing: ${wanted[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    "${wanted[@]}" >&2 || { say "The packages could not be installed; apt-get says why above"; exit 1; }
+  log=$(mktemp)
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+         "${wanted[@]}" >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    rm -f "$log"
+    say "The packages could not be installed; apt-get says why above"
+    exit 1
+  fi
+  rm -f "$log"
 }
 
 # configure FOLDER [OPTION…]: new, or again with these options; a folder that another version of
