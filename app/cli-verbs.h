@@ -3,3 +3,6 @@
 
 /* The verbs of tomodesk-cli, one file each; the table that names them is in cli.c. argv[0] is the
    verb, the return value the exit status (see cli.h). */
+
+int td_cli_compare (int argc, char **argv);
+int td_cli_phantom (int argc, char **argv);

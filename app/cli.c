@@ -16,6 +16,8 @@ typedef struct {
 
 /* In the order of a day's work, as --help lists them. */
 static const TdCliVerb verbs[] = {
+  { "phantom", td_cli_phantom, "Make a scan of an object that is known exactly" },
+  { "compare", td_cli_compare, "Compare two volumes" },
   { NULL, NULL, NULL },
 };
 
