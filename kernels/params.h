@@ -18,3 +18,14 @@ typedef struct {
 typedef struct {
   float a, b;
 } TdCheckParams;
+
+/* kernels/backproject-host.cl */
+typedef struct {
+  int n_columns, all_views;    /* of a sinogram */
+  int first_view, n_views;     /* the views whose bins are there */
+  int view_stride;             /* of the interleaved bins, floats */
+  int nx, ny, n_slices;
+  int tiles_x, first_tile;
+  int add, wide_window;
+  unsigned sinogram_low, sinogram_high, slice_low, slice_high; /* first elements, 64 bits in two */
+} TdTileParams;

@@ -114,6 +114,27 @@ td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x
   }
 }
 
+static gint64
+fixed (double value)
+{
+  return llrint (CLAMP (value, -0x1p30, 0x1p30) * 0x1p32);
+}
+
+void
+td_backproject_fixed (const TdBackprojectTask *task, gint64 *starts)
+{
+  g_autofree double *start = g_new (double, task->n_views);
+  g_autofree double *du_x = g_new (double, task->n_views);
+  g_autofree double *du_y = g_new (double, task->n_views);
+
+  td_backproject_views (task, start, du_x, du_y);
+  for (guint v = 0; v < task->n_views; v++) {
+    starts[3 * v] = fixed (start[v]);
+    starts[3 * v + 1] = fixed (du_x[v]);
+    starts[3 * v + 2] = fixed (du_y[v]);
+  }
+}
+
 static gboolean
 all_finite (const double *values, guint n)
 {
@@ -136,10 +157,11 @@ check_task (const TdBackprojectTask *task, GError **error)
   if (!isfinite (task->x0) || !isfinite (task->y0) || !isfinite (task->centre_px)
       || !isfinite (task->scale) || !(task->step > 0) || !isfinite (task->step)
       || !all_finite (task->angles_rad, task->n_views) || !all_finite (task->axis_px, task->n_views)
-      || !all_finite (task->weights, task->n_views)) {
+      || !all_finite (task->weights, task->n_views)
+      || task->step * ((double) task->nx + task->ny) > 0x1p29) {
     g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID,
-                         "The geometry has a value that is not a finite number; check the angles, "
-                         "the centre of rotation and the region");
+                         "The geometry has a value that is not a finite, sensible number; check the "
+                         "angles, the centre of rotation and the region");
     return FALSE;
   }
   if ((guint64) task->n_columns * task->n_views > G_MAXINT32

@@ -117,6 +117,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBackprojector, td_backprojector_free)
 /* Where pixel (ix, iy) of the region is seen: column start[v] + ix du_x[v] + iy du_y[v]. n_views
    each; what every family makes its tables from. */
 void td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x, double *du_y);
+/* The same in fixed point, units of 2^-32 columns: start, du_x, du_y of each view in turn, 3 n_views.
+   Exact to 2^-33 a pixel. A start beyond 2^30 columns is brought there, where all is 0 as well. */
+void td_backproject_fixed (const TdBackprojectTask *task, gint64 *starts);
 
 /* The naive double-precision reference, a page long: out[ny][nx] of one sinogram [view][column].
    Exactly the formula above; everything else is compared to it. */

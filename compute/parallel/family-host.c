@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "families.h"
 #include "host-backproject.h"
+#include "tile-backproject.h"
 
 #include <math.h>
 
 /**
  * The "host" family: CPUs (§6.10 of the review taken further: slices interleaved so that each bin is
  * one vector load, tiles that fit the caches, sums in registers). On a device whose memory is the
- * host's it runs the hand-shaped vector code of host-backproject.c.
+ * host's it runs the hand-shaped vector code of host-backproject.c, on other CPU-shaped devices
+ * (OpenCL) the kernel written to the same plan.
  */
 typedef struct {
   TdBackprojector base;
-  TdHostBackproject *host;
+  TdHostBackproject *host;  /* one of the two */
+  TdTileBackproject *tiles;
 } HostProjector;
 
 static const char *
 unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  if (!device->host_pointers)
+  if (!device->host_pointers && !device->cpu_shaped)
     return "it is made for CPUs";
   if (task->n_columns > 1u << 20)
     return "it takes at most 2^20 detector columns";
@@ -53,7 +56,10 @@ preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_s
 static gboolean
 update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
-  return td_host_backproject_update (((HostProjector *) projector)->host, task);
+  HostProjector *self = (HostProjector *) projector;
+
+  return self->host ? td_host_backproject_update (self->host, task)
+                    : td_tile_backproject_update (self->tiles, task, error);
 }
 
 static gboolean
@@ -62,6 +68,9 @@ run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 si
 {
   HostProjector *self = (HostProjector *) projector;
 
+  if (self->tiles)
+    return td_tile_backproject_run (self->tiles, queue, sinograms, sinogram_offset, slices,
+                                    slice_offset, n_slices, projector->cancellable, error);
   if (!td_queue_finish (queue, error))
     return FALSE;
   const char *from = td_buffer_map (sinograms);
@@ -74,21 +83,32 @@ run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 si
 static void
 free_projector (TdBackprojector *projector)
 {
-  td_host_backproject_free (((HostProjector *) projector)->host);
-  g_free (projector);
+  HostProjector *self = (HostProjector *) projector;
+
+  td_host_backproject_free (self->host);
+  td_tile_backproject_free (self->tiles);
+  g_free (self);
 }
 
 static gboolean
 create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
-  TdHostBackproject *host = td_host_backproject_new (task, max_slices, error);
-
-  if (!host)
-    return FALSE;
   HostProjector *self = g_new0 (HostProjector, 1);
-  self->host = host;
-  self->base.description = g_strdup (td_host_backproject_description (max_slices));
+  const char *description;
+
+  if (td_device_info (device)->host_pointers) {
+    self->host = td_host_backproject_new (task, max_slices, error);
+    description = td_host_backproject_description (max_slices);
+  } else {
+    self->tiles = td_tile_backproject_new (device, task, max_slices, error);
+    description = td_tile_backproject_description (max_slices);
+  }
+  if (!self->host && !self->tiles) {
+    g_free (self);
+    return FALSE;
+  }
+  self->base.description = g_strdup (description);
   *out = &self->base;
   return TRUE;
 }
@@ -96,7 +116,8 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 static guint64
 workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
-  return td_host_backproject_workspace_bytes (task, max_slices);
+  return device->host_pointers ? td_host_backproject_workspace_bytes (task, max_slices)
+                               : td_tile_backproject_workspace_bytes (task, device, max_slices);
 }
 
 const TdBackprojectFamily td_family_host = {

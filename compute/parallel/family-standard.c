@@ -68,12 +68,6 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
   return (nearest ? 2e-3 : 3e-6) + sums;
 }
 
-static gint64
-fixed (double value)
-{
-  return llrint (CLAMP (value, -0x1p30, 0x1p30) * 0x1p32);
-}
-
 static gboolean
 update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
@@ -84,21 +78,15 @@ update (TdBackprojector *projector, const TdBackprojectTask *task, GError **erro
     return FALSE;
 
   g_autofree float *views = g_new (float, 4 * (gsize) task->n_views);
-  g_autofree double *start = g_new (double, task->n_views);
-  g_autofree double *du_x = g_new (double, task->n_views);
-  g_autofree double *du_y = g_new (double, task->n_views);
   g_autofree gint64 *starts = g_new (gint64, 3 * (gsize) task->n_views);
   g_autoptr (TdQueue) queue = td_queue_new (projector->device, error);
 
-  td_backproject_views (task, start, du_x, du_y);
+  td_backproject_fixed (task, starts);
   for (guint v = 0; v < task->n_views; v++) {
     views[4 * v] = task->centre_px + (task->axis_px ? task->axis_px[v] : 0);
     views[4 * v + 1] = cos (task->angles_rad[v]);
     views[4 * v + 2] = sin (task->angles_rad[v]);
     views[4 * v + 3] = task->scale * (task->weights ? task->weights[v] : 1);
-    starts[3 * v] = fixed (start[v]);
-    starts[3 * v + 1] = fixed (du_x[v]);
-    starts[3 * v + 2] = fixed (du_y[v]);
   }
   self->task = *task;
   self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tile-backproject.h"
+
+#include "kernels/params.h"
+
+#include <math.h>
+
+/* As in kernels/backproject-host.cl. */
+enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, SUB = 16, WINDOW = 32, VIEWS_L2 = 64 };
+
+enum {
+  SINGLE, NARROW, WIDE, N_SHAPES,      /* 1, 16, 32 slices at once */
+  SINGLE_PAYS = 8,                     /* up to so many slices one by one are faster */
+  BLOCK_BYTES = 256 * 1024 * 1024,     /* interleaved bins held at once; more views: more passes */
+  LAUNCH_TILES = 64,                   /* in one launch, at least */
+};
+
+static const guint shape_lanes[N_SHAPES] = { 1, 16, 32 };
+
+typedef struct {
+  TdProgram *program;
+  TdKernel *interleave, *tiles;
+} Shape;
+
+struct TdTileBackproject {
+  TdDevice *device;
+  TdBackprojectTask task;  /* arrays are not kept */
+  guint launch_tiles;
+  Shape shapes[N_SHAPES];  /* those that max_slices can need */
+  TdBuffer *bins, *sums;
+  TdBuffer *starts, *weights; /* see the kernel */
+};
+
+static guint
+shape_for (guint n_slices)
+{
+  return n_slices <= SINGLE_PAYS                          ? SINGLE
+         : n_slices <= shape_lanes[NARROW] + SINGLE_PAYS ? NARROW
+                                                          : WIDE;
+}
+
+/* An odd number of cache lines, see host-backproject.c. */
+static guint64
+view_stride (guint n_columns, guint lanes)
+{
+  guint64 floats = ((guint64) n_columns + PAD_LEFT + PAD_RIGHT) * lanes;
+  return ((floats + 15) / 16 | 1) * 16;
+}
+
+static guint
+views_per_block (guint n_columns, guint n_views, guint lanes)
+{
+  guint64 fit = BLOCK_BYTES / (view_stride (n_columns, lanes) * sizeof (float));
+  return MIN (MAX (fit / VIEWS_L2, 1) * VIEWS_L2, n_views);
+}
+
+static guint64
+bins_bytes (const TdBackprojectTask *task, guint lanes)
+{
+  return view_stride (task->n_columns, lanes)
+         * views_per_block (task->n_columns, task->n_views, lanes) * sizeof (float);
+}
+
+static guint
+launch_tiles (const TdDeviceInfo *device)
+{
+  return MAX ((guint) LAUNCH_TILES, 2 * device->compute_units);
+}
+
+static guint64
+sums_bytes (const TdDeviceInfo *device, guint lanes)
+{
+  return (guint64) launch_tiles (device) * TILE * TILE * lanes * sizeof (float);
+}
+
+guint64
+td_tile_backproject_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                     guint max_slices)
+{
+  guint lanes = shape_lanes[shape_for (max_slices)];
+
+  return bins_bytes (task, lanes) + sums_bytes (device, lanes)
+         + task->n_views * (3 * sizeof (gint64) + sizeof (float));
+}
+
+const char *
+td_tile_backproject_description (guint n_slices)
+{
+  static const char *const names[N_SHAPES] = { "a work-item a tile, slice by slice",
+                                               "a work-item a tile, 16 slices at once",
+                                               "a work-item a tile, 32 slices at once" };
+  return names[shape_for (n_slices)];
+}
+
+static gboolean
+build (TdTileBackproject *tiles, guint shape, GError **error)
+{
+  g_autofree char *vectors = g_strdup_printf ("VECTORS=%u", shape_lanes[shape] / 16);
+  gboolean nearest = tiles->task.interpolation == TD_INTERPOLATION_NEAREST;
+  const char *defines[] = { vectors, nearest ? "NEAREST=1" : NULL, NULL };
+  Shape *to = &tiles->shapes[shape];
+
+  to->program = td_program_build (tiles->device, "backproject-host", defines, error);
+  if (!to->program)
+    return FALSE;
+  to->interleave = td_program_kernel (to->program, "interleave", error);
+  to->tiles = to->interleave ? td_program_kernel (to->program, "backproject_tiles", error) : NULL;
+  return to->tiles != NULL;
+}
+
+TdTileBackproject *
+td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
+                         GError **error)
+{
+  g_autoptr (TdTileBackproject) tiles = g_new0 (TdTileBackproject, 1);
+  const TdDeviceInfo *info = td_device_info (device);
+  guint largest = shape_for (max_slices);
+  guint64 views = task->n_views;
+
+  tiles->device = device;
+  tiles->task = *task;
+  tiles->launch_tiles = launch_tiles (info);
+  for (guint shape = SINGLE; shape <= largest; shape++)
+    if (!build (tiles, shape, error))
+      return NULL;
+  if (!(tiles->bins = td_buffer_new (device, bins_bytes (task, shape_lanes[largest]), error))
+      || !(tiles->sums = td_buffer_new (device, sums_bytes (info, shape_lanes[largest]), error))
+      || !(tiles->starts = td_buffer_new (device, views * 3 * sizeof (gint64), error))
+      || !(tiles->weights = td_buffer_new (device, views * sizeof (float), error))
+      || !td_tile_backproject_update (tiles, task, error))
+    return NULL;
+  return g_steal_pointer (&tiles);
+}
+
+void
+td_tile_backproject_free (TdTileBackproject *tiles)
+{
+  if (!tiles)
+    return;
+  for (guint shape = 0; shape < N_SHAPES; shape++)
+    td_program_free (tiles->shapes[shape].program);
+  td_buffer_free (tiles->bins);
+  td_buffer_free (tiles->sums);
+  td_buffer_free (tiles->starts);
+  td_buffer_free (tiles->weights);
+  g_free (tiles);
+}
+
+gboolean
+td_tile_backproject_update (TdTileBackproject *tiles, const TdBackprojectTask *task, GError **error)
+{
+  guint n = task->n_views;
+
+  if (task->n_columns != tiles->task.n_columns || n != tiles->task.n_views
+      || task->interpolation != tiles->task.interpolation)
+    return FALSE;
+
+  g_autofree gint64 *starts = g_new (gint64, 3 * (gsize) n);
+  g_autofree float *weights = g_new (float, n);
+  g_autoptr (TdQueue) queue = td_queue_new (tiles->device, error);
+
+  tiles->task = *task;
+  tiles->task.angles_rad = tiles->task.axis_px = tiles->task.weights = NULL;
+  td_backproject_fixed (task, starts);
+  for (guint v = 0; v < n; v++)
+    weights[v] = (float) (task->scale * (task->weights ? task->weights[v] : 1));
+  return queue
+         && td_upload (queue, tiles->starts, 0, starts, 3 * (guint64) n * sizeof *starts, error)
+         && td_upload (queue, tiles->weights, 0, weights, n * sizeof *weights, error)
+         && td_queue_finish (queue, error);
+}
+
+static gboolean
+launch (TdTileBackproject *tiles, TdQueue *queue, TdKernel *kernel, guint count, const TdArg *args,
+        guint n_args, GCancellable *cancellable, GError **error)
+{
+  const guint groups[3] = { count, 1, 1 }, local[3] = { 1, 1, 1 };
+
+  if (!td_launch (queue, kernel, groups, local, args, n_args, error))
+    return FALSE;
+  return !cancellable
+         || (td_queue_finish (queue, error)
+             && !g_cancellable_set_error_if_cancelled (cancellable, error));
+}
+
+/* Slices that one shape does at once, all views. */
+static gboolean
+run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sinograms, guint64 from,
+           TdBuffer *slices, guint64 to, guint n_slices, GCancellable *cancellable, GError **error)
+{
+  const TdBackprojectTask *task = &tiles->task;
+  guint tiles_x = (task->nx + TILE - 1) / TILE, n_tiles = tiles_x * ((task->ny + TILE - 1) / TILE);
+  guint step = views_per_block (task->n_columns, task->n_views, shape_lanes[shape]);
+
+  for (guint first = 0; first < task->n_views; first += step) {
+    TdTileParams params = {
+      .n_columns = task->n_columns, .all_views = task->n_views,
+      .first_view = first, .n_views = MIN (step, task->n_views - first),
+      .view_stride = view_stride (task->n_columns, shape_lanes[shape]),
+      .nx = task->nx, .ny = task->ny, .n_slices = n_slices, .tiles_x = tiles_x, .add = first > 0,
+      .wide_window = (SUB - 1) * G_SQRT2 * task->step > WINDOW - 2,
+      .sinogram_low = from, .sinogram_high = from >> 32, .slice_low = to, .slice_high = to >> 32,
+    };
+    const TdArg interleave[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (tiles->weights),
+                                 TD_ARG_BUFFER (tiles->bins), TD_ARG_VALUE (params) };
+    const TdArg project[] = { TD_ARG_BUFFER (tiles->bins), TD_ARG_BUFFER (tiles->starts),
+                              TD_ARG_BUFFER (tiles->sums), TD_ARG_BUFFER (slices),
+                              TD_ARG_VALUE (params) };
+
+    if (!launch (tiles, queue, tiles->shapes[shape].interleave, params.n_views, interleave,
+                 G_N_ELEMENTS (interleave), cancellable, error))
+      return FALSE;
+    for (guint tile = 0; tile < n_tiles; tile += tiles->launch_tiles) {
+      params.first_tile = tile;
+      if (!launch (tiles, queue, tiles->shapes[shape].tiles,
+                   MIN (tiles->launch_tiles, n_tiles - tile), project, G_N_ELEMENTS (project),
+                   cancellable, error))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+gboolean
+td_tile_backproject_run (TdTileBackproject *tiles, TdQueue *queue, TdBuffer *sinograms,
+                         guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+                         guint n_slices, GCancellable *cancellable, GError **error)
+{
+  const TdBackprojectTask *task = &tiles->task;
+
+  for (guint done = 0; done < n_slices;) {
+    guint shape = shape_for (n_slices - done);
+    guint count = MIN (shape_lanes[shape], n_slices - done);
+    guint64 from = sinogram_offset / sizeof (float)
+                   + done * (guint64) task->n_views * task->n_columns;
+    guint64 to = slice_offset / sizeof (float) + done * (guint64) task->nx * task->ny;
+
+    if (!run_shape (tiles, queue, shape, sinograms, from, slices, to, count, cancellable, error))
+      return FALSE;
+    done += count;
+  }
+  return TRUE;
+}

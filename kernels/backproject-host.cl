@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Back-projection for CPUs behind OpenCL: what compute/parallel/host-backproject-kernel.h does by
+   hand, for a compiler that knows explicit vectors. One work-item does a tile of 64 x 64 pixels; no
+   local memory, no barriers, no images (they are emulated there).
+
+   VECTORS  slices at once, in vectors of 16: 1, 2; 0: a single slice
+   NEAREST=1
+
+   Bins lie interleaved, [view][column][slice], padded with zeros so that no index needs a check. */
+
+#define PAD_LEFT 32
+#define PAD_RIGHT 64
+#define TILE 64
+#define SUB 16   /* a subtile's bins for VIEWS views fit L1 */
+#define VIEWS 16
+#define VIEWS_L2 64
+
+#if VECTORS
+#define LANES (16 * VECTORS)
+#else
+#define LANES 1
+#endif
+
+/* Lets LLVM use 512-bit registers where the CPU has them; it prefers 256 otherwise. */
+#if defined(__AVX512F__) && defined(__has_attribute)
+#if __has_attribute(min_vector_width)
+#define WIDE __attribute__ ((min_vector_width (512)))
+#endif
+#endif
+#ifndef WIDE
+#define WIDE
+#endif
+
+/* OpenCL's shuffle2 as one instruction; compilers make sixteen loads of it. */
+#if !VECTORS && defined(__AVX512F__) && defined(__has_builtin)
+#if __has_builtin(__builtin_ia32_vpermi2varps512)
+#define PERMUTE(low, i, high) __builtin_ia32_vpermi2varps512 ((low), (i), (high))
+#endif
+#endif
+
+/* One work-item a view. sinogram: [slice][view][column] from its first element on. */
+TD_KERNEL TD_GROUP_SIZE (1, 1, 1) void
+interleave (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinogram,
+            TD_GLOBAL const float *TD_RESTRICT weights, TD_GLOBAL float *TD_RESTRICT bins,
+            TdTileParams params)
+{
+  int v = td_global_x (), n = params.n_columns;
+  float weight = weights[params.first_view + v];
+  TD_GLOBAL float *row = bins + (size_t) v * params.view_stride;
+  TD_GLOBAL const float *in = sinogram + ((size_t) params.sinogram_high << 32)
+                              + params.sinogram_low + (size_t) (params.first_view + v) * n;
+  size_t slice = (size_t) params.all_views * n;
+
+  for (int i = 0; i < PAD_LEFT * LANES; i++)
+    row[i] = 0;
+  row += PAD_LEFT * LANES;
+  for (int i = 0; i < n; i++)
+    for (int s = 0; s < LANES; s++)
+      row[(size_t) i * LANES + s] = s < params.n_slices ? weight * in[s * slice + i] : 0.0f;
+  row += (size_t) n * LANES;
+  for (int i = 0; i < PAD_RIGHT * LANES; i++)
+    row[i] = 0;
+}
+
+/* Where a subtile's views start: column + rest + ix du_x + iy du_y, kept within low … high. */
+typedef struct {
+  int column[VIEWS_L2];
+  float rest[VIEWS_L2], du_x[VIEWS_L2], du_y[VIEWS_L2], low[VIEWS_L2], high[VIEWS_L2];
+} Starts;
+
+/* starts: start, right, down for each view in units of 2^-32 columns. */
+TD_FN void
+find_starts (TD_GLOBAL const long *starts, int n, int n_columns, int x, int y, Starts *out)
+{
+  for (int v = 0; v < n; v++) {
+    long dx = starts[3 * v + 1], dy = starts[3 * v + 2];
+    long u = starts[3 * v] + x * dx + y * dy;
+    long lowest = u + (SUB - 1) * (min (dx, 0L) + min (dy, 0L));
+    int column = (int) clamp (lowest >> 32, -1L, (long) n_columns);
+    out->column[v] = column;
+    out->rest[v] = (float) (u - ((long) column << 32)) * 0x1p-32f;
+    out->du_x[v] = (float) dx * 0x1p-32f;
+    out->du_y[v] = (float) dy * 0x1p-32f;
+    out->low[v] = (float) (-1 - column);
+    out->high[v] = (float) (n_columns - column);
+  }
+}
+
+#ifdef PERMUTE
+/* For the single slice's window: not clamped, the padding is wide enough for a subtile that reaches
+   into the detector at all. One that does not is sent to the padding. */
+TD_FN void
+find_windows (TD_GLOBAL const long *starts, int n, int n_columns, int x, int y, Starts *out)
+{
+  for (int v = 0; v < n; v++) {
+    long dx = starts[3 * v + 1], dy = starts[3 * v + 2];
+    long u = starts[3 * v] + x * dx + y * dy;
+#ifdef NEAREST
+    u += 0x80000000L;
+#endif
+    long lowest = u + (SUB - 1) * (min (dx, 0L) + min (dy, 0L));
+    long highest = u + (SUB - 1) * (max (dx, 0L) + max (dy, 0L));
+    int column = (int) (lowest >> 32);
+    int seen = highest > -0x100000000L && (lowest >> 32) <= n_columns;
+    out->column[v] = seen ? column : -PAD_LEFT;
+    out->rest[v] = seen ? (float) (u - ((long) column << 32)) * 0x1p-32f : 0.0f;
+    out->du_x[v] = seen ? (float) dx * 0x1p-32f : 0.0f;
+    out->du_y[v] = seen ? (float) dy * 0x1p-32f : 0.0f;
+  }
+}
+#endif
+
+/* A tile's sums into the slices. */
+TD_FN void
+store (TD_GLOBAL const float *sums, TD_GLOBAL float *slices, int x0, int y0, TdTileParams params)
+{
+  int w = min (SUB, params.nx - x0), h = min (SUB, params.ny - y0);
+
+  for (int s = 0; s < params.n_slices; s++)
+    for (int y = 0; y < h; y++) {
+      TD_GLOBAL float *out = slices + ((size_t) s * params.ny + y0 + y) * params.nx + x0;
+      for (int x = 0; x < w; x++) {
+        float sum = sums[(y * SUB + x) * LANES + s];
+        out[x] = params.add ? out[x] + sum : sum;
+      }
+    }
+}
+
+#if VECTORS
+
+#define GX 4
+#define GY (4 / VECTORS)
+#define GROUP (GX * GY)
+
+/* Columns' offsets and weights of one pixel at VIEWS views. */
+TD_FN void
+locate (const Starts *starts, int first, float ix, float iy, int16 row, int *offset, float *weight)
+{
+  float16 u = vload16 (0, starts->rest + first) + ix * vload16 (0, starts->du_x + first)
+              + iy * vload16 (0, starts->du_y + first);
+  u = fmin (fmax (u, vload16 (0, starts->low + first)), vload16 (0, starts->high + first));
+#ifdef NEAREST
+  int16 i = convert_int16_rtz (u + 0.5f);
+#else
+  int16 i = convert_int16_rtz (u);
+  vstore16 (u - convert_float16 (i), 0, weight);
+#endif
+  vstore16 (row + i * LANES, 0, offset);
+}
+
+TD_FN void
+subtile (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int first, int n,
+         TD_GLOBAL float *sums)
+{
+  const int16 count = (int16) (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  int16 row = count * view_stride + (vload16 (0, starts->column + first) + PAD_LEFT) * LANES;
+
+  for (int y = 0; y < SUB; y += GY)
+    for (int x = 0; x < SUB; x += GX) {
+      int offset[GROUP * VIEWS];
+      float weight[GROUP * VIEWS];
+      float16 sum[GROUP * VECTORS];
+
+      TD_UNROLL for (int p = 0; p < GROUP; p++)
+      {
+        TD_GLOBAL const float16 *from =
+            (TD_GLOBAL const float16 *) (sums + ((y + p / GX) * SUB + x + p % GX) * LANES);
+        locate (starts, first, (float) (x + p % GX), (float) (y + p / GX), row, offset + p * VIEWS,
+                weight + p * VIEWS);
+        TD_UNROLL for (int k = 0; k < VECTORS; k++)
+          sum[p * VECTORS + k] = from[k];
+      }
+      for (int v = 0; v < n; v++) {
+        TD_UNROLL for (int p = 0; p < GROUP; p++)
+        {
+          TD_GLOBAL const float16 *bin = (TD_GLOBAL const float16 *) (bins + offset[p * VIEWS + v]);
+#ifdef NEAREST
+          TD_UNROLL for (int k = 0; k < VECTORS; k++)
+            sum[p * VECTORS + k] += bin[k];
+#else
+          float16 right = weight[p * VIEWS + v], left = 1.0f - right;
+          TD_UNROLL for (int k = 0; k < VECTORS; k++)
+            sum[p * VECTORS + k] =
+                fma (right, bin[VECTORS + k], fma (left, bin[k], sum[p * VECTORS + k]));
+#endif
+        }
+      }
+      TD_UNROLL for (int p = 0; p < GROUP; p++)
+      {
+        TD_GLOBAL float16 *to =
+            (TD_GLOBAL float16 *) (sums + ((y + p / GX) * SUB + x + p % GX) * LANES);
+        TD_UNROLL for (int k = 0; k < VECTORS; k++)
+          to[k] = sum[p * VECTORS + k];
+      }
+    }
+}
+
+TD_FN void
+project (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int n,
+         TD_GLOBAL float *sums)
+{
+  for (int first = 0; first < n; first += VIEWS)
+    subtile (bins + (size_t) first * view_stride, view_stride, starts, first, min (VIEWS, n - first),
+             sums);
+}
+
+#else
+
+/* One slice: 16 pixels of a row are a vector, a subtile's rows the sums. A subtile that spans at most
+   32 columns keeps a view's bins in two registers, from which a permute takes any 16; else (coarse
+   steps, or no such instruction) bins are loaded one by one. */
+TD_FN void
+project (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int n,
+              TD_GLOBAL float *sums)
+{
+  for (int v = 0; v < n; v++) {
+    TD_GLOBAL const float *row = bins + (size_t) v * view_stride + PAD_LEFT + starts->column[v];
+    for (int y = 0; y < SUB; y++)
+      for (int x = 0; x < SUB; x++) {
+        float u = starts->rest[v] + (float) x * starts->du_x[v] + (float) y * starts->du_y[v];
+        u = fmin (fmax (u, starts->low[v]), starts->high[v]);
+#ifdef NEAREST
+        sums[y * SUB + x] += row[(int) (u + 0.5f)];
+#else
+        int i = (int) u;
+        sums[y * SUB + x] += fma (u - (float) i, row[i + 1] - row[i], row[i]);
+#endif
+      }
+  }
+}
+
+#ifdef PERMUTE
+TD_FN void
+project_window (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int n,
+                TD_GLOBAL float *sums)
+{
+  const float16 lane = (float16) (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  float16 sum[SUB];
+
+  TD_UNROLL for (int y = 0; y < SUB; y++)
+    sum[y] = vload16 (y, sums);
+  for (int v = 0; v < n; v++) {
+    TD_GLOBAL const float *row = bins + (size_t) v * view_stride + PAD_LEFT + starts->column[v];
+    float16 low = vload16 (0, row), high = vload16 (1, row);
+    float16 u0 = fma (lane, (float16) starts->du_x[v], (float16) starts->rest[v]);
+    float16 du_y = starts->du_y[v];
+#ifndef NEAREST
+    /* p + (u - i) d = (p - i d) + u d */
+    float16 low_slope = vload16 (0, row + 1) - low, high_slope = vload16 (1, row + 1) - high;
+    low = fma (-lane, low_slope, low);
+    high = fma (-16.0f - lane, high_slope, high);
+#endif
+    TD_UNROLL for (int y = 0; y < SUB; y++)
+    {
+      float16 u = fma ((float16) (float) y, du_y, u0);
+#ifdef NEAREST
+      sum[y] += PERMUTE (low, convert_int16_rtz (u), high);
+#else
+      int16 i = convert_int16_rtz (u);
+      sum[y] = fma (u, PERMUTE (low_slope, i, high_slope), sum[y] + PERMUTE (low, i, high));
+#endif
+    }
+  }
+  TD_UNROLL for (int y = 0; y < SUB; y++)
+    vstore16 (sum[y], y, sums);
+}
+#endif
+
+#endif
+
+/* One work-item a tile; tile t of this launch keeps its sums at sums + t TILE^2 LANES. */
+TD_KERNEL TD_GROUP_SIZE (1, 1, 1) WIDE void
+backproject_tiles (TD_ITEM TD_GLOBAL const float *TD_RESTRICT bins,
+                   TD_GLOBAL const long *TD_RESTRICT starts, TD_GLOBAL float *TD_RESTRICT all_sums,
+                   TD_GLOBAL float *TD_RESTRICT slices, TdTileParams params)
+{
+  int tile = params.first_tile + td_global_x ();
+  int x0 = tile % params.tiles_x * TILE, y0 = tile / params.tiles_x * TILE;
+  int x1 = min (x0 + TILE, params.nx), y1 = min (y0 + TILE, params.ny);
+  TD_GLOBAL float *sums = all_sums + (size_t) td_global_x () * TILE * TILE * LANES;
+  Starts subtile_starts;
+
+  for (int i = 0; i < TILE * TILE * LANES; i++)
+    sums[i] = 0;
+  for (int first = 0; first < params.n_views; first += VIEWS_L2) {
+    int n = min (VIEWS_L2, params.n_views - first);
+    TD_GLOBAL const float *block = bins + (size_t) first * params.view_stride;
+    TD_GLOBAL float *to = sums;
+    for (int y = y0; y < y1; y += SUB)
+      for (int x = x0; x < x1; x += SUB, to += SUB * SUB * LANES) {
+        TD_GLOBAL const long *from = starts + 3 * (size_t) (params.first_view + first);
+#ifdef PERMUTE
+        if (!params.wide_window) {
+          find_windows (from, n, params.n_columns, x, y, &subtile_starts);
+          project_window (block, params.view_stride, &subtile_starts, n, to);
+          continue;
+        }
+#endif
+        find_starts (from, n, params.n_columns, x, y, &subtile_starts);
+        project (block, params.view_stride, &subtile_starts, n, to);
+      }
+  }
+  slices += ((size_t) params.slice_high << 32) + params.slice_low;
+  for (int y = y0; y < y1; y += SUB)
+    for (int x = x0; x < x1; x += SUB, sums += SUB * SUB * LANES)
+      store (sums, slices, x, y, params);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/parallel/backproject.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Every family on every device against the double-precision reference, on random data. Meson runs
+   the program once for each instruction set of the host (TOMODESK_ISA) and with the environment's
+   OpenCL. */
+
+typedef struct {
+  guint n_columns, n_views, nx, ny, n_slices;
+  double step, x0, y0, centre_px;
+  gboolean axis, weights;
+} Shape;
+
+/* Odd sizes, centres outside, regions, steps, few and many views. */
+static const Shape shapes[] = {
+  { 1, 1, 1, 1, 1, 1, 0, 0, 0, FALSE, FALSE },
+  { 1, 7, 5, 3, 2, 1, -2, 1, 0, FALSE, TRUE },
+  { 64, 1, 64, 64, 1, 1, -31.5, 31.5, 31.5, FALSE, FALSE },
+  { 101, 97, 101, 101, 1, 1, -50, 50, 50, FALSE, TRUE },
+  { 97, 180, 131, 61, 3, 1, -70.25, 30.75, 51.375, TRUE, TRUE },
+  { 128, 90, 33, 129, 17, 1, -10, 70, 63.5, TRUE, FALSE },
+  { 90, 65, 70, 70, 33, 1, -35, 35, 130.5, FALSE, FALSE },
+  { 90, 64, 70, 70, 9, 1, -35, 35, -31.5, FALSE, TRUE },
+  { 200, 33, 40, 50, 16, 0.25, -3, 20, 99.5, FALSE, FALSE },
+  { 200, 33, 50, 40, 1, 0.5, 60, 20, 99.5, TRUE, FALSE },
+  { 250, 45, 60, 64, 1, 4, -120, 120, 124.5, FALSE, TRUE },
+  { 250, 45, 64, 60, 12, 4, -120, 120, 124.5, FALSE, TRUE },
+  { 33, 5000, 17, 19, 1, 1, -8, 9, 16.125, FALSE, TRUE },
+  { 33, 5000, 17, 19, 10, 1, -8, 9, 16.125, FALSE, TRUE },
+  { 300, 50, 20, 20, 25, 1, -10, 10, 149.5, FALSE, FALSE },
+};
+
+typedef struct {
+  TdDevice *device;
+  const TdBackprojectFamily *family;
+  TdInterpolation interpolation;
+  const char *define; /* of a variant; NULL: the default */
+} Case;
+
+static double *
+random_doubles (GRand *rand, guint n, double low, double high)
+{
+  double *values = g_new (double, n);
+
+  for (guint i = 0; i < n; i++)
+    values[i] = g_rand_double_range (rand, low, high);
+  return values;
+}
+
+static gboolean
+project (const Case *test, const TdBackprojectTask *task, const float *sinograms, float *slices,
+         guint n_slices, GError **error)
+{
+  guint64 in = (guint64) n_slices * task->n_views * task->n_columns * sizeof (float);
+  guint64 out = (guint64) n_slices * task->nx * task->ny * sizeof (float);
+  const guint64 margin = 64; /* bytes before both, so that offsets count */
+  char *defines[] = { (char *) test->define, NULL };
+  TdBackprojectVariant variant = { .family = test->family->name, .slices = 1, .defines = defines };
+  g_autoptr (TdQueue) queue = td_queue_new (test->device, error);
+  g_autoptr (TdBuffer) from = queue ? td_buffer_new (test->device, in + margin, error) : NULL;
+  g_autoptr (TdBuffer) to = from ? td_buffer_new (test->device, out + margin, error) : NULL;
+  g_autoptr (TdBackprojector) projector =
+      to ? td_backprojector_new (test->family, test->device, task, test->define ? &variant : NULL,
+                                 n_slices, error)
+         : NULL;
+
+  return projector && td_upload (queue, from, margin, sinograms, in, error)
+         && td_backprojector_run (projector, queue, from, margin, to, margin, n_slices, error)
+         && td_download (queue, slices, to, margin, out, error) && td_queue_finish (queue, error);
+}
+
+/* Relative L2 over all slices; the absolute one where the truth is 0. */
+static double
+compare (const TdBackprojectTask *task, const float *sinograms, const float *slices, guint n_slices)
+{
+  gsize pixels = (gsize) task->nx * task->ny, bins = (gsize) task->n_views * task->n_columns;
+  g_autofree double *truth = g_new (double, pixels);
+  double error = 0, norm = 0;
+
+  for (guint s = 0; s < n_slices; s++) {
+    td_backproject_reference (task, sinograms + s * bins, truth);
+    for (gsize i = 0; i < pixels; i++) {
+      double difference = slices[s * pixels + i] - truth[i];
+      error += difference * difference;
+      norm += truth[i] * truth[i];
+    }
+  }
+  return sqrt (norm > 0 ? error / norm : error);
+}
+
+static void
+check_shape (const Case *test, const Shape *shape, GRand *rand)
+{
+  g_autofree double *angles = random_doubles (rand, shape->n_views, -4, 7);
+  g_autofree double *axis = random_doubles (rand, shape->n_views, -2, 2);
+  g_autofree double *weights = random_doubles (rand, shape->n_views, 0.1, 2);
+  gsize n = (gsize) shape->n_slices * shape->n_views * shape->n_columns;
+  g_autofree float *sinograms = g_new (float, n);
+  g_autofree float *slices = g_new (float, (gsize) shape->n_slices * shape->nx * shape->ny);
+  g_autoptr (GError) error = NULL;
+  TdBackprojectTask task = {
+    .n_columns = shape->n_columns, .n_views = shape->n_views, .nx = shape->nx, .ny = shape->ny,
+    .x0 = shape->x0, .y0 = shape->y0, .step = shape->step, .centre_px = shape->centre_px,
+    .angles_rad = angles, .axis_px = shape->axis ? axis : NULL,
+    .weights = shape->weights ? weights : NULL, .scale = 0.7, .interpolation = test->interpolation,
+  };
+
+  for (gsize i = 0; i < n; i++)
+    sinograms[i] = (float) g_rand_double_range (rand, -1, 1);
+  for (gsize i = 0; i < (gsize) shape->n_slices * shape->nx * shape->ny; i++)
+    slices[i] = NAN;
+  if (test->family->unsupported && test->family->unsupported (&task, td_device_info (test->device)))
+    return;
+  project (test, &task, sinograms, slices, shape->n_slices, &error);
+  g_assert_no_error (error);
+
+  double found = compare (&task, sinograms, slices, shape->n_slices);
+  double bound = test->family->error_bound (&task, td_device_info (test->device));
+  if (g_strcmp0 (test->define, "TEXTURED=1") == 0)
+    bound = 1e-2; /* u in single, weights as the device's textures have them */
+  if (!(found <= bound))
+    g_test_message ("%u columns, %u views, %u slices of %u x %u, step %g, centre %g: %.3g > %.3g",
+                    shape->n_columns, shape->n_views, shape->n_slices, shape->nx, shape->ny,
+                    shape->step, shape->centre_px, found, bound);
+  g_assert_cmpfloat (found, <=, bound);
+}
+
+static void
+test_family (gconstpointer data)
+{
+  const Case *test = data;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261121);
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    check_shape (test, &shapes[i], rand);
+}
+
+/* The claim that must hold where speed is sought: 1e-5 in single precision, linear. */
+static void
+test_host_is_exact (void)
+{
+  g_autofree double *angles = g_new0 (double, 1000);
+  TdBackprojectTask task = { .n_columns = 1000, .n_views = 1000, .nx = 1000, .ny = 1000, .step = 1,
+                             .angles_rad = angles, .interpolation = TD_INTERPOLATION_LINEAR };
+  g_autoptr (TdDevice) host = td_device_open ("host", NULL);
+  const TdBackprojectFamily *family = td_backproject_choose ("auto", &task, host, 1, NULL);
+
+  g_assert_nonnull (family);
+  g_assert_cmpstr (family->name, ==, "host");
+  g_assert_cmpfloat (family->error_bound (&task, td_device_info (host)), <, 1e-5);
+}
+
+/* A new centre without a new projector gives what a new projector gives. */
+static void
+test_update (void)
+{
+  enum { N = 60, VIEWS = 40 };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autofree double *angles = random_doubles (rand, VIEWS, 0, 3);
+  g_autofree float *sinogram = g_new (float, N * VIEWS);
+  g_autoptr (TdDevice) device = td_device_open ("host", NULL);
+  g_autoptr (TdQueue) queue = td_queue_new (device, NULL);
+  g_autoptr (TdBuffer) in = td_buffer_new (device, N * VIEWS * sizeof (float), NULL);
+  g_autoptr (TdBuffer) out = td_buffer_new (device, N * N * sizeof (float), NULL);
+  g_autoptr (GError) error = NULL;
+  TdBackprojectTask task = { .n_columns = N, .n_views = VIEWS, .nx = N, .ny = N, .x0 = -29.5,
+                             .y0 = 29.5, .step = 1, .centre_px = 20, .angles_rad = angles, .scale = 1,
+                             .interpolation = TD_INTERPOLATION_LINEAR };
+  g_autoptr (TdBackprojector) projector = td_backprojector_new (
+      td_backproject_family ("host", NULL), device, &task, NULL, 1, &error);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < N * VIEWS; i++)
+    sinogram[i] = (float) g_rand_double (rand);
+  g_assert_true (td_upload (queue, in, 0, sinogram, N * VIEWS * sizeof (float), NULL));
+  task.centre_px = 31.25;
+  g_assert_true (td_backprojector_update (projector, &task, &error));
+  g_assert_true (td_backprojector_run (projector, queue, in, 0, out, 0, 1, &error));
+  g_assert_cmpfloat (compare (&task, sinogram, td_buffer_map (out), 1), <, 1e-5);
+
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  td_backprojector_set_cancellable (projector, cancellable);
+  g_cancellable_cancel (cancellable);
+  g_assert_false (td_backprojector_run (projector, queue, in, 0, out, 0, 1, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+static void
+test_refusals (void)
+{
+  double angles[2] = { 0, NAN };
+  TdBackprojectTask task = { .n_columns = 8, .n_views = 2, .nx = 8, .ny = 8, .step = 1,
+                             .angles_rad = angles, .scale = 1 };
+  g_autoptr (TdDevice) device = td_device_open ("host", NULL);
+  const TdBackprojectFamily *family = td_backproject_family ("host", NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (td_backproject_family ("quantum", &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
+  g_assert_null (td_backprojector_new (family, device, &task, NULL, 1, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
+  angles[1] = 0;
+  task.n_views = 0;
+  g_assert_null (td_backprojector_new (family, device, &task, NULL, 1, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
+  task.n_views = 2;
+  task.nx = task.ny = 1 << 17;
+  g_assert_null (td_backprojector_new (family, device, &task, NULL, 1, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  g_clear_error (&error);
+  g_assert_null (td_backproject_choose ("standard", &task, device, 1, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+}
+
+static void
+add_case (TdDevice *device, const TdBackprojectFamily *family, TdInterpolation interpolation,
+          const char *define)
+{
+  Case *test = g_new (Case, 1);
+  g_autofree char *path = g_strdup_printf (
+      "/backproject/%s/%s/%s%s%s", td_device_info (device)->id, family->name,
+      interpolation == TD_INTERPOLATION_NEAREST ? "nearest" : "linear", define ? "/" : "",
+      define ? define : "");
+
+  *test = (Case) { td_device_ref (device), family, interpolation, define };
+  g_test_add_data_func (path, test, test_family);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_autoptr (GPtrArray) entries = td_device_list ();
+  g_autoptr (GPtrArray) devices = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
+
+  for (guint i = 0; i < entries->len; i++) {
+    const TdDeviceEntry *entry = entries->pdata[i];
+    TdDevice *device = entry->available ? td_device_open (entry->id, NULL) : NULL;
+    if (device)
+      g_ptr_array_add (devices, device);
+  }
+  for (guint i = 0; i < devices->len; i++) {
+    TdDevice *device = devices->pdata[i];
+    for (const TdBackprojectFamily *const *family = td_backproject_families (); *family; family++)
+      for (guint nearest = 0; nearest < 2; nearest++) {
+        TdInterpolation interpolation =
+            nearest ? TD_INTERPOLATION_NEAREST : TD_INTERPOLATION_LINEAR;
+        add_case (device, *family, interpolation, NULL);
+        if (strcmp ((*family)->name, "standard") == 0
+            && (td_device_info (device)->texels & 1u << TD_TEXEL_R32F))
+          add_case (device, *family, interpolation, "TEXTURED=1");
+      }
+  }
+  g_test_add_func ("/backproject/host-is-exact", test_host_is_exact);
+  g_test_add_func ("/backproject/update-and-cancel", test_update);
+  g_test_add_func ("/backproject/refusals", test_refusals);
+  return g_test_run ();
+}
