@@ -36,15 +36,21 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
  * single-slice path rounds numbers up to 32 times a bin's size, another 1e-6. Sums of n views in
  * single: each addition rounds half a unit of a sum that grows as sqrt (n): 2^-25 sqrt (n) or so.
  *
- * Nearest: the value itself is exact, but a u within 2^-20 of a tie may take the neighbour, as right an
- * answer for data known to a pixel. A share of about 1e-6 of the updates is then off by sqrt (2);
- * few views, or angles that put many pixels on ties, make it some times more: 5e-3 in all.
+ * Nearest: the value itself is exact, but a u within about 2^-20 of a tie may take the neighbour, as
+ * right an answer for data known to a pixel, and off by sqrt (2). n such among all updates: the error
+ * is sqrt (2 n / updates), where n is at most the expected share, 2e-6, five deviations and a few.
+ *
+ * Coarse steps make the subtile's u, and so its rounding, larger.
  */
 static double
 error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  double sums = sqrt (task->n_views) * 0x1p-25;
-  return task->interpolation == TD_INTERPOLATION_NEAREST ? 5e-3 + sums : 5e-6 + sums;
+  double sums = sqrt (task->n_views) * 0x1p-25, coarse = MAX (task->step, 1);
+  double updates = (double) task->n_views * task->nx * task->ny, wrong = 2e-6 * coarse * updates;
+
+  return task->interpolation == TD_INTERPOLATION_NEAREST
+             ? sqrt (2 * (wrong + 5 * sqrt (wrong) + 5) / updates) + sums
+             : 5e-6 * coarse + sums;
 }
 
 static guint

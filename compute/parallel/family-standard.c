@@ -54,7 +54,7 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
  *
  * Texture, linear: the engine rounds the weight to 1/256: e = 2^-9 / sqrt (3) rms; and u in single
  * rounds at the detector's width. Texture, nearest: a share 2 e of updates takes the neighbour.
- * Loads: u to 2^-20 or better, so what remains is the sums' rounding.
+ * Loads: u to 2^-20 or better, so what remains is the sums' rounding and hardly ever a tie.
  */
 static double
 error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
@@ -65,7 +65,7 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 
   if (use_texture (task, device, NULL))
     return (nearest ? 2e-3 + 2 * sqrt (u_error) : 4e-3 + sqrt (3) * u_error) + sums;
-  return (nearest ? 2e-3 : 3e-6) + sums;
+  return (nearest ? 1e-3 : 3e-6) + sums;
 }
 
 static gboolean
