@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verbs phantom and compare. */
+#include <math.h>
+
+#include "dataset/phantom-scan.h"
+#include "dataset/volume.h"
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+/* What lies on the disk is the scan that the library describes, sample by sample. */
+static void
+check_scan (const char *path, const TdPhantomScan *spec)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdScan) truth = td_phantom_scan_new (spec, &error);
+  g_assert_no_error (error);
+  const TdScanFacts *a = td_scan_facts (scan), *b = td_scan_facts (truth);
+  const TdFrameKind kinds[] = { TD_FRAME_PROJECTION, TD_FRAME_FLAT, TD_FRAME_DARK };
+  const guint counts[] = { b->n_views, b->n_flats, b->n_darks };
+
+  g_assert_cmpuint (a->n_columns, ==, b->n_columns);
+  g_assert_cmpuint (a->n_rows, ==, b->n_rows);
+  g_assert_cmpuint (a->n_views, ==, b->n_views);
+  g_assert_cmpuint (a->n_flats, ==, b->n_flats);
+  g_assert_cmpuint (a->n_darks, ==, b->n_darks);
+  for (guint v = 0; v < a->n_views; v++)
+    g_assert_cmpfloat_with_epsilon (a->angles_rad[v], b->angles_rad[v], 1e-6);
+  for (guint k = 0; k < 3; k++) {
+    gsize n = (gsize) counts[k] * a->n_rows * a->n_columns;
+    g_autofree float *read = g_new (float, n);
+    g_autofree float *expected = g_new (float, n);
+    td_scan_read (scan, kinds[k], 0, counts[k], 0, a->n_rows, read, NULL, &error);
+    g_assert_no_error (error);
+    td_scan_read (truth, kinds[k], 0, counts[k], 0, a->n_rows, expected, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpmem (read, n * sizeof (float), expected, n * sizeof (float));
+  }
+}
+
+static void
+test_phantom (gconstpointer name)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, name, NULL);
+  g_auto (TdTestRun) run = { 0 };
+  TdPhantomScan spec;
+
+  td_test_cli (&run, folder->path, "phantom", "discs", "--output", name, "--columns", "40", "--rows",
+               "3", "--views", "17", "--centre", "18.4", "--photons", "900", "--wander", "0.05",
+               "--rings", "0.01", "--dead", "4", "--seed", "77", "--flats", "3", "--darks", "2",
+               "--range", "360", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpint (json_object_get_int_member (json, "views"), ==, 17);
+  g_assert_cmpfloat (json_object_get_double_member (json, "centre_px"), ==, 18.4);
+
+  td_phantom_scan_init (&spec);
+  spec.phantom = "discs";
+  spec.n_columns = 40;
+  spec.n_rows = 3;
+  spec.n_views = 17;
+  spec.centre_px = 18.4;
+  spec.photons = 900;
+  spec.wander = 0.05;
+  spec.rings = 0.01;
+  spec.n_dead = 4;
+  spec.seed = 77;
+  spec.n_flats = 3;
+  spec.n_darks = 2;
+  spec.range_deg = 360;
+  check_scan (path, &spec);
+}
+
+static void
+test_cone (gconstpointer name)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, name, NULL);
+  g_auto (TdTestRun) run = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  td_test_cli (&run, folder->path, "phantom", "ellipsoids", "--output", name, "--cone", "--columns",
+               "20", "--rows", "18", "--views", "5", "--sod-mm", "150", "--sdd-mm", "450",
+               "--pixel-mm", "2", "--json", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const TdGeometry *geometry = &td_scan_facts (scan)->geometry;
+  g_assert_cmpint (geometry->beam, ==, TD_BEAM_CONE);
+  g_assert_cmpfloat_with_epsilon (geometry->source_axis_mm, 150, 1e-6);
+  g_assert_cmpfloat_with_epsilon (geometry->source_detector_mm, 450, 1e-6);
+  g_assert_cmpfloat_with_epsilon (geometry->pixel_width_mm, 2, 1e-6);
+}
+
+static void
+test_refusals (void)
+{
+  const struct { const char *words[8]; int status; const char *says; } wrong[] = {
+    { { "teapot", "--output", "x" }, 1, "shepp-logan" },
+    { { "disc" }, 2, "--output" },
+    { { "disc", "--output", "x", "--columns", "0" }, 2, "at least 1" },
+    { { "disc", "--output", "x", "--columns", "many" }, 2, "many" },
+    { { "disc", "--output", "x", "--photons", "-3" }, 1, "negative" },
+    { { "disc", "--output", "x", "--format", "jpeg" }, 2, "jpeg" },
+    { { "disc", "--output", "missing/x.nxs" }, 1, "missing" },
+    { { "disc", "--output", "x", "--columns", "2000000", "--rows", "2000000" }, 1, "fewer" },
+    { { "disc", "ring", "--output", "x" }, 2, "ring" },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++) {
+    const char *const *w = wrong[i].words;
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "phantom", w[0], w[1], w[2], w[3], w[4], w[5], w[6], NULL);
+    td_test_run_assert_refused (&run, wrong[i].status, wrong[i].says);
+  }
+  g_assert_cmpuint (test_folder_count (folder), ==, 0);
+}
+
+/* An existing scan stays, unless it is to be overwritten. */
+static void
+test_overwrite (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) first = { 0 }, second = { 0 }, third = { 0 };
+
+  td_test_cli (&first, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8", NULL);
+  g_assert_cmpint (first.status, ==, 0);
+  td_test_cli (&second, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8", NULL);
+  td_test_run_assert_refused (&second, 1, "a.nxs");
+  td_test_cli (&third, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8",
+               "--overwrite", NULL);
+  g_assert_cmpint (third.status, ==, 0);
+  g_assert_cmpuint (test_folder_count (folder), ==, 1);
+}
+
+static void
+write_volume (const TestFolder *folder, const char *name, TdVolumeFormat format, guint nx, guint n_slices,
+              const float *slices)
+{
+  g_autofree char *path = g_build_filename (folder->path, name, NULL);
+  TdVolumeSpec spec = { .path = path, .format = format, .bits = 32, .nx = nx, .ny = 2,
+                        .n_slices = n_slices, .units = "1/px" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+
+  g_assert_no_error (error);
+  td_volume_writer_write (writer, 0, n_slices, slices, &error);
+  g_assert_no_error (error);
+  td_volume_writer_finish (writer, "{}", &error);
+  g_assert_no_error (error);
+}
+
+/* Numbers that can be checked by hand: B is 1 … 12, A differs by 3 and 4 in two places. */
+static void
+test_compare (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  float b[12], a[12];
+  double squares = 0;
+
+  for (guint i = 0; i < 12; i++) {
+    a[i] = b[i] = i + 1;
+    squares += b[i] * b[i];
+  }
+  a[1] -= 3;
+  a[11] += 4;
+  write_volume (folder, "a.tif", TD_VOLUME_BIGTIFF, 3, 2, a);
+  write_volume (folder, "b.h5", TD_VOLUME_HDF5, 3, 2, b);
+
+  g_auto (TdTestRun) run = { 0 }, same = { 0 }, limit = { 0 }, text = { 0 };
+  td_test_cli (&run, folder->path, "compare", "a.tif", "b.h5", "--json", "--output", "d", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "rms"), 5 / sqrt (12), 1e-9);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "relative_rms"),
+                                  5 / sqrt (squares), 1e-9);
+  g_assert_cmpfloat (json_object_get_double_member (json, "max_abs"), ==, 4);
+  g_assert_cmpint (json_object_get_int_member (json, "max_x"), ==, 2);
+  g_assert_cmpint (json_object_get_int_member (json, "max_y"), ==, 1);
+  g_assert_cmpint (json_object_get_int_member (json, "max_slice"), ==, 1);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "psnr_db"),
+                                  20 * log10 (11 / (5 / sqrt (12))), 1e-9);
+
+  g_autofree char *difference = g_build_filename (folder->path, "d", NULL);
+  g_autoptr (TdVolume) volume = td_volume_open (difference, NULL);
+  float d[12];
+  g_assert_nonnull (volume);
+  g_assert_true (td_volume_read (volume, 0, 2, d, NULL));
+  for (guint i = 0; i < 12; i++)
+    g_assert_cmpfloat (d[i], ==, a[i] - b[i]);
+
+  td_test_cli (&same, folder->path, "compare", "a.tif", "a.tif", "--json", NULL);
+  g_autoptr (JsonObject) zero = td_test_run_json (&same);
+  g_assert_cmpfloat (json_object_get_double_member (zero, "rms"), ==, 0);
+  g_assert_true (json_object_get_null_member (zero, "psnr_db"));
+
+  td_test_cli (&limit, folder->path, "compare", "a.tif", "b.h5", "--limit", "0.1", NULL);
+  g_assert_cmpint (limit.status, ==, 1);
+  g_assert_nonnull (strstr (limit.error, "above the limit"));
+  td_test_cli (&text, folder->path, "compare", "a.tif", "b.h5", "--limit", "0.5", NULL);
+  g_assert_cmpint (text.status, ==, 0);
+  g_assert_nonnull (strstr (text.out, "pixel (2, 1) of slice 1"));
+}
+
+static void
+test_compare_refusals (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  const float small[4] = { 1, 2, 3, 4 };
+  const float wide[12] = { 1, 2, 3, NAN, 5, 6, 7, 8, 9, 10, 11, 12 };
+
+  write_volume (folder, "small.tif", TD_VOLUME_BIGTIFF, 2, 1, small);
+  write_volume (folder, "wide.tif", TD_VOLUME_BIGTIFF, 3, 2, wide);
+
+  g_auto (TdTestRun) sizes = { 0 }, missing = { 0 }, nan = { 0 }, words = { 0 }, circle = { 0 };
+  td_test_cli (&sizes, folder->path, "compare", "small.tif", "wide.tif", NULL);
+  td_test_run_assert_refused (&sizes, 1, "1 slices of 2 × 2");
+  td_test_cli (&missing, folder->path, "compare", "small.tif", "none.tif", NULL);
+  td_test_run_assert_refused (&missing, 1, "none.tif");
+  td_test_cli (&nan, folder->path, "compare", "wide.tif", "wide.tif", "--output", "d.tif", NULL);
+  td_test_run_assert_refused (&nan, 1, "not finite at pixel (0, 1) of slice 0");
+  td_test_cli (&words, folder->path, "compare", "small.tif", NULL);
+  td_test_run_assert_refused (&words, 2, "missing");
+  td_test_cli (&circle, folder->path, "compare", "small.tif", "small.tif", "--circle", "0.1", NULL);
+  td_test_run_assert_refused (&circle, 1, "larger fraction");
+  g_assert_cmpuint (test_folder_count (folder), ==, 2);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/cli/phantom/nxtomo", "scan.nxs", test_phantom);
+  g_test_add_data_func ("/cli/phantom/tiff", "scan", test_phantom);
+  g_test_add_data_func ("/cli/phantom/cone/nxtomo", "cone.nxs", test_cone);
+  g_test_add_data_func ("/cli/phantom/cone/tiff", "cone", test_cone);
+  g_test_add_func ("/cli/phantom/refusals", test_refusals);
+  g_test_add_func ("/cli/phantom/overwrite", test_overwrite);
+  g_test_add_func ("/cli/compare", test_compare);
+  g_test_add_func ("/cli/compare/refusals", test_compare_refusals);
+  return g_test_run ();
+}
