@@ -29,3 +29,10 @@ typedef struct {
   int add, wide_window;
   unsigned sinogram_low, sinogram_high, slice_low, slice_high; /* first elements, 64 bits in two */
 } TdTileParams;
+/* filter.cl */
+typedef struct {
+  int n_columns, padded;
+  int n_rows;                    /* of this chunk */
+  int extend_edges;
+  unsigned first_low, first_high; /* the chunk's first element, 64 bits in two */
+} TdFilterParams;

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* FFTs on the host by FFTW. Only single contiguous 1-D transforms are planned, so that measured plans
-   are few, quick to make and kept for good; batches and the columns of 2-D transforms are spread over
-   the threads here. */
+   are few and quick to make; batches and the columns of 2-D transforms are spread over the threads
+   here. */
+#include "compute/device/host-fftw.h"
 #include "compute/device/host-private.h"
 
-#include <fftw3.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A preview waits for the first plan of a size; FFTW then takes the best it found so far. */
-#define PLANNING_SECONDS 0.5
 #define COLUMNS_AT_ONCE 8 /* a cache line of complex floats */
 
-/* [inverse][row starts 8 bytes past a multiple of 16] */
+/* [inverse][line starts 8 bytes past a multiple of 16] */
 typedef struct {
   fftwf_plan plan[2][2];
 } LinePlans;
@@ -22,88 +19,26 @@ typedef struct {
   LinePlans rows, columns; /* columns: 2-D only */
 } HostFft;
 
-static GMutex planner_lock; /* FFTW's planner is not thread-safe */
-static gboolean wisdom_read;
-
-/* ── Wisdom ───────────────────────────────────────────────────────────────────────────────────── */
-
-static char *
-wisdom_file (void)
-{
-  return g_build_filename (g_get_user_cache_dir (), "tomodesk", "fftwf-wisdom", NULL);
-}
-
-/* Wisdom only saves time: an unreadable or unwritable file is no error. */
-static void
-read_wisdom (void)
-{
-  g_autofree char *file = wisdom_file (), *text = NULL;
-
-  if (!wisdom_read && g_file_get_contents (file, &text, NULL, NULL))
-    fftwf_import_wisdom_from_string (text);
-  wisdom_read = TRUE;
-}
-
-static void
-write_wisdom (void)
-{
-  g_autofree char *file = wisdom_file (), *folder = g_path_get_dirname (file);
-  char *text = fftwf_export_wisdom_to_string ();
-
-  if (text && g_mkdir_with_parents (folder, 0700) == 0)
-    g_file_set_contents (file, text, -1, NULL);
-  free (text);
-}
-
 /* ── Plans ────────────────────────────────────────────────────────────────────────────────────── */
 
-static fftwf_plan
-plan_line (guint n, gboolean inverse, guint shift)
-{
-  /* Even lines are off only when the caller's offset is: rare, not worth measuring. */
-  guint effort = shift && n % 2 == 0 ? FFTW_ESTIMATE : FFTW_MEASURE;
-  int sign = inverse ? FFTW_BACKWARD : FFTW_FORWARD;
-  fftwf_complex *data = fftwf_alloc_complex ((gsize) n + 1);
-  fftwf_complex *line = data + shift;
-
-  fftwf_plan plan = fftwf_plan_dft_1d (n, line, line, sign, effort | FFTW_WISDOM_ONLY);
-  if (!plan) {
-    fftwf_set_timelimit (PLANNING_SECONDS);
-    plan = fftwf_plan_dft_1d (n, line, line, sign, effort);
-    if (effort == FFTW_MEASURE)
-      write_wisdom ();
-  }
-  fftwf_free (data);
-  return plan;
-}
-
-/* Lines of an odd length start on both alignments. */
 static gboolean
 plan_lines (LinePlans *plans, guint n, GError **error)
 {
-  gboolean fine = TRUE;
-
-  g_mutex_lock (&planner_lock);
-  read_wisdom ();
-  for (guint inverse = 0; inverse < 2; inverse++)
-    for (guint shift = 0; shift < 2; shift++) {
-      plans->plan[inverse][shift] = plan_line (n, inverse, shift);
-      fine = fine && plans->plan[inverse][shift];
+  for (guint i = 0; i < 4; i++) {
+    plans->plan[i / 2][i % 2] = td_fftw_plan (i / 2 ? TD_FFTW_INVERSE : TD_FFTW_FORWARD, n, i % 2);
+    if (!plans->plan[i / 2][i % 2]) {
+      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u", n);
+      return FALSE;
     }
-  g_mutex_unlock (&planner_lock);
-  if (!fine)
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "FFTW has no transform of length %u", n);
-  return fine;
+  }
+  return TRUE;
 }
 
 static void
 free_lines (LinePlans *plans)
 {
-  g_mutex_lock (&planner_lock);
   for (guint i = 0; i < 4; i++)
-    if (plans->plan[i / 2][i % 2])
-      fftwf_destroy_plan (plans->plan[i / 2][i % 2]);
-  g_mutex_unlock (&planner_lock);
+    td_fftw_plan_free (plans->plan[i / 2][i % 2]);
 }
 
 static void

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/device/host-fftw.h"
+
+#include <stdlib.h>
+
+#define PLANNING_SECONDS 0.5
+
+static GMutex planner_lock;
+static gboolean wisdom_read;
+
+static char *
+wisdom_file (void)
+{
+  return g_build_filename (g_get_user_cache_dir (), "tomodesk", "fftwf-wisdom", NULL);
+}
+
+/* Wisdom only saves time: an unreadable or unwritable file is no error. */
+static void
+read_wisdom (void)
+{
+  g_autofree char *file = wisdom_file (), *text = NULL;
+
+  if (!wisdom_read && g_file_get_contents (file, &text, NULL, NULL))
+    fftwf_import_wisdom_from_string (text);
+  wisdom_read = TRUE;
+}
+
+static void
+write_wisdom (void)
+{
+  g_autofree char *file = wisdom_file (), *folder = g_path_get_dirname (file);
+  char *text = fftwf_export_wisdom_to_string ();
+
+  if (text && g_mkdir_with_parents (folder, 0700) == 0)
+    g_file_set_contents (file, text, -1, NULL);
+  free (text);
+}
+
+static fftwf_plan
+plan_with (TdFftwKind kind, guint n, float *line, guint flags)
+{
+  fftwf_complex *data = (fftwf_complex *) line;
+
+  switch (kind) {
+  case TD_FFTW_REAL_FORWARD:
+    return fftwf_plan_dft_r2c_1d (n, line, data, flags);
+  case TD_FFTW_REAL_INVERSE:
+    return fftwf_plan_dft_c2r_1d (n, data, line, flags);
+  default:
+    return fftwf_plan_dft_1d (n, data, data,
+                              kind == TD_FFTW_INVERSE ? FFTW_BACKWARD : FFTW_FORWARD, flags);
+  }
+}
+
+fftwf_plan
+td_fftw_plan (TdFftwKind kind, guint n, gboolean shifted)
+{
+  float *line = fftwf_alloc_real (2 * ((gsize) n + 2));
+
+  if (!line)
+    return NULL;
+  g_mutex_lock (&planner_lock);
+  read_wisdom ();
+  fftwf_plan plan = plan_with (kind, n, line + 2 * shifted, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+  if (!plan) {
+    fftwf_set_timelimit (PLANNING_SECONDS);
+    plan = plan_with (kind, n, line + 2 * shifted, FFTW_MEASURE);
+    write_wisdom ();
+  }
+  g_mutex_unlock (&planner_lock);
+  fftwf_free (line);
+  return plan;
+}
+
+void
+td_fftw_plan_free (fftwf_plan plan)
+{
+  if (!plan)
+    return;
+  g_mutex_lock (&planner_lock);
+  fftwf_destroy_plan (plan);
+  g_mutex_unlock (&planner_lock);
+}

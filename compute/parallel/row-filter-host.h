@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/parallel/filter.h"
+
+/* Rows filtered where the host's memory is the device's: a row at a time in the cache, real FFTs. */
+typedef struct TdHostRowFilter TdHostRowFilter;
+
+TdHostRowFilter *td_host_row_filter_new (guint n_columns, guint padded, GError **error);
+/* @response: at all padded frequencies, to be divided by their number. */
+void td_host_row_filter_set (TdHostRowFilter *filter, const double *response, gboolean extend_edges);
+void td_host_row_filter_run (TdHostRowFilter *filter, float *rows, guint n_rows); /* blocks */
+void td_host_row_filter_free (TdHostRowFilter *filter);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Filtering rows by FFT: two real rows make one complex line, since a real, symmetric response keeps
+   them apart. compute/parallel/row-filter.c launches these over x = columns, y = pairs of rows. */
+
+TD_FN size_t
+filter_row_start (const TdFilterParams p, int row)
+{
+  return (((size_t) p.first_high << 32) | p.first_low) + (size_t) row * (size_t) p.n_columns;
+}
+
+/* What stands at place @x of the padded line: the row, then zeros or the edges' values, of the last
+   column up to the middle of the padding, of the first after it, as the line goes round. */
+TD_FN float
+filter_padded (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int x)
+{
+  if (row >= p.n_rows)
+    return 0;
+  if (x >= p.n_columns) {
+    if (!p.extend_edges)
+      return 0;
+    x = x - p.n_columns < (p.padded - p.n_columns) / 2 ? p.n_columns - 1 : 0;
+  }
+  return rows[filter_row_start (p, row) + (size_t) x];
+}
+
+TD_KERNEL void
+filter_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT rows, TD_GLOBAL float2 *TD_RESTRICT lines,
+             const TdFilterParams p)
+{
+  const int x = td_global_x ();
+  const int pair = td_global_y ();
+
+  if (x < p.padded)
+    lines[(size_t) pair * (size_t) p.padded + (size_t) x]
+        = td_float2 (filter_padded (rows, p, 2 * pair, x), filter_padded (rows, p, 2 * pair + 1, x));
+}
+
+TD_KERNEL void
+filter_multiply (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT lines,
+                 TD_GLOBAL const float *TD_RESTRICT response, const TdFilterParams p)
+{
+  const int x = td_global_x ();
+
+  if (x < p.padded) {
+    const size_t i = (size_t) td_global_y () * (size_t) p.padded + (size_t) x;
+    const float factor = response[x];
+    const float2 value = lines[i];
+    lines[i] = td_float2 (value.x * factor, value.y * factor);
+  }
+}
+
+TD_KERNEL void
+filter_unpack (TD_ITEM TD_GLOBAL float *TD_RESTRICT rows, TD_GLOBAL const float2 *TD_RESTRICT lines,
+               const TdFilterParams p)
+{
+  const int x = td_global_x ();
+  const int row = 2 * td_global_y ();
+
+  if (x < p.n_columns && row < p.n_rows) {
+    const float2 value = lines[(size_t) td_global_y () * (size_t) p.padded + (size_t) x];
+    rows[filter_row_start (p, row) + (size_t) x] = value.x;
+    if (row + 1 < p.n_rows)
+      rows[filter_row_start (p, row + 1) + (size_t) x] = value.y;
+  }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Row filtering on every device against a direct computation in double. */
+#include "compute/parallel/filter.h"
+
+#include <complex.h>
+#include <fftw3.h>
+#include <math.h>
+
+#define BOUND 1e-6
+
+/* The definition: pad, transform, multiply, transform back, all in double. */
+static void
+reference (const TdFilter *filter, guint n_columns, guint n_rows, const float *rows, double *out)
+{
+  guint n = td_filter_padded_size (n_columns);
+  g_autofree double *response = g_new (double, n);
+  g_autofree fftw_complex *line = g_new (fftw_complex, n);
+  fftw_plan forward = fftw_plan_dft_1d (n, line, line, FFTW_FORWARD, FFTW_ESTIMATE);
+  fftw_plan inverse = fftw_plan_dft_1d (n, line, line, FFTW_BACKWARD, FFTW_ESTIMATE);
+
+  td_filter_response (filter, n, response);
+  for (guint row = 0; row < n_rows; row++) {
+    const float *in = rows + (gsize) row * n_columns;
+    guint middle = n_columns + (n - n_columns) / 2;
+    for (guint i = 0; i < n; i++)
+      line[i] = i < n_columns ? in[i]
+                : !filter->extend_edges ? 0
+                                        : in[i < middle ? n_columns - 1 : 0];
+    fftw_execute (forward);
+    for (guint i = 0; i < n; i++)
+      line[i] *= response[i] / n;
+    fftw_execute (inverse);
+    for (guint i = 0; i < n_columns; i++)
+      out[(gsize) row * n_columns + i] = creal (line[i]);
+  }
+  fftw_destroy_plan (forward);
+  fftw_destroy_plan (inverse);
+}
+
+static void
+check (TdDevice *device, const TdFilter *spec, guint n_columns, guint n_rows, guint max_rows)
+{
+  g_autoptr (GError) error = NULL;
+  gsize n = (gsize) n_columns * n_rows, before = 5;
+  g_autofree float *rows = g_new (float, n + 2 * before);
+  g_autofree float *got = g_new (float, n + 2 * before);
+  g_autofree double *expected = g_new (double, n);
+  g_autoptr (GRand) random = g_rand_new_with_seed (n);
+  double difference = 0, norm = 0;
+
+  for (gsize i = 0; i < n + 2 * before; i++)
+    rows[i] = g_rand_double_range (random, -1, 3);
+  reference (spec, n_columns, n_rows, rows + before, expected);
+
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdBuffer) buffer = td_buffer_new (device, (n + 2 * before) * sizeof (float), &error);
+  g_autoptr (TdRowFilter) filter = td_row_filter_new (device, n_columns, max_rows, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_row_filter_set (filter, spec, &error));
+  td_upload (queue, buffer, 0, rows, (n + 2 * before) * sizeof (float), &error);
+  g_assert_true (td_row_filter_run (filter, queue, buffer, before * sizeof (float), n_rows, &error));
+  td_download (queue, got, buffer, 0, (n + 2 * before) * sizeof (float), &error);
+  g_assert_true (td_queue_finish (queue, &error));
+
+  for (gsize i = 0; i < n; i++) {
+    difference += pow (got[before + i] - expected[i], 2);
+    norm += expected[i] * expected[i];
+  }
+  g_assert_cmpfloat (sqrt (difference), <=, BOUND * sqrt (norm));
+  /* The rows only, not what stands beside them. */
+  for (gsize i = 0; i < before; i++) {
+    g_assert_cmpfloat (got[i], ==, rows[i]);
+    g_assert_cmpfloat (got[before + n + i], ==, rows[before + n + i]);
+  }
+  if (n_rows == max_rows) {
+    g_assert_false (td_row_filter_run (filter, queue, buffer, 0, max_rows + 1, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+  }
+}
+
+static void
+test_filter (gconstpointer id)
+{
+  static const guint shapes[][3] = { /* columns, rows, most rows */
+    { 1, 1, 1 }, { 2, 3, 3 }, { 7, 5, 9 }, { 160, 33, 33 }, { 181, 2, 40 }, { 1024, 17, 17 },
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    TdFilter filter = { TD_FILTER_RAM_LAK, 1, 0, i % 2 };
+    check (device, &filter, shapes[i][0], shapes[i][1], shapes[i][2]);
+  }
+  TdFilter hann = { TD_FILTER_HANN, 0.5, 0, TRUE }, none = { TD_FILTER_NONE, 1, 0, FALSE };
+  check (device, &hann, 160, 33, 33);
+  check (device, &none, 160, 33, 33);
+  g_assert_cmpuint (td_device_live_objects (device), ==, 0);
+}
+
+/* More rows than the workspace takes at once. */
+static void
+test_chunks (gconstpointer id)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  TdFilter filter = { TD_FILTER_SHEPP_LOGAN, 1, 0, FALSE };
+
+  g_assert_no_error (error);
+  check (device, &filter, 3, 2 * 65535 + 3, 2 * 65535 + 3);
+}
+
+static void
+test_workspace (void)
+{
+  g_assert_cmpuint (td_row_filter_workspace_bytes (1024, 1024), >=, 512 * 2048 * 8);
+  g_assert_cmpuint (td_row_filter_workspace_bytes (4096, G_MAXINT32), <, 300u << 20);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/row-filter/workspace", test_workspace);
+  g_autoptr (GPtrArray) entries = td_device_list ();
+  for (guint i = 0; i < entries->len; i++) {
+    const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
+    if (!entry->available)
+      continue;
+    g_autofree char *path = g_strdup_printf ("/row-filter/%s/truth", entry->id);
+    g_autofree char *chunks = g_strdup_printf ("/row-filter/%s/chunks", entry->id);
+    g_test_add_data_func_full (path, g_strdup (entry->id), test_filter, g_free);
+    g_test_add_data_func_full (chunks, g_strdup (entry->id), test_chunks, g_free);
+  }
+  return g_test_run ();
+}
