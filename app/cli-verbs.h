@@ -5,4 +5,6 @@
    verb, the return value the exit status (see cli.h). */
 
 int td_cli_compare (int argc, char **argv);
+int td_cli_devices (int argc, char **argv);
 int td_cli_phantom (int argc, char **argv);
+int td_cli_tune (int argc, char **argv);

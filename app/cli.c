@@ -18,6 +18,8 @@ typedef struct {
 static const TdCliVerb verbs[] = {
   { "phantom", td_cli_phantom, "Make a scan of an object that is known exactly" },
   { "compare", td_cli_compare, "Compare two volumes" },
+  { "devices", td_cli_devices, "List the devices; test that they compute the right thing" },
+  { "tune", td_cli_tune, "Find the fastest kernels for a device" },
   { NULL, NULL, NULL },
 };
 

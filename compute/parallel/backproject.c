@@ -2,6 +2,7 @@
 #include "backproject.h"
 
 #include "families.h"
+#include "tune-store.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,39 +41,68 @@ why_not (const TdBackprojectFamily *family, const TdBackprojectTask *task, const
   return family->unsupported ? family->unsupported (task, device) : NULL;
 }
 
+static const TdBackprojectFamily *
+choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInfo *info,
+              GError **error)
+{
+  const TdBackprojectFamily *family = td_backproject_family (name, error);
+
+  if (!family)
+    return NULL;
+  const char *reason = why_not (family, task, info);
+  g_autofree char *disabled = td_tune_store_disabled (info, name);
+  if (!reason && !disabled)
+    return family;
+  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+               "The \"%s\" kernels cannot do this on %s (%s): %s; choose another family or \"auto\"",
+               name, info->id, info->name, reason ? reason : disabled);
+  return NULL;
+}
+
+/* The families that can do the task and passed the self-test, by the tuner's measurement; those it has
+   not measured by preference, after all that it has. */
+static const TdBackprojectFamily *
+choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_slices, char **reason)
+{
+  const TdBackprojectFamily *best = NULL;
+  double best_rate = 0;
+  guint best_preference = 0;
+
+  for (guint i = 0; families[i]; i++) {
+    const char *refusal = why_not (families[i], task, info);
+    g_autofree char *why = refusal ? g_strdup (refusal)
+                                   : td_tune_store_disabled (info, families[i]->name);
+    guint preference = families[i]->preference ? families[i]->preference (task, info, n_slices) : 1;
+    TdTuned tuned = { 0 };
+    if (why) {
+      g_free (*reason);
+      *reason = g_steal_pointer (&why);
+      continue;
+    }
+    if (best && preference == 0)
+      continue; /* only when named: it trades accuracy */
+    td_tune_store_find (info, families[i]->name, task, n_slices, &tuned);
+    if (!best || tuned.updates_per_second > best_rate ||
+        (tuned.updates_per_second == best_rate && preference > best_preference)) {
+      best = families[i];
+      best_rate = tuned.updates_per_second;
+      best_preference = preference;
+    }
+    td_tuned_clear (&tuned);
+  }
+  return best;
+}
+
 const TdBackprojectFamily *
 td_backproject_choose (const char *name, const TdBackprojectTask *task, TdDevice *device,
                        guint n_slices, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  const TdBackprojectFamily *best = NULL;
-  const char *reason = NULL;
-  guint best_preference = 0;
+  g_autofree char *reason = NULL;
 
-  if (name && strcmp (name, "auto") != 0) {
-    const TdBackprojectFamily *family = td_backproject_family (name, error);
-    if (family && (reason = why_not (family, task, info))) {
-      g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                   "The \"%s\" kernels cannot do this on %s (%s): %s; choose another family or \"auto\"",
-                   name, info->id, info->name, reason);
-      return NULL;
-    }
-    return family;
-  }
-
-  for (guint i = 0; families[i]; i++) {
-    const char *refusal = why_not (families[i], task, info);
-    if (refusal) {
-      reason = refusal;
-      continue;
-    }
-    guint preference =
-        families[i]->preference ? families[i]->preference (task, info, n_slices) : 1;
-    if (!best || preference > best_preference) {
-      best = families[i];
-      best_preference = preference;
-    }
-  }
+  if (name && strcmp (name, "auto") != 0)
+    return choose_named (name, task, info, error);
+  const TdBackprojectFamily *best = choose_best (task, info, n_slices, &reason);
   if (!best)
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "No back-projection kernel can do this on %s (%s): %s; choose another device or "
@@ -177,12 +207,36 @@ check_task (const TdBackprojectTask *task, GError **error)
 
 /* ── Projectors ───────────────────────────────────────────────────────────────────────────────── */
 
+const TdBackprojectVariant td_backproject_default = { 0 };
+
+/* Creates by @variant; NULL: as tuned, and by the family's default if that no longer builds. */
+static TdBackprojector *
+create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+        const TdBackprojectVariant *variant, guint max_slices, GError **error)
+{
+  TdBackprojector *projector = NULL;
+  TdTuned tuned = { 0 };
+
+  if (variant == &td_backproject_default) {
+    variant = NULL;
+  } else if (!variant &&
+             td_tune_store_find (td_device_info (device), family->name, task, max_slices, &tuned)) {
+    const TdBackprojectVariant found = { family->name, tuned.slices, tuned.defines };
+    gboolean built = tuned.defines && family->create (family, device, task, &found, max_slices,
+                                                      &projector, NULL);
+    td_tuned_clear (&tuned);
+    if (built)
+      return projector;
+  }
+  return family->create (family, device, task, variant, max_slices, &projector, error) ? projector
+                                                                                       : NULL;
+}
+
 TdBackprojector *
 td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
                       const TdBackprojectTask *task, const TdBackprojectVariant *variant,
                       guint max_slices, GError **error)
 {
-  TdBackprojector *projector = NULL;
   const TdDeviceInfo *info = td_device_info (device);
   const char *reason;
 
@@ -194,7 +248,8 @@ td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
                  family->name, info->id, reason);
     return NULL;
   }
-  if (!family->create (family, device, task, variant, max_slices, &projector, error))
+  TdBackprojector *projector = create (family, device, task, variant, max_slices, error);
+  if (!projector)
     return NULL;
   projector->family = family;
   projector->device = td_device_ref (device);

@@ -75,7 +75,7 @@ struct TdBackprojectFamily {
      TdBackprojectVariant). NULL: nothing to tune. */
   GPtrArray *(*candidates) (const TdBackprojectTask *task, const TdDeviceInfo *device);
   /* How much "auto" likes it for n_slices at once on this device, among those that can: the highest
-     wins, the first of equals. NULL: 1. */
+     wins, the first of equals; 0: only when named. NULL: 1. */
   guint (*preference) (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices);
   /* Device memory besides sinograms and slices. */
   guint64 (*workspace_bytes) (const TdBackprojectTask *task, const TdDeviceInfo *device,
@@ -95,10 +95,13 @@ struct TdBackprojector {
 const TdBackprojectFamily *const *td_backproject_families (void);
 const TdBackprojectFamily *td_backproject_family (const char *name, GError **error);
 /* "auto": the fastest family that takes the task in its precision (tuner's word first, else the
-   review's Table 25 by capability). */
+   review's Table 25 by capability). Families that failed the self-test are out. */
 const TdBackprojectFamily *td_backproject_choose (const char *name, const TdBackprojectTask *task,
                                                   TdDevice *device, guint n_slices, GError **error);
 
+/* @variant: NULL: what the tuner found on this device (tune-store.h), else the family's default;
+   &td_backproject_default: the family's default whatever was tuned. */
+extern const TdBackprojectVariant td_backproject_default;
 TdBackprojector *td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
                                        const TdBackprojectTask *task,
                                        const TdBackprojectVariant *variant, guint max_slices,

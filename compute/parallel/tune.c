@@ -35,7 +35,10 @@ prepare (guint index, gpointer user, GError **error)
 {
   Search *search = user;
 
-  return td_trial_prepare (search->trial, search->family, search->variants->pdata[index], error);
+  const TdBackprojectVariant *variant = search->variants->pdata[index];
+
+  return td_trial_prepare (search->trial, search->family,
+                           variant ? variant : &td_backproject_default, error);
 }
 
 static gboolean

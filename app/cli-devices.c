@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "cli-verbs.h"
+#include "cli.h"
+#include "compute/device/device.h"
+#include "compute/engine/recipe.h"
+#include "compute/parallel/self-test.h"
+
+static const TdCliHelp help = {
+  "[OPTION…]",
+  "Lists the devices that can reconstruct, and why others cannot. A card that two programming\n"
+  "interfaces see is listed under both; they are the same hardware.",
+  "  What is there?\n"
+  "    tomodesk-cli devices\n"
+  "  Does every kernel compute the right thing here? Those that do not are no longer used:\n"
+  "    tomodesk-cli devices --self-test\n",
+};
+
+/* One device with its self-test, if that was asked for. */
+typedef struct {
+  const TdDeviceEntry *entry;
+  const char *same_as; /* id of an earlier entry for the same hardware; NULL */
+  GPtrArray *tests;    /* NULL: not tested */
+  GError *error;       /* the test could not run */
+} Report;
+
+static void
+report_free (gpointer data)
+{
+  Report *report = data;
+
+  g_clear_pointer (&report->tests, g_ptr_array_unref);
+  g_clear_error (&report->error);
+  g_free (report);
+}
+
+static const char *
+same_as (GPtrArray *entries, guint index)
+{
+  const TdDeviceEntry *entry = entries->pdata[index];
+
+  for (guint i = 0; entry->hardware_id && i < index; i++) {
+    const TdDeviceEntry *earlier = entries->pdata[i];
+    if (earlier->hardware_id && *earlier->hardware_id &&
+        g_str_equal (earlier->hardware_id, entry->hardware_id))
+      return earlier->id;
+  }
+  return NULL;
+}
+
+static void
+self_test (Report *report)
+{
+  g_autoptr (TdDevice) device = td_device_open (report->entry->id, &report->error);
+
+  if (device)
+    report->tests = td_self_test_device (device, td_cli_cancellable (), &report->error);
+}
+
+/* ── Text ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+print_tests (const Report *report)
+{
+  for (guint i = 0; report->tests && i < report->tests->len; i++) {
+    const TdSelfTestRow *row = report->tests->pdata[i];
+    printf ("    %-4s %-12s %-8s %-8s %u slices  error %.1e of %.1e%s%s\n",
+            row->passed ? "ok" : "FAIL", row->family->name, td_interpolation_name (row->interpolation),
+            td_precision_name (row->precision), row->n_slices, row->error, row->bound,
+            row->reason ? ": " : "", row->reason ? row->reason : "");
+  }
+  if (report->error)
+    printf ("    FAIL %s\n", report->error->message);
+}
+
+static void
+print_text (GPtrArray *reports)
+{
+  for (guint i = 0; i < reports->len; i++) {
+    const Report *report = reports->pdata[i];
+    const TdDeviceEntry *entry = report->entry;
+    g_autofree char *memory = entry->memory_bytes
+                                  ? g_format_size_full (entry->memory_bytes, G_FORMAT_SIZE_IEC_UNITS)
+                                  : g_strdup ("");
+    printf ("%-10s %s%s%s", entry->id, entry->name, *memory ? ", " : "", memory);
+    if (report->same_as)
+      printf (" (the same hardware as %s)", report->same_as);
+    if (!entry->available)
+      printf ("\n           not available: %s", entry->reason);
+    printf ("\n");
+    print_tests (report);
+  }
+}
+
+/* ── JSON ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+add_tests (JsonBuilder *builder, const Report *report)
+{
+  json_builder_set_member_name (builder, "tests");
+  json_builder_begin_array (builder);
+  for (guint i = 0; report->tests && i < report->tests->len; i++) {
+    const TdSelfTestRow *row = report->tests->pdata[i];
+    json_builder_begin_object (builder);
+    td_cli_json_string (builder, "family", row->family->name);
+    td_cli_json_string (builder, "interpolation", td_interpolation_name (row->interpolation));
+    td_cli_json_string (builder, "precision", td_precision_name (row->precision));
+    td_cli_json_integer (builder, "slices", row->n_slices);
+    td_cli_json_boolean (builder, "passed", row->passed);
+    td_cli_json_number (builder, "error", row->error);
+    td_cli_json_number (builder, "bound", row->bound);
+    td_cli_json_string (builder, "reason", row->reason);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+  td_cli_json_string (builder, "test_error", report->error ? report->error->message : NULL);
+}
+
+static const char *
+kind_name (TdDeviceKind kind)
+{
+  return kind == TD_DEVICE_GPU ? "gpu" : kind == TD_DEVICE_CPU ? "cpu" : "other";
+}
+
+static int
+print_json (GPtrArray *reports, gboolean tested)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < reports->len; i++) {
+    const Report *report = reports->pdata[i];
+    const TdDeviceEntry *entry = report->entry;
+    json_builder_begin_object (builder);
+    td_cli_json_string (builder, "id", entry->id);
+    td_cli_json_string (builder, "name", entry->name);
+    td_cli_json_string (builder, "kind", kind_name (entry->kind));
+    td_cli_json_string (builder, "api", entry->api);
+    td_cli_json_boolean (builder, "available", entry->available);
+    td_cli_json_string (builder, "reason", entry->reason);
+    td_cli_json_integer (builder, "memory_bytes", entry->memory_bytes);
+    td_cli_json_string (builder, "same_as", report->same_as);
+    if (tested)
+      add_tests (builder, report);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+  return td_cli_print_json (builder);
+}
+
+static guint
+count_failures (GPtrArray *reports)
+{
+  guint failed = 0;
+
+  for (guint i = 0; i < reports->len; i++) {
+    const Report *report = reports->pdata[i];
+    for (guint j = 0; report->tests && j < report->tests->len; j++)
+      failed += !((const TdSelfTestRow *) report->tests->pdata[j])->passed;
+    failed += report->error != NULL;
+  }
+  return failed;
+}
+
+int
+td_cli_devices (int argc, char **argv)
+{
+  gboolean test = FALSE, json = FALSE;
+  g_autofree char *only = NULL;
+  const GOptionEntry entries[] = {
+    { "self-test", 0, 0, G_OPTION_ARG_NONE, &test,
+      "Run a small problem through every kernel family and take those that fail out of use", NULL },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &only, "Only this one", "ID" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON array", NULL },
+    { NULL },
+  };
+  int status = td_cli_parse (argc, argv, &help, entries, NULL, 0, NULL);
+
+  if (status >= 0)
+    return status;
+  g_autoptr (GPtrArray) list = td_device_list ();
+  g_autoptr (GPtrArray) reports = g_ptr_array_new_with_free_func (report_free);
+  for (guint i = 0; i < list->len; i++) {
+    const TdDeviceEntry *entry = list->pdata[i];
+    if (only && !g_str_equal (only, entry->id))
+      continue;
+    Report *report = g_new0 (Report, 1);
+    report->entry = entry;
+    report->same_as = same_as (list, i);
+    g_ptr_array_add (reports, report);
+    td_cli_progress ("testing", (double) i / list->len, -1, entry->name);
+    if (test && entry->available)
+      self_test (report);
+    if (g_error_matches (report->error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+      return td_cli_fail (report->error);
+  }
+  td_cli_progress_clear ();
+  if (reports->len == 0)
+    return td_cli_usage (argv[0], "there is no device \"%s\"", only);
+  status = json ? print_json (reports, test) : TD_CLI_DONE;
+  if (!json)
+    print_text (reports);
+  return status == TD_CLI_DONE && count_failures (reports) > 0 ? TD_CLI_FAILED : status;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "cli-verbs.h"
+#include "cli.h"
+#include "compute/engine/recipe.h"
+#include "compute/parallel/tune.h"
+
+static const TdCliHelp help = {
+  "[OPTION…]",
+  "Finds the fastest variant of each back-projection kernel on a device, checks each against the\n"
+  "default's result and keeps the best; every later reconstruction on this device uses it.",
+  "  Once for the fastest device, after installing or after a new driver:\n"
+  "    tomodesk-cli tune\n"
+  "  One family on another device, for slices of 1024 pixels:\n"
+  "    tomodesk-cli tune --device opencl:0 --family alu --size 1024\n",
+};
+
+static void
+progress (const char *what, double fraction, gpointer user)
+{
+  td_cli_progress ("tuning", fraction, -1, what);
+}
+
+static int
+print_json (GPtrArray *rows)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < rows->len; i++) {
+    const TdTuneRow *row = rows->pdata[i];
+    json_builder_begin_object (builder);
+    td_cli_json_string (builder, "family", row->family->name);
+    td_cli_json_string (builder, "interpolation", td_interpolation_name (row->interpolation));
+    td_cli_json_string (builder, "precision", td_precision_name (row->precision));
+    td_cli_json_integer (builder, "slices", row->n_slices);
+    td_cli_json_integer (builder, "candidates", row->candidates);
+    td_cli_json_integer (builder, "rejected", row->rejected);
+    td_cli_json_number (builder, "default_updates_per_second", row->default_rate);
+    td_cli_json_number (builder, "updates_per_second", row->best_rate);
+    td_cli_json_string (builder, "defines", row->defines);
+    td_cli_json_string (builder, "error", row->error);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+  return td_cli_print_json (builder);
+}
+
+static void
+print_table (GPtrArray *rows)
+{
+  printf ("family       interp.  precision slices  tried  out  default GU/s  best GU/s  variant\n");
+  for (guint i = 0; i < rows->len; i++) {
+    const TdTuneRow *row = rows->pdata[i];
+    printf ("%-12s %-8s %-9s %6u %6u %4u ", row->family->name,
+            td_interpolation_name (row->interpolation), td_precision_name (row->precision), row->n_slices,
+            row->candidates, row->rejected);
+    if (row->error)
+      printf ("  %s\n", row->error);
+    else
+      printf ("%13.1f %10.1f  %s\n", row->default_rate * 1e-9, row->best_rate * 1e-9,
+              *row->defines ? row->defines : "default");
+  }
+}
+
+int
+td_cli_tune (int argc, char **argv)
+{
+  g_autofree char *id = NULL, *family = NULL;
+  gboolean json = FALSE;
+  int size = 0, runs = 0;
+  const GOptionEntry entries[] = {
+    { "device", 0, 0, G_OPTION_ARG_STRING, &id, "The device (default: the fastest)", "ID" },
+    { "family", 0, 0, G_OPTION_ARG_STRING, &family, "Only this kernel family", "NAME" },
+    { "size", 0, 0, G_OPTION_ARG_INT, &size,
+      "Columns, views and slice width (default: 2048 on GPUs, 512 on CPUs)", "N" },
+    { "runs", 0, 0, G_OPTION_ARG_INT, &runs, "Runs of which the best counts (default: 5)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON array", NULL },
+    { NULL },
+  };
+  g_autoptr (GError) error = NULL;
+  int status = td_cli_parse (argc, argv, &help, entries, NULL, 0, NULL);
+
+  if (status >= 0)
+    return status;
+  if (size < 0 || size > 16384 || runs < 0 || runs > 1000)
+    return td_cli_usage (argv[0], "--size goes from 1 to 16384, --runs from 1 to 1000");
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  if (!device)
+    return td_cli_fail (error);
+  const TdTuneOptions options = { .size = size, .family = family, .runs = runs, .progress = progress,
+                                  .cancellable = td_cli_cancellable () };
+  g_autoptr (GPtrArray) rows = td_tune_device (device, &options, &error);
+  td_cli_progress_clear ();
+  if (!rows)
+    return td_cli_fail (error);
+  if (json)
+    return print_json (rows);
+  printf ("%s: %s, %s\n", td_device_info (device)->id, td_device_info (device)->name,
+          td_device_info (device)->driver);
+  print_table (rows);
+  return TD_CLI_DONE;
+}
