@@ -6,5 +6,8 @@
 
 int td_cli_compare (int argc, char **argv);
 int td_cli_devices (int argc, char **argv);
+int td_cli_info (int argc, char **argv);
 int td_cli_phantom (int argc, char **argv);
+int td_cli_plan (int argc, char **argv);
+int td_cli_reconstruct (int argc, char **argv);
 int td_cli_tune (int argc, char **argv);

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli-verbs.h"
 #include "config.h"
@@ -17,6 +18,9 @@ typedef struct {
 /* In the order of a day's work, as --help lists them. */
 static const TdCliVerb verbs[] = {
   { "phantom", td_cli_phantom, "Make a scan of an object that is known exactly" },
+  { "info", td_cli_info, "Say what a scan is" },
+  { "plan", td_cli_plan, "Say what a reconstruction would take" },
+  { "reconstruct", td_cli_reconstruct, "Make a volume of a scan" },
   { "compare", td_cli_compare, "Compare two volumes" },
   { "devices", td_cli_devices, "List the devices; test that they compute the right thing" },
   { "tune", td_cli_tune, "Find the fastest kernels for a device" },
@@ -52,6 +56,17 @@ no_such_verb (const char *word)
   return TD_CLI_USAGE;
 }
 
+/* A cancelled job may have left a thread in a long kernel: nothing waits for it. */
+static int
+end (int status)
+{
+  if (status == TD_CLI_CANCELLED) {
+    fflush (NULL);
+    _exit (status);
+  }
+  return status;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -75,6 +90,6 @@ main (int argc, char **argv)
 
   for (const TdCliVerb *verb = verbs; verb->name; verb++)
     if (g_str_equal (verb->name, argv[1]))
-      return verb->run (argc - 1, argv + 1);
+      return end (verb->run (argc - 1, argv + 1));
   return no_such_verb (argv[1]);
 }

@@ -130,6 +130,17 @@ td_scan_facts (const TdScan *scan)
   return &scan->facts;
 }
 
+/* What the user states about any scan. */
+static TdScan *
+with_options (TdScan *scan, const TdScanOptions *options)
+{
+  if (scan && options->pixel_mm > 0) {
+    scan->facts.geometry.pixel_width_mm = options->pixel_mm;
+    scan->facts.geometry.pixel_height_mm = options->pixel_mm;
+  }
+  return scan;
+}
+
 TdScan *
 td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
               GError **error)
@@ -146,7 +157,7 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   }
   for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
     if (readers[i]->probe (path, options))
-      return readers[i]->open (path, options, cancellable, error);
+      return with_options (readers[i]->open (path, options, cancellable, error), options);
   g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
                "CTSimU metadata and raw files of a stated size are", path);

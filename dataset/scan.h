@@ -75,6 +75,7 @@ typedef struct {
   const char *geometry;  /* path of a geometry file; NULL */
   const char *dataset;   /* HDF5: the data set to take when several could be meant; NULL */
   gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram */
+  double pixel_mm;       /* detector pixel, both ways; 0: what the files say */
   guint raw_columns, raw_rows; /* headerless files: the frame's size; 0: not raw */
   TdSampleType raw_type;
   gsize raw_header_bytes;

@@ -94,7 +94,10 @@ make_tools (TdFbpKit *kit, const TdPlan *plan, const TdFbp *fbp, GError **error)
     return FALSE;
   kit->projector
       = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
-  return kit->projector != NULL;
+  if (!kit->projector)
+    return FALSE;
+  td_backprojector_set_cancellable (kit->projector, kit->job->cancellable);
+  return TRUE;
 }
 
 TdFbpKit *
@@ -264,6 +267,8 @@ aim (TdFbpKit *kit, guint row, GError **error)
   td_backprojector_free (kit->projector);
   kit->projector
       = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
+  if (kit->projector)
+    td_backprojector_set_cancellable (kit->projector, kit->job->cancellable);
   return kit->projector != NULL;
 }
 
@@ -483,6 +488,7 @@ make_ready (TdFbpKit *kit, TdJob *job, GError **error)
   kit->recipe = plan->recipe;
   td_job_set_family (job, kit->projector->description ? kit->projector->description
                                                       : kit->family->name);
+  td_backprojector_set_cancellable (kit->projector, job->cancellable);
   return td_backprojector_update (kit->projector, &task, error);
 }
 
@@ -514,6 +520,7 @@ td_fbp_kit_give (TdFbpKit *kit)
   guint64 bytes = (kit->max_rows + kit->max_slices) * td_fbp_row_bytes (fbp)
                   + kit->max_slices * td_fbp_slice_bytes (fbp);
 
+  td_backprojector_set_cancellable (kit->projector, NULL);
   kit->job = NULL;
   td_engine_give (plan->engine, kit, bytes, kit_free);
 }

@@ -112,6 +112,7 @@ test_refused_json (void)
 
     td_recipe_init (&recipe);
     before = recipe;
+    g_test_message ("%s", cases[i].json);
     g_assert_false (td_recipe_from_json (&recipe, cases[i].json, &error));
     g_assert_nonnull (error);
     g_assert_nonnull (strstr (error->message, cases[i].says));

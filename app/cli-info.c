@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli-recipe.h"
+#include "cli-verbs.h"
+
+static const TdCliHelp help = {
+  "SCAN [OPTION…]",
+  "Says what a scan is: its frames, flats, darks, angles and geometry, and where each was found.\n"
+  "SCAN is a file or a folder; only headers are read.",
+  "  tomodesk-cli info scan.nxs\n"
+  "  A folder of TIFF projections whose angles nobody wrote down:\n"
+  "    tomodesk-cli info projections --angles 0:180\n"
+  "  The number of projections, for a script:\n"
+  "    tomodesk-cli info scan.nxs --json | jq .views\n",
+};
+
+static double
+degrees (double radians)
+{
+  return radians * 180 / G_PI;
+}
+
+static const char *
+beam_name (TdBeam beam)
+{
+  return beam == TD_BEAM_PARALLEL ? "parallel" : beam == TD_BEAM_FAN ? "fan" : "cone";
+}
+
+static void
+print_text (const TdScanFacts *facts)
+{
+  const TdGeometry *geometry = &facts->geometry;
+  guint64 bytes = (guint64) facts->n_columns * facts->n_rows * facts->n_views
+                  * td_sample_size (facts->sample_type);
+  g_autofree char *size = g_format_size (bytes);
+
+  printf ("%s\n", facts->path);
+  printf ("  format       %s%s\n", facts->format, facts->sinogram_order ? ", sinogram order" : "");
+  printf ("  projections  %u of %u columns × %u rows, %s, %s\n", facts->n_views, facts->n_columns,
+          facts->n_rows, td_sample_name (facts->sample_type), size);
+  printf ("  flats        %u\n", facts->n_flats);
+  printf ("  darks        %u\n", facts->n_darks);
+  printf ("  angles       %.4g° to %.4g°\n", degrees (facts->angles_rad[0]),
+          degrees (facts->angles_rad[facts->n_views - 1]));
+  printf ("  beam         %s\n", beam_name (geometry->beam));
+  if (geometry->pixel_width_mm > 0)
+    printf ("  pixel        %g mm × %g mm\n", geometry->pixel_width_mm, geometry->pixel_height_mm);
+  else
+    printf ("  pixel        size unknown: values come out per pixel (--pixel-mm)\n");
+  if (geometry->beam != TD_BEAM_PARALLEL)
+    printf ("  source       %g mm to the axis, %g mm to the detector\n", geometry->source_axis_mm,
+            geometry->source_detector_mm);
+  if (facts->energy_kev > 0)
+    printf ("  energy       %g keV\n", facts->energy_kev);
+  if (facts->propagation_mm > 0)
+    printf ("  distance     %g mm from sample to detector\n", facts->propagation_mm);
+  if (isfinite (facts->centre_px))
+    printf ("  centre       column %.2f, the file's estimate\n", facts->centre_px);
+  if (facts->transmission_logged)
+    printf ("  values       -log of the transmission already\n");
+  for (guint i = 0; facts->notes[i]; i++)
+    printf ("  note         %s\n", facts->notes[i]);
+}
+
+static int
+print_json (const TdScanFacts *facts)
+{
+  const TdGeometry *geometry = &facts->geometry;
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_cli_json_string (builder, "path", facts->path);
+  td_cli_json_string (builder, "format", facts->format);
+  td_cli_json_string (builder, "title", facts->title);
+  td_cli_json_integer (builder, "columns", facts->n_columns);
+  td_cli_json_integer (builder, "rows", facts->n_rows);
+  td_cli_json_integer (builder, "views", facts->n_views);
+  td_cli_json_integer (builder, "flats", facts->n_flats);
+  td_cli_json_integer (builder, "darks", facts->n_darks);
+  td_cli_json_string (builder, "sample_type", td_sample_name (facts->sample_type));
+  td_cli_json_number (builder, "first_angle_deg", degrees (facts->angles_rad[0]));
+  td_cli_json_number (builder, "last_angle_deg", degrees (facts->angles_rad[facts->n_views - 1]));
+  td_cli_json_string (builder, "beam", beam_name (geometry->beam));
+  td_cli_json_number (builder, "pixel_width_mm",
+                      geometry->pixel_width_mm > 0 ? geometry->pixel_width_mm : NAN);
+  td_cli_json_number (builder, "pixel_height_mm",
+                      geometry->pixel_height_mm > 0 ? geometry->pixel_height_mm : NAN);
+  td_cli_json_number (builder, "source_axis_mm",
+                      geometry->source_axis_mm > 0 ? geometry->source_axis_mm : NAN);
+  td_cli_json_number (builder, "source_detector_mm",
+                      geometry->source_detector_mm > 0 ? geometry->source_detector_mm : NAN);
+  td_cli_json_number (builder, "energy_kev", facts->energy_kev > 0 ? facts->energy_kev : NAN);
+  td_cli_json_number (builder, "propagation_mm",
+                      facts->propagation_mm > 0 ? facts->propagation_mm : NAN);
+  td_cli_json_number (builder, "centre_px", facts->centre_px);
+  td_cli_json_boolean (builder, "logged", facts->transmission_logged);
+  td_cli_json_boolean (builder, "sinogram_order", facts->sinogram_order);
+  json_builder_set_member_name (builder, "notes");
+  json_builder_begin_array (builder);
+  for (guint i = 0; facts->notes[i]; i++)
+    json_builder_add_string_value (builder, facts->notes[i]);
+  json_builder_end_array (builder);
+  json_builder_end_object (builder);
+  return td_cli_print_json (builder);
+}
+
+static int
+info (TdCliRecipe *recipe, const char *path, gboolean json)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
+
+  if (!scan)
+    return td_cli_fail (error);
+  if (json)
+    return print_json (td_scan_facts (scan));
+  print_text (td_scan_facts (scan));
+  return TD_CLI_DONE;
+}
+
+int
+td_cli_info (int argc, char **argv)
+{
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
+    { NULL },
+  };
+  const char *path = NULL;
+  TdCliRecipe recipe;
+
+  td_cli_recipe_init (&recipe);
+  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, FALSE), 1,
+                             &path);
+  if (status < 0)
+    status = td_cli_recipe_finish (&recipe, argv[0]);
+  if (status < 0)
+    status = info (&recipe, path, json);
+  td_cli_recipe_clear (&recipe);
+  return status;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "cli-recipe.h"
+#include "cli-verbs.h"
+#include "compute/engine/plan.h"
+
+static const TdCliHelp help = {
+  "SCAN [OPTION…]",
+  "Says what a reconstruction would do, without doing it: slabs, memory, bytes read and written, and\n"
+  "the time, once a job on this machine has shown how fast it is. Refuses what cannot work.",
+  "  tomodesk-cli plan scan.nxs\n"
+  "  Will it fit into 8 GB?\n"
+  "    tomodesk-cli plan scan.nxs --memory-limit 8G --device cuda:0\n"
+  "  The recipe with every automatic choice made, to keep and run later:\n"
+  "    tomodesk-cli plan scan.nxs --filter hann --json | jq .recipe > hann.json\n"
+  "    tomodesk-cli reconstruct scan.nxs --recipe hann.json --output slices\n",
+};
+
+static void
+print_text (const TdPlan *plan)
+{
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  const TdRecipe *recipe = td_plan_recipe (plan);
+  g_autofree char *devices = g_strjoinv (", ", facts->devices);
+  g_autofree char *reads = g_format_size (facts->read_bytes);
+  g_autofree char *writes = g_format_size (facts->write_bytes);
+  g_autofree char *host = g_format_size (facts->host_bytes);
+  g_autofree char *device = g_format_size (facts->device_bytes);
+  g_autofree char *time = td_cli_duration (facts->estimate_s);
+
+  printf ("  method   %s on %s, kernel %s, %s interpolation\n", facts->method, devices,
+          facts->family, td_interpolation_name (recipe->interpolation));
+  printf ("  slices   %u of %u × %u pixels, from detector row %u\n", facts->n_slices, facts->nx,
+          facts->ny, facts->first_slice);
+  printf ("  centre   column %.3f\n", facts->centre_px);
+  printf ("  values   in %s\n", facts->units);
+  printf ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),
+          recipe->filter.cutoff);
+  printf ("  prepare  ");
+  for (guint i = 0, shown = 0; i < recipe->n_steps; i++)
+    if (recipe->steps[i].enabled)
+      printf ("%s%s", shown++ ? ", " : "", recipe->steps[i].name);
+  printf ("\n  slabs    %u of up to %u slices\n", facts->n_slabs, facts->slab_slices);
+  printf ("  memory   %s on the host, %s on each device\n", host, device);
+  printf ("  disk     %s to read, %s to write\n", reads, writes);
+  if (facts->estimate_s > 0)
+    printf ("  time     about %s\n", time);
+  else
+    printf ("  time     not known yet: no job has run on this device\n");
+  for (guint i = 0; facts->notes && facts->notes[i]; i++)
+    printf ("  note     %s\n", facts->notes[i]);
+}
+
+static int
+plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
+
+  if (!scan)
+    return td_cli_fail (error);
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  /* The output's size is part of the plan; where it goes is not. */
+  g_autoptr (TdPlan) plan
+      = td_plan_new (engine, scan, &recipe->recipe, "slices", td_cli_cancellable (), &error);
+  if (!plan)
+    return td_cli_fail (error);
+  if (json) {
+    g_autofree char *text = td_plan_to_json (plan);
+    return td_cli_print_text (text);
+  }
+  printf ("%s\n", path);
+  print_text (plan);
+  return TD_CLI_DONE;
+}
+
+int
+td_cli_plan (int argc, char **argv)
+{
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
+    { NULL },
+  };
+  const char *path = NULL;
+  TdCliRecipe recipe;
+
+  td_cli_recipe_init (&recipe);
+  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1,
+                             &path);
+  if (status < 0)
+    status = td_cli_recipe_finish (&recipe, argv[0]);
+  if (status < 0)
+    status = plan_scan (&recipe, path, json);
+  td_cli_recipe_clear (&recipe);
+  return status;
+}
