@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "compute/engine/angles.h"
+
+#define DEG (G_PI / 180)
+
+static void
+check (const double *angles, guint n, const double *expected_deg, double covered_deg,
+       double missing_deg)
+{
+  g_autofree double *weights = g_new (double, n);
+  TdAngleCover cover;
+  double sum = 0;
+
+  td_angular_weights (angles, n, weights, &cover);
+  for (guint i = 0; i < n; i++) {
+    g_assert_cmpfloat_with_epsilon (weights[i], expected_deg[i] * DEG, 1e-9);
+    sum += weights[i];
+  }
+  g_assert_cmpfloat_with_epsilon (sum, covered_deg * DEG, 1e-9);
+  g_assert_cmpfloat_with_epsilon (cover.covered_rad, covered_deg * DEG, 1e-9);
+  g_assert_cmpfloat_with_epsilon (cover.missing_rad, missing_deg * DEG, 1e-9);
+}
+
+static void
+check_even (guint n, double first_deg, double step_deg, double weight_deg)
+{
+  g_autofree double *angles = g_new (double, n), *expected = g_new (double, n);
+
+  for (guint i = 0; i < n; i++) {
+    angles[i] = (first_deg + i * step_deg) * DEG;
+    expected[i] = weight_deg;
+  }
+  check (angles, n, expected, n * weight_deg, 0);
+}
+
+static void
+test_even (void)
+{
+  check_even (180, 0, 1, 1);         /* half a turn */
+  check_even (360, 0, 1, 0.5);       /* a whole turn: every direction twice */
+  check_even (359, 0, 360.0 / 359, 180.0 / 359); /* its halves interleave */
+  check_even (5, -700, 36, 36);      /* few, far from 0 */
+  check_even (180, 10, -1, 1);       /* backwards */
+  check_even (1, 33, 0, 180);        /* one view stands for all */
+  check_even (720, 0, 1, 0.25);      /* two turns */
+}
+
+static void
+test_end_point_included (void)
+{
+  /* As i13_24737: the last view repeats the first one's direction. */
+  double angles[91], expected[91];
+
+  for (guint i = 0; i < 91; i++) {
+    angles[i] = (-88.2 + 2 * i) * DEG;
+    expected[i] = i == 0 || i == 90 ? 1 : 2;
+  }
+  check (angles, 91, expected, 180, 0);
+}
+
+static void
+test_irregular (void)
+{
+  const double angles[] = { 0, 10 * DEG, 90 * DEG, 40 * DEG, 130 * DEG, 10 * DEG };
+  const double expected[] = { 30, 10, 45, 40, 45, 10 };
+
+  check (angles, 6, expected, 180, 0);
+}
+
+static void
+test_missing_wedge (void)
+{
+  double angles[121], expected[121];
+
+  for (guint i = 0; i < 121; i++) {
+    angles[i] = i * DEG;
+    expected[i] = 1;
+  }
+  check (angles, 121, expected, 121, 59);
+}
+
+static void
+test_random (void)
+{
+  double angles[500], weights[500], sum = 0;
+
+  for (guint i = 0; i < 500; i++)
+    angles[i] = g_test_rand_double_range (-20, 20);
+  td_angular_weights (angles, 500, weights, NULL);
+  for (guint i = 0; i < 500; i++) {
+    g_assert_cmpfloat (weights[i], >=, 0);
+    sum += weights[i];
+  }
+  g_assert_cmpfloat (sum, >, 0.8 * G_PI);
+  g_assert_cmpfloat (sum, <, G_PI + 1e-9);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/angles/even", test_even);
+  g_test_add_func ("/angles/end-point", test_end_point_included);
+  g_test_add_func ("/angles/irregular", test_irregular);
+  g_test_add_func ("/angles/missing-wedge", test_missing_wedge);
+  g_test_add_func ("/angles/random", test_random);
+  return g_test_run ();
+}
