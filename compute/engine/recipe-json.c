@@ -363,9 +363,12 @@ read_rows (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 {
   gint64 range[2] = { 0, 0 };
 
-  if (!JSON_NODE_HOLDS_NULL (node)
-      && (!read_integers (node, key, range, 2, error) || range[0] < 0 || range[0] >= range[1]))
-    return (error && *error) || wrong (error, key, "null or [FIRST, END] with FIRST below END");
+  if (!JSON_NODE_HOLDS_NULL (node)) {
+    if (!read_integers (node, key, range, 2, error))
+      return FALSE;
+    if (range[0] < 0 || range[0] >= range[1])
+      return wrong (error, key, "null or [FIRST, END] with FIRST below END");
+  }
   recipe->row_first = (guint) range[0];
   recipe->row_end = (guint) range[1];
   return TRUE;
