@@ -9,43 +9,17 @@
 
 #define COLUMNS_AT_ONCE 8 /* a cache line of complex floats */
 
-/* [inverse][line starts 8 bytes past a multiple of 16] */
-typedef struct {
-  fftwf_plan plan[2][2];
-} LinePlans;
-
 typedef struct {
   TdFft base;
-  LinePlans rows, columns; /* columns: 2-D only */
+  fftwf_plan rows, columns; /* columns: 2-D only */
 } HostFft;
 
-/* ── Plans ────────────────────────────────────────────────────────────────────────────────────── */
-
-static gboolean
-plan_lines (LinePlans *plans, guint n, GError **error)
-{
-  for (guint i = 0; i < 4; i++) {
-    plans->plan[i / 2][i % 2] = td_fftw_plan (i / 2 ? TD_FFTW_INVERSE : TD_FFTW_FORWARD, n, i % 2);
-    if (!plans->plan[i / 2][i % 2]) {
-      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u", n);
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
-static void
-free_lines (LinePlans *plans)
-{
-  for (guint i = 0; i < 4; i++)
-    td_fftw_plan_free (plans->plan[i / 2][i % 2]);
-}
-
-static void
-run_line (const LinePlans *plans, gboolean inverse, fftwf_complex *line)
-{
-  fftwf_execute_dft (plans->plan[inverse][(gsize) line % 16 != 0], line, line);
-}
+typedef struct {
+  const HostFft *fft;
+  fftwf_complex *data;
+  gboolean inverse;
+  guint64 lines, lines_a_piece;
+} Run;
 
 gboolean
 td_host_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
@@ -53,9 +27,12 @@ td_host_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch
 {
   HostFft *self = g_new0 (HostFft, 1);
 
-  if (!plan_lines (&self->rows, n[0], error)
-      || (kind == TD_FFT_C2C_2D && !plan_lines (&self->columns, n[1], error))) {
+  self->rows = td_fftw_plan (n[0]);
+  if (kind == TD_FFT_C2C_2D)
+    self->columns = td_fftw_plan (n[1]);
+  if (!self->rows || (kind == TD_FFT_C2C_2D && !self->columns)) {
     td_host_fft_free (&self->base);
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", n[0], n[1]);
     return FALSE;
   }
   *fft = &self->base;
@@ -67,28 +44,38 @@ td_host_fft_free (TdFft *fft)
 {
   HostFft *self = (HostFft *) fft;
 
-  free_lines (&self->rows);
-  free_lines (&self->columns);
+  td_fftw_plan_free (self->rows);
+  td_fftw_plan_free (self->columns);
   g_free (self);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
-
-typedef struct {
-  HostFft *fft;
-  fftwf_complex *data;
-  gboolean inverse;
-  guint64 lines, lines_a_piece;
-} Run;
+/* The inverse is the forward transform backwards. */
+static inline guint
+place (guint x, guint n, gboolean inverse)
+{
+  return inverse && x ? n - x : x;
+}
 
 static void
 run_rows (guint index, gpointer data)
 {
   const Run *run = data;
+  guint n = run->fft->base.n[0];
   guint64 end = MIN ((index + 1) * run->lines_a_piece, run->lines);
+  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
 
-  for (guint64 row = index * run->lines_a_piece; row < end; row++)
-    run_line (&run->fft->rows, run->inverse, run->data + row * run->fft->base.n[0]);
+  for (guint64 row = index * run->lines_a_piece; row < end; row++) {
+    fftwf_complex *line = run->data + row * n;
+    memcpy (from, line, n * sizeof (fftwf_complex));
+    fftwf_execute_dft (run->fft->rows, from, to);
+    if (!run->inverse)
+      memcpy (line, to, n * sizeof (fftwf_complex));
+    else
+      for (guint x = 0; x < n; x++)
+        memcpy (line[x], to[place (x, n, TRUE)], sizeof (fftwf_complex));
+  }
+  fftwf_free (from);
+  fftwf_free (to);
 }
 
 /* Columns are gathered a cache line's worth at a time: strides of a power of two thrash the cache. */
@@ -101,17 +88,20 @@ run_columns (guint index, gpointer data)
   guint x0 = index % strips * COLUMNS_AT_ONCE, width = MIN (COLUMNS_AT_ONCE, nx - x0);
   fftwf_complex *image = run->data + (guint64) (index / strips) * nx * ny + x0;
   gsize pitch = (ny + 15) / 8 * 8; /* lines stay aligned, on different cache sets */
-  fftwf_complex *strip = fftwf_alloc_complex (pitch * width);
+  fftwf_complex *from = fftwf_alloc_complex (pitch * width);
+  fftwf_complex *to = fftwf_alloc_complex (pitch * width);
 
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < width; x++)
-      memcpy (strip[x * pitch + y], image[(gsize) y * nx + x], sizeof (fftwf_complex));
+      memcpy (from[x * pitch + y], image[(gsize) y * nx + x], sizeof (fftwf_complex));
   for (guint x = 0; x < width; x++)
-    run_line (&run->fft->columns, run->inverse, strip + x * pitch);
+    fftwf_execute_dft (run->fft->columns, from + x * pitch, to + x * pitch);
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < width; x++)
-      memcpy (image[(gsize) y * nx + x], strip[x * pitch + y], sizeof (fftwf_complex));
-  fftwf_free (strip);
+      memcpy (image[(gsize) y * nx + x], to[x * pitch + place (y, ny, run->inverse)],
+              sizeof (fftwf_complex));
+  fftwf_free (from);
+  fftwf_free (to);
 }
 
 gboolean

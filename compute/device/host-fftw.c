@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define PLANNING_SECONDS 0.5
+#define PLANNING_SECONDS 0.25
 
 static GMutex planner_lock;
 static gboolean wisdom_read;
@@ -36,39 +36,25 @@ write_wisdom (void)
   free (text);
 }
 
-static fftwf_plan
-plan_with (TdFftwKind kind, guint n, float *line, guint flags)
-{
-  fftwf_complex *data = (fftwf_complex *) line;
-
-  switch (kind) {
-  case TD_FFTW_REAL_FORWARD:
-    return fftwf_plan_dft_r2c_1d (n, line, data, flags);
-  case TD_FFTW_REAL_INVERSE:
-    return fftwf_plan_dft_c2r_1d (n, data, line, flags);
-  default:
-    return fftwf_plan_dft_1d (n, data, data,
-                              kind == TD_FFTW_INVERSE ? FFTW_BACKWARD : FFTW_FORWARD, flags);
-  }
-}
-
 fftwf_plan
-td_fftw_plan (TdFftwKind kind, guint n, gboolean shifted)
+td_fftw_plan (guint n)
 {
-  float *line = fftwf_alloc_real (2 * ((gsize) n + 2));
+  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  fftwf_plan plan = NULL;
 
-  if (!line)
-    return NULL;
   g_mutex_lock (&planner_lock);
-  read_wisdom ();
-  fftwf_plan plan = plan_with (kind, n, line + 2 * shifted, FFTW_MEASURE | FFTW_WISDOM_ONLY);
-  if (!plan) {
-    fftwf_set_timelimit (PLANNING_SECONDS);
-    plan = plan_with (kind, n, line + 2 * shifted, FFTW_MEASURE);
-    write_wisdom ();
+  if (from && to) {
+    read_wisdom ();
+    plan = fftwf_plan_dft_1d (n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+    if (!plan) {
+      fftwf_set_timelimit (PLANNING_SECONDS);
+      plan = fftwf_plan_dft_1d (n, from, to, FFTW_FORWARD, FFTW_MEASURE);
+      write_wisdom ();
+    }
   }
   g_mutex_unlock (&planner_lock);
-  fftwf_free (line);
+  fftwf_free (from);
+  fftwf_free (to);
   return plan;
 }
 

@@ -6,13 +6,13 @@
 
 /**
  * FFTW in single precision for everybody on the host: its planner is not thread-safe, so all plans
- * come from here. Plans are measured, in half a second at most, and remembered as wisdom in the
- * user's cache folder. They are of one contiguous line, in place; execute them on other lines by
- * FFTW's new-array calls. Any thread; blocks. NULL: FFTW cannot.
+ * come from here. There is one kind, which is the fastest and quickest to plan for: n complex numbers
+ * forward, from one buffer of fftwf_alloc_complex() to another, by fftwf_execute_dft(). The inverse is
+ * the same read backwards: element x of the (unnormalised) inverse is element (n - x) % n of the
+ * forward transform.
+ *
+ * Plans are measured, for a quarter of a second at most, and remembered as wisdom in the user's cache
+ * folder. Any thread; blocks. NULL: no memory.
  */
-typedef enum { TD_FFTW_FORWARD, TD_FFTW_INVERSE, TD_FFTW_REAL_FORWARD, TD_FFTW_REAL_INVERSE } TdFftwKind;
-
-/* Complex: lines of n fftwf_complex. Real: n floats and the 2 (or 1) more of n/2+1 complex numbers.
-   @shifted: the lines start 8 bytes past a multiple of 16 instead of at one. */
-fftwf_plan td_fftw_plan (TdFftwKind kind, guint n, gboolean shifted);
+fftwf_plan td_fftw_plan (guint n);
 void td_fftw_plan_free (fftwf_plan plan); /* NULL is allowed */

@@ -3,11 +3,12 @@
 
 #include "compute/parallel/filter.h"
 
-/* Rows filtered where the host's memory is the device's: a row at a time in the cache, real FFTs. */
+/* Rows filtered where the host's memory is the device's: two at a time as one
+   complex line, which FFTW does in half the time of two real ones, in the cache. */
 typedef struct TdHostRowFilter TdHostRowFilter;
 
 TdHostRowFilter *td_host_row_filter_new (guint n_columns, guint padded, GError **error);
-/* @response: at all padded frequencies, to be divided by their number. */
+/* @response: at all padded frequencies, as td_filter_response() gives it. */
 void td_host_row_filter_set (TdHostRowFilter *filter, const double *response, gboolean extend_edges);
 void td_host_row_filter_run (TdHostRowFilter *filter, float *rows, guint n_rows); /* blocks */
 void td_host_row_filter_free (TdHostRowFilter *filter);
