@@ -36,3 +36,27 @@ typedef struct {
   int extend_edges;
   unsigned first_low, first_high; /* the chunk's first element, 64 bits in two */
 } TdFilterParams;
+
+/* kernels/cone-weight.cl, backproject-cone.cl, cone-pack.cl */
+typedef struct {
+  int n_columns, n_views, n_rows; /* of the slab */
+  int row0;                       /* detector row of its first */
+  float u_middle, v_middle;       /* the pixel the cosine's form is centred on */
+} TdConeWeight;
+
+typedef struct {
+  int nx, ny, n_slices;       /* of the slab of the volume */
+  int slice0;
+  int x_count, y_count;       /* voxels computed by threads: all, or those whose turned copies cover all */
+  int n_layers;               /* views, or sets of turned views */
+  int n_columns, n_rows;      /* of the projections given */
+  int pitch, view_stride;     /* arithmetic: floats from row to row and view to view, with the pads */
+  float x_first, y_first, z_first; /* first voxel, in voxels from the axis; y and z fall */
+  float u_middle, v_middle;   /* the detector pixel matrices count from */
+} TdConeProject;
+
+typedef struct {
+  int n_columns, n_rows, n_layers;
+  int n_views_between;        /* texel channels are views that far apart */
+  int pitch, view_stride;     /* of the padded target; 0: texels, packed */
+} TdConePack;

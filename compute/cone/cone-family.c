@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cone-family.h"
+
+#include <math.h>
+
+#include "cone-family-rows.h"
+
+static const TdConeFamily *const families[] = {
+  &td_cone_family_host,
+  &td_cone_family_turned,
+  &td_cone_family_texture,
+  &td_cone_family_arithmetic,
+  &td_cone_family_standard,
+  NULL,
+};
+
+const TdConeFamily *const *
+td_cone_families (void)
+{
+  return families;
+}
+
+const TdConeFamily *
+td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision precision,
+                       TdDevice *device, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  const gboolean automatic = !name || g_str_equal (name, "auto");
+  const char *why = NULL;
+
+  for (guint i = 0; families[i]; i++) {
+    if (!automatic && !g_str_equal (families[i]->name, name))
+      continue;
+    why = families[i]->unsupported (task, precision, info);
+    if (!why)
+      return families[i];
+  }
+  if (automatic || why)
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "Cone-beam back-projection \"%s\" cannot run on %s: %s. Choose another kernel, "
+                 "precision or device.", automatic ? "auto" : name, info->name, why);
+  else
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 "There is no cone-beam back-projection \"%s\"; there are host, turned, texture, "
+                 "arithmetic and standard.", name);
+  return NULL;
+}
+
+TdConeProjector *
+td_cone_projector_new (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
+                       const TdConeLimits *limits, GError **error)
+{
+  TdConeProjector *projector = NULL;
+
+  if (!family->create (family, device, task, limits, &projector, error))
+    return NULL;
+  projector->family = family;
+  projector->device = td_device_ref (device);
+  return projector;
+}
+
+gboolean
+td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, TdBuffer *projections, guint row0,
+                       guint n_rows, const guint *views, guint n_views, TdBuffer *volume,
+                       guint slice0, guint n_slices, GCancellable *cancellable, GError **error)
+{
+  return projector->family->add (projector, queue, projections, row0, n_rows, views, n_views, volume,
+                                 slice0, n_slices, cancellable, error);
+}
+
+void
+td_cone_projector_free (TdConeProjector *projector)
+{
+  if (!projector)
+    return;
+  TdDevice *device = projector->device;
+  projector->family->free (projector);
+  td_device_unref (device);
+}
+
+static gboolean
+same_matrix (const double a[12], const double b[12], double quarter_turns)
+{
+  const double c = cos (quarter_turns * G_PI / 2), s = sin (quarter_turns * G_PI / 2);
+
+  /* b is a turned: b (R p) = a (p), so b R = a, column by column. */
+  for (guint row = 0; row < 3; row++) {
+    const double *p = a + 4 * row, *q = b + 4 * row;
+    const double scale = 1e-7 * (fabs (p[0]) + fabs (p[1]) + fabs (p[2]) + fabs (p[3]) + 1e-6);
+    if (fabs (q[0] * c + q[1] * s - p[0]) > scale || fabs (q[1] * c - q[0] * s - p[1]) > scale
+        || fabs (q[2] - p[2]) > scale || fabs (q[3] - p[3]) > scale)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_cone_turned (const TdConeTask *task, guint turns)
+{
+  const guint apart = task->n_views / turns;
+  const double quarters = 4.0 / turns;
+  const double far_x = task->first_mm[0] + (task->nx - 1) * task->voxel_mm;
+  const double far_y = task->first_mm[1] - (task->ny - 1) * task->voxel_mm;
+  const double close = 1e-6 * task->voxel_mm;
+
+  if (task->n_views % turns != 0 || task->nx % 2 != 0 || task->ny % 2 != 0
+      || (turns == 4 && task->nx != task->ny))
+    return FALSE;
+  if (fabs (task->first_mm[0] + far_x) > close || fabs (task->first_mm[1] + far_y) > close)
+    return FALSE;
+  for (guint view = 0; view < task->n_views - apart; view++) {
+    const double *a = task->matrices + 12 * (gsize) view;
+    const double weights[2] = { task->view_weights[view], task->view_weights[view + apart] };
+    if (!same_matrix (a, a + 12 * (gsize) apart, quarters)
+        || fabs (weights[0] - weights[1]) > 1e-6 * fabs (weights[0]))
+      return FALSE;
+  }
+  return TRUE;
+}

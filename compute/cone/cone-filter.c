@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cone-filter.h"
+
+#include "kernels/params.h"
+
+struct TdConeFilter {
+  TdDevice *device;
+  guint n_columns, n_views, max_rows;
+  double u_middle, v_middle;
+  TdBuffer *cosine, *redundancy;
+  TdProgram *program;
+  TdKernel *kernel;
+  TdRowFilter *ramp;
+};
+
+/* The quadratic form of cone.h moved to the detector's middle: large coordinates would cancel in
+   single precision. */
+static void
+centred_cosine (const double matrix[12], double u, double v, float out[6])
+{
+  double q[6];
+
+  td_cone_cosine (matrix, q);
+  out[0] = (float) q[0];
+  out[1] = (float) q[1];
+  out[2] = (float) (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
+  out[3] = (float) q[3];
+  out[4] = (float) (2 * q[0] * u + q[3] * v + q[4]);
+  out[5] = (float) (2 * q[1] * v + q[3] * u + q[5]);
+}
+
+static TdBuffer *
+upload_table (TdDevice *device, TdQueue *queue, const float *table, guint64 count, GError **error)
+{
+  g_autoptr (TdBuffer) buffer = td_buffer_new (device, count * sizeof *table, error);
+
+  if (!buffer || !td_upload (queue, buffer, 0, table, count * sizeof *table, error)
+      || !td_queue_finish (queue, error))
+    return NULL;
+  return g_steal_pointer (&buffer);
+}
+
+static gboolean
+make_tables (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
+             const double *angles_rad, GError **error)
+{
+  const gsize rays = (gsize) task->n_views * task->n_columns;
+  g_autofree float *cosine = g_new (float, 6 * (gsize) task->n_views);
+  g_autofree float *redundancy = g_new (float, rays);
+  g_autoptr (TdQueue) queue = td_queue_new (filter->device, error);
+  TdRedundancy kind;
+
+  if (!queue
+      || !td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_columns, &kind, error))
+    return FALSE;
+  for (guint view = 0; view < task->n_views; view++)
+    centred_cosine (task->matrices + 12 * (gsize) view, filter->u_middle, filter->v_middle,
+                    cosine + 6 * (gsize) view);
+  td_cone_redundancy_weights (geometry, kind, angles_rad, task->n_views, task->n_columns, redundancy);
+  filter->cosine = upload_table (filter->device, queue, cosine, 6 * (guint64) task->n_views, error);
+  if (!filter->cosine)
+    return FALSE;
+  filter->redundancy = upload_table (filter->device, queue, redundancy, rays, error);
+  return filter->redundancy != NULL;
+}
+
+TdConeFilter *
+td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *geometry,
+                    const double *angles_rad, const TdFilter *spec, guint max_rows, GError **error)
+{
+  g_autoptr (TdConeFilter) filter = g_new0 (TdConeFilter, 1);
+  const guint64 lines = (guint64) max_rows * task->n_views;
+
+  filter->device = td_device_ref (device);
+  filter->n_columns = task->n_columns;
+  filter->n_views = task->n_views;
+  filter->max_rows = max_rows;
+  filter->u_middle = (task->n_columns - 1) / 2.0;
+  filter->v_middle = (task->n_rows - 1) / 2.0;
+  if (lines > G_MAXINT) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "A slab of %u rows of %u views has more than 2^31 lines; use a smaller memory limit.",
+                 max_rows, task->n_views);
+    return NULL;
+  }
+  if (!make_tables (filter, task, geometry, angles_rad, error))
+    return NULL;
+  filter->program = td_program_build (device, "cone-weight", NULL, error);
+  if (!filter->program)
+    return NULL;
+  filter->kernel = td_program_kernel (filter->program, "cone_weight", error);
+  if (!filter->kernel)
+    return NULL;
+  filter->ramp = td_row_filter_new (device, task->n_columns, (guint) lines, error);
+  if (!filter->ramp || !td_row_filter_set (filter->ramp, spec, error))
+    return NULL;
+  return g_steal_pointer (&filter);
+}
+
+gboolean
+td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows,
+                    GError **error)
+{
+  const TdConeWeight params = {
+    .n_columns = (int) filter->n_columns,
+    .n_views = (int) filter->n_views,
+    .n_rows = (int) n_rows,
+    .row0 = (int) row0,
+    .u_middle = (float) filter->u_middle,
+    .v_middle = (float) filter->v_middle,
+  };
+  const guint local[3] = { 64, 1, 1 };
+  const guint groups[3] = { (filter->n_columns + 63) / 64, filter->n_views, n_rows };
+  const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
+                         TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
+
+  return td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error)
+         && td_row_filter_run (filter->ramp, queue, rows, 0, n_rows * filter->n_views, error);
+}
+
+guint64
+td_cone_filter_workspace_bytes (const TdConeTask *task, guint max_rows)
+{
+  return td_row_filter_workspace_bytes (task->n_columns, max_rows * task->n_views)
+         + (6 + (guint64) task->n_columns) * task->n_views * sizeof (float);
+}
+
+void
+td_cone_filter_free (TdConeFilter *filter)
+{
+  if (!filter)
+    return;
+  td_row_filter_free (filter->ramp);
+  td_program_free (filter->program);
+  td_buffer_free (filter->cosine);
+  td_buffer_free (filter->redundancy);
+  td_device_unref (filter->device);
+  g_free (filter);
+}

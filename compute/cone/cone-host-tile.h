@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inner loops of cone-host.c. Included once for each instruction set, with TILE naming the
+   function. Along a column of voxels u and w are constant and v is linear: the two detector columns
+   around u are blended once, weights included, and 16 voxels at a time pick their rows from two
+   vectors by one permute each. What bounds it: about 20 instructions for 16 voxels, of which the
+   permutes and the rounding share one port. */
+#include "cone-host.h"
+
+#include <math.h>
+#include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+typedef struct {
+  const float *left, *right; /* the two columns, row 0 of the pad */
+  float a, b;                /* their weights */
+  double v, dv;              /* padded row of the first voxel of the chunk, rows a voxel */
+} Ray;
+
+/* FALSE: the voxel column does not see this view's detector. */
+static inline gboolean
+aim (const TdConeBatch *batch, guint view, double x, double y, double z, Ray *ray)
+{
+  const TdConeTask *task = batch->task;
+  const double *m = task->matrices + 12 * (gsize) batch->numbers[view];
+  const double w = m[8] * x + m[9] * y + m[11];
+  const double depth = 1 / w;
+  const double u = (m[0] * x + m[1] * y + m[3]) * depth;
+
+  if (!(w > 0) || !(u > -1) || !(u < task->n_columns))
+    return FALSE;
+  const double whole = floor (u), fraction = u - whole;
+  const double weight = task->view_weights[batch->numbers[view]] * depth * depth;
+  ray->left = batch->views + view * batch->view_stride + (gsize) (whole + 1) * batch->column_stride;
+  ray->right = ray->left + batch->column_stride;
+  ray->a = (float) (weight * (1 - fraction));
+  ray->b = (float) (weight * fraction);
+  ray->v = (m[4] * x + m[5] * y + m[6] * z + m[7]) * depth - batch->row0 + TD_CONE_PAD;
+  ray->dv = -m[6] * depth * task->voxel_mm;
+  return TRUE;
+}
+
+/* The voxels [*first, *end) of a chunk of n, in steps of 16, that touch the kept rows. */
+static inline gboolean
+touch (const TdConeBatch *batch, const Ray *ray, guint n, guint *first, guint *end)
+{
+  const double low = TD_CONE_PAD - 1.0, high = TD_CONE_PAD + (double) batch->n_rows;
+  guint a = 0, b = (n + 15) / 16;
+
+  while (a < b && ray->v + (16 * a + 15) * ray->dv <= low)
+    a++;
+  while (b > a && ray->v + 16.0 * (b - 1) * ray->dv >= high)
+    b--;
+  *first = 16 * a;
+  *end = 16 * b;
+  return a < b;
+}
+
+#ifdef __AVX512F__
+static inline void
+add_ray (const Ray *ray, guint first, guint end, float *sums)
+{
+  float line[2 * TD_CONE_CHUNK + 4 * TD_CONE_PAD] __attribute__ ((aligned (64)));
+  const double v_first = ray->v + first * ray->dv;
+  const gsize row = (gsize) v_first;
+  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 36;
+  const __m512 a = _mm512_set1_ps (ray->a), b = _mm512_set1_ps (ray->b);
+
+  for (guint i = 0; i < rows; i += 16) {
+    const __m512 left = _mm512_loadu_ps (ray->left + row + i);
+    const __m512 right = _mm512_loadu_ps (ray->right + row + i);
+    _mm512_store_ps (line + i, _mm512_fmadd_ps (b, right, _mm512_mul_ps (a, left)));
+  }
+  const __m512 lanes = _mm512_set_ps (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512 steps = _mm512_mul_ps (lanes, _mm512_set1_ps ((float) ray->dv));
+  double v = v_first - (double) row;
+  for (guint k = first; k < end; k += 16, v += 16 * ray->dv) {
+    const guint base = (guint) v;
+    const __m512 at = _mm512_add_ps (steps, _mm512_set1_ps ((float) (v - base)));
+    const __m512i index = _mm512_cvttps_epi32 (at);
+    const __m512 fraction = _mm512_sub_ps (at, _mm512_cvtepi32_ps (index));
+    const float *here = line + base;
+    const __m512 value = _mm512_permutex2var_ps (_mm512_loadu_ps (here), index,
+                                                 _mm512_loadu_ps (here + 16));
+    const __m512 next = _mm512_permutex2var_ps (_mm512_loadu_ps (here + 1), index,
+                                                _mm512_loadu_ps (here + 17));
+    const __m512 sum = _mm512_add_ps (_mm512_load_ps (sums + k), value);
+    _mm512_store_ps (sums + k, _mm512_fmadd_ps (fraction, _mm512_sub_ps (next, value), sum));
+  }
+}
+#else
+static inline void
+add_ray (const Ray *ray, guint first, guint end, float *sums)
+{
+  float line[2 * TD_CONE_CHUNK + 4 * TD_CONE_PAD];
+  const double v_first = ray->v + first * ray->dv;
+  const gsize row = (gsize) v_first;
+  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 36;
+
+  for (guint i = 0; i < rows; i++)
+    line[i] = ray->a * ray->left[row + i] + ray->b * ray->right[row + i];
+  double v = v_first - (double) row;
+  for (guint k = first; k < end; k += 16, v += 16 * ray->dv) {
+    const guint base = (guint) v;
+    const float start = (float) (v - base), dv = (float) ray->dv;
+    const float *here = line + base;
+    for (guint lane = 0; lane < 16; lane++) {
+      const float at = start + (float) lane * dv;
+      const int index = (int) at;
+      const float fraction = at - (float) index;
+      sums[k + lane] += here[index] + fraction * (here[index + 1] - here[index]);
+    }
+  }
+}
+#endif
+
+static void
+column (const TdConeBatch *batch, guint i, guint j, guint k0, guint n)
+{
+  const TdConeTask *task = batch->task;
+  float sums[TD_CONE_CHUNK] __attribute__ ((aligned (64))) = { 0 };
+  float *voxels = batch->volume + ((gsize) j * task->nx + i) * batch->n_slices + k0;
+  const double x = task->first_mm[0] + i * task->voxel_mm;
+  const double y = task->first_mm[1] - j * task->voxel_mm;
+  const double z = task->first_mm[2] - (batch->slice0 + k0) * task->voxel_mm;
+
+  memcpy (sums, voxels, n * sizeof *sums);
+  for (guint view = 0; view < batch->n_views; view++) {
+    Ray ray;
+    guint first, end;
+    if (aim (batch, view, x, y, z, &ray) && touch (batch, &ray, n, &first, &end))
+      add_ray (&ray, first, end, sums);
+  }
+  memcpy (voxels, sums, n * sizeof *sums);
+}
+
+void
+TILE (const TdConeBatch *batch, guint tile)
+{
+  const TdConeTask *task = batch->task;
+  const guint i0 = tile % batch->tiles_x * TD_CONE_TILE, j0 = tile / batch->tiles_x * TD_CONE_TILE;
+
+  for (guint k0 = 0; k0 < batch->n_slices; k0 += TD_CONE_CHUNK)
+    for (guint j = j0; j < MIN (j0 + TD_CONE_TILE, task->ny); j++)
+      for (guint i = i0; i < MIN (i0 + TD_CONE_TILE, task->nx); i++)
+        column (batch, i, j, k0, MIN (TD_CONE_CHUNK, batch->n_slices - k0));
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cone-host.h"
+
+#include <math.h>
+#include <string.h>
+
+static TdConeTileFunc
+tile_func (void)
+{
+  switch (td_host_isa ()) {
+#ifdef __x86_64__
+  case TD_ISA_AVX512:
+    return td_cone_tile_avx512;
+  case TD_ISA_AVX2:
+    return td_cone_tile_avx2;
+#endif
+  default:
+    return td_cone_tile_plain;
+  }
+}
+
+/* ── Upright geometries ───────────────────────────────────────────────────────────────────────── */
+
+/* The fast path's limits: upright, v growing with the slice number, and not too steeply. */
+static gboolean
+fast_path_fits (const TdConeTask *task)
+{
+  const double radius = hypot (task->first_mm[0], task->first_mm[1]);
+
+  if (!td_cone_upright (task))
+    return FALSE;
+  for (guint view = 0; view < task->n_views; view++) {
+    const double *m = task->matrices + 12 * (gsize) view;
+    const double nearest = 1 - hypot (m[8], m[9]) * radius;
+    if (!(nearest > 0.01) || !(m[6] < 0) || -m[6] * task->voxel_mm / nearest > TD_CONE_STEEPEST)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+typedef struct {
+  TdConeBatch batch;
+  TdConeTileFunc func;
+  const float *projections; /* first kept row of the batch's first view */
+  gsize view_floats;        /* from view to view there */
+  float *views;
+  float *out;
+} Work;
+
+/* [row][column] of one view to [column][row], 16 columns at a time so that both sides stream. */
+static void
+transpose_view (guint index, gpointer user)
+{
+  Work *work = user;
+  const TdConeBatch *batch = &work->batch;
+  const guint n_columns = batch->task->n_columns;
+  const float *from = work->projections + index * work->view_floats;
+  float *to = work->views + index * batch->view_stride + batch->column_stride + TD_CONE_PAD;
+
+  for (guint c0 = 0; c0 < n_columns; c0 += 16)
+    for (guint row = 0; row < batch->n_rows; row++)
+      for (guint c = c0; c < MIN (c0 + 16, n_columns); c++)
+        to[c * batch->column_stride + row] = from[(gsize) row * n_columns + c];
+}
+
+static void
+run_tile (guint index, gpointer user)
+{
+  Work *work = user;
+  work->func (&work->batch, index);
+}
+
+/* [y][x][slice] added to [slice][y][x]; one row of voxels a call. */
+static void
+store_row (guint j, gpointer user)
+{
+  Work *work = user;
+  const TdConeBatch *batch = &work->batch;
+  const guint nx = batch->task->nx;
+  const float *from = batch->volume + (gsize) j * nx * batch->n_slices;
+
+  for (guint i0 = 0; i0 < nx; i0 += 16)
+    for (guint k = 0; k < batch->n_slices; k++) {
+      float *to = work->out + ((gsize) k * batch->task->ny + j) * nx;
+      for (guint i = i0; i < MIN (i0 + 16, nx); i++)
+        to[i] += from[(gsize) i * batch->n_slices + k];
+    }
+}
+
+/* The detector rows that are both given and seen, and the sizes that follow. */
+static void
+lay_out (TdConeBatch *batch, guint row0, guint n_rows)
+{
+  const TdConeTask *task = batch->task;
+  guint first, end;
+
+  td_cone_rows_seen (task, batch->slice0, batch->n_slices, &first, &end);
+  first = MAX (first, row0);
+  end = MIN (end, row0 + n_rows);
+  batch->row0 = first;
+  batch->n_rows = end > first ? end - first : 0;
+  batch->column_stride = (batch->n_rows + 2 * TD_CONE_PAD + 15) / 16 * 16;
+  batch->view_stride = batch->column_stride * (task->n_columns + 2);
+  batch->tiles_x = (task->nx + TD_CONE_TILE - 1) / TD_CONE_TILE;
+}
+
+static gboolean
+add_upright (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
+             const guint *views, guint n_views, float *volume, guint slice0, guint n,
+             GCancellable *cancellable, GError **error)
+{
+  Work work = { .func = tile_func (), .out = volume };
+  TdConeBatch *batch = &work.batch;
+
+  batch->task = task;
+  batch->slice0 = slice0;
+  batch->n_slices = n;
+  lay_out (batch, row0, n_rows);
+  if (batch->n_rows == 0)
+    return TRUE;
+  work.view_floats = (gsize) n_rows * task->n_columns;
+  batch->volume = g_try_new0 (float, (gsize) n * task->ny * task->nx);
+  work.views = g_try_new0 (float, batch->view_stride * TD_CONE_BATCH);
+  gboolean ok = batch->volume && work.views;
+  if (!ok)
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+                 "Not enough memory to back-project %u slices at once; use fewer (memory limit).", n);
+  batch->views = work.views;
+  for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
+    batch->numbers = views + view;
+    batch->n_views = MIN (TD_CONE_BATCH, n_views - view);
+    work.projections = projections + view * work.view_floats
+                       + (gsize) (batch->row0 - row0) * task->n_columns;
+    td_parallel_for (batch->n_views, transpose_view, &work);
+    td_parallel_for (batch->tiles_x * ((task->ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile, &work);
+    ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
+  }
+  if (ok)
+    td_parallel_for (task->ny, store_row, &work);
+  g_free (batch->volume);
+  g_free (work.views);
+  return ok;
+}
+
+guint64
+td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices)
+{
+  const guint64 column = (guint64) n_rows + 2 * TD_CONE_PAD + 15;
+  return sizeof (float) * ((guint64) n_slices * task->ny * task->nx
+                           + column * (task->n_columns + 2) * TD_CONE_BATCH);
+}
+
+/* ── Any geometry ─────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const TdConeTask *task;
+  const float *projections;
+  guint row0, n_rows;
+  const guint *views;
+  guint n_views, slice0;
+  float *volume;
+  GCancellable *cancellable;
+} General;
+
+/* c and r of the upper left pixel, from -1 on; outside is 0. */
+static inline float
+bilinear (const float *view, gint64 n_columns, gint64 n_rows, gint64 c, gint64 r, float fu, float fv)
+{
+  float rows[2] = { 0, 0 };
+
+  for (guint i = 0; i < 2; i++) {
+    if (r + i < 0 || r + i >= n_rows)
+      continue;
+    const float *row = view + (r + i) * n_columns;
+    const float left = c >= 0 ? row[c] : 0, right = c + 1 < n_columns ? row[c + 1] : 0;
+    rows[i] = left * (1 - fu) + right * fu;
+  }
+  return rows[0] * (1 - fv) + rows[1] * fv;
+}
+
+/* One row of voxels; the sums of a row stay in L1 while the views pass. */
+static void
+general_row (guint index, gpointer user)
+{
+  const General *work = user;
+  const TdConeTask *task = work->task;
+  const guint k = index / task->ny, j = index % task->ny;
+  const double y = task->first_mm[1] - j * task->voxel_mm;
+  const double z = task->first_mm[2] - (work->slice0 + k) * task->voxel_mm;
+  float *out = work->volume + (gsize) index * task->nx;
+
+  if (g_cancellable_is_cancelled (work->cancellable))
+    return;
+  for (guint n = 0; n < work->n_views; n++) {
+    const double *m = task->matrices + 12 * (gsize) work->views[n];
+    const double weight = task->view_weights[work->views[n]];
+    const float *view = work->projections + (gsize) n * work->n_rows * task->n_columns;
+    const double u0 = m[1] * y + m[2] * z + m[3], v0 = m[5] * y + m[6] * z + m[7];
+    const double w0 = m[9] * y + m[10] * z + m[11];
+
+    for (guint i = 0; i < task->nx; i++) {
+      const double x = task->first_mm[0] + i * task->voxel_mm;
+      const double w = w0 + m[8] * x, depth = 1 / w;
+      const double u = (u0 + m[0] * x) * depth, v = (v0 + m[4] * x) * depth - work->row0;
+      if (!(w > 0 && u > -1 && v > -1 && u < task->n_columns && v < work->n_rows))
+        continue;
+      const double whole_u = floor (u), whole_v = floor (v);
+      out[i] += (float) (weight * depth * depth)
+                * bilinear (view, task->n_columns, work->n_rows, (gint64) whole_u, (gint64) whole_v,
+                            (float) (u - whole_u), (float) (v - whole_v));
+    }
+  }
+}
+
+gboolean
+td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
+                  const guint *views, guint n_views, float *volume, guint slice0, guint n,
+                  GCancellable *cancellable, GError **error)
+{
+  /* A few slices do not fill the vectors along z; the general path is as fast there. */
+  if (n >= 4 && fast_path_fits (task))
+    return add_upright (task, projections, row0, n_rows, views, n_views, volume, slice0, n, cancellable,
+                        error);
+
+  General work = { task, projections, row0, n_rows, views, n_views, slice0, volume, cancellable };
+  td_parallel_for (n * task->ny, general_row, &work);
+  return !g_cancellable_set_error_if_cancelled (cancellable, error);
+}

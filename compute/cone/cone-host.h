@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/host.h"
+#include "cone.h"
+
+/**
+ * Between cone-host.c and the code compiled for each instruction set. A batch of views is stored as
+ * [view][column][row] with one column of zeros on either side and TD_CONE_PAD rows of zeros above and
+ * below, so that no index needs a test in the inner loop; the volume is accumulated as [y][x][z].
+ */
+#define TD_CONE_PAD 48    /* > 16 voxels' rows (31) + one vector read ahead */
+#define TD_CONE_BATCH 16  /* views back-projected while a voxel column is in registers */
+#define TD_CONE_TILE 16   /* columns of voxels a tile is wide and deep: its detector columns stay in L2 */
+#define TD_CONE_CHUNK 128 /* voxels along z worked on at once: eight vectors of sums */
+#define TD_CONE_STEEPEST 1.9 /* rows a slice, above which 16 voxels see more than 32 rows */
+
+typedef struct {
+  const TdConeTask *task;
+  guint slice0, n_slices;
+  guint n_views;           /* of this batch */
+  const guint *numbers;    /* their numbers in the task */
+  guint row0, n_rows;      /* the detector rows kept */
+  gsize column_stride;     /* floats: n_rows and both pads */
+  gsize view_stride;       /* floats: all columns and both zero columns */
+  const float *views;      /* [view][column + 1][row + TD_CONE_PAD] */
+  float *volume;           /* [y][x][slice], accumulated */
+  guint tiles_x;
+} TdConeBatch;
+
+/* One tile of TD_CONE_TILE x TD_CONE_TILE voxel columns. */
+typedef void (*TdConeTileFunc) (const TdConeBatch *batch, guint tile);
+void td_cone_tile_plain (const TdConeBatch *batch, guint tile);
+void td_cone_tile_avx2 (const TdConeBatch *batch, guint tile);
+void td_cone_tile_avx512 (const TdConeBatch *batch, guint tile);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cone.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dataset/error.h"
+
+/* Millimetres on the axis that one detector column spans, along the detector's u. */
+static double
+axis_pitch (const double matrix[12])
+{
+  double square = 0;
+
+  /* u = (row 0 . p) / (row 2 . p); at the origin row 2 . p = 1 and row 0 . p = matrix[3]. */
+  for (guint i = 0; i < 3; i++) {
+    const double slope = matrix[i] - matrix[3] * matrix[8 + i];
+    square += slope * slope;
+  }
+  return 1 / sqrt (square);
+}
+
+static int
+compare_angles (gconstpointer a, gconstpointer b, gpointer angles)
+{
+  const double *angle = angles;
+  const double difference = angle[*(const guint *) a] - angle[*(const guint *) b];
+  return difference < 0 ? -1 : difference > 0;
+}
+
+/* Every view's share of the turn: half the gaps to its neighbours. Closed: the gap from the last to
+   the first is shared too; open (short scans): the ends keep only their inner half gap, which loses
+   nothing because Parker's weights are 0 there. */
+static void
+angular_shares (const double *angles, guint n, gboolean closed, double *shares)
+{
+  g_autofree guint *order = g_new (guint, n);
+  g_autofree double *turned = g_new (double, n);
+
+  for (guint i = 0; i < n; i++) {
+    order[i] = i;
+    turned[i] = closed ? angles[i] - 2 * G_PI * floor (angles[i] / (2 * G_PI)) : angles[i];
+  }
+  g_qsort_with_data (order, n, sizeof *order, compare_angles, turned);
+  memset (shares, 0, n * sizeof *shares);
+  for (guint i = 0; i + 1 < n; i++) {
+    const double gap = turned[order[i + 1]] - turned[order[i]];
+    shares[order[i]] += gap / 2;
+    shares[order[i + 1]] += gap / 2;
+  }
+  if (closed) {
+    const double gap = turned[order[0]] + 2 * G_PI - turned[order[n - 1]];
+    shares[order[0]] += gap / 2;
+    shares[order[n - 1]] += gap / 2;
+  }
+}
+
+static gboolean
+fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, GError **error)
+{
+  for (guint view = 0; view < task->n_views; view++) {
+    double *matrix = task->matrices + 12 * (gsize) view;
+
+    if (geometry->view_matrices)
+      memcpy (matrix, geometry->view_matrices + 12 * (gsize) view, 12 * sizeof *matrix);
+    else
+      td_cone_matrix (geometry, angles_rad[view], task->n_columns, task->n_rows, matrix);
+    if (!td_cone_matrix_normalise (matrix)) {
+      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                   "The projection matrix of view %u puts the rotation axis into the source's plane; "
+                   "check the geometry file.", view);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+check_geometry (const TdGeometry *geometry, guint n_views, GError **error)
+{
+  if (geometry->view_matrices && geometry->n_view_matrices != n_views) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The geometry describes %u views, but the scan has %u; give the geometry of this "
+                 "scan.", geometry->n_view_matrices, n_views);
+    return FALSE;
+  }
+  if (!geometry->view_matrices
+      && (!(geometry->source_axis_mm > 0)
+          || !(geometry->source_detector_mm > geometry->source_axis_mm)
+          || !(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0))) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "A cone-beam reconstruction needs the pixel size, a source-axis distance above 0 and "
+                 "a larger source-detector distance (found pixel %g mm, %g mm and %g mm); give them "
+                 "with --pixel-mm, --sod-mm and --sdd-mm or a geometry file.",
+                 geometry->pixel_width_mm, geometry->source_axis_mm, geometry->source_detector_mm);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+                   guint n_views, guint n_columns, guint n_rows, GError **error)
+{
+  double source[3], pitch_sum = 0;
+
+  memset (task, 0, sizeof *task);
+  if (!check_geometry (geometry, n_views, error))
+    return FALSE;
+  task->n_columns = n_columns;
+  task->n_rows = n_rows;
+  task->n_views = n_views;
+  task->matrices = g_new (double, 12 * (gsize) n_views);
+  task->view_weights = g_new (double, n_views);
+  if (!fill_matrices (task, geometry, angles_rad, error)) {
+    td_cone_task_clear (task);
+    return FALSE;
+  }
+
+  TdRedundancy kind;
+  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, &kind, error)) {
+    td_cone_task_clear (task);
+    return FALSE;
+  }
+  angular_shares (angles_rad, n_views, kind != TD_REDUNDANCY_PARKER, task->view_weights);
+  for (guint view = 0; view < n_views; view++) {
+    const double pitch = axis_pitch (task->matrices + 12 * (gsize) view);
+    task->view_weights[view] /= pitch;
+    pitch_sum += pitch;
+  }
+  task->pitch_mm = pitch_sum / n_views;
+  td_cone_source (task->matrices, source);
+  task->source_axis_mm = hypot (source[0], source[1]);
+
+  const gboolean proposed = geometry->voxel_mm > 0 && geometry->volume_size[0] > 0;
+  if (proposed)
+    td_cone_task_set_volume (task, geometry->volume_size[0], geometry->volume_size[1],
+                             geometry->volume_size[2], geometry->voxel_mm);
+  else
+    td_cone_task_set_volume (task, n_columns, n_columns, n_rows, task->pitch_mm);
+  return TRUE;
+}
+
+void
+td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm)
+{
+  task->nx = nx;
+  task->ny = ny;
+  task->nz = nz;
+  task->voxel_mm = voxel_mm;
+  task->first_mm[0] = -(nx - 1.0) / 2 * voxel_mm;
+  task->first_mm[1] = (ny - 1.0) / 2 * voxel_mm;
+  task->first_mm[2] = (nz - 1.0) / 2 * voxel_mm;
+}
+
+void
+td_cone_task_copy (TdConeTask *to, const TdConeTask *from)
+{
+  *to = *from;
+  to->matrices = g_memdup2 (from->matrices, 12 * (gsize) from->n_views * sizeof (double));
+  to->view_weights = g_memdup2 (from->view_weights, (gsize) from->n_views * sizeof (double));
+}
+
+void
+td_cone_task_clear (TdConeTask *task)
+{
+  g_free (task->matrices);
+  g_free (task->view_weights);
+  memset (task, 0, sizeof *task);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/device.h"
+#include "compute/parallel/backproject.h"
+#include "dataset/geometry.h"
+
+/**
+ * Cone-beam FDK (Feldkamp, Davis, Kress, J. Opt. Soc. Am. A 1, 1984), as papers 000 and 003 (iFDK)
+ * state it in their Algorithms 1 and 2. Every geometry is a 3x4 matrix a view:
+ *
+ *     w (u, v, 1)' = M (x, y, z, 1)',   M scaled so that w = 1 on the rotation axis (the origin)
+ *
+ * x, y, z in mm, z up along the axis; u in columns, v in rows (row 0 at the top), pixel centres at
+ * integers. w is the depth along the detector's normal in units of the source-axis distance. Then
+ *
+ *     f (x, y, z) = sum over views  weight_v / w^2 * q_v (u, v)
+ *
+ * with q the weighted (td_cone_weights_…) and ramp-filtered projection, 0 outside the detector and
+ * fading linearly to 0 over the pixel beyond its edges.
+ *
+ * Projections are float [view][row][column]; volumes float [slice][y][x], slice 0 at the top (largest
+ * z), row 0 of a slice at the top (largest y): the parallel beam's conventions with slice = row.
+ */
+typedef struct {
+  guint n_columns, n_rows, n_views;
+  guint nx, ny, nz;
+  double voxel_mm;
+  double first_mm[3];    /* centre of the first stored voxel: smallest x, largest y, largest z */
+  double *matrices;      /* n_views x 12, row-major, scaled as above; owned */
+  double *view_weights;  /* n_views: angular step, redundancy factor and 1 / pitch; owned */
+  double pitch_mm;       /* detector column pitch scaled to the axis */
+  double source_axis_mm;
+} TdConeTask;
+
+/* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns,
+   nz = rows, unless the geometry proposes its own. Angles in radians, one a view. */
+gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+                            guint n_views, guint n_columns, guint n_rows, GError **error);
+/* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
+void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
+void td_cone_task_copy (TdConeTask *to, const TdConeTask *from); /* to is overwritten, not freed */
+void td_cone_task_clear (TdConeTask *task);
+
+/* One view's matrix of a circular orbit (offsets and tilts included), before scaling. */
+void td_cone_matrix (const TdGeometry *geometry, double angle_rad, guint n_columns, guint n_rows,
+                     double matrix[12]);
+/* Scales a matrix so that w = 1 at the origin; FALSE if the origin is on or behind the source. */
+gboolean td_cone_matrix_normalise (double matrix[12]);
+void td_cone_project (const double matrix[12], const double point_mm[3], double *u, double *v,
+                      double *w);
+/* Source position, mm. */
+void td_cone_source (const double matrix[12], double source_mm[3]);
+/* Point of the detector pixel's ray at depth w = 1. */
+void td_cone_pixel (const double matrix[12], double u, double v, double point_mm[3]);
+
+/* TRUE if u and w do not depend on z, and v is linear in z: no tilts, horizontal orbit. The fast
+   families need it; the planner asks. */
+gboolean td_cone_upright (const TdConeTask *task);
+
+/* Detector rows [*first, *end) that slices [slice0, slice0 + n) see, all views, with the rows linear
+   interpolation touches. Empty (first = end) if none. */
+void td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *first, guint *end);
+
+/* ── Weights before filtering ─────────────────────────────────────────────────────────────────── */
+
+/* The cosine weight of pixel (u, v) in view: 1 / sqrt (q), q the quadratic form with coefficients
+   [uu, vv, 11, uv, u1, v1] (the cross terms already doubled). Holds for any matrix; for an upright
+   detector it is D / sqrt (D^2 + u_mm^2 + v_mm^2). */
+void td_cone_cosine (const double matrix[12], double coefficients[6]);
+
+typedef enum {
+  TD_REDUNDANCY_FULL,   /* 360 degrees: every ray twice */
+  TD_REDUNDANCY_PARKER, /* short scan: Parker, Med. Phys. 9 (1982) */
+  TD_REDUNDANCY_WANG,   /* offset detector over 360 degrees: Wang, Med. Phys. 29 (2002) */
+} TdRedundancy;
+
+/* What the angles and the detector's position ask for; an error says why none fits. */
+gboolean td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint n_views,
+                             guint n_columns, TdRedundancy *kind, GError **error);
+/* Weights [view][column] (mean 1/2 over a full turn's pairs; times the cosine weight). */
+void td_cone_redundancy_weights (const TdGeometry *geometry, TdRedundancy kind,
+                                 const double *angles_rad, guint n_views, guint n_columns,
+                                 float *weights);
+
+/* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */
+
+/* The naive double-precision reference: slices [slice0, slice0 + n) into out[n][ny][nx]. */
+void td_cone_reference (const TdConeTask *task, const float *projections, guint slice0, guint n,
+                        double *out);
+
+/* Host SIMD back-projection: upright geometries interpolate each pair of columns once for a whole column
+   of voxels, then along v by in-register permutes (paper 003, Algorithm 4, on a CPU); others take a
+   plain bilinear loop. projections: float [n_views][n_rows][n_columns] of views[] and detector rows from
+   row0 on (those that the slices see); volume: float [n][ny][nx] for slices from slice0 on, added to.
+   Blocks; uses the host's threads; checks @cancellable. */
+gboolean td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
+                           const guint *views, guint n_views, float *volume, guint slice0, guint n,
+                           GCancellable *cancellable, GError **error);
+/* Memory it takes besides. */
+guint64 td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices);

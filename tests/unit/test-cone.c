@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "compute/cone/cone-family.h"
+#include "compute/cone/cone-filter.h"
+#include "dataset/phantom.h"
+
+static TdGeometry
+plain_geometry (void)
+{
+  return (TdGeometry) {
+    .beam = TD_BEAM_CONE,
+    .pixel_width_mm = 0.4,
+    .pixel_height_mm = 0.4,
+    .source_axis_mm = 400,
+    .source_detector_mm = 600,
+  };
+}
+
+static double *
+angles (guint n, double range_rad)
+{
+  double *out = g_new (double, n);
+  for (guint i = 0; i < n; i++)
+    out[i] = 0.1 + range_rad * i / n;
+  return out;
+}
+
+static float *
+noise (gsize n)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20261);
+  float *out = g_new (float, n);
+  for (gsize i = 0; i < n; i++)
+    out[i] = (float) g_rand_double_range (rand, -1, 1);
+  return out;
+}
+
+static void
+check_close (const double *truth, const float *got, gsize n, double bound)
+{
+  double error = 0, norm = 0;
+  for (gsize i = 0; i < n; i++) {
+    error += (got[i] - truth[i]) * (got[i] - truth[i]);
+    norm += truth[i] * truth[i];
+  }
+  g_test_message ("relative RMS %.2e, bound %.1e", sqrt (error / norm), bound);
+  g_assert_true (norm > 0);
+  g_assert_true (sqrt (error / norm) <= bound); /* NaN fails too */
+}
+
+/* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_matrix (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  double m[12], source[3], u, v, w;
+
+  td_cone_matrix (&geometry, G_PI / 6, 101, 51, m);
+  g_assert_true (td_cone_matrix_normalise (m));
+  td_cone_source (m, source);
+  g_assert_cmpfloat_with_epsilon (source[0], 400 * sin (G_PI / 6), 1e-9);
+  g_assert_cmpfloat_with_epsilon (source[1], -400 * cos (G_PI / 6), 1e-9);
+  g_assert_cmpfloat_with_epsilon (source[2], 0, 1e-9);
+
+  /* A point 10 mm along the detector's columns and 4 mm up, on the axis' plane: magnified by 1.5. */
+  const double point[3] = { 10 * cos (G_PI / 6), 10 * sin (G_PI / 6), 4 };
+  td_cone_project (m, point, &u, &v, &w);
+  g_assert_cmpfloat_with_epsilon (u, 50 + 10 * 1.5 / 0.4, 1e-9);
+  g_assert_cmpfloat_with_epsilon (v, 25 - 4 * 1.5 / 0.4, 1e-9);
+  g_assert_cmpfloat_with_epsilon (w, 1, 1e-12);
+}
+
+/* For tilted detectors, checked against a plain ray trace: the pixel's place in space by turning the
+   detector's axes, the ray from the source, and the angle with the detector's normal. */
+static void
+test_tilted_cosine (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  double m[12], q[6];
+
+  geometry.detector_tilt_rad[0] = 0.03;
+  geometry.detector_tilt_rad[1] = -0.05;
+  geometry.detector_tilt_rad[2] = 0.02;
+  geometry.detector_offset_u_px = 3.5;
+  geometry.axis_offset_mm = 1.25;
+  td_cone_matrix (&geometry, 0.7, 64, 48, m);
+  g_assert_true (td_cone_matrix_normalise (m));
+  td_cone_cosine (m, q);
+
+  double source[3], corner[4][3];
+  td_cone_source (m, source);
+  const double uv[4][2] = { { 0, 0 }, { 63, 0 }, { 0, 47 }, { 20, 30 } };
+  for (guint i = 0; i < 4; i++) {
+    td_cone_pixel (m, uv[i][0], uv[i][1], corner[i]);
+    for (guint a = 0; a < 3; a++)
+      corner[i][a] -= source[a];
+  }
+  /* The pixels' points at w = 1 lie in a plane parallel to the detector: its normal by a product. */
+  double a[3], b[3], normal[3];
+  for (guint i = 0; i < 3; i++) {
+    a[i] = corner[1][i] - corner[0][i];
+    b[i] = corner[2][i] - corner[0][i];
+  }
+  for (guint i = 0; i < 3; i++)
+    normal[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
+  for (guint i = 0; i < 4; i++) {
+    double along = 0, length = 0, size = 0;
+    for (guint k = 0; k < 3; k++) {
+      along += corner[i][k] * normal[k];
+      length += corner[i][k] * corner[i][k];
+      size += normal[k] * normal[k];
+    }
+    const double u = uv[i][0], v = uv[i][1];
+    const double form = q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v;
+    g_assert_cmpfloat_with_epsilon (1 / sqrt (form), fabs (along) / sqrt (length * size), 1e-9);
+  }
+  g_assert_cmpfloat_with_epsilon (hypot (source[0], source[1]), hypot (400, 1.25), 1e-9);
+}
+
+static void
+test_turned (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  TdConeTask task;
+  g_autofree double *angle = angles (24, 2 * G_PI);
+
+  geometry.detector_offset_u_px = 1.5;
+  g_assert_true (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
+  g_assert_true (td_cone_turned (&task, 2));
+  g_assert_true (td_cone_turned (&task, 4));
+  g_assert_true (td_cone_upright (&task));
+  task.first_mm[0] += task.voxel_mm;
+  g_assert_false (td_cone_turned (&task, 2));
+  td_cone_task_clear (&task);
+
+  angle[5] += 0.01;
+  g_assert_true (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
+  g_assert_false (td_cone_turned (&task, 2));
+  td_cone_task_clear (&task);
+}
+
+static void
+test_refusals (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  TdConeTask task;
+  g_autofree double *angle = angles (24, G_PI * 0.9);
+
+  g_assert_false (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
+  geometry.source_detector_mm = 300;
+  g_assert_false (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+}
+
+/* ── Back-projection against the reference ────────────────────────────────────────────────────── */
+
+typedef struct {
+  const char *name;
+  guint n_columns, n_rows, n_views, nx, ny, nz;
+  double offset_u, offset_v, axis_mm, tilt;
+} Case;
+
+static const Case cases[] = {
+  { "cube", 48, 40, 36, 48, 48, 40, 0, 0, 0, 0 },
+  { "offsets", 50, 37, 24, 47, 47, 33, 2.3, -3.7, 0.21, 0 },
+  { "flat", 33, 21, 17, 40, 24, 5, 0.5, 0, 0, 0 },
+  { "tall", 17, 150, 8, 16, 16, 200, 0, 1.5, 0, 0 },
+  { "wide", 61, 16, 12, 96, 96, 16, 0, 0, -0.3, 0 },
+  { "one row", 64, 1, 31, 64, 64, 1, 0, 0, 0, 0 },
+  { "one column", 1, 9, 7, 8, 8, 8, 0, 0, 0, 0 },
+  { "tilted", 40, 32, 20, 40, 40, 32, 1, 1, 0, 0.04 },
+};
+
+static void
+make_task (const Case *c, TdConeTask *task)
+{
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *angle = angles (c->n_views, 2 * G_PI);
+
+  geometry.detector_offset_u_px = c->offset_u;
+  geometry.detector_offset_v_px = c->offset_v;
+  geometry.axis_offset_mm = c->axis_mm;
+  geometry.detector_tilt_rad[0] = c->tilt;
+  geometry.detector_tilt_rad[2] = c->tilt / 2;
+  td_cone_task_init (task, &geometry, angle, c->n_views, c->n_columns, c->n_rows, &error);
+  g_assert_no_error (error);
+  td_cone_task_set_volume (task, c->nx, c->ny, c->nz, task->pitch_mm * 1.03);
+}
+
+/* Every family in slabs of slices and batches of views, only the rows a slab sees given. */
+static void
+check_family (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
+              TdPrecision precision, const float *projections, const double *truth, double bound)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  const gsize slice = (gsize) task->ny * task->nx;
+  const guint turns = family->turned_views (task, precision);
+  const guint slab = MAX (1, (task->nz + 1) / 2), per_turn = MAX (1, task->n_views / turns / 2);
+  const TdConeLimits limits = { per_turn * turns, task->n_rows, slab, precision };
+  g_autoptr (TdConeProjector) projector = td_cone_projector_new (family, device, task, &limits, &error);
+  g_assert_no_error (error);
+  g_autofree float *got = g_new (float, slice * task->nz);
+
+  for (guint k = 0; k < task->nz; k += slab) {
+    const guint n = MIN (slab, task->nz - k);
+    guint first, end;
+    td_cone_rows_seen (task, k, n, &first, &end);
+    if (first == end) { /* nothing seen: any row will do */
+      first = 0;
+      end = 1;
+    }
+    const gsize view_floats = (gsize) (end - first) * task->n_columns;
+    g_autoptr (TdBuffer) volume = td_buffer_new (device, n * slice * sizeof (float), &error);
+    g_autoptr (TdBuffer) rows = td_buffer_new (device, limits.max_views * view_floats * sizeof (float),
+                                               &error);
+    g_assert_no_error (error);
+    td_fill_zero (queue, volume, 0, n * slice * sizeof (float), &error);
+    for (guint v = 0; v < task->n_views / turns; v += per_turn) {
+      const guint count = MIN (per_turn, task->n_views / turns - v);
+      g_autofree guint *views = g_new (guint, count * turns);
+      for (guint i = 0; i < count * turns; i++) {
+        views[i] = v + i % count + i / count * (task->n_views / turns);
+        td_upload (queue, rows, i * view_floats * sizeof (float),
+                   projections + ((gsize) views[i] * task->n_rows + first) * task->n_columns,
+                   view_floats * sizeof (float), &error);
+      }
+      g_assert_no_error (error);
+      td_cone_projector_add (projector, queue, rows, first, end - first, views, count * turns, volume, k,
+                             n, NULL, &error);
+      g_assert_no_error (error);
+    }
+    td_download (queue, got + k * slice, volume, 0, n * slice * sizeof (float), &error);
+    td_queue_finish (queue, &error);
+    g_assert_no_error (error);
+  }
+  check_close (truth, got, slice * task->nz, bound);
+}
+
+static void
+test_families (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (GError) error = NULL;
+  TdConeTask task;
+  make_task (c, &task);
+  g_autofree float *projections = noise ((gsize) c->n_views * c->n_rows * c->n_columns);
+  g_autofree double *truth = g_new (double, (gsize) c->nz * c->ny * c->nx);
+  td_cone_reference (&task, projections, 0, c->nz, truth);
+
+  g_autoptr (GPtrArray) list = td_device_list ();
+  for (guint d = 0; d < list->len; d++) {
+    const TdDeviceEntry *entry = list->pdata[d];
+    if (!entry->available)
+      continue;
+    g_autoptr (TdDevice) device = td_device_open (entry->id, &error);
+    g_assert_no_error (error);
+    for (const TdConeFamily *const *f = td_cone_families (); *f; f++)
+      for (TdPrecision precision = TD_PRECISION_SINGLE; precision <= TD_PRECISION_HALF; precision++) {
+        const char *why = (*f)->unsupported (&task, precision, td_device_info (device));
+        if (why) {
+          g_test_message ("%s, %s: %s", entry->id, (*f)->name, why);
+          continue;
+        }
+        /* Hardware filtering has weights of 8 bits: an error up to 2^-9 in u and v, uniform, each on
+           differences of unit noise; half storage adds 2^-11 of the values. Coordinates in single
+           precision: 1e-5 pixel at these sizes. */
+        const gboolean filtered = !g_str_equal ((*f)->name, "host")
+                                  && !g_str_equal ((*f)->name, "arithmetic")
+                                  && !td_device_info (device)->texture_slow;
+        const double bound = filtered || precision != TD_PRECISION_SINGLE ? 4e-3 : 3e-5;
+        g_test_message ("%s, %s, precision %d", entry->id, (*f)->name, precision);
+        check_family (*f, device, &task, precision, projections, truth, bound);
+      }
+  }
+  td_cone_task_clear (&task);
+}
+
+/* ── Quantities ───────────────────────────────────────────────────────────────────────────────── */
+
+/* A sphere of value 1 per mm, 0.7 of the field of view: exact rays, all stages, the mid-plane. */
+static void
+check_sphere (TdGeometry *geometry, double range_rad, guint n_views)
+{
+  g_autoptr (GError) error = NULL;
+  const guint n = 64;
+  g_autofree double *angle = angles (n_views, range_rad);
+  g_autoptr (TdPhantom) phantom = td_phantom_new ("sphere", &error);
+  TdConeTask task;
+  td_cone_task_init (&task, geometry, angle, n_views, n, n, &error);
+  g_assert_no_error (error);
+  const double unit_mm = 0.5 * n * task.pitch_mm;
+  td_cone_task_set_volume (&task, n, n, n, task.pitch_mm);
+
+  /* [row][view][column], as preparation leaves it. */
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdBuffer) rows = td_buffer_new (device, (guint64) n * n_views * n * sizeof (float), &error);
+  g_assert_no_error (error);
+  float *data = td_buffer_map (rows);
+  for (guint view = 0; view < n_views; view++) {
+    double source[3], point[3];
+    td_cone_source (task.matrices + 12 * view, source);
+    for (guint row = 0; row < n; row++)
+      for (guint column = 0; column < n; column++) {
+        double from[3], to[3];
+        td_cone_pixel (task.matrices + 12 * view, column, row, point);
+        for (guint i = 0; i < 3; i++) {
+          from[i] = source[i] / unit_mm;
+          to[i] = from[i] + 3 * (point[i] - source[i]) / unit_mm;
+        }
+        data[((gsize) row * n_views + view) * n + column]
+            = (float) (td_phantom_ray (phantom, from, to) * unit_mm);
+      }
+  }
+  const TdFilter spec = { .kind = TD_FILTER_RAM_LAK, .cutoff = 1 };
+  g_autoptr (TdConeFilter) filter = td_cone_filter_new (device, &task, geometry, angle, &spec, n, &error);
+  g_assert_no_error (error);
+  td_cone_filter_run (filter, queue, rows, 0, n, &error);
+  td_queue_finish (queue, &error);
+  g_assert_no_error (error);
+
+  g_autofree float *views = g_new (float, (gsize) n_views * n * n);
+  for (guint row = 0; row < n; row++)
+    for (guint view = 0; view < n_views; view++)
+      memcpy (views + ((gsize) view * n + row) * n, data + ((gsize) row * n_views + view) * n,
+              n * sizeof *views);
+  g_autofree float *volume = g_new0 (float, (gsize) n * n * n);
+  g_autofree guint *numbers = g_new (guint, n_views);
+  for (guint i = 0; i < n_views; i++)
+    numbers[i] = i;
+  td_cone_host_add (&task, views, 0, n, numbers, n_views, volume, 0, n, NULL, &error);
+  g_assert_no_error (error);
+
+  /* Inside (three pixels from the edge) 1 within 1 %; outside 0 within 2 %. */
+  double inside = 0, worst = 0;
+  guint count = 0;
+  for (guint j = 0; j < n; j++)
+    for (guint i = 0; i < n; i++) {
+      const double r = hypot (i - (n - 1) / 2.0, j - (n - 1) / 2.0) / (n / 2.0);
+      const float value = volume[((gsize) n / 2 * n + j) * n + i];
+      if (r < 0.7 - 6.0 / n) {
+        inside += value;
+        worst = MAX (worst, fabs (value - 1));
+        count++;
+      }
+    }
+  g_test_message ("mean %.4f, worst %.4f over %u voxels", inside / count, worst, count);
+  g_assert_cmpfloat_with_epsilon (inside / count, 1, 0.01);
+  g_assert_cmpfloat (worst, <, 0.03);
+  td_cone_task_clear (&task);
+}
+
+static void
+test_sphere_full (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  geometry.detector_offset_u_px = 0.6;
+  check_sphere (&geometry, 2 * G_PI, 180);
+}
+
+static void
+test_sphere_short (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  check_sphere (&geometry, G_PI + 0.2, 180);
+}
+
+static void
+test_sphere_offset (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  geometry.detector_offset_u_px = -8; /* the left side sees 0.75 of what the right side sees */
+  check_sphere (&geometry, 2 * G_PI, 240);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cone/matrix", test_matrix);
+  g_test_add_func ("/cone/tilted-cosine", test_tilted_cosine);
+  g_test_add_func ("/cone/turned", test_turned);
+  g_test_add_func ("/cone/refusals", test_refusals);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *path = g_strdup_printf ("/cone/families/%s", cases[i].name);
+    g_test_add_data_func (path, &cases[i], test_families);
+  }
+  g_test_add_func ("/cone/sphere/full", test_sphere_full);
+  g_test_add_func ("/cone/sphere/short", test_sphere_short);
+  g_test_add_func ("/cone/sphere/offset", test_sphere_offset);
+  return g_test_run ();
+}
