@@ -16,9 +16,19 @@ typedef struct {
   guint turns;
 } Worker;
 
+/* A finished slab on its way to the writer. */
+typedef struct {
+  TdJob *job;
+  gint64 bytes;
+} Slices;
+
 static void
 release_slices (float *slices, gpointer user)
 {
+  Slices *info = user;
+
+  td_job_add_host_bytes (info->job, -info->bytes);
+  g_free (info);
   g_free (slices);
 }
 
@@ -181,7 +191,10 @@ compute_slab (Worker *worker, guint slab, GError **error)
     return FALSE;
   }
   td_job_add_stage (run->job, "back-project", (g_get_monotonic_time () - start) * 1e-6);
-  return td_job_emit (run->job, slice0, n, slices, release_slices, NULL, error);
+  Slices *info = g_new (Slices, 1);
+  *info = (Slices) { run->job, (gint64) bytes };
+  td_job_add_host_bytes (run->job, info->bytes);
+  return td_job_emit (run->job, slice0, n, slices, release_slices, info, error);
 }
 
 /* The next slab, one that a failing device gave back first; FALSE: none is left. */

@@ -37,6 +37,30 @@ unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   return NULL;
 }
 
+static guint
+n_slices (const TdScanFacts *facts)
+{
+  const TdGeometry *geometry = &facts->geometry;
+  return geometry->voxel_mm > 0 && geometry->volume_size[2] > 0 ? geometry->volume_size[2]
+                                                                : facts->n_rows;
+}
+
+static double
+stated_centre (const TdScanFacts *facts)
+{
+  const double origin[3] = { 0, 0, 0 };
+  double matrix[12], u, v, w;
+
+  if (facts->geometry.view_matrices)
+    memcpy (matrix, facts->geometry.view_matrices, sizeof matrix);
+  else
+    td_cone_matrix (&facts->geometry, 0, facts->n_columns, facts->n_rows, matrix);
+  if (!td_cone_matrix_normalise (matrix))
+    return NAN;
+  td_cone_project (matrix, origin, &u, &v, &w);
+  return u;
+}
+
 /* ── Planning ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* The recipe's centre is the column that the axis projects to; the geometry has it as an offset. */
@@ -71,20 +95,22 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
     return FALSE;
 
   TdConeTask *task = &fdk->task;
-  if (plan->facts.first_slice + plan->facts.n_slices > task->nz) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Slices %u:%u are not in the volume, which has %u; choose others (--rows).",
-                 plan->facts.first_slice, plan->facts.first_slice + plan->facts.n_slices, task->nz);
-    return FALSE;
-  }
+  const gint *region = recipe->region;
   task->first_mm[2] -= plan->facts.first_slice * task->voxel_mm;
   task->nz = plan->facts.n_slices;
-  if (recipe->region[2] > 0) {
-    task->first_mm[0] += recipe->region[0] * task->voxel_mm;
-    task->first_mm[1] -= recipe->region[1] * task->voxel_mm;
-    task->nx = (guint) recipe->region[2];
-    task->ny = (guint) recipe->region[3];
+  if (region[2] == 0)
+    return TRUE;
+  if (region[0] < 0 || region[1] < 0 || region[2] < 1 || region[3] < 1
+      || (gint64) region[0] + region[2] > task->nx || (gint64) region[1] + region[3] > task->ny) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
+                 "(--region X,Y,W,H)", region[0], region[1], region[2], region[3], task->nx, task->ny);
+    return FALSE;
   }
+  task->first_mm[0] += region[0] * task->voxel_mm;
+  task->first_mm[1] -= region[1] * task->voxel_mm;
+  task->nx = (guint) region[2];
+  task->ny = (guint) region[3];
   return TRUE;
 }
 
@@ -221,6 +247,18 @@ fit (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
   return TRUE;
 }
 
+/* What a measured rate holds for: these devices and families. */
+static char *
+rate_key (const TdPlan *plan, const TdFdkPlan *fdk)
+{
+  g_autoptr (GString) key = g_string_new ("fdk");
+
+  for (guint i = 0; i < plan->devices->len; i++)
+    g_string_append_printf (key, " %s %s", td_device_info (plan->devices->pdata[i])->name,
+                            fdk->families[i]->name);
+  return g_string_free (g_steal_pointer (&key), FALSE);
+}
+
 static void
 describe (TdPlan *plan, const TdFdkPlan *fdk)
 {
@@ -240,7 +278,8 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.write_bytes
       = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;
-  plan->facts.estimate_s = td_plan_estimate (plan, fdk->families[0]->name);
+  g_autofree char *key = rate_key (plan, fdk);
+  plan->facts.estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
   td_plan_note (plan, "Detector rows %u to %u are filtered%s; slabs of %u slices are back-projected "
                       "from batches of %u views.", fdk->row0, fdk->row0 + fdk->n_rows - 1,
                 fdk->on_disk ? " into a temporary file, because memory is short" : "", fdk->slab,
@@ -332,6 +371,21 @@ map_projections (const TdFdkPlan *fdk, GError **error)
   return memory;
 }
 
+/* What the job's result tells, once it has ended well. */
+static void
+report (TdFdkRun *run, double seconds)
+{
+  const TdPlan *plan = run->plan;
+  g_autofree char *key = rate_key (plan, run->fdk);
+  guint64 peak = 0;
+
+  td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
+  for (guint i = 0; i < plan->devices->len; i++)
+    peak = MAX (peak, ((TdDevice *) plan->devices->pdata[i])->allocated_peak_bytes);
+  td_job_set_device_peak (run->job, peak);
+  td_job_set_family (run->job, run->fdk->families[0]->title);
+}
+
 static gpointer
 filter_thread (gpointer data)
 {
@@ -404,9 +458,12 @@ run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
   const TdPlan *plan = td_job_plan (job);
   TdFdkRun run = { .job = job, .plan = plan, .fdk = plan->extra };
 
+  const gint64 start = g_get_monotonic_time ();
+  const gint64 in_memory = run.fdk->on_disk ? 0 : (gint64) run.fdk->projection_bytes;
   run.projections = map_projections (run.fdk, error);
   if (!run.projections)
     return FALSE;
+  td_job_add_host_bytes (job, in_memory);
   run.cancellable = g_cancellable_new ();
   g_mutex_init (&run.lock);
   g_cond_init (&run.changed);
@@ -423,10 +480,12 @@ run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
   g_cond_clear (&run.changed);
   g_object_unref (run.cancellable);
   munmap (run.projections, run.fdk->projection_bytes);
+  td_job_add_host_bytes (job, -in_memory);
   if (run.error) {
     g_propagate_error (error, run.error);
     return FALSE;
   }
+  report (&run, (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }
 
@@ -434,6 +493,8 @@ const TdMethod td_method_fdk = {
   .name = "fdk",
   .kind = TD_METHOD_FDK,
   .unsupported = unsupported,
+  .n_slices = n_slices,
+  .stated_centre = stated_centre,
   .plan = plan_fdk,
   .run = run_fdk,
 };

@@ -12,6 +12,11 @@ typedef struct {
   const char *name;
   TdMethodKind kind;
   const char *(*unsupported) (const TdScanFacts *facts, const TdRecipe *recipe); /* NULL: can */
+  /* Slices of the whole volume; the pointer may be NULL: one a detector row. */
+  guint (*n_slices) (const TdScanFacts *facts);
+  /* The column of the rotation axis that the scan itself states; NAN: none. The pointer may be NULL:
+     facts->centre_px. */
+  double (*stated_centre) (const TdScanFacts *facts);
   gboolean (*plan) (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                     GError **error);
   /* The job's thread. Once @cancellable is cancelled it returns within 200 ms; threads of its own

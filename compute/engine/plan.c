@@ -11,6 +11,7 @@
 /* In the order "auto" asks them. */
 static const TdMethod *const methods[] = {
   &td_method_fbp,
+  &td_method_fdk,
   NULL,
 };
 
@@ -81,15 +82,17 @@ resolve_rows (TdPlan *plan, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   TdRecipe *recipe = &plan->recipe;
+  const gboolean rows = plan->method->n_slices == NULL;
+  const guint n = rows ? facts->n_rows : plan->method->n_slices (facts);
 
   if (recipe->row_end == 0) {
     recipe->row_first = 0;
-    recipe->row_end = facts->n_rows;
+    recipe->row_end = n;
   }
-  if (recipe->row_first >= recipe->row_end || recipe->row_end > facts->n_rows) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Rows %u:%u are not on the detector, which has rows 0 to %u (--rows)",
-                 recipe->row_first, recipe->row_end, facts->n_rows - 1);
+  if (recipe->row_first >= recipe->row_end || recipe->row_end > n) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%s %u:%u are not %s, which has %u to %u (--rows)",
+                 rows ? "Rows" : "Slices", recipe->row_first, recipe->row_end,
+                 rows ? "on the detector" : "in the volume", 0u, n - 1);
     return FALSE;
   }
   plan->facts.first_slice = recipe->row_first;
@@ -102,8 +105,10 @@ resolve_centre (TdPlan *plan, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   TdRecipe *recipe = &plan->recipe;
+  const double stated_px = plan->method->stated_centre ? plan->method->stated_centre (facts)
+                                                       : facts->centre_px;
 
-  if (recipe->centre_auto && !isfinite (facts->centre_px)) {
+  if (recipe->centre_auto && !isfinite (stated_px)) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "%s does not say where its rotation axis is, and this version does not search for "
                  "it; give the column of the axis (--centre PX)",
@@ -111,8 +116,8 @@ resolve_centre (TdPlan *plan, GError **error)
     return FALSE;
   }
   if (recipe->centre_auto || isnan (recipe->centre_px)) {
-    gboolean stated = isfinite (facts->centre_px);
-    recipe->centre_px = stated ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+    gboolean stated = isfinite (stated_px);
+    recipe->centre_px = stated ? stated_px : (facts->n_columns - 1) / 2.0;
     recipe->centre_auto = FALSE;
     td_plan_note (plan, stated ? "The rotation axis is at column %.2f, as the scan says."
                                : "The rotation axis is taken at the detector's middle, column %.2f.",
