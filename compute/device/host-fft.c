@@ -9,41 +9,42 @@
 
 #define COLUMNS_AT_ONCE 8 /* a cache line of complex floats */
 
-typedef struct {
-  TdFft base;
+struct TdHostFft {
+  guint n[2], batch;
   fftwf_plan rows, columns; /* columns: 2-D only */
-} HostFft;
+};
 
 typedef struct {
-  const HostFft *fft;
+  const TdHostFft *fft;
   fftwf_complex *data;
   gboolean inverse;
   guint64 lines, lines_a_piece;
 } Run;
 
-gboolean
-td_host_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
-                 GError **error)
+TdHostFft *
+td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error)
 {
-  HostFft *self = g_new0 (HostFft, 1);
+  TdHostFft *self = g_new0 (TdHostFft, 1);
 
+  self->n[0] = n[0];
+  self->n[1] = kind == TD_FFT_C2C_2D ? n[1] : 1;
+  self->batch = batch;
   self->rows = td_fftw_plan (n[0]);
   if (kind == TD_FFT_C2C_2D)
     self->columns = td_fftw_plan (n[1]);
-  if (!self->rows || (kind == TD_FFT_C2C_2D && !self->columns)) {
-    td_host_fft_free (&self->base);
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", n[0], n[1]);
-    return FALSE;
-  }
-  *fft = &self->base;
-  return TRUE;
+  if (self->rows && (self->columns || kind == TD_FFT_C2C_1D))
+    return self;
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", self->n[0],
+               self->n[1]);
+  td_host_fft_destroy (self);
+  return NULL;
 }
 
 void
-td_host_fft_free (TdFft *fft)
+td_host_fft_destroy (TdHostFft *self)
 {
-  HostFft *self = (HostFft *) fft;
-
+  if (!self)
+    return;
   td_fftw_plan_free (self->rows);
   td_fftw_plan_free (self->columns);
   g_free (self);
@@ -60,7 +61,7 @@ static void
 run_rows (guint index, gpointer data)
 {
   const Run *run = data;
-  guint n = run->fft->base.n[0];
+  guint n = run->fft->n[0];
   guint64 end = MIN ((index + 1) * run->lines_a_piece, run->lines);
   fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
 
@@ -83,7 +84,7 @@ static void
 run_columns (guint index, gpointer data)
 {
   const Run *run = data;
-  guint nx = run->fft->base.n[0], ny = run->fft->base.n[1];
+  guint nx = run->fft->n[0], ny = run->fft->n[1];
   guint strips = (nx + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
   guint x0 = index % strips * COLUMNS_AT_ONCE, width = MIN (COLUMNS_AT_ONCE, nx - x0);
   fftwf_complex *image = run->data + (guint64) (index / strips) * nx * ny + x0;
@@ -104,18 +105,51 @@ run_columns (guint index, gpointer data)
   fftwf_free (to);
 }
 
+void
+td_host_fft_execute (const TdHostFft *self, void *data, gboolean inverse)
+{
+  Run run = { .fft = self, .data = data, .inverse = inverse };
+  guint strips = (self->n[0] + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
+
+  run.lines = (guint64) self->n[1] * self->batch;
+  run.lines_a_piece = CLAMP (run.lines / (4 * td_host_threads ()), 1, MAX (1, 65536 / self->n[0]));
+  td_parallel_for ((run.lines + run.lines_a_piece - 1) / run.lines_a_piece, run_rows, &run);
+  if (self->columns)
+    td_parallel_for (strips * self->batch, run_columns, &run);
+}
+
+/* ── The contract's operations ────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdFft base;
+  TdHostFft *fft;
+} FftObject;
+
+gboolean
+td_host_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
+                 GError **error)
+{
+  TdHostFft *made = td_host_fft_make (kind, n, batch, error);
+
+  if (!made)
+    return FALSE;
+  FftObject *self = g_new0 (FftObject, 1);
+  self->fft = made;
+  *fft = &self->base;
+  return TRUE;
+}
+
 gboolean
 td_host_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
                  GError **error)
 {
-  Run run = { .fft = (HostFft *) fft, .inverse = inverse };
-
-  run.data = (fftwf_complex *) ((guint8 *) td_buffer_map (data) + offset);
-  run.lines = (guint64) fft->n[1] * fft->batch;
-  run.lines_a_piece = MAX (1, MIN (65536 / fft->n[0], run.lines / (4 * td_host_threads ())));
-  td_parallel_for ((run.lines + run.lines_a_piece - 1) / run.lines_a_piece, run_rows, &run);
-  if (fft->kind == TD_FFT_C2C_2D)
-    td_parallel_for ((fft->n[0] + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE * fft->batch, run_columns,
-                     &run);
+  td_host_fft_execute (((FftObject *) fft)->fft, (guint8 *) td_buffer_map (data) + offset, inverse);
   return TRUE;
+}
+
+void
+td_host_fft_free (TdFft *fft)
+{
+  td_host_fft_destroy (((FftObject *) fft)->fft);
+  g_free (fft);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* OpenCL: FFTs by clFFT, in place, complex interleaved. */
+/* OpenCL: FFTs by clFFT, in place, complex interleaved. On a CPU by FFTW instead, called from the queue
+   as a native kernel: clFFT's kernels are shaped for GPUs and take 2 to 5 times as long there, and
+   seconds to build. TOMODESK_CLFFT=1 takes clFFT everywhere: tests try both. */
+#include "compute/device/host-private.h"
 #include "compute/device/opencl-private.h"
 
 #include <clFFT.h>
@@ -7,6 +10,7 @@
 typedef struct {
   TdFft base;
   TdOpenclDevice *device;
+  TdHostFft *host; /* NULL: by clFFT */
   clfftPlanHandle plan;
   cl_mem workspace; /* NULL: not needed. One run at a time, as a TdFft's queue has it */
   guint64 bytes;
@@ -72,29 +76,13 @@ make_plan (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch)
   return status;
 }
 
-static void
-release (OpenclFft *self)
+static gboolean
+make_clfft (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch, GError **error)
 {
-  if (self->workspace)
-    clReleaseMemObject (self->workspace);
-  if (self->plan)
-    clfftDestroyPlan (&self->plan);
-  g_free (self);
-}
-
-gboolean
-td_opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
-                   GError **error)
-{
-  OpenclFft *self = g_new0 (OpenclFft, 1);
-  cl_int status = CL_SUCCESS;
-
-  self->device = (TdOpenclDevice *) device;
-  self->bytes = (guint64) n[0] * (kind == TD_FFT_C2C_2D ? n[1] : 1) * batch * 2 * sizeof (float);
   g_mutex_lock (&clfft_lock);
   gboolean fine = set_up (self->device, error);
   if (fine) {
-    status = make_plan (self, kind, n, batch);
+    cl_int status = make_plan (self, kind, n, batch);
     fine = status == CL_SUCCESS;
     if (status == (cl_int) CLFFT_NOTIMPLEMENTED)
       g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
@@ -103,20 +91,82 @@ td_opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint bat
     else
       td_opencl_check (status, "FFT plan", error);
   }
-  if (!fine)
-    release (self);
   g_mutex_unlock (&clfft_lock);
+  return fine;
+}
+
+static gboolean
+wants_host (TdOpenclDevice *device)
+{
+  cl_device_exec_capabilities can = 0;
+
+  clGetDeviceInfo (device->device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof can, &can, NULL);
+  return device->base.info.kind == TD_DEVICE_CPU && can & CL_EXEC_NATIVE_KERNEL
+         && g_strcmp0 (g_getenv ("TOMODESK_CLFFT"), "1") != 0;
+}
+
+static void
+release (OpenclFft *self)
+{
+  td_host_fft_destroy (self->host);
+  g_mutex_lock (&clfft_lock);
+  if (self->workspace)
+    clReleaseMemObject (self->workspace);
+  if (self->plan)
+    clfftDestroyPlan (&self->plan);
+  g_mutex_unlock (&clfft_lock);
+  g_free (self);
+}
+
+gboolean
+td_opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
+                   GError **error)
+{
+  OpenclFft *self = g_new0 (OpenclFft, 1);
+
+  self->device = (TdOpenclDevice *) device;
+  self->bytes = (guint64) n[0] * (kind == TD_FFT_C2C_2D ? n[1] : 1) * batch * 2 * sizeof (float);
+  gboolean fine = wants_host (self->device)
+                      ? (self->host = td_host_fft_make (kind, n, batch, error)) != NULL
+                      : make_clfft (self, kind, n, batch, error);
   if (fine)
     *fft = &self->base;
+  else
+    release (self);
   return fine;
 }
 
 void
 td_opencl_fft_free (TdFft *fft)
 {
-  g_mutex_lock (&clfft_lock);
   release ((OpenclFft *) fft);
-  g_mutex_unlock (&clfft_lock);
+}
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* The runtime copies it and puts the buffer's address into @data. */
+typedef struct {
+  const TdHostFft *fft;
+  guint8 *data;
+  guint64 offset;
+  gboolean inverse;
+} NativeRun;
+
+static void CL_CALLBACK
+run_native (void *data)
+{
+  NativeRun *run = data;
+
+  td_host_fft_execute (run->fft, run->data + run->offset, run->inverse);
+}
+
+static cl_int
+run_host (OpenclFft *self, cl_command_queue to, cl_mem data, guint64 offset, gboolean inverse)
+{
+  NativeRun run = { self->host, NULL, offset, inverse };
+  const void *place = &run.data;
+
+  return clEnqueueNativeKernel (to, run_native, &run, sizeof run, 1, &data, &place, 0, NULL, NULL);
 }
 
 /* clFFT takes whole buffers only: the part at @offset as a sub-buffer, or a copy where the device
@@ -132,19 +182,15 @@ part_of (OpenclFft *self, cl_mem whole, guint64 offset, gboolean *copied, cl_int
   return clCreateSubBuffer (whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, status);
 }
 
-gboolean
-td_opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-                   GError **error)
+static cl_int
+run_clfft (OpenclFft *self, cl_command_queue to, cl_mem whole, guint64 offset, gboolean inverse)
 {
-  OpenclFft *self = (OpenclFft *) fft;
-  cl_command_queue to = ((TdOpenclQueue *) queue)->queue;
-  cl_mem whole = ((TdOpenclBuffer *) data)->memory;
   gboolean copied;
   cl_int status;
   cl_mem part = part_of (self, whole, offset, &copied, &status);
 
-  if (!td_opencl_check (status, "FFT", error))
-    return FALSE;
+  if (status != CL_SUCCESS)
+    return status;
   if (copied)
     status = clEnqueueCopyBuffer (to, whole, part, offset, 0, self->bytes, 0, NULL, NULL);
   if (status == CL_SUCCESS) {
@@ -155,8 +201,21 @@ td_opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, g
   }
   if (status == CL_SUCCESS && copied)
     status = clEnqueueCopyBuffer (to, part, whole, 0, offset, self->bytes, 0, NULL, NULL);
+  clReleaseMemObject (part);
+  return status;
+}
+
+gboolean
+td_opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
+                   GError **error)
+{
+  OpenclFft *self = (OpenclFft *) fft;
+  cl_command_queue to = ((TdOpenclQueue *) queue)->queue;
+  cl_mem memory = ((TdOpenclBuffer *) data)->memory;
+  cl_int status = self->host ? run_host (self, to, memory, offset, inverse)
+                             : run_clfft (self, to, memory, offset, inverse);
+
   if (status == CL_SUCCESS)
     status = clFlush (to);
-  clReleaseMemObject (part);
   return td_opencl_check (status, "FFT", error);
 }
