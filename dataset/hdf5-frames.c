@@ -16,7 +16,8 @@ struct TdH5Frames {
   char *name; /* for messages: “FILE”: /path */
   int rank;   /* 2 or 3 */
   guint n_frames, n_rows, n_columns;
-  guint chunk_frames; /* frames that are unpacked together; 1 if not chunked */
+  gboolean by_rows;   /* stored [row][frame][column] */
+  guint chunk_depth;  /* of the first dimension: what is unpacked together; 1 if not chunked */
   TdSampleType type;
   gboolean by_library; /* samples that the library turns into float (int64, half, …) */
 };
@@ -67,8 +68,8 @@ find_shape (TdH5Frames *frames, GError **error)
     return refuse (frames, error, TD_ERROR_BAD_FILE, "is empty");
   if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit)
     return refuse (frames, error, TD_ERROR_TOO_LARGE, "states a size that no scan can have");
-  frames->n_frames = shape[0];
-  frames->n_rows = shape[1];
+  frames->n_frames = shape[frames->by_rows ? 1 : 0];
+  frames->n_rows = shape[frames->by_rows ? 0 : 1];
   frames->n_columns = shape[2];
   return TRUE;
 }
@@ -136,7 +137,7 @@ check_storage (TdH5Frames *frames, GError **error)
     return refuse (frames, error, TD_ERROR_BAD_FILE, "was never written to: it holds no data");
   if (layout == H5D_CHUNKED && frames->rank == 3
       && H5Pget_chunk (properties, 3, chunk) == 3)
-    frames->chunk_frames = CLAMP (chunk[0], 1, frames->n_frames);
+    frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
   return check_filters (frames, properties, error);
 }
 
@@ -149,7 +150,7 @@ reopen_with_cache (TdH5Frames *frames)
   hid_t again;
   g_autofree char *path = NULL;
 
-  if (frames->chunk_frames < 2)
+  if (frames->chunk_depth < 2)
     return;
   length = H5Iget_name (frames->dataset, NULL, 0);
   if (length <= 0)
@@ -165,19 +166,32 @@ reopen_with_cache (TdH5Frames *frames)
   frames->dataset = again;
 }
 
-TdH5Frames *
-td_h5_frames_new (hid_t dataset, const char *name, GError **error)
+static TdH5Frames *
+frames_new (hid_t dataset, const char *name, gboolean by_rows, GError **error)
 {
   TD_H5_GUARD;
   g_autoptr (TdH5Frames) frames = g_new0 (TdH5Frames, 1);
 
   frames->dataset = dataset;
   frames->name = g_strdup (name);
-  frames->chunk_frames = 1;
+  frames->chunk_depth = 1;
+  frames->by_rows = by_rows;
   if (!find_shape (frames, error) || !find_type (frames, error) || !check_storage (frames, error))
     return NULL;
   reopen_with_cache (frames);
   return g_steal_pointer (&frames);
+}
+
+TdH5Frames *
+td_h5_frames_new (hid_t dataset, const char *name, GError **error)
+{
+  return frames_new (dataset, name, FALSE, error);
+}
+
+TdH5Frames *
+td_h5_frames_new_by_rows (hid_t dataset, const char *name, GError **error)
+{
+  return frames_new (dataset, name, TRUE, error);
 }
 
 void
@@ -212,13 +226,14 @@ td_h5_frames_type (const TdH5Frames *frames)
   return frames->type;
 }
 
-/* Frames [first, first + count), rows [row0, row0 + n_rows), in one call of the library. */
+/* [first, first + count) of the first dimension and [from, from + n) of the second, in one call of the
+ * library. */
 static gboolean
-read_piece (TdH5Frames *frames, guint first, guint count, guint row0, guint n_rows, void *buffer,
+read_piece (TdH5Frames *frames, guint first, guint count, guint from, guint n, void *buffer,
             float *out, GError **error)
 {
   TD_H5_GUARD;
-  hsize_t start[3] = { first, row0, 0 }, size[3] = { count, n_rows, frames->n_columns };
+  hsize_t start[3] = { first, from, 0 }, size[3] = { count, n, frames->n_columns };
   int skip = 3 - frames->rank;
   g_auto (TdH5Id) file_space = H5Dget_space (frames->dataset);
   g_auto (TdH5Id) memory_space = H5Screate_simple (frames->rank, size + skip, NULL);
@@ -230,31 +245,31 @@ read_piece (TdH5Frames *frames, guint first, guint count, guint row0, guint n_ro
       || H5Dread (frames->dataset, type, memory_space, file_space, H5P_DEFAULT,
                   direct ? (void *) out : buffer) < 0) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "%s: frame %u cannot be read; the file is damaged or cut short", frames->name,
-                 first);
+                 "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
+                 frames->by_rows ? "row" : "frame", first);
     return FALSE;
   }
   if (!direct)
-    td_samples_to_float (frames->type, FALSE, buffer, (gsize) count * n_rows * frames->n_columns,
-                         out);
+    td_samples_to_float (frames->type, FALSE, buffer, (gsize) count * n * frames->n_columns, out);
   return TRUE;
 }
 
-/* How many frames from @at on to read at once: no more than a piece, ending where chunks end. */
+/* How many from @at on to read at once: no more than a piece, ending where chunks end. */
 static guint
 piece_length (const TdH5Frames *frames, guint at, guint left, gsize band_bytes)
 {
   guint most = (guint) CLAMP (PIECE_BYTES / band_bytes, 1, left);
-  guint over = (at + most) % frames->chunk_frames;
+  guint over = (at + most) % frames->chunk_depth;
 
   return most == left || over >= most ? most : most - over;
 }
 
-gboolean
-td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint count, guint row0,
-                   guint n_rows, float *out, GCancellable *cancellable, GError **error)
+/* [@count of the first dimension][@n from @from on of the second][column], as stored. */
+static gboolean
+read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count, guint from,
+             guint n, float *out, GCancellable *cancellable, GError **error)
 {
-  gsize band = (gsize) n_rows * frames->n_columns;
+  gsize band = (gsize) n * frames->n_columns;
   gsize band_bytes = band * MAX (td_sample_size (frames->type), sizeof (float));
   g_autofree void *buffer = NULL;
 
@@ -271,9 +286,52 @@ td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint 
     while (done + run < count && (!indices || indices[done + run] == at + run))
       run++;
     run = piece_length (frames, at, run, band_bytes);
-    if (!read_piece (frames, at, run, row0, n_rows, buffer, out + done * band, error))
+    if (!read_piece (frames, at, run, from, n, buffer, out + done * band, error))
       return FALSE;
     done += run;
   }
   return TRUE;
+}
+
+/* The other order: rows (or frames) of the first dimension are read one after another and their
+ * lines put where they belong. */
+static gboolean
+read_turned (TdH5Frames *frames, guint first, guint count, guint from, guint n, float *out,
+             GCancellable *cancellable, GError **error)
+{
+  gsize columns = frames->n_columns;
+  guint block = (guint) CLAMP (PIECE_BYTES / (n * columns * sizeof (float)), 1, count);
+  g_autofree float *stored = g_try_new (float, block * n * columns);
+
+  if (!stored)
+    return refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
+  for (guint done = 0; done < count; done += block) {
+    guint now = MIN (block, count - done);
+
+    if (!read_stored (frames, NULL, first + done, now, from, n, stored, cancellable, error))
+      return FALSE;
+    for (gsize i = 0; i < now; i++)
+      for (gsize j = 0; j < n; j++)
+        memcpy (out + (j * count + done + i) * columns, stored + (i * n + j) * columns,
+                columns * sizeof *out);
+  }
+  return TRUE;
+}
+
+gboolean
+td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint count, guint row0,
+                   guint n_rows, float *out, GCancellable *cancellable, GError **error)
+{
+  if (frames->by_rows)
+    return read_turned (frames, row0, n_rows, first, count, out, cancellable, error);
+  return read_stored (frames, indices, first, count, row0, n_rows, out, cancellable, error);
+}
+
+gboolean
+td_h5_frames_read_sinograms (TdH5Frames *frames, guint first, guint count, guint row0, guint n_rows,
+                             float *out, GCancellable *cancellable, GError **error)
+{
+  if (frames->by_rows)
+    return read_stored (frames, NULL, row0, n_rows, first, count, out, cancellable, error);
+  return read_turned (frames, first, count, row0, n_rows, out, cancellable, error);
 }

@@ -12,6 +12,8 @@ typedef struct TdH5Frames TdH5Frames;
 /* Takes @dataset, also on failure. Refuses other ranks and types, sets that were never written, virtual
    ones whose sources are missing, and compression that this system's HDF5 cannot undo. */
 TdH5Frames *td_h5_frames_new (hid_t dataset, const char *name, GError **error);
+/* The same for a data set in sinogram order, [row][frame][column]. */
+TdH5Frames *td_h5_frames_new_by_rows (hid_t dataset, const char *name, GError **error);
 void td_h5_frames_free (TdH5Frames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdH5Frames, td_h5_frames_free)
 
@@ -20,6 +22,10 @@ guint td_h5_frames_rows (const TdH5Frames *frames);
 guint td_h5_frames_columns (const TdH5Frames *frames);
 TdSampleType td_h5_frames_type (const TdH5Frames *frames);
 
+/* Rows as sinograms, [row][frame][column]: the order of a set opened by rows. */
+gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, guint first, guint count, guint row0,
+                                      guint n_rows, float *out, GCancellable *cancellable,
+                                      GError **error);
 /* Rows of @count frames, which are @indices[0] … (NULL: @first, @first + 1, …), as float. */
 gboolean td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint count,
                             guint row0, guint n_rows, float *out, GCancellable *cancellable,

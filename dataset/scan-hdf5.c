@@ -33,13 +33,58 @@ hdf5_free (gpointer source)
   g_free (own);
 }
 
+/* Only for data sets by rows: transposing others is scan.c's. */
+static gboolean
+hdf5_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
+                     float *out, GCancellable *cancellable, GError **error)
+{
+  return td_h5_frames_read_sinograms (((TdH5Source *) source)->frames[TD_FRAME_PROJECTION], first,
+                                      count, row0, n_rows, out, cancellable, error);
+}
+
 static const TdScanSource hdf5_vtable = { .read = hdf5_read, .free = hdf5_free };
+static const TdScanSource by_rows_vtable = { hdf5_read, hdf5_read_sinograms, hdf5_free };
 
 TdScan *
-td_h5_scan_new (const char *path, TdH5Source **source)
+td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)
 {
+  TdScan *scan;
+
   *source = g_new0 (TdH5Source, 1);
-  return td_scan_alloc (path, &hdf5_vtable, *source);
+  scan = td_scan_alloc (path, by_rows ? &by_rows_vtable : &hdf5_vtable, *source);
+  scan->facts.sinogram_order = by_rows;
+  return scan;
+}
+
+gboolean
+td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
+                const char *label, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  TdH5Frames *frames;
+
+  if (dataset < 0)
+    return TRUE;
+  frames = facts->sinogram_order ? td_h5_frames_new_by_rows (dataset, label, error)
+                                 : td_h5_frames_new (dataset, label, error);
+  source->frames[kind] = frames;
+  if (!frames)
+    return FALSE;
+  if (kind == TD_FRAME_PROJECTION) {
+    td_h5_scan_take_size (scan, frames);
+    facts->n_views = td_h5_frames_count (frames);
+    return TRUE;
+  }
+  if (td_h5_frames_columns (frames) != facts->n_columns
+      || td_h5_frames_rows (frames) != facts->n_rows) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "%s has frames of %u × %u pixels, but the projections have %u × %u", label,
+                 td_h5_frames_columns (frames), td_h5_frames_rows (frames), facts->n_columns,
+                 facts->n_rows);
+    return FALSE;
+  }
+  *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks) = td_h5_frames_count (frames);
+  return TRUE;
 }
 
 void

@@ -13,8 +13,13 @@ typedef struct {
   guint *indices[3];     /* which of its frames; NULL: all, in order. Owned. */
 } TdH5Source;
 
-/* An empty scan over an empty source, which the scan frees. */
-TdScan *td_h5_scan_new (const char *path, TdH5Source **source);
+/* An empty scan over an empty source, which the scan frees. @by_rows: its data sets are in sinogram
+   order (and have no indices). */
+TdScan *td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source);
+/* Flats or darks of a data set of their own, which must be as large as the projections. Takes
+   @dataset; -1: there are none. */
+gboolean td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
+                         const char *label, GError **error);
 /* The size and sample type of the projections' data set. */
 void td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames);
 /* “FILE”: /path, for messages. */

@@ -254,7 +254,7 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
 {
   TD_H5_GUARD;
   TdH5Source *source;
-  g_autoptr (TdScan) scan = td_h5_scan_new (path, &source);
+  g_autoptr (TdScan) scan = td_h5_scan_new (path, FALSE, &source);
   g_auto (TdH5Id) file = td_h5_open (path, error);
   g_auto (TdNexusPlace) place = { 0 };
   g_autofree char *label = NULL;

@@ -30,13 +30,19 @@ typedef struct {
   gboolean (*probe) (const char *path, const TdScanOptions *options);
   TdScan *(*open) (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                    GError **error);
+  gboolean takes_companions; /* open sees to options->flats and ->darks itself */
 } TdScanReader;
 
 /* No detector and no scan comes near these; a file that states more is damaged. */
 #define TD_SCAN_MAX_SIDE 1048576u
 #define TD_SCAN_MAX_FRAMES 16777216u
 
+extern const TdScanReader td_scan_reader_ctsimu;
+extern const TdScanReader td_scan_reader_dxchange;
+extern const TdScanReader td_scan_reader_folder;
+extern const TdScanReader td_scan_reader_h5_dataset;
 extern const TdScanReader td_scan_reader_nexus;
+extern const TdScanReader td_scan_reader_raw;
 extern const TdScanReader td_scan_reader_tiff;
 
 /* Takes @source; facts are empty, parallel beam, centre unknown. */

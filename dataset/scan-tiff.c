@@ -296,4 +296,4 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   return g_steal_pointer (&scan);
 }
 
-const TdScanReader td_scan_reader_tiff = { "TIFF stack", tiff_probe, tiff_open };
+const TdScanReader td_scan_reader_tiff = { "TIFF stack", tiff_probe, tiff_open, TRUE };

@@ -5,13 +5,19 @@
 #include <string.h>
 
 #include "error.h"
+#include "scan-companions.h"
 
 /* The transposing reader holds at most this much beside the caller's buffer. */
 #define TRANSPOSE_BYTES ((gsize) 16 << 20)
 
 /* In the order they are asked. A row here and a file beside this one is all that a format needs. */
 static const TdScanReader *const readers[] = {
+  &td_scan_reader_raw,
   &td_scan_reader_nexus,
+  &td_scan_reader_dxchange,
+  &td_scan_reader_h5_dataset,
+  &td_scan_reader_ctsimu,
+  &td_scan_reader_folder,
   &td_scan_reader_tiff,
 };
 
@@ -156,8 +162,13 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   }
   for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
-    if (readers[i]->probe (path, options))
-      return with_options (readers[i]->open (path, options, cancellable, error), options);
+    if (readers[i]->probe (path, options)) {
+      g_autoptr (TdScan) scan = readers[i]->open (path, options, cancellable, error);
+
+      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error)))
+        return with_options (g_steal_pointer (&scan), options);
+      return NULL;
+    }
   g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
                "CTSimU metadata and raw files of a stated size are", path);

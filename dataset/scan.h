@@ -74,11 +74,13 @@ typedef struct {
   const char *angles;    /* path of a text file, or "A:B" in degrees with both ends included; NULL */
   const char *geometry;  /* path of a geometry file; NULL */
   const char *dataset;   /* HDF5: the data set to take when several could be meant; NULL */
-  gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram */
+  gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram; an HDF5 data set that is
+                            named: it is stored [row][view][column] */
   double pixel_mm;       /* detector pixel, both ways; 0: what the files say */
   guint raw_columns, raw_rows; /* headerless files: the frame's size; 0: not raw */
   TdSampleType raw_type;
   gsize raw_header_bytes;
+  gboolean raw_big_endian;
 } TdScanOptions;
 
 TdScan *td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "json-walk.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "error.h"
+
+#define MAX_BYTES ((gsize) 16 << 20)
+
+JsonNode *
+td_json_load (const char *path, GError **error)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autofree char *text = NULL;
+  struct stat status;
+  gsize length = 0;
+
+  if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)
+      || !g_file_get_contents (path, &text, &length, NULL)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "The file “%s” is missing or cannot be read",
+                 path);
+    return NULL;
+  }
+  if (length > MAX_BYTES || !json_parser_load_from_data (parser, text, length, NULL)
+      || !json_parser_get_root (parser) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
+    return NULL;
+  }
+  return json_parser_steal_root (parser);
+}
+
+JsonNode *
+td_json_at (JsonNode *root, const char *path)
+{
+  g_auto (GStrv) names = g_strsplit (path, "/", -1);
+  JsonNode *node = root;
+
+  for (guint i = 0; node && names[i]; i++)
+    node = JSON_NODE_HOLDS_OBJECT (node)
+             ? json_object_get_member (json_node_get_object (node), names[i]) : NULL;
+  return node && !JSON_NODE_HOLDS_NULL (node) ? node : NULL;
+}
+
+const char *
+td_json_string (JsonNode *root, const char *path)
+{
+  JsonNode *node = td_json_at (root, path);
+
+  return node && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING
+           ? json_node_get_string (node) : NULL;
+}
+
+double
+td_json_number (JsonNode *root, const char *path)
+{
+  JsonNode *node = td_json_at (root, path);
+
+  if (!node || !JSON_NODE_HOLDS_VALUE (node)
+      || (json_node_get_value_type (node) != G_TYPE_INT64
+          && json_node_get_value_type (node) != G_TYPE_DOUBLE))
+    return NAN;
+  return json_node_get_double (node);
+}
+
+guint
+td_json_count (JsonNode *root, const char *path)
+{
+  double value = td_json_number (root, path);
+
+  return value >= 0 && value <= G_MAXINT32 && value == floor (value) ? (guint) value : 0;
+}
+
+gboolean
+td_json_true (JsonNode *root, const char *path)
+{
+  JsonNode *node = td_json_at (root, path);
+
+  return node && JSON_NODE_HOLDS_VALUE (node)
+         && json_node_get_value_type (node) == G_TYPE_BOOLEAN && json_node_get_boolean (node);
+}
+
+typedef struct {
+  const char *name;
+  double factor;
+} Unit;
+
+static double
+measured (JsonNode *root, const char *path, const Unit *units, double otherwise)
+{
+  JsonNode *node = td_json_at (root, path);
+  const char *unit = td_json_string (node, "unit");
+  double value = td_json_number (node, "value");
+
+  if (!unit)
+    return value * otherwise;
+  for (; units->name; units++)
+    if (strcmp (unit, units->name) == 0)
+      return value * units->factor;
+  return NAN;
+}
+
+double
+td_json_length_mm (JsonNode *root, const char *path)
+{
+  static const Unit units[] = { { "nm", 1e-6 }, { "um", 1e-3 }, { "mm", 1 }, { "cm", 10 },
+                                { "dm", 100 },  { "m", 1e3 },   { NULL, 0 } };
+
+  return measured (root, path, units, 1);
+}
+
+double
+td_json_angle_rad (JsonNode *root, const char *path)
+{
+  static const Unit units[] = { { "deg", G_PI / 180 }, { "rad", 1 }, { NULL, 0 } };
+
+  return measured (root, path, units, G_PI / 180);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <json-glib/json-glib.h>
+
+/**
+ * Values of an untrusted JSON file by path ("output/projections/number"). What is missing or of
+ * another type is NULL, 0 or NAN, never a complaint of the library.
+ */
+
+/* At most 16 MiB; the root is an object. */
+JsonNode *td_json_load (const char *path, GError **error);
+JsonNode *td_json_at (JsonNode *root, const char *path); /* NULL: absent or null */
+const char *td_json_string (JsonNode *root, const char *path);
+double td_json_number (JsonNode *root, const char *path); /* NAN: none */
+guint td_json_count (JsonNode *root, const char *path);   /* a whole number >= 0; else 0 */
+gboolean td_json_true (JsonNode *root, const char *path);
+/* {"value": 3, "unit": "mm"} in mm; NAN: none or another unit. */
+double td_json_length_mm (JsonNode *root, const char *path);
+/* The same in radians. */
+double td_json_angle_rad (JsonNode *root, const char *path);

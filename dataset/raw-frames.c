@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "raw-frames.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "sample.h"
+#include "scan-private.h"
+
+#define PIECE_BYTES ((gsize) 1 << 20)
+
+struct TdRawFrames {
+  TdRawLayout layout;
+  GPtrArray *paths;
+  GArray *ends; /* guint: how many frames there are up to and with each file */
+};
+
+static guint64
+frame_bytes (const TdRawLayout *layout)
+{
+  return (guint64) layout->n_columns * layout->n_rows * td_sample_size (layout->type);
+}
+
+static gboolean
+add_file (TdRawFrames *frames, const char *path, GError **error)
+{
+  guint64 step = frame_bytes (&frames->layout) + frames->layout.frame_header_bytes;
+  guint64 header = frames->layout.file_header_bytes, size;
+  guint end = td_raw_frames_count (frames);
+  struct stat status;
+
+  if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "The file “%s” is missing", path);
+    return FALSE;
+  }
+  size = status.st_size;
+  if (size <= header || (size - header) % step != 0 || (size - header) / step > G_MAXINT32 - end) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” has %" G_GUINT64_FORMAT " bytes, which are no whole number of frames of "
+                 "%u × %u pixels of %s behind %" G_GUINT64_FORMAT " bytes of header; state the size "
+                 "and type of the frames anew", path, size, frames->layout.n_columns,
+                 frames->layout.n_rows, td_sample_name (frames->layout.type), header);
+    return FALSE;
+  }
+  end += (size - header) / step;
+  g_ptr_array_add (frames->paths, g_strdup (path));
+  g_array_append_val (frames->ends, end);
+  return TRUE;
+}
+
+TdRawFrames *
+td_raw_frames_new (const char *const *paths, const TdRawLayout *layout, GError **error)
+{
+  g_autoptr (TdRawFrames) frames = g_new0 (TdRawFrames, 1);
+
+  frames->layout = *layout;
+  frames->paths = g_ptr_array_new_with_free_func (g_free);
+  frames->ends = g_array_new (FALSE, FALSE, sizeof (guint));
+  if (layout->n_columns == 0 || layout->n_rows == 0 || layout->n_columns > TD_SCAN_MAX_SIDE
+      || layout->n_rows > TD_SCAN_MAX_SIDE || layout->frame_header_bytes > G_MAXINT32) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "“%s”: frames of %u × %u pixels cannot be read", paths[0] ? paths[0] : "",
+                 layout->n_columns, layout->n_rows);
+    return NULL;
+  }
+  for (guint i = 0; paths[i]; i++)
+    if (!add_file (frames, paths[i], error))
+      return NULL;
+  return g_steal_pointer (&frames);
+}
+
+void
+td_raw_frames_free (TdRawFrames *frames)
+{
+  g_ptr_array_unref (frames->paths);
+  g_array_unref (frames->ends);
+  g_free (frames);
+}
+
+guint
+td_raw_frames_count (const TdRawFrames *frames)
+{
+  return frames->ends->len ? g_array_index (frames->ends, guint, frames->ends->len - 1) : 0;
+}
+
+static gboolean
+read_rows (const TdRawFrames *frames, int fd, const char *path, guint64 offset, gsize samples,
+           guint8 *buffer, float *out, GError **error)
+{
+  gsize size = td_sample_size (frames->layout.type);
+  gboolean swap = frames->layout.big_endian != (G_BYTE_ORDER == G_BIG_ENDIAN);
+
+  while (samples > 0) {
+    gsize now = MIN (samples, PIECE_BYTES / size), got = 0;
+
+    while (got < now * size) {
+      gssize part = pread (fd, buffer + got, now * size - got, offset + got);
+
+      if (part < 0 && errno == EINTR)
+        continue;
+      if (part <= 0) {
+        g_set_error (error, TD_ERROR, part < 0 ? TD_ERROR_IO : TD_ERROR_BAD_FILE,
+                     "“%s” cannot be read: %s", path,
+                     part < 0 ? g_strerror (errno) : "it was cut short since the scan was opened");
+        return FALSE;
+      }
+      got += part;
+    }
+    td_samples_to_float (frames->layout.type, swap, buffer, now, out);
+    samples -= now;
+    out += now;
+    offset += now * size;
+  }
+  return TRUE;
+}
+
+/* Frame @frame is which of which file. */
+static guint
+find_file (const TdRawFrames *frames, guint frame, guint *within)
+{
+  guint low = 0, high = frames->ends->len - 1;
+
+  while (low < high) {
+    guint middle = (low + high) / 2;
+
+    if (g_array_index (frames->ends, guint, middle) > frame)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  *within = frame - (low > 0 ? g_array_index (frames->ends, guint, low - 1) : 0);
+  return low;
+}
+
+gboolean
+td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint row0, guint n_rows,
+                    float *out, GCancellable *cancellable, GError **error)
+{
+  const TdRawLayout *layout = &frames->layout;
+  gsize band = (gsize) n_rows * layout->n_columns;
+  guint64 step = frame_bytes (layout) + layout->frame_header_bytes;
+  guint64 skip = layout->file_header_bytes + layout->frame_header_bytes
+                 + (guint64) row0 * layout->n_columns * td_sample_size (layout->type);
+  g_autofree guint8 *buffer = g_malloc (PIECE_BYTES);
+  guint open_file = G_MAXUINT;
+  gboolean good = TRUE;
+  int fd = -1;
+
+  for (guint i = 0; i < count && good; i++) {
+    guint within, file = find_file (frames, first + i, &within);
+    const char *path = frames->paths->pdata[file];
+
+    if (file != open_file) {
+      if (fd >= 0)
+        close (fd);
+      fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+      open_file = file;
+    }
+    if (fd < 0) {
+      g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” cannot be opened: %s", path,
+                   g_strerror (errno));
+      return FALSE;
+    }
+    good = !g_cancellable_set_error_if_cancelled (cancellable, error)
+           && read_rows (frames, fd, path, within * step + skip, band, buffer, out + i * band,
+                         error);
+  }
+  if (fd >= 0)
+    close (fd);
+  return good;
+}
+
+typedef struct {
+  TdRawFrames *frames[3]; /* by TdFrameKind; NULL: none */
+} RawSource;
+
+static gboolean
+raw_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+          float *out, GCancellable *cancellable, GError **error)
+{
+  return td_raw_frames_read (((RawSource *) source)->frames[kind], first, count, row0, n_rows, out,
+                             cancellable, error);
+}
+
+static void
+raw_free (gpointer source)
+{
+  RawSource *own = source;
+
+  for (guint kind = 0; kind < 3; kind++)
+    g_clear_pointer (&own->frames[kind], td_raw_frames_free);
+  g_free (own);
+}
+
+static const TdScanSource raw_vtable = { .read = raw_read, .free = raw_free };
+
+TdScan *
+td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3])
+{
+  RawSource *source = g_new0 (RawSource, 1);
+  TdScan *scan = td_scan_alloc (path, &raw_vtable, source);
+
+  for (guint kind = 0; kind < 3; kind++)
+    source->frames[kind] = g_steal_pointer (&frames[kind]);
+  scan->facts.n_columns = layout->n_columns;
+  scan->facts.n_rows = layout->n_rows;
+  scan->facts.sample_type = layout->type;
+  scan->facts.n_views = td_raw_frames_count (source->frames[TD_FRAME_PROJECTION]);
+  if (source->frames[TD_FRAME_FLAT])
+    scan->facts.n_flats = td_raw_frames_count (source->frames[TD_FRAME_FLAT]);
+  if (source->frames[TD_FRAME_DARK])
+    scan->facts.n_darks = td_raw_frames_count (source->frames[TD_FRAME_DARK]);
+  return scan;
+}

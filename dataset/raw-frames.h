@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "scan.h"
+
+/**
+ * TdRawFrames: headerless frames in one or several files, whose size and type somebody states. The
+ * files must hold exactly whole frames; nothing else can be checked.
+ */
+typedef struct {
+  guint n_columns, n_rows;
+  TdSampleType type;
+  gboolean big_endian;
+  guint64 file_header_bytes;  /* before the first frame of each file */
+  guint64 frame_header_bytes; /* before each frame */
+} TdRawLayout;
+
+typedef struct TdRawFrames TdRawFrames;
+
+/* @paths: NULL-terminated, in order; sizes are checked, nothing is read. */
+TdRawFrames *td_raw_frames_new (const char *const *paths, const TdRawLayout *layout,
+                                GError **error);
+void td_raw_frames_free (TdRawFrames *frames);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRawFrames, td_raw_frames_free)
+guint td_raw_frames_count (const TdRawFrames *frames);
+/* Any thread; each read opens the file anew. */
+gboolean td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint row0,
+                             guint n_rows, float *out, GCancellable *cancellable, GError **error);
+
+/* A scan over raw frames of each kind (NULL: none), which it takes; size and counts are filled in. */
+TdScan *td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3]);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "angles.h"
+#include "ctsimu-geometry.h"
+#include "error.h"
+#include "json-walk.h"
+#include "raw-frames.h"
+#include "sample.h"
+#include "scan-private.h"
+
+/* CTSimU metadata (file_type "CTSimU Metadata"): raw frames described by JSON, with the geometry in a
+ * scenario file that it names. */
+
+#define PROJECTIONS "output/projections/"
+
+static gboolean
+ctsimu_probe (const char *path, const TdScanOptions *options)
+{
+  g_autoptr (JsonNode) root = g_str_has_suffix (path, ".json") ? td_json_load (path, NULL) : NULL;
+  const char *type = td_json_string (root, "file/file_type");
+
+  return type && strcmp (type, "CTSimU Metadata") == 0;
+}
+
+static gboolean
+refuse (GError **error, const char *path, const char *key)
+{
+  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
+  return FALSE;
+}
+
+/* The file's "%04d" once, and nothing else of a format: the text is a stranger's. */
+static char *
+numbered_name (const char *pattern, guint number)
+{
+  const char *percent = strchr (pattern, '%');
+  const char *end = percent ? percent + 1 : NULL;
+  int width = 0;
+
+  if (!percent)
+    return g_strdup (pattern);
+  while (g_ascii_isdigit (*end) && width < 100)
+    width = 10 * width + (*end++ - '0');
+  if (*end != 'd' || width > 20)
+    return g_strdup (pattern);
+  return g_strdup_printf ("%.*s%0*u%s", (int) (percent - pattern), pattern, width, number, end + 1);
+}
+
+/* One file, or @number of them counted from 0 or 1; NULL without error: none are stated. */
+static TdRawFrames *
+open_frames (const char *path, const char *pattern, guint number, const TdRawLayout *layout,
+             GError **error)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (TdRawFrames) frames = NULL;
+  gboolean numbered = pattern && strchr (pattern, '%');
+  guint first = 0;
+
+  if (!pattern || number == 0)
+    return NULL;
+  for (guint i = 0; i < (numbered ? number : 1); i++) {
+    g_autofree char *name = numbered_name (pattern, first + i);
+    g_autofree char *full = g_build_filename (folder, name, NULL);
+
+    if (numbered && i == 0 && first == 0 && !g_file_test (full, G_FILE_TEST_EXISTS)) {
+      g_autofree char *name_1 = numbered_name (pattern, 1);
+      g_autofree char *full_1 = g_build_filename (folder, name_1, NULL);
+
+      if (g_file_test (full_1, G_FILE_TEST_EXISTS)) {
+        first = 1;
+        g_ptr_array_add (paths, g_steal_pointer (&full_1));
+        continue;
+      }
+    }
+    g_ptr_array_add (paths, g_steal_pointer (&full));
+  }
+  g_ptr_array_add (paths, NULL);
+  frames = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);
+  if (frames && td_raw_frames_count (frames) != number) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” states %u frames, but “%s” holds %u", path, number,
+                 (char *) paths->pdata[0], td_raw_frames_count (frames));
+    return NULL;
+  }
+  return g_steal_pointer (&frames);
+}
+
+static gboolean
+read_layout (JsonNode *root, const char *path, TdRawLayout *layout, GError **error)
+{
+  const char *type = td_json_string (root, PROJECTIONS "datatype");
+  const char *order = td_json_string (root, PROJECTIONS "byteorder");
+
+  memset (layout, 0, sizeof *layout);
+  layout->n_columns = td_json_count (root, PROJECTIONS "dimensions/x/value");
+  layout->n_rows = td_json_count (root, PROJECTIONS "dimensions/y/value");
+  layout->file_header_bytes = td_json_count (root, PROJECTIONS "headersize/file");
+  layout->frame_header_bytes = td_json_count (root, PROJECTIONS "headersize/image");
+  layout->big_endian = order && strcmp (order, "big") == 0;
+  if (!type || !td_sample_type_parse (type, &layout->type))
+    return refuse (error, path, PROJECTIONS "datatype");
+  if (layout->n_columns == 0 || layout->n_rows == 0)
+    return refuse (error, path, PROJECTIONS "dimensions");
+  return TRUE;
+}
+
+static gboolean
+open_all (JsonNode *root, const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],
+          GError **error)
+{
+  static const char *const kinds[] = { PROJECTIONS, PROJECTIONS "flat_field/",
+                                       PROJECTIONS "dark_field/" };
+  g_autoptr (GError) local = NULL;
+
+  for (guint kind = 0; kind < 3 && !local; kind++) {
+    g_autofree char *name = g_strconcat (kinds[kind], "filename", NULL);
+    g_autofree char *number = g_strconcat (kinds[kind], "number", NULL);
+
+    frames[kind] = open_frames (path, td_json_string (root, name), td_json_count (root, number),
+                                layout, &local);
+  }
+  if (!local && !frames[TD_FRAME_PROJECTION])
+    refuse (&local, path, PROJECTIONS "filename");
+  if (!local)
+    return TRUE;
+  for (guint kind = 0; kind < 3; kind++)
+    g_clear_pointer (&frames[kind], td_raw_frames_free);
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+static void
+take_proposals (JsonNode *root, TdGeometry *geometry)
+{
+  static const char *const sizes[] = { "output/tomogram/dimensions/x/value",
+                                       "output/tomogram/dimensions/y/value",
+                                       "output/tomogram/dimensions/z/value" };
+  double width = td_json_length_mm (root, PROJECTIONS "pixelsize/x");
+  double height = td_json_length_mm (root, PROJECTIONS "pixelsize/y");
+
+  if (width > 0 && height > 0) {
+    geometry->pixel_width_mm = width;
+    geometry->pixel_height_mm = height;
+  }
+  geometry->voxel_mm = MAX (td_json_length_mm (root, "output/tomogram/voxelsize/x"), 0);
+  for (guint i = 0; i < 3; i++)
+    geometry->volume_size[i] = MIN (td_json_count (root, sizes[i]), TD_SCAN_MAX_SIDE);
+}
+
+static gboolean
+take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *options, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  const char *stated = td_json_string (root, "acquisition_geometry/path_to_CTSimU_JSON");
+  g_autofree char *folder = g_path_get_dirname (facts->path);
+  g_autofree char *path = stated ? g_build_filename (folder, stated, NULL) : NULL;
+  g_autofree char *note = NULL;
+
+  take_proposals (root, &facts->geometry);
+  if (!path)
+    return refuse (error, facts->path, "acquisition_geometry/path_to_CTSimU_JSON");
+  if (!td_ctsimu_geometry_load (path, facts->n_views, &facts->geometry, &facts->angles_rad, error))
+    return FALSE;
+  if (!options->angles)
+    return TRUE;
+  g_free (facts->angles_rad);
+  facts->angles_rad = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views,
+                                           &note, error);
+  if (note)
+    td_scan_note (scan, "%s", note);
+  return facts->angles_rad != NULL;
+}
+
+static void
+take_corrections (TdScan *scan, JsonNode *root)
+{
+  if (td_json_true (root, PROJECTIONS "flat_field/projections_corrected"))
+    td_scan_note (scan, "The file says that its projections are flat-field corrected already.");
+  if (td_json_true (root, PROJECTIONS "dark_field/projections_corrected"))
+    td_scan_note (scan, "The file says that its projections are dark corrected already.");
+}
+
+static TdScan *
+ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+             GError **error)
+{
+  g_autoptr (JsonNode) root = td_json_load (path, error);
+  TdRawFrames *frames[3] = { NULL };
+  g_autoptr (TdScan) scan = NULL;
+  const char *name;
+  TdRawLayout layout;
+
+  if (!root || !read_layout (root, path, &layout, error)
+      || !open_all (root, path, &layout, frames, error))
+    return NULL;
+  scan = td_raw_scan_new (path, &layout, frames);
+  scan->facts.format = g_strdup ("CTSimU metadata (raw)");
+  name = td_json_string (root, "file/name");
+  if (name && *name) {
+    g_free (scan->facts.title);
+    scan->facts.title = g_strdup (name);
+  }
+  take_corrections (scan, root);
+  if (!take_geometry (scan, root, options, error) || !td_scan_validate (scan, error))
+    return NULL;
+  return g_steal_pointer (&scan);
+}
+
+const TdScanReader td_scan_reader_ctsimu = { "CTSimU metadata", ctsimu_probe, ctsimu_open };

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "angles.h"
+#include "error.h"
+#include "scan-hdf5.h"
+
+/* Two layouts with a data set for each kind of frames: DXchange (APS; /exchange) and TDF (Elettra; at
+ * the root). */
+typedef struct {
+  const char *format;
+  const char *names[3]; /* by TdFrameKind */
+  const char *theta;
+} Layout;
+
+static const Layout layouts[] = {
+  { "DXchange (HDF5)", { "data", "data_white", "data_dark" }, "theta" },
+  { "TDF (HDF5)", { "tomo", "flat", "dark" }, "theta" },
+};
+
+typedef struct {
+  const Layout *layout;
+  char *group; /* "/exchange", "/exchange2", "" (TDF) */
+  guint n_groups;
+} Place;
+
+static gboolean
+has (hid_t file, const char *group, const char *name)
+{
+  g_autofree char *path = g_strconcat (group, "/", name, NULL);
+  g_auto (TdH5Id) dataset = -1;
+  g_autofree char *missing = NULL;
+
+  dataset = td_h5_find_dataset (file, path, &missing);
+  return dataset >= 0 || missing;
+}
+
+/* /exchange, or the first of /exchange1 … that intermediate results go to; then TDF. */
+static gboolean
+find_place (hid_t file, Place *place)
+{
+  g_auto (TdH5Id) root = td_h5_find (file, "/", NULL);
+  g_auto (GStrv) names = root >= 0 ? td_h5_names (root) : NULL;
+
+  place->group = NULL;
+  place->n_groups = 0;
+  for (guint i = 0; names && names[i]; i++)
+    if (g_str_has_prefix (names[i], "exchange") && has (file, names[i], layouts[0].names[0])
+        && place->n_groups++ == 0) {
+      place->layout = &layouts[0];
+      place->group = g_strconcat ("/", names[i], NULL);
+    }
+  if (!place->group && has (file, "", layouts[1].names[0])) {
+    place->layout = &layouts[1];
+    place->group = g_strdup ("");
+  }
+  return place->group != NULL;
+}
+
+static gboolean
+dxchange_probe (const char *path, const TdScanOptions *options)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) file = td_h5_probe (path) ? td_h5_open (path, NULL) : -1;
+  Place place = { 0 };
+  gboolean found = file >= 0 && find_place (file, &place);
+
+  g_free (place.group);
+  return found;
+}
+
+static char *
+path_in (const Place *place, const char *name)
+{
+  return g_strconcat (place->group, "/", name, NULL);
+}
+
+/* Opens a member; a dangling link is an error, an absent one of the optional sets is not. */
+static gboolean
+open_member (hid_t file, const char *file_name, const char *path, hid_t *dataset, GError **error)
+{
+  g_autofree char *missing = NULL;
+
+  *dataset = td_h5_find_dataset (file, path, &missing);
+  if (*dataset < 0 && missing)
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 "“%s” cannot be opened: %s; copy it beside the file", file_name, missing);
+  return !missing || *dataset >= 0;
+}
+
+/* By the axes attribute, else by which dimension the flats share with the projections. */
+static gboolean
+is_by_rows (hid_t projections, hid_t flats)
+{
+  g_autofree char *axes = td_h5_attribute_string (projections, "axes");
+  hsize_t shape[3], flat_shape[3];
+
+  if (axes)
+    return g_str_has_prefix (axes, "y:theta");
+  if (flats < 0 || td_h5_shape (projections, shape, 3) != 3
+      || td_h5_shape (flats, flat_shape, 3) != 3)
+    return FALSE;
+  return shape[0] == flat_shape[0] && shape[1] != flat_shape[1];
+}
+
+static gboolean
+add_all (TdScan **scan, const char *path, hid_t file, const Place *place, GError **error)
+{
+  hid_t datasets[3] = { -1, -1, -1 };
+  gboolean good = TRUE;
+  TdH5Source *source;
+
+  for (guint kind = 0; kind < 3 && good; kind++) {
+    g_autofree char *member = path_in (place, place->layout->names[kind]);
+
+    good = open_member (file, path, member, &datasets[kind], error);
+  }
+  *scan = td_h5_scan_new (path, good && is_by_rows (datasets[0], datasets[1]), &source);
+  for (guint kind = 0; kind < 3; kind++) {
+    g_autofree char *member = path_in (place, place->layout->names[kind]);
+    g_autofree char *label = td_h5_label (path, member);
+
+    if (good)
+      good = td_h5_scan_add (*scan, source, kind, datasets[kind], label, error);
+    else if (datasets[kind] >= 0)
+      td_h5_close (datasets[kind]);
+  }
+  return good;
+}
+
+/* rotation_start and rotation_step where the angles themselves were not kept, else a half turn. */
+static void
+take_default_angles (TdScan *scan, hid_t file)
+{
+  TdScanFacts *facts = &scan->facts;
+  double start, step;
+
+  if (td_h5_number (file, "/process/acquisition/rotation/rotation_start", &start)
+      && td_h5_number (file, "/process/acquisition/rotation/rotation_step", &step) && step != 0) {
+    facts->angles_rad = td_angles_range (start, start + step * (facts->n_views - 1.0),
+                                         facts->n_views);
+    td_scan_note (scan, "There are no angles; rotation_start %g° and rotation_step %g° were taken.",
+                  start, step);
+    return;
+  }
+  facts->angles_rad = td_angles_range (0, 180, facts->n_views);
+  td_scan_note (scan, "There are no angles; 0° to 180°, both ends included, were taken, as the "
+                "format has it. State the angles if the scan was another.");
+}
+
+static gboolean
+take_angles (TdScan *scan, hid_t file, const Place *place, const TdScanOptions *options,
+             GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  g_autofree char *path = path_in (place, place->layout->theta);
+  g_autofree char *label = td_h5_label (facts->path, path), *note = NULL;
+  g_auto (TdH5Id) dataset = -1;
+  gsize n = 0;
+
+  if (options->angles) {
+    facts->angles_rad = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views,
+                                             &note, error);
+    if (note)
+      td_scan_note (scan, "%s", note);
+    return facts->angles_rad != NULL;
+  }
+  if (!open_member (file, facts->path, path, &dataset, error))
+    return FALSE;
+  if (dataset < 0) {
+    take_default_angles (scan, file);
+    return TRUE;
+  }
+  facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
+  if (!facts->angles_rad || n == facts->n_views)
+    return facts->angles_rad != NULL;
+  g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
+               "%s holds %" G_GSIZE_FORMAT " angles for %u projections; give a file of angles, or "
+               "the first and the last, such as 0:180", label, n, facts->n_views);
+  return FALSE;
+}
+
+static void
+take_details (TdScan *scan, hid_t file)
+{
+  static const char *const pixels[] = {
+    "/measurement/instrument/detection_system/objective/resolution", /* at the sample */
+    "/measurement/instrument/detector/pixel_size",
+  };
+  static const char *const distances[] = {
+    "/measurement/instrument/detector_motor_stack/setup/camera_distance",
+    "/measurement/instrument/camera_motor_stack/setup/camera_distance",
+    "/measurement/instrument/detector/distance",
+  };
+  TdScanFacts *facts = &scan->facts;
+  double pixel = 0;
+  g_autofree char *title = td_h5_string (file, "/measurement/sample/name");
+
+  for (guint i = 0; i < G_N_ELEMENTS (pixels) && !(pixel > 0); i++)
+    pixel = td_h5_length_mm (file, pixels[i], i == 0 ? 1e-3 : 1);
+  if (pixel > 0 && isfinite (pixel))
+    facts->geometry.pixel_width_mm = facts->geometry.pixel_height_mm = pixel;
+  for (guint i = 0; i < G_N_ELEMENTS (distances) && !(facts->propagation_mm > 0); i++)
+    facts->propagation_mm = td_h5_length_mm (file, distances[i], 1);
+  facts->energy_kev = td_h5_energy_kev (file, "/measurement/instrument/monochromator/energy");
+  if (title && *title) {
+    g_free (facts->title);
+    facts->title = g_steal_pointer (&title);
+  }
+}
+
+static TdScan *
+dxchange_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+               GError **error)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) file = td_h5_open (path, error);
+  g_autoptr (TdScan) scan = NULL;
+  Place place = { 0 };
+  gboolean good;
+
+  if (file < 0)
+    return NULL;
+  if (!find_place (file, &place)) { /* it was there when probed */
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
+    return NULL;
+  }
+  good = add_all (&scan, path, file, &place, error)
+         && take_angles (scan, file, &place, options, error);
+  if (good) {
+    scan->facts.format = g_strdup (place.layout->format);
+    if (place.n_groups > 1)
+      td_scan_note (scan, "The file holds %u stages of the data; %s was taken.", place.n_groups,
+                    place.group);
+    take_details (scan, file);
+  }
+  g_free (place.group);
+  return good && td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
+}
+
+const TdScanReader td_scan_reader_dxchange = { "DXchange (HDF5)", dxchange_probe, dxchange_open };

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "error.h"
+#include "scan-private.h"
+#include "series.h"
+
+/* A folder without TIFF images that holds one scan file of another kind, or whose "projections" does. */
+
+static const TdScanReader *const kinds[] = {
+  &td_scan_reader_nexus,
+  &td_scan_reader_dxchange,
+  &td_scan_reader_ctsimu,
+};
+
+static gboolean
+may_be_scan (const char *name)
+{
+  static const char *const endings[] = { ".nxs", ".nx", ".h5", ".hdf", ".hdf5", ".tdf", ".json",
+                                         NULL };
+  g_autofree char *low = g_ascii_strdown (name, -1);
+
+  for (guint i = 0; endings[i]; i++)
+    if (g_str_has_suffix (low, endings[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* The folder's scan files and their readers. */
+static GPtrArray *
+find_scans (const char *folder, const TdScanOptions *options, const TdScanReader **reader)
+{
+  GPtrArray *found = g_ptr_array_new_with_free_func (g_free);
+  g_auto (GStrv) names = td_series_paths (folder, may_be_scan, NULL);
+
+  for (guint i = 0; names && names[i]; i++)
+    for (guint j = 0; j < G_N_ELEMENTS (kinds); j++)
+      if (kinds[j]->probe (names[i], options)) {
+        g_ptr_array_add (found, g_strdup (names[i]));
+        *reader = kinds[j];
+        break;
+      }
+  return found;
+}
+
+static GPtrArray *
+find_in_or_below (const char *folder, const TdScanOptions *options, const TdScanReader **reader)
+{
+  g_autofree char *below = g_build_filename (folder, "projections", NULL);
+  GPtrArray *found = find_scans (folder, options, reader);
+
+  if (found->len > 0 || !g_file_test (below, G_FILE_TEST_IS_DIR))
+    return found;
+  g_ptr_array_unref (found);
+  return find_scans (below, options, reader);
+}
+
+static gboolean
+folder_probe (const char *path, const TdScanOptions *options)
+{
+  g_auto (GStrv) images = NULL;
+  g_autoptr (GPtrArray) found = NULL;
+  const TdScanReader *reader = NULL;
+
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+    return FALSE;
+  images = td_series_list (path, td_series_is_tiff, NULL);
+  if (images && images[0])
+    return FALSE;
+  found = find_in_or_below (path, options, &reader);
+  return found->len > 0;
+}
+
+static TdScan *
+folder_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+             GError **error)
+{
+  const TdScanReader *reader = NULL;
+  g_autoptr (GPtrArray) found = find_in_or_below (path, options, &reader);
+
+  if (found->len == 1)
+    return reader->open (found->pdata[0], options, cancellable, error);
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "“%s” holds %u scans; open one of the files, for example “%s”", path, found->len,
+               found->len ? (char *) found->pdata[0] : "");
+  return NULL;
+}
+
+const TdScanReader td_scan_reader_folder = { "folder", folder_probe, folder_open };

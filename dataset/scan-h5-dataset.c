@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "angles.h"
+#include "error.h"
+#include "scan-hdf5.h"
+
+/* Any other HDF5 file: the data set that the user names, or the only one of three dimensions. */
+
+#define MAX_LISTED 4u
+
+typedef struct {
+  GPtrArray *paths; /* of the data sets of three dimensions */
+} Found;
+
+static gboolean
+visit (hid_t group, const char *path, gpointer user)
+{
+  Found *found = user;
+  g_auto (GStrv) names = td_h5_names (group);
+
+  for (guint i = 0; names[i]; i++) {
+    g_auto (TdH5Id) dataset = td_h5_find_dataset (group, names[i], NULL);
+    hsize_t shape[3];
+
+    if (dataset >= 0 && td_h5_shape (dataset, shape, 3) == 3)
+      g_ptr_array_add (found->paths,
+                       g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL));
+  }
+  return found->paths->len > MAX_LISTED;
+}
+
+static char *
+choose_dataset (hid_t file, const char *path, GError **error)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *list = NULL;
+  Found found = { paths };
+
+  td_h5_visit_groups (file, visit, &found);
+  if (paths->len == 1)
+    return g_strdup (paths->pdata[0]);
+  if (paths->len == 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
+                 "three dimensions frame, row and column", path);
+    return NULL;
+  }
+  if (paths->len > MAX_LISTED)
+    g_ptr_array_set_size (paths, MAX_LISTED);
+  g_ptr_array_add (paths, NULL);
+  list = g_strjoinv (", ", (char **) paths->pdata);
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take: %s", path,
+               list);
+  return NULL;
+}
+
+static gboolean
+dataset_probe (const char *path, const TdScanOptions *options)
+{
+  return td_h5_probe (path);
+}
+
+static TdScan *
+dataset_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+              GError **error)
+{
+  TD_H5_GUARD;
+  TdH5Source *source;
+  g_autoptr (TdScan) scan = td_h5_scan_new (path, options->sinograms, &source);
+  g_auto (TdH5Id) file = td_h5_open (path, error);
+  g_autofree char *chosen = NULL, *label = NULL, *missing = NULL, *note = NULL;
+  hid_t dataset;
+
+  if (file < 0)
+    return NULL;
+  chosen = options->dataset ? g_strdup (options->dataset) : choose_dataset (file, path, error);
+  if (!chosen)
+    return NULL;
+  dataset = td_h5_find_dataset (file, chosen, &missing);
+  if (dataset < 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”%s%s", path,
+                 chosen, missing ? ": " : "", missing ? missing : "");
+    return NULL;
+  }
+  label = td_h5_label (path, chosen);
+  if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, error))
+    return NULL;
+  scan->facts.format = g_strdup ("HDF5 data set");
+  td_scan_note (scan, "The frames of %s were taken.", chosen);
+  if (options->angles)
+    scan->facts.angles_rad = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views,
+                                                  &note, error);
+  if (options->angles && !scan->facts.angles_rad)
+    return NULL;
+  if (note)
+    td_scan_note (scan, "%s", note);
+  return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
+}
+
+const TdScanReader td_scan_reader_h5_dataset = { "HDF5 data set", dataset_probe, dataset_open };

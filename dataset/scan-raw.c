@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "angles.h"
+#include "raw-frames.h"
+#include "scan-private.h"
+#include "series.h"
+
+/* Headerless files, when the user states the size of a frame: one file of all frames, or a folder with
+ * one or more frames a file. */
+
+static gboolean
+raw_probe (const char *path, const TdScanOptions *options)
+{
+  return options->raw_columns > 0 && options->raw_rows > 0;
+}
+
+/* @path's frames; NULL without error if @path is NULL. */
+static TdRawFrames *
+open_frames (const char *path, const TdRawLayout *layout, GError **error)
+{
+  g_auto (GStrv) paths = NULL;
+
+  if (!path)
+    return NULL;
+  if (g_file_test (path, G_FILE_TEST_IS_DIR))
+    paths = td_series_paths (path, NULL, error);
+  else
+    paths = g_strdupv ((char *[]) { (char *) path, NULL });
+  return paths ? td_raw_frames_new ((const char *const *) paths, layout, error) : NULL;
+}
+
+static gboolean
+open_all (const char *path, const TdScanOptions *options, const TdRawLayout *layout,
+          TdRawFrames *frames[3], GError **error)
+{
+  const char *paths[] = { path, options->flats, options->darks };
+  g_autoptr (GError) local = NULL;
+
+  for (guint kind = 0; kind < 3 && !local; kind++)
+    frames[kind] = open_frames (paths[kind], layout, &local);
+  if (!local)
+    return TRUE;
+  for (guint kind = 0; kind < 3; kind++)
+    g_clear_pointer (&frames[kind], td_raw_frames_free);
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+static TdScan *
+raw_open (const char *path, const TdScanOptions *options, GCancellable *cancellable, GError **error)
+{
+  TdRawLayout layout = { options->raw_columns, options->raw_rows, options->raw_type,
+                         options->raw_big_endian, options->raw_header_bytes, 0 };
+  TdRawFrames *frames[3] = { NULL };
+  g_autoptr (TdScan) scan = NULL;
+  g_autofree char *note = NULL;
+
+  if (!open_all (path, options, &layout, frames, error))
+    return NULL;
+  scan = td_raw_scan_new (path, &layout, frames);
+  scan->facts.format = g_strdup ("raw frames");
+  if (options->angles) {
+    scan->facts.angles_rad = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views,
+                                                  &note, error);
+    if (!scan->facts.angles_rad)
+      return NULL;
+  }
+  if (note)
+    td_scan_note (scan, "%s", note);
+  return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
+}
+
+const TdScanReader td_scan_reader_raw = { "raw frames", raw_probe, raw_open, TRUE };
