@@ -367,6 +367,33 @@ interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_c
   memset (row + (gsize) n_columns * lanes, 0, (gsize) TD_HOST_PAD_RIGHT * lanes * sizeof (float));
 }
 
+/* ── The baseline ─────────────────────────────────────────────────────────────────────────────── */
+
+static void
+baseline_row (const TdHostBaseline *b, guint y)
+{
+  const gint32 n = (gint32) b->n_columns;
+
+  for (guint x = 0; x < b->nx; x++) {
+    float sum = 0;
+    for (guint v = 0; v < b->n_views; v++) {
+      const float *row = b->sinogram + (gsize) v * b->n_columns;
+      float u = b->start[v] + (float) x * b->du_x[v] + (float) y * b->du_y[v];
+      float whole = floorf (b->nearest ? u + 0.5f : u), fraction = u - whole;
+      gint32 i = (gint32) whole;
+      if (b->nearest)
+        sum += i >= 0 && i < n ? b->weight[v] * row[i] : 0;
+      else if (i >= 0 && i < n - 1)
+        sum += b->weight[v] * (row[i] + fraction * (row[i + 1] - row[i]));
+      else if (i == -1)
+        sum += b->weight[v] * fraction * row[0];
+      else if (i == n - 1)
+        sum += b->weight[v] * (1 - fraction) * row[i];
+    }
+    b->slice[(gsize) y * b->nx + x] = sum;
+  }
+}
+
 const TdHostKernels TD_KERNELS = {
   .lanes = 2 * VECTOR_FLOATS,
   .lanes_small = VECTOR_FLOATS,
@@ -376,4 +403,5 @@ const TdHostKernels TD_KERNELS = {
   .wide = tile_wide,
   .single = tile_single,
   .interleave = interleave,
+  .baseline = baseline_row,
 };

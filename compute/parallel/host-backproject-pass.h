@@ -45,6 +45,16 @@ typedef void (*TdHostTileBody) (const TdHostPass *pass, guint x, guint y, float 
 typedef void (*TdHostInterleave) (const float *sinogram, gsize slice_stride, guint n_slices,
                                   guint n_columns, float weight, guint lanes, float *row);
 
+/* The bench's baseline: one row of one slice, pixel by pixel; see host-baseline.h. */
+typedef struct {
+  const float *sinogram;                      /* [view][column] */
+  const float *start, *du_x, *du_y, *weight;  /* n_views each */
+  guint n_columns, n_views, nx;
+  gboolean nearest;
+  float *slice;
+} TdHostBaseline;
+typedef void (*TdHostBaselineRow) (const TdHostBaseline *baseline, guint y);
+
 typedef struct {
   guint lanes;             /* slices at once of the wide path */
   guint lanes_small;       /* of its narrow variant */
@@ -54,7 +64,11 @@ typedef struct {
   TdHostTileBody wide;     /* lanes or lanes_small */
   TdHostTileBody single;   /* 1 lane */
   TdHostInterleave interleave;
+  TdHostBaselineRow baseline;
 } TdHostKernels;
+
+/* For this CPU (td_host_isa). */
+const TdHostKernels *td_host_kernels (void);
 
 extern const TdHostKernels td_host_kernels_plain;
 extern const TdHostKernels td_host_kernels_avx2;

@@ -33,8 +33,8 @@ typedef struct {
   GCancellable *cancellable;
 } Block;
 
-static const TdHostKernels *
-kernels_for_cpu (void)
+const TdHostKernels *
+td_host_kernels (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
@@ -83,7 +83,7 @@ bins_floats (const TdHostKernels *kernels, guint n_columns, guint n_views, guint
 guint64
 td_host_backproject_workspace_bytes (const TdBackprojectTask *task, guint max_slices)
 {
-  const TdHostKernels *kernels = kernels_for_cpu ();
+  const TdHostKernels *kernels = td_host_kernels ();
 
   return bins_floats (kernels, task->n_columns, task->n_views, max_slices) * sizeof (float)
          + td_host_threads () * kernels->scratch_bytes + task->n_views * 28ull;
@@ -92,7 +92,7 @@ td_host_backproject_workspace_bytes (const TdBackprojectTask *task, guint max_sl
 const char *
 td_host_backproject_description (guint n_slices)
 {
-  const TdHostKernels *kernels = kernels_for_cpu ();
+  const TdHostKernels *kernels = td_host_kernels ();
   guint lanes = lanes_for (kernels, n_slices);
 
   return lanes == 1                ? kernels->names[0]
@@ -105,7 +105,7 @@ td_host_backproject_new (const TdBackprojectTask *task, guint max_slices, GError
 {
   TdHostBackproject *host = g_new0 (TdHostBackproject, 1);
 
-  host->kernels = kernels_for_cpu ();
+  host->kernels = td_host_kernels ();
   host->task = *task;
   host->scratch = g_async_queue_new_full (free);
   host->start = g_new (double, task->n_views);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench.h"
+
+#include "host-baseline.h"
+#include "trial.h"
+
+#include <stdlib.h>
+
+static gboolean
+baseline_is_host (TdDevice *device)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  return info->host_pointers || info->cpu_shaped;
+}
+
+const char *
+td_bench_baseline_name (TdDevice *device)
+{
+  return baseline_is_host (device) ? "plain per-pixel loop in C" : "standard";
+}
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return (x > y) - (x < y);
+}
+
+static TdBenchTimes
+summarise (double *seconds, guint n)
+{
+  qsort (seconds, n, sizeof *seconds, compare_doubles);
+  return (TdBenchTimes) { .median_s = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
+                          .low_s = seconds[0], .high_s = seconds[n - 1] };
+}
+
+/* ── The baseline ─────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdBackprojectTask task; /* single precision; arrays are the caller's */
+  TdTrial *trial;         /* GPUs */
+  float *sinogram, *slice; /* CPUs */
+} Baseline;
+
+static void
+baseline_clear (Baseline *baseline)
+{
+  g_clear_pointer (&baseline->trial, td_trial_free);
+  g_clear_pointer (&baseline->sinogram, g_free);
+  g_clear_pointer (&baseline->slice, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Baseline, baseline_clear)
+
+static gboolean
+baseline_init (Baseline *baseline, TdDevice *device, const TdBackprojectTask *task, GError **error)
+{
+  baseline->task = *task;
+  baseline->task.precision = TD_PRECISION_SINGLE;
+  if (baseline_is_host (device)) {
+    gsize n = (gsize) task->n_views * task->n_columns;
+    g_autoptr (GRand) random = g_rand_new_with_seed (1);
+    baseline->sinogram = g_new (float, n);
+    baseline->slice = g_new (float, (gsize) task->nx * task->ny);
+    for (gsize i = 0; i < n; i++)
+      baseline->sinogram[i] = (float) g_rand_double_range (random, -1, 1);
+    return TRUE;
+  }
+  const TdBackprojectFamily *standard = td_backproject_family ("standard", error);
+  baseline->trial = standard ? td_trial_new (device, &baseline->task, 1, 1, error) : NULL;
+  return baseline->trial && td_trial_prepare (baseline->trial, standard, NULL, error);
+}
+
+static gboolean
+baseline_run (Baseline *baseline, double *seconds, GError **error)
+{
+  if (baseline->trial)
+    return td_trial_run (baseline->trial, seconds, error);
+  gint64 from = g_get_monotonic_time ();
+  td_host_baseline (&baseline->task, baseline->sinogram, baseline->slice);
+  *seconds = 1e-6 * (g_get_monotonic_time () - from);
+  return TRUE;
+}
+
+/* ── Filtering ────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdQueue *queue;
+  TdBuffer *rows;
+  TdRowFilter *filter;
+  guint n_rows;
+} Filtering;
+
+static void
+filtering_clear (Filtering *filtering)
+{
+  td_row_filter_free (filtering->filter);
+  td_buffer_free (filtering->rows);
+  td_queue_free (filtering->queue);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Filtering, filtering_clear)
+
+static gboolean
+filtering_init (Filtering *filtering, TdDevice *device, const TdBenchSpec *spec, GError **error)
+{
+  const TdFilter ramp = { .kind = TD_FILTER_RAM_LAK, .cutoff = 1 };
+  guint64 n = (guint64) spec->n_slices * spec->n_views;
+
+  filtering->n_rows = n;
+  return (filtering->queue = td_queue_new (device, error))
+         && (filtering->rows = td_buffer_new (device, n * spec->n_columns * sizeof (float), error))
+         && td_fill_zero (filtering->queue, filtering->rows, 0, filtering->rows->bytes, error)
+         && (filtering->filter = td_row_filter_new (device, spec->n_columns, n, error))
+         && td_row_filter_set (filtering->filter, &ramp, error);
+}
+
+static gboolean
+filtering_run (Filtering *filtering, double *seconds, GError **error)
+{
+  g_autoptr (TdEvent) from = td_event_record (filtering->queue, error), to = NULL;
+
+  return from
+         && td_row_filter_run (filtering->filter, filtering->queue, filtering->rows, 0,
+                               filtering->n_rows, error)
+         && (to = td_event_record (filtering->queue, error))
+         && td_queue_finish (filtering->queue, error) && td_event_elapsed (from, to, seconds, error);
+}
+
+/* ── A row ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* One warm-up and spec->runs timed ones of baseline, filter and family in turn. */
+static gboolean
+measure (Baseline *baseline, Filtering *filtering, TdTrial *trial, const TdBenchSpec *spec,
+         TdBenchRow *row, GError **error)
+{
+  g_autofree double *ours = g_new0 (double, spec->runs), *theirs = g_new0 (double, spec->runs);
+  g_autofree double *filters = g_new0 (double, spec->runs), *both = g_new0 (double, spec->runs);
+
+  for (gint run = -1; run < (gint) spec->runs; run++) {
+    guint at = MAX (run, 0);
+    if (g_cancellable_set_error_if_cancelled (spec->cancellable, error)
+        || !baseline_run (baseline, &theirs[at], error)
+        || (spec->filter && !filtering_run (filtering, &filters[at], error))
+        || !td_trial_run (trial, &ours[at], error))
+      return FALSE;
+    both[at] = filters[at] + ours[at];
+  }
+  row->times = summarise (ours, spec->runs);
+  row->baseline = summarise (theirs, spec->runs);
+  row->filter_s = summarise (filters, spec->runs).median_s / spec->n_slices;
+  row->fbp_s = spec->filter ? summarise (both, spec->runs).median_s / spec->n_slices : 0;
+  return TRUE;
+}
+
+TdBenchRow *
+td_bench_run (TdDevice *device, const TdBackprojectFamily *family, const TdBenchSpec *spec,
+              GError **error)
+{
+  g_auto (Baseline) baseline = { 0 };
+  g_auto (Filtering) filtering = { 0 };
+  g_autoptr (TdBenchRow) row = g_new0 (TdBenchRow, 1);
+  guint size = spec->size ? spec->size : spec->n_columns;
+  TdBackprojectTask task;
+
+  td_trial_task_init (&task, spec->n_columns, spec->n_views, size, spec->interpolation,
+                      spec->precision);
+  g_autofree double *angles = (double *) task.angles_rad;
+  g_autoptr (TdTrial) trial = td_trial_new (device, &task, spec->n_slices, 2, error);
+  if (!trial || !td_trial_prepare (trial, family, NULL, error)
+      || !baseline_init (&baseline, device, &task, error)
+      || (spec->filter && !filtering_init (&filtering, device, spec, error))
+      || !measure (&baseline, &filtering, trial, spec, row, error)
+      || !td_trial_error (trial, &row->error, error))
+    return NULL;
+
+  double updates = (double) size * size * spec->n_views;
+  row->family = g_strdup (family->name);
+  row->variant = g_strdup (td_trial_description (trial));
+  row->n_slices = spec->n_slices;
+  row->updates_per_s = updates * spec->n_slices / row->times.median_s;
+  row->baseline_updates_per_s = updates / row->baseline.median_s;
+  row->ratio = row->updates_per_s / row->baseline_updates_per_s;
+  row->bound = family->error_bound (&task, td_device_info (device));
+  return g_steal_pointer (&row);
+}
+
+void
+td_bench_row_free (TdBenchRow *row)
+{
+  if (!row)
+    return;
+  g_free (row->family);
+  g_free (row->variant);
+  g_free (row);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/parallel/backproject.h"
+
+/* The plain per-pixel loop in C that the CPU's figures are compared to: what one writes first, by the
+   compiler's best flags for the same instruction set, rows spread over the same threads. One slice
+   [ny][nx] from one sinogram [view][column]. Blocks. */
+void td_host_baseline (const TdBackprojectTask *task, const float *sinogram, float *slice);
