@@ -4,6 +4,7 @@
 /* The verbs of tomodesk-cli, one file each; the table that names them is in cli.c. argv[0] is the
    verb, the return value the exit status (see cli.h). */
 
+int td_cli_bench (int argc, char **argv);
 int td_cli_compare (int argc, char **argv);
 int td_cli_devices (int argc, char **argv);
 int td_cli_info (int argc, char **argv);

@@ -24,6 +24,7 @@ static const TdCliVerb verbs[] = {
   { "compare", td_cli_compare, "Compare two volumes" },
   { "devices", td_cli_devices, "List the devices; test that they compute the right thing" },
   { "tune", td_cli_tune, "Find the fastest kernels for a device" },
+  { "bench", td_cli_bench, "Measure how fast and how exact the kernels are" },
   { NULL, NULL, NULL },
 };
 

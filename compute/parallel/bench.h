@@ -29,7 +29,7 @@ typedef struct {
   char *family, *variant; /* variant in words */
   guint n_slices;
   TdBenchTimes times;        /* back-projection of all n_slices */
-  TdBenchTimes baseline;     /* of one slice */
+  TdBenchTimes baseline;     /* of one run of the baseline: on CPUs a part of a slice */
   double updates_per_s, baseline_updates_per_s, ratio; /* of the medians */
   double error, bound;       /* relative L2 against the double-precision reference, random data */
   double filter_s, fbp_s;    /* a slice: filtering; filtering and back-projection. 0: not timed */

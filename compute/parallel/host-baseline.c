@@ -7,6 +7,7 @@
 typedef struct {
   TdHostBaseline base;
   TdHostBaselineRow row;
+  guint row_step;
 } Baseline;
 
 static void
@@ -14,17 +15,18 @@ project_row (guint index, gpointer user)
 {
   const Baseline *baseline = user;
 
-  baseline->row (&baseline->base, index);
+  baseline->row (&baseline->base, index * baseline->row_step);
 }
 
-void
-td_host_baseline (const TdBackprojectTask *task, const float *sinogram, float *slice)
+guint
+td_host_baseline (const TdBackprojectTask *task, const float *sinogram, guint row_step, float *slice)
 {
-  guint n = task->n_views;
+  guint n = task->n_views, rows = (task->ny + row_step - 1) / row_step;
   g_autofree double *start = g_new (double, n), *du_x = g_new (double, n), *du_y = g_new (double, n);
   g_autofree float *tables = g_new (float, 4 * (gsize) n);
   Baseline baseline = {
     .row = td_host_kernels ()->baseline,
+    .row_step = row_step,
     .base = {
       .sinogram = sinogram,
       .start = tables, .du_x = tables + n, .du_y = tables + 2 * (gsize) n,
@@ -42,5 +44,6 @@ td_host_baseline (const TdBackprojectTask *task, const float *sinogram, float *s
     tables[2 * (gsize) n + v] = du_y[v];
     tables[3 * (gsize) n + v] = task->scale * (task->weights ? task->weights[v] : 1);
   }
-  td_parallel_for (task->ny, project_row, &baseline);
+  td_parallel_for (rows, project_row, &baseline);
+  return rows;
 }
