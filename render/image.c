@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "image.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sorting every pixel would cost more than drawing it; this many give quantiles good to 0.4 %. */
+#define MAX_SAMPLES 65536
+
+static int
+compare_floats (const void *a, const void *b)
+{
+  float x = *(const float *) a, y = *(const float *) b;
+  return (x > y) - (x < y);
+}
+
+static void
+find_range (TdImage *image)
+{
+  gsize n = (gsize) image->width * image->height;
+  float low = INFINITY, high = -INFINITY;
+  guint64 bad = 0;
+
+  for (gsize i = 0; i < n; i++) {
+    float v = image->pixels[i];
+    if (!isfinite (v)) {
+      bad++;
+      continue;
+    }
+    low = MIN (low, v);
+    high = MAX (high, v);
+  }
+  image->n_bad = bad;
+  image->minimum = bad == n ? 0 : low;
+  image->maximum = bad == n ? 1 : high;
+}
+
+static void
+find_quantiles (TdImage *image)
+{
+  gsize n = (gsize) image->width * image->height;
+  /* An odd stride that is no multiple of the width does not sample one column only. */
+  gsize stride = n / MAX_SAMPLES + 1;
+  while (stride > 1 && (image->width % stride == 0 || stride % 2 == 0))
+    stride++;
+  g_autofree float *samples = g_new (float, n / stride + 1);
+  gsize count = 0;
+
+  for (gsize i = 0; i < n; i += stride)
+    if (isfinite (image->pixels[i]))
+      samples[count++] = image->pixels[i];
+  if (count == 0) {
+    for (guint q = 0; q < TD_IMAGE_QUANTILES; q++)
+      image->quantiles[q] = (float) q / (TD_IMAGE_QUANTILES - 1);
+    return;
+  }
+  qsort (samples, count, sizeof *samples, compare_floats);
+  for (guint q = 0; q < TD_IMAGE_QUANTILES; q++)
+    image->quantiles[q] = samples[(count - 1) * q / (TD_IMAGE_QUANTILES - 1)];
+}
+
+static void
+fill_bins (TdImage *image)
+{
+  gsize n = (gsize) image->width * image->height;
+  double low = td_image_quantile (image, 0.005), high = td_image_quantile (image, 0.995);
+  double margin = 0.25 * (high - low);
+
+  /* A few hot pixels must not squeeze everything else into one bin. */
+  low = MAX (low - margin, image->minimum);
+  high = MIN (high + margin, image->maximum);
+  if (!(high > low))
+    high = low + MAX (fabs (low) * 1e-6, 1e-12);
+  image->bins_low = (float) low;
+  image->bins_high = (float) high;
+  double scale = TD_IMAGE_BINS / (high - low);
+  for (gsize i = 0; i < n; i++) {
+    float v = image->pixels[i];
+    if (isfinite (v)) {
+      double bin = (v - low) * scale;
+      image->bins[(guint) CLAMP (bin, 0, TD_IMAGE_BINS - 1)]++;
+    }
+  }
+}
+
+TdImage *
+td_image_new_coarse_take (float *pixels, guint width, guint height, double extent_width,
+                          double extent_height)
+{
+  TdImage *image = g_new0 (TdImage, 1);
+
+  g_atomic_ref_count_init (&image->references);
+  image->pixels = pixels;
+  image->width = width;
+  image->height = height;
+  image->extent_width = extent_width;
+  image->extent_height = extent_height;
+  find_range (image);
+  find_quantiles (image);
+  fill_bins (image);
+  return image;
+}
+
+TdImage *
+td_image_new_take (float *pixels, guint width, guint height)
+{
+  return td_image_new_coarse_take (pixels, width, height, width, height);
+}
+
+TdImage *
+td_image_ref (TdImage *image)
+{
+  g_atomic_ref_count_inc (&image->references);
+  return image;
+}
+
+void
+td_image_unref (TdImage *image)
+{
+  if (!g_atomic_ref_count_dec (&image->references))
+    return;
+  g_free (image->pixels);
+  g_free (image);
+}
+
+double
+td_image_quantile (const TdImage *image, double fraction)
+{
+  double at = CLAMP (fraction, 0, 1) * (TD_IMAGE_QUANTILES - 1);
+  guint i = MIN ((guint) at, TD_IMAGE_QUANTILES - 2);
+
+  return image->quantiles[i] + (at - i) * (image->quantiles[i + 1] - image->quantiles[i]);
+}
+
+void
+td_image_auto_window (const TdImage *image, double *low, double *high)
+{
+  *low = td_image_quantile (image, 0.005);
+  *high = td_image_quantile (image, 0.995);
+  if (!(*high > *low)) {
+    *low = image->minimum;
+    *high = image->maximum;
+  }
+  if (!(*high > *low))
+    *high = *low + MAX (fabs (*low) * 1e-3, 1e-6);
+}
+
+gboolean
+td_image_value (const TdImage *image, double column, double row, float *value)
+{
+  double x = (column + 0.5) * image->width / image->extent_width;
+  double y = (row + 0.5) * image->height / image->extent_height;
+
+  if (!(x >= 0 && x < image->width && y >= 0 && y < image->height))
+    return FALSE;
+  *value = image->pixels[(gsize) y * image->width + (gsize) x];
+  return TRUE;
+}
+
+TdImage *
+td_image_difference (const TdImage *a, const TdImage *b)
+{
+  if (a->width != b->width || a->height != b->height)
+    return NULL;
+  gsize n = (gsize) a->width * a->height;
+  float *pixels = g_new (float, n);
+  for (gsize i = 0; i < n; i++)
+    pixels[i] = a->pixels[i] - b->pixels[i];
+  return td_image_new_coarse_take (pixels, a->width, a->height, a->extent_width,
+                                   a->extent_height);
+}

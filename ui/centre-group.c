@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "centre-group.h"
+
+#include <math.h>
+
+#include "number-row.h"
+
+#define SLIDER_LEAST_PX 5.0       /* the slider spans at least this to either side */
+#define SLIDER_FRACTION 0.025     /* of the detector's width */
+
+struct _TdCentreGroup {
+  TdRecipeGroup parent_instance;
+  GtkSpinner *spinner;
+  GtkWidget *find;
+  GtkSpinButton *spin;
+  GtkAdjustment *adjustment, *slider_adjustment;
+  GtkScale *slider;
+  TdNumberRow *tilt;
+  double middle; /* where a recipe without a centre stands */
+};
+
+enum { FIND_REQUESTED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD_TYPE_RECIPE_GROUP)
+
+static void
+set_centre (TdCentreGroup *self, double centre)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe || (!recipe->centre_auto && fabs (recipe->centre_px - centre) < 1e-9))
+    return;
+  recipe->centre_px = centre;
+  recipe->centre_auto = FALSE;
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "centre");
+}
+
+static void
+on_spin_changed (GtkSpinButton *spin, TdCentreGroup *self)
+{
+  set_centre (self, gtk_spin_button_get_value (spin));
+}
+
+static void
+on_slider_changed (GtkRange *range, TdCentreGroup *self)
+{
+  set_centre (self, round (gtk_range_get_value (range) * 100) / 100);
+}
+
+void
+td_centre_group_nudge (TdCentreGroup *self, double by_px)
+{
+  gtk_spin_button_set_value (self->spin, gtk_spin_button_get_value (self->spin) + by_px);
+}
+
+static void
+on_coarse_down (GtkButton *button, TdCentreGroup *self)
+{
+  td_centre_group_nudge (self, -0.5);
+}
+
+static void
+on_coarse_up (GtkButton *button, TdCentreGroup *self)
+{
+  td_centre_group_nudge (self, 0.5);
+}
+
+static void
+on_tilt_changed (TdNumberRow *row, double value, TdCentreGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  recipe->tilt_deg = value;
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "tilt");
+}
+
+static void
+on_find_clicked (GtkButton *button, TdCentreGroup *self)
+{
+  g_signal_emit (self, signals[FIND_REQUESTED], 0);
+}
+
+void
+td_centre_group_set_finding (TdCentreGroup *self, gboolean finding)
+{
+  gtk_spinner_set_spinning (self->spinner, finding);
+  gtk_widget_set_sensitive (self->find, !finding);
+}
+
+/* The slider is for the last pixels: it spans a little around where it was when it was left. */
+static void
+place_slider (TdCentreGroup *self, double centre, guint n_columns)
+{
+  double reach = MAX (SLIDER_LEAST_PX, SLIDER_FRACTION * n_columns);
+  double lower = gtk_adjustment_get_lower (self->slider_adjustment);
+  double upper = gtk_adjustment_get_upper (self->slider_adjustment);
+
+  if (centre <= lower || centre >= upper || fabs (upper - lower - 2 * reach) > 1e-6) {
+    gtk_scale_clear_marks (self->slider);
+    gtk_adjustment_configure (self->slider_adjustment, centre, centre - reach, centre + reach,
+                              0.05, 0.5, 0);
+    gtk_scale_add_mark (self->slider, centre, GTK_POS_BOTTOM, NULL);
+  }
+  gtk_adjustment_set_value (self->slider_adjustment, centre);
+}
+
+static void
+td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  TdCentreGroup *self = TD_CENTRE_GROUP (group);
+  guint n = facts ? facts->n_columns : 1;
+  double centre = recipe->centre_px;
+
+  self->middle = facts && isfinite (facts->centre_px) ? facts->centre_px : (n - 1) / 2.0;
+  if (!isfinite (centre))
+    centre = self->middle;
+  /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
+  gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
+  place_slider (self, centre, n);
+  td_number_row_set_value (self->tilt, recipe->tilt_deg);
+  gtk_widget_set_sensitive (GTK_WIDGET (self), facts && facts->geometry.beam == TD_BEAM_PARALLEL);
+}
+
+static void
+td_centre_group_class_init (TdCentreGroupClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  TD_RECIPE_GROUP_CLASS (class)->show = td_centre_group_show;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/centre-group.ui");
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, spinner);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, find);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, spin);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, adjustment);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider_adjustment);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, tilt);
+  gtk_widget_class_bind_template_callback (widget, on_find_clicked);
+  gtk_widget_class_bind_template_callback (widget, on_coarse_down);
+  gtk_widget_class_bind_template_callback (widget, on_coarse_up);
+  gtk_widget_class_bind_template_callback (widget, on_spin_changed);
+  gtk_widget_class_bind_template_callback (widget, on_slider_changed);
+  gtk_widget_class_bind_template_callback (widget, on_tilt_changed);
+  signals[FIND_REQUESTED] = g_signal_new ("find-requested", TD_TYPE_CENTRE_GROUP, G_SIGNAL_RUN_LAST,
+                                          0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+td_centre_group_init (TdCentreGroup *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  td_number_row_set_range (self->tilt, -10, 10);
+  td_number_row_set_steps (self->tilt, 0.01, 0.1, 2);
+}

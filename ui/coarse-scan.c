@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "coarse-scan.h"
+
+#include <math.h>
+#include <string.h>
+
+#define QUICK_UPDATES 4e7  /* a slice of so many updates takes well under 0.1 s on two cores */
+#define LEAST_COLUMNS 32
+
+/* Averages @factor neighbours of each of @n rows; a row's last few columns are dropped. */
+static void
+bin_rows (const float *in, float *out, guint n, guint pace, guint n_columns, guint factor)
+{
+  guint n_out = n_columns / factor;
+
+  for (guint r = 0; r < n; r++) {
+    const float *from = in + (gsize) r * pace * n_columns;
+    float *to = out + (gsize) r * n_out;
+    for (guint i = 0; i < n_out; i++) {
+      float sum = 0;
+      for (guint k = 0; k < factor; k++)
+        sum += from[i * factor + k];
+      to[i] = sum / (float) factor;
+    }
+  }
+}
+
+typedef struct {
+  float *projections, *flats, *darks;
+} Arrays;
+
+static void
+arrays_free (gpointer user)
+{
+  Arrays *arrays = user;
+
+  g_free (arrays->projections);
+  g_free (arrays->flats);
+  g_free (arrays->darks);
+  g_free (arrays);
+}
+
+static gboolean
+read_binned (TdScan *scan, TdFrameKind kind, guint n, guint row, guint factor, float **out,
+             GCancellable *cancellable, GError **error)
+{
+  guint n_columns = td_scan_facts (scan)->n_columns;
+
+  if (n == 0)
+    return TRUE;
+  g_autofree float *full = g_new (float, (gsize) n * n_columns);
+  if (!td_scan_read (scan, kind, 0, n, row, 1, full, cancellable, error))
+    return FALSE;
+  *out = g_new (float, (gsize) n * (n_columns / factor));
+  bin_rows (full, *out, n, 1, n_columns, factor);
+  return TRUE;
+}
+
+static void
+coarse_facts (const TdScanFacts *facts, guint factor, TdScanFacts *coarse)
+{
+  *coarse = *facts;
+  coarse->n_columns = facts->n_columns / factor;
+  coarse->n_rows = 1;
+  coarse->n_views = (facts->n_views + factor - 1) / factor;
+  coarse->angles_rad = g_new (double, coarse->n_views);
+  for (guint v = 0; v < coarse->n_views; v++)
+    coarse->angles_rad[v] = facts->angles_rad[v * factor];
+  if (facts->flat_positions) {
+    coarse->flat_positions = g_new (double, MAX (facts->n_flats, 1));
+    for (guint f = 0; f < facts->n_flats; f++)
+      coarse->flat_positions[f] = facts->flat_positions[f] / factor;
+  }
+  coarse->geometry.pixel_width_mm *= factor;
+  coarse->geometry.pixel_height_mm *= factor;
+  coarse->centre_px = (facts->centre_px - (factor - 1) / 2.0) / factor;
+}
+
+TdScan *
+td_coarse_scan_new (TdScan *scan, guint row, guint factor, GCancellable *cancellable,
+                    GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  guint n_views = (facts->n_views + factor - 1) / factor;
+  g_autofree float *full = g_new (float, (gsize) facts->n_views * facts->n_columns);
+
+  if (!td_scan_read_sinograms (scan, 0, facts->n_views, row, 1, full, cancellable, error))
+    return NULL;
+  Arrays *arrays = g_new0 (Arrays, 1);
+  arrays->projections = g_new (float, (gsize) n_views * (facts->n_columns / factor));
+  bin_rows (full, arrays->projections, n_views, factor, facts->n_columns, factor);
+  if (!read_binned (scan, TD_FRAME_FLAT, facts->n_flats, row, factor, &arrays->flats, cancellable,
+                    error)
+      || !read_binned (scan, TD_FRAME_DARK, facts->n_darks, row, factor, &arrays->darks,
+                       cancellable, error)) {
+    arrays_free (arrays);
+    return NULL;
+  }
+  TdScanFacts coarse;
+  coarse_facts (facts, factor, &coarse);
+  TdScan *result = td_scan_new_from_memory (&coarse, arrays->projections, arrays->flats,
+                                            arrays->darks, arrays_free, arrays);
+  g_free (coarse.angles_rad);
+  if (coarse.flat_positions)
+    g_free (coarse.flat_positions);
+  return result;
+}
+
+void
+td_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row, guint factor,
+                  TdRecipe *coarse)
+{
+  double centre = recipe->centre_px;
+
+  if (!isfinite (centre))
+    centre = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+  centre += tan (recipe->tilt_deg * G_PI / 180) * (row - (facts->n_rows - 1) / 2.0);
+  *coarse = *recipe;
+  coarse->centre_px = (centre - (factor - 1) / 2.0) / factor;
+  coarse->tilt_deg = 0;
+  coarse->row_first = 0;
+  coarse->row_end = 1;
+  memset (coarse->region, 0, sizeof coarse->region);
+}
+
+guint
+td_coarse_factor (const TdScanFacts *facts)
+{
+  double updates = (double) facts->n_columns * facts->n_columns * facts->n_views;
+  guint factor = 1;
+
+  if (facts->geometry.beam != TD_BEAM_PARALLEL || updates <= QUICK_UPDATES)
+    return 0;
+  while (factor < 8 && updates / pow (factor, 3) > QUICK_UPDATES)
+    factor *= 2;
+  while (factor > 1 && facts->n_columns / factor < LEAST_COLUMNS)
+    factor /= 2;
+  return factor > 1 ? factor : 0;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "image-pane.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "histogram.h"
+
+struct _TdImagePane {
+  GtkWidget parent_instance;
+  GtkBox *box, *tools;
+  GtkLabel *title, *subtitle, *message, *readout;
+  GtkSpinner *spinner;
+  GtkToggleButton *enlarge;
+  TdSliceView *view;
+  TdHistogram *histogram;
+  GtkWidget *footer;
+  GSimpleActionGroup *actions;
+  gboolean auto_contrast;
+  TdReadout describe;
+  gpointer describe_user;
+  gboolean pointed;
+  double column, row; /* under the pointer */
+};
+
+enum { ENLARGE_TOGGLED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdImagePane, td_image_pane, GTK_TYPE_WIDGET)
+
+/* ── Contrast ───────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show_window (TdImagePane *self, double low, double high)
+{
+  td_slice_view_set_window (self->view, low, high);
+  td_histogram_set_window (self->histogram, low, high);
+}
+
+static void
+set_auto_contrast (TdImagePane *self, gboolean automatic)
+{
+  GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "auto-contrast");
+  TdImage *image = td_slice_view_get_image (self->view);
+
+  self->auto_contrast = automatic;
+  g_simple_action_set_state (G_SIMPLE_ACTION (action), g_variant_new_boolean (automatic));
+  if (automatic && image) {
+    double low, high;
+    td_image_auto_window (image, &low, &high);
+    show_window (self, low, high);
+  }
+}
+
+static void
+on_window_changed (TdSliceView *view, double low, double high, TdImagePane *self)
+{
+  set_auto_contrast (self, FALSE);
+  td_histogram_set_window (self->histogram, low, high);
+}
+
+static void
+on_histogram_window (TdHistogram *histogram, double low, double high, TdImagePane *self)
+{
+  set_auto_contrast (self, FALSE);
+  td_slice_view_set_window (self->view, low, high);
+}
+
+static void
+on_auto_requested (TdHistogram *histogram, TdImagePane *self)
+{
+  set_auto_contrast (self, TRUE);
+}
+
+void
+td_image_pane_set_window (TdImagePane *self, double low, double high)
+{
+  set_auto_contrast (self, FALSE);
+  show_window (self, low, high);
+}
+
+/* ── Read-out ───────────────────────────────────────────────────────────────────────────────── */
+
+static void
+update_readout (TdImagePane *self)
+{
+  TdImage *image = td_slice_view_get_image (self->view);
+  float value;
+
+  if (!image || !self->pointed || !td_image_value (image, self->column, self->row, &value)) {
+    gtk_widget_set_visible (GTK_WIDGET (self->readout), FALSE);
+    return;
+  }
+  g_autofree char *text = self->describe
+      ? self->describe (self->describe_user, self->column, self->row, &value)
+      : g_strdup_printf (_("column %.0f  row %.0f  %.5g"), self->column, self->row, (double) value);
+  gtk_label_set_text (self->readout, text);
+  gtk_widget_set_visible (GTK_WIDGET (self->readout), TRUE);
+}
+
+static void
+on_pointed (TdSliceView *view, double column, double row, gboolean inside, TdImagePane *self)
+{
+  self->pointed = inside;
+  self->column = column;
+  self->row = row;
+  update_readout (self);
+}
+
+static void
+update_zoom (TdImagePane *self)
+{
+  g_autofree char *tip = NULL;
+  double zoom = td_slice_view_get_view (self->view, NULL)->zoom
+                * gtk_widget_get_scale_factor (GTK_WIDGET (self));
+
+  tip = g_strdup_printf (_("Zoom %.0f %%"), zoom * 100);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->subtitle), tip);
+}
+
+static void
+on_view_changed (TdSliceView *view, TdImagePane *self)
+{
+  update_zoom (self);
+}
+
+/* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
+
+void
+td_image_pane_set_title (TdImagePane *self, const char *title)
+{
+  gtk_label_set_text (self->title, title);
+  td_slice_view_set_label (self->view, title);
+}
+
+void
+td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle)
+{
+  gtk_label_set_text (self->subtitle, subtitle ? subtitle : "");
+}
+
+void
+td_image_pane_set_image (TdImagePane *self, TdImage *image)
+{
+  td_image_pane_set_message (self, NULL);
+  td_slice_view_set_image (self->view, image);
+  td_histogram_set_image (self->histogram, image);
+  if (image && self->auto_contrast)
+    set_auto_contrast (self, TRUE);
+  update_readout (self);
+}
+
+TdImage *
+td_image_pane_get_image (TdImagePane *self)
+{
+  return td_slice_view_get_image (self->view);
+}
+
+void
+td_image_pane_set_updating (TdImagePane *self, gboolean updating)
+{
+  gtk_spinner_set_spinning (self->spinner, updating);
+}
+
+void
+td_image_pane_set_message (TdImagePane *self, const char *message)
+{
+  gtk_label_set_text (self->message, message ? message : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->message), message != NULL);
+}
+
+const char *
+td_image_pane_get_message (TdImagePane *self)
+{
+  return gtk_widget_get_visible (GTK_WIDGET (self->message)) ? gtk_label_get_text (self->message)
+                                                             : NULL;
+}
+
+void
+td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user)
+{
+  self->describe = readout;
+  self->describe_user = user;
+}
+
+void
+td_image_pane_set_colour_map (TdImagePane *self, TdColourMap map)
+{
+  GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "colours");
+
+  td_slice_view_set_colour_map (self->view, map);
+  td_histogram_set_colour_map (self->histogram, map);
+  g_simple_action_set_state (G_SIMPLE_ACTION (action),
+                             g_variant_new_string (td_colour_map_name (map)));
+}
+
+void
+td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged)
+{
+  gtk_toggle_button_set_active (self->enlarge, enlarged);
+}
+
+void
+td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can)
+{
+  gtk_widget_set_visible (GTK_WIDGET (self->enlarge), can);
+}
+
+TdSliceView *
+td_image_pane_view (TdImagePane *self)
+{
+  return self->view;
+}
+
+void
+td_image_pane_add_tool (TdImagePane *self, GtkWidget *widget)
+{
+  gtk_box_append (self->tools, widget);
+}
+
+void
+td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget)
+{
+  if (self->footer)
+    gtk_box_remove (self->box, self->footer);
+  self->footer = widget;
+  if (widget)
+    gtk_box_insert_child_after (self->box, widget,
+                                gtk_widget_get_prev_sibling (GTK_WIDGET (self->histogram)));
+}
+
+/* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+on_fit (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  td_slice_view_fit (TD_IMAGE_PANE (user)->view);
+}
+
+static void
+on_one_to_one (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  td_slice_view_one_to_one (TD_IMAGE_PANE (user)->view);
+}
+
+static void
+on_auto_contrast (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  set_auto_contrast (user, g_variant_get_boolean (state));
+}
+
+static void
+on_colours (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TdColourMap map;
+
+  if (td_colour_map_parse (g_variant_get_string (state, NULL), &map))
+    td_image_pane_set_colour_map (user, map);
+}
+
+static void
+on_smooth (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  td_slice_view_set_smooth (TD_IMAGE_PANE (user)->view, g_variant_get_boolean (state));
+  g_simple_action_set_state (action, state);
+}
+
+static void
+on_enlarge_toggled (GtkToggleButton *button, TdImagePane *self)
+{
+  gboolean enlarged = gtk_toggle_button_get_active (button);
+
+  gtk_button_set_icon_name (GTK_BUTTON (button), enlarged ? "view-restore-symbolic"
+                                                          : "view-fullscreen-symbolic");
+  g_signal_emit (self, signals[ENLARGE_TOGGLED], 0, enlarged);
+}
+
+static void
+td_image_pane_dispose (GObject *object)
+{
+  TdImagePane *self = TD_IMAGE_PANE (object);
+
+  if (self->box)
+    gtk_widget_unparent (GTK_WIDGET (self->box));
+  self->box = NULL;
+  g_clear_object (&self->actions);
+  G_OBJECT_CLASS (td_image_pane_parent_class)->dispose (object);
+}
+
+static void
+td_image_pane_class_init (TdImagePaneClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_SLICE_VIEW);
+  g_type_ensure (TD_TYPE_HISTOGRAM);
+  G_OBJECT_CLASS (class)->dispose = td_image_pane_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/image-pane.ui");
+  gtk_widget_class_bind_template_child (widget, TdImagePane, box);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, tools);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, title);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, subtitle);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, message);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, readout);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, spinner);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, enlarge);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, view);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, histogram);
+  gtk_widget_class_bind_template_callback (widget, on_pointed);
+  gtk_widget_class_bind_template_callback (widget, on_window_changed);
+  gtk_widget_class_bind_template_callback (widget, on_view_changed);
+  gtk_widget_class_bind_template_callback (widget, on_histogram_window);
+  gtk_widget_class_bind_template_callback (widget, on_auto_requested);
+  gtk_widget_class_bind_template_callback (widget, on_enlarge_toggled);
+  signals[ENLARGE_TOGGLED] = g_signal_new ("enlarge-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
+                                           0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+}
+
+static void
+td_image_pane_init (TdImagePane *self)
+{
+  static const GActionEntry entries[] = {
+    { .name = "fit", .activate = on_fit },
+    { .name = "one-to-one", .activate = on_one_to_one },
+    { .name = "auto-contrast", .state = "true", .change_state = on_auto_contrast },
+    { .name = "colours", .parameter_type = "s", .state = "'grey'", .change_state = on_colours },
+    { .name = "smooth", .state = "false", .change_state = on_smooth },
+  };
+
+  self->auto_contrast = TRUE;
+  self->actions = g_simple_action_group_new ();
+  g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries),
+                                   self);
+  gtk_widget_insert_action_group (GTK_WIDGET (self), "pane", G_ACTION_GROUP (self->actions));
+  gtk_widget_init_template (GTK_WIDGET (self));
+}
+
+GtkWidget *
+td_image_pane_new (const char *title)
+{
+  TdImagePane *self = g_object_new (TD_TYPE_IMAGE_PANE, NULL);
+
+  td_image_pane_set_title (self, title);
+  return GTK_WIDGET (self);
+}

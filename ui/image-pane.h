@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+#include "slice-view.h"
+
+/**
+ * TdImagePane: a slice view with its heading, tools (fit, 1:1, contrast, colours, enlarge), histogram
+ * and read-out. Contrast is automatic until the user sets it.
+ *
+ * Signals: "enlarge-toggled" (gboolean enlarged).
+ */
+#define TD_TYPE_IMAGE_PANE (td_image_pane_get_type ())
+G_DECLARE_FINAL_TYPE (TdImagePane, td_image_pane, TD, IMAGE_PANE, GtkWidget)
+
+/* The text under the picture for a position. @value: NULL if the pointer is outside. (transfer full) */
+typedef char *(*TdReadout) (gpointer user, double column, double row, const float *value);
+
+GtkWidget *td_image_pane_new (const char *title);
+void td_image_pane_set_title (TdImagePane *self, const char *title);
+void td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle);
+/* Also clears the message. NULL: empty. */
+void td_image_pane_set_image (TdImagePane *self, TdImage *image);
+TdImage *td_image_pane_get_image (TdImagePane *self);
+void td_image_pane_set_updating (TdImagePane *self, gboolean updating);
+/* A sentence over the picture (an error with its remedy); NULL: none. */
+void td_image_pane_set_message (TdImagePane *self, const char *message);
+const char *td_image_pane_get_message (TdImagePane *self);
+void td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user);
+void td_image_pane_set_colour_map (TdImagePane *self, TdColourMap map);
+void td_image_pane_set_window (TdImagePane *self, double low, double high); /* ends automatic */
+void td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged);
+void td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can);
+TdSliceView *td_image_pane_view (TdImagePane *self);
+/* Widgets of the owner's: into the heading, and under the picture. */
+void td_image_pane_add_tool (TdImagePane *self, GtkWidget *widget);
+void td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget);

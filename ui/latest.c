@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "latest.h"
+
+/* How long a request that has shown nothing yet may keep a newer one waiting. */
+#define PATIENCE_US 400000
+
+struct TdLatestRun {
+  gatomicrefcount references;
+  TdLatest *latest; /* referenced */
+  gpointer request;
+  GCancellable *cancellable;
+  gint64 started_us;
+  gboolean posted;  /* main thread: something of it was shown */
+  gboolean dropped; /* main thread: nothing of it may be shown any more */
+};
+
+struct TdLatest {
+  gatomicrefcount references;
+  TdLatestWork work;
+  TdLatestShow show;
+  GDestroyNotify free_request, free_result;
+  gpointer user;
+  TdLatestRun *run;       /* main thread: the one that runs; NULL: idle */
+  gpointer waiting;
+  guint impatience;       /* timeout that cancels the run */
+};
+
+typedef struct {
+  TdLatestRun *run;
+  gpointer result;
+  GError *error;
+  gboolean last;
+} Message;
+
+static void start (TdLatest *latest);
+
+static void
+latest_unref (TdLatest *latest)
+{
+  if (g_atomic_ref_count_dec (&latest->references))
+    g_free (latest);
+}
+
+static void
+run_unref (TdLatestRun *run)
+{
+  if (!g_atomic_ref_count_dec (&run->references))
+    return;
+  run->latest->free_request (run->request);
+  g_object_unref (run->cancellable);
+  latest_unref (run->latest);
+  g_free (run);
+}
+
+static void
+clear_impatience (TdLatest *latest)
+{
+  if (latest->impatience)
+    g_source_remove (latest->impatience);
+  latest->impatience = 0;
+}
+
+static gboolean
+lose_patience (gpointer user)
+{
+  TdLatest *latest = user;
+
+  latest->impatience = 0;
+  if (latest->run && latest->waiting)
+    g_cancellable_cancel (latest->run->cancellable);
+  return G_SOURCE_REMOVE;
+}
+
+/* Something newer waits: end what runs, now or soon. */
+static void
+hurry (TdLatest *latest)
+{
+  gint64 age = g_get_monotonic_time () - latest->run->started_us;
+
+  if (latest->run->posted || age >= PATIENCE_US)
+    g_cancellable_cancel (latest->run->cancellable);
+  else if (!latest->impatience)
+    latest->impatience = g_timeout_add ((guint) ((PATIENCE_US - age) / 1000), lose_patience, latest);
+}
+
+static gboolean
+deliver (gpointer user)
+{
+  Message *message = user;
+  TdLatestRun *run = message->run;
+  TdLatest *latest = run->latest;
+  gboolean cancelled = g_error_matches (message->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+
+  if (!run->dropped) {
+    run->posted = TRUE;
+    if (message->last) {
+      clear_impatience (latest);
+      latest->run = NULL;
+    }
+    if (!(cancelled && latest->waiting))
+      latest->show (message->result, message->error, message->last, latest->user);
+    /* The owner may have cancelled or freed from within show. */
+    if (!run->dropped) {
+      if (message->last && latest->waiting && !latest->run)
+        start (latest);
+      else if (!message->last && latest->waiting && latest->run == run)
+        hurry (latest);
+    }
+  }
+  return G_SOURCE_REMOVE;
+}
+
+static void
+message_free (gpointer user)
+{
+  Message *message = user;
+
+  if (message->result)
+    message->run->latest->free_result (message->result);
+  g_clear_error (&message->error);
+  run_unref (message->run);
+  g_free (message);
+}
+
+static void
+send (TdLatestRun *run, gpointer result, GError *error, gboolean last)
+{
+  Message *message = g_new0 (Message, 1);
+
+  g_atomic_ref_count_inc (&run->references);
+  message->run = run;
+  message->result = result;
+  message->error = error;
+  message->last = last;
+  g_idle_add_full (G_PRIORITY_DEFAULT, deliver, message, message_free);
+}
+
+void
+td_latest_post (TdLatestRun *run, gpointer result)
+{
+  send (run, result, NULL, FALSE);
+}
+
+static gpointer
+run_thread (gpointer user)
+{
+  TdLatestRun *run = user;
+  GError *error = NULL;
+
+  gpointer result = run->latest->work (run->request, run, run->cancellable, &error);
+  send (run, result, error, TRUE);
+  run_unref (run);
+  return NULL;
+}
+
+static void
+start (TdLatest *latest)
+{
+  TdLatestRun *run = g_new0 (TdLatestRun, 1);
+
+  g_atomic_ref_count_init (&run->references);
+  g_atomic_ref_count_inc (&latest->references);
+  run->latest = latest;
+  run->request = g_steal_pointer (&latest->waiting);
+  run->cancellable = g_cancellable_new ();
+  run->started_us = g_get_monotonic_time ();
+  latest->run = run;
+  g_thread_unref (g_thread_new ("latest", run_thread, run));
+}
+
+TdLatest *
+td_latest_new (TdLatestWork work, GDestroyNotify free_request, TdLatestShow show,
+               GDestroyNotify free_result, gpointer user)
+{
+  TdLatest *latest = g_new0 (TdLatest, 1);
+
+  g_atomic_ref_count_init (&latest->references);
+  latest->work = work;
+  latest->free_request = free_request;
+  latest->show = show;
+  latest->free_result = free_result;
+  latest->user = user;
+  return latest;
+}
+
+void
+td_latest_request (TdLatest *latest, gpointer request)
+{
+  if (latest->waiting)
+    latest->free_request (latest->waiting);
+  latest->waiting = request;
+  if (latest->run)
+    hurry (latest);
+  else
+    start (latest);
+}
+
+void
+td_latest_cancel (TdLatest *latest)
+{
+  clear_impatience (latest);
+  if (latest->waiting)
+    latest->free_request (g_steal_pointer (&latest->waiting));
+  if (latest->run) {
+    latest->run->dropped = TRUE;
+    g_cancellable_cancel (latest->run->cancellable);
+    latest->run = NULL;
+  }
+}
+
+gboolean
+td_latest_busy (TdLatest *latest)
+{
+  return latest->run != NULL || latest->waiting != NULL;
+}
+
+void
+td_latest_free (TdLatest *latest)
+{
+  if (!latest)
+    return;
+  td_latest_cancel (latest);
+  latest_unref (latest);
+}

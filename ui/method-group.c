@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "method-group.h"
+
+#include <glib/gi18n.h>
+
+#include "choice-row.h"
+#include "method-choices.h"
+#include "number-row.h"
+
+struct _TdMethodGroup {
+  TdRecipeGroup parent_instance;
+  AdwComboRow *method, *interpolation, *precision, *family;
+  TdNumberRow *angle;
+  GtkSwitch *reverse;
+};
+
+G_DEFINE_FINAL_TYPE (TdMethodGroup, td_method_group, TD_TYPE_RECIPE_GROUP)
+
+static void
+on_changed (GObject *object, GParamSpec *property, TdMethodGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  recipe->method = adw_combo_row_get_selected (self->method);
+  recipe->interpolation = adw_combo_row_get_selected (self->interpolation);
+  recipe->precision = adw_combo_row_get_selected (self->precision);
+  g_strlcpy (recipe->family, td_family_choice_value (adw_combo_row_get_selected (self->family)),
+             sizeof recipe->family);
+  recipe->reverse_rotation = gtk_switch_get_active (self->reverse);
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "method");
+}
+
+static void
+on_angle_changed (TdNumberRow *row, double value, TdMethodGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  recipe->angle_offset_deg = value;
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "angle");
+}
+
+static void
+td_method_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  TdMethodGroup *self = TD_METHOD_GROUP (group);
+
+  adw_combo_row_set_selected (self->method, recipe->method);
+  adw_combo_row_set_selected (self->interpolation, recipe->interpolation);
+  adw_combo_row_set_selected (self->precision, recipe->precision);
+  adw_combo_row_set_selected (self->family, td_family_choice_index (recipe->family));
+  td_number_row_set_value (self->angle, recipe->angle_offset_deg);
+  gtk_switch_set_active (self->reverse, recipe->reverse_rotation);
+}
+
+static void
+td_method_group_class_init (TdMethodGroupClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  TD_RECIPE_GROUP_CLASS (class)->show = td_method_group_show;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/method-group.ui");
+  gtk_widget_class_bind_template_child (widget, TdMethodGroup, method);
+  gtk_widget_class_bind_template_child (widget, TdMethodGroup, interpolation);
+  gtk_widget_class_bind_template_child (widget, TdMethodGroup, precision);
+  gtk_widget_class_bind_template_child (widget, TdMethodGroup, family);
+  gtk_widget_class_bind_template_child (widget, TdMethodGroup, angle);
+  gtk_widget_class_bind_template_child (widget, TdMethodGroup, reverse);
+  gtk_widget_class_bind_template_callback (widget, on_changed);
+  gtk_widget_class_bind_template_callback (widget, on_angle_changed);
+}
+
+static void
+td_method_group_init (TdMethodGroup *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  td_method_choices_fill (self->method);
+  td_interpolation_choices_fill (self->interpolation);
+  td_precision_choices_fill (self->precision);
+  td_family_choices_fill (self->family);
+  td_number_row_set_range (self->angle, -360, 360);
+  td_number_row_set_steps (self->angle, 1, 15, 1);
+}

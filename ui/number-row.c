@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "number-row.h"
+
+struct _TdNumberRow {
+  AdwActionRow parent_instance;
+  GtkSpinButton *spin;
+};
+
+enum { CHANGED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdNumberRow, td_number_row, ADW_TYPE_ACTION_ROW)
+
+static void
+on_value_changed (GtkSpinButton *spin, TdNumberRow *self)
+{
+  g_signal_emit (self, signals[CHANGED], 0, gtk_spin_button_get_value (spin));
+}
+
+static void
+td_number_row_class_init (TdNumberRowClass *class)
+{
+  signals[CHANGED] = g_signal_new ("changed", TD_TYPE_NUMBER_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                   NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
+}
+
+static void
+td_number_row_init (TdNumberRow *self)
+{
+  self->spin = GTK_SPIN_BUTTON (gtk_spin_button_new_with_range (0, 100, 1));
+  gtk_widget_set_valign (GTK_WIDGET (self->spin), GTK_ALIGN_CENTER);
+  gtk_spin_button_set_numeric (self->spin, TRUE);
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->spin), 6);
+  g_signal_connect (self->spin, "value-changed", G_CALLBACK (on_value_changed), self);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (self), GTK_WIDGET (self->spin));
+  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self), GTK_WIDGET (self->spin));
+}
+
+GtkWidget *
+td_number_row_new (const char *title, const char *subtitle, double minimum, double maximum,
+                   double step, guint digits)
+{
+  TdNumberRow *self = g_object_new (TD_TYPE_NUMBER_ROW, "title", title, NULL);
+
+  if (subtitle)
+    adw_action_row_set_subtitle (ADW_ACTION_ROW (self), subtitle);
+  td_number_row_set_steps (self, step, 10 * step, digits);
+  td_number_row_set_range (self, minimum, maximum);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->spin), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
+                                  -1);
+  return GTK_WIDGET (self);
+}
+
+void
+td_number_row_set_range (TdNumberRow *self, double minimum, double maximum)
+{
+  gtk_spin_button_set_range (self->spin, minimum, maximum);
+}
+
+void
+td_number_row_set_steps (TdNumberRow *self, double step, double page, guint digits)
+{
+  gtk_spin_button_set_increments (self->spin, step, page);
+  gtk_spin_button_set_digits (self->spin, digits);
+}
+
+void
+td_number_row_set_value (TdNumberRow *self, double value)
+{
+  gtk_spin_button_set_value (self->spin, value);
+}
+
+double
+td_number_row_get_value (TdNumberRow *self)
+{
+  return gtk_spin_button_get_value (self->spin);
+}

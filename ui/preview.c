@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "preview.h"
+
+#include <string.h>
+
+#include "coarse-scan.h"
+#include "compute/engine/job.h"
+#include "latest.h"
+
+#define COARSE_FIRST_ABOVE_S 0.1
+
+/* What outlives one request, shared with worker threads that may outlive the preview. */
+typedef struct {
+  gatomicrefcount references;
+  GMutex lock;
+  TdEngine *engine;
+  TdScan *scan;     /* what the rest is about */
+  double full_s;    /* how long its last full slice took; 0: not known */
+  TdScan *coarse;   /* of row coarse_row */
+  guint coarse_row;
+} Memory;
+
+struct TdPreview {
+  TdLatest *latest;
+  Memory *memory;
+  TdPreviewShow show;
+  gpointer user;
+};
+
+typedef struct {
+  Memory *memory;
+  TdScan *scan;
+  TdRecipe recipe;
+  guint row;
+} Request;
+
+static void
+memory_unref (Memory *memory)
+{
+  if (!g_atomic_ref_count_dec (&memory->references))
+    return;
+  g_clear_pointer (&memory->scan, td_scan_unref);
+  g_clear_pointer (&memory->coarse, td_scan_unref);
+  td_engine_unref (memory->engine);
+  g_mutex_clear (&memory->lock);
+  g_free (memory);
+}
+
+static void
+memory_forget (Memory *memory)
+{
+  g_clear_pointer (&memory->scan, td_scan_unref);
+  g_clear_pointer (&memory->coarse, td_scan_unref);
+  memory->full_s = 0;
+}
+
+static void
+request_free (gpointer user)
+{
+  Request *request = user;
+
+  td_scan_unref (request->scan);
+  memory_unref (request->memory);
+  g_free (request);
+}
+
+static void
+result_free (gpointer user)
+{
+  TdPreviewResult *result = user;
+
+  g_clear_pointer (&result->image, td_image_unref);
+  g_free (result->units);
+  g_free (result->device);
+  g_free (result->family);
+  g_free (result);
+}
+
+/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  float *pixels;
+  gsize n;
+} Sink;
+
+static void
+keep_slice (guint first, guint count, const float *slices, gpointer user)
+{
+  Sink *sink = user;
+
+  if (count > 0 && !sink->pixels)
+    sink->pixels = g_memdup2 (slices, sink->n * sizeof (float));
+}
+
+/* One slice of @scan by @recipe; @factor: how coarse. */
+static TdPreviewResult *
+make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor,
+            GCancellable *cancellable, GError **error)
+{
+  g_autoptr (TdPlan) plan = td_plan_new (request->memory->engine, scan, recipe, NULL, cancellable,
+                                         error);
+  if (!plan)
+    return NULL;
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  Sink sink = { NULL, (gsize) facts->nx * facts->ny };
+
+  td_job_set_sink (job, keep_slice, &sink);
+  if (!td_job_run (job, cancellable, error) || !sink.pixels) {
+    if (!sink.pixels && error && !*error)
+      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
+    g_free (sink.pixels);
+    return NULL;
+  }
+  const TdJobResult *outcome = td_job_result (job);
+  TdPreviewResult *result = g_new0 (TdPreviewResult, 1);
+  gboolean per_pixel = g_strcmp0 (facts->units, "1/px") == 0;
+  if (factor > 1 && per_pixel) /* a coarse pixel is wider: its values are larger by as much */
+    for (gsize i = 0; i < sink.n; i++)
+      sink.pixels[i] /= (float) factor;
+  double width = factor > 1 ? td_scan_facts (request->scan)->n_columns : facts->nx;
+  double height = factor > 1 ? td_scan_facts (request->scan)->n_columns : facts->ny;
+  result->image = td_image_new_coarse_take (sink.pixels, facts->nx, facts->ny, width, height);
+  result->coarse = factor > 1;
+  result->row = request->row;
+  result->centre_px = factor > 1 ? request->recipe.centre_px : facts->centre_px;
+  result->pixel_mm = facts->pixel_mm / factor;
+  result->units = g_strdup (facts->units);
+  result->device = g_strdup (outcome->device);
+  result->family = g_strdup (outcome->family);
+  result->seconds = outcome->seconds;
+  result->clamped_transmissions = outcome->clamped_transmissions;
+  result->bad_values = outcome->bad_values;
+  return result;
+}
+
+/* The coarse scan of the request's row, from memory if it is there. (transfer full) (nullable) */
+static TdScan *
+coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
+{
+  Memory *memory = request->memory;
+  TdScan *coarse = NULL;
+
+  g_mutex_lock (&memory->lock);
+  if (memory->scan == request->scan && memory->coarse && memory->coarse_row == request->row)
+    coarse = td_scan_ref (memory->coarse);
+  g_mutex_unlock (&memory->lock);
+  if (coarse)
+    return coarse;
+  coarse = td_coarse_scan_new (request->scan, request->row, factor, cancellable, NULL);
+  if (!coarse)
+    return NULL;
+  g_mutex_lock (&memory->lock);
+  if (memory->scan == request->scan) {
+    g_clear_pointer (&memory->coarse, td_scan_unref);
+    memory->coarse = td_scan_ref (coarse);
+    memory->coarse_row = request->row;
+  }
+  g_mutex_unlock (&memory->lock);
+  return coarse;
+}
+
+static void
+post_coarse (const Request *request, guint factor, TdLatestRun *run, GCancellable *cancellable)
+{
+  g_autoptr (TdScan) coarse = coarse_scan (request, factor, cancellable);
+  TdRecipe recipe;
+
+  if (!coarse)
+    return;
+  td_coarse_recipe (&request->recipe, td_scan_facts (request->scan), request->row, factor, &recipe);
+  /* A coarse picture that fails says nothing about the full one: that reports for itself. */
+  TdPreviewResult *result = make_slice (request, coarse, &recipe, factor, cancellable, NULL);
+  if (result)
+    td_latest_post (run, result);
+}
+
+static gpointer
+work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Request *request = user;
+  Memory *memory = request->memory;
+  TdRecipe recipe = request->recipe;
+  guint factor = td_coarse_factor (td_scan_facts (request->scan));
+
+  g_mutex_lock (&memory->lock);
+  double full_s = memory->scan == request->scan ? memory->full_s : 0;
+  g_mutex_unlock (&memory->lock);
+  if (factor && (full_s == 0 || full_s > COARSE_FIRST_ABOVE_S))
+    post_coarse (request, factor, run, cancellable);
+  recipe.row_first = request->row;
+  recipe.row_end = request->row + 1;
+  memset (recipe.region, 0, sizeof recipe.region);
+  TdPreviewResult *result = make_slice (request, request->scan, &recipe, 1, cancellable, error);
+  if (result) {
+    g_mutex_lock (&memory->lock);
+    if (memory->scan == request->scan)
+      memory->full_s = result->seconds;
+    g_mutex_unlock (&memory->lock);
+  }
+  return result;
+}
+
+/* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show (gpointer result, const GError *error, gboolean last, gpointer user)
+{
+  TdPreview *preview = user;
+
+  preview->show (result, error, last, preview->user);
+}
+
+TdPreview *
+td_preview_new (TdEngine *engine, TdPreviewShow show_result, gpointer user)
+{
+  TdPreview *preview = g_new0 (TdPreview, 1);
+
+  preview->memory = g_new0 (Memory, 1);
+  g_atomic_ref_count_init (&preview->memory->references);
+  g_mutex_init (&preview->memory->lock);
+  preview->memory->engine = td_engine_ref (engine);
+  preview->show = show_result;
+  preview->user = user;
+  preview->latest = td_latest_new (work, request_free, show, result_free, preview);
+  return preview;
+}
+
+void
+td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row)
+{
+  Memory *memory = preview->memory;
+  Request *request = g_new0 (Request, 1);
+
+  g_mutex_lock (&memory->lock);
+  if (memory->scan != scan) {
+    memory_forget (memory);
+    memory->scan = td_scan_ref (scan);
+  }
+  g_mutex_unlock (&memory->lock);
+  g_atomic_ref_count_inc (&memory->references);
+  request->memory = memory;
+  request->scan = td_scan_ref (scan);
+  request->recipe = *recipe;
+  request->row = row;
+  td_latest_request (preview->latest, request);
+}
+
+void
+td_preview_cancel (TdPreview *preview)
+{
+  td_latest_cancel (preview->latest);
+  g_mutex_lock (&preview->memory->lock);
+  memory_forget (preview->memory);
+  g_mutex_unlock (&preview->memory->lock);
+}
+
+gboolean
+td_preview_busy (TdPreview *preview)
+{
+  return td_latest_busy (preview->latest);
+}
+
+void
+td_preview_free (TdPreview *preview)
+{
+  if (!preview)
+    return;
+  td_latest_free (preview->latest);
+  memory_unref (preview->memory);
+  g_free (preview);
+}

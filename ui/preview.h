@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/engine/engine.h"
+#include "compute/engine/recipe.h"
+#include "dataset/scan.h"
+#include "render/image.h"
+
+/**
+ * TdPreview: one slice that follows a recipe. The newest request wins; where a slice takes long, a
+ * coarse one comes first. A preview is a job of one slice: the path of full runs. Main thread.
+ */
+typedef struct TdPreview TdPreview;
+
+typedef struct {
+  TdImage *image;
+  gboolean coarse;       /* the full one follows */
+  guint row;
+  double centre_px;
+  double pixel_mm;       /* 0: unknown */
+  char *units;           /* of the values: "1/mm" or "1/px" */
+  char *device, *family;
+  double seconds;        /* of the job */
+  guint64 clamped_transmissions, bad_values;
+} TdPreviewResult;
+
+/* @result: NULL with @error; freed after the call. @last: nothing follows of this request. */
+typedef void (*TdPreviewShow) (const TdPreviewResult *result, const GError *error, gboolean last,
+                               gpointer user);
+
+TdPreview *td_preview_new (TdEngine *engine, TdPreviewShow show, gpointer user);
+/* The whole slice of detector row @row: the recipe's rows and region are left aside. */
+void td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row);
+/* Shows nothing more of what was asked, and lets the scan go. */
+void td_preview_cancel (TdPreview *preview);
+gboolean td_preview_busy (TdPreview *preview);
+void td_preview_free (TdPreview *preview);

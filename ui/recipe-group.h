@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+#include "compute/engine/recipe.h"
+#include "dataset/scan.h"
+
+/**
+ * TdRecipeGroup: a titled group of controls for one part of a recipe. Subclasses implement show, which
+ * sets their controls from a recipe, and call td_recipe_group_edit() … td_recipe_group_commit() when
+ * the user changes one.
+ *
+ * Signal "edited" (gpointer recipe, const char *key): a new recipe value (const TdRecipe *, valid
+ * during the call); @key names what changed, so that a drag can be undone as one step.
+ */
+#define TD_TYPE_RECIPE_GROUP (td_recipe_group_get_type ())
+G_DECLARE_DERIVABLE_TYPE (TdRecipeGroup, td_recipe_group, TD, RECIPE_GROUP, AdwPreferencesGroup)
+
+struct _TdRecipeGroupClass {
+  AdwPreferencesGroupClass parent_class;
+  /* Sets the controls. @facts: (nullable). Edits made by the controls while it runs are ignored. */
+  void (*show) (TdRecipeGroup *self, const TdScanFacts *facts, const TdRecipe *recipe);
+};
+
+void td_recipe_group_show (TdRecipeGroup *self, const TdScanFacts *facts, const TdRecipe *recipe);
+/* The value to change; NULL while the group is being set from outside. */
+TdRecipe *td_recipe_group_edit (TdRecipeGroup *self);
+void td_recipe_group_commit (TdRecipeGroup *self, const char *key);

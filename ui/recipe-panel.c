@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recipe-panel.h"
+
+#include "device-group.h"
+#include "facts-group.h"
+#include "filter-group.h"
+#include "method-group.h"
+#include "region-group.h"
+#include "steps-group.h"
+
+struct _TdRecipePanel {
+  GtkWidget parent_instance;
+  GtkWidget *scroller;
+  TdFactsGroup *facts;
+  TdRecipeGroup *centre, *filter, *method, *device, *steps, *region;
+};
+
+enum { EDITED, FIND_CENTRE, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, GTK_TYPE_WIDGET)
+
+static void
+on_edited (TdRecipeGroup *group, gpointer recipe, const char *key, TdRecipePanel *self)
+{
+  g_signal_emit (self, signals[EDITED], 0, recipe, key);
+}
+
+static void
+on_find_requested (TdCentreGroup *group, TdRecipePanel *self)
+{
+  g_signal_emit (self, signals[FIND_CENTRE], 0);
+}
+
+void
+td_recipe_panel_show_scan (TdRecipePanel *self, const TdScanFacts *facts)
+{
+  td_facts_group_show (self->facts, facts);
+}
+
+void
+td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  TdRecipeGroup *groups[] = { self->centre, self->filter, self->method,
+                              self->device, self->steps,  self->region };
+
+  for (guint i = 0; i < G_N_ELEMENTS (groups); i++)
+    td_recipe_group_show (groups[i], facts, recipe);
+}
+
+TdCentreGroup *
+td_recipe_panel_centre (TdRecipePanel *self)
+{
+  return TD_CENTRE_GROUP (self->centre);
+}
+
+static void
+td_recipe_panel_dispose (GObject *object)
+{
+  TdRecipePanel *self = TD_RECIPE_PANEL (object);
+
+  g_clear_pointer (&self->scroller, gtk_widget_unparent);
+  G_OBJECT_CLASS (td_recipe_panel_parent_class)->dispose (object);
+}
+
+static void
+td_recipe_panel_class_init (TdRecipePanelClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_FACTS_GROUP);
+  g_type_ensure (TD_TYPE_CENTRE_GROUP);
+  g_type_ensure (TD_TYPE_FILTER_GROUP);
+  g_type_ensure (TD_TYPE_METHOD_GROUP);
+  g_type_ensure (TD_TYPE_DEVICE_GROUP);
+  g_type_ensure (TD_TYPE_STEPS_GROUP);
+  g_type_ensure (TD_TYPE_REGION_GROUP);
+  G_OBJECT_CLASS (class)->dispose = td_recipe_panel_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/recipe-panel.ui");
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, scroller);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, facts);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, centre);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, filter);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, method);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, device);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
+  gtk_widget_class_bind_template_callback (widget, on_edited);
+  gtk_widget_class_bind_template_callback (widget, on_find_requested);
+  signals[EDITED] = g_signal_new ("edited", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                  NULL, G_TYPE_NONE, 2, G_TYPE_POINTER, G_TYPE_STRING);
+  signals[FIND_CENTRE] = g_signal_new ("find-centre", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0,
+                                       NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+td_recipe_panel_init (TdRecipePanel *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+}

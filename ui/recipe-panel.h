@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+#include "centre-group.h"
+#include "compute/engine/recipe.h"
+#include "dataset/scan.h"
+
+/**
+ * TdRecipePanel: everything a person may choose, in groups, beside the pictures.
+ * Signals: "edited" (gpointer recipe, const char *key) as TdRecipeGroup's, from any of them;
+ *   "find-centre" ().
+ */
+#define TD_TYPE_RECIPE_PANEL (td_recipe_panel_get_type ())
+G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidget)
+
+void td_recipe_panel_show_scan (TdRecipePanel *self, const TdScanFacts *facts);
+void td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts,
+                                  const TdRecipe *recipe);
+TdCentreGroup *td_recipe_panel_centre (TdRecipePanel *self);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slice-view-scene.h"
+
+#include "render/image-renderer.h"
+
+/* Uploaded in one frame: keeps a 16-megapixel picture from holding up the main thread. */
+#define UPLOAD_BYTES_A_FRAME ((gsize) 4 << 20)
+
+/* One picture in graphics memory: the one shown, and the one on its way there. */
+typedef struct {
+  TdImageTexture *shown, *coming;
+} Slot;
+
+#define TD_TYPE_GL_CANVAS (td_gl_canvas_get_type ())
+G_DECLARE_FINAL_TYPE (TdGlCanvas, td_gl_canvas, TD, GL_CANVAS, GtkGLArea)
+
+struct _TdGlCanvas {
+  GtkGLArea parent_instance;
+  const TdScene *scene;
+  TdCanvasFailed failed;
+  gpointer failed_user;
+  TdImageRenderer *renderer;
+  Slot first, second;
+  guint tick;
+};
+
+G_DEFINE_FINAL_TYPE (TdGlCanvas, td_gl_canvas, GTK_TYPE_GL_AREA)
+
+static void
+slot_clear (Slot *slot)
+{
+  g_clear_pointer (&slot->shown, td_image_texture_free);
+  g_clear_pointer (&slot->coming, td_image_texture_free);
+}
+
+/* TRUE while more is to be uploaded. */
+static gboolean
+slot_update (Slot *slot, TdImage *image)
+{
+  if (!image) {
+    slot_clear (slot);
+    return FALSE;
+  }
+  if (slot->shown && td_image_texture_image (slot->shown) == image) {
+    g_clear_pointer (&slot->coming, td_image_texture_free);
+    return FALSE;
+  }
+  if (slot->coming && td_image_texture_image (slot->coming) != image)
+    g_clear_pointer (&slot->coming, td_image_texture_free);
+  if (!slot->coming)
+    slot->coming = td_image_texture_new (image, 0);
+  if (!td_image_texture_upload (slot->coming, UPLOAD_BYTES_A_FRAME))
+    return TRUE;
+  g_clear_pointer (&slot->shown, td_image_texture_free);
+  slot->shown = g_steal_pointer (&slot->coming);
+  return FALSE;
+}
+
+static gboolean
+upload_more (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+{
+  TD_GL_CANVAS (widget)->tick = 0;
+  gtk_gl_area_queue_render (GTK_GL_AREA (widget));
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+td_gl_canvas_render (GtkGLArea *area, GdkGLContext *context)
+{
+  TdGlCanvas *self = TD_GL_CANVAS (area);
+  const TdScene *scene = self->scene;
+  double scale = gtk_widget_get_scale_factor (GTK_WIDGET (area));
+  guint width = (guint) (gtk_widget_get_width (GTK_WIDGET (area)) * scale);
+  guint height = (guint) (gtk_widget_get_height (GTK_WIDGET (area)) * scale);
+
+  if (!self->renderer)
+    return FALSE;
+  gboolean more = slot_update (&self->first, scene->image);
+  more |= slot_update (&self->second, scene->second);
+  td_image_renderer_clear (self->renderer, &scene->style);
+  TdSpan left = { 0, scene->wipe }, right = { scene->wipe, 1 };
+  gboolean wiped = self->second.shown != NULL;
+  if (self->first.shown)
+    td_image_renderer_draw (self->renderer, self->first.shown, &scene->view, &scene->style,
+                            wiped ? &left : NULL, width, height, scale);
+  if (wiped)
+    td_image_renderer_draw (self->renderer, self->second.shown, &scene->view, &scene->style, &right,
+                            width, height, scale);
+  if (more && self->tick == 0)
+    self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (area), upload_more, NULL, NULL);
+  return TRUE;
+}
+
+static void
+td_gl_canvas_realize (GtkWidget *widget)
+{
+  TdGlCanvas *self = TD_GL_CANVAS (widget);
+  g_autoptr (GError) error = NULL;
+
+  GTK_WIDGET_CLASS (td_gl_canvas_parent_class)->realize (widget);
+  gtk_gl_area_make_current (GTK_GL_AREA (widget));
+  const GError *context_error = gtk_gl_area_get_error (GTK_GL_AREA (widget));
+  if (context_error)
+    error = g_error_copy (context_error);
+  else
+    self->renderer = td_image_renderer_new (&error);
+  if (!self->renderer) {
+    g_autofree char *reason
+        = g_strdup_printf ("OpenGL cannot be used here (%s). Pictures are drawn by the processor; "
+                           "installing a graphics driver makes them faster.", error->message);
+    self->failed (reason, self->failed_user);
+  }
+}
+
+static void
+td_gl_canvas_unrealize (GtkWidget *widget)
+{
+  TdGlCanvas *self = TD_GL_CANVAS (widget);
+
+  gtk_gl_area_make_current (GTK_GL_AREA (widget));
+  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget))) {
+    slot_clear (&self->first);
+    slot_clear (&self->second);
+    g_clear_pointer (&self->renderer, td_image_renderer_free);
+  }
+  GTK_WIDGET_CLASS (td_gl_canvas_parent_class)->unrealize (widget);
+}
+
+static void
+td_gl_canvas_class_init (TdGlCanvasClass *class)
+{
+  GTK_WIDGET_CLASS (class)->realize = td_gl_canvas_realize;
+  GTK_WIDGET_CLASS (class)->unrealize = td_gl_canvas_unrealize;
+  GTK_GL_AREA_CLASS (class)->render = td_gl_canvas_render;
+}
+
+static void
+td_gl_canvas_init (TdGlCanvas *self)
+{
+  gtk_gl_area_set_required_version (GTK_GL_AREA (self), 3, 2);
+  gtk_gl_area_set_auto_render (GTK_GL_AREA (self), FALSE);
+}
+
+GtkWidget *
+td_gl_canvas_new (const TdScene *scene, TdCanvasFailed failed, gpointer user)
+{
+  TdGlCanvas *self = g_object_new (TD_TYPE_GL_CANVAS, NULL);
+
+  self->scene = scene;
+  self->failed = failed;
+  self->failed_user = user;
+  return GTK_WIDGET (self);
+}

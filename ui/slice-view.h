@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "render/image.h"
+#include "render/view.h"
+
+/**
+ * TdSliceView: a picture with zoom, pan, contrast and overlays; knows nothing of tomography.
+ *
+ * Positions in this interface are full-resolution picture pixels with the first pixel's centre at 0.
+ *
+ * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when it
+ * begins on one, and with Shift draws a region; middle drag pans; secondary drag changes the contrast
+ * (across: width, along: level); a click picks. Keys: + and - zoom, 0 fits, 1 is one to one, the
+ * arrows are handed to the owner as "nudged" (Shift: fine), Ctrl with arrows pans.
+ *
+ * Signals:
+ *   "pointed" (double column, double row, gboolean inside)
+ *   "picked" (double column, double row)
+ *   "line-moved" (double row)             the horizontal line was dragged
+ *   "nudged" (int dx, int dy, gboolean fine)
+ *   "view-changed" ()                     zoom or position, by the user or a new picture
+ *   "window-changed" (double low, double high)  contrast, by the user
+ *   "region-drawn" (double x, double y, double width, double height)
+ *   "failed" (const char *reason)         OpenGL is missing; drawing goes on without it
+ */
+#define TD_TYPE_SLICE_VIEW (td_slice_view_get_type ())
+G_DECLARE_FINAL_TYPE (TdSliceView, td_slice_view, TD, SLICE_VIEW, GtkWidget)
+
+GtkWidget *td_slice_view_new (void);
+/* @image: (nullable): referenced. Fits the first picture, or one of another size while fitted. */
+void td_slice_view_set_image (TdSliceView *self, TdImage *image);
+TdImage *td_slice_view_get_image (TdSliceView *self); /* (transfer none) (nullable) */
+/* Shown right of the wipe; NULL: no wipe. */
+void td_slice_view_set_second (TdSliceView *self, TdImage *image);
+
+void td_slice_view_set_window (TdSliceView *self, double low, double high);
+void td_slice_view_get_window (TdSliceView *self, double *low, double *high);
+void td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map);
+TdColourMap td_slice_view_get_colour_map (TdSliceView *self);
+void td_slice_view_set_smooth (TdSliceView *self, gboolean smooth);
+
+void td_slice_view_fit (TdSliceView *self);
+void td_slice_view_one_to_one (TdSliceView *self);
+void td_slice_view_zoom_by (TdSliceView *self, double factor);
+const TdView *td_slice_view_get_view (TdSliceView *self, gboolean *fitted);
+void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fitted);
+
+/* Overlays. NAN: none. A draggable row line can be moved by the pointer. */
+void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable);
+void td_slice_view_set_column_line (TdSliceView *self, double column);
+void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
+/* Size of a picture pixel for the scale bar; 0: pixels. Non-square pixels have no scale bar. */
+void td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm);
+/* What assistive technology reads. */
+void td_slice_view_set_label (TdSliceView *self, const char *label);
+/* FALSE after "failed". */
+gboolean td_slice_view_uses_gl (TdSliceView *self);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+#include "compute/prepare/step.h"
+
+/**
+ * TdStepRow: one preparation step: a switch, and under it a row for each parameter, all made from the
+ * step's table entry.
+ * Signal "changed" (gpointer step): a new const TdStep *, valid during the call.
+ */
+#define TD_TYPE_STEP_ROW (td_step_row_get_type ())
+G_DECLARE_FINAL_TYPE (TdStepRow, td_step_row, TD, STEP_ROW, AdwExpanderRow)
+
+GtkWidget *td_step_row_new (const TdStepKind *kind);
+const TdStepKind *td_step_row_kind (TdStepRow *self);
+/* @step: NULL: not in the recipe. No signal. */
+void td_step_row_show (TdStepRow *self, const TdStep *step);
