@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "job-item.h"
+
+#include <glib/gi18n.h>
+
+#include "duration.h"
+
+#define POLL_MS 120
+
+struct _TdJobItem {
+  GObject parent_instance;
+  TdEngine *engine;
+  TdScan *scan; /* let go at the end */
+  TdRecipe recipe;
+  char *title, *output, *error;
+  TdJobState state;
+  GCancellable *planning;
+  TdJob *job;
+  TdJobProgress progress;
+  TdSliceStore *slices;
+  guint slices_seen, poll;
+  guint first_row;
+  double pixel_mm;
+  char *units;
+};
+
+enum { CHANGED, SLICES, ENDED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdJobItem, td_job_item, G_TYPE_OBJECT)
+
+/* ── Running ────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+end (TdJobItem *self, TdJobState state, const char *error)
+{
+  if (self->poll)
+    g_source_remove (self->poll);
+  self->poll = 0;
+  self->state = state;
+  g_free (self->error);
+  self->error = g_strdup (error);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit (self, signals[ENDED], 0);
+}
+
+static void
+end_with (TdJobItem *self, const GError *error)
+{
+  if (!error)
+    end (self, TD_JOB_DONE, NULL);
+  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    end (self, TD_JOB_CANCELLED, NULL);
+  else
+    end (self, TD_JOB_FAILED, error->message);
+}
+
+static gboolean
+poll_progress (gpointer user)
+{
+  TdJobItem *self = user;
+
+  td_job_progress (self->job, &self->progress);
+  g_signal_emit (self, signals[CHANGED], 0);
+  if (self->progress.slices_done != self->slices_seen) {
+    self->slices_seen = self->progress.slices_done;
+    g_signal_emit (self, signals[SLICES], 0);
+  }
+  return G_SOURCE_CONTINUE;
+}
+
+/* The job's threads. */
+static void
+on_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  td_slice_store_put (user, first, count, slices);
+}
+
+static void
+on_done (TdJob *job, const GError *error, gpointer user)
+{
+  TdJobItem *self = user;
+
+  td_job_progress (job, &self->progress);
+  g_signal_emit (self, signals[SLICES], 0);
+  end_with (self, error);
+  g_clear_pointer (&self->job, td_job_unref);
+  g_object_unref (self);
+}
+
+static void
+plan_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  TdJobItem *self = source;
+  GError *error = NULL;
+  TdPlan *plan = td_plan_new (self->engine, self->scan, &self->recipe, self->output, cancellable,
+                              &error);
+
+  if (plan)
+    g_task_return_pointer (task, plan, (GDestroyNotify) td_plan_unref);
+  else
+    g_task_return_error (task, error);
+}
+
+static void
+on_planned (GObject *source, GAsyncResult *result, gpointer user)
+{
+  TdJobItem *self = TD_JOB_ITEM (source);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan = g_task_propagate_pointer (G_TASK (result), &error);
+
+  if (!plan) {
+    end_with (self, error);
+    return;
+  }
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  self->first_row = facts->first_slice;
+  self->pixel_mm = facts->pixel_mm;
+  self->units = g_strdup (facts->units);
+  self->slices = td_slice_store_new (facts->nx, facts->ny, facts->n_slices, TD_SLICE_STORE_BYTES);
+  self->job = td_job_new (plan);
+  td_job_set_sink (self->job, on_slices, self->slices);
+  self->poll = g_timeout_add (POLL_MS, poll_progress, self);
+  td_job_start (self->job, on_done, g_object_ref (self));
+}
+
+void
+td_job_item_start (TdJobItem *self)
+{
+  g_return_if_fail (self->state == TD_JOB_WAITING);
+  self->state = TD_JOB_RUNNING;
+  self->progress.remaining_s = -1;
+  self->planning = g_cancellable_new ();
+  g_autoptr (GTask) task = g_task_new (self, self->planning, on_planned, NULL);
+  g_task_run_in_thread (task, plan_in_thread);
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+void
+td_job_item_cancel (TdJobItem *self)
+{
+  if (self->state == TD_JOB_WAITING)
+    end (self, TD_JOB_CANCELLED, NULL);
+  else if (self->job)
+    td_job_cancel (self->job);
+  else if (self->planning)
+    g_cancellable_cancel (self->planning);
+}
+
+/* ── Telling ────────────────────────────────────────────────────────────────────────────────── */
+
+TdJobState
+td_job_item_state (TdJobItem *self)
+{
+  return self->state;
+}
+
+gboolean
+td_job_item_ended (TdJobItem *self)
+{
+  return self->state != TD_JOB_WAITING && self->state != TD_JOB_RUNNING;
+}
+
+const char *
+td_job_item_title (TdJobItem *self)
+{
+  return self->title;
+}
+
+const char *
+td_job_item_output (TdJobItem *self)
+{
+  return self->output;
+}
+
+double
+td_job_item_fraction (TdJobItem *self)
+{
+  return self->state == TD_JOB_DONE ? 1 : CLAMP (self->progress.fraction, 0, 1);
+}
+
+static char *
+running_status (const TdJobProgress *progress)
+{
+  g_autofree char *left = progress->remaining_s < 0 ? NULL : td_duration_text (progress->remaining_s);
+
+  if (progress->n_slices == 0)
+    return g_strdup (_("Preparing"));
+  if (!left)
+    return g_strdup_printf (_("%u of %u slices"), progress->slices_done, progress->n_slices);
+  return g_strdup_printf (_("%u of %u slices, %s left"), progress->slices_done, progress->n_slices,
+                          left);
+}
+
+char *
+td_job_item_status (TdJobItem *self)
+{
+  g_autofree char *took = td_duration_text (self->progress.elapsed_s);
+
+  switch (self->state) {
+  case TD_JOB_WAITING:
+    return g_strdup (_("Waiting"));
+  case TD_JOB_RUNNING:
+    return running_status (&self->progress);
+  case TD_JOB_DONE:
+    return g_strdup_printf (ngettext ("Done: %u slice in %s", "Done: %u slices in %s",
+                                      self->progress.n_slices),
+                            self->progress.n_slices, took);
+  case TD_JOB_CANCELLED:
+    return g_strdup (_("Cancelled; nothing was kept"));
+  default:
+    return g_strdup_printf (_("Failed: %s"), self->error);
+  }
+}
+
+const char *
+td_job_item_error (TdJobItem *self)
+{
+  return self->error;
+}
+
+TdSliceStore *
+td_job_item_slices (TdJobItem *self)
+{
+  return self->slices;
+}
+
+guint
+td_job_item_first_row (TdJobItem *self)
+{
+  return self->first_row;
+}
+
+double
+td_job_item_pixel_mm (TdJobItem *self)
+{
+  return self->pixel_mm;
+}
+
+const char *
+td_job_item_units (TdJobItem *self)
+{
+  return self->units ? self->units : "";
+}
+
+/* ── Object ─────────────────────────────────────────────────────────────────────────────────── */
+
+TdJobItem *
+td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output)
+{
+  TdJobItem *self = g_object_new (TD_TYPE_JOB_ITEM, NULL);
+
+  self->engine = td_engine_ref (engine);
+  self->scan = td_scan_ref (scan);
+  self->recipe = *recipe;
+  self->output = g_strdup (output);
+  self->title = g_path_get_basename (output);
+  return self;
+}
+
+static void
+td_job_item_finalize (GObject *object)
+{
+  TdJobItem *self = TD_JOB_ITEM (object);
+
+  g_clear_pointer (&self->job, td_job_unref);
+  g_clear_pointer (&self->slices, td_slice_store_unref);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  g_clear_pointer (&self->engine, td_engine_unref);
+  g_clear_object (&self->planning);
+  g_free (self->title);
+  g_free (self->output);
+  g_free (self->error);
+  g_free (self->units);
+  G_OBJECT_CLASS (td_job_item_parent_class)->finalize (object);
+}
+
+static void
+td_job_item_class_init (TdJobItemClass *class)
+{
+  static const char *const names[N_SIGNALS] = { "changed", "slices", "ended" };
+
+  G_OBJECT_CLASS (class)->finalize = td_job_item_finalize;
+  for (guint i = 0; i < N_SIGNALS; i++)
+    signals[i] = g_signal_new (names[i], TD_TYPE_JOB_ITEM, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                               G_TYPE_NONE, 0);
+}
+
+static void
+td_job_item_init (TdJobItem *self)
+{
+  self->state = TD_JOB_WAITING;
+}

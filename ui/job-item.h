@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/engine/job.h"
+#include "slice-store.h"
+
+/**
+ * TdJobItem: one reconstruction the user asked for, from waiting in the queue to its end. Main thread.
+ * Signals: "changed" (): state or progress; "slices" (): more slices are finished; "ended" ().
+ */
+#define TD_TYPE_JOB_ITEM (td_job_item_get_type ())
+G_DECLARE_FINAL_TYPE (TdJobItem, td_job_item, TD, JOB_ITEM, GObject)
+
+/* @recipe is copied, @output is where the volume goes. */
+TdJobItem *td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
+                            const char *output);
+void td_job_item_start (TdJobItem *self);
+void td_job_item_cancel (TdJobItem *self);
+TdJobState td_job_item_state (TdJobItem *self);
+gboolean td_job_item_ended (TdJobItem *self);
+const char *td_job_item_title (TdJobItem *self);
+const char *td_job_item_output (TdJobItem *self);
+double td_job_item_fraction (TdJobItem *self);
+char *td_job_item_status (TdJobItem *self);       /* a line for people (transfer full) */
+const char *td_job_item_error (TdJobItem *self);  /* NULL: none */
+TdSliceStore *td_job_item_slices (TdJobItem *self); /* (transfer none); NULL: not started */
+guint td_job_item_first_row (TdJobItem *self);    /* detector row of slice 0 */
+double td_job_item_pixel_mm (TdJobItem *self);
+const char *td_job_item_units (TdJobItem *self);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "job-row.h"
+
+struct _TdJobRow {
+  GtkBox parent_instance;
+  TdJobItem *item;
+  GtkLabel *title, *status;
+  GtkProgressBar *bar;
+  GtkWidget *show, *folder, *cancel, *dismiss;
+};
+
+enum { SHOW_REQUESTED, DISMISS_REQUESTED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
+
+static void
+update (TdJobRow *self)
+{
+  TdJobState state = td_job_item_state (self->item);
+  gboolean ended = td_job_item_ended (self->item);
+  g_autofree char *status = td_job_item_status (self->item);
+
+  gtk_label_set_text (self->status, status);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->status), td_job_item_error (self->item));
+  gtk_progress_bar_set_fraction (self->bar, td_job_item_fraction (self->item));
+  gtk_widget_set_visible (GTK_WIDGET (self->bar), !ended);
+  gtk_widget_set_visible (self->show, td_job_item_slices (self->item)
+                                          && (state == TD_JOB_RUNNING || state == TD_JOB_DONE));
+  gtk_widget_set_visible (self->folder, state == TD_JOB_DONE);
+  gtk_widget_set_visible (self->cancel, !ended);
+  gtk_widget_set_visible (self->dismiss, ended);
+  if (state == TD_JOB_FAILED)
+    gtk_widget_add_css_class (GTK_WIDGET (self->status), "error");
+}
+
+void
+td_job_show_folder (GtkWindow *window, TdJobItem *item)
+{
+  g_autofree char *folder = g_path_get_dirname (td_job_item_output (item));
+  g_autoptr (GError) error = NULL;
+  g_autofree char *uri = g_filename_to_uri (folder, NULL, &error);
+
+  if (uri)
+    gtk_show_uri (window, uri, GDK_CURRENT_TIME);
+  else
+    g_warning ("%s", error->message);
+}
+
+static void
+on_show (GtkButton *button, TdJobRow *self)
+{
+  g_signal_emit (self, signals[SHOW_REQUESTED], 0, self->item);
+}
+
+static void
+on_folder (GtkButton *button, TdJobRow *self)
+{
+  td_job_show_folder (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), self->item);
+}
+
+static void
+on_cancel (GtkButton *button, TdJobRow *self)
+{
+  td_job_item_cancel (self->item);
+}
+
+static void
+on_dismiss (GtkButton *button, TdJobRow *self)
+{
+  g_signal_emit (self, signals[DISMISS_REQUESTED], 0, self->item);
+}
+
+static void
+td_job_row_finalize (GObject *object)
+{
+  g_clear_object (&TD_JOB_ROW (object)->item);
+  G_OBJECT_CLASS (td_job_row_parent_class)->finalize (object);
+}
+
+static void
+td_job_row_class_init (TdJobRowClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  G_OBJECT_CLASS (class)->finalize = td_job_row_finalize;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/job-row.ui");
+  gtk_widget_class_bind_template_child (widget, TdJobRow, title);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, status);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, show);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, folder);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, cancel);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, dismiss);
+  gtk_widget_class_bind_template_callback (widget, on_show);
+  gtk_widget_class_bind_template_callback (widget, on_folder);
+  gtk_widget_class_bind_template_callback (widget, on_cancel);
+  gtk_widget_class_bind_template_callback (widget, on_dismiss);
+  signals[SHOW_REQUESTED] = g_signal_new ("show-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
+                                          NULL, NULL, NULL, G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
+  signals[DISMISS_REQUESTED]
+      = g_signal_new ("dismiss-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
+}
+
+static void
+td_job_row_init (TdJobRow *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+}
+
+GtkWidget *
+td_job_row_new (TdJobItem *item)
+{
+  TdJobRow *self = g_object_new (TD_TYPE_JOB_ROW, NULL);
+
+  self->item = g_object_ref (item);
+  gtk_label_set_text (self->title, td_job_item_title (item));
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->title), td_job_item_output (item));
+  g_signal_connect_object (item, "changed", G_CALLBACK (update), self, G_CONNECT_SWAPPED);
+  update (self);
+  return GTK_WIDGET (self);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "reconstruct-dialog.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "choice-row.h"
+#include "compute/engine/plan.h"
+#include "duration.h"
+#include "latest.h"
+#include "number-row.h"
+
+/* In the order of TdVolumeFormat. */
+static const TdChoice formats[] = {
+  { "", N_ ("TIFF stack (a folder, a file a slice)") },
+  { ".tif", N_ ("BigTIFF (one file, a page a slice)") },
+  { ".h5", N_ ("HDF5 (NeXus)") },
+};
+
+static const TdChoice sample_bits[] = {
+  { "32", N_ ("32-bit float: the values themselves") },
+  { "16", N_ ("16-bit, scaled") },
+  { "8", N_ ("8-bit, scaled") },
+};
+
+struct _TdReconstructDialog {
+  AdwWindow parent_instance;
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe;
+  TdLatest *plans;
+  GtkWidget *accept;
+  AdwEntryRow *path;
+  AdwComboRow *format, *bits;
+  GtkWidget *range_row;
+  GtkSwitch *range_auto;
+  TdNumberRow *low, *high;
+  AdwPreferencesGroup *plan;
+  GtkSpinner *spinner;
+  AdwActionRow *problem;
+  GPtrArray *plan_rows;
+  gboolean filling;
+};
+
+enum { ACCEPTED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, ADW_TYPE_WINDOW)
+
+/* ── Planning, off the main thread ──────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe;
+  char *output;
+} Request;
+
+static void
+request_free (gpointer user)
+{
+  Request *request = user;
+
+  td_engine_unref (request->engine);
+  td_scan_unref (request->scan);
+  g_free (request->output);
+  g_free (request);
+}
+
+static gpointer
+make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Request *request = user;
+
+  return td_plan_new (request->engine, request->scan, &request->recipe, request->output,
+                      cancellable, error);
+}
+
+static void
+add_row (TdReconstructDialog *self, const char *title, const char *text)
+{
+  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
+                                 "title-lines", 0, NULL);
+
+  if (text) {
+    GtkWidget *label = gtk_label_new (text);
+    gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+    gtk_label_set_xalign (GTK_LABEL (label), 1);
+    gtk_widget_add_css_class (label, "numeric");
+    gtk_widget_add_css_class (label, "dim-label");
+    adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
+  } else {
+    gtk_widget_add_css_class (row, "note");
+  }
+  adw_preferences_group_add (self->plan, row);
+  g_ptr_array_add (self->plan_rows, row);
+}
+
+static void
+add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
+{
+  g_autofree char *slices = g_strdup_printf (_("%u of %u × %u pixels"), facts->n_slices, facts->nx,
+                                             facts->ny);
+  g_autofree char *read = g_format_size (facts->read_bytes);
+  g_autofree char *written = g_format_size (facts->write_bytes);
+  g_autofree char *bytes = g_strdup_printf (_("%s, %s"), read, written);
+  g_autofree char *host = g_format_size_full (facts->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *device = g_format_size_full (facts->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *memory = g_strdup_printf (_("%s, %s on the device"), host, device);
+  g_autofree char *devices = g_strjoinv (", ", facts->devices);
+  g_autofree char *method = g_strdup_printf ("%s, %s", facts->method, facts->family);
+  g_autofree char *time = facts->estimate_s > 0 ? td_duration_text (facts->estimate_s)
+                                                : g_strdup (_("known once it runs"));
+  g_autofree char *slabs = g_strdup_printf (_("%u of up to %u slices"), facts->n_slabs,
+                                            facts->slab_slices);
+
+  add_row (self, _("Slices"), slices);
+  add_row (self, _("Time"), time);
+  add_row (self, _("To read, to write"), bytes);
+  add_row (self, _("Memory"), memory);
+  add_row (self, _("Computed on"), devices);
+  add_row (self, _("Method, kernel"), method);
+  add_row (self, _("Slabs"), slabs);
+  for (guint i = 0; facts->notes && facts->notes[i]; i++)
+    add_row (self, facts->notes[i], NULL);
+}
+
+static void
+clear_plan (TdReconstructDialog *self)
+{
+  for (guint i = 0; i < self->plan_rows->len; i++)
+    adw_preferences_group_remove (self->plan, g_ptr_array_index (self->plan_rows, i));
+  g_ptr_array_set_size (self->plan_rows, 0);
+  gtk_widget_set_visible (GTK_WIDGET (self->problem), FALSE);
+}
+
+static void
+on_plan (gpointer plan, const GError *error, gboolean last, gpointer user)
+{
+  TdReconstructDialog *self = user;
+
+  clear_plan (self);
+  gtk_spinner_set_spinning (self->spinner, td_latest_busy (self->plans));
+  if (plan) {
+    add_plan_rows (self, td_plan_facts (plan));
+  } else {
+    adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), error->message);
+    gtk_widget_set_visible (GTK_WIDGET (self->problem), TRUE);
+  }
+  gtk_widget_set_sensitive (self->accept, plan && !td_latest_busy (self->plans));
+}
+
+static void
+request_plan (TdReconstructDialog *self)
+{
+  Request *request = g_new0 (Request, 1);
+
+  request->engine = td_engine_ref (self->engine);
+  request->scan = td_scan_ref (self->scan);
+  request->recipe = self->recipe;
+  request->output = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->path)));
+  gtk_widget_set_sensitive (self->accept, FALSE);
+  gtk_spinner_set_spinning (self->spinner, TRUE);
+  td_latest_request (self->plans, request);
+}
+
+/* ── Choices ────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show_range_rows (TdReconstructDialog *self)
+{
+  gboolean scaled = self->recipe.output_bits != 32;
+
+  gtk_widget_set_visible (self->range_row, scaled);
+  gtk_widget_set_visible (GTK_WIDGET (self->low), scaled && !self->recipe.output_range_auto);
+  gtk_widget_set_visible (GTK_WIDGET (self->high), scaled && !self->recipe.output_range_auto);
+}
+
+static void
+collect (TdReconstructDialog *self)
+{
+  if (self->filling)
+    return;
+  self->recipe.output_format = adw_combo_row_get_selected (self->format);
+  self->recipe.output_bits = (guint) g_ascii_strtoull (
+      sample_bits[adw_combo_row_get_selected (self->bits)].value, NULL, 10);
+  self->recipe.output_range_auto = gtk_switch_get_active (self->range_auto);
+  self->recipe.output_low = td_number_row_get_value (self->low);
+  self->recipe.output_high = td_number_row_get_value (self->high);
+  show_range_rows (self);
+  request_plan (self);
+}
+
+static void
+on_choice_changed (GObject *object, GParamSpec *property, TdReconstructDialog *self)
+{
+  collect (self);
+}
+
+static void
+on_number_changed (TdNumberRow *row, double value, TdReconstructDialog *self)
+{
+  collect (self);
+}
+
+static void
+on_path_changed (GtkEditable *editable, TdReconstructDialog *self)
+{
+  if (!self->filling)
+    request_plan (self);
+}
+
+static char *
+without_suffix (const char *path)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (*formats[i].value && g_str_has_suffix (path, formats[i].value))
+      return g_strndup (path, strlen (path) - strlen (formats[i].value));
+  return g_strdup (path);
+}
+
+static void
+on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *self)
+{
+  if (self->filling)
+    return;
+  g_autofree char *base = without_suffix (gtk_editable_get_text (GTK_EDITABLE (self->path)));
+  g_autofree char *path
+      = g_strconcat (base, formats[adw_combo_row_get_selected (self->format)].value, NULL);
+  self->filling = TRUE;
+  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
+  self->filling = FALSE;
+  collect (self);
+}
+
+static void
+on_chosen (GtkNativeDialog *dialog, int response, TdReconstructDialog *self)
+{
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+    g_autofree char *path = file ? g_file_get_path (file) : NULL;
+    if (path)
+      td_reconstruct_dialog_set_output (self, path);
+  }
+  g_object_unref (dialog);
+}
+
+static void
+on_choose (GtkButton *button, TdReconstructDialog *self)
+{
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      _("Write the Volume To"), GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
+  g_autofree char *name = g_path_get_basename (gtk_editable_get_text (GTK_EDITABLE (self->path)));
+  g_autofree char *folder = g_path_get_dirname (gtk_editable_get_text (GTK_EDITABLE (self->path)));
+  g_autoptr (GFile) file = g_file_new_for_path (folder);
+
+  gtk_file_chooser_set_current_folder (GTK_FILE_CHOOSER (dialog), file, NULL);
+  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), name);
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_chosen), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+void
+td_reconstruct_dialog_set_output (TdReconstructDialog *self, const char *path)
+{
+  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
+}
+
+gboolean
+td_reconstruct_dialog_ready (TdReconstructDialog *self)
+{
+  return gtk_widget_get_sensitive (self->accept);
+}
+
+void
+td_reconstruct_dialog_accept (TdReconstructDialog *self)
+{
+  g_autofree char *output = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->path)));
+  TdRecipe recipe = self->recipe;
+
+  g_signal_emit (self, signals[ACCEPTED], 0, &recipe, output);
+  gtk_window_close (GTK_WINDOW (self));
+}
+
+static void
+on_accept (GtkButton *button, TdReconstructDialog *self)
+{
+  td_reconstruct_dialog_accept (self);
+}
+
+/* ── Object ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* A name beside the scan (or in @folder) that is not taken yet. */
+static char *
+propose_path (TdReconstructDialog *self, const char *folder)
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+  g_autofree char *beside = g_path_get_dirname (facts->path);
+  g_autofree char *title = g_strdup (facts->title);
+  const char *suffix = formats[self->recipe.output_format].value;
+
+  g_strdelimit (title, "/ ", '_');
+  for (guint i = 0;; i++) {
+    g_autofree char *name = i == 0 ? g_strdup_printf ("%s-slices%s", title, suffix)
+                                   : g_strdup_printf ("%s-slices-%u%s", title, i + 1, suffix);
+    char *path = g_build_filename (folder && *folder ? folder : beside, name, NULL);
+    if (!g_file_test (path, G_FILE_TEST_EXISTS))
+      return path;
+    g_free (path);
+  }
+}
+
+static void
+show_recipe (TdReconstructDialog *self)
+{
+  adw_combo_row_set_selected (self->format, self->recipe.output_format);
+  adw_combo_row_set_selected (self->bits, self->recipe.output_bits == 16  ? 1
+                                          : self->recipe.output_bits == 8 ? 2
+                                                                          : 0);
+  gtk_switch_set_active (self->range_auto, self->recipe.output_range_auto);
+  td_number_row_set_value (self->low, self->recipe.output_low);
+  td_number_row_set_value (self->high, self->recipe.output_high);
+  show_range_rows (self);
+}
+
+GtkWidget *
+td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
+                           const TdRecipe *recipe, const char *folder)
+{
+  TdReconstructDialog *self = g_object_new (TD_TYPE_RECONSTRUCT_DIALOG, "transient-for", parent,
+                                            NULL);
+
+  self->engine = td_engine_ref (engine);
+  self->scan = td_scan_ref (scan);
+  self->recipe = *recipe;
+  self->filling = TRUE;
+  show_recipe (self);
+  g_autofree char *path = propose_path (self, folder);
+  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
+  self->filling = FALSE;
+  request_plan (self);
+  return GTK_WIDGET (self);
+}
+
+static void
+td_reconstruct_dialog_dispose (GObject *object)
+{
+  TdReconstructDialog *self = TD_RECONSTRUCT_DIALOG (object);
+
+  g_clear_pointer (&self->plans, td_latest_free);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  g_clear_pointer (&self->engine, td_engine_unref);
+  g_clear_pointer (&self->plan_rows, g_ptr_array_unref);
+  G_OBJECT_CLASS (td_reconstruct_dialog_parent_class)->dispose (object);
+}
+
+static void
+td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  G_OBJECT_CLASS (class)->dispose = td_reconstruct_dialog_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/reconstruct-dialog.ui");
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, accept);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, path);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, format);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, bits);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, range_row);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, range_auto);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, low);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, high);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, plan);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, spinner);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, problem);
+  gtk_widget_class_bind_template_callback (widget, on_accept);
+  gtk_widget_class_bind_template_callback (widget, on_choose);
+  gtk_widget_class_bind_template_callback (widget, on_path_changed);
+  gtk_widget_class_bind_template_callback (widget, on_format_changed);
+  gtk_widget_class_bind_template_callback (widget, on_choice_changed);
+  gtk_widget_class_bind_template_callback (widget, on_number_changed);
+  signals[ACCEPTED] = g_signal_new ("accepted", TD_TYPE_RECONSTRUCT_DIALOG, G_SIGNAL_RUN_LAST, 0,
+                                    NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_POINTER,
+                                    G_TYPE_STRING);
+}
+
+static void
+td_reconstruct_dialog_init (TdReconstructDialog *self)
+{
+  self->filling = TRUE;
+  self->plan_rows = g_ptr_array_new ();
+  self->plans = td_latest_new (make_plan, request_free, on_plan, (GDestroyNotify) td_plan_unref,
+                               self);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  td_choice_row_fill (self->format, formats, G_N_ELEMENTS (formats));
+  td_choice_row_fill (self->bits, sample_bits, G_N_ELEMENTS (sample_bits));
+  td_number_row_set_range (self->low, -1e6, 1e6);
+  td_number_row_set_steps (self->low, 0.001, 0.01, 5);
+  td_number_row_set_range (self->high, -1e6, 1e6);
+  td_number_row_set_steps (self->high, 0.001, 0.01, 5);
+}

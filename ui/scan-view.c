@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "scan-view.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
+
+#include "frame-loader.h"
+#include "preview.h"
+#include "scan-readout.h"
+
+#define NUDGE_PX 0.5
+#define NUDGE_FINE_PX 0.05
+
+struct _TdScanView {
+  GtkWidget parent_instance;
+  GtkWidget *across, *down;
+  TdImagePane *projection, *sinogram, *slice;
+  GtkWidget *view_footer, *row_footer;
+  GtkAdjustment *view_adjustment, *row_adjustment;
+  GtkToggleButton *corrected, *prepared;
+  TdPreview *preview;
+  TdFrameLoader *projections, *sinograms;
+  TdScan *scan;
+  TdRecipe recipe;
+  gboolean has_recipe;
+  guint row, view;
+  TdSliceReadout slice_readout;
+  gboolean told_no_gl;
+};
+
+enum { NUDGE_CENTRE, REGION_DRAWN, ROW_CHANGED, SLICE_SHOWN, NO_GL, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdScanView, td_scan_view, GTK_TYPE_WIDGET)
+
+/* ── Asking for pictures ────────────────────────────────────────────────────────────────────── */
+
+static void
+request_projection (TdScanView *self)
+{
+  td_frame_loader_projection (self->projections, self->scan, self->view,
+                              gtk_toggle_button_get_active (self->corrected));
+  td_image_pane_set_updating (self->projection, TRUE);
+}
+
+static void
+request_sinogram (TdScanView *self)
+{
+  gboolean prepared = gtk_toggle_button_get_active (self->prepared) && self->has_recipe;
+
+  td_frame_loader_sinogram (self->sinograms, self->scan, self->row,
+                            prepared ? self->recipe.steps : NULL,
+                            prepared ? self->recipe.n_steps : 0);
+  td_image_pane_set_updating (self->sinogram, TRUE);
+}
+
+static void
+request_slice (TdScanView *self)
+{
+  if (!self->has_recipe)
+    return;
+  td_preview_request (self->preview, self->scan, &self->recipe, self->row);
+  td_image_pane_set_updating (self->slice, TRUE);
+}
+
+/* ── Showing them ───────────────────────────────────────────────────────────────────────────── */
+
+static void
+show_frame (TdImagePane *pane, TdImage *image, const GError *error)
+{
+  if (image)
+    td_image_pane_set_image (pane, image);
+  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    td_image_pane_set_message (pane, error->message);
+}
+
+static void
+on_projection (TdImage *image, const GError *error, gpointer user)
+{
+  TdScanView *self = user;
+
+  show_frame (self->projection, image, error);
+  td_image_pane_set_updating (self->projection, td_frame_loader_busy (self->projections));
+}
+
+static void
+on_sinogram (TdImage *image, const GError *error, gpointer user)
+{
+  TdScanView *self = user;
+
+  show_frame (self->sinogram, image, error);
+  td_image_pane_set_updating (self->sinogram, td_frame_loader_busy (self->sinograms));
+}
+
+static char *
+slice_subtitle (const TdPreviewResult *result)
+{
+  if (result->coarse)
+    return g_strdup (_("coarse; the full one follows"));
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_string_append_printf (text, _("%u × %u on %s, %.0f ms"), result->image->width,
+                          result->image->height, result->device, result->seconds * 1e3);
+  if (result->clamped_transmissions)
+    g_string_append_printf (text, _(", %" G_GUINT64_FORMAT " opaque samples raised"),
+                            result->clamped_transmissions);
+  if (result->bad_values)
+    g_string_append_printf (text, _(", %" G_GUINT64_FORMAT " bad samples replaced"),
+                            result->bad_values);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static void
+on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpointer user)
+{
+  TdScanView *self = user;
+
+  if (result) {
+    g_autofree char *subtitle = slice_subtitle (result);
+    self->slice_readout.pixel_mm = result->pixel_mm;
+    g_strlcpy (self->slice_readout.units, result->units, sizeof self->slice_readout.units);
+    self->slice_readout.width = result->image->extent_width;
+    self->slice_readout.height = result->image->extent_height;
+    td_slice_view_set_pixel_mm (td_image_pane_view (self->slice), result->pixel_mm,
+                                result->pixel_mm);
+    td_image_pane_set_image (self->slice, result->image);
+    td_image_pane_set_subtitle (self->slice, subtitle);
+    gtk_widget_set_tooltip_text (GTK_WIDGET (self->slice), NULL);
+    g_signal_emit (self, signals[SLICE_SHOWN], 0, result->coarse);
+  } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    td_image_pane_set_message (self->slice, error->message);
+    td_image_pane_set_subtitle (self->slice, NULL);
+  }
+  td_image_pane_set_updating (self->slice, td_preview_busy (self->preview));
+}
+
+/* ── Lines ──────────────────────────────────────────────────────────────────────────────────── */
+
+static double
+centre_at_row (TdScanView *self)
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+  double centre = self->recipe.centre_px;
+
+  if (!isfinite (centre))
+    centre = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+  return centre
+         + tan (self->recipe.tilt_deg * G_PI / 180) * (self->row - (facts->n_rows - 1) / 2.0);
+}
+
+static void
+show_lines (TdScanView *self)
+{
+  gboolean parallel = td_scan_facts (self->scan)->geometry.beam == TD_BEAM_PARALLEL;
+  double centre = self->has_recipe && parallel ? centre_at_row (self) : NAN;
+  const gint *r = self->recipe.region;
+
+  td_slice_view_set_row_line (td_image_pane_view (self->projection), self->row, TRUE);
+  td_slice_view_set_column_line (td_image_pane_view (self->projection), centre);
+  td_slice_view_set_row_line (td_image_pane_view (self->sinogram), self->view, TRUE);
+  td_slice_view_set_column_line (td_image_pane_view (self->sinogram), centre);
+  td_slice_view_set_region (td_image_pane_view (self->slice), r[0], r[1], r[2], r[3]);
+}
+
+static void
+show_titles (TdScanView *self)
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+  g_autofree char *view = g_strdup_printf (_("%u of %u, %.2f°"), self->view, facts->n_views,
+                                           facts->angles_rad[self->view] * 180 / G_PI);
+  g_autofree char *row = g_strdup_printf (_("row %u of %u"), self->row, facts->n_rows);
+
+  td_image_pane_set_subtitle (self->projection, view);
+  td_image_pane_set_subtitle (self->sinogram, row);
+}
+
+/* ── Row and view ───────────────────────────────────────────────────────────────────────────── */
+
+void
+td_scan_view_set_row (TdScanView *self, guint row)
+{
+  if (!self->scan)
+    return;
+  row = MIN (row, td_scan_facts (self->scan)->n_rows - 1);
+  if (row == self->row)
+    return;
+  self->row = row;
+  gtk_adjustment_set_value (self->row_adjustment, row);
+  show_lines (self);
+  show_titles (self);
+  request_slice (self);
+  request_sinogram (self);
+  g_signal_emit (self, signals[ROW_CHANGED], 0, row);
+}
+
+guint
+td_scan_view_get_row (TdScanView *self)
+{
+  return self->row;
+}
+
+void
+td_scan_view_set_view (TdScanView *self, guint view)
+{
+  if (!self->scan)
+    return;
+  view = MIN (view, td_scan_facts (self->scan)->n_views - 1);
+  if (view == self->view)
+    return;
+  self->view = view;
+  gtk_adjustment_set_value (self->view_adjustment, view);
+  show_lines (self);
+  show_titles (self);
+  request_projection (self);
+}
+
+static void
+on_row_slider (GtkAdjustment *adjustment, TdScanView *self)
+{
+  td_scan_view_set_row (self, (guint) round (gtk_adjustment_get_value (adjustment)));
+}
+
+static void
+on_view_slider (GtkAdjustment *adjustment, TdScanView *self)
+{
+  td_scan_view_set_view (self, (guint) round (gtk_adjustment_get_value (adjustment)));
+}
+
+static void
+move_row (TdScanView *self, double row)
+{
+  if (self->scan)
+    td_scan_view_set_row (self,
+                          (guint) CLAMP (round (row), 0, td_scan_facts (self->scan)->n_rows - 1));
+}
+
+static void
+move_view (TdScanView *self, double view)
+{
+  if (self->scan)
+    td_scan_view_set_view (self,
+                           (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
+}
+
+static void
+on_projection_picked (TdSliceView *view, double column, double row, TdScanView *self)
+{
+  move_row (self, row);
+}
+
+static void
+on_projection_line (TdSliceView *view, double row, TdScanView *self)
+{
+  move_row (self, row);
+}
+
+static void
+on_projection_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
+{
+  move_row (self, (double) self->row + dy);
+  move_view (self, (double) self->view + dx);
+}
+
+static void
+on_sinogram_picked (TdSliceView *view, double column, double row, TdScanView *self)
+{
+  move_view (self, row);
+}
+
+static void
+on_sinogram_line (TdSliceView *view, double row, TdScanView *self)
+{
+  move_view (self, row);
+}
+
+static void
+on_sinogram_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
+{
+  move_view (self, (double) self->view + dy);
+  move_row (self, (double) self->row + dx);
+}
+
+static void
+on_slice_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
+{
+  if (dx != 0)
+    g_signal_emit (self, signals[NUDGE_CENTRE], 0, dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
+  else
+    move_row (self, (double) self->row + dy);
+}
+
+static void
+on_slice_region (TdSliceView *view, double x, double y, double width, double height,
+                 TdScanView *self)
+{
+  g_signal_emit (self, signals[REGION_DRAWN], 0, (int) x, (int) y, (int) width, (int) height);
+}
+
+static void
+on_no_gl (TdSliceView *view, const char *reason, TdScanView *self)
+{
+  if (!self->told_no_gl)
+    g_signal_emit (self, signals[NO_GL], 0, reason);
+  self->told_no_gl = TRUE;
+}
+
+static void
+on_corrected_toggled (GtkToggleButton *button, TdScanView *self)
+{
+  if (self->scan)
+    request_projection (self);
+}
+
+static void
+on_prepared_toggled (GtkToggleButton *button, TdScanView *self)
+{
+  if (self->scan)
+    request_sinogram (self);
+}
+
+/* ── Layout ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+on_enlarge (TdImagePane *pane, gboolean enlarged, TdScanView *self)
+{
+  TdImagePane *panes[] = { self->projection, self->sinogram, self->slice };
+
+  for (guint i = 0; i < G_N_ELEMENTS (panes); i++)
+    gtk_widget_set_visible (GTK_WIDGET (panes[i]), !enlarged || panes[i] == pane);
+  gtk_widget_set_visible (self->down, !enlarged || pane != self->slice);
+}
+
+static void
+clear_panes (TdScanView *self)
+{
+  TdImagePane *panes[] = { self->projection, self->sinogram, self->slice };
+
+  for (guint i = 0; i < G_N_ELEMENTS (panes); i++) {
+    td_image_pane_set_image (panes[i], NULL);
+    td_image_pane_set_subtitle (panes[i], NULL);
+    td_image_pane_set_updating (panes[i], FALSE);
+    td_image_pane_set_enlarged (panes[i], FALSE);
+  }
+}
+
+void
+td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
+{
+  g_return_if_fail (self->preview == NULL);
+  self->preview = td_preview_new (engine, on_slice, self);
+}
+
+void
+td_scan_view_set_scan (TdScanView *self, TdScan *scan)
+{
+  td_preview_cancel (self->preview);
+  td_frame_loader_cancel (self->projections);
+  td_frame_loader_cancel (self->sinograms);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  self->has_recipe = FALSE;
+  clear_panes (self);
+  if (!scan)
+    return;
+  const TdScanFacts *facts = td_scan_facts (scan);
+  self->row = facts->n_rows / 2;
+  self->view = 0;
+  gtk_adjustment_configure (self->view_adjustment, 0, 0, facts->n_views - 1, 1, 10, 0);
+  gtk_adjustment_configure (self->row_adjustment, self->row, 0, facts->n_rows - 1, 1, 10, 0);
+  self->scan = td_scan_ref (scan);
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->projection),
+                              facts->geometry.pixel_width_mm, facts->geometry.pixel_height_mm);
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->sinogram), 1, 0);
+  td_image_pane_set_readout (self->projection, td_projection_readout, scan);
+  td_image_pane_set_readout (self->sinogram, td_sinogram_readout, scan);
+  show_titles (self);
+  request_projection (self);
+}
+
+void
+td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
+{
+  if (!self->scan)
+    return;
+  gboolean steps_changed = !self->has_recipe || recipe->n_steps != self->recipe.n_steps
+                           || memcmp (recipe->steps, self->recipe.steps,
+                                      recipe->n_steps * sizeof *recipe->steps) != 0;
+  self->recipe = *recipe;
+  self->has_recipe = TRUE;
+  show_lines (self);
+  request_slice (self);
+  if (steps_changed)
+    request_sinogram (self);
+}
+
+void
+td_scan_view_set_colour_map (TdScanView *self, TdColourMap map)
+{
+  td_image_pane_set_colour_map (self->projection, map);
+  td_image_pane_set_colour_map (self->sinogram, map);
+  td_image_pane_set_colour_map (self->slice, map);
+}
+
+TdImagePane *
+td_scan_view_slice_pane (TdScanView *self)
+{
+  return self->slice;
+}
+
+TdImagePane *
+td_scan_view_projection_pane (TdScanView *self)
+{
+  return self->projection;
+}
+
+TdImagePane *
+td_scan_view_sinogram_pane (TdScanView *self)
+{
+  return self->sinogram;
+}
+
+/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+td_scan_view_dispose (GObject *object)
+{
+  TdScanView *self = TD_SCAN_VIEW (object);
+
+  g_clear_pointer (&self->preview, td_preview_free);
+  g_clear_pointer (&self->projections, td_frame_loader_free);
+  g_clear_pointer (&self->sinograms, td_frame_loader_free);
+  g_clear_pointer (&self->across, gtk_widget_unparent);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  G_OBJECT_CLASS (td_scan_view_parent_class)->dispose (object);
+}
+
+static void
+bind_children (GtkWidgetClass *widget)
+{
+  gtk_widget_class_bind_template_child (widget, TdScanView, across);
+  gtk_widget_class_bind_template_child (widget, TdScanView, down);
+  gtk_widget_class_bind_template_child (widget, TdScanView, projection);
+  gtk_widget_class_bind_template_child (widget, TdScanView, sinogram);
+  gtk_widget_class_bind_template_child (widget, TdScanView, slice);
+  gtk_widget_class_bind_template_child (widget, TdScanView, view_footer);
+  gtk_widget_class_bind_template_child (widget, TdScanView, row_footer);
+  gtk_widget_class_bind_template_child (widget, TdScanView, view_adjustment);
+  gtk_widget_class_bind_template_child (widget, TdScanView, row_adjustment);
+  gtk_widget_class_bind_template_child (widget, TdScanView, corrected);
+  gtk_widget_class_bind_template_child (widget, TdScanView, prepared);
+  gtk_widget_class_bind_template_callback (widget, on_enlarge);
+  gtk_widget_class_bind_template_callback (widget, on_view_slider);
+  gtk_widget_class_bind_template_callback (widget, on_row_slider);
+  gtk_widget_class_bind_template_callback (widget, on_corrected_toggled);
+  gtk_widget_class_bind_template_callback (widget, on_prepared_toggled);
+}
+
+static void
+td_scan_view_class_init (TdScanViewClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_IMAGE_PANE);
+  G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
+  bind_children (widget);
+  signals[NUDGE_CENTRE] = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0,
+                                        NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
+  signals[REGION_DRAWN]
+      = g_signal_new ("region-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
+  signals[ROW_CHANGED] = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
+                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
+  signals[SLICE_SHOWN] = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
+                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+  signals[NO_GL] = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                 G_TYPE_NONE, 1, G_TYPE_STRING);
+}
+
+static void
+connect_views (TdScanView *self)
+{
+  TdSliceView *projection = td_image_pane_view (self->projection);
+  TdSliceView *sinogram = td_image_pane_view (self->sinogram);
+  TdSliceView *slice = td_image_pane_view (self->slice);
+
+  g_signal_connect (projection, "picked", G_CALLBACK (on_projection_picked), self);
+  g_signal_connect (projection, "line-moved", G_CALLBACK (on_projection_line), self);
+  g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
+  g_signal_connect (projection, "failed", G_CALLBACK (on_no_gl), self);
+  g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
+  g_signal_connect (sinogram, "line-moved", G_CALLBACK (on_sinogram_line), self);
+  g_signal_connect (sinogram, "nudged", G_CALLBACK (on_sinogram_nudged), self);
+  g_signal_connect (slice, "nudged", G_CALLBACK (on_slice_nudged), self);
+  g_signal_connect (slice, "region-drawn", G_CALLBACK (on_slice_region), self);
+}
+
+static void
+td_scan_view_init (TdScanView *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->projections = td_frame_loader_new (on_projection, self);
+  self->sinograms = td_frame_loader_new (on_sinogram, self);
+  td_image_pane_set_title (self->projection, _("Projection"));
+  td_image_pane_set_title (self->sinogram, _("Sinogram"));
+  td_image_pane_set_title (self->slice, _("Slice"));
+  td_image_pane_add_tool (self->projection, GTK_WIDGET (self->corrected));
+  td_image_pane_add_tool (self->sinogram, GTK_WIDGET (self->prepared));
+  td_image_pane_set_footer (self->projection, self->view_footer);
+  td_image_pane_set_footer (self->slice, self->row_footer);
+  td_image_pane_set_readout (self->slice, td_slice_readout, &self->slice_readout);
+  connect_views (self);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+#include "compute/engine/engine.h"
+#include "compute/engine/recipe.h"
+#include "dataset/scan.h"
+#include "image-pane.h"
+
+/**
+ * TdScanView: a scan as projection, sinogram and reconstructed slice, linked: a line on the projection
+ * is the row of the other two, a line on the sinogram is the projection's view, and the slice follows
+ * the recipe live.
+ *
+ * Signals:
+ *   "nudge-centre" (double by_px)   arrow keys in the slice
+ *   "region-drawn" (int x, int y, int width, int height)  in the slice
+ *   "row-changed" (guint row)
+ *   "slice-shown" (gboolean coarse)
+ *   "no-gl" (const char *reason)    once
+ */
+#define TD_TYPE_SCAN_VIEW (td_scan_view_get_type ())
+G_DECLARE_FINAL_TYPE (TdScanView, td_scan_view, TD, SCAN_VIEW, GtkWidget)
+
+/* Before anything else. */
+void td_scan_view_set_engine (TdScanView *self, TdEngine *engine);
+/* @scan: (nullable): closes what was shown. The recipe follows with td_scan_view_set_recipe(). */
+void td_scan_view_set_scan (TdScanView *self, TdScan *scan);
+void td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe);
+void td_scan_view_set_row (TdScanView *self, guint row);
+guint td_scan_view_get_row (TdScanView *self);
+void td_scan_view_set_view (TdScanView *self, guint view);
+void td_scan_view_set_colour_map (TdScanView *self, TdColourMap map);
+TdImagePane *td_scan_view_slice_pane (TdScanView *self);
+TdImagePane *td_scan_view_projection_pane (TdScanView *self);
+TdImagePane *td_scan_view_sinogram_pane (TdScanView *self);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "volume-view.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "dataset/volume.h"
+#include "done-strip.h"
+#include "latest.h"
+#include "scan-readout.h"
+
+struct _TdVolumeView {
+  GtkWidget parent_instance;
+  GtkStack *stack;
+  TdImagePane *pane;
+  GtkWidget *footer;
+  GtkAdjustment *adjustment;
+  TdDoneStrip *strip;
+  TdJobItem *item;
+  TdLatest *latest;
+  guint shown_slice;     /* what the pane shows; G_MAXUINT: nothing */
+  gboolean shown_full;   /* from the written volume, or kept whole */
+  TdSliceReadout readout;
+};
+
+G_DEFINE_FINAL_TYPE (TdVolumeView, td_volume_view, GTK_TYPE_WIDGET)
+
+/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdSliceStore *store;
+  char *path; /* the written volume; NULL: it is not complete */
+  guint slice;
+} Request;
+
+static void
+request_free (gpointer user)
+{
+  Request *request = user;
+
+  td_slice_store_unref (request->store);
+  g_free (request->path);
+  g_free (request);
+}
+
+static TdImage *
+read_written (const char *path, guint slice, GError **error)
+{
+  g_autoptr (TdVolume) volume = td_volume_open (path, error);
+  if (!volume)
+    return NULL;
+  const TdVolumeFacts *facts = td_volume_facts (volume);
+  g_autofree float *pixels = g_new (float, (gsize) facts->nx * facts->ny);
+
+  if (!td_volume_read (volume, slice, 1, pixels, error))
+    return NULL;
+  return td_image_new_take (g_steal_pointer (&pixels), facts->nx, facts->ny);
+}
+
+static gpointer
+work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Request *request = user;
+
+  /* What the store keeps whole need not be read from the disk. */
+  if (td_slice_store_factor (request->store) == 1 || !request->path) {
+    TdImage *image = td_slice_store_image (request->store, request->slice);
+    if (image)
+      return image;
+  }
+  if (request->path)
+    return read_written (request->path, request->slice, error);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PENDING, "%s", _("This slice is not finished yet."));
+  return NULL;
+}
+
+/* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
+
+static guint
+wanted_slice (TdVolumeView *self)
+{
+  return (guint) round (gtk_adjustment_get_value (self->adjustment));
+}
+
+static void
+show_subtitle (TdVolumeView *self)
+{
+  guint factor = td_slice_store_factor (td_job_item_slices (self->item));
+  gboolean reduced = factor > 1 && td_job_item_state (self->item) != TD_JOB_DONE;
+  g_autofree char *state = td_job_item_status (self->item);
+  g_autofree char *text
+      = reduced ? g_strdup_printf (_("%s; shown at 1/%u until written"), state, factor)
+                : g_strdup (state);
+
+  td_image_pane_set_subtitle (self->pane, text);
+}
+
+static void
+on_image (gpointer image, const GError *error, gboolean last, gpointer user)
+{
+  TdVolumeView *self = user;
+
+  if (image) {
+    self->readout.width = ((TdImage *) image)->extent_width;
+    self->readout.height = ((TdImage *) image)->extent_height;
+    td_image_pane_set_image (self->pane, image);
+  } else {
+    self->shown_slice = G_MAXUINT;
+    td_image_pane_set_image (self->pane, NULL);
+    td_image_pane_set_message (self->pane, error->message);
+  }
+  td_image_pane_set_updating (self->pane, td_latest_busy (self->latest));
+}
+
+static void
+request_slice (TdVolumeView *self)
+{
+  TdSliceStore *store = self->item ? td_job_item_slices (self->item) : NULL;
+  guint slice = wanted_slice (self);
+
+  if (!store)
+    return;
+  gboolean written = td_job_item_state (self->item) == TD_JOB_DONE;
+  gboolean full = written || td_slice_store_factor (store) == 1;
+  if (slice == self->shown_slice && full == self->shown_full)
+    return;
+  Request *request = g_new0 (Request, 1);
+  request->store = td_slice_store_ref (store);
+  request->path = written ? g_strdup (td_job_item_output (self->item)) : NULL;
+  request->slice = slice;
+  self->shown_slice = slice;
+  self->shown_full = full;
+  td_latest_request (self->latest, request);
+  td_image_pane_set_updating (self->pane, TRUE);
+}
+
+static void
+on_slider (GtkAdjustment *adjustment, TdVolumeView *self)
+{
+  request_slice (self);
+}
+
+/* The plan is made, or more slices are there, or the job ended. */
+static void
+on_item_changed (TdVolumeView *self)
+{
+  TdSliceStore *store = td_job_item_slices (self->item);
+
+  gtk_stack_set_visible_child_name (self->stack, store ? "volume" : "empty");
+  if (!store)
+    return;
+  guint last = td_slice_store_size (store) - 1;
+  if (gtk_adjustment_get_upper (self->adjustment) != last)
+    gtk_adjustment_configure (self->adjustment, last / 2, 0, last, 1, 10, 0);
+  self->readout.pixel_mm = td_job_item_pixel_mm (self->item);
+  g_strlcpy (self->readout.units, td_job_item_units (self->item), sizeof self->readout.units);
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->pane), self->readout.pixel_mm,
+                              self->readout.pixel_mm);
+  td_done_strip_set_store (self->strip, td_job_item_state (self->item) == TD_JOB_DONE ? NULL
+                                                                                     : store);
+  show_subtitle (self);
+  if (self->shown_slice == G_MAXUINT || td_job_item_state (self->item) == TD_JOB_DONE)
+    if (td_slice_store_has (store, wanted_slice (self)))
+      request_slice (self);
+}
+
+void
+td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
+{
+  if (item == self->item)
+    return;
+  td_latest_cancel (self->latest);
+  if (self->item)
+    g_signal_handlers_disconnect_by_data (self->item, self);
+  g_set_object (&self->item, item);
+  self->shown_slice = G_MAXUINT;
+  td_image_pane_set_image (self->pane, NULL);
+  td_done_strip_set_store (self->strip, NULL);
+  gtk_stack_set_visible_child_name (self->stack, "empty");
+  if (!item)
+    return;
+  td_image_pane_set_title (self->pane, td_job_item_title (item));
+  gtk_adjustment_configure (self->adjustment, 0, 0, 0, 1, 10, 0);
+  g_signal_connect_object (item, "changed", G_CALLBACK (on_item_changed), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (item, "slices", G_CALLBACK (on_item_changed), self, G_CONNECT_SWAPPED);
+  on_item_changed (self);
+}
+
+void
+td_volume_view_set_slice (TdVolumeView *self, guint slice)
+{
+  gtk_adjustment_set_value (self->adjustment, slice);
+}
+
+void
+td_volume_view_set_colour_map (TdVolumeView *self, TdColourMap map)
+{
+  td_image_pane_set_colour_map (self->pane, map);
+}
+
+TdImagePane *
+td_volume_view_pane (TdVolumeView *self)
+{
+  return self->pane;
+}
+
+TdJobItem *
+td_volume_view_job (TdVolumeView *self)
+{
+  return self->item;
+}
+
+static void
+on_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdVolumeView *self)
+{
+  gtk_adjustment_set_value (self->adjustment,
+                            gtk_adjustment_get_value (self->adjustment) + dx + dy);
+}
+
+static void
+td_volume_view_dispose (GObject *object)
+{
+  TdVolumeView *self = TD_VOLUME_VIEW (object);
+
+  g_clear_pointer (&self->latest, td_latest_free);
+  if (self->stack)
+    gtk_widget_unparent (GTK_WIDGET (self->stack));
+  self->stack = NULL;
+  g_clear_object (&self->item);
+  G_OBJECT_CLASS (td_volume_view_parent_class)->dispose (object);
+}
+
+static void
+td_volume_view_class_init (TdVolumeViewClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_IMAGE_PANE);
+  g_type_ensure (TD_TYPE_DONE_STRIP);
+  G_OBJECT_CLASS (class)->dispose = td_volume_view_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-view.ui");
+  gtk_widget_class_bind_template_child (widget, TdVolumeView, stack);
+  gtk_widget_class_bind_template_child (widget, TdVolumeView, pane);
+  gtk_widget_class_bind_template_child (widget, TdVolumeView, footer);
+  gtk_widget_class_bind_template_child (widget, TdVolumeView, adjustment);
+  gtk_widget_class_bind_template_child (widget, TdVolumeView, strip);
+  gtk_widget_class_bind_template_callback (widget, on_slider);
+}
+
+static void
+td_volume_view_init (TdVolumeView *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->latest = td_latest_new (work, request_free, on_image, (GDestroyNotify) td_image_unref,
+                                self);
+  self->shown_slice = G_MAXUINT;
+  td_image_pane_set_can_enlarge (self->pane, FALSE);
+  td_image_pane_set_footer (self->pane, self->footer);
+  td_image_pane_set_readout (self->pane, td_slice_readout, &self->readout);
+  g_signal_connect (td_image_pane_view (self->pane), "nudged", G_CALLBACK (on_nudged), self);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+#include "image-pane.h"
+#include "job-item.h"
+
+/**
+ * TdVolumeView: browses the slices of a running job as they are finished, and of the written volume
+ * when it is done; also any volume on disk. Slices are read off the main thread.
+ */
+#define TD_TYPE_VOLUME_VIEW (td_volume_view_get_type ())
+G_DECLARE_FINAL_TYPE (TdVolumeView, td_volume_view, TD, VOLUME_VIEW, GtkWidget)
+
+void td_volume_view_show_job (TdVolumeView *self, TdJobItem *item); /* NULL: empty */
+void td_volume_view_set_slice (TdVolumeView *self, guint slice);
+void td_volume_view_set_colour_map (TdVolumeView *self, TdColourMap map);
+TdImagePane *td_volume_view_pane (TdVolumeView *self);
+TdJobItem *td_volume_view_job (TdVolumeView *self);
