@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "filter-group.h"
 
-#include <glib/gi18n.h>
-
-#include "choice-row.h"
+#include "method-choices.h"
 #include "number-row.h"
-
-/* In the order of TdFilterKind. */
-static const TdChoice kinds[] = {
-  { "none", N_ ("None (blurred)") },      { "ram-lak", N_ ("Ram-Lak (sharpest)") },
-  { "shepp-logan", N_ ("Shepp-Logan") },  { "cosine", N_ ("Cosine") },
-  { "hamming", N_ ("Hamming") },          { "hann", N_ ("Hann (smooth)") },
-  { "parzen", N_ ("Parzen (smoothest)") }, { "butterworth", N_ ("Butterworth") },
-};
 
 struct _TdFilterGroup {
   TdRecipeGroup parent_instance;
@@ -103,7 +93,7 @@ static void
 td_filter_group_init (TdFilterGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  td_choice_row_fill (self->kind, kinds, G_N_ELEMENTS (kinds));
+  adw_combo_row_set_model (self->kind, td_filter_choices (FALSE));
   td_number_row_set_range (self->cutoff, 0.05, 1);
   td_number_row_set_steps (self->cutoff, 0.05, 0.1, 2);
   td_number_row_set_range (self->order, 1, 20);

@@ -105,17 +105,13 @@ prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gs
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, bytes, error);
   if (!buffer)
     return FALSE;
-  TdPreparation *preparation = td_preparation_new (device, request->scan, request->steps,
-                                                   request->n_steps, n_rows, error);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (
+      device, request->scan, NULL, request->steps, request->n_steps, n_rows, error);
   if (!preparation)
     return FALSE;
-  gboolean ok = td_upload (queue, buffer, 0, rows, bytes, error)
-                && td_preparation_run (preparation, queue, buffer, first, n_rows, NULL, cancellable,
-                                       error)
-                && td_download (queue, rows, buffer, 0, bytes, error)
-                && td_queue_finish (queue, error);
-  td_preparation_free (preparation);
-  return ok;
+  return td_upload (queue, buffer, 0, rows, bytes, error)
+         && td_preparation_run (preparation, queue, buffer, first, n_rows, NULL, cancellable, error)
+         && td_download (queue, rows, buffer, 0, bytes, error) && td_queue_finish (queue, error);
 }
 
 static TdImage *

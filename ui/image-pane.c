@@ -23,7 +23,7 @@ struct _TdImagePane {
   double column, row; /* under the pointer */
 };
 
-enum { ENLARGE_TOGGLED, N_SIGNALS };
+enum { ENLARGE_TOGGLED, CONTRAST_CHANGED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdImagePane, td_image_pane, GTK_TYPE_WIDGET)
@@ -35,6 +35,7 @@ show_window (TdImagePane *self, double low, double high)
 {
   td_slice_view_set_window (self->view, low, high);
   td_histogram_set_window (self->histogram, low, high);
+  g_signal_emit (self, signals[CONTRAST_CHANGED], 0, low, high);
 }
 
 static void
@@ -56,14 +57,14 @@ static void
 on_window_changed (TdSliceView *view, double low, double high, TdImagePane *self)
 {
   set_auto_contrast (self, FALSE);
-  td_histogram_set_window (self->histogram, low, high);
+  show_window (self, low, high);
 }
 
 static void
 on_histogram_window (TdHistogram *histogram, double low, double high, TdImagePane *self)
 {
   set_auto_contrast (self, FALSE);
-  td_slice_view_set_window (self->view, low, high);
+  show_window (self, low, high);
 }
 
 static void
@@ -314,6 +315,9 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_callback (widget, on_enlarge_toggled);
   signals[ENLARGE_TOGGLED] = g_signal_new ("enlarge-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
                                            0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+  signals[CONTRAST_CHANGED]
+      = g_signal_new ("contrast-changed", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void

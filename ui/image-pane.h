@@ -9,7 +9,8 @@
  * TdImagePane: a slice view with its heading, tools (fit, 1:1, contrast, colours, enlarge), histogram
  * and read-out. Contrast is automatic until the user sets it.
  *
- * Signals: "enlarge-toggled" (gboolean enlarged).
+ * Signals: "enlarge-toggled" (gboolean enlarged), "contrast-changed" (double low, double high): by the
+ * user or automatically.
  */
 #define TD_TYPE_IMAGE_PANE (td_image_pane_get_type ())
 G_DECLARE_FINAL_TYPE (TdImagePane, td_image_pane, TD, IMAGE_PANE, GtkWidget)

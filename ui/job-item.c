@@ -45,6 +45,18 @@ end (TdJobItem *self, TdJobState state, const char *error)
   g_signal_emit (self, signals[ENDED], 0);
 }
 
+/* The program stays until a cancelled job has removed what it wrote, windows or not. */
+static void
+hold_program (gboolean hold)
+{
+  GApplication *application = g_application_get_default ();
+
+  if (application && hold)
+    g_application_hold (application);
+  else if (application)
+    g_application_release (application);
+}
+
 static void
 end_with (TdJobItem *self, const GError *error)
 {
@@ -86,6 +98,7 @@ on_done (TdJob *job, const GError *error, gpointer user)
   g_signal_emit (self, signals[SLICES], 0);
   end_with (self, error);
   g_clear_pointer (&self->job, td_job_unref);
+  hold_program (FALSE);
   g_object_unref (self);
 }
 
@@ -112,6 +125,7 @@ on_planned (GObject *source, GAsyncResult *result, gpointer user)
 
   if (!plan) {
     end_with (self, error);
+    hold_program (FALSE);
     return;
   }
   const TdPlanFacts *facts = td_plan_facts (plan);
@@ -132,6 +146,7 @@ td_job_item_start (TdJobItem *self)
   self->state = TD_JOB_RUNNING;
   self->progress.remaining_s = -1;
   self->planning = g_cancellable_new ();
+  hold_program (TRUE);
   g_autoptr (GTask) task = g_task_new (self, self->planning, on_planned, NULL);
   g_task_run_in_thread (task, plan_in_thread);
   g_signal_emit (self, signals[CHANGED], 0);

@@ -2,56 +2,80 @@
 #include "method-choices.h"
 
 #include <glib/gi18n.h>
+#include <gtk/gtk.h>
 
-#include "choice-row.h"
 #include "compute/parallel/backproject.h"
 
-static const TdChoice methods[] = {
-  { "auto", N_ ("Automatic") },
-  { "fbp", N_ ("Filtered back-projection") },
-  { "fdk", N_ ("Cone beam (FDK)") },
-  { "fourier", N_ ("Fourier (fastest)") },
-};
+/* NULL-terminated, in the order of the enumerations. */
+static const char *const filters[] = { N_ ("None (blurred)"), N_ ("Ram-Lak (sharpest)"),
+                                       N_ ("Shepp-Logan"), N_ ("Cosine"), N_ ("Hamming"),
+                                       N_ ("Hann (smooth)"), N_ ("Parzen (smoothest)"),
+                                       N_ ("Butterworth"), NULL };
+static const char *const filters_brief[] = { N_ ("None"), N_ ("Ram-Lak"), N_ ("Shepp-Logan"),
+                                             N_ ("Cosine"), N_ ("Hamming"), N_ ("Hann"),
+                                             N_ ("Parzen"), N_ ("Butterworth"), NULL };
+static const char *const methods[] = { N_ ("Automatic"), N_ ("Filtered back-projection"),
+                                       N_ ("Cone beam (FDK)"), N_ ("Fourier (fastest)"), NULL };
+static const char *const interpolations[] = { N_ ("Nearest"), N_ ("Linear"), NULL };
+static const char *const precisions[] = { N_ ("Single (32 bits)"), N_ ("Half storage (16 bits)"),
+                                          N_ ("Half, short half sums"), NULL };
+static const char *const precisions_brief[] = { N_ ("Single"), N_ ("Half"), N_ ("Half sums"),
+                                                NULL };
 
-static const TdChoice interpolations[] = {
-  { "nearest", N_ ("Nearest") },
-  { "linear", N_ ("Linear") },
-};
-
-static const TdChoice precisions[] = {
-  { "single", N_ ("Single (32 bits)") },
-  { "half", N_ ("Half storage (16 bits)") },
-  { "half-run", N_ ("Half, short half sums") },
-};
-
-void
-td_method_choices_fill (AdwComboRow *row)
+static GListModel *
+strings (GListModel **kept, const char *const *labels)
 {
-  td_choice_row_fill (row, methods, G_N_ELEMENTS (methods));
+  if (!*kept) {
+    GtkStringList *list = gtk_string_list_new (NULL);
+    for (guint i = 0; labels[i]; i++)
+      gtk_string_list_append (list, _(labels[i]));
+    *kept = G_LIST_MODEL (list);
+  }
+  return *kept;
 }
 
-void
-td_interpolation_choices_fill (AdwComboRow *row)
+GListModel *
+td_filter_choices (gboolean brief)
 {
-  td_choice_row_fill (row, interpolations, G_N_ELEMENTS (interpolations));
+  static GListModel *kept[2];
+  return strings (&kept[brief], brief ? filters_brief : filters);
 }
 
-void
-td_precision_choices_fill (AdwComboRow *row)
+GListModel *
+td_method_choices (void)
 {
-  td_choice_row_fill (row, precisions, G_N_ELEMENTS (precisions));
+  static GListModel *kept;
+  return strings (&kept, methods);
 }
 
-void
-td_family_choices_fill (AdwComboRow *row)
+GListModel *
+td_interpolation_choices (void)
 {
-  const TdBackprojectFamily *const *families = td_backproject_families ();
-  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
+  static GListModel *kept;
+  return strings (&kept, interpolations);
+}
 
-  gtk_string_list_append (list, _("Automatic"));
-  for (guint i = 0; families[i]; i++)
-    gtk_string_list_append (list, families[i]->title);
-  adw_combo_row_set_model (row, G_LIST_MODEL (list));
+GListModel *
+td_precision_choices (gboolean brief)
+{
+  static GListModel *kept[2];
+  return strings (&kept[brief], brief ? precisions_brief : precisions);
+}
+
+GListModel *
+td_family_choices (gboolean brief)
+{
+  static GListModel *kept[2];
+
+  if (!kept[brief]) {
+    const TdBackprojectFamily *const *families = td_backproject_families ();
+    GtkStringList *list = gtk_string_list_new (NULL);
+    gtk_string_list_append (list, brief ? _("Auto") : _("Automatic"));
+    for (guint i = 0; families[i]; i++)
+      gtk_string_list_append (list, brief ? families[i]->name : families[i]->title);
+    kept[brief] = G_LIST_MODEL (list);
+  }
+  return kept[brief];
 }
 
 const char *

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "method-group.h"
 
-#include <glib/gi18n.h>
-
-#include "choice-row.h"
 #include "method-choices.h"
 #include "number-row.h"
 
@@ -78,10 +75,10 @@ static void
 td_method_group_init (TdMethodGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  td_method_choices_fill (self->method);
-  td_interpolation_choices_fill (self->interpolation);
-  td_precision_choices_fill (self->precision);
-  td_family_choices_fill (self->family);
+  adw_combo_row_set_model (self->method, td_method_choices ());
+  adw_combo_row_set_model (self->interpolation, td_interpolation_choices ());
+  adw_combo_row_set_model (self->precision, td_precision_choices (FALSE));
+  adw_combo_row_set_model (self->family, td_family_choices (FALSE));
   td_number_row_set_range (self->angle, -360, 360);
   td_number_row_set_steps (self->angle, 1, 15, 1);
 }

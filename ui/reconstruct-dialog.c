@@ -4,23 +4,27 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-#include "choice-row.h"
 #include "compute/engine/plan.h"
 #include "duration.h"
 #include "latest.h"
 #include "number-row.h"
 
 /* In the order of TdVolumeFormat. */
-static const TdChoice formats[] = {
+static const struct {
+  const char *suffix, *label;
+} formats[] = {
   { "", N_ ("TIFF stack (a folder, a file a slice)") },
   { ".tif", N_ ("BigTIFF (one file, a page a slice)") },
   { ".h5", N_ ("HDF5 (NeXus)") },
 };
 
-static const TdChoice sample_bits[] = {
-  { "32", N_ ("32-bit float: the values themselves") },
-  { "16", N_ ("16-bit, scaled") },
-  { "8", N_ ("8-bit, scaled") },
+static const struct {
+  guint bits;
+  const char *label;
+} samples[] = {
+  { 32, N_ ("32-bit float: the values themselves") },
+  { 16, N_ ("16-bit, scaled") },
+  { 8, N_ ("8-bit, scaled") },
 };
 
 struct _TdReconstructDialog {
@@ -182,8 +186,7 @@ collect (TdReconstructDialog *self)
   if (self->filling)
     return;
   self->recipe.output_format = adw_combo_row_get_selected (self->format);
-  self->recipe.output_bits = (guint) g_ascii_strtoull (
-      sample_bits[adw_combo_row_get_selected (self->bits)].value, NULL, 10);
+  self->recipe.output_bits = samples[adw_combo_row_get_selected (self->bits)].bits;
   self->recipe.output_range_auto = gtk_switch_get_active (self->range_auto);
   self->recipe.output_low = td_number_row_get_value (self->low);
   self->recipe.output_high = td_number_row_get_value (self->high);
@@ -214,8 +217,8 @@ static char *
 without_suffix (const char *path)
 {
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    if (*formats[i].value && g_str_has_suffix (path, formats[i].value))
-      return g_strndup (path, strlen (path) - strlen (formats[i].value));
+    if (*formats[i].suffix && g_str_has_suffix (path, formats[i].suffix))
+      return g_strndup (path, strlen (path) - strlen (formats[i].suffix));
   return g_strdup (path);
 }
 
@@ -226,7 +229,7 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
     return;
   g_autofree char *base = without_suffix (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autofree char *path
-      = g_strconcat (base, formats[adw_combo_row_get_selected (self->format)].value, NULL);
+      = g_strconcat (base, formats[adw_combo_row_get_selected (self->format)].suffix, NULL);
   self->filling = TRUE;
   gtk_editable_set_text (GTK_EDITABLE (self->path), path);
   self->filling = FALSE;
@@ -298,7 +301,7 @@ propose_path (TdReconstructDialog *self, const char *folder)
   const TdScanFacts *facts = td_scan_facts (self->scan);
   g_autofree char *beside = g_path_get_dirname (facts->path);
   g_autofree char *title = g_strdup (facts->title);
-  const char *suffix = formats[self->recipe.output_format].value;
+  const char *suffix = formats[self->recipe.output_format].suffix;
 
   g_strdelimit (title, "/ ", '_');
   for (guint i = 0;; i++) {
@@ -315,9 +318,9 @@ static void
 show_recipe (TdReconstructDialog *self)
 {
   adw_combo_row_set_selected (self->format, self->recipe.output_format);
-  adw_combo_row_set_selected (self->bits, self->recipe.output_bits == 16  ? 1
-                                          : self->recipe.output_bits == 8 ? 2
-                                                                          : 0);
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++)
+    if (samples[i].bits == self->recipe.output_bits)
+      adw_combo_row_set_selected (self->bits, i);
   gtk_switch_set_active (self->range_auto, self->recipe.output_range_auto);
   td_number_row_set_value (self->low, self->recipe.output_low);
   td_number_row_set_value (self->high, self->recipe.output_high);
@@ -386,6 +389,20 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
 }
 
 static void
+fill_choices (TdReconstructDialog *self)
+{
+  g_autoptr (GtkStringList) format_list = gtk_string_list_new (NULL);
+  g_autoptr (GtkStringList) sample_list = gtk_string_list_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    gtk_string_list_append (format_list, _(formats[i].label));
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++)
+    gtk_string_list_append (sample_list, _(samples[i].label));
+  adw_combo_row_set_model (self->format, G_LIST_MODEL (format_list));
+  adw_combo_row_set_model (self->bits, G_LIST_MODEL (sample_list));
+}
+
+static void
 td_reconstruct_dialog_init (TdReconstructDialog *self)
 {
   self->filling = TRUE;
@@ -393,8 +410,7 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
   self->plans = td_latest_new (make_plan, request_free, on_plan, (GDestroyNotify) td_plan_unref,
                                self);
   gtk_widget_init_template (GTK_WIDGET (self));
-  td_choice_row_fill (self->format, formats, G_N_ELEMENTS (formats));
-  td_choice_row_fill (self->bits, sample_bits, G_N_ELEMENTS (sample_bits));
+  fill_choices (self);
   td_number_row_set_range (self->low, -1e6, 1e6);
   td_number_row_set_steps (self->low, 0.001, 0.01, 5);
   td_number_row_set_range (self->high, -1e6, 1e6);

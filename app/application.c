@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "application.h"
+
+#include <glib/gi18n.h>
+
+#include "config.h"
+#include "desktop-resources.h"
+#include "settings.h"
+#include "ui/preferences-window.h"
+#include "ui/ui.h"
+
+#define APPLICATION_ID "org.tomodesk.Tomodesk"
+
+struct _TdApplication {
+  AdwApplication parent_instance;
+  GSettings *settings;
+  TdEngine *engine;
+};
+
+G_DEFINE_FINAL_TYPE (TdApplication, td_application, ADW_TYPE_APPLICATION)
+
+/* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+on_preferences (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdApplication *self = user;
+  GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (self));
+
+  gtk_window_present (GTK_WINDOW (td_preferences_window_new (window, self->settings)));
+}
+
+static void
+on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  static const char *const developers[] = { "The Tomodesk developers", NULL };
+
+  adw_show_about_window (
+      gtk_application_get_active_window (user), "application-name", "Tomodesk",
+      "application-icon", APPLICATION_ID, "version", TD_VERSION, "developer-name",
+      _("The Tomodesk developers"), "developers", developers, "license-type",
+      GTK_LICENSE_GPL_3_0, "comments",
+      _("Computed tomography: open a scan, see a slice at once, and reconstruct it on the graphics "
+        "card or the processor."),
+      NULL);
+}
+
+/* Each window is asked: one of them may have a job running. */
+static void
+on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  g_autoptr (GList) windows = g_list_copy (gtk_application_get_windows (user));
+
+  for (GList *l = windows; l; l = l->next)
+    gtk_window_close (l->data);
+}
+
+static void
+on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdApplication *self = user;
+
+  gtk_window_present (
+      GTK_WINDOW (td_window_new (ADW_APPLICATION (self), self->settings, self->engine)));
+}
+
+static void
+add_actions (TdApplication *self)
+{
+  static const GActionEntry entries[] = {
+    { .name = "preferences", .activate = on_preferences },
+    { .name = "about", .activate = on_about },
+    { .name = "quit", .activate = on_quit },
+    { .name = "new-window", .activate = on_new_window },
+  };
+  static const struct {
+    const char *action, *keys[3];
+  } keys[] = {
+    { "app.quit", { "<Control>q" } },
+    { "app.new-window", { "<Control>n" } },
+    { "app.preferences", { "<Control>comma" } },
+    { "win.open", { "<Control>o" } },
+    { "win.open-folder", { "<Control><Shift>o" } },
+    { "win.close-scan", { "<Control>w" } },
+    { "win.undo", { "<Control>z" } },
+    { "win.redo", { "<Control><Shift>z", "<Control>y" } },
+    { "win.reconstruct", { "<Control>r" } },
+    { "win.save-recipe", { "<Control>s" } },
+    { "win.load-recipe", { "<Control>l" } },
+    { "win.toggle-sidebar", { "F9" } },
+    { "win.show-page('slices')", { "<Alt>1" } },
+    { "win.show-page('compare')", { "<Alt>2" } },
+    { "win.show-page('volume')", { "<Alt>3" } },
+  };
+
+  g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+    gtk_application_set_accels_for_action (GTK_APPLICATION (self), keys[i].action, keys[i].keys);
+}
+
+/* ── Life ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+apply_theme (TdApplication *self)
+{
+  static const AdwColorScheme schemes[]
+      = { ADW_COLOR_SCHEME_DEFAULT, ADW_COLOR_SCHEME_FORCE_LIGHT, ADW_COLOR_SCHEME_FORCE_DARK };
+
+  adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
+                                      schemes[g_settings_get_enum (self->settings, "theme")]);
+}
+
+/* A program that was not installed finds its icon in the source beside the build folder's resources. */
+static void
+add_icons (void)
+{
+  gtk_icon_theme_add_resource_path (gtk_icon_theme_get_for_display (gdk_display_get_default ()),
+                                    "/org/tomodesk/Tomodesk/icons");
+  gtk_window_set_default_icon_name (APPLICATION_ID);
+}
+
+static void
+td_application_startup (GApplication *application)
+{
+  TdApplication *self = TD_APPLICATION (application);
+  g_autoptr (GError) error = NULL;
+
+  g_resources_register (td_desktop_get_resource ());
+  G_APPLICATION_CLASS (td_application_parent_class)->startup (application);
+  self->settings = td_settings_new (&error);
+  if (!self->settings) {
+    g_printerr ("tomodesk: %s\n", error->message);
+    exit (1);
+  }
+  td_ui_init ();
+  add_icons ();
+  self->engine = td_engine_new ();
+  add_actions (self);
+  apply_theme (self);
+  g_signal_connect_object (self->settings, "changed::theme", G_CALLBACK (apply_theme), self,
+                           G_CONNECT_SWAPPED);
+}
+
+static TdWindow *
+window_of (TdApplication *self)
+{
+  GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (self));
+
+  return window && TD_IS_WINDOW (window)
+             ? TD_WINDOW (window)
+             : td_window_new (ADW_APPLICATION (self), self->settings, self->engine);
+}
+
+static void
+td_application_activate (GApplication *application)
+{
+  gtk_window_present (GTK_WINDOW (window_of (TD_APPLICATION (application))));
+}
+
+/* The first file goes into the window there is, further ones each into their own. */
+static void
+td_application_open (GApplication *application, GFile **files, int n_files, const char *hint)
+{
+  TdApplication *self = TD_APPLICATION (application);
+
+  for (int i = 0; i < n_files; i++) {
+    TdWindow *window = i == 0 ? window_of (self)
+                              : td_window_new (ADW_APPLICATION (self), self->settings, self->engine);
+    g_autofree char *path = g_file_get_path (files[i]);
+    gtk_window_present (GTK_WINDOW (window));
+    if (path)
+      td_window_open_path (window, path);
+  }
+}
+
+static void
+td_application_finalize (GObject *object)
+{
+  TdApplication *self = TD_APPLICATION (object);
+
+  g_clear_object (&self->settings);
+  g_clear_pointer (&self->engine, td_engine_unref);
+  G_OBJECT_CLASS (td_application_parent_class)->finalize (object);
+}
+
+static void
+td_application_class_init (TdApplicationClass *class)
+{
+  GApplicationClass *application = G_APPLICATION_CLASS (class);
+
+  G_OBJECT_CLASS (class)->finalize = td_application_finalize;
+  application->startup = td_application_startup;
+  application->activate = td_application_activate;
+  application->open = td_application_open;
+}
+
+static void
+td_application_init (TdApplication *self)
+{
+  g_application_set_option_context_parameter_string (G_APPLICATION (self), _("[SCAN…]"));
+  g_application_set_option_context_summary (
+      G_APPLICATION (self),
+      _("Opens tomography scans (NXtomo, DXchange, TIFF files or folders), shows slices live and "
+        "reconstructs volumes.\nExample: tomodesk scan.nxs"));
+}
+
+TdApplication *
+td_application_new (void)
+{
+  return g_object_new (TD_TYPE_APPLICATION, "application-id", APPLICATION_ID, "flags",
+                       G_APPLICATION_HANDLES_OPEN, "resource-base-path", "/org/tomodesk/Tomodesk",
+                       NULL);
+}
+
+GSettings *
+td_application_settings (TdApplication *self)
+{
+  return self->settings;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "session.h"
+
+#define JOIN_US 1000000
+#define MOST_KEPT 200
+
+struct _TdSession {
+  GObject parent_instance;
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe;
+  GPtrArray *before, *after; /* TdRecipe: to undo to, to redo to; the nearest last */
+  char *last_key;
+  gint64 last_edit_us;
+};
+
+enum { SCAN_CHANGED, RECIPE_CHANGED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdSession, td_session, G_TYPE_OBJECT)
+
+static void
+end_joining (TdSession *self)
+{
+  g_clear_pointer (&self->last_key, g_free);
+}
+
+TdEngine *
+td_session_engine (TdSession *self)
+{
+  return self->engine;
+}
+
+TdScan *
+td_session_scan (TdSession *self)
+{
+  return self->scan;
+}
+
+const TdScanFacts *
+td_session_facts (TdSession *self)
+{
+  return self->scan ? td_scan_facts (self->scan) : NULL;
+}
+
+const TdRecipe *
+td_session_recipe (TdSession *self)
+{
+  return &self->recipe;
+}
+
+void
+td_session_open (TdSession *self, TdScan *scan, const TdRecipe *recipe)
+{
+  TdScan *old = self->scan;
+
+  self->scan = scan ? td_scan_ref (scan) : NULL;
+  self->recipe = *recipe;
+  g_ptr_array_set_size (self->before, 0);
+  g_ptr_array_set_size (self->after, 0);
+  end_joining (self);
+  g_signal_emit (self, signals[SCAN_CHANGED], 0);
+  if (old) {
+    td_scan_unref (old);
+    td_engine_trim (self->engine);
+  }
+}
+
+void
+td_session_edit (TdSession *self, const TdRecipe *recipe, const char *key)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  if (td_recipe_equal (recipe, &self->recipe))
+    return;
+  gboolean joined = key && g_strcmp0 (key, self->last_key) == 0 && self->before->len > 0
+                    && now - self->last_edit_us < JOIN_US;
+  if (!joined)
+    g_ptr_array_add (self->before, g_memdup2 (&self->recipe, sizeof self->recipe));
+  if (self->before->len > MOST_KEPT)
+    g_ptr_array_remove_index (self->before, 0);
+  g_ptr_array_set_size (self->after, 0);
+  g_free (self->last_key);
+  self->last_key = g_strdup (key);
+  self->last_edit_us = now;
+  self->recipe = *recipe;
+  g_signal_emit (self, signals[RECIPE_CHANGED], 0);
+}
+
+gboolean
+td_session_can_undo (TdSession *self)
+{
+  return self->before->len > 0;
+}
+
+gboolean
+td_session_can_redo (TdSession *self)
+{
+  return self->after->len > 0;
+}
+
+/* Takes the nearest of @from, and keeps the present one in @to. */
+static void
+step (TdSession *self, GPtrArray *from, GPtrArray *to)
+{
+  if (from->len == 0)
+    return;
+  g_autofree TdRecipe *recipe = g_ptr_array_steal_index (from, from->len - 1);
+  g_ptr_array_add (to, g_memdup2 (&self->recipe, sizeof self->recipe));
+  self->recipe = *recipe;
+  end_joining (self);
+  g_signal_emit (self, signals[RECIPE_CHANGED], 0);
+}
+
+void
+td_session_undo (TdSession *self)
+{
+  step (self, self->before, self->after);
+}
+
+void
+td_session_redo (TdSession *self)
+{
+  step (self, self->after, self->before);
+}
+
+static void
+td_session_finalize (GObject *object)
+{
+  TdSession *self = TD_SESSION (object);
+
+  g_clear_pointer (&self->scan, td_scan_unref);
+  td_engine_unref (self->engine);
+  g_ptr_array_unref (self->before);
+  g_ptr_array_unref (self->after);
+  g_free (self->last_key);
+  G_OBJECT_CLASS (td_session_parent_class)->finalize (object);
+}
+
+static void
+td_session_class_init (TdSessionClass *class)
+{
+  G_OBJECT_CLASS (class)->finalize = td_session_finalize;
+  signals[SCAN_CHANGED] = g_signal_new ("scan-changed", TD_TYPE_SESSION, G_SIGNAL_RUN_LAST, 0, NULL,
+                                        NULL, NULL, G_TYPE_NONE, 0);
+  signals[RECIPE_CHANGED] = g_signal_new ("recipe-changed", TD_TYPE_SESSION, G_SIGNAL_RUN_LAST, 0,
+                                          NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+td_session_init (TdSession *self)
+{
+  td_recipe_init (&self->recipe);
+  self->before = g_ptr_array_new_with_free_func (g_free);
+  self->after = g_ptr_array_new_with_free_func (g_free);
+}
+
+TdSession *
+td_session_new (TdEngine *engine)
+{
+  TdSession *self = g_object_new (TD_TYPE_SESSION, NULL);
+
+  self->engine = td_engine_ref (engine);
+  return self;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib-object.h>
+
+#include "compute/engine/engine.h"
+#include "compute/engine/recipe.h"
+#include "dataset/scan.h"
+
+/**
+ * TdSession: what one window works on: the open scan, its recipe, and the recipes before it. Main
+ * thread.
+ * Signals: "scan-changed" (), "recipe-changed" ().
+ */
+#define TD_TYPE_SESSION (td_session_get_type ())
+G_DECLARE_FINAL_TYPE (TdSession, td_session, TD, SESSION, GObject)
+
+TdSession *td_session_new (TdEngine *engine);
+TdEngine *td_session_engine (TdSession *self);
+TdScan *td_session_scan (TdSession *self);            /* (transfer none); NULL: none is open */
+const TdScanFacts *td_session_facts (TdSession *self); /* NULL: none is open */
+const TdRecipe *td_session_recipe (TdSession *self);
+
+/* Starts over with @scan (nullable) and @recipe; there is nothing to undo. */
+void td_session_open (TdSession *self, TdScan *scan, const TdRecipe *recipe);
+/* A new value. Edits of the same @key within a second undo as one; NULL: never joined. */
+void td_session_edit (TdSession *self, const TdRecipe *recipe, const char *key);
+gboolean td_session_can_undo (TdSession *self);
+gboolean td_session_can_redo (TdSession *self);
+void td_session_undo (TdSession *self);
+void td_session_redo (TdSession *self);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "settings.h"
+
+#include "dataset/error.h"
+
+#define SCHEMA "org.tomodesk.Tomodesk"
+#define MOST_RECENT 10
+
+static GSettingsSchema *
+schema_in (const char *folder)
+{
+  g_autoptr (GSettingsSchemaSource) source = g_settings_schema_source_new_from_directory (
+      folder, g_settings_schema_source_get_default (), FALSE, NULL);
+
+  return source ? g_settings_schema_source_lookup (source, SCHEMA, FALSE) : NULL;
+}
+
+static GSettingsSchema *
+find_schema (void)
+{
+  g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *folder = program ? g_path_get_dirname (program) : g_strdup (".");
+  static const char *const places[] = { "../share/glib-2.0/schemas", "../data", "../../data" };
+  GSettingsSchemaSource *source = g_settings_schema_source_get_default ();
+  GSettingsSchema *schema = source ? g_settings_schema_source_lookup (source, SCHEMA, TRUE) : NULL;
+
+  for (guint i = 0; !schema && i < G_N_ELEMENTS (places); i++) {
+    g_autofree char *place = g_build_filename (folder, places[i], NULL);
+    schema = schema_in (place);
+  }
+  return schema;
+}
+
+GSettings *
+td_settings_new (GError **error)
+{
+  g_autoptr (GSettingsSchema) schema = find_schema ();
+
+  if (schema)
+    return g_settings_new_full (schema, NULL, NULL);
+  g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+               "The settings schema %s is not installed; install Tomodesk again, or run it from its "
+               "build folder",
+               SCHEMA);
+  return NULL;
+}
+
+static void
+store_recent (GSettings *settings, const char *first, const char *without)
+{
+  g_auto (GStrv) old = g_settings_get_strv (settings, "recent-scans");
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  guint n = 0;
+
+  if (first) {
+    g_strv_builder_add (builder, first);
+    n++;
+  }
+  for (guint i = 0; old[i] && n < MOST_RECENT; i++)
+    if (g_strcmp0 (old[i], first) != 0 && g_strcmp0 (old[i], without) != 0) {
+      g_strv_builder_add (builder, old[i]);
+      n++;
+    }
+  g_auto (GStrv) fresh = g_strv_builder_end (builder);
+  g_settings_set_strv (settings, "recent-scans", (const char *const *) fresh);
+}
+
+void
+td_settings_add_recent (GSettings *settings, const char *path)
+{
+  store_recent (settings, path, NULL);
+}
+
+void
+td_settings_remove_recent (GSettings *settings, const char *path)
+{
+  store_recent (settings, NULL, path);
+}

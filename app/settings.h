@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+/**
+ * The user's preferences. The schema is looked for where the system keeps them, then beside the
+ * program as installed (../share/glib-2.0/schemas), then in the build folder (../data), so that a
+ * program that was only built runs too. NULL with @error when it is nowhere.
+ */
+GSettings *td_settings_new (GError **error);
+/* Puts @path at the head of the recent scans. */
+void td_settings_add_recent (GSettings *settings, const char *path);
+void td_settings_remove_recent (GSettings *settings, const char *path);

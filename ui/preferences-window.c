@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "preferences-window.h"
+
+#include "device-row.h"
+#include "number-row.h"
+#include "render/colour-map.h"
+
+struct _TdPreferencesWindow {
+  AdwPreferencesWindow parent_instance;
+  GSettings *settings;
+  AdwComboRow *theme, *colours;
+  TdDeviceRow *device;
+  TdNumberRow *memory;
+};
+
+G_DEFINE_FINAL_TYPE (TdPreferencesWindow, td_preferences_window, ADW_TYPE_PREFERENCES_WINDOW)
+
+static void
+on_theme_selected (GObject *object, GParamSpec *property, TdPreferencesWindow *self)
+{
+  if (self->settings)
+    g_settings_set_enum (self->settings, "theme", (int) adw_combo_row_get_selected (self->theme));
+}
+
+static void
+on_colours_selected (GObject *object, GParamSpec *property, TdPreferencesWindow *self)
+{
+  if (self->settings)
+    g_settings_set_string (self->settings, "colour-map",
+                           td_colour_map_name (adw_combo_row_get_selected (self->colours)));
+}
+
+static void
+on_device_picked (TdDeviceRow *row, const char *id, TdPreferencesWindow *self)
+{
+  if (self->settings)
+    g_settings_set_string (self->settings, "device", id);
+}
+
+static void
+on_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
+{
+  if (self->settings)
+    g_settings_set_double (self->settings, "memory-limit-gib", gib);
+}
+
+static void
+show_settings (TdPreferencesWindow *self, GSettings *settings)
+{
+  g_autofree char *colours = g_settings_get_string (settings, "colour-map");
+  g_autofree char *device = g_settings_get_string (settings, "device");
+  TdColourMap map = TD_COLOUR_GREY;
+
+  td_colour_map_parse (colours, &map);
+  adw_combo_row_set_selected (self->theme, (guint) g_settings_get_enum (settings, "theme"));
+  adw_combo_row_set_selected (self->colours, map);
+  td_device_row_select (self->device, device);
+  td_number_row_set_value (self->memory, g_settings_get_double (settings, "memory-limit-gib"));
+}
+
+static void
+td_preferences_window_finalize (GObject *object)
+{
+  g_clear_object (&TD_PREFERENCES_WINDOW (object)->settings);
+  G_OBJECT_CLASS (td_preferences_window_parent_class)->finalize (object);
+}
+
+static void
+td_preferences_window_class_init (TdPreferencesWindowClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_DEVICE_ROW);
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  G_OBJECT_CLASS (class)->finalize = td_preferences_window_finalize;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/preferences-window.ui");
+  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, theme);
+  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, colours);
+  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, device);
+  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, memory);
+  gtk_widget_class_bind_template_callback (widget, on_theme_selected);
+  gtk_widget_class_bind_template_callback (widget, on_colours_selected);
+  gtk_widget_class_bind_template_callback (widget, on_device_picked);
+  gtk_widget_class_bind_template_callback (widget, on_memory_changed);
+}
+
+static void
+td_preferences_window_init (TdPreferencesWindow *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  td_number_row_set_range (self->memory, 0, 4096);
+  td_number_row_set_steps (self->memory, 0.5, 4, 1);
+}
+
+GtkWidget *
+td_preferences_window_new (GtkWindow *parent, GSettings *settings)
+{
+  TdPreferencesWindow *self = g_object_new (TD_TYPE_PREFERENCES_WINDOW, "transient-for", parent,
+                                            "modal", TRUE, NULL);
+
+  /* The controls are set first: nothing they tell then is a choice of the user's. */
+  show_settings (self, settings);
+  self->settings = g_object_ref (settings);
+  return GTK_WIDGET (self);
+}
