@@ -77,6 +77,12 @@ on_toast_folder (AdwToast *toast, TdJobItem *item)
 }
 
 static void
+unref_item (gpointer item, GClosure *closure)
+{
+  g_object_unref (item);
+}
+
+static void
 on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
 {
   if (td_job_item_state (item) == TD_JOB_FAILED) {
@@ -89,7 +95,7 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
     AdwToast *toast = adw_toast_new (text);
     adw_toast_set_button_label (toast, _("Open Folder"));
     g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
-                           g_object_ref (item), (GClosureNotify) g_object_unref, 0);
+                           g_object_ref (item), unref_item, 0);
     adw_toast_overlay_add_toast (self->toasts, toast);
   }
 }

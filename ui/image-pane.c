@@ -8,7 +8,8 @@
 
 struct _TdImagePane {
   GtkWidget parent_instance;
-  GtkBox *box, *tools;
+  GtkBox *box;
+  GMenu *option_section;
   GtkLabel *title, *subtitle, *message, *readout;
   GtkSpinner *spinner;
   GtkToggleButton *enlarge;
@@ -23,7 +24,7 @@ struct _TdImagePane {
   double column, row; /* under the pointer */
 };
 
-enum { ENLARGE_TOGGLED, CONTRAST_CHANGED, N_SIGNALS };
+enum { ENLARGE_TOGGLED, OPTION_TOGGLED, CONTRAST_CHANGED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdImagePane, td_image_pane, GTK_TYPE_WIDGET)
@@ -214,9 +215,17 @@ td_image_pane_view (TdImagePane *self)
 }
 
 void
-td_image_pane_add_tool (TdImagePane *self, GtkWidget *widget)
+td_image_pane_add_option (TdImagePane *self, const char *label)
 {
-  gtk_box_append (self->tools, widget);
+  g_menu_append (self->option_section, label, "pane.option");
+}
+
+gboolean
+td_image_pane_get_option (TdImagePane *self)
+{
+  g_autoptr (GVariant) state
+      = g_action_group_get_action_state (G_ACTION_GROUP (self->actions), "option");
+  return g_variant_get_boolean (state);
 }
 
 void
@@ -267,6 +276,13 @@ on_smooth (GSimpleAction *action, GVariant *state, gpointer user)
 }
 
 static void
+on_option (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  g_simple_action_set_state (action, state);
+  g_signal_emit (user, signals[OPTION_TOGGLED], 0, g_variant_get_boolean (state));
+}
+
+static void
 on_enlarge_toggled (GtkToggleButton *button, TdImagePane *self)
 {
   gboolean enlarged = gtk_toggle_button_get_active (button);
@@ -298,7 +314,7 @@ td_image_pane_class_init (TdImagePaneClass *class)
   G_OBJECT_CLASS (class)->dispose = td_image_pane_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/image-pane.ui");
   gtk_widget_class_bind_template_child (widget, TdImagePane, box);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, tools);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, option_section);
   gtk_widget_class_bind_template_child (widget, TdImagePane, title);
   gtk_widget_class_bind_template_child (widget, TdImagePane, subtitle);
   gtk_widget_class_bind_template_child (widget, TdImagePane, message);
@@ -315,6 +331,8 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_callback (widget, on_enlarge_toggled);
   signals[ENLARGE_TOGGLED] = g_signal_new ("enlarge-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
                                            0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+  signals[OPTION_TOGGLED] = g_signal_new ("option-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
+                                          0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
   signals[CONTRAST_CHANGED]
       = g_signal_new ("contrast-changed", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
@@ -328,6 +346,7 @@ td_image_pane_init (TdImagePane *self)
     { .name = "one-to-one", .activate = on_one_to_one },
     { .name = "auto-contrast", .state = "true", .change_state = on_auto_contrast },
     { .name = "colours", .parameter_type = "s", .state = "'grey'", .change_state = on_colours },
+    { .name = "option", .state = "true", .change_state = on_option },
     { .name = "smooth", .state = "false", .change_state = on_smooth },
   };
 

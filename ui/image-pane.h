@@ -9,8 +9,8 @@
  * TdImagePane: a slice view with its heading, tools (fit, 1:1, contrast, colours, enlarge), histogram
  * and read-out. Contrast is automatic until the user sets it.
  *
- * Signals: "enlarge-toggled" (gboolean enlarged), "contrast-changed" (double low, double high): by the
- * user or automatically.
+ * Signals: "enlarge-toggled" (gboolean enlarged); "option-toggled" (gboolean on); "contrast-changed"
+ * (double low, double high): by the user or automatically.
  */
 #define TD_TYPE_IMAGE_PANE (td_image_pane_get_type ())
 G_DECLARE_FINAL_TYPE (TdImagePane, td_image_pane, TD, IMAGE_PANE, GtkWidget)
@@ -34,6 +34,8 @@ void td_image_pane_set_window (TdImagePane *self, double low, double high); /* e
 void td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged);
 void td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can);
 TdSliceView *td_image_pane_view (TdImagePane *self);
-/* Widgets of the owner's: into the heading, and under the picture. */
-void td_image_pane_add_tool (TdImagePane *self, GtkWidget *widget);
+/* A switch of the owner's in the menu, on at first. */
+void td_image_pane_add_option (TdImagePane *self, const char *label);
+gboolean td_image_pane_get_option (TdImagePane *self);
+/* A widget of the owner's under the picture. */
 void td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget);

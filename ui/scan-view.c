@@ -18,7 +18,6 @@ struct _TdScanView {
   TdImagePane *projection, *sinogram, *slice;
   GtkWidget *view_footer, *row_footer;
   GtkAdjustment *view_adjustment, *row_adjustment;
-  GtkToggleButton *corrected, *prepared;
   TdPreview *preview;
   TdFrameLoader *projections, *sinograms;
   TdScan *scan;
@@ -40,14 +39,14 @@ static void
 request_projection (TdScanView *self)
 {
   td_frame_loader_projection (self->projections, self->scan, self->view,
-                              gtk_toggle_button_get_active (self->corrected));
+                              td_image_pane_get_option (self->projection));
   td_image_pane_set_updating (self->projection, TRUE);
 }
 
 static void
 request_sinogram (TdScanView *self)
 {
-  gboolean prepared = gtk_toggle_button_get_active (self->prepared) && self->has_recipe;
+  gboolean prepared = td_image_pane_get_option (self->sinogram) && self->has_recipe;
 
   td_frame_loader_sinogram (self->sinograms, self->scan, self->row,
                             prepared ? self->recipe.steps : NULL,
@@ -305,14 +304,14 @@ on_no_gl (TdSliceView *view, const char *reason, TdScanView *self)
 }
 
 static void
-on_corrected_toggled (GtkToggleButton *button, TdScanView *self)
+on_corrected_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 {
   if (self->scan)
     request_projection (self);
 }
 
 static void
-on_prepared_toggled (GtkToggleButton *button, TdScanView *self)
+on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 {
   if (self->scan)
     request_sinogram (self);
@@ -445,8 +444,6 @@ bind_children (GtkWidgetClass *widget)
   gtk_widget_class_bind_template_child (widget, TdScanView, row_footer);
   gtk_widget_class_bind_template_child (widget, TdScanView, view_adjustment);
   gtk_widget_class_bind_template_child (widget, TdScanView, row_adjustment);
-  gtk_widget_class_bind_template_child (widget, TdScanView, corrected);
-  gtk_widget_class_bind_template_child (widget, TdScanView, prepared);
   gtk_widget_class_bind_template_callback (widget, on_enlarge);
   gtk_widget_class_bind_template_callback (widget, on_view_slider);
   gtk_widget_class_bind_template_callback (widget, on_row_slider);
@@ -503,8 +500,8 @@ td_scan_view_init (TdScanView *self)
   td_image_pane_set_title (self->projection, _("Projection"));
   td_image_pane_set_title (self->sinogram, _("Sinogram"));
   td_image_pane_set_title (self->slice, _("Slice"));
-  td_image_pane_add_tool (self->projection, GTK_WIDGET (self->corrected));
-  td_image_pane_add_tool (self->sinogram, GTK_WIDGET (self->prepared));
+  td_image_pane_add_option (self->projection, _("Flat field and logarithm"));
+  td_image_pane_add_option (self->sinogram, _("All preparation steps"));
   td_image_pane_set_footer (self->projection, self->view_footer);
   td_image_pane_set_footer (self->slice, self->row_footer);
   td_image_pane_set_readout (self->slice, td_slice_readout, &self->slice_readout);
