@@ -65,6 +65,10 @@ add_scan_entries (GOptionGroup *group, TdCliRecipe *recipe)
       "A file of angles, or first and last angle in degrees", "FILE|A:B" },
     { "geometry", 0, 0, G_OPTION_ARG_FILENAME, &recipe->geometry, "A geometry file", "FILE" },
     { "pixel-mm", 0, 0, G_OPTION_ARG_DOUBLE, &recipe->pixel_mm, "Size of a detector pixel", "MM" },
+    { "sod-mm", 0, 0, G_OPTION_ARG_DOUBLE, &recipe->sod_mm,
+      "Cone or fan beam: source to rotation axis", "MM" },
+    { "sdd-mm", 0, 0, G_OPTION_ARG_DOUBLE, &recipe->sdd_mm,
+      "Cone or fan beam: source to detector", "MM" },
     { "dataset", 0, 0, G_OPTION_ARG_STRING, &recipe->dataset, "HDF5: where the projections are",
       "NAME" },
     { "sinograms", 0, 0, G_OPTION_ARG_NONE, &recipe->sinograms,
@@ -156,7 +160,11 @@ td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
 
   if (recipe->pixel_mm < 0)
     return td_cli_usage (verb, "--pixel-mm must be above 0");
+  if (recipe->sod_mm < 0 || recipe->sdd_mm < 0 || (recipe->sod_mm > 0) != (recipe->sdd_mm > 0))
+    return td_cli_usage (verb, "--sod-mm and --sdd-mm belong together and must be above 0");
   recipe->scan.pixel_mm = recipe->pixel_mm;
+  recipe->scan.source_axis_mm = recipe->sod_mm;
+  recipe->scan.source_detector_mm = recipe->sdd_mm;
   recipe->scan.flats = recipe->flats;
   recipe->scan.darks = recipe->darks;
   recipe->scan.angles = recipe->angles;

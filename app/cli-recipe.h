@@ -13,7 +13,7 @@ typedef struct {
   TdScanOptions scan;  /* strings belong to the fields below */
   gboolean format_given;
   char *recipe_path, *flats, *darks, *angles, *geometry, *dataset, *raw;
-  double pixel_mm;
+  double pixel_mm, sod_mm, sdd_mm;
   gboolean sinograms;
   GPtrArray *settings; /* "option\0value" pairs in the order given */
 } TdCliRecipe;

@@ -140,9 +140,16 @@ td_scan_facts (const TdScan *scan)
 static TdScan *
 with_options (TdScan *scan, const TdScanOptions *options)
 {
+  TdGeometry *geometry = scan ? &scan->facts.geometry : NULL;
+
   if (scan && options->pixel_mm > 0) {
-    scan->facts.geometry.pixel_width_mm = options->pixel_mm;
-    scan->facts.geometry.pixel_height_mm = options->pixel_mm;
+    geometry->pixel_width_mm = options->pixel_mm;
+    geometry->pixel_height_mm = options->pixel_mm;
+  }
+  if (scan && options->source_axis_mm > 0 && options->source_detector_mm > 0) {
+    geometry->beam = scan->facts.n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE;
+    geometry->source_axis_mm = options->source_axis_mm;
+    geometry->source_detector_mm = options->source_detector_mm;
   }
   return scan;
 }

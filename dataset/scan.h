@@ -77,6 +77,8 @@ typedef struct {
   gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram; an HDF5 data set that is
                             named: it is stored [row][view][column] */
   double pixel_mm;       /* detector pixel, both ways; 0: what the files say */
+  double source_axis_mm; /* both above 0: a cone beam (one row: a fan beam); 0: what the files say */
+  double source_detector_mm;
   guint raw_columns, raw_rows; /* headerless files: the frame's size; 0: not raw */
   TdSampleType raw_type;
   gsize raw_header_bytes;

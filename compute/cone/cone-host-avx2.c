@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define TILE td_cone_tile_avx2
+#define FUNCS td_cone_funcs_avx2
 #include "cone-host-tile.h"

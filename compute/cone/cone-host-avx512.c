@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define TILE td_cone_tile_avx512
+#define FUNCS td_cone_funcs_avx512
 #include "cone-host-tile.h"

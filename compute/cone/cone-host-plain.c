@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define TILE td_cone_tile_plain
+#define FUNCS td_cone_funcs_plain
 #include "cone-host-tile.h"

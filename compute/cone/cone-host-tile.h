@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of cone-host.c. Included once for each instruction set, with TILE naming the
-   function. Along a column of voxels u and w are constant and v is linear: the two detector columns
+/* The inner loops of cone-host.c. Included once for each instruction set, with FUNCS naming the
+   table. Along a column of voxels u and w are constant and v is linear: the two detector columns
    around u are blended once, weights included, and 16 voxels at a time pick their rows from two
    vectors by one permute each. What bounds it: about 20 instructions for 16 voxels, of which the
    permutes and the rounding share one port. */
@@ -135,8 +135,8 @@ column (const TdConeBatch *batch, guint i, guint j, guint k0, guint n)
   memcpy (voxels, sums, n * sizeof *sums);
 }
 
-void
-TILE (const TdConeBatch *batch, guint tile)
+static void
+tile_columns (const TdConeBatch *batch, guint tile)
 {
   const TdConeTask *task = batch->task;
   const guint i0 = tile % batch->tiles_x * TD_CONE_TILE, j0 = tile / batch->tiles_x * TD_CONE_TILE;
@@ -146,3 +146,75 @@ TILE (const TdConeBatch *batch, guint tile)
       for (guint i = i0; i < MIN (i0 + TD_CONE_TILE, task->nx); i++)
         column (batch, i, j, k0, MIN (TD_CONE_CHUNK, batch->n_slices - k0));
 }
+
+/* ── Any geometry ─────────────────────────────────────────────────────────────────────────────── */
+
+/* Where the voxels of a strip fall on a view. Two plain loops, so that the compiler makes vectors of
+   both: places in double, the weighted sum by gathers in single precision. */
+typedef struct {
+  int index[TD_CONE_STRIP]; /* of the upper left pixel in the padded view */
+  float u[TD_CONE_STRIP], v[TD_CONE_STRIP], weight[TD_CONE_STRIP];
+} Places;
+
+static inline void
+find_places (const TdConeGeneral *general, guint view, double x, double y, double z, guint n,
+             Places *places)
+{
+  const TdConeTask *task = general->task;
+  const double *m = task->matrices + 12 * (gsize) general->numbers[view];
+  const double scale = task->view_weights[general->numbers[view]];
+  const double u0 = m[0] * x + m[1] * y + m[2] * z + m[3], du = m[0] * task->voxel_mm;
+  const double v0 = m[4] * x + m[5] * y + m[6] * z + m[7], dv = m[4] * task->voxel_mm;
+  const double w0 = m[8] * x + m[9] * y + m[10] * z + m[11], dw = m[8] * task->voxel_mm;
+  const double right = task->n_columns, bottom = general->n_rows, row0 = general->row0;
+  const int pitch = (int) general->pitch;
+
+  for (int i = 0; i < (int) n; i++) {
+    const double w = w0 + i * dw;
+    const double depth = 1 / (w > 1e-9 ? w : 1e-9); /* finite at and behind the source, too */
+    const double u_far = (u0 + i * du) * depth, v_far = (v0 + i * dv) * depth - row0;
+    const double u_low = u_far < right ? u_far : right, v_low = v_far < bottom ? v_far : bottom;
+    const double u = u_low > -1 ? u_low : -1, v = v_low > -1 ? v_low : -1;
+    /* Shifted by one to the pad, hence never negative: truncation is floor. */
+    const int column = (int) (u + 1), row = (int) (v + 1);
+    places->index[i] = row * pitch + column;
+    places->u[i] = (float) (u + 1 - column);
+    places->v[i] = (float) (v + 1 - row);
+    const double weight = scale * depth * depth;
+    places->weight[i] = (float) (w > 1e-9 ? weight : 0);
+  }
+}
+
+static inline void
+add_places (const float *restrict view, int pitch, guint n, const Places *restrict places,
+            float *restrict out)
+{
+  for (int i = 0; i < (int) n; i++) {
+    const int at = places->index[i];
+    const float top = view[at] + places->u[i] * (view[at + 1] - view[at]);
+    const float bottom = view[at + pitch] + places->u[i] * (view[at + pitch + 1] - view[at + pitch]);
+    out[i] += places->weight[i] * (top + places->v[i] * (bottom - top));
+  }
+}
+
+static void
+any_row (const TdConeGeneral *general, guint index)
+{
+  const TdConeTask *task = general->task;
+  const double y = task->first_mm[1] - index % task->ny * task->voxel_mm;
+  const double z = task->first_mm[2] - (general->slice0 + index / task->ny) * task->voxel_mm;
+  float *out = general->volume + (gsize) index * task->nx;
+  Places places;
+
+  for (guint i = 0; i < task->nx; i += TD_CONE_STRIP) {
+    const guint n = MIN (TD_CONE_STRIP, task->nx - i);
+    const double x = task->first_mm[0] + i * task->voxel_mm;
+    for (guint view = 0; view < general->n_views; view++) {
+      find_places (general, view, x, y, z, n, &places);
+      add_places (general->views + view * general->view_stride, (int) general->pitch, n, &places,
+                  out + i);
+    }
+  }
+}
+
+const TdConeFuncs FUNCS = { tile_columns, any_row };

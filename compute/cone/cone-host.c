@@ -4,18 +4,18 @@
 #include <math.h>
 #include <string.h>
 
-static TdConeTileFunc
-tile_func (void)
+static const TdConeFuncs *
+funcs (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
   case TD_ISA_AVX512:
-    return td_cone_tile_avx512;
+    return &td_cone_funcs_avx512;
   case TD_ISA_AVX2:
-    return td_cone_tile_avx2;
+    return &td_cone_funcs_avx2;
 #endif
   default:
-    return td_cone_tile_plain;
+    return &td_cone_funcs_plain;
   }
 }
 
@@ -40,7 +40,7 @@ fast_path_fits (const TdConeTask *task)
 
 typedef struct {
   TdConeBatch batch;
-  TdConeTileFunc func;
+  const TdConeFuncs *funcs;
   const float *projections; /* first kept row of the batch's first view */
   gsize view_floats;        /* from view to view there */
   float *views;
@@ -67,7 +67,7 @@ static void
 run_tile (guint index, gpointer user)
 {
   Work *work = user;
-  work->func (&work->batch, index);
+  work->funcs->tile (&work->batch, index);
 }
 
 /* [y][x][slice] added to [slice][y][x]; one row of voxels a call. */
@@ -109,7 +109,7 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
              const guint *views, guint n_views, float *volume, guint slice0, guint n,
              GCancellable *cancellable, GError **error)
 {
-  Work work = { .func = tile_func (), .out = volume };
+  Work work = { .funcs = funcs (), .out = volume };
   TdConeBatch *batch = &work.batch;
 
   batch->task = task;
@@ -153,63 +153,70 @@ td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slic
 /* ── Any geometry ─────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct {
-  const TdConeTask *task;
-  const float *projections;
-  guint row0, n_rows;
-  const guint *views;
-  guint n_views, slice0;
-  float *volume;
-  GCancellable *cancellable;
+  TdConeGeneral general;
+  const TdConeFuncs *funcs;
+  const float *projections; /* of the batch */
+  float *views;
 } General;
 
-/* c and r of the upper left pixel, from -1 on; outside is 0. */
-static inline float
-bilinear (const float *view, gint64 n_columns, gint64 n_rows, gint64 c, gint64 r, float fu, float fv)
-{
-  float rows[2] = { 0, 0 };
-
-  for (guint i = 0; i < 2; i++) {
-    if (r + i < 0 || r + i >= n_rows)
-      continue;
-    const float *row = view + (r + i) * n_columns;
-    const float left = c >= 0 ? row[c] : 0, right = c + 1 < n_columns ? row[c + 1] : 0;
-    rows[i] = left * (1 - fu) + right * fu;
-  }
-  return rows[0] * (1 - fv) + rows[1] * fv;
-}
-
-/* One row of voxels; the sums of a row stay in L1 while the views pass. */
 static void
-general_row (guint index, gpointer user)
+pad_view (guint index, gpointer user)
 {
   const General *work = user;
-  const TdConeTask *task = work->task;
-  const guint k = index / task->ny, j = index % task->ny;
-  const double y = task->first_mm[1] - j * task->voxel_mm;
-  const double z = task->first_mm[2] - (work->slice0 + k) * task->voxel_mm;
-  float *out = work->volume + (gsize) index * task->nx;
+  const TdConeGeneral *general = &work->general;
+  const guint n_columns = general->task->n_columns;
+  const float *from = work->projections + (gsize) index * general->n_rows * n_columns;
+  float *to = work->views + index * general->view_stride + general->pitch + 1;
 
-  if (g_cancellable_is_cancelled (work->cancellable))
-    return;
-  for (guint n = 0; n < work->n_views; n++) {
-    const double *m = task->matrices + 12 * (gsize) work->views[n];
-    const double weight = task->view_weights[work->views[n]];
-    const float *view = work->projections + (gsize) n * work->n_rows * task->n_columns;
-    const double u0 = m[1] * y + m[2] * z + m[3], v0 = m[5] * y + m[6] * z + m[7];
-    const double w0 = m[9] * y + m[10] * z + m[11];
+  for (guint row = 0; row < general->n_rows; row++)
+    memcpy (to + (gsize) row * general->pitch, from + (gsize) row * n_columns,
+            n_columns * sizeof *to);
+}
 
-    for (guint i = 0; i < task->nx; i++) {
-      const double x = task->first_mm[0] + i * task->voxel_mm;
-      const double w = w0 + m[8] * x, depth = 1 / w;
-      const double u = (u0 + m[0] * x) * depth, v = (v0 + m[4] * x) * depth - work->row0;
-      if (!(w > 0 && u > -1 && v > -1 && u < task->n_columns && v < work->n_rows))
-        continue;
-      const double whole_u = floor (u), whole_v = floor (v);
-      out[i] += (float) (weight * depth * depth)
-                * bilinear (view, task->n_columns, work->n_rows, (gint64) whole_u, (gint64) whole_v,
-                            (float) (u - whole_u), (float) (v - whole_v));
-    }
+static void
+run_row (guint index, gpointer user)
+{
+  const General *work = user;
+  work->funcs->row (&work->general, index);
+}
+
+static gboolean
+add_general (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
+             const guint *views, guint n_views, float *volume, guint slice0, guint n,
+             GCancellable *cancellable, GError **error)
+{
+  General work = { .funcs = funcs () };
+  TdConeGeneral *general = &work.general;
+  gboolean ok = TRUE;
+
+  general->task = task;
+  general->slice0 = slice0;
+  general->row0 = row0;
+  general->n_rows = n_rows;
+  general->pitch = task->n_columns + 3;
+  general->view_stride = (gsize) general->pitch * (n_rows + 3);
+  general->volume = volume;
+  if (general->view_stride > G_MAXINT) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "A view of %u × %u pixels is too large.",
+                 task->n_columns, n_rows);
+    return FALSE;
   }
+  general->views = work.views = g_try_new0 (float, general->view_stride * TD_CONE_BATCH);
+  if (!work.views) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+                 "Not enough memory for %u views at once.", TD_CONE_BATCH);
+    return FALSE;
+  }
+  for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
+    general->numbers = views + view;
+    general->n_views = MIN (TD_CONE_BATCH, n_views - view);
+    work.projections = projections + (gsize) view * n_rows * task->n_columns;
+    td_parallel_for (general->n_views, pad_view, &work);
+    td_parallel_for (n * task->ny, run_row, &work);
+    ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
+  }
+  g_free (work.views);
+  return ok;
 }
 
 gboolean
@@ -217,12 +224,7 @@ td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, 
                   const guint *views, guint n_views, float *volume, guint slice0, guint n,
                   GCancellable *cancellable, GError **error)
 {
-  /* A few slices do not fill the vectors along z; the general path is as fast there. */
-  if (n >= 4 && fast_path_fits (task))
-    return add_upright (task, projections, row0, n_rows, views, n_views, volume, slice0, n, cancellable,
-                        error);
-
-  General work = { task, projections, row0, n_rows, views, n_views, slice0, volume, cancellable };
-  td_parallel_for (n * task->ny, general_row, &work);
-  return !g_cancellable_set_error_if_cancelled (cancellable, error);
+  /* A few slices do not fill the vectors along z; vectors along x do better there. */
+  return (n >= 4 && fast_path_fits (task) ? add_upright : add_general) (
+      task, projections, row0, n_rows, views, n_views, volume, slice0, n, cancellable, error);
 }

@@ -28,8 +28,26 @@ typedef struct {
   guint tiles_x;
 } TdConeBatch;
 
-/* One tile of TD_CONE_TILE x TD_CONE_TILE voxel columns. */
-typedef void (*TdConeTileFunc) (const TdConeBatch *batch, guint tile);
-void td_cone_tile_plain (const TdConeBatch *batch, guint tile);
-void td_cone_tile_avx2 (const TdConeBatch *batch, guint tile);
-void td_cone_tile_avx512 (const TdConeBatch *batch, guint tile);
+/* Any geometry: views as [view][row + 1][column + 1] with zeros around (one row and column before, two
+   after), the volume as it is, [slice][y][x]. */
+typedef struct {
+  const TdConeTask *task;
+  guint slice0;
+  guint n_views;
+  const guint *numbers;
+  guint row0, n_rows;
+  guint pitch;             /* floats from row to row */
+  gsize view_stride;
+  const float *views;
+  float *volume;
+} TdConeGeneral;
+
+#define TD_CONE_STRIP 256 /* voxels of a row worked on at once: their places stay in L1 */
+
+typedef struct {
+  /* One tile of TD_CONE_TILE x TD_CONE_TILE voxel columns. */
+  void (*tile) (const TdConeBatch *batch, guint tile);
+  /* Row index of voxels, counted over slices and y. */
+  void (*row) (const TdConeGeneral *general, guint index);
+} TdConeFuncs;
+extern const TdConeFuncs td_cone_funcs_plain, td_cone_funcs_avx2, td_cone_funcs_avx512;
