@@ -1,77 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The device contract, over the host and every device of every API found here. */
-#include "compute/device/device.h"
+/* The device contract, over the host and every device of every API found here. Its programs and FFTs
+   are tested in test-device-program.c and test-device-fft.c. */
+#include "compute/device/host.h"
 #include "compute/device/texture-check.h"
 #include "kernels/params.h"
+#include "tests/common/devices.h"
 
-#include <fftw3.h>
-#include <math.h>
 #include <string.h>
-
-static void
-fill_random (float *values, gsize n, guint32 seed)
-{
-  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
-
-  for (gsize i = 0; i < n; i++)
-    values[i] = g_rand_double_range (random, -1, 1);
-}
-
-static TdDevice *
-open_device (gconstpointer id)
-{
-  g_autoptr (GError) error = NULL;
-  TdDevice *device = td_device_open (id, &error);
-
-  g_assert_no_error (error);
-  return device;
-}
-
-/* Nothing of the test is left, counted by the wrappers: drivers hide leaks from the sanitizer. */
-static void
-close_device (TdDevice *device)
-{
-  g_assert_cmpuint (td_device_live_objects (device), ==, 0);
-  g_assert_cmpuint (device->allocated_bytes, ==, 0);
-  td_device_unref (device);
-}
-
-static TdBuffer *
-buffer_from (TdDevice *device, TdQueue *queue, const void *data, gsize bytes)
-{
-  g_autoptr (GError) error = NULL;
-  TdBuffer *buffer = td_buffer_new (device, bytes, &error);
-
-  g_assert_no_error (error);
-  g_assert_true (td_upload (queue, buffer, 0, data, bytes, &error));
-  return buffer;
-}
-
-static void
-launch_1d (TdQueue *queue, TdKernel *kernel, guint n, guint local, const TdArg *args, guint n_args)
-{
-  g_autoptr (GError) error = NULL;
-
-  td_launch (queue, kernel, (guint[]) { (n + local - 1) / local, 1, 1 }, (guint[]) { local, 1, 1 },
-             args, n_args, &error);
-  g_assert_no_error (error);
-}
-
-static void
-finish (TdQueue *queue)
-{
-  g_autoptr (GError) error = NULL;
-
-  td_queue_finish (queue, &error);
-  g_assert_no_error (error);
-}
-
-/* ── Tests ────────────────────────────────────────────────────────────────────────────────────── */
 
 static void
 test_info (gconstpointer id)
 {
-  TdDevice *device = open_device (id), *again = open_device (id);
+  TdDevice *device = td_test_open (id), *again = td_test_open (id);
   const TdDeviceInfo *info = td_device_info (device);
 
   g_assert_true (device == again);
@@ -86,14 +26,14 @@ test_info (gconstpointer id)
   g_assert_cmpuint (td_device_memory_free (device), >, 0);
   g_test_message ("%s: %s; %s; texels %#x, warp %u, local %" G_GUINT64_FORMAT, info->id, info->name,
                   info->driver, info->texels, info->warp_width, info->local_memory_bytes);
-  close_device (device);
+  td_test_close (device);
 }
 
 static void
 test_buffers (gconstpointer id)
 {
   static const guint sizes[] = { 1, 2, 3, 7, 64, 1000, 4097, 1 << 20 };
-  TdDevice *device = open_device (id);
+  TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *queue = td_queue_new (device, &error);
 
@@ -101,10 +41,10 @@ test_buffers (gconstpointer id)
     guint n = sizes[i], bytes = n * sizeof (float);
     g_autofree float *data = g_new (float, n), *expected = g_memdup2 (data, bytes);
     float *back = td_device_host_alloc (device, bytes, &error);
-    fill_random (data, n, i);
+    td_test_random (data, n, i);
     memcpy (expected, data, bytes);
 
-    TdBuffer *a = buffer_from (device, queue, data, bytes);
+    TdBuffer *a = td_test_buffer (device, queue, data, bytes);
     TdBuffer *b = td_buffer_new (device, bytes, &error);
     g_assert_true (td_copy (queue, b, 0, a, 0, bytes, &error));
     if (n >= 7) { /* bytes at odd places */
@@ -116,7 +56,7 @@ test_buffers (gconstpointer id)
       memcpy ((guint8 *) expected + 1, data, 6);
     }
     g_assert_true (td_download (queue, back, b, 0, bytes, &error));
-    finish (queue);
+    td_test_finish (queue);
     g_assert_cmpmem (back, bytes, expected, bytes);
     if (td_buffer_map (b))
       g_assert_cmpmem (td_buffer_map (b), bytes, expected, bytes);
@@ -127,13 +67,13 @@ test_buffers (gconstpointer id)
   }
   g_assert_no_error (error);
   td_queue_free (queue);
-  close_device (device);
+  td_test_close (device);
 }
 
 static void
 test_limits (gconstpointer id)
 {
-  TdDevice *device = open_device (id);
+  TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *queue = td_queue_new (device, &error);
   TdBuffer *buffer = td_buffer_new (device, 1000, &error);
@@ -187,211 +127,13 @@ test_limits (gconstpointer id)
 
   td_buffer_free (buffer);
   td_queue_free (queue);
-  close_device (device);
-}
-
-static void
-test_launch_limits (gconstpointer id)
-{
-  TdDevice *device = open_device (id);
-  g_autoptr (GError) error = NULL;
-  TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
-  g_assert_no_error (error);
-  TdKernel *kernel = td_program_kernel (program, "td_check_ids", &error);
-  TdBuffer *buffer = td_buffer_new (device, 64, &error);
-  TdArg args[] = { TD_ARG_BUFFER (buffer) };
-  static const guint bad[][6] = {
-    { 1u << 27, 1, 1, 16, 1, 1 }, /* 2^31 work-items */
-    { 1, 0, 1, 1, 1, 1 },
-    { 1, 1, 1, 65536, 65536, 1 }, /* a product of 2^32 */
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
-    g_assert_false (td_launch (queue, kernel, bad[i], bad[i] + 3, args, 1, &error));
-    g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
-    g_clear_error (&error);
-  }
-  g_assert_null (td_program_kernel (program, "td_no_such_kernel", &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
-  g_clear_error (&error);
-  g_assert_null (td_program_build (device, "no-such-source", NULL, &error));
-  g_assert_nonnull (error);
-  g_clear_error (&error);
-
-  td_program_free (program);
-  td_buffer_free (buffer);
-  td_queue_free (queue);
-  close_device (device);
-}
-
-static void
-test_kernels (gconstpointer id)
-{
-  enum { N = 5003, OUT = 3, IN = 11 };
-  TdDevice *device = open_device (id);
-  g_autoptr (GError) error = NULL;
-  TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
-  g_assert_no_error (error);
-  TdKernel *kernel = td_program_kernel (program, "td_check_scale", &error);
-  TdKernelInfo kernel_info;
-  TdCheckParams params = { 2.5f, -0.75f };
-  int out_start = OUT, in_start = IN, n = N;
-  float in[N + IN], out[N + OUT + 1], original[N + OUT + 1];
-
-  g_assert_true (td_kernel_info (kernel, &kernel_info, &error));
-  g_assert_cmpuint (kernel_info.max_group_size, >, 0);
-  fill_random (in, N + IN, 1);
-  fill_random (original, N + OUT + 1, 2);
-  TdBuffer *a = buffer_from (device, queue, in, sizeof in);
-  TdBuffer *b = buffer_from (device, queue, original, sizeof original);
-  TdArg args[] = { TD_ARG_BUFFER (b), TD_ARG_BUFFER (a), TD_ARG_VALUE (out_start),
-                   TD_ARG_VALUE (in_start), TD_ARG_VALUE (n), TD_ARG_VALUE (params) };
-  launch_1d (queue, kernel, N, 64, args, G_N_ELEMENTS (args));
-  td_download (queue, out, b, 0, sizeof out, &error);
-  finish (queue);
-  for (guint i = 0; i < N; i++)
-    g_assert_cmpfloat_with_epsilon (out[OUT + i], 2.5f * in[IN + i] - 0.75f, 1e-6);
-  g_assert_cmpmem (out, OUT * sizeof (float), original, OUT * sizeof (float));
-  g_assert_cmpfloat (out[N + OUT], ==, original[N + OUT]);
-
-  td_program_free (program);
-  td_buffer_free (a);
-  td_buffer_free (b);
-  td_queue_free (queue);
-  close_device (device);
-}
-
-static void
-test_ids (gconstpointer id)
-{
-  const guint groups[3] = { 9, 7, 3 }, local[3] = { TD_CHECK_LOCAL_X, TD_CHECK_LOCAL_Y, 2 };
-  const guint nx = 9 * TD_CHECK_LOCAL_X, ny = 7 * TD_CHECK_LOCAL_Y, nz = 6;
-  TdDevice *device = open_device (id);
-  g_autoptr (GError) error = NULL;
-  g_autofree int *out = g_new (int, nx * ny * nz);
-  TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
-  TdBuffer *buffer = td_buffer_new (device, nx * ny * nz * sizeof (int), &error);
-  TdArg args[] = { TD_ARG_BUFFER (buffer) };
-
-  g_assert_true (td_launch (queue, td_program_kernel (program, "td_check_ids", &error), groups, local,
-                            args, 1, &error));
-  td_download (queue, out, buffer, 0, nx * ny * nz * sizeof (int), &error);
-  finish (queue);
-  for (guint z = 0; z < nz; z++)
-    for (guint y = 0; y < ny; y++)
-      for (guint x = 0; x < nx; x++)
-        g_assert_cmpint (out[(z * ny + y) * nx + x], ==,
-                         x + 1000 * (y / TD_CHECK_LOCAL_Y) + 1000000 * (z % 2));
-
-  td_program_free (program);
-  td_buffer_free (buffer);
-  td_queue_free (queue);
-  close_device (device);
-}
-
-static void
-test_atomics (gconstpointer id)
-{
-  enum { N = 70001, BINS = 7 };
-  TdDevice *device = open_device (id);
-  g_autoptr (GError) error = NULL;
-  g_autofree int *values = g_new (int, N);
-  int counts[BINS], expected[BINS] = { 0 }, n = N;
-  TdQueue *queue = td_queue_new (device, &error);
-  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
-
-  for (guint i = 0; i < N; i++)
-    expected[values[i] = (i * 7919u) % 1013u % BINS]++;
-  TdBuffer *in = buffer_from (device, queue, values, N * sizeof (int));
-  TdBuffer *out = td_buffer_new (device, sizeof counts, &error);
-  td_fill_zero (queue, out, 0, sizeof counts, &error);
-  TdArg args[] = { TD_ARG_BUFFER (out), TD_ARG_BUFFER (in), TD_ARG_VALUE (n) };
-  launch_1d (queue, td_program_kernel (program, "td_check_count", &error), N, 64, args, 3);
-  td_download (queue, counts, out, 0, sizeof counts, &error);
-  finish (queue);
-  g_assert_cmpmem (counts, sizeof counts, expected, sizeof expected);
-
-  td_program_free (program);
-  td_buffer_free (in);
-  td_buffer_free (out);
-  td_queue_free (queue);
-  close_device (device);
-}
-
-/* Programs of different defines are different programs, in memory and in the cache on disk: in a
-   second round the device is opened anew. Local memory sized by the launch. */
-static void
-test_defines (gconstpointer id)
-{
-  enum { GROUP = 16, N = 8 * GROUP };
-  static const char *const variants[][3] = {
-    { "GROUP=16", "FACTOR=1.0f", NULL }, { "GROUP=16", "FACTOR=3.0f", NULL },
-    { "GROUP=16", "FACTOR=(1.0f + 1.0f)", NULL }, { "GROUP=8", "FACTOR=1.0f", NULL },
-  };
-  static const float factors[] = { 1, 3, 2, 1 };
-  float in[N], out[N];
-
-  fill_random (in, N, 3);
-  for (guint round = 0; round < 2; round++) {
-    TdDevice *device = open_device (id);
-    g_autoptr (GError) error = NULL;
-    if (td_device_info (device)->local_memory_bytes == 0) {
-      close_device (device);
-      g_test_skip ("no local memory");
-      return;
-    }
-    TdQueue *queue = td_queue_new (device, &error);
-    TdBuffer *a = buffer_from (device, queue, in, sizeof in);
-    TdBuffer *b = td_buffer_new (device, sizeof out, &error);
-    TdArg args[] = { TD_ARG_BUFFER (b), TD_ARG_BUFFER (a), TD_ARG_LOCAL (GROUP * sizeof (float)) };
-    for (guint v = 0; v < G_N_ELEMENTS (variants); v++) {
-      guint summed = v == 3 ? 8 : GROUP;
-      TdProgram *program = td_program_build (device, "check-device", variants[v], &error);
-      g_assert_no_error (error);
-      TdProgram *same = td_program_build (device, "check-device", variants[v], &error);
-      g_assert_true (program == same);
-      launch_1d (queue, td_program_kernel (program, "td_check_group_sum", &error), N, GROUP, args, 3);
-      td_download (queue, out, b, 0, sizeof out, &error);
-      finish (queue);
-      for (guint i = 0; i < N; i++) {
-        float sum = 0;
-        for (guint j = 0; j < summed; j++)
-          sum += in[i / GROUP * GROUP + j];
-        g_assert_cmpfloat_with_epsilon (out[i], factors[v] * sum, 1e-5);
-      }
-      td_program_free (program);
-      td_program_free (same);
-    }
-    td_buffer_free (a);
-    td_buffer_free (b);
-    td_queue_free (queue);
-    close_device (device);
-  }
-}
-
-static void
-test_build_error (gconstpointer id)
-{
-  static const char *const broken[] = { "GROUP=16", "FACTOR=no_such_name", NULL };
-  TdDevice *device = open_device (id);
-  g_autoptr (GError) error = NULL;
-
-  g_assert_null (td_program_build (device, "check-device", broken, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD);
-  g_assert_nonnull (strstr (error->message, td_device_info (device)->id));
-  if (td_device_info (device)->local_memory_bytes) /* the compiler's own words, one line of them */
-    g_assert_nonnull (strstr (error->message, "no_such_name"));
-  g_assert_null (strchr (error->message, '\n'));
-  close_device (device);
+  td_test_close (device);
 }
 
 static void
 test_textures (gconstpointer id)
 {
-  TdDevice *device = open_device (id);
+  TdDevice *device = td_test_open (id);
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GError) error = NULL;
 
@@ -414,7 +156,7 @@ test_textures (gconstpointer id)
     g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
     g_clear_error (&error);
   }
-  close_device (device);
+  td_test_close (device);
 }
 
 /* ── Events ───────────────────────────────────────────────────────────────────────────────────── */
@@ -423,7 +165,7 @@ static void
 test_queues (gconstpointer id)
 {
   enum { N = 1 << 16, ROUNDS = 20 };
-  TdDevice *device = open_device (id);
+  TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *first = td_queue_new (device, &error), *second = td_queue_new (device, &error);
   TdProgram *program = td_program_build (device, "check-host", NULL, &error);
@@ -431,8 +173,8 @@ test_queues (gconstpointer id)
   TdCheckParams params = { 1, 1 };
   int zero = 0, n = N;
   g_autofree float *values = g_new0 (float, N);
-  TdBuffer *a = buffer_from (device, first, values, N * sizeof (float));
-  TdBuffer *b = buffer_from (device, first, values, N * sizeof (float));
+  TdBuffer *a = td_test_buffer (device, first, values, N * sizeof (float));
+  TdBuffer *b = td_test_buffer (device, first, values, N * sizeof (float));
   double seconds = -1;
 
   /* Back and forth between two queues, only events between them. */
@@ -442,7 +184,7 @@ test_queues (gconstpointer id)
     TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b), TD_ARG_BUFFER (i % 2 ? b : a),
                      TD_ARG_VALUE (zero), TD_ARG_VALUE (zero), TD_ARG_VALUE (n),
                      TD_ARG_VALUE (params) };
-    launch_1d (now, kernel, N, 64, args, G_N_ELEMENTS (args));
+    td_test_launch (now, kernel, N, 64, args, G_N_ELEMENTS (args));
     TdEvent *done = td_event_record (now, &error);
     g_assert_true (td_event_wait (next, done, &error));
     td_event_free (done);
@@ -455,8 +197,8 @@ test_queues (gconstpointer id)
   g_assert_cmpfloat (seconds, <, 60);
   g_assert_cmpint (g_get_monotonic_time () - before, <, 60 * G_USEC_PER_SEC);
   td_download (first, values, a, 0, N * sizeof (float), &error);
-  finish (first);
-  finish (second);
+  td_test_finish (first);
+  td_test_finish (second);
   for (guint i = 0; i < N; i++)
     g_assert_cmpfloat (values[i], ==, ROUNDS);
 
@@ -467,7 +209,7 @@ test_queues (gconstpointer id)
   td_buffer_free (b);
   td_queue_free (first);
   td_queue_free (second);
-  close_device (device);
+  td_test_close (device);
 }
 
 typedef struct {
@@ -488,17 +230,17 @@ thread_body (gpointer data)
   TdCheckParams params = { 1, work->factor };
   int zero = 0, n = N;
   float values[N] = { 0 };
-  TdBuffer *a = buffer_from (work->device, queue, values, sizeof values);
-  TdBuffer *b = buffer_from (work->device, queue, values, sizeof values);
+  TdBuffer *a = td_test_buffer (work->device, queue, values, sizeof values);
+  TdBuffer *b = td_test_buffer (work->device, queue, values, sizeof values);
 
   for (guint i = 0; i < ROUNDS; i++) {
     TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b), TD_ARG_BUFFER (i % 2 ? b : a),
                      TD_ARG_VALUE (zero), TD_ARG_VALUE (zero), TD_ARG_VALUE (n),
                      TD_ARG_VALUE (params) };
-    launch_1d (queue, kernel, N, 32, args, G_N_ELEMENTS (args));
+    td_test_launch (queue, kernel, N, 32, args, G_N_ELEMENTS (args));
   }
   td_download (queue, values, a, 0, sizeof values, &error);
-  finish (queue);
+  td_test_finish (queue);
   for (guint i = 0; i < N; i++)
     g_assert_cmpfloat (values[i], ==, ROUNDS * work->factor);
   td_program_free (program);
@@ -511,7 +253,7 @@ thread_body (gpointer data)
 static void
 test_threads (gconstpointer id)
 {
-  TdDevice *device = open_device (id);
+  TdDevice *device = td_test_open (id);
   ThreadWork work[4];
   GThread *threads[4];
 
@@ -521,93 +263,68 @@ test_threads (gconstpointer id)
   }
   for (guint i = 0; i < 4; i++)
     g_thread_join (threads[i]);
-  close_device (device);
+  td_test_close (device);
 }
 
-/* ── FFT ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── The host's threads ───────────────────────────────────────────────────────────────────────── */
 
-/* The same by FFTW in double. */
+typedef struct {
+  guint hits[1000];
+  guint nested;
+} Hits;
+
 static void
-reference_fft (fftw_complex *data, guint nx, guint ny, guint batch, int sign)
+count_nested (guint index, gpointer user)
 {
-  for (guint i = 0; i < batch; i++) {
-    fftw_complex *image = data + (gsize) i * nx * ny;
-    fftw_plan plan = ny > 1 ? fftw_plan_dft_2d (ny, nx, image, image, sign, FFTW_ESTIMATE)
-                            : fftw_plan_dft_1d (nx, image, image, sign, FFTW_ESTIMATE);
-    fftw_execute (plan);
-    fftw_destroy_plan (plan);
+  g_atomic_int_inc ((gint *) &((Hits *) user)->nested);
+}
+
+static void
+hit (guint index, gpointer user)
+{
+  Hits *hits = user;
+
+  g_atomic_int_inc ((gint *) &hits->hits[index]);
+  if (index % 100 == 0)
+    td_parallel_for (7, count_nested, hits);
+}
+
+static gpointer
+parallel_caller (gpointer unused)
+{
+  for (guint round = 0; round < 50; round++) {
+    Hits hits = { 0 };
+    td_parallel_for (G_N_ELEMENTS (hits.hits), hit, &hits);
+    for (guint i = 0; i < G_N_ELEMENTS (hits.hits); i++)
+      g_assert_cmpuint (hits.hits[i], ==, 1);
+    g_assert_cmpuint (hits.nested, ==, 70);
   }
+  return NULL;
 }
 
-static double
-relative_error (const float *got, const fftw_complex *expected, gsize n)
+/* Each index once, from several callers at once, nested too. */
+static void
+test_parallel (void)
 {
-  double difference = 0, norm = 0;
+  GThread *threads[3];
 
-  for (gsize i = 0; i < n; i++)
-    for (guint part = 0; part < 2; part++) {
-      double d = got[2 * i + part] - expected[i][part];
-      difference += d * d;
-      norm += expected[i][part] * expected[i][part];
-    }
-  return sqrt (difference / norm);
+  td_parallel_for (0, hit, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("caller", parallel_caller, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
 }
 
 static void
-check_fft (TdDevice *device, TdQueue *queue, TdFftKind kind, guint nx, guint ny, guint batch,
-           guint64 offset)
+test_isa (void)
 {
-  g_autoptr (GError) error = NULL;
-  gsize n = (gsize) nx * ny * batch, bytes = n * 2 * sizeof (float);
-  g_autofree float *data = g_new (float, 2 * n), *got = g_new (float, 2 * n);
-  g_autofree fftw_complex *expected = g_new (fftw_complex, n);
-  TdFft *fft = td_fft_new (device, kind, (guint[]) { nx, ny }, batch, &error);
-  TdBuffer *buffer = td_buffer_new (device, bytes + offset, &error);
+  const char *wish = g_getenv ("TOMODESK_ISA");
 
-  g_assert_no_error (error);
-  fill_random (data, 2 * n, nx + batch);
-  for (gsize i = 0; i < 2 * n; i++)
-    expected[i / 2][i % 2] = data[i];
-  for (guint inverse = 0; inverse < 2; inverse++) {
-    reference_fft (expected, nx, ny, batch, inverse ? FFTW_BACKWARD : FFTW_FORWARD);
-    if (!inverse)
-      td_upload (queue, buffer, offset, data, bytes, &error);
-    td_fft_run (queue, fft, buffer, offset, inverse, &error);
-    td_download (queue, got, buffer, offset, bytes, &error);
-    finish (queue);
-    g_assert_no_error (error);
-    g_assert_cmpfloat (relative_error (got, expected, n), <, 1e-6);
-  }
-  td_fft_free (fft);
-  td_buffer_free (buffer);
-}
-
-static void
-test_fft (gconstpointer id)
-{
-  TdDevice *device = open_device (id);
-  g_autoptr (GError) error = NULL;
-  TdQueue *queue = td_queue_new (device, &error);
-
-  check_fft (device, queue, TD_FFT_C2C_1D, 2, 1, 1, 0);
-  check_fft (device, queue, TD_FFT_C2C_1D, 64, 1, 7, 8);
-  check_fft (device, queue, TD_FFT_C2C_1D, 2048, 1, 33, 4096);
-  check_fft (device, queue, TD_FFT_C2C_1D, 45, 1, 5, 0);
-  check_fft (device, queue, TD_FFT_C2C_2D, 48, 20, 3, 16);
-  check_fft (device, queue, TD_FFT_C2C_2D, 128, 128, 1, 0);
-  td_queue_free (queue);
-  close_device (device);
-}
-
-static void
-test_good_size (void)
-{
-  g_assert_cmpuint (td_fft_good_size (0), ==, 2);
-  g_assert_cmpuint (td_fft_good_size (1), ==, 2);
-  g_assert_cmpuint (td_fft_good_size (7), ==, 8);
-  g_assert_cmpuint (td_fft_good_size (2047), ==, 2048);
-  g_assert_cmpuint (td_fft_good_size (2049), ==, 2160);
-  g_assert_cmpuint (td_fft_good_size (25), ==, 30);
+  if (g_strcmp0 (wish, "plain") == 0)
+    g_assert_cmpint (td_host_isa (), ==, TD_ISA_PLAIN);
+  else if (g_strcmp0 (wish, "avx2") == 0)
+    g_assert_cmpint (td_host_isa (), <=, TD_ISA_AVX2);
+  g_test_message ("instruction set %d, %u threads", td_host_isa (), td_host_threads ());
 }
 
 static void
@@ -632,39 +349,23 @@ test_list (void)
   g_assert_nonnull (any);
 }
 
-static void
-add_tests (const char *id)
-{
-  static const struct {
-    const char *name;
-    GTestDataFunc function;
-  } tests[] = {
-    { "info", test_info },         { "buffers", test_buffers },
-    { "limits", test_limits },     { "launch-limits", test_launch_limits },
-    { "kernels", test_kernels },   { "ids", test_ids },
-    { "atomics", test_atomics },   { "defines", test_defines },
-    { "textures", test_textures }, { "build-error", test_build_error },
-    { "queues", test_queues },     { "threads", test_threads },
-    { "fft", test_fft },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (tests); i++) {
-    g_autofree char *path = g_strdup_printf ("/device/%s/%s", id, tests[i].name);
-    g_test_add_data_func_full (path, g_strdup (id), tests[i].function, g_free);
-  }
-}
-
 int
 main (int argc, char **argv)
 {
+  static const TdDeviceTest tests[] = {
+    { "info", test_info },
+    { "buffers", test_buffers },
+    { "limits", test_limits },
+    { "textures", test_textures },
+    { "queues", test_queues },
+    { "threads", test_threads },
+  };
+
+  td_test_own_cache ("test-device");
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/device/good-size", test_good_size);
   g_test_add_func ("/device/list", test_list);
-  g_autoptr (GPtrArray) entries = td_device_list ();
-  for (guint i = 0; i < entries->len; i++) {
-    const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
-    if (entry->available)
-      add_tests (entry->id);
-  }
+  g_test_add_func ("/device/parallel", test_parallel);
+  g_test_add_func ("/device/isa", test_isa);
+  td_test_each_device ("device", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }

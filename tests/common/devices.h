@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/device.h"
+
+/* What tests over every device share. Each asserts that it works. */
+
+typedef struct {
+  const char *name;
+  GTestDataFunc function; /* its data is the device's id */
+} TdDeviceTest;
+
+/* Adds /PREFIX/ID/NAME for each test and each device available here. */
+void td_test_each_device (const char *prefix, const TdDeviceTest *tests, guint n_tests);
+
+/* First in main(): a cache folder of the program's own, @name, in the one it was given, so that it may
+   count and damage entries. */
+void td_test_own_cache (const char *name);
+
+TdDevice *td_test_open (gconstpointer id);
+/* Asserts that nothing of the test is left, as the wrappers counted: drivers hide leaks from the
+   sanitizer. */
+void td_test_close (TdDevice *device);
+
+void td_test_random (float *values, gsize n, guint32 seed); /* -1 … 1 */
+TdBuffer *td_test_buffer (TdDevice *device, TdQueue *queue, const void *data, gsize bytes);
+/* At least @n work-items along x. */
+void td_test_launch (TdQueue *queue, TdKernel *kernel, guint n, guint local, const TdArg *args,
+                     guint n_args);
+void td_test_finish (TdQueue *queue);

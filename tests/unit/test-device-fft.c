@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* FFTs on every device against FFTW in double. */
+#include "tests/common/devices.h"
+
+#include <fftw3.h>
+#include <math.h>
+
+/* The same by FFTW in double. */
+static void
+reference_fft (fftw_complex *data, guint nx, guint ny, guint batch, int sign)
+{
+  for (guint i = 0; i < batch; i++) {
+    fftw_complex *image = data + (gsize) i * nx * ny;
+    fftw_plan plan = ny > 1 ? fftw_plan_dft_2d (ny, nx, image, image, sign, FFTW_ESTIMATE)
+                            : fftw_plan_dft_1d (nx, image, image, sign, FFTW_ESTIMATE);
+    fftw_execute (plan);
+    fftw_destroy_plan (plan);
+  }
+}
+
+static double
+relative_error (const float *got, const fftw_complex *expected, gsize n)
+{
+  double difference = 0, norm = 0;
+
+  for (gsize i = 0; i < n; i++)
+    for (guint part = 0; part < 2; part++) {
+      double d = got[2 * i + part] - expected[i][part];
+      difference += d * d;
+      norm += expected[i][part] * expected[i][part];
+    }
+  return sqrt (difference / norm);
+}
+
+static void
+check_fft (TdDevice *device, TdQueue *queue, TdFftKind kind, guint nx, guint ny, guint batch,
+           guint64 offset)
+{
+  g_autoptr (GError) error = NULL;
+  gsize n = (gsize) nx * ny * batch, bytes = n * 2 * sizeof (float);
+  g_autofree float *data = g_new (float, 2 * n), *got = g_new (float, 2 * n);
+  g_autofree fftw_complex *expected = g_new (fftw_complex, n);
+  TdFft *fft = td_fft_new (device, kind, (guint[]) { nx, ny }, batch, &error);
+  TdBuffer *buffer = td_buffer_new (device, bytes + offset, &error);
+
+  g_assert_no_error (error);
+  td_test_random (data, 2 * n, nx + batch);
+  for (gsize i = 0; i < 2 * n; i++)
+    expected[i / 2][i % 2] = data[i];
+  for (guint inverse = 0; inverse < 2; inverse++) {
+    reference_fft (expected, nx, ny, batch, inverse ? FFTW_BACKWARD : FFTW_FORWARD);
+    if (!inverse)
+      td_upload (queue, buffer, offset, data, bytes, &error);
+    td_fft_run (queue, fft, buffer, offset, inverse, &error);
+    td_download (queue, got, buffer, offset, bytes, &error);
+    td_test_finish (queue);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (relative_error (got, expected, n), <, 1e-6);
+  }
+  td_fft_free (fft);
+  td_buffer_free (buffer);
+}
+
+static void
+test_fft (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+  g_autoptr (GError) error = NULL;
+  TdQueue *queue = td_queue_new (device, &error);
+
+  check_fft (device, queue, TD_FFT_C2C_1D, 2, 1, 1, 0);
+  check_fft (device, queue, TD_FFT_C2C_1D, 64, 1, 7, 8);
+  check_fft (device, queue, TD_FFT_C2C_1D, 2048, 1, 33, 4096);
+  check_fft (device, queue, TD_FFT_C2C_1D, 45, 1, 5, 0);
+  check_fft (device, queue, TD_FFT_C2C_2D, 48, 20, 3, 16);
+  check_fft (device, queue, TD_FFT_C2C_2D, 128, 128, 1, 0);
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
+static void
+test_good_size (void)
+{
+  g_assert_cmpuint (td_fft_good_size (0), ==, 2);
+  g_assert_cmpuint (td_fft_good_size (1), ==, 2);
+  g_assert_cmpuint (td_fft_good_size (7), ==, 8);
+  g_assert_cmpuint (td_fft_good_size (2047), ==, 2048);
+  g_assert_cmpuint (td_fft_good_size (2049), ==, 2160);
+  g_assert_cmpuint (td_fft_good_size (25), ==, 30);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const TdDeviceTest tests[] = {
+    { "fft", test_fft },
+  };
+
+  td_test_own_cache ("test-device-fft");
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/device-fft/good-size", test_good_size);
+  td_test_each_device ("device-fft", tests, G_N_ELEMENTS (tests));
+  return g_test_run ();
+}
