@@ -96,7 +96,6 @@ main (int argc, char **argv)
     { "fft", test_fft },
   };
 
-  td_test_own_cache ("test-device-fft");
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device-fft/good-size", test_good_size);
   td_test_each_device ("device-fft", tests, G_N_ELEMENTS (tests));

@@ -361,7 +361,6 @@ main (int argc, char **argv)
     { "threads", test_threads },
   };
 
-  td_test_own_cache ("test-device");
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device/list", test_list);
   g_test_add_func ("/device/parallel", test_parallel);
