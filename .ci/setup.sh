@@ -4,7 +4,7 @@
 # Names that Debian 12 and 13 and Ubuntu 24.04 share. The second list is installed where the
 # distribution has it; without it the program is built with less.
 packages=(
-  gcc libc6-dev meson ninja-build pkg-config python3
+  gcc libc6-dev meson ninja-build pkg-config python3 gettext
   libglib2.0-dev libjson-glib-dev libtiff-dev libhdf5-dev libfftw3-dev
   libgtk-4-dev libadwaita-1-dev libepoxy-dev
 )
