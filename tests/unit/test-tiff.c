@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* TIFF images of every sample type, layout, compression and orientation, read whole and by rows. */
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <tiffio.h>
+#include <unistd.h>
+
+#include "dataset/sample.h"
+#include "dataset/tiff-io.h"
+#include "dataset/tiff-save.h"
+#include "test-folder.h"
+
+#define WIDTH 53u
+#define HEIGHT 41u
+
+typedef struct {
+  guint bits, format;
+} Type;
+
+static const Type types[] = {
+  [TD_SAMPLE_UINT8] = { 8, SAMPLEFORMAT_UINT },       [TD_SAMPLE_INT8] = { 8, SAMPLEFORMAT_INT },
+  [TD_SAMPLE_UINT16] = { 16, SAMPLEFORMAT_UINT },     [TD_SAMPLE_INT16] = { 16, SAMPLEFORMAT_INT },
+  [TD_SAMPLE_UINT32] = { 32, SAMPLEFORMAT_UINT },     [TD_SAMPLE_INT32] = { 32, SAMPLEFORMAT_INT },
+  [TD_SAMPLE_FLOAT32] = { 32, SAMPLEFORMAT_IEEEFP },  [TD_SAMPLE_FLOAT64] = { 64, SAMPLEFORMAT_IEEEFP },
+};
+
+typedef struct {
+  const char *mode; /* of TIFFOpen: byte order, BigTIFF */
+  TdSampleType type;
+  guint rows_per_strip; /* 0: tiles of 16 x 32 */
+  guint compression, predictor, photometric, orientation;
+  guint width, height;
+} Make;
+
+/* Values that every type holds exactly. */
+static float *
+make_values (guint n, guint32 seed)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+  float *values = g_new (float, n);
+
+  for (guint i = 0; i < n; i++)
+    values[i] = (float) g_rand_int_range (random, 0, 128);
+  return values;
+}
+
+static void
+write_tiles (TIFF *tiff, const Make *make, const guint8 *samples, gsize size)
+{
+  g_autofree guint8 *tile = g_malloc0 (32 * 16 * size);
+
+  for (guint top = 0; top < make->height; top += 16)
+    for (guint left = 0; left < make->width; left += 32) {
+      for (guint y = 0; y < MIN (16, make->height - top); y++)
+        memcpy (tile + y * 32 * size, samples + ((top + y) * make->width + left) * size,
+                MIN (32, make->width - left) * size);
+      g_assert_cmpint (TIFFWriteTile (tiff, tile, left, top, 0, 0), >, 0);
+    }
+}
+
+static void
+set_tags (TIFF *tiff, const Make *make)
+{
+  TIFFSetField (tiff, TIFFTAG_IMAGEWIDTH, make->width);
+  TIFFSetField (tiff, TIFFTAG_IMAGELENGTH, make->height);
+  TIFFSetField (tiff, TIFFTAG_BITSPERSAMPLE, types[make->type].bits);
+  TIFFSetField (tiff, TIFFTAG_SAMPLEFORMAT, types[make->type].format);
+  TIFFSetField (tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+  TIFFSetField (tiff, TIFFTAG_PHOTOMETRIC, make->photometric);
+  TIFFSetField (tiff, TIFFTAG_ORIENTATION, make->orientation);
+  TIFFSetField (tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_SEPARATE);
+  TIFFSetField (tiff, TIFFTAG_COMPRESSION, make->compression);
+  if (make->predictor)
+    TIFFSetField (tiff, TIFFTAG_PREDICTOR, make->predictor);
+  if (make->rows_per_strip)
+    TIFFSetField (tiff, TIFFTAG_ROWSPERSTRIP, make->rows_per_strip);
+  else {
+    TIFFSetField (tiff, TIFFTAG_TILEWIDTH, 32);
+    TIFFSetField (tiff, TIFFTAG_TILELENGTH, 16);
+  }
+}
+
+/* Appends one image to @tiff. */
+static void
+put_image (TIFF *tiff, const Make *make, const float *values)
+{
+  gsize size = td_sample_size (make->type);
+  g_autofree guint8 *samples = g_malloc (make->width * make->height * size);
+
+  set_tags (tiff, make);
+  td_samples_from_float (make->type, 0, 1, values, make->width * make->height, samples);
+  if (make->rows_per_strip == 0)
+    write_tiles (tiff, make, samples, size);
+  else
+    for (guint row = 0; row < make->height; row++)
+      g_assert_cmpint (TIFFWriteScanline (tiff, samples + row * make->width * size, row, 0), >, 0);
+  g_assert_true (TIFFWriteDirectory (tiff));
+}
+
+static void
+write_image (const char *path, const Make *make, const float *values)
+{
+  TIFF *tiff = TIFFOpen (path, make->mode);
+
+  g_assert_nonnull (tiff);
+  put_image (tiff, make, values);
+  TIFFClose (tiff);
+}
+
+static void
+check_rows (const char *path, const float *values, guint row0, guint n_rows)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, &error);
+  g_autofree float *read = g_new (float, WIDTH * n_rows + 1);
+
+  g_assert_no_error (error);
+  read[WIDTH * n_rows] = -77; /* nothing behind what was asked for is touched */
+  td_tiff_read_rows (tiff, row0, n_rows, read, &error);
+  g_assert_no_error (error);
+  g_assert_cmpmem (read, WIDTH * n_rows * sizeof *read, values + row0 * WIDTH,
+                   WIDTH * n_rows * sizeof *read);
+  g_assert_cmpfloat (read[WIDTH * n_rows], ==, -77);
+}
+
+static void
+test_round_trip (gconstpointer data)
+{
+  static const char *const modes[] = { "wl", "wb", "wl8", "wb8" };
+  static const guint layouts[] = { 1, 7, HEIGHT, 0 };
+  TdSampleType type = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "image.tif");
+  gboolean is_float = type >= TD_SAMPLE_FLOAT32;
+  struct {
+    guint compression, predictor;
+  } ways[] = {
+    { COMPRESSION_NONE, 0 },   { COMPRESSION_LZW, 0 },
+    { COMPRESSION_LZW, is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL },
+    { COMPRESSION_ADOBE_DEFLATE, is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL },
+    { COMPRESSION_PACKBITS, 0 }, { COMPRESSION_ZSTD, 0 }, { COMPRESSION_LZMA, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
+    for (guint j = 0; j < G_N_ELEMENTS (layouts); j++) {
+      Make make = { modes[(i + j) % 4], type, layouts[j], ways[i].compression, ways[i].predictor,
+                    PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+      g_autofree float *values = make_values (WIDTH * HEIGHT, 100 * i + j);
+      g_autoptr (TdTiff) tiff = NULL;
+
+      /* libtiff 4.5 writes this predictor wrongly in the other byte order */
+      if (ways[i].predictor == PREDICTOR_FLOATINGPOINT)
+        make.mode = j % 2 ? "w" : "w8";
+      if (!TIFFIsCODECConfigured (ways[i].compression))
+        continue;
+      write_image (path, &make, values);
+      tiff = td_tiff_open (path, NULL);
+      g_assert_nonnull (tiff);
+      g_assert_cmpint (td_tiff_layout (tiff)->type, ==, type);
+      check_rows (path, values, 0, HEIGHT);
+      check_rows (path, values, 0, 1);
+      check_rows (path, values, HEIGHT - 1, 1);
+      check_rows (path, values, 5, 17);
+      check_rows (path, values, 13, 20);
+    }
+}
+
+/* NaN, infinities and fractions come through as they are. */
+static void
+test_special_values (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "image.tif");
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 1), *read = g_new (float, WIDTH);
+  g_autoptr (TdTiff) tiff = NULL;
+
+  values[0] = NAN, values[1] = INFINITY, values[2] = -INFINITY, values[3] = -0.37f;
+  for (TdSampleType type = TD_SAMPLE_FLOAT32; type <= TD_SAMPLE_FLOAT64; type++) {
+    Make make = { "w", type, 7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT,
+                  WIDTH, HEIGHT };
+
+    write_image (path, &make, values);
+    tiff = td_tiff_open (path, NULL);
+    g_assert_true (td_tiff_read_rows (tiff, 0, 1, read, NULL));
+    g_clear_pointer (&tiff, td_tiff_close);
+    g_assert_true (isnan (read[0]));
+    g_assert_true (isinf (read[1]) && read[1] > 0);
+    g_assert_true (isinf (read[2]) && read[2] < 0);
+    g_assert_cmpfloat (read[3], ==, values[3]);
+  }
+}
+
+/* Where the picture's (row, column) is stored, by the words of the TIFF specification. */
+static float
+stored_at (const float *stored, guint orientation, guint row, guint column)
+{
+  guint y = row, x = column;
+
+  switch (orientation) {
+  case ORIENTATION_TOPRIGHT: x = WIDTH - 1 - column; break;
+  case ORIENTATION_BOTRIGHT: x = WIDTH - 1 - column, y = HEIGHT - 1 - row; break;
+  case ORIENTATION_BOTLEFT: y = HEIGHT - 1 - row; break;
+  case ORIENTATION_LEFTTOP: x = row, y = column; break;
+  case ORIENTATION_RIGHTTOP: x = row, y = HEIGHT - 1 - column; break;
+  case ORIENTATION_RIGHTBOT: x = WIDTH - 1 - row, y = HEIGHT - 1 - column; break;
+  case ORIENTATION_LEFTBOT: x = WIDTH - 1 - row, y = column; break;
+  }
+  return stored[y * WIDTH + x];
+}
+
+static void
+test_orientations (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "image.tif");
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 3), *read = g_new (float, 9 * WIDTH);
+
+  for (guint orientation = 1; orientation <= 8; orientation++)
+    for (guint tiles = 0; tiles < 2; tiles++) {
+      Make make = { "w", TD_SAMPLE_UINT16, tiles ? 0 : 7, COMPRESSION_NONE, 0,
+                    PHOTOMETRIC_MINISBLACK, orientation, WIDTH, HEIGHT };
+      g_autoptr (TdTiff) tiff = NULL;
+      guint width = orientation > 4 ? HEIGHT : WIDTH;
+
+      write_image (path, &make, values);
+      tiff = td_tiff_open (path, NULL);
+      g_assert_cmpuint (td_tiff_layout (tiff)->width, ==, width);
+      g_assert_true (td_tiff_read_rows (tiff, 11, 9, read, NULL));
+      for (guint row = 0; row < 9; row++)
+        for (guint column = 0; column < width; column++)
+          g_assert_cmpfloat (read[row * width + column], ==,
+                             stored_at (values, orientation, 11 + row, column));
+    }
+}
+
+static void
+test_min_is_white (void)
+{
+  static const double largest[] = { [TD_SAMPLE_UINT8] = 255, [TD_SAMPLE_UINT16] = 65535,
+                                    [TD_SAMPLE_FLOAT32] = 0 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "image.tif");
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 4), *read = g_new (float, WIDTH);
+  const TdSampleType which[] = { TD_SAMPLE_UINT8, TD_SAMPLE_UINT16, TD_SAMPLE_FLOAT32 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (which); i++) {
+    Make make = { "w", which[i], 7, COMPRESSION_NONE, 0, PHOTOMETRIC_MINISWHITE,
+                  ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+    g_autoptr (TdTiff) tiff = NULL;
+
+    write_image (path, &make, values);
+    tiff = td_tiff_open (path, NULL);
+    g_assert_cmpint (td_tiff_layout (tiff)->inverted, ==, largest[which[i]] > 0);
+    g_assert_true (td_tiff_read_rows (tiff, 2, 1, read, NULL));
+    for (guint x = 0; x < WIDTH; x++)
+      g_assert_cmpfloat (read[x], ==, largest[which[i]] > 0
+                                        ? (float) largest[which[i]] - values[2 * WIDTH + x]
+                                        : values[2 * WIDTH + x]);
+  }
+}
+
+/* Images of several pages, a thumbnail among them, reached in any order. */
+static void
+test_pages (gconstpointer data)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "pages.tif");
+  Make make = { data, TD_SAMPLE_UINT16, 7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+  Make small = make;
+  static const guint order[] = { 6, 0, 3, 3, 1 };
+  g_autofree float *values = make_values (7 * WIDTH * HEIGHT, 5);
+  g_autofree float *read = g_new (float, WIDTH * HEIGHT);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdTiff) tiff = NULL;
+  g_autoptr (GArray) pages = NULL;
+  TIFF *file = TIFFOpen (path, make.mode);
+
+  small.width = small.height = 8;
+  for (guint i = 0; i < 7; i++) {
+    put_image (file, &make, values + i * WIDTH * HEIGHT);
+    if (i == 2) {
+      TIFFSetField (file, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+      put_image (file, &small, values);
+    }
+  }
+  TIFFClose (file);
+  tiff = td_tiff_open (path, &error);
+  g_assert_no_error (error);
+  pages = td_tiff_pages (tiff, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (pages->len, ==, 7);
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++) {
+    td_tiff_select (tiff, &g_array_index (pages, TdTiffPage, order[i]), &error);
+    g_assert_no_error (error);
+    td_tiff_read_rows (tiff, 0, HEIGHT, read, &error);
+    g_assert_no_error (error);
+    g_assert_cmpmem (read, WIDTH * HEIGHT * sizeof *read, values + order[i] * WIDTH * HEIGHT,
+                     WIDTH * HEIGHT * sizeof *read);
+  }
+}
+
+static void
+test_pages_differ (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "pages.tif");
+  Make make = { "w", TD_SAMPLE_UINT16, 7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdTiff) tiff = NULL;
+  TIFF *file = TIFFOpen (path, "w");
+
+  put_image (file, &make, values);
+  make.width = WIDTH - 1;
+  put_image (file, &make, values);
+  TIFFClose (file);
+  tiff = td_tiff_open (path, NULL);
+  g_assert_null (td_tiff_pages (tiff, &error));
+  test_assert_sentence (error, "pages.tif");
+}
+
+/* A chain of directories that comes back to an earlier one must end. */
+static void
+test_pages_circle (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "circle.tif");
+  Make make = { "wl", TD_SAMPLE_UINT8, HEIGHT, COMPRESSION_NONE, 0, PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdTiff) tiff = NULL;
+  guint32 directory;
+  guint16 n;
+  int fd;
+
+  write_image (path, &make, values);
+  fd = open (path, O_RDWR);
+  g_assert_cmpint (pread (fd, &directory, 4, 4), ==, 4);
+  g_assert_cmpint (pread (fd, &n, 2, directory), ==, 2);
+  g_assert_cmpint (pwrite (fd, &directory, 4, directory + 2 + 12 * n), ==, 4);
+  close (fd);
+  tiff = td_tiff_open (path, NULL);
+  g_assert_nonnull (tiff);
+  g_assert_null (td_tiff_pages (tiff, &error));
+  test_assert_sentence (error, "circle.tif");
+}
+
+/* ImageJ's large stacks: one directory, the images one behind the other. */
+static void
+test_imagej (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "imagej.tif");
+  g_autofree float *values = make_values (3 * WIDTH * HEIGHT, 6);
+  g_autofree float *read = g_new (float, WIDTH * 2);
+  g_autofree guint8 *samples = g_malloc (3 * WIDTH * HEIGHT * 2);
+  TdTiffImage image = { WIDTH, 3 * HEIGHT, TD_SAMPLE_UINT16, 0, "ImageJ=1.53t\nimages=3\nslices=3\n" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdTiff) tiff = NULL;
+  g_autoptr (GArray) pages = NULL;
+  guint32 height = HEIGHT, bytes = WIDTH * HEIGHT * 2, directory;
+  guint8 entries[12 * 32];
+  guint16 n;
+  int fd;
+
+  /* a tall image whose directory then says that it is only the first third */
+  td_samples_from_float (TD_SAMPLE_UINT16, 0, 1, values, 3 * WIDTH * HEIGHT, samples);
+  g_assert_true (td_tiff_save_single (path, "imagej", &image, samples, NULL));
+  fd = open (path, O_RDWR);
+  g_assert_cmpint (pread (fd, &directory, 4, 4), ==, 4);
+  g_assert_cmpint (pread (fd, &n, 2, directory), ==, 2);
+  g_assert_cmpint (pread (fd, entries, 12 * n, directory + 2), ==, 12 * n);
+  for (guint i = 0; i < n; i++) {
+    guint16 tag;
+
+    memcpy (&tag, entries + 12 * i, 2);
+    if (tag == TIFFTAG_IMAGELENGTH || tag == TIFFTAG_ROWSPERSTRIP)
+      g_assert_cmpint (pwrite (fd, &height, 4, directory + 2 + 12 * i + 8), ==, 4);
+    if (tag == TIFFTAG_STRIPBYTECOUNTS)
+      g_assert_cmpint (pwrite (fd, &bytes, 4, directory + 2 + 12 * i + 8), ==, 4);
+  }
+  close (fd);
+  tiff = td_tiff_open (path, &error);
+  g_assert_no_error (error);
+  pages = td_tiff_pages (tiff, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (pages->len, ==, 3);
+  for (guint i = 0; i < 3; i++) {
+    td_tiff_select (tiff, &g_array_index (pages, TdTiffPage, i), &error);
+    td_tiff_read_rows (tiff, 7, 2, read, &error);
+    g_assert_no_error (error);
+    g_assert_cmpmem (read, 2 * WIDTH * sizeof *read, values + (i * HEIGHT + 7) * WIDTH,
+                     2 * WIDTH * sizeof *read);
+  }
+}
+
+static void
+test_refused (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *colour = test_folder_file (folder, "colour.tif");
+  g_autofree char *twelve = test_folder_file (folder, "twelve.tif");
+  g_autofree char *text = test_folder_file (folder, "text.tif");
+  g_autofree char *absent = test_folder_file (folder, "absent.tif");
+  const char *names[] = { colour, twelve, text, absent, folder->path };
+  guint8 row[3 * WIDTH] = { 0 };
+
+  for (guint i = 0; i < 2; i++) {
+    TIFF *tiff = TIFFOpen (names[i], "w");
+
+    TIFFSetField (tiff, TIFFTAG_IMAGEWIDTH, WIDTH);
+    TIFFSetField (tiff, TIFFTAG_IMAGELENGTH, 1);
+    TIFFSetField (tiff, TIFFTAG_BITSPERSAMPLE, i == 0 ? 8 : 12);
+    TIFFSetField (tiff, TIFFTAG_SAMPLESPERPIXEL, i == 0 ? 3 : 1);
+    TIFFSetField (tiff, TIFFTAG_PHOTOMETRIC, i == 0 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+    TIFFSetField (tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFWriteScanline (tiff, row, 0, 0);
+    TIFFClose (tiff);
+  }
+  g_assert_true (g_file_set_contents (text, "II*, said the text", -1, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autofree char *base = g_path_get_basename (names[i]);
+    g_autoptr (GError) error = NULL;
+
+    g_assert_null (td_tiff_open (names[i], &error));
+    test_assert_sentence (error, base);
+  }
+}
+
+/* A named pipe that nobody writes to must not stop the program. */
+static void
+test_pipe (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "pipe.tif");
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (mkfifo (path, 0600), ==, 0);
+  g_assert_false (td_tiff_probe (path));
+  g_assert_null (td_tiff_open (path, &error));
+  test_assert_sentence (error, "pipe.tif");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    g_autofree char *name = g_strconcat ("/tiff/round-trip/", td_sample_name (i), NULL);
+
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_round_trip);
+  }
+  g_test_add_func ("/tiff/special-values", test_special_values);
+  g_test_add_func ("/tiff/orientations", test_orientations);
+  g_test_add_func ("/tiff/min-is-white", test_min_is_white);
+  g_test_add_data_func ("/tiff/pages/classic", "w", test_pages);
+  g_test_add_data_func ("/tiff/pages/big", "wb8", test_pages);
+  g_test_add_func ("/tiff/pages/differ", test_pages_differ);
+  g_test_add_func ("/tiff/pages/circle", test_pages_circle);
+  g_test_add_func ("/tiff/pages/imagej", test_imagej);
+  g_test_add_func ("/tiff/refused", test_refused);
+  g_test_add_func ("/tiff/pipe", test_pipe);
+  return g_test_run ();
+}
