@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/engine/fbp-private.h"
 #include "dataset/scan-private.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -433,6 +434,72 @@ test_two_devices (void)
   td_test_volume_clear (&two);
 }
 
+/* As on a GPU: transfers on queues of their own, two slabs in flight. */
+static void
+test_two_lanes (void)
+{
+  g_autoptr (TdScan) scan = phantom_scan (64, 150, 40);
+  TdTestVolume one, two;
+  TdRecipe recipe;
+
+  if (!have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  recipe_init (&recipe, "host", 33.25);
+  reconstruct (scan, &recipe, &one);
+  recipe_init (&recipe, "opencl:0", 33.25);
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", NULL);
+  TdDevice *device = g_ptr_array_index (devices, 0);
+  TdDeviceInfo info = device->info;
+  device->info.cpu_shaped = device->info.host_pointers = FALSE;
+  reconstruct (scan, &recipe, &two);
+  device->info = info;
+  assert_close (two.slices, one.slices, (gsize) 64 * 64 * 150, 1e-5);
+  td_test_volume_clear (&one);
+  td_test_volume_clear (&two);
+}
+
+static void
+keep_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  memcpy ((float *) user + first * 64 * 64, slices, count * 64 * 64 * sizeof *slices);
+}
+
+/* Slabs with rows around them, which one slab's reading leaves to the next. */
+static void
+test_halo (gconstpointer device)
+{
+  g_autoptr (TdScan) inner = phantom_scan (64, 150, 40);
+  Counting counting = { NULL };
+  g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+  g_autofree float *slices = g_new0 (float, 150 * 64 * 64);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume plain;
+  TdRecipe recipe;
+
+  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  recipe_init (&recipe, device, 33.25);
+  reconstruct (inner, &recipe, &plain);
+  for (guint halo = 1; halo <= 40; halo += 13) {
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    ((TdFbp *) plan->extra)->halo = halo;
+    g_autoptr (TdJob) job = td_job_new (plan);
+    td_job_set_sink (job, keep_slices, slices);
+    counting.reads = 0;
+    td_job_run (job, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpint (counting.reads, <=, (gint) td_plan_facts (plan)->n_slabs);
+    assert_close (slices, plain.slices, 150 * 64 * 64, 1e-6);
+  }
+  td_test_volume_clear (&plain);
+  td_engine_trim (engine);
+}
+
 /* The host with faults: its operations but for some that fail. */
 static TdDeviceOps faulty;
 static const TdDeviceOps *sound;
@@ -635,6 +702,9 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/memory/host", "host", test_memory);
   g_test_add_data_func ("/engine/memory/opencl", "opencl:0", test_memory);
   g_test_add_func ("/engine/two-devices", test_two_devices);
+  g_test_add_func ("/engine/two-lanes", test_two_lanes);
+  g_test_add_data_func ("/engine/halo/host", "host", test_halo);
+  g_test_add_data_func ("/engine/halo/opencl", "opencl:0", test_halo);
   g_test_add_func ("/engine/device-lost", test_device_lost);
   g_test_add_data_func ("/engine/device-out-of-memory/host", "host", test_device_out_of_memory);
   g_test_add_data_func ("/engine/device-out-of-memory/opencl", "opencl:0",
