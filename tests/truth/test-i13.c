@@ -55,8 +55,8 @@ test_facts (void)
   g_assert_cmpuint (facts->n_views, ==, 91);
   g_assert_cmpuint (facts->n_flats, ==, 1);
   g_assert_cmpuint (facts->n_darks, ==, 1);
-  g_assert_cmpfloat_with_epsilon (facts->angles_rad[0], -88.2 * G_PI / 180, 1e-6);
-  g_assert_cmpfloat_with_epsilon (facts->angles_rad[90], 91.8 * G_PI / 180, 1e-6);
+  g_assert_cmpfloat_with_epsilon (facts->angles_rad[0], -88.2 * G_PI / 180, 1e-4);
+  g_assert_cmpfloat_with_epsilon (facts->angles_rad[90], 91.8 * G_PI / 180, 1e-4);
 }
 
 static void
@@ -83,19 +83,21 @@ test_devices_agree (void)
   td_test_volume_clear (&host);
 }
 
-/* Mean squared gradient inside the field of view: greatest where the two halves of the turn meet. */
+/* Minus the negative values (Donath et al., J. Opt. Soc. Am. A 23 (2006), Q_IN): attenuation cannot be
+   negative, but the tails beside edges that do not meet are. Gradients are no use here: they change
+   more with the centre's fraction, which decides how much interpolation smooths, than with its
+   place. */
 static double
 sharpness (const TdTestVolume *volume)
 {
   double sum = 0, middle = (volume->nx - 1) / 2.0, radius = 0.45 * volume->nx;
 
   for (guint s = 0; s < volume->n_slices; s++)
-    for (guint y = 0; y + 1 < volume->ny; y++)
-      for (guint x = 0; x + 1 < volume->nx; x++) {
-        const float *at = volume->slices + ((gsize) s * volume->ny + y) * volume->nx + x;
-        double dx = at[1] - at[0], dy = at[volume->nx] - at[0];
-        if (hypot (x - middle, y - middle) < radius)
-          sum += dx * dx + dy * dy;
+    for (guint y = 0; y < volume->ny; y++)
+      for (guint x = 0; x < volume->nx; x++) {
+        float value = volume->slices[((gsize) s * volume->ny + y) * volume->nx + x];
+        if (hypot (x - middle, y - middle) < radius && value < 0)
+          sum += value;
       }
   return sum;
 }
@@ -104,7 +106,7 @@ static void
 test_sharpness_peaks_at_the_centre (void)
 {
   g_autoptr (TdScan) scan = open_scan ("i13_24737");
-  double best = -1, at = 0, values[81];
+  double best = -INFINITY, at = 0, values[81];
   TdTestVolume volume;
 
   if (!scan)

@@ -349,7 +349,7 @@ test_refusals (void)
     { "rows", "5:9", "Rows" },
     { "region", "0,0,65,5", "region" },
     { "region", "-1,0,5,5", "region" },
-    { "method", "fdk", "fdk" },
+    { "method", "fdk", "--method fbp" },
     { "centre", "auto", "--centre" },
     { "device", "abacus", "abacus" },
     { "memory-limit", "100K", "memory" },
