@@ -378,13 +378,13 @@ link_panes (TdCompareView *self)
     g_signal_connect (td_image_pane_view (panes[i]), "view-changed", G_CALLBACK (on_view_changed),
                       self);
   }
+  td_image_pane_set_window (self->pane_b, 0, 1); /* not automatic: it has A's */
   g_signal_connect (self->pane_a, "contrast-changed", G_CALLBACK (on_contrast), self);
   g_signal_connect (self->pane_b, "contrast-changed", G_CALLBACK (on_contrast), self);
   td_image_pane_set_title (self->pane_a, _("A | B"));
   td_image_pane_set_title (self->pane_b, "B");
   td_image_pane_set_title (self->pane_d, _("A − B"));
   td_image_pane_set_colour_map (self->pane_d, TD_COLOUR_DIVERGING);
-  td_image_pane_set_window (self->pane_b, 0, 1); /* not automatic: it has A's */
 }
 
 static void
@@ -396,6 +396,6 @@ td_compare_view_init (TdCompareView *self)
                                      (GDestroyNotify) td_compare_figures_free, self);
   td_compare_side_set_name (self->side_a, "A");
   td_compare_side_set_name (self->side_b, "B");
-  td_compare_side_set_precision (self->side_b, TD_PRECISION_HALF);
+  td_compare_side_set_interpolation (self->side_b, TD_INTERPOLATION_NEAREST);
   link_panes (self);
 }

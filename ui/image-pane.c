@@ -162,6 +162,7 @@ void
 td_image_pane_set_updating (TdImagePane *self, gboolean updating)
 {
   gtk_spinner_set_spinning (self->spinner, updating);
+  gtk_widget_set_visible (GTK_WIDGET (self->spinner), updating);
 }
 
 void

@@ -13,8 +13,8 @@
 static const struct {
   const char *suffix, *label;
 } formats[] = {
-  { "", N_ ("TIFF stack (a folder, a file a slice)") },
-  { ".tif", N_ ("BigTIFF (one file, a page a slice)") },
+  { "", N_ ("TIFF stack") },
+  { ".tif", N_ ("BigTIFF, one file") },
   { ".h5", N_ ("HDF5 (NeXus)") },
 };
 
@@ -22,7 +22,7 @@ static const struct {
   guint bits;
   const char *label;
 } samples[] = {
-  { 32, N_ ("32-bit float: the values themselves") },
+  { 32, N_ ("32-bit float") },
   { 16, N_ ("16-bit, scaled") },
   { 8, N_ ("8-bit, scaled") },
 };
@@ -88,8 +88,10 @@ add_row (TdReconstructDialog *self, const char *title, const char *text)
 
   if (text) {
     GtkWidget *label = gtk_label_new (text);
-    gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+    gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
     gtk_label_set_xalign (GTK_LABEL (label), 1);
+    gtk_label_set_max_width_chars (GTK_LABEL (label), 36);
+    gtk_widget_set_hexpand (label, TRUE);
     gtk_widget_add_css_class (label, "numeric");
     gtk_widget_add_css_class (label, "dim-label");
     adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);

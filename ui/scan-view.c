@@ -165,9 +165,8 @@ static void
 show_titles (TdScanView *self)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
-  g_autofree char *view = g_strdup_printf (_("%u of %u, %.2f°"), self->view, facts->n_views,
-                                           facts->angles_rad[self->view] * 180 / G_PI);
-  g_autofree char *row = g_strdup_printf (_("row %u of %u"), self->row, facts->n_rows);
+  g_autofree char *view = g_strdup_printf (_("%.2f°"), facts->angles_rad[self->view] * 180 / G_PI);
+  g_autofree char *row = g_strdup_printf (_("row %u"), self->row);
 
   td_image_pane_set_subtitle (self->projection, view);
   td_image_pane_set_subtitle (self->sinogram, row);
