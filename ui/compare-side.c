@@ -129,6 +129,24 @@ td_compare_side_set_interpolation (TdCompareSide *self, TdInterpolation interpol
   choose (self, INTERPOLATION, interpolation);
 }
 
+static void
+align (GtkWidget *a, GtkWidget *b)
+{
+  g_autoptr (GtkSizeGroup) group = gtk_size_group_new (GTK_SIZE_GROUP_HORIZONTAL);
+
+  gtk_size_group_add_widget (group, a);
+  gtk_size_group_add_widget (group, b);
+}
+
+void
+td_compare_side_align (TdCompareSide *a, TdCompareSide *b)
+{
+  align (GTK_WIDGET (a->filter), GTK_WIDGET (b->filter));
+  align (GTK_WIDGET (a->interpolation), GTK_WIDGET (b->interpolation));
+  align (GTK_WIDGET (a->precision), GTK_WIDGET (b->precision));
+  align (GTK_WIDGET (a->family), GTK_WIDGET (b->family));
+}
+
 void
 td_compare_side_set_outcome (TdCompareSide *self, const char *text)
 {

@@ -19,5 +19,7 @@ const TdRecipe *td_compare_side_recipe (TdCompareSide *self);
 /* As if the user had chosen it here. */
 void td_compare_side_set_precision (TdCompareSide *self, TdPrecision precision);
 void td_compare_side_set_interpolation (TdCompareSide *self, TdInterpolation interpolation);
+/* Lines up the choices of the two. */
+void td_compare_side_align (TdCompareSide *a, TdCompareSide *b);
 /* How it came out, under the choices. */
 void td_compare_side_set_outcome (TdCompareSide *self, const char *text);

@@ -396,6 +396,7 @@ td_compare_view_init (TdCompareView *self)
                                      (GDestroyNotify) td_compare_figures_free, self);
   td_compare_side_set_name (self->side_a, "A");
   td_compare_side_set_name (self->side_b, "B");
+  td_compare_side_align (self->side_a, self->side_b);
   td_compare_side_set_interpolation (self->side_b, TD_INTERPOLATION_NEAREST);
   link_panes (self);
 }

@@ -50,6 +50,7 @@ td_done_strip_set_store (TdDoneStrip *self, TdSliceStore *store)
 
   self->store = store ? td_slice_store_ref (store) : NULL;
   g_clear_pointer (&old, td_slice_store_unref);
+  gtk_widget_set_visible (GTK_WIDGET (self), store != NULL);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

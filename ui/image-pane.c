@@ -240,6 +240,12 @@ td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget)
                                 gtk_widget_get_prev_sibling (GTK_WIDGET (self->histogram)));
 }
 
+gboolean
+td_image_pane_get_updating (TdImagePane *self)
+{
+  return gtk_spinner_get_spinning (self->spinner);
+}
+
 /* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
 
 static void

@@ -25,6 +25,7 @@ void td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle);
 void td_image_pane_set_image (TdImagePane *self, TdImage *image);
 TdImage *td_image_pane_get_image (TdImagePane *self);
 void td_image_pane_set_updating (TdImagePane *self, gboolean updating);
+gboolean td_image_pane_get_updating (TdImagePane *self);
 /* A sentence over the picture (an error with its remedy); NULL: none. */
 void td_image_pane_set_message (TdImagePane *self, const char *message);
 const char *td_image_pane_get_message (TdImagePane *self);

@@ -2,7 +2,9 @@
 #include "reconstruct-dialog.h"
 
 #include <glib/gi18n.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compute/engine/plan.h"
 #include "duration.h"
@@ -71,11 +73,36 @@ request_free (gpointer user)
   g_free (request);
 }
 
+/* What can be known of the target before the job tries to write there. */
+static gboolean
+check_output (const char *path, GError **error)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  if (!g_path_is_absolute (path))
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%s",
+                 _("Give the whole path of the volume, or choose it with the folder button"));
+  else if (g_file_test (path, G_FILE_TEST_EXISTS))
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 _("%s exists already and is left as it is; choose another name"), path);
+  else if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 _("There is no folder %s; choose another one, or make it first"), folder);
+  else if (g_access (folder, W_OK) != 0)
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 _("Nothing can be written into %s; choose another folder"), folder);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 static gpointer
 make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
 
+  if (!check_output (request->output, error))
+    return NULL;
   return td_plan_new (request->engine, request->scan, &request->recipe, request->output,
                       cancellable, error);
 }
@@ -276,6 +303,14 @@ gboolean
 td_reconstruct_dialog_ready (TdReconstructDialog *self)
 {
   return gtk_widget_get_sensitive (self->accept);
+}
+
+const char *
+td_reconstruct_dialog_problem (TdReconstructDialog *self)
+{
+  return gtk_widget_get_visible (GTK_WIDGET (self->problem))
+             ? adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self->problem))
+             : NULL;
 }
 
 void

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The shader against the software renderer, on desktop OpenGL and on OpenGL ES. */
+#include <gtk/gtk.h>
+#include <math.h>
+
+#include "render/image-renderer.h"
+#include "render/soft-renderer.h"
+
+#define WIDTH 200
+#define HEIGHT 150
+
+static GdkGLContext *
+new_context (gboolean es)
+{
+  GdkDisplay *display = gdk_display_get_default ();
+  g_autoptr (GError) error = NULL;
+  GdkGLContext *context = display ? gdk_display_create_gl_context (display, &error) : NULL;
+
+  if (!context)
+    return NULL;
+  gdk_gl_context_set_allowed_apis (context, es ? GDK_GL_API_GLES : GDK_GL_API_GL);
+  if (es)
+    gdk_gl_context_set_required_version (context, 3, 0);
+  if (!gdk_gl_context_realize (context, NULL)) {
+    g_object_unref (context);
+    return NULL;
+  }
+  gdk_gl_context_make_current (context);
+  return context;
+}
+
+static TdImage *
+random_image (guint width, guint height, gboolean with_bad)
+{
+  float *pixels = g_new (float, (gsize) width * height);
+
+  for (gsize i = 0; i < (gsize) width * height; i++)
+    pixels[i] = (float) g_test_rand_double_range (-2, 3);
+  for (guint k = 0; with_bad && k < 20; k++)
+    pixels[g_test_rand_int_range (0, (gint32) (width * height))] = k % 2 ? NAN : INFINITY;
+  return td_image_new_take (pixels, width, height);
+}
+
+static void
+draw_gl (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan *span,
+         guint max_tile, guint8 *rgba)
+{
+  g_autoptr (GError) error = NULL;
+  TdImageRenderer *renderer = td_image_renderer_new (&error);
+  GLuint framebuffer, colour;
+
+  g_assert_no_error (error);
+  glGenFramebuffers (1, &framebuffer);
+  glGenTextures (1, &colour);
+  glBindTexture (GL_TEXTURE_2D, colour);
+  glTexImage2D (GL_TEXTURE_2D, 0, GL_RGBA8, WIDTH, HEIGHT, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+  glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  glBindFramebuffer (GL_FRAMEBUFFER, framebuffer);
+  glFramebufferTexture2D (GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, colour, 0);
+  g_assert_cmpuint (glCheckFramebufferStatus (GL_FRAMEBUFFER), ==, GL_FRAMEBUFFER_COMPLETE);
+  glViewport (0, 0, WIDTH, HEIGHT);
+  TdImageTexture *texture = td_image_texture_new (image, max_tile);
+  guint portions = 0;
+  while (!td_image_texture_upload (texture, 4096))
+    portions++;
+  g_assert_cmpuint (portions, >, 1);
+  td_image_renderer_clear (renderer, style);
+  td_image_renderer_draw (renderer, texture, view, style, span, WIDTH, HEIGHT, 1);
+  glReadPixels (0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, rgba);
+  g_assert_cmpuint (glGetError (), ==, GL_NO_ERROR);
+  td_image_texture_free (texture);
+  td_image_renderer_free (renderer);
+  glBindFramebuffer (GL_FRAMEBUFFER, 0);
+  glDeleteFramebuffers (1, &framebuffer);
+  glDeleteTextures (1, &colour);
+}
+
+/* The fraction of pixels that differ by more than rounding. Pixels on an edge between two samples may
+   fall to either side. */
+static double
+compare (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan *span,
+         guint max_tile)
+{
+  g_autofree guint8 *gl = g_malloc0 (4 * WIDTH * HEIGHT);
+  g_autofree guint8 *soft = g_malloc0 (4 * WIDTH * HEIGHT);
+  guint wrong = 0;
+
+  draw_gl (image, view, style, span, max_tile, gl);
+  td_soft_clear (style, WIDTH, HEIGHT, soft);
+  td_soft_render (image, view, style, span, WIDTH, HEIGHT, 1, soft);
+  for (guint y = 0; y < HEIGHT; y++)
+    for (guint x = 0; x < WIDTH; x++) {
+      const guint8 *a = gl + 4 * ((HEIGHT - 1 - y) * WIDTH + x), *b = soft + 4 * (y * WIDTH + x);
+      for (guint c = 0; c < 3; c++)
+        if (abs (a[c] - b[c]) > 3) {
+          wrong++;
+          break;
+        }
+    }
+  return (double) wrong / (WIDTH * HEIGHT);
+}
+
+static const TdStyle plain = { .low = -1.5, .high = 2.5, .bad_rgb = { 1, 0, 1 },
+                               .background = { 0.1f, 0.1f, 0.1f } };
+
+static void
+test_views (gconstpointer es)
+{
+  g_autoptr (GdkGLContext) context = new_context (GPOINTER_TO_INT (es));
+  static const struct {
+    double zoom, x, y;
+    gboolean smooth;
+    TdColourMap map;
+  } cases[] = {
+    { 3.7, 2.3, -1.1, FALSE, TD_COLOUR_GREY },    { 3.7, 2.3, -1.1, TRUE, TD_COLOUR_VIRIDIS },
+    { 0.37, 0, 0, FALSE, TD_COLOUR_INVERSE },     { 0.61, 20, 9, TRUE, TD_COLOUR_MAGMA },
+    { 1.13, -30.2, 12.7, FALSE, TD_COLOUR_TURBO },
+  };
+
+  if (!context) {
+    g_test_skip ("no such OpenGL here");
+    return;
+  }
+  g_autoptr (TdImage) image = random_image (113, 97, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdStyle style = plain;
+    TdView view = { cases[i].zoom, cases[i].x, cases[i].y };
+    style.smooth = cases[i].smooth;
+    style.map = cases[i].map;
+    double wrong = compare (image, &view, &style, NULL, 0);
+    g_test_message ("case %u: %.4f", i, wrong);
+    g_assert_cmpfloat (wrong, <, 0.01);
+  }
+  gdk_gl_context_clear_current ();
+}
+
+/* Tiles of 34 texels: nothing of the seams may be seen. */
+static void
+test_tiles (void)
+{
+  g_autoptr (GdkGLContext) context = new_context (FALSE);
+  TdStyle style = plain;
+  TdView view = { 1.9, 0.4, 0.3 };
+
+  if (!context) {
+    g_test_skip ("no OpenGL here");
+    return;
+  }
+  g_autoptr (TdImage) image = random_image (101, 75, FALSE);
+  style.smooth = TRUE;
+  g_assert_cmpfloat (compare (image, &view, &style, NULL, 34), <, 0.01);
+  gdk_gl_context_clear_current ();
+}
+
+static void
+test_span (void)
+{
+  g_autoptr (GdkGLContext) context = new_context (FALSE);
+  TdView view = { 1.5, 0, 0 };
+  TdSpan span = { 0.25, 0.6 };
+
+  if (!context) {
+    g_test_skip ("no OpenGL here");
+    return;
+  }
+  g_autoptr (TdImage) image = random_image (101, 75, FALSE);
+  g_assert_cmpfloat (compare (image, &view, &plain, &span, 0), <, 0.01);
+  gdk_gl_context_clear_current ();
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  gtk_init ();
+  g_test_add_data_func ("/render-gl/desktop", GINT_TO_POINTER (FALSE), test_views);
+  g_test_add_data_func ("/render-gl/es", GINT_TO_POINTER (TRUE), test_views);
+  g_test_add_func ("/render-gl/tiles", test_tiles);
+  g_test_add_func ("/render-gl/span", test_span);
+  return g_test_run ();
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ui-test.h"
+
+#include <glib/gstdio.h>
+#include <stdio.h>
+
+#define DEADLINE_S 60
+
+static gboolean
+set_flag (gpointer flag)
+{
+  *(gboolean *) flag = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+void
+td_test_wait (TdCondition condition, gpointer user, const char *what)
+{
+  gboolean late = FALSE;
+  guint deadline = g_timeout_add_seconds (DEADLINE_S, set_flag, &late);
+
+  while (!condition (user)) {
+    if (late)
+      g_error ("waited %d s for: %s", DEADLINE_S, what);
+    g_main_context_iteration (NULL, TRUE);
+  }
+  if (!late)
+    g_source_remove (deadline);
+}
+
+/* ── Pictures ───────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  guint frames;
+} Frames;
+
+static gboolean
+count_frame (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+{
+  Frames *frames = user;
+
+  frames->frames++;
+  gtk_widget_queue_draw (widget);
+  return frames->frames < 4 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+static gboolean
+frames_are_drawn (gpointer user)
+{
+  return ((Frames *) user)->frames >= 4;
+}
+
+void
+td_test_screenshot (GtkWidget *widget, const char *name)
+{
+  Frames frames = { 0 };
+  g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *folder = g_path_get_dirname (program);
+  g_autofree char *file = g_strconcat (name, ".png", NULL);
+  g_autofree char *path = g_build_filename (folder, file, NULL);
+
+  gtk_widget_add_tick_callback (widget, count_frame, &frames, NULL);
+  td_test_wait (frames_are_drawn, &frames, "frames");
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (widget);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  gdk_paintable_snapshot (paintable, snapshot, gtk_widget_get_width (widget),
+                          gtk_widget_get_height (widget));
+  GskRenderNode *node = gtk_snapshot_free_to_node (snapshot);
+  g_assert_nonnull (node);
+  GskRenderer *renderer = gtk_native_get_renderer (gtk_widget_get_native (widget));
+  g_autoptr (GdkTexture) texture = gsk_renderer_render_texture (renderer, node, NULL);
+  gsk_render_node_unref (node);
+  g_assert_true (gdk_texture_save_to_png (texture, path));
+}
+
+/* ── Files ──────────────────────────────────────────────────────────────────────────────────── */
+
+static char *folder_path;
+
+const char *
+td_test_folder (void)
+{
+  if (!folder_path)
+    folder_path = g_dir_make_tmp ("tomodesk-ui-XXXXXX", NULL);
+  return folder_path;
+}
+
+char *
+td_test_phantom (const char *name, const char *const *options)
+{
+  char *path = g_build_filename (td_test_folder (), name, NULL);
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  const char *head[] = { g_getenv ("TOMODESK_CLI"), "phantom", "shepp-logan", "--output", path,
+                         NULL };
+  g_autoptr (GError) error = NULL;
+  int status = 0;
+
+  g_strv_builder_addv (builder, head);
+  g_strv_builder_addv (builder, (const char **) options);
+  g_auto (GStrv) arguments = g_strv_builder_end (builder);
+  g_spawn_sync (NULL, arguments, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, NULL, &status,
+                &error);
+  g_assert_no_error (error);
+  g_spawn_check_wait_status (status, &error);
+  g_assert_no_error (error);
+  return path;
+}
+
+static int
+remove_entry (const char *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree char *child = g_build_filename (path, name, NULL);
+    remove_entry (child);
+  }
+  return g_remove (path);
+}
+
+void
+td_test_folder_remove (void)
+{
+  if (folder_path)
+    remove_entry (folder_path);
+  g_clear_pointer (&folder_path, g_free);
+}
