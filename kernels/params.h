@@ -60,3 +60,28 @@ typedef struct {
   int n_views_between;        /* texel channels are views that far apart */
   int pitch, view_stride;     /* of the padded target; 0: texels, packed */
 } TdConePack;
+
+/* kernels/backproject-alu.cl and its like. One view: the position on the detector of a region's pixel
+   is at + x right + y down, in columns, y in rows down. The pairs are whole columns and the rest in
+   units of 2^-32. */
+typedef struct {
+  int at_int;
+  unsigned at_frac;
+  int right_int;
+  unsigned right_frac;
+  int down_int;
+  unsigned down_frac;
+  float right, down; /* the same, rounded */
+  float weight;
+  int view;      /* row of the sinogram; -1: none, a row of zeros */
+  int direction; /* 1; -1: mirrored, positions count columns from the last one back */
+  int unused;
+} TdBackprojectView;
+
+typedef struct {
+  int n_columns, n_views; /* of a sinogram */
+  int n_first, n_table;   /* table entries: those with rising positions down the rows, all */
+  int margin, pitch;      /* packed sinograms: zero bins before the first column; bins a row */
+  int nx, ny, n_slices;
+  float scale;
+} TdBackprojectParams;

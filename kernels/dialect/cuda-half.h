@@ -71,6 +71,7 @@ TD_HALF_FN __half2 __floats2half2_rn (float a, float b)
 TD_HALF_BINARY (__hadd2, "add.f16x2")
 TD_HALF_BINARY (__hsub2, "sub.f16x2")
 TD_HALF_BINARY (__hmul2, "mul.f16x2")
+TD_HALF_BINARY (__hadd2_sat, "add.sat.f16x2")
 
 TD_HALF_FN __half2 __hfma2 (__half2 a, __half2 b, __half2 c)
 {

@@ -7,6 +7,8 @@
 #define TD_KERNEL extern "C" __global__
 #define TD_ITEM
 #define TD_GROUP_SIZE(x, y, z) __launch_bounds__ ((x) * (y) * (z))
+/* … and at least this many groups at once on a multiprocessor, where the compiler can aim at that */
+#define TD_GROUP_SIZE_RESIDENT(x, y, z, groups) __launch_bounds__ ((x) * (y) * (z), (groups))
 #define TD_FN static __device__ __forceinline__
 #define TD_GLOBAL
 #define TD_LOCAL __shared__
@@ -14,9 +16,14 @@
 #define TD_LOCAL_USE(type, name)                                                                   \
   extern __shared__ float4 td_dynamic_local[];                                                     \
   type *const name = (type *) td_dynamic_local;
+#define TD_LOCAL_PTR /* a pointer to local memory as a function's parameter */
 #define TD_CONSTANT const
 #define TD_RESTRICT __restrict__
 #define TD_UNROLL _Pragma ("unroll")
+#define TD_PRAGMA_(x) _Pragma (#x)
+#define TD_UNROLL_BY(n) TD_PRAGMA_ (unroll n)
+typedef long long td_long;
+typedef unsigned int uint;
 
 #define td_global_x() ((int) (blockIdx.x * blockDim.x + threadIdx.x))
 #define td_global_y() ((int) (blockIdx.y * blockDim.y + threadIdx.y))
@@ -59,9 +66,36 @@ TD_FN void operator+= (float4 &a, float4 b) { a.x += b.x; a.y += b.y; a.z += b.z
 #define td_cos(x) cosf (x)
 #define td_sin(x) sinf (x)
 #define td_isfinite(x) isfinite (x)
+#define td_saturate(x) __saturatef (x) /* into 0 … 1, free with an addition on most devices */
 #define td_float_as_int(x) __float_as_int (x)
 #define td_int_as_float(x) __int_as_float (x)
 #define td_atomic_add_int(p, v) atomicAdd ((p), (v))
+#define td_atomic_max_int(p, v) atomicMax ((p), (v))
+#define TD_HAVE_SHUFFLE 1
+#define td_shuffle_xor(v, mask) __shfl_xor_sync (0xffffffffu, (v), (mask))
+#define TD_HAVE_MULTIPROCESSOR_ID 1
+TD_FN int td_multiprocessor_id (void)
+{
+  unsigned int id;
+  asm volatile ("mov.u32 %0, %%smid;" : "=r"(id));
+  return (int) id;
+}
+
+/* 16 bytes from global to local memory without passing through registers where the device can;
+   td_copy_wait waits for the work-item's own copies. A barrier is needed before others read. */
+#if __CUDA_ARCH__ >= 800
+TD_FN void td_copy16 (float4 *to, const float4 *from)
+{
+  asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;"
+                :
+                : "r"((unsigned) __cvta_generic_to_shared (to)), "l"(__cvta_generic_to_global (from))
+                : "memory");
+}
+#define td_copy_wait() asm volatile ("cp.async.wait_all;" ::: "memory")
+#else
+#define td_copy16(to, from) (*(to) = *(from))
+#define td_copy_wait()
+#endif
 
 typedef __half td_half;
 #define td_load_half(p, i) __half2float ((p)[i])
@@ -85,6 +119,18 @@ TD_FN void td_store_half4 (td_half *p, size_t i, float4 v)
   ((__half2 *) p)[2 * i] = __floats2half2_rn (v.x, v.y);
   ((__half2 *) p)[2 * i + 1] = __floats2half2_rn (v.z, v.w);
 }
+
+/* Half arithmetic on two values in one 32-bit register. */
+typedef __half2 td_h2;
+#define td_h2_pack(a, b) __floats2half2_rn ((a), (b))
+#define td_h2_splat(a) __float2half2_rn (a)
+#define td_h2_float2(h) __half22float2 (h)
+#define td_h2_fma(a, b, c) __hfma2 ((a), (b), (c))
+#define td_h2_add(a, b) __hadd2 ((a), (b))
+#define td_h2_sub(a, b) __hsub2 ((a), (b))
+#define td_h2_add_saturate(a, b) __hadd2_sat ((a), (b))
+#define td_h2_low(h) __low2half2 (h)
+#define td_h2_high(h) __high2half2 (h)
 
 #define TD_TEXTURE cudaTextureObject_t
 #define TD_TEXTURE_LAYERS cudaTextureObject_t

@@ -8,15 +8,19 @@
 #define TD_ITEM /* host.h passes the work-item's ids in here; the first "parameter" of every kernel */
 #define TD_GROUP_SIZE(x, y, z) __attribute__ ((reqd_work_group_size (x, y, z)))
 #define TD_FN static inline
+#define TD_GROUP_SIZE_RESIDENT(x, y, z, groups) TD_GROUP_SIZE (x, y, z)
 #define TD_GLOBAL __global
 #define TD_LOCAL __local
 /* Local memory sized at the launch (TD_ARG_LOCAL): TD_LOCAL_ARG after the last parameter, with no comma
    before it, and TD_LOCAL_USE first in the body. */
 #define TD_LOCAL_ARG(type, name) , TD_LOCAL type *name
 #define TD_LOCAL_USE(type, name)
+#define TD_LOCAL_PTR __local
 #define TD_CONSTANT __constant
 #define TD_RESTRICT restrict
 #define TD_UNROLL __attribute__ ((opencl_unroll_hint))
+#define TD_UNROLL_BY(n) __attribute__ ((opencl_unroll_hint (n)))
+typedef long td_long;
 
 #define td_global_x() ((int) get_global_id (0))
 #define td_global_y() ((int) get_global_id (1))
@@ -49,9 +53,15 @@
 #define td_cos(x) cos (x)
 #define td_sin(x) sin (x)
 #define td_isfinite(x) isfinite (x)
+#define td_saturate(x) clamp ((x), 0.0f, 1.0f)
 #define td_float_as_int(x) as_int (x)
 #define td_int_as_float(x) as_float (x)
 #define td_atomic_add_int(p, v) atomic_add ((p), (v))
+#define td_atomic_max_int(p, v) atomic_max ((p), (v))
+
+/* See cuda.h: here an ordinary copy. */
+#define td_copy16(to, from) (*(to) = *(from))
+#define td_copy_wait()
 
 /* Half storage: memory holds half, registers hold float. */
 typedef half td_half;
@@ -61,6 +71,44 @@ typedef half td_half;
 #define td_store_half(p, i, v) vstore_half_rte ((v), (i), (p))
 #define td_store_half2(p, i, v) vstore_half2_rte ((v), (i), (p))
 #define td_store_half4(p, i, v) vstore_half4_rte ((v), (i), (p))
+
+/* Half arithmetic on two values in one 32-bit register: the extension's where there is one, else
+   computed in float and rounded to half after every operation, which is slow but the same numbers. */
+#ifdef cl_khr_fp16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half2 td_h2;
+#define td_h2_pack(a, b) convert_half2_rte ((float2) ((a), (b)))
+#define td_h2_splat(a) convert_half2_rte ((float2) (a))
+#define td_h2_float2(h) convert_float2 (h)
+#define td_h2_fma(a, b, c) fma ((a), (b), (c))
+#define td_h2_add(a, b) ((a) + (b))
+#define td_h2_sub(a, b) ((a) - (b))
+#define td_h2_add_saturate(a, b) clamp ((a) + (b), (half2) (0), (half2) (1))
+#define td_h2_low(h) ((h).xx)
+#define td_h2_high(h) ((h).yy)
+#else
+typedef uint td_h2;
+static inline td_h2 td_h2_pack2 (float2 v)
+{
+  uint bits;
+  vstore_half2_rte (v, 0, (__private half *) &bits);
+  return bits;
+}
+static inline float2 td_h2_float2 (td_h2 h)
+{
+  return vload_half2 (0, (__private const half *) &h);
+}
+#define td_h2_pack(a, b) td_h2_pack2 ((float2) ((a), (b)))
+#define td_h2_splat(a) td_h2_pack2 ((float2) (a))
+#define td_h2_fma(a, b, c) \
+  td_h2_pack2 (fma (td_h2_float2 (a), td_h2_float2 (b), td_h2_float2 (c)))
+#define td_h2_add(a, b) td_h2_pack2 (td_h2_float2 (a) + td_h2_float2 (b))
+#define td_h2_sub(a, b) td_h2_pack2 (td_h2_float2 (a) - td_h2_float2 (b))
+#define td_h2_add_saturate(a, b) \
+  td_h2_pack2 (clamp (td_h2_float2 (a) + td_h2_float2 (b), 0.0f, 1.0f))
+#define td_h2_low(h) (((h) & 0xffffu) | ((h) << 16))
+#define td_h2_high(h) (((h) >> 16) | ((h) & 0xffff0000u))
+#endif
 
 /* Textures: texel centres at +0.5, 0 outside, as both APIs have it. Whether a fetch filters is said
    at the fetch (OpenCL) and at creation (CUDA): say the same in both places. */

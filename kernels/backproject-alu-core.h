@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Back-projection by arithmetic from a cache in local memory (review, §6): a group of TD_THREADS
+   work-items sums a tile of TD_TILE² pixels. For TD_AHEAD views at a time it computes where the
+   tile's shadow begins (§6.8, the third stage), then copies the bins the tile can need, TD_BATCH
+   views at a time, the next batch while the last is summed (two buffers).
+
+   TD_LINEAR       1: linear, 0: nearest
+   TD_CACHE        what linear keeps: 0 values; 1 values, then differences to the next bin (§6.4);
+                   3 every bin with the next three differences (one slice)
+   TD_SIDE         1: pixels one by one; 2: squares of 2 x 2 that share one lookup (see below)
+   TD_UNIT         the pixel is as wide as a column (only used by squares)
+   TD_BINS         bins cached a view: a tile's shadow, 1 to 4 below it, 3 above
+   TD_LANES        work-items that copy one view's bins together (§6.3)
+   TD_SAMPLES      1, or 4 samples a bin (§7.2)
+   TD_FLOAT_ROUND  rounding by adding 2^23 (§6.6) instead of floor and conversion
+   TD_UNROLL_VIEWS how often the projection loop is unrolled
+   TD_BUFFERS      1 or 2
+
+   Squares: four neighbours fall within 1.42 columns, so with f the first one's place in its bin,
+   the others are at f + o, o < 1.42: d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2 clamp (f + o - 2)
+   on top of the bin's value, which all four share. One rounding, one address and four loads serve four
+   pixels, instead of four and eight. It needs right >= 0 (the host mirrors the other views) and a
+   step of at most one column. */
+#pragma once
+#include "backproject-common.h"
+
+#define TD_WARPS_X (TD_TILE / (8 * TD_SIDE))
+#define TD_STRIDE (TD_THREADS / 32 / TD_WARPS_X * 4 * TD_SIDE) /* rows between a work-item's cells */
+#define TD_CELLS (TD_TILE / TD_STRIDE)                         /* pixels or squares a work-item */
+#define TD_PIXELS (TD_CELLS * TD_SIDE * TD_SIDE)
+#define TD_PLANES (TD_LINEAR && TD_CACHE > 0 ? (TD_CACHE == 1 ? 2 : 4) : 1)
+#define TD_ROW (TD_BINS * TD_PLANES)
+#define TD_BIN_BYTES ((TD_HALF ? 2 : 4) * TD_SLICES)
+#if TD_RUN
+#define TD_STEP TD_RUN
+#else
+#define TD_STEP TD_BATCH
+#endif
+
+/* What the sums need of a view, ready for the tile. */
+typedef struct {
+  float4 line;    /* position of the first cell, its steps right and down, right + |down| */
+  float4 offsets; /* squares: where the others' bins end, see td_alu_sum () */
+} TdTileView;
+
+/* Local memory: the views ahead, where their bins begin in a packed row, the cache. */
+#define TD_STARTS_OFFSET (TD_AHEAD * 2) /* in float4 */
+#define TD_CACHE_OFFSET (TD_STARTS_OFFSET + TD_AHEAD / 4)
+
+/* Where a work-item's first cell lies in the tile: 32 work-items cover 8 x 4 cells, 8 cover 4 x 2,
+   so that their bins fall into different banks or are the same bin (§6.3). */
+TD_FN int td_cell_x (int id)
+{
+  return TD_SIDE * ((id / 32 % TD_WARPS_X) * 8 + (id & 3) + ((id >> 4) & 1) * 4);
+}
+TD_FN int td_cell_y (int id) { return TD_SIDE * ((id / 32 / TD_WARPS_X) * 4 + ((id >> 2) & 3)); }
+
+/* Prepares views first … first + TD_AHEAD - 1 of the table, those that exist, for the tile whose first
+   pixel is (x0, y0). Positions are exact here: the window holds whatever the sums can ask for, and
+   lies in the packed row, margins included, wherever the detector is. */
+TD_FN void
+td_alu_prepare (TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p, int first,
+                int x0, int y0, TD_LOCAL_PTR TdTileView *ahead, TD_LOCAL_PTR int *starts)
+{
+  for (int i = td_local_x (); i < TD_AHEAD && first + i < p.n_table; i += TD_THREADS) {
+    const TdBackprojectView view = views[first + i];
+    const int flip = TD_SIDE == 2 && first + i >= p.n_first;
+    const td_long right = td_fixed (view.right_int, view.right_frac) * TD_SAMPLES;
+    const td_long down = td_fixed (view.down_int, view.down_frac) * TD_SAMPLES;
+    td_long at = td_fixed (view.at_int, view.at_frac) * TD_SAMPLES + right * x0 + down * y0;
+#if !TD_LINEAR
+    at += ((td_long) 1 << 31) + (1 << 15); /* floor (u + 1/2); ties go up in spite of rounding */
+#endif
+    const td_long lowest = at + td_fixed_min (0, right * (TD_TILE - 1))
+                           + td_fixed_min (0, down * (TD_TILE - 1));
+    const int base = ((int) (lowest >> 32) - 1) & ~3;
+    const float ox = view.right, oy = flip ? -view.down : view.down;
+
+    starts[i] = td_max (0, td_min (base + p.margin, p.pitch - TD_BINS));
+    ahead[i].line = td_float4 (td_fixed_float (at + (flip ? down : 0) - ((td_long) base << 32)),
+                               view.right * TD_SAMPLES, view.down * TD_SAMPLES, ox + oy);
+#if TD_RUN && TD_LINEAR
+    TD_LOCAL_PTR td_h2 *offsets = (TD_LOCAL_PTR td_h2 *) &ahead[i].offsets;
+    offsets[0] = td_h2_pack (ox, oy);
+    offsets[1] = td_h2_pack (ox - 1.0f, oy - 1.0f);
+    offsets[2] = td_h2_pack (ox + oy - 1.0f, ox + oy - 2.0f);
+    offsets[3] = td_h2_splat (ox + oy);
+#else
+    ahead[i].offsets = td_float4 (ox - 1.0f, oy - 1.0f, ox + oy - 1.0f, ox + oy - 2.0f);
+#endif
+  }
+}
+
+/* Starts copying views first … first + TD_BATCH - 1 into @cache. @starts: of the same views. */
+TD_FN void
+td_alu_copy (TD_GLOBAL const TdBin *TD_RESTRICT packed, TdBackprojectParams p, int first,
+             TD_LOCAL_PTR const int *starts, TD_LOCAL_PTR TdBin *cache)
+{
+  const int lane = td_local_x () % TD_LANES, planes = TD_PLANES == 2 ? 2 : 1;
+
+  TD_UNROLL
+  for (int row = td_local_x () / TD_LANES; row < TD_BATCH * planes; row += TD_THREADS / TD_LANES) {
+    const int view = row / planes, plane = row % planes;
+    const size_t line = (size_t) (first + view) * planes + plane;
+    TD_GLOBAL const float4 *from
+      = (TD_GLOBAL const float4 *) (packed + (line * p.pitch + starts[view]) * (TD_PLANES / planes));
+    TD_LOCAL_PTR float4 *to
+      = (TD_LOCAL_PTR float4 *) (cache + view * TD_ROW + plane * TD_BINS);
+    TD_UNROLL
+    for (int i = lane; i < TD_ROW / planes * TD_BIN_BYTES / 16; i += TD_LANES)
+      td_copy16 (to + i, from + i);
+  }
+}
+
+/* The bin of position u (u >= 1) and the place in it, 0 … 1. At 2^23 a float's steps are 1; just below
+   they are 1/2, so 2^23 - 1/2 is a float and u + (2^23 - 1/2) rounds u - 1/2 to an integer. An
+   integer u may give either neighbour: with place 1 or 0, both the same value. */
+TD_FN int
+td_bin_index (float u, float *place)
+{
+#if TD_FLOAT_ROUND
+  const float t = u + 8388607.5f;
+  *place = u - (t - 8388608.0f);
+  return td_float_as_int (t) - 0x4B000000;
+#else
+  const float whole = td_floor (u);
+  *place = u - whole;
+  return (int) whole;
+#endif
+}
+
+#if TD_SIDE == 2
+/* TD_STEP projections from @cache into sums[4 * cell + 2 * row + column] and @shared, the part all
+   four pixels of a cell have in common. */
+TD_FN void
+td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+            const int flip, TdTerm *sums, TdTerm *shared)
+{
+  const int near = flip ? 2 : 0, far = flip ? 0 : 2; /* the row that comes first along the detector */
+
+  TD_UNROLL_BY (TD_UNROLL_VIEWS)
+  for (int i = 0; i < TD_STEP; i++) {
+    const float4 k = views[i].line;
+    const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
+    TD_LOCAL_PTR const TdBin *bins = cache + i * TD_ROW;
+#if TD_RUN
+    TD_LOCAL_PTR const td_h2 *offsets
+      = (TD_LOCAL_PTR const td_h2 *) &views[i].offsets;
+    const td_h2 o0 = offsets[0], o1 = offsets[1], o2 = offsets[2];
+#if !TD_UNIT
+    const td_h2 o3 = offsets[3];
+#endif
+#else
+    const float4 o = views[i].offsets;
+    const float oy = flip ? -k.z : k.z;
+#endif
+    TD_UNROLL
+    for (int n = 0; n < TD_CELLS; n++) {
+      float f;
+      const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
+#if TD_CACHE == 3
+      const float4 window = ((TD_LOCAL_PTR const float4 *) bins)[b];
+      const TdTerm v = window.x, d0 = window.y, d1 = window.z, d2 = window.w;
+#elif TD_CACHE == 1
+      const TdTerm v = td_term (bins[b]);
+      const TdTerm d0 = td_term (bins[TD_BINS + b]), d1 = td_term (bins[TD_BINS + b + 1]),
+                   d2 = td_term (bins[TD_BINS + b + 2]);
+#else
+      const TdTerm v = td_term (bins[b]);
+      const TdTerm v1 = td_term (bins[b + 1]), v2 = td_term (bins[b + 2]), v3 = td_term (bins[b + 3]);
+      const TdTerm d0 = td_term_sub (v1, v), d1 = td_term_sub (v2, v1), d2 = td_term_sub (v3, v2);
+#endif
+      TdTerm *s = sums + 4 * n;
+      shared[n] = td_term_add (shared[n], v);
+#if TD_RUN
+      const td_h2 f2 = td_h2_splat (f);
+      const td_h2 a = td_h2_add_saturate (f2, o0), c = td_h2_add_saturate (f2, o1),
+                  e = td_h2_add_saturate (f2, o2);
+      const td_h2 x0 = td_h2_low (a), y0 = td_h2_high (a), x1 = td_h2_low (c), y1 = td_h2_high (c),
+                  z1 = td_h2_low (e), z2 = td_h2_high (e);
+      s[near] = td_term_fma (f2, d0, s[near]);
+#else
+      const float x0 = td_saturate (f + k.y), y0 = td_saturate (f + oy), x1 = td_saturate (f + o.x),
+                  y1 = td_saturate (f + o.y), z1 = td_saturate (f + o.z), z2 = td_saturate (f + o.w);
+      s[near] = td_term_fma (f, d0, s[near]);
+#endif
+      s[near + 1] = td_term_fma (x1, d1, td_term_fma (x0, d0, s[near + 1]));
+      s[far] = td_term_fma (y1, d1, td_term_fma (y0, d0, s[far]));
+#if TD_UNIT /* |cos| + |sin| >= 1 */
+      s[far + 1] = td_term_add (s[far + 1], d0);
+#elif TD_RUN
+      s[far + 1] = td_term_fma (td_h2_add_saturate (f2, o3), d0, s[far + 1]);
+#else
+      s[far + 1] = td_term_fma (td_saturate (f + k.w), d0, s[far + 1]);
+#endif
+      s[far + 1] = td_term_fma (z2, d2, td_term_fma (z1, d1, s[far + 1]));
+    }
+  }
+}
+#else
+TD_FN void
+td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+            const int flip, TdTerm *sums, TdTerm *shared)
+{
+  TD_UNROLL_BY (TD_UNROLL_VIEWS)
+  for (int i = 0; i < TD_STEP; i++) {
+    const float4 k = views[i].line;
+    const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
+    TD_LOCAL_PTR const TdBin *bins = cache + i * TD_ROW;
+    TD_UNROLL
+    for (int n = 0; n < TD_CELLS; n++) {
+      float f;
+      const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
+#if !TD_LINEAR
+      sums[n] = td_term_add (sums[n], td_term (bins[b]));
+#else
+#if TD_CACHE == 1
+      const TdTerm v = td_term (bins[b]), d = td_term (bins[TD_BINS + b]);
+#else
+      const TdTerm v = td_term (bins[b]), d = td_term_sub (td_term (bins[b + 1]), v);
+#endif
+      sums[n] = td_term_add (sums[n], td_term_fma (td_weight (f), d, v));
+#endif
+    }
+  }
+}
+#endif
+
+/* The cached projections into the tile's single-precision sums. */
+TD_FN void
+td_alu_batch (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+              const int flip, TdSum *sums, TdSum *shared)
+{
+#if TD_RUN
+  for (int first = 0; first < TD_BATCH; first += TD_RUN) {
+    TdTerm run[TD_PIXELS], run_shared[TD_CELLS];
+    TD_UNROLL
+    for (int n = 0; n < TD_PIXELS; n++)
+      run[n] = td_term_zero ();
+    TD_UNROLL
+    for (int n = 0; n < TD_CELLS; n++)
+      run_shared[n] = td_term_zero ();
+    td_alu_sum (views + first, cache + first * TD_ROW, tx, ty, flip, run,
+                run_shared);
+    TD_UNROLL
+    for (int n = 0; n < TD_PIXELS; n++)
+      sums[n] = sums[n] + td_term_sum (run[n]);
+#if TD_SIDE == 2
+    TD_UNROLL
+    for (int n = 0; n < TD_CELLS; n++)
+      shared[n] = shared[n] + td_term_sum (run_shared[n]);
+#endif
+  }
+#else
+  td_alu_sum (views, cache, tx, ty, flip, sums, shared);
+#endif
+}
