@@ -15,6 +15,7 @@
    TD_FLOAT_ROUND  rounding by adding 2^23 (§6.6) instead of floor and conversion
    TD_UNROLL_VIEWS how often the projection loop is unrolled
    TD_BUFFERS      1 or 2
+   TD_TEXTURE_CELLS how many of a work-item's cells the texture engine sums instead (hybrid; else 0)
 
    Squares: four neighbours fall within 1.42 columns, so with f the first one's place in its bin,
    the others are at f + o, o < 1.42: d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2 clamp (f + o - 2)
@@ -37,14 +38,33 @@
 #define TD_STEP TD_BATCH
 #endif
 
+/* The hybrid's functions have the texture as a parameter: packed rows without margins. */
+#if TD_HYBRID
+#define TD_TEXTURE_PARAM TD_TEXTURE texture,
+#define TD_TEXTURE_ARG texture,
+#define td_fetch_(slices, filter) td_fetch##slices##_##filter
+#define td_fetch_of(slices, filter) td_fetch_ (slices, filter)
+#if TD_LINEAR
+#define td_fetch(u, row) td_fetch_of (TD_SLICES, linear) (texture, (u), (row))
+#else
+#define td_fetch(u, row) td_fetch_of (TD_SLICES, nearest) (texture, (u), (row))
+#endif
+#else
+#define TD_TEXTURE_PARAM
+#define TD_TEXTURE_ARG
+#endif
+
 /* What the sums need of a view, ready for the tile. */
 typedef struct {
   float4 line;    /* position of the first cell, its steps right and down, right + |down| */
   float4 offsets; /* squares: where the others' bins end, see td_alu_sum () */
+#if TD_HYBRID
+  float4 texture; /* the first cell's place in the texture, x and y */
+#endif
 } TdTileView;
 
 /* Local memory: the views ahead, where their bins begin in a packed row, the cache. */
-#define TD_STARTS_OFFSET (TD_AHEAD * 2) /* in float4 */
+#define TD_STARTS_OFFSET (TD_AHEAD * (TD_HYBRID ? 3 : 2)) /* in float4 */
 #define TD_CACHE_OFFSET (TD_STARTS_OFFSET + TD_AHEAD / 4)
 
 /* Where a work-item's first cell lies in the tile: 32 work-items cover 8 x 4 cells, 8 cover 4 x 2,
@@ -79,6 +99,11 @@ td_alu_prepare (TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackproj
     starts[i] = td_max (0, td_min (base + p.margin, p.pitch - TD_BINS));
     ahead[i].line = td_float4 (td_fixed_float (at + (flip ? down : 0) - ((td_long) base << 32)),
                                view.right * TD_SAMPLES, view.down * TD_SAMPLES, ox + oy);
+#if TD_HYBRID
+    const td_long first_cell = at + (flip ? down : 0) - (TD_LINEAR ? 0 : (1 << 15));
+    ahead[i].texture = td_float4 (td_fixed_float (first_cell) + (TD_LINEAR ? 0.5f : 0.0f),
+                                  (float) (first + i) + 0.5f, 0.0f, 0.0f);
+#endif
 #if TD_RUN && TD_LINEAR
     TD_LOCAL_PTR td_h2 *offsets = (TD_LOCAL_PTR td_h2 *) &ahead[i].offsets;
     offsets[0] = td_h2_pack (ox, oy);
@@ -129,11 +154,29 @@ td_bin_index (float u, float *place)
 #endif
 }
 
+#if TD_HYBRID
+/* One view's part of cell @n by the texture engine. @u: where its first pixel lies. */
+TD_FN void
+td_texture_cell (TD_TEXTURE_PARAM float u, float row, float right, float down, const int flip, TdSum *s)
+{
+#if TD_SIDE == 2
+  const int near = flip ? 2 : 0, far = flip ? 0 : 2;
+  const float other = flip ? u - down : u + down;
+  s[near] = s[near] + td_fetch (u, row);
+  s[near + 1] = s[near + 1] + td_fetch (u + right, row);
+  s[far] = s[far] + td_fetch (other, row);
+  s[far + 1] = s[far + 1] + td_fetch (other + right, row);
+#else
+  s[0] = s[0] + td_fetch (u, row);
+#endif
+}
+#endif
+
 #if TD_SIDE == 2
 /* TD_STEP projections from @cache into sums[4 * cell + 2 * row + column] and @shared, the part all
    four pixels of a cell have in common. */
 TD_FN void
-td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
             const int flip, TdTerm *sums, TdTerm *shared)
 {
   const int near = flip ? 2 : 0, far = flip ? 0 : 2; /* the row that comes first along the detector */
@@ -154,8 +197,16 @@ td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cach
     const float4 o = views[i].offsets;
     const float oy = flip ? -k.z : k.z;
 #endif
+#if TD_TEXTURE_CELLS
+    const float4 place = views[i].texture;
+    const float x = td_fma (tx, k.y, td_fma (ty, k.z, place.x));
     TD_UNROLL
-    for (int n = 0; n < TD_CELLS; n++) {
+    for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
+      td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z, flip,
+                       sums + n * TD_SIDE * TD_SIDE);
+#endif
+    TD_UNROLL
+    for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
 #if TD_CACHE == 3
@@ -199,7 +250,7 @@ td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cach
 }
 #else
 TD_FN void
-td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
             const int flip, TdTerm *sums, TdTerm *shared)
 {
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
@@ -207,8 +258,16 @@ td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cach
     const float4 k = views[i].line;
     const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
     TD_LOCAL_PTR const TdBin *bins = cache + i * TD_ROW;
+#if TD_TEXTURE_CELLS
+    const float4 place = views[i].texture;
+    const float x = td_fma (tx, k.y, td_fma (ty, k.z, place.x));
     TD_UNROLL
-    for (int n = 0; n < TD_CELLS; n++) {
+    for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
+      td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z, flip,
+                       sums + n * TD_SIDE * TD_SIDE);
+#endif
+    TD_UNROLL
+    for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
 #if !TD_LINEAR
@@ -228,7 +287,7 @@ td_alu_sum (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cach
 
 /* The cached projections into the tile's single-precision sums. */
 TD_FN void
-td_alu_batch (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
               const int flip, TdSum *sums, TdSum *shared)
 {
 #if TD_RUN
@@ -240,7 +299,7 @@ td_alu_batch (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *ca
     TD_UNROLL
     for (int n = 0; n < TD_CELLS; n++)
       run_shared[n] = td_term_zero ();
-    td_alu_sum (views + first, cache + first * TD_ROW, tx, ty, flip, run,
+    td_alu_sum (TD_TEXTURE_ARG views + first, cache + first * TD_ROW, tx, ty, flip, run,
                 run_shared);
     TD_UNROLL
     for (int n = 0; n < TD_PIXELS; n++)
@@ -252,6 +311,79 @@ td_alu_batch (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *ca
 #endif
   }
 #else
-  td_alu_sum (views, cache, tx, ty, flip, sums, shared);
+  td_alu_sum (TD_TEXTURE_ARG views, cache, tx, ty, flip, sums, shared);
 #endif
+}
+
+/* Every view of the table into the tile's sums. @memory: the group's local memory. */
+TD_FN void
+td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *TD_RESTRICT packed,
+             TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p,
+             TD_LOCAL_PTR float4 *memory, TdSum *sums, TdSum *shared)
+{
+  TD_LOCAL_PTR TdTileView *ahead = (TD_LOCAL_PTR TdTileView *) memory;
+  TD_LOCAL_PTR int *starts = (TD_LOCAL_PTR int *) (memory + TD_STARTS_OFFSET);
+  TD_LOCAL_PTR TdBin *cache = (TD_LOCAL_PTR TdBin *) (memory + TD_CACHE_OFFSET);
+  const int x0 = td_group_x () * TD_TILE, y0 = td_group_y () * TD_TILE;
+  const float tx = (float) td_cell_x (td_local_x ()), ty = (float) td_cell_y (td_local_x ());
+
+  for (int first = 0; first < p.n_table; first += TD_AHEAD) {
+    const int last = td_min (first + TD_AHEAD, p.n_table);
+    td_alu_prepare (views, p, first, x0, y0, ahead, starts);
+    td_barrier ();
+#if TD_BUFFERS > 1
+    td_alu_copy (packed, p, first, starts, cache);
+#endif
+    for (int v = first; v < last; v += TD_BATCH) {
+#if TD_BUFFERS > 1
+      const int buffer = (v - first) / TD_BATCH & 1;
+      TD_LOCAL_PTR const TdBin *bins = cache + buffer * TD_BATCH * TD_ROW;
+      td_copy_wait ();
+      td_barrier (); /* this batch is there, and nobody reads the other buffer any more */
+      if (v + TD_BATCH < last)
+        td_alu_copy (packed, p, v + TD_BATCH, starts + (v + TD_BATCH - first),
+                     cache + (1 - buffer) * TD_BATCH * TD_ROW);
+#else
+      TD_LOCAL_PTR const TdBin *bins = cache;
+      td_alu_copy (packed, p, v, starts + (v - first), cache);
+      td_copy_wait ();
+      td_barrier ();
+#endif
+      if (TD_SIDE == 2 && v >= p.n_first)
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, 1, sums, shared);
+      else
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, 0, sums, shared);
+#if TD_BUFFERS == 1
+      td_barrier ();
+#endif
+    }
+    td_barrier ();
+  }
+}
+
+TD_FN void
+td_clear_sums (TdSum *sums, TdSum *shared)
+{
+  TD_UNROLL
+  for (int n = 0; n < TD_PIXELS; n++)
+    sums[n] = td_sum_zero ();
+  TD_UNROLL
+  for (int n = 0; n < TD_CELLS; n++)
+    shared[n] = td_sum_zero ();
+}
+
+TD_FN void
+td_store_tile (TD_GLOBAL float *TD_RESTRICT slices, TdBackprojectParams p, int slice0, float scale,
+               const TdSum *sums, const TdSum *shared)
+{
+  const int x = td_group_x () * TD_TILE + td_cell_x (td_local_x ());
+  const int y = td_group_y () * TD_TILE + td_cell_y (td_local_x ());
+
+  TD_UNROLL
+  for (int n = 0; n < TD_PIXELS; n++) {
+    const int cell = n / (TD_SIDE * TD_SIDE), row = TD_SIDE == 2 ? n / 2 % 2 : 0,
+              column = TD_SIDE == 2 ? n % 2 : 0;
+    td_store_pixel (slices, p, slice0, x + column, y + cell * TD_STRIDE + row,
+                    TD_SIDE == 2 ? sums[n] + shared[cell] : sums[n], scale);
+  }
 }

@@ -32,11 +32,29 @@ TD_FN float td_sum_get (TdSum s, int slice)
 }
 #endif
 
+#ifdef TD_HAVE_SHUFFLE
+TD_FN TdSum
+td_sum_shuffle_xor (TdSum s, int mask)
+{
+#if TD_SLICES == 1
+  return td_shuffle_xor (s, mask);
+#elif TD_SLICES == 2
+  return td_float2 (td_shuffle_xor (s.x, mask), td_shuffle_xor (s.y, mask));
+#else
+  return td_float4 (td_shuffle_xor (s.x, mask), td_shuffle_xor (s.y, mask),
+                    td_shuffle_xor (s.z, mask), td_shuffle_xor (s.w, mask));
+#endif
+}
+#endif
+
 /* One bin of every slice, as the cache holds it. */
 #if !TD_HALF
 typedef TdSum TdBin;
 TD_FN TdBin td_bin (TdSum v) { return v; }
 TD_FN TdSum td_bin_sum (TdBin b) { return b; }
+#elif TD_SLICES == 1 /* only packed for a texture */
+typedef unsigned short TdBin;
+TD_FN TdBin td_bin (TdSum v) { return td_h2_low_bits (td_h2_pack (v, 0.0f)); }
 #elif TD_SLICES == 2
 typedef td_h2 TdBin;
 TD_FN TdBin td_bin (TdSum v) { return td_h2_pack (v.x, v.y); }

@@ -131,6 +131,13 @@ typedef __half2 td_h2;
 #define td_h2_add_saturate(a, b) __hadd2_sat ((a), (b))
 #define td_h2_low(h) __low2half2 (h)
 #define td_h2_high(h) __high2half2 (h)
+#define td_h2_low_bits(h) ((unsigned short) ((h).bits & 0xffffu))
+TD_FN td_h2 td_h2_from_float (float bits) /* the two halves that make up a float's bits */
+{
+  td_h2 h;
+  h.bits = __float_as_uint (bits);
+  return h;
+}
 
 #define TD_TEXTURE cudaTextureObject_t
 #define TD_TEXTURE_LAYERS cudaTextureObject_t

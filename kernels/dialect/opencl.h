@@ -86,6 +86,8 @@ typedef half2 td_h2;
 #define td_h2_add_saturate(a, b) clamp ((a) + (b), (half2) (0), (half2) (1))
 #define td_h2_low(h) ((h).xx)
 #define td_h2_high(h) ((h).yy)
+#define td_h2_low_bits(h) as_ushort ((h).x)
+#define td_h2_from_float(bits) as_half2 (bits) /* the two halves that make up a float's bits */
 #else
 typedef uint td_h2;
 static inline td_h2 td_h2_pack2 (float2 v)
@@ -108,6 +110,8 @@ static inline float2 td_h2_float2 (td_h2 h)
   td_h2_pack2 (clamp (td_h2_float2 (a) + td_h2_float2 (b), 0.0f, 1.0f))
 #define td_h2_low(h) (((h) & 0xffffu) | ((h) << 16))
 #define td_h2_high(h) (((h) >> 16) | ((h) & 0xffff0000u))
+#define td_h2_low_bits(h) ((unsigned short) ((h) & 0xffffu))
+#define td_h2_from_float(bits) as_uint (bits)
 #endif
 
 /* Textures: texel centres at +0.5, 0 outside, as both APIs have it. Whether a fetch filters is said
