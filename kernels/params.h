@@ -85,3 +85,6 @@ typedef struct {
   int nx, ny, n_slices;
   float scale;
 } TdBackprojectParams;
+
+/* kernels/backproject-hybrid.cl: more than any device has multiprocessors */
+#define TD_COUNTERS 1024

@@ -10,7 +10,11 @@
 /* A new family: its file family-NAME.c, its line in families.h, its row here. */
 static const TdBackprojectFamily *const families[] = {
   &td_family_host,
+  &td_family_alu,
+  &td_family_texture,
+  &td_family_hybrid,
   &td_family_standard,
+  &td_family_oversampling,
   NULL,
 };
 

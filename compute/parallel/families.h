@@ -4,5 +4,9 @@
 #include "compute/parallel/backproject.h"
 
 /* One back-projection family a file, family-*.c; backproject.c lists them. */
+extern const TdBackprojectFamily td_family_alu;
 extern const TdBackprojectFamily td_family_host;
+extern const TdBackprojectFamily td_family_hybrid;
+extern const TdBackprojectFamily td_family_oversampling;
 extern const TdBackprojectFamily td_family_standard;
+extern const TdBackprojectFamily td_family_texture;

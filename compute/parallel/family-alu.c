@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "alu-projector.h"
+#include "families.h"
+
+/**
+ * The "alu" family: the review's §6, arithmetic on bins cached in local memory. Its own step beyond the
+ * review: squares of four pixels share one lookup (kernels/backproject-alu-core.h).
+ */
+static const char *
+unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  return td_alu_projector_unsupported (task, device, 1);
+}
+
+static double
+error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  return td_alu_projector_bound (task, 1);
+}
+
+static gboolean
+create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+{
+  return td_alu_projector_new (device, task, variant, max_slices, 1, FALSE, out, error);
+}
+
+/* What was best or near it on some card; the first, without defines, is the default. */
+static GPtrArray *
+candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  static const char *const wide[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_RESIDENT=2",
+                                      "TD_CACHE=1", NULL };
+  static const char *const narrow[] = { "TD_TILE=32", "TD_THREADS=128", "TD_BATCH=16",
+                                        "TD_RESIDENT=4", "TD_LANES=16", "TD_CACHE=1", NULL };
+  static const char *const dense[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_RESIDENT=3",
+                                       "TD_CACHE=1", NULL };
+  static const char *const large[] = { "TD_TILE=64", "TD_THREADS=512", "TD_BATCH=32", "TD_RESIDENT=1",
+                                       "TD_CACHE=1", NULL };
+  static const char *const single[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16",
+                                        "TD_BUFFERS=1", "TD_CACHE=1", NULL };
+  static const char *const pixels[] = { "TD_SIDE=1", "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16",
+                                        "TD_CACHE=1", NULL };
+  static const char *const values[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_CACHE=0",
+                                        NULL };
+  static const char *const *const all[] = { NULL, wide, narrow, dense, large, single, pixels, values };
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
+
+  for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
+    for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+      g_ptr_array_add (list, td_backproject_variant_new ("alu", slices, all[i]));
+  return list;
+}
+
+/* Ahead of the texture units on every card since their rate fell behind the arithmetic; not on CPUs,
+   whose local memory is ordinary memory. */
+static guint
+preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+{
+  return device->cpu_shaped ? 0 : 100;
+}
+
+static guint64
+workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+{
+  return td_alu_projector_bytes (task, device, max_slices, 1, FALSE);
+}
+
+const TdBackprojectFamily td_family_alu = {
+  .name = "alu",
+  .title = "ALU: arithmetic on cached bins",
+  .error_bound = error_bound,
+  .unsupported = unsupported,
+  .create = create,
+  .update = td_alu_projector_update,
+  .run = td_alu_projector_run,
+  .free = td_alu_projector_free,
+  .candidates = candidates,
+  .preference = preference,
+  .workspace_bytes = workspace_bytes,
+};

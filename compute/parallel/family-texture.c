@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "families.h"
+#include "packed-sinograms.h"
+
+#include <math.h>
+#include <string.h>
+
+/**
+ * The "texture" family (review, §5): slices side by side in a texel, four pixels and every fourth view
+ * a work-item, Z-order within a warp.
+ */
+typedef struct {
+  TdBackprojector base;
+  guint n_columns, n_views, nx, ny, slices;
+  TdInterpolation interpolation;
+  TdPrecision precision;
+  TdPackedSinograms *packed;
+  TdTexture *texture;
+  TdProgram *program;
+  TdKernel *kernel;
+} TextureProjector;
+
+enum { TILE = 16, GROUP = 256, MAX_CONSTANTS = 4096 /* 64 KiB of constant memory */ };
+
+static TdTexel
+texel_of (guint slices, gboolean half)
+{
+  static const TdTexel texels[2][3] = {
+    { TD_TEXEL_R32F, TD_TEXEL_RG32F, TD_TEXEL_RGBA32F },
+    { TD_TEXEL_R16F, TD_TEXEL_RG16F, TD_TEXEL_RGBA16F },
+  };
+  return texels[half][slices == 1 ? 0 : slices == 2 ? 1 : 2];
+}
+
+/* Four halves as two floats, where halves are no texels: the values come through a nearest fetch as
+   they are (§5.3). */
+static gboolean
+forgeable (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
+{
+  return slices == 4 && task->precision == TD_PRECISION_HALF
+         && task->interpolation == TD_INTERPOLATION_NEAREST && device->half_storage
+         && (device->texels & 1u << TD_TEXEL_RG32F);
+}
+
+static gboolean
+possible (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
+{
+  gboolean half = task->precision != TD_PRECISION_SINGLE;
+
+  return ((device->texels & 1u << texel_of (slices, half))
+          && (!half || device->half_storage))
+         || forgeable (task, device, slices);
+}
+
+/* The most slices the device filters at full rate: 64 bits in a texel. */
+static guint
+slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+{
+  guint most = task->precision == TD_PRECISION_SINGLE ? 2 : 4;
+  guint order[] = { MIN (most, max_slices >= 3 ? 4 : max_slices), 4, 2, 1 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    if (possible (task, device, order[i]))
+      return order[i];
+  return 0;
+}
+
+static const char *
+unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  if (device->host_pointers)
+    return "it is made for GPUs";
+  if (task->precision == TD_PRECISION_HALF_RUN)
+    return "the texture engine adds nothing in half precision";
+  if (!slices_for (task, device, 4)
+      || (task->interpolation == TD_INTERPOLATION_LINEAR && !device->texture_linear))
+    return "the device has no textures that can do it";
+  if (task->n_columns > device->texture_max[0] || task->n_views > device->texture_max[1])
+    return "the sinogram is larger than a texture";
+  if (task->n_views > 60000)
+    return "it takes at most 60000 views";
+  return NULL;
+}
+
+/**
+ * Relative L2 error for random (white) sinograms; see family-standard.c. Linear: weights in 1/256, an
+ * error of 2^-9 / sqrt (3) rms at most, times sqrt (3); positions in single at the detector's width.
+ * Nearest: a share 2 e of the updates takes the neighbour. Half texels round to 2^-11 at most.
+ */
+static double
+error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
+  double u_error = width * 0x1p-23, sums = sqrt (task->n_views) * 0x1p-25;
+  gboolean nearest = task->interpolation == TD_INTERPOLATION_NEAREST;
+
+  return (nearest ? 2e-3 + 2 * sqrt (u_error) : 4e-3 + sqrt (3) * u_error) + sums
+         + (task->precision == TD_PRECISION_SINGLE ? 0 : 0x1p-11);
+}
+
+static TdPackSpec
+pack_spec (guint slices, gboolean half)
+{
+  return (TdPackSpec) { .slices = slices, .planes = 1, .samples = 1, .batch = 1, .half = half };
+}
+
+static gboolean
+update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+{
+  TextureProjector *self = (TextureProjector *) projector;
+
+  if (task->n_columns != self->n_columns || task->n_views != self->n_views || task->nx != self->nx
+      || task->ny != self->ny || task->interpolation != self->interpolation
+      || task->precision != self->precision)
+    return FALSE;
+  return td_packed_sinograms_update (self->packed, task, error);
+}
+
+static gboolean
+launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
+        guint n_slices, GError **error)
+{
+  const guint local[3] = { GROUP, 1, 1 };
+  const guint groups[3] = { (self->nx + TILE - 1) / TILE, (self->ny + TILE - 1) / TILE, 1 };
+  TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
+  gint64 to = slice_offset / sizeof (float);
+  gint32 first = slice0;
+  TdArg args[] = { TD_ARG_TEXTURE (self->texture),
+                   TD_ARG_BUFFER (td_packed_sinograms_views (self->packed)),
+                   TD_ARG_BUFFER (td_packed_sinograms_constants (self->packed)),
+                   TD_ARG_VALUE (params), TD_ARG_VALUE (first),
+                   TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                   TD_ARG_BUFFER (slices), TD_ARG_VALUE (to) };
+
+  return td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error);
+}
+
+static gboolean
+run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
+     TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
+{
+  TextureProjector *self = (TextureProjector *) projector;
+
+  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices, error))
+    return FALSE;
+  for (guint s = 0; s < n_slices; s += self->slices)
+    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices, error)
+        || !td_texture_write (queue, self->texture, 0, 1, td_packed_sinograms_rows (self->packed), 0,
+                              error)
+        || !launch (self, queue, slices, slice_offset, s, n_slices, error))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+free_projector (TdBackprojector *projector)
+{
+  TextureProjector *self = (TextureProjector *) projector;
+
+  td_texture_free (self->texture);
+  td_packed_sinograms_free (self->packed);
+  td_program_free (self->program);
+  g_free (self);
+}
+
+/* The choices a variant may make, with their defaults. */
+static const struct {
+  const char *key;
+  const char *values[6];
+} choices[] = {
+  { "TD_LOCAL_VIEWS", { "1", "0" } },
+  { "TD_SHUFFLE", { "1", "0" } },
+  { "TD_UNROLL_VIEWS", { "4", "1", "2", "8" } },
+  { "TD_RESIDENT", { "4", "2", "3", "6", "8" } },
+};
+
+/* NULL: not among the values. */
+static const char *
+choose (guint choice, const char *const *defines)
+{
+  for (guint d = 0; defines && defines[d]; d++) {
+    gsize length = strlen (choices[choice].key);
+    if (!g_str_has_prefix (defines[d], choices[choice].key) || defines[d][length] != '=')
+      continue;
+    for (guint v = 0; choices[choice].values[v]; v++)
+      if (strcmp (choices[choice].values[v], defines[d] + length + 1) == 0)
+        return choices[choice].values[v];
+    return NULL;
+  }
+  return choices[choice].values[0];
+}
+
+static GPtrArray *
+make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDeviceInfo *info,
+              const char *const *chosen, gboolean forged, GError **error)
+{
+  g_autoptr (GPtrArray) defines = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
+    const char *value = choose (c, chosen);
+    if (!value) {
+      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                   "The texture kernels have no such %s; tune again", choices[c].key);
+      return NULL;
+    }
+    if (strcmp (choices[c].key, "TD_SHUFFLE") == 0 && !info->shuffle)
+      value = "0";
+    if (strcmp (choices[c].key, "TD_LOCAL_VIEWS") == 0 && task->n_views > MAX_CONSTANTS)
+      value = "1";
+    g_ptr_array_add (defines, g_strdup_printf ("%s=%s", choices[c].key, value));
+  }
+  g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", self->slices));
+  g_ptr_array_add (defines,
+                   g_strdup_printf ("TD_LINEAR=%d", task->interpolation == TD_INTERPOLATION_LINEAR));
+  g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", task->precision != TD_PRECISION_SINGLE));
+  g_ptr_array_add (defines, g_strdup_printf ("TD_FORGED=%d", forged));
+  g_ptr_array_add (defines, g_strdup ("TD_RUN=0"));
+  g_ptr_array_add (defines, NULL);
+  return g_steal_pointer (&defines);
+}
+
+static gboolean
+build (TextureProjector *self, TdDevice *device, const TdBackprojectTask *task,
+       const char *const *chosen, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  gboolean half = task->precision != TD_PRECISION_SINGLE;
+  gboolean forged = !(info->texels & 1u << texel_of (self->slices, half));
+  TdPackSpec spec = pack_spec (self->slices, half);
+  TdTextureSpec texture = {
+    .texel = forged ? TD_TEXEL_RG32F : texel_of (self->slices, half), .width = task->n_columns,
+    .height = task->n_views, .linear = task->interpolation == TD_INTERPOLATION_LINEAR,
+  };
+  g_autoptr (GPtrArray) defines = make_defines (self, task, info, chosen, forged, error);
+
+  return defines
+         && (self->program = td_program_build (device, "backproject-texture",
+                                               (const char *const *) defines->pdata, error))
+         && (self->kernel = td_program_kernel (self->program, "td_backproject_texture", error))
+         && (self->packed = td_packed_sinograms_new (device, task, &spec, error))
+         && (self->texture = td_texture_new (device, &texture, error));
+}
+
+static gboolean
+create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  guint slices = variant && variant->slices ? variant->slices : slices_for (task, info, max_slices);
+
+  if (!possible (task, info, slices)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "%s has no textures of %u slices side by side in this precision; choose another "
+                 "variant",
+                 info->id, slices);
+    return FALSE;
+  }
+  TextureProjector *self = g_new0 (TextureProjector, 1);
+  self->base.device = device;
+  self->base.description = g_strdup_printf ("%u slice%s in a texel, 4 pixels and every 4th view a "
+                                            "work-item",
+                                            slices, slices == 1 ? "" : "s");
+  self->slices = slices;
+  self->n_columns = task->n_columns;
+  self->n_views = task->n_views;
+  self->nx = task->nx;
+  self->ny = task->ny;
+  self->interpolation = task->interpolation;
+  self->precision = task->precision;
+  if (!build (self, device, task, variant ? (const char *const *) variant->defines : NULL, error)) {
+    g_free (self->base.description);
+    free_projector (&self->base);
+    return FALSE;
+  }
+  *out = &self->base;
+  return TRUE;
+}
+
+static GPtrArray *
+candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  static const char *const constant[] = { "TD_LOCAL_VIEWS=0", NULL };
+  static const char *const reduce[] = { "TD_SHUFFLE=0", NULL };
+  static const char *const dense[] = { "TD_RESIDENT=8", "TD_UNROLL_VIEWS=2", NULL };
+  static const char *const long_loop[] = { "TD_UNROLL_VIEWS=8", NULL };
+  static const char *const *const all[] = { NULL, constant, reduce, dense, long_loop };
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
+
+  for (guint slices = 1; slices <= 4; slices *= 2)
+    if (possible (task, device, slices))
+      for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+        g_ptr_array_add (list, td_backproject_variant_new ("texture", slices, all[i]));
+  return list;
+}
+
+static guint
+preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+{
+  return device->texture_slow || device->cpu_shaped ? 0 : 50;
+}
+
+static guint64
+workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+{
+  TdPackSpec spec = pack_spec (slices_for (task, device, max_slices),
+                               task->precision != TD_PRECISION_SINGLE);
+  return 2 * td_packed_sinograms_bytes (task, &spec);
+}
+
+const TdBackprojectFamily td_family_texture = {
+  .name = "texture",
+  .title = "Texture: slices side by side in a texel",
+  .error_bound = error_bound,
+  .unsupported = unsupported,
+  .create = create,
+  .update = update,
+  .run = run,
+  .free = free_projector,
+  .candidates = candidates,
+  .preference = preference,
+  .workspace_bytes = workspace_bytes,
+};

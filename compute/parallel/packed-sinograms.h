@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/parallel/backproject.h"
+#include "kernels/params.h"
+
+/**
+ * Sinograms packed for the tiled kernels (kernels/backproject-pack.cl) and the table of views that
+ * goes with them. The table's first part holds the views whose positions rise down the rows, the
+ * second the others; with @fold, views whose positions fall to the right are mirrored, so that they
+ * rise. Each part is filled up with rows of zeros to a multiple of @batch.
+ */
+typedef struct {
+  guint slices;  /* side by side: 1, 2, 4 */
+  guint planes;  /* values; values and differences (2); values and three differences (4) */
+  guint samples; /* a column: 1, 4 */
+  guint bins;    /* the widest window a kernel reads; 0: no margins, for textures */
+  guint batch;
+  gboolean fold;
+  gboolean half;
+} TdPackSpec;
+
+typedef struct TdPackedSinograms TdPackedSinograms;
+
+TdPackedSinograms *td_packed_sinograms_new (TdDevice *device, const TdBackprojectTask *task,
+                                            const TdPackSpec *spec, GError **error);
+void td_packed_sinograms_free (TdPackedSinograms *self);
+/* New geometry, same number of views and columns. Blocks until the tables are on the device. */
+gboolean td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *task,
+                                     GError **error);
+/* Enqueues what half storage needs of all slices: their greatest value. Does nothing for single. */
+gboolean td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdBuffer *sinograms,
+                                      guint64 offset, guint n_slices, GError **error);
+/* Enqueues the packing of spec.slices slices from @slice0 on, those of @n_slices that exist. */
+gboolean td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdBuffer *sinograms,
+                                   guint64 offset, guint slice0, guint n_slices, GError **error);
+
+/* Owned by self: packed rows, the table, as kernels take them; the table's constants as float4 for
+   texture kernels (position of the region's first pixel + 1/2, right, down, row + 1/2). */
+TdBuffer *td_packed_sinograms_rows (TdPackedSinograms *self);
+TdBuffer *td_packed_sinograms_views (TdPackedSinograms *self);
+TdBuffer *td_packed_sinograms_constants (TdPackedSinograms *self);
+TdBuffer *td_packed_sinograms_greatest (TdPackedSinograms *self);
+TdBackprojectParams td_packed_sinograms_params (TdPackedSinograms *self, guint n_slices);
+
+/* Bytes of device memory; also before there is one. */
+guint64 td_packed_sinograms_bytes (const TdBackprojectTask *task, const TdPackSpec *spec);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every GPU back-projection family, variant by variant, within its stated bound of the
+   double-precision reference, on every OpenCL and CUDA device there is. */
+#include "compute/parallel/backproject.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+  const char *name;
+  guint n_columns, n_views, nx, ny, n_slices;
+  double centre_px, step;
+  double x0, y0;        /* NAN: the region around the axis */
+  gboolean axis, weights;
+} Case;
+
+/* The quick ones first. Centres lie off the halves, so that nearest has no ties but by chance. */
+static const Case cases[] = {
+  { "odd", 67, 37, 53, 71, 3, 30.37, 1, NAN, NAN, TRUE, TRUE },
+  { "half-pixels", 90, 40, 70, 66, 4, 44.71, 0.5, NAN, NAN, FALSE, FALSE },
+  { "one-column", 1, 5, 9, 7, 1, 0.13, 1, NAN, NAN, FALSE, FALSE },
+  { "centre-outside", 40, 33, 80, 65, 2, -23.41, 1, NAN, NAN, FALSE, TRUE },
+  { "far-region", 50, 31, 40, 40, 1, 24.9, 1, 3000.25, -2500.5, FALSE, FALSE },
+  { "one-view", 100, 1, 33, 31, 5, 49.3, 1, NAN, NAN, FALSE, FALSE },
+  { "wide-pixels", 150, 24, 30, 41, 2, 74.83, 3.7, NAN, NAN, TRUE, FALSE },
+  { "region", 200, 19, 65, 64, 2, 99.4, 1, -83.5, 60.25, TRUE, TRUE },
+  { "many-views", 33, 5000, 12, 15, 2, 15.91, 1, NAN, NAN, TRUE, TRUE },
+  { "many-columns", 16385, 7, 40, 33, 1, 8190.2, 1, -8100, 17, FALSE, FALSE },
+};
+enum { N_QUICK = 2 };
+
+static double
+noise (GRand *random)
+{
+  return g_rand_double_range (random, -1, 1);
+}
+
+typedef struct {
+  TdBackprojectTask task;
+  double *angles, *axis, *weights;
+  float *sinograms;
+  double *truth;
+} Problem;
+
+static Problem *
+problem_new (const Case *c, TdInterpolation interpolation, TdPrecision precision)
+{
+  Problem *p = g_new0 (Problem, 1);
+  g_autoptr (GRand) random = g_rand_new_with_seed (c->n_columns * 31 + c->n_views);
+  gsize sinogram = (gsize) c->n_columns * c->n_views, slice = (gsize) c->nx * c->ny;
+
+  p->angles = g_new (double, c->n_views);
+  p->axis = g_new (double, c->n_views);
+  p->weights = g_new (double, c->n_views);
+  for (guint v = 0; v < c->n_views; v++) {
+    p->angles[v] = 2 * G_PI * (v + 0.11) / c->n_views - 1;
+    p->axis[v] = 2 * noise (random);
+    p->weights[v] = 1 + 0.5 * noise (random);
+  }
+  p->sinograms = g_new (float, c->n_slices * sinogram);
+  for (gsize i = 0; i < c->n_slices * sinogram; i++)
+    p->sinograms[i] = 0.01 * noise (random);
+  p->task = (TdBackprojectTask) {
+    .n_columns = c->n_columns, .n_views = c->n_views, .nx = c->nx, .ny = c->ny,
+    .x0 = isnan (c->x0) ? (1.0 - c->nx) / 2 * c->step : c->x0,
+    .y0 = isnan (c->y0) ? (c->ny - 1) / 2.0 * c->step : c->y0,
+    .step = c->step, .centre_px = c->centre_px, .angles_rad = p->angles,
+    .axis_px = c->axis ? p->axis : NULL, .weights = c->weights ? p->weights : NULL, .scale = 0.7,
+    .interpolation = interpolation, .precision = precision,
+  };
+  p->truth = g_new (double, c->n_slices * slice);
+  for (guint s = 0; s < c->n_slices; s++)
+    td_backproject_reference (&p->task, p->sinograms + s * sinogram, p->truth + s * slice);
+  return p;
+}
+
+static void
+problem_free (Problem *p)
+{
+  g_free (p->angles);
+  g_free (p->axis);
+  g_free (p->weights);
+  g_free (p->sinograms);
+  g_free (p->truth);
+  g_free (p);
+}
+
+static double
+relative_error (const float *values, const double *truth, gsize n)
+{
+  double error = 0, size = 0;
+
+  for (gsize i = 0; i < n; i++) {
+    error += (values[i] - truth[i]) * (values[i] - truth[i]);
+    size += truth[i] * truth[i];
+  }
+  return size > 0 ? sqrt (error / size) : sqrt (error);
+}
+
+/* Sinograms and slices start one float into their buffers, and the slices as NaN. */
+static void
+run (TdDevice *device, TdBackprojector *projector, const Problem *p, guint n_slices, float *out)
+{
+  g_autoptr (GError) error = NULL;
+  guint64 in_bytes = sizeof (float) * n_slices * (guint64) p->task.n_columns * p->task.n_views;
+  gsize n = (gsize) n_slices * p->task.nx * p->task.ny;
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdBuffer) sinograms = td_buffer_new (device, in_bytes + sizeof (float), &error);
+  g_autoptr (TdBuffer) slices = td_buffer_new (device, (n + 1) * sizeof (float), &error);
+
+  g_assert_no_error (error);
+  for (gsize i = 0; i < n; i++)
+    out[i] = NAN;
+  td_upload (queue, sinograms, sizeof (float), p->sinograms, in_bytes, &error);
+  g_assert_no_error (error);
+  td_upload (queue, slices, sizeof (float), out, n * sizeof (float), &error);
+  g_assert_no_error (error);
+  td_backprojector_run (projector, queue, sinograms, sizeof (float), slices, sizeof (float), n_slices,
+                        &error);
+  g_assert_no_error (error);
+  td_download (queue, out, slices, sizeof (float), n * sizeof (float), &error);
+  g_assert_no_error (error);
+  td_queue_finish (queue, &error);
+  g_assert_no_error (error);
+}
+
+static void
+check (TdDevice *device, const TdBackprojectFamily *family, const Case *c, const Problem *p,
+       const TdBackprojectVariant *variant)
+{
+  g_autoptr (GError) error = NULL;
+  gsize n = (gsize) c->n_slices * c->nx * c->ny;
+  g_autofree float *out = g_new (float, n);
+  g_autofree char *defines =
+      variant && variant->defines ? g_strjoinv (" ", variant->defines) : g_strdup ("default");
+  g_autoptr (TdBackprojector) projector =
+      td_backprojector_new (family, device, &p->task, variant, c->n_slices, &error);
+
+  if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY))
+    return; /* this variant asks more local memory than the device has: said so, as it should */
+  g_assert_no_error (error);
+  run (device, projector, p, c->n_slices, out);
+
+  double off = relative_error (out, p->truth, n);
+  double bound = family->error_bound (&p->task, td_device_info (device));
+  g_test_message ("%s %s, %s, %s: %.2e of %.2e (%s)", td_device_info (device)->id, family->name,
+                  c->name, p->task.interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
+                  off, bound, projector->description);
+  if (!(off <= bound))
+    g_error ("%s: %s kernels, case %s, interpolation %d, precision %d, %u slices at once, %s: error "
+             "%.3e passes the bound %.3e",
+             td_device_info (device)->id, family->name, c->name, p->task.interpolation,
+             p->task.precision, variant ? variant->slices : 0, defines, off, bound);
+}
+
+static void
+check_all (TdDevice *device, const TdBackprojectFamily *family, const Case *c,
+           TdInterpolation interpolation, TdPrecision precision, gboolean variants)
+{
+  Problem *p = problem_new (c, interpolation, precision);
+
+  if (!family->unsupported (&p->task, td_device_info (device))) {
+    check (device, family, c, p, NULL);
+    g_autoptr (GPtrArray) list =
+        variants ? family->candidates (&p->task, td_device_info (device)) : NULL;
+    for (guint i = 0; list && i < list->len; i++)
+      check (device, family, c, p, list->pdata[i]);
+  }
+  problem_free (p);
+}
+
+typedef struct {
+  char *device;
+  const TdBackprojectFamily *family;
+} Subject;
+
+static void
+subject_free (gpointer data)
+{
+  g_free (((Subject *) data)->device);
+  g_free (data);
+}
+
+/* Quick: two shapes of problem, default variants. Slow (-m slow): all of them; every variant once. */
+static void
+test_family (gconstpointer data)
+{
+  const Subject *subject = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (subject->device, &error);
+
+  g_assert_no_error (error);
+  for (guint c = 0; c < (g_test_slow () ? G_N_ELEMENTS (cases) : N_QUICK); c++)
+    for (int interpolation = 0; interpolation < 2; interpolation++)
+      for (int precision = 0; precision < 3; precision++)
+        check_all (device, subject->family, &cases[c], interpolation, precision,
+                   g_test_slow () && c == 0);
+}
+
+/* A projector follows a new centre and new angles without being built again. */
+static void
+test_update (gconstpointer data)
+{
+  const Subject *subject = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (subject->device, &error);
+  Problem *p = problem_new (&cases[0], TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE);
+  gsize n = (gsize) cases[0].nx * cases[0].ny;
+  g_autofree float *out = g_new (float, n);
+
+  g_assert_no_error (error);
+  TdBackprojectTask before = p->task;
+  g_autofree double *angles = g_new (double, before.n_views);
+  for (guint v = 0; v < before.n_views; v++)
+    angles[v] = 0.3 * v;
+  before.centre_px += 3.3;
+  before.angles_rad = angles;
+  if (!subject->family->unsupported (&before, td_device_info (device))) {
+    g_autoptr (TdBackprojector) projector =
+        td_backprojector_new (subject->family, device, &before, NULL, 1, &error);
+    g_assert_no_error (error);
+    if (td_backprojector_update (projector, &p->task, &error)) {
+      run (device, projector, p, 1, out);
+      g_assert_cmpfloat (relative_error (out, p->truth, n), <=,
+                         subject->family->error_bound (&p->task, td_device_info (device)));
+    }
+    g_assert_no_error (error);
+  }
+  problem_free (p);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_autoptr (GPtrArray) devices = td_device_list ();
+
+  for (guint d = 0; d < devices->len; d++) {
+    const TdDeviceEntry *entry = devices->pdata[d];
+    if (!entry->available || strcmp (entry->api, "host") == 0)
+      continue;
+    for (guint f = 0; td_backproject_families ()[f]; f++) {
+      const TdBackprojectFamily *family = td_backproject_families ()[f];
+      if (strcmp (family->name, "host") == 0)
+        continue;
+      g_autofree char *path = g_strdup_printf ("/families/%s/%s", entry->id, family->name);
+      g_autofree char *update = g_strconcat (path, "/update", NULL);
+      Subject *subject = g_new (Subject, 1), *again = g_new (Subject, 1);
+      *subject = *again = (Subject) { g_strdup (entry->id), family };
+      again->device = g_strdup (entry->id);
+      g_test_add_data_func_full (path, subject, test_family, subject_free);
+      g_test_add_data_func_full (update, again, test_update, subject_free);
+    }
+  }
+  return g_test_run ();
+}
