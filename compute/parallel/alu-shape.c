@@ -93,7 +93,7 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
   }
   if (samples > 1)
     shape.batch = MAX (8, shape.run);
-  if (tiles < 2 * device->compute_units) {
+  if (tiles < 2 * device->compute_units || device->cpu_shaped) {
     shape.tile = 32;
     shape.threads = 128;
     shape.resident = slices == 1 ? 8 : 4;
@@ -101,7 +101,7 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
     shape.lanes = 16;
   }
   if (device->cpu_shaped)
-    shape.unroll = 1; /* for nothing there but a longer build */
+    shape.unroll = 1; /* there it only makes the build longer, as do large tiles */
   return shape;
 }
 
