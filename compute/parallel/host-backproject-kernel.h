@@ -28,7 +28,7 @@ enum {
   SUB = TD_HOST_SUBTILE,
   TILE = TD_HOST_TILE,
   VIEWS = 16,              /* views a group keeps its sums in registers for */
-  VIEWS_L2 = 64,           /* views whose bins for a tile stay in L2 */
+  VIEWS_L2 = 32,           /* views whose bins for a tile stay in L2 */
 };
 
 /* All lanes set from memory: by the load port alone. Left to itself the compiler loads a scalar and
@@ -71,25 +71,80 @@ find_starts (const TdHostPass *pass, guint first, guint n, guint x, guint y, Sta
   }
 }
 
-/* Offsets (in floats, from the block's first bin) and weights of one pixel at VIEWS views. */
+/* Offsets (in bytes, from the block's first bin) and weights of one pixel at VIEWS views. Adding
+   1.5 2^23 rounds to a whole number, which is then in the sum's low bits: cheaper than floor and a
+   conversion. Whole numbers may round down to the bin before, with weight 1: the same value. @row
+   takes the sum's other bits off again. */
+#define ROUNDER 12582912.0f
+#define ROUNDER_BITS 0x4b400000u
+
 INLINE void
-locate (const Starts *starts, guint first, guint ix, guint iy, const gint32 *row, guint lanes,
-        gboolean nearest, gint32 *offset, float *weight)
+locate (const Starts *starts, guint first, float ix, float iy, const guint32 *row, guint bin_bytes,
+        gboolean nearest, guint32 *offset, float *weight)
 {
   for (guint v = 0; v < VIEWS; v++) {
-    float u = starts->rest[first + v] + (float) ix * starts->du_x[first + v]
-              + (float) iy * starts->du_y[first + v];
+    float u = starts->rest[first + v] + ix * starts->du_x[first + v] + iy * starts->du_y[first + v];
     u = u > starts->low[first + v] ? u : starts->low[first + v];
     u = u < starts->high[first + v] ? u : starts->high[first + v];
-    gint32 i = (gint32) (nearest ? u + 0.5f : u);
-    offset[v] = row[v] + i * (gint32) lanes;
-    weight[v] = u - (float) i;
+    if (nearest) {
+      offset[v] = row[v] + (guint32) (gint32) (u + 0.5f) * bin_bytes;
+    } else {
+      float rounded = (u - 0.5f) + ROUNDER;
+      guint32 bits;
+      memcpy (&bits, &rounded, sizeof bits);
+      offset[v] = row[v] + bits * bin_bytes;
+      weight[v] = u - (rounded - ROUNDER);
+    }
+  }
+}
+
+/* The bins of a tile for the next block of views, to be fetched into L2 little by little while this
+   block is worked on: what they cost from memory otherwise is a tenth of the whole. */
+typedef struct {
+  const char *at[VIEWS_L2];
+  guint lines[VIEWS_L2];
+  guint view, line, views;
+} Ahead;
+
+INLINE void
+plan_ahead (const TdHostPass *pass, guint first, guint x, guint y, guint width, guint height,
+            Ahead *ahead)
+{
+  double n_columns = pass->n_columns;
+
+  ahead->view = ahead->line = 0;
+  ahead->views = first < pass->n_views ? MIN ((guint) VIEWS_L2, pass->n_views - first) : 0;
+  for (guint i = 0; i < ahead->views; i++) {
+    double across = pass->du_x[first + i] * width, down = pass->du_y[first + i] * height;
+    double u = pass->start[first + i] + x * pass->du_x[first + i] + y * pass->du_y[first + i];
+    double low = u + (across < 0 ? across : 0) + (down < 0 ? down : 0);
+    double high = u + (across > 0 ? across : 0) + (down > 0 ? down : 0);
+    low = CLAMP (low, -1, n_columns);
+    high = CLAMP (high, -1, n_columns);
+    gsize bin = (gsize) ((gint32) low + TD_HOST_PAD_LEFT) * pass->lanes;
+    ahead->at[i] = (const char *) (pass->bins + (first + i) * pass->view_stride + bin);
+    ahead->lines[i] = (guint) (high - low + 2) * pass->lanes * sizeof (float) / 64;
+  }
+}
+
+INLINE void
+fetch_ahead (Ahead *ahead, guint lines)
+{
+  if (ahead->view == ahead->views)
+    return;
+  const char *at = ahead->at[ahead->view] + ahead->line * 64;
+  for (guint i = 0; i < lines; i++)
+    __builtin_prefetch (at + i * 64, 0, 2);
+  ahead->line += lines;
+  if (ahead->line >= ahead->lines[ahead->view]) {
+    ahead->line = 0;
+    ahead->view++;
   }
 }
 
 /* A group of pixels over VIEWS views (n of them real): sums in registers. */
 INLINE void
-group (const float *bins, const gint32 *offset, const float *weight, guint n, guint pixels,
+group (const float *bins, const guint32 *offset, const float *weight, guint n, guint pixels,
        guint vectors, gboolean nearest, float *const *sums)
 {
   Vector sum[8][2];
@@ -103,7 +158,7 @@ group (const float *bins, const gint32 *offset, const float *weight, guint n, gu
   for (guint v = 0; v < n; v++)
 #pragma GCC unroll 8
     for (guint p = 0; p < pixels; p++) {
-      const Vector *bin = (const Vector *) (bins + offset[p * VIEWS + v]);
+      const Vector *bin = (const Vector *) ((const char *) bins + offset[p * VIEWS + v]);
       if (nearest) {
 #pragma GCC unroll 2
         for (guint k = 0; k < vectors; k++)
@@ -125,33 +180,37 @@ group (const float *bins, const gint32 *offset, const float *weight, guint n, gu
       ((Vector *) sums[p])[k] = sum[p][k];
 }
 
+/* n views of one subtile; sums: [SUB][SUB][lanes]. */
 INLINE void
-subtile (const TdHostPass *pass, const Starts *starts, guint first, guint n, const float *bins,
-         guint vectors, gboolean nearest, float *sums)
+subtile (const TdHostPass *pass, const Starts *starts, guint n, const float *bins, guint vectors,
+         gboolean nearest, float *sums, Ahead *ahead)
 {
   enum { GX = 4, GY = 2 };
-  const guint lanes = vectors * VECTOR_FLOATS;
+  const guint lanes = vectors * VECTOR_FLOATS, bin_bytes = lanes * sizeof (float);
 
   for (guint block = 0; block < n; block += VIEWS) {
-    gint32 row[VIEWS];
+    guint32 row[VIEWS];
     guint count = MIN ((guint) VIEWS, n - block);
     const float *block_bins = bins + block * pass->view_stride;
 
     for (guint v = 0; v < VIEWS; v++)
-      row[v] = (gint32) (v * pass->view_stride)
-               + (starts->column[block + v] + TD_HOST_PAD_LEFT) * (gint32) lanes;
+      row[v] = (guint32) (v * pass->view_stride * sizeof (float))
+               + ((guint32) starts->column[block + v] + TD_HOST_PAD_LEFT
+                  - (nearest ? 0 : ROUNDER_BITS)) * bin_bytes;
     for (guint y = 0; y < SUB; y += GY)
       for (guint x = 0; x < SUB; x += GX) {
-        gint32 offset[GX * GY * VIEWS] __attribute__ ((aligned (64)));
+        guint32 offset[GX * GY * VIEWS] __attribute__ ((aligned (64)));
         float weight[GX * GY * VIEWS] __attribute__ ((aligned (64)));
         float *pixel[GX * GY];
 
 #pragma GCC unroll 8
         for (guint p = 0; p < GX * GY; p++) {
           guint px = x + p % GX, py = y + p / GX;
-          locate (starts, block, px, py, row, lanes, nearest, offset + p * VIEWS, weight + p * VIEWS);
+          locate (starts, block, (float) px, (float) py, row, bin_bytes, nearest,
+                  offset + p * VIEWS, weight + p * VIEWS);
           pixel[p] = sums + (gsize) (py * SUB + px) * lanes;
         }
+        fetch_ahead (ahead, 3 * vectors);
         group (block_bins, offset, weight, count, GX * GY, vectors, nearest, pixel);
       }
   }
@@ -190,10 +249,14 @@ wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, guint 
   for (guint first = 0; first < pass->n_views; first += VIEWS_L2) {
     guint n = MIN ((guint) VIEWS_L2, pass->n_views - first);
     float *sums = scratch;
+    Ahead ahead;
+
+    plan_ahead (pass, first + VIEWS_L2, tile_x, tile_y, columns, rows, &ahead);
     for (guint y = 0; y < rows; y += SUB)
       for (guint x = 0; x < columns; x += SUB, sums += subtile_floats) {
         find_starts (pass, first, n, tile_x + x, tile_y + y, &starts);
-        subtile (pass, &starts, 0, n, pass->bins + first * pass->view_stride, vectors, nearest, sums);
+        subtile (pass, &starts, n, pass->bins + first * pass->view_stride, vectors, nearest, sums,
+                 &ahead);
       }
   }
   const float *sums = scratch;
@@ -284,9 +347,97 @@ subtile_single (const TdHostPass *pass, const Starts *starts, const guint8 *view
   for (guint y = 0; y < SUB; y++)
     _mm512_store_ps (sums + y * SUB, sum[y]);
 }
-#define HAVE_SUBTILE_SINGLE 1
+#define SINGLE_LAYERS 1
+#elif defined(__AVX2__)
+/* A register holds eight bins, a permute takes any of them: enough for eight pixels along the slice's
+   axis that the view runs slower along, 7 sqrt (1/2) columns. Views that run slower along y keep their
+   sums transposed, in a second layer. Tables as for AVX-512, 8 x 8 pixels at a time. */
+typedef struct {
+  float level[TD_HOST_WINDOW + 8], slope[TD_HOST_WINDOW + 8];
+} Table;
+
+INLINE void
+fill_table (Table *table, const float *row, gboolean nearest)
+{
+  for (guint i = 0; i < TD_HOST_WINDOW + 8; i++) {
+    table->slope[i] = row[i + 1] - row[i];
+    table->level[i] = nearest ? row[i] : row[i] - (float) i * table->slope[i];
+  }
+}
+
+INLINE void
+block_single (const Starts *starts, guint n, const Table *tables, const guint8 *transposed,
+              guint layer, guint along, guint across, gboolean nearest, float *sums)
+{
+  const __m256 lane = _mm256_setr_ps (0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256 pixel = lane + (float) along, line = lane + (float) across;
+  __m256 sum[8];
+
+#pragma GCC unroll 8
+  for (guint i = 0; i < 8; i++)
+    sum[i] = _mm256_load_ps (sums + (across + i) * SUB + along);
+  for (guint v = 0; v < n; v++) {
+    if (transposed[v] != layer)
+      continue;
+    __m256 slow = _mm256_set1_ps (layer ? starts->du_y[v] : starts->du_x[v]);
+    __m256 fast = _mm256_set1_ps (layer ? starts->du_x[v] : starts->du_y[v]);
+    __m256 first = _mm256_fmadd_ps (line, fast, _mm256_set1_ps (starts->rest[v]));
+    __m256 end = _mm256_set1_ps ((float) along + (_mm256_cvtss_f32 (slow) < 0 ? 7 : 0));
+    float u0[8] __attribute__ ((aligned (32)));
+    gint32 base[8] __attribute__ ((aligned (32)));
+
+    /* The lowest bin of each line, by the same operations as its pixels' bins. */
+    _mm256_store_ps (u0, first);
+    _mm256_store_si256 ((__m256i *) base,
+                        _mm256_cvttps_epi32 (_mm256_fmadd_ps (end, slow, first)));
+#pragma GCC unroll 8
+    for (guint i = 0; i < 8; i++) {
+      __m256 u = _mm256_fmadd_ps (pixel, slow, _mm256_broadcast_ss (u0 + i));
+      __m256i bin = _mm256_sub_epi32 (_mm256_cvttps_epi32 (u), _mm256_set1_epi32 (base[i]));
+      sum[i] += _mm256_permutevar8x32_ps (_mm256_loadu_ps (tables[v].level + base[i]), bin);
+      if (!nearest) {
+        __m256 slope = _mm256_loadu_ps (tables[v].slope + base[i]);
+        sum[i] = _mm256_fmadd_ps (u, _mm256_permutevar8x32_ps (slope, bin), sum[i]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (guint i = 0; i < 8; i++)
+    _mm256_store_ps (sums + (across + i) * SUB + along, sum[i]);
+}
+
+INLINE void
+subtile_single (const TdHostPass *pass, const Starts *starts, const guint8 *view, guint n,
+                const float *bins, gboolean nearest, float *sums)
+{
+  Table tables[VIEWS_L2];
+  guint8 transposed[VIEWS_L2];
+
+  for (guint v = 0; v < n; v++) {
+    fill_table (&tables[v],
+                bins + view[v] * pass->view_stride + TD_HOST_PAD_LEFT + starts->column[v], nearest);
+    transposed[v] = fabsf (starts->du_x[v]) > fabsf (starts->du_y[v]);
+  }
+  for (guint across = 0; across < SUB; across += 8)
+    for (guint along = 0; along < SUB; along += 8) {
+      block_single (starts, n, tables, transposed, 0, along, across, nearest, sums);
+      block_single (starts, n, tables, transposed, 1, along, across, nearest,
+                    sums + TILE * TILE);
+    }
+}
+#define SINGLE_LAYERS 2
 #else
-#define HAVE_SUBTILE_SINGLE 0
+#define SINGLE_LAYERS 0
+#endif
+
+#if SINGLE_LAYERS == 2
+INLINE void
+add_transposed (float *sums, const float *transposed)
+{
+  for (guint y = 0; y < SUB; y++)
+    for (guint x = 0; x < SUB; x++)
+      sums[y * SUB + x] += transposed[x * SUB + y];
+}
 #endif
 
 /* Any step, any instruction set: bin by bin. */
@@ -317,14 +468,14 @@ single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboo
   guint columns = MIN ((guint) TILE, pass->nx - tile_x), rows = MIN ((guint) TILE, pass->ny - tile_y);
   Starts starts;
 
-  memset (scratch, 0, TILE * TILE * sizeof (float));
+  memset (scratch, 0, MAX (SINGLE_LAYERS, 1) * TILE * TILE * sizeof (float));
   for (guint first = 0; first < pass->n_views; first += VIEWS_L2) {
     guint n = MIN ((guint) VIEWS_L2, pass->n_views - first);
     const float *bins = pass->bins + first * pass->view_stride;
     float *sums = scratch;
     for (guint y = 0; y < rows; y += SUB)
       for (guint x = 0; x < columns; x += SUB, sums += SUB * SUB) {
-#if HAVE_SUBTILE_SINGLE
+#if SINGLE_LAYERS
         if (!pass->wide_window) {
           guint8 view[VIEWS_L2];
           guint kept = find_windows (pass, first, n, tile_x + x, tile_y + y, &starts, view);
@@ -336,10 +487,14 @@ single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboo
         subtile_bins (pass, &starts, n, bins, nearest, sums);
       }
   }
-  const float *sums = scratch;
+  float *sums = scratch;
   for (guint y = 0; y < rows; y += SUB)
-    for (guint x = 0; x < columns; x += SUB, sums += SUB * SUB)
+    for (guint x = 0; x < columns; x += SUB, sums += SUB * SUB) {
+#if SINGLE_LAYERS == 2
+      add_transposed (sums, sums + TILE * TILE);
+#endif
       store (pass, tile_x + x, tile_y + y, sums, 1);
+    }
 }
 
 static void

@@ -198,7 +198,7 @@ run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sino
       .first_view = first, .n_views = MIN (step, task->n_views - first),
       .view_stride = view_stride (task->n_columns, shape_lanes[shape]),
       .nx = task->nx, .ny = task->ny, .n_slices = n_slices, .tiles_x = tiles_x, .add = first > 0,
-      .wide_window = (SUB - 1) * G_SQRT2 * task->step > WINDOW - 2,
+      .wide_window = (SUB - 1) * G_SQRT2 * task->step > WINDOW - 3,
       .sinogram_low = from, .sinogram_high = from >> 32, .slice_low = to, .slice_high = to >> 32,
     };
     const TdArg interleave[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (tiles->weights),
