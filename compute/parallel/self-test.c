@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "self-test.h"
 
+#include "compute/device/device-check.h"
 #include "trial.h"
 #include "tune-store.h"
 
@@ -100,6 +101,8 @@ td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error
   double axis[VIEWS], weights[VIEWS];
   TdBackprojectTask task;
 
+  if (!td_device_check (device, error))
+    return NULL;
   td_trial_task_init (&task, COLUMNS, VIEWS, SIZE, TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE);
   g_autofree const double *angles = task.angles_rad;
   for (guint v = 0; v < VIEWS; v++) {

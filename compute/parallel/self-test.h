@@ -15,8 +15,8 @@ typedef struct {
 } TdSelfTestRow;
 
 /**
- * Runs a small problem with a known answer through every family in every kind of task it takes, and
- * remembers (tune-store.h) which families failed: td_backproject_choose() does not use them on this
+ * After td_device_check(), runs a small problem with a known answer through every family in every
+ * kind of task it takes, and remembers (tune-store.h) which families failed: td_backproject_choose() does not use them on this
  * device and driver until a later test passes. Blocks: seconds, mostly building. Any thread.
  *
  * (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The device contract, over the host and every device of every API found here. Its programs and FFTs
    are tested in test-device-program.c and test-device-fft.c. */
+#include "compute/device/device-check.h"
 #include "compute/device/host.h"
 #include "compute/device/texture-check.h"
 #include "kernels/params.h"
@@ -127,6 +128,17 @@ test_limits (gconstpointer id)
 
   td_buffer_free (buffer);
   td_queue_free (queue);
+  td_test_close (device);
+}
+
+static void
+test_check (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+  g_autoptr (GError) error = NULL;
+
+  td_device_check (device, &error);
+  g_assert_no_error (error);
   td_test_close (device);
 }
 
@@ -356,6 +368,7 @@ main (int argc, char **argv)
     { "info", test_info },
     { "buffers", test_buffers },
     { "limits", test_limits },
+    { "check", test_check },
     { "textures", test_textures },
     { "queues", test_queues },
     { "threads", test_threads },

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/device.h"
+
+/**
+ * Whether the device does what everything else rests on: bytes come back as they went, a kernel
+ * computes what it says, an FFT is one. FALSE with TD_ERROR_DEVICE_BUG: not to be used. For the
+ * self-test; takes milliseconds once programs are built. Any thread; blocks.
+ */
+gboolean td_device_check (TdDevice *device, GError **error);
