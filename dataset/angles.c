@@ -202,7 +202,8 @@ take (const GArray *entries, guint first, guint n)
 
 /* angle<TAB>file: each view's file must be named once. NULL without error: the rule does not fit. */
 static double *
-take_by_name (const GArray *entries, const char *const *names, guint n_views)
+take_by_name (const GArray *entries, const char *path, const char *const *names, guint n_views,
+              GError **error)
 {
   g_autoptr (GHashTable) table = g_hash_table_new (g_str_hash, g_str_equal);
   g_autofree double *angles = NULL;
@@ -219,8 +220,11 @@ take_by_name (const GArray *entries, const char *const *names, guint n_views)
   for (guint i = 0; i < n_views; i++) {
     const Entry *entry = g_hash_table_lookup (table, names[i]);
 
-    if (!entry)
+    if (!entry) {
+      g_set_error (error, TD_ERROR, TD_ERROR_ANGLES, "“%s” names files, but has no angle for “%s”",
+                   path, names[i]);
       return NULL;
+    }
     angles[i] = entry->degrees * (G_PI / 180);
   }
   return g_steal_pointer (&angles);
@@ -306,6 +310,7 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
                      guint n_views, char **note, GError **error)
 {
   g_autoptr (GArray) entries = NULL;
+  g_autoptr (GError) local = NULL;
   double first, last, *angles;
 
   if (note)
@@ -315,7 +320,11 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   entries = load_entries (spec, error);
   if (!entries)
     return NULL;
-  angles = take_by_name (entries, names, n_views);
+  angles = take_by_name (entries, spec, names, n_views, &local);
+  if (local) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return NULL;
+  }
   if (!angles && entries->len == n_views)
     angles = take (entries, 0, n_views);
   if (!angles)

@@ -9,20 +9,23 @@
 static const char *const flat_words[] = { "flat", "flats", "flatfield", "flatfields", "ff", "ob",
                                           "openbeam", "ref", "refs", "bak", "white", "whites",
                                           "bright", "brights", "blank", "blanks", "gain", NULL };
-static const char *const dark_words[] = { "dark", "darks", "darkfield", "darkfields", "df", "dc",
-                                          "drk", "offset", "black", NULL };
+static const char *const dark_words[] = { "dark", "darks", "darkfield", "darkfields", "darkend",
+                                          "df", "dc", "drk", "offset", "black", NULL };
 static const char *const before_words[] = { "before", "pre", "start", NULL };
 static const char *const after_words[] = { "after", "post", "end", NULL };
 
-/* Calls for each word in lower case: letters, split where a capital follows a small letter. */
-static gboolean
-has_word (const char *name, const char *const *words)
+static const char *const other_words[] = { "field", "fields", "image", "images", "img", "frame",
+                                           "frames", "file", "files", "deg", NULL };
+
+/* The words of a name in lower case: runs of letters, split where a capital follows a small letter. */
+static GPtrArray *
+split_words (const char *name)
 {
   const char *dot = strrchr (name, '.');
   gsize length = dot && dot != name ? (gsize) (dot - name) : strlen (name);
+  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
 
   for (gsize i = 0; i < length;) {
-    g_autofree char *word = NULL;
     gsize begin = i;
 
     if (!g_ascii_isalpha (name[i])) {
@@ -32,10 +35,19 @@ has_word (const char *name, const char *const *words)
     while (i < length && g_ascii_isalpha (name[i])
            && (i == begin || !(g_ascii_isupper (name[i]) && g_ascii_islower (name[i - 1]))))
       i++;
-    word = g_ascii_strdown (name + begin, i - begin);
-    if (g_strv_contains (words, word))
-      return TRUE;
+    g_ptr_array_add (words, g_ascii_strdown (name + begin, i - begin));
   }
+  return words;
+}
+
+static gboolean
+has_word (const char *name, const char *const *words)
+{
+  g_autoptr (GPtrArray) own = split_words (name);
+
+  for (guint i = 0; i < own->len; i++)
+    if (g_strv_contains (words, own->pdata[i]))
+      return TRUE;
   return FALSE;
 }
 
@@ -50,6 +62,25 @@ td_name_role (const char *name)
   if (has_word (name, flat_words))
     return TD_NAME_FLAT;
   return has_word (name, dark_words) ? TD_NAME_DARK : TD_NAME_PROJECTION;
+}
+
+TdNameRole
+td_name_role_strict (const char *name)
+{
+  TdNameRole role = td_name_role (name);
+  g_autoptr (GPtrArray) own = split_words (name);
+  const char *const *const lists[] = { flat_words, dark_words, before_words, after_words,
+                                       other_words };
+
+  for (guint i = 0; i < own->len; i++) {
+    gboolean known = g_str_equal (own->pdata[i], "hst"); /* refHST */
+
+    for (guint j = 0; j < G_N_ELEMENTS (lists) && !known; j++)
+      known = g_strv_contains (lists[j], own->pdata[i]);
+    if (!known && role != TD_NAME_HALF_TURN)
+      return TD_NAME_PROJECTION;
+  }
+  return role;
 }
 
 double

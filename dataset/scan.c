@@ -205,7 +205,7 @@ check_range (TdScan *scan, TdFrameKind kind, guint first, guint count, guint row
     return FALSE;
   if (first > n || count > n - first || row0 > facts->n_rows || n_rows > facts->n_rows - row0) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s”: %s %u to %u, rows %u to %u were asked for, but there are %u of %u rows",
+                 "“%s”: %s %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
                  facts->path, kinds[kind], first, first + count, row0, row0 + n_rows, n,
                  facts->n_rows);
     return FALSE;

@@ -160,7 +160,8 @@ find_projection_folder (const char *folder)
     g_autofree char *path = NULL;
     g_auto (GStrv) images = NULL;
 
-    if (!is_folder (folder, names[i]) || td_name_role (names[i]) != TD_NAME_PROJECTION)
+    if (!is_folder (folder, names[i])
+        || td_name_role_strict (names[i]) != TD_NAME_PROJECTION)
       continue;
     path = g_build_filename (folder, names[i], NULL);
     images = td_series_list (path, td_series_is_tiff, NULL);
@@ -177,19 +178,22 @@ find_projection_folder (const char *folder)
 }
 
 /* Flats (or darks) of @folder: named files and all images of named folders. The projections' own
- * folder and files are not looked at again. */
+ * folder and files are not looked at again; in other folders names must be plain. */
 static void
 collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNameRole role,
               GPtrArray *paths)
 {
+  gboolean own = strcmp (folder, projections) == 0;
   g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
 
   for (guint i = 0; names && names[i]; i++) {
     g_autofree char *path = g_build_filename (folder, names[i], NULL);
+    gboolean below = g_file_test (path, G_FILE_TEST_IS_DIR);
 
-    if (td_name_role (names[i]) != role || strcmp (path, projections) == 0)
+    if ((own && !below ? td_name_role (names[i]) : td_name_role_strict (names[i])) != role
+        || strcmp (path, projections) == 0)
       continue;
-    if (g_file_test (path, G_FILE_TEST_IS_DIR)) {
+    if (below) {
       g_auto (GStrv) images = td_series_list (path, td_series_is_tiff, NULL);
 
       for (guint j = 0; images && images[j]; j++)
