@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +18,15 @@ static GRecMutex library;
 TdH5Guard
 td_h5_lock (void)
 {
+  static gsize prepared;
+
   g_rec_mutex_lock (&library);
+  if (g_once_init_enter (&prepared)) {
+    /* Everything is closed where it was opened. Left to itself the library would, at exit, once more
+       try to write what a full disk refused, and crash. */
+    H5dont_atexit ();
+    g_once_init_leave (&prepared, 1);
+  }
   H5Eset_auto2 (H5E_DEFAULT, NULL, NULL); /* a setting of the calling thread */
   return 0;
 }
@@ -105,7 +112,7 @@ td_h5_file_name (hid_t object)
 }
 
 static int
-compare_strings (const void *a, const void *b)
+compare_strings (gconstpointer a, gconstpointer b)
 {
   return strcmp (*(char *const *) a, *(char *const *) b);
 }
@@ -124,7 +131,7 @@ td_h5_names (hid_t group)
   GPtrArray *names = g_ptr_array_new ();
 
   H5Literate (group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, collect_name, names);
-  qsort (names->pdata, names->len, sizeof (char *), compare_strings);
+  g_ptr_array_sort (names, compare_strings);
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (names, FALSE);
 }

@@ -2,9 +2,57 @@
 #include "hdf5-write.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "output.h"
+
+/* Of everything that is not samples. */
+#define METADATA_BYTES ((guint64) 1 << 20)
+
+/* The library loses its footing when the disk fills under it, so the room is taken before. File systems
+ * that cannot do that answer with another error, and are tried as they are. */
+static gboolean
+take_room (int fd, guint64 bytes)
+{
+  struct rlimit limit;
+
+  if (getrlimit (RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+      && bytes > limit.rlim_cur) {
+    errno = EFBIG;
+    return FALSE;
+  }
+  return fallocate (fd, FALLOC_FL_KEEP_SIZE, 0, bytes) == 0
+         || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG);
+}
+
+hid_t
+td_h5_create_sized (const char *path, guint64 bytes)
+{
+  TD_H5_GUARD;
+  int fd = open (path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  gboolean room = fd >= 0 && take_room (fd, bytes + METADATA_BYTES);
+  int code = errno;
+  int *own = NULL;
+  hid_t file = -1;
+
+  if (fd >= 0)
+    close (fd);
+  if (room)
+    file = td_h5_create (path); /* which lets go of the room for a moment */
+  else
+    errno = code;
+  if (file >= 0 && H5Fget_vfd_handle (file, H5P_DEFAULT, (void **) &own) >= 0 && own
+      && !take_room (*own, bytes + METADATA_BYTES)) {
+    code = errno;
+    td_h5_finish (file);
+    errno = code;
+    return -1;
+  }
+  return file;
+}
 
 hid_t
 td_h5_create (const char *path)
@@ -22,10 +70,19 @@ gboolean
 td_h5_finish (hid_t file)
 {
   TD_H5_GUARD;
+  int *fd = NULL;
   gboolean flushed;
 
   errno = 0;
   flushed = H5Fflush (file, H5F_SCOPE_GLOBAL) >= 0;
+  /* a file that cannot be flushed stays open in the library: it should at least take no room */
+  if (!flushed && H5Fget_vfd_handle (file, H5P_DEFAULT, (void **) &fd) >= 0 && fd) {
+    int code = errno;
+
+    if (ftruncate (*fd, 0) != 0)
+      g_debug ("a file that could not be flushed could not be emptied either");
+    errno = code;
+  }
   return H5Fclose (file) >= 0 && flushed;
 }
 

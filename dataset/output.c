@@ -213,6 +213,12 @@ td_output_path (const TdOutput *output)
 static gboolean
 flush_part (TdOutput *output)
 {
+  struct stat status;
+
+  /* room that was taken in advance and not needed is given back */
+  if (!output->folder && fstat (output->lock, &status) == 0
+      && truncate (output->part, status.st_size) != 0)
+    return FALSE;
   return (output->folder ? syncfs (output->lock) : fsync (output->lock)) == 0;
 }
 

@@ -123,7 +123,9 @@ begin (TdScanWriter *writer, GError **error)
   own->file = own->frames = -1;
   writer->own = own;
   place_frames (facts, own, keys, angles_deg);
-  own->file = td_h5_create (td_output_part (writer->output));
+  own->file = td_h5_create_sized (td_output_part (writer->output),
+                                  n * facts->n_rows * facts->n_columns
+                                    * td_sample_size (facts->sample_type));
   return (own->file >= 0 && add_entry (writer, own, keys, angles_deg, n)) || fail (writer, error);
 }
 

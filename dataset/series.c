@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "series.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
@@ -91,7 +90,7 @@ td_series_pattern (const char *name)
 }
 
 static int
-compare_pointers (const void *a, const void *b)
+compare_pointers (gconstpointer a, gconstpointer b)
 {
   return td_natural_compare (*(char *const *) a, *(char *const *) b);
 }
@@ -112,7 +111,7 @@ td_series_list (const char *folder, gboolean (*accept) (const char *name), GErro
   while ((name = g_dir_read_name (dir)))
     if (name[0] != '.' && (!accept || accept (name)))
       g_ptr_array_add (names, g_strdup (name));
-  qsort (names->pdata, names->len, sizeof (char *), compare_pointers);
+  g_ptr_array_sort (names, compare_pointers);
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }

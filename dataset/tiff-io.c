@@ -23,11 +23,14 @@ on_tiff_error (TIFF *handle, void *user, const char *module, const char *format,
 
   if (!tiff->message) {
     g_autofree char *raw = g_strdup_vprintf (format, arguments);
+    g_autofree char *valid = g_utf8_make_valid (raw, MIN (strlen (raw), 300));
+    g_autoptr (GString) text = g_string_new (valid);
 
-    tiff->message = g_utf8_make_valid (raw, -1);
-    g_strdelimit (tiff->message, "\r\n", ' ');
-    if (g_str_has_suffix (tiff->message, "."))
-      tiff->message[strlen (tiff->message) - 1] = '\0';
+    g_strdelimit (text->str, "\r\n", ' ');
+    g_string_replace (text, ". ", "; ", 0); /* it becomes part of our one sentence */
+    if (g_str_has_suffix (text->str, "."))
+      g_string_truncate (text, text->len - 1);
+    tiff->message = g_string_free (g_steal_pointer (&text), FALSE);
   }
   return 1;
 }

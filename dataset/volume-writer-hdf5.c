@@ -41,11 +41,14 @@ add_entry (TdVolumeWriter *writer, Hdf5Volume *own)
 static gboolean
 hdf5_begin (TdVolumeWriter *writer, GError **error)
 {
+  const TdVolumeSpec *spec = &writer->spec;
   Hdf5Volume *own = g_new0 (Hdf5Volume, 1);
 
   writer->own = own;
   own->slices = -1;
-  own->file = td_h5_create (td_output_part (writer->output));
+  own->file = td_h5_create_sized (td_output_part (writer->output),
+                                  (guint64) spec->nx * spec->ny * spec->n_slices
+                                    * td_sample_size (writer->type));
   return (own->file >= 0 && add_entry (writer, own)) || fail (writer, error);
 }
 
