@@ -26,10 +26,13 @@ on_tiff_error (TIFF *handle, void *user, const char *module, const char *format,
     g_autofree char *valid = g_utf8_make_valid (raw, MIN (strlen (raw), 300));
     g_autoptr (GString) text = g_string_new (valid);
 
+    if (module && g_str_has_prefix (text->str, module) && text->str[strlen (module)] == ':')
+      g_string_erase (text, 0, strlen (module) + 1); /* the file is named already */
     g_strdelimit (text->str, "\r\n", ' ');
     g_string_replace (text, ". ", "; ", 0); /* it becomes part of our one sentence */
     if (g_str_has_suffix (text->str, "."))
       g_string_truncate (text, text->len - 1);
+    g_strchug (text->str);
     tiff->message = g_string_free (g_steal_pointer (&text), FALSE);
   }
   return 1;

@@ -156,7 +156,8 @@ test_cut_short (gconstpointer data)
   g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
   g_remove (path);
   for (gsize length = 0; length < size; length += length < 3000 ? 37 : size / 97 + 1) {
-    g_assert_true (g_file_set_contents (cut, bytes, length, NULL));
+    g_assert_true (g_file_set_contents_full (cut, bytes, length, G_FILE_SET_CONTENTS_NONE, 0600,
+                                             NULL));
     read_all (cut);
     read_volume (cut);
   }
@@ -183,7 +184,8 @@ test_flipped (gconstpointer data)
     for (guint j = 0; j < n; j++)
       copy[g_rand_int_range (random, 0, j % 2 ? (gint32) size : (gint32) MIN (size, 4096))]
         = (char) g_rand_int_range (random, 0, 256);
-    g_assert_true (g_file_set_contents (bad, copy, size, NULL));
+    g_assert_true (g_file_set_contents_full (bad, copy, size, G_FILE_SET_CONTENTS_NONE, 0600,
+                                             NULL));
     read_all (bad);
     read_volume (bad);
   }
