@@ -13,7 +13,8 @@
 #define TILE 64
 #define SUB 16   /* a subtile's bins for VIEWS views fit L1 */
 #define VIEWS 16
-#define VIEWS_L2 64
+#define VIEWS_L2 32
+#define CHUNK 64 /* columns interleaved at a time: they stay in L1 while slice after slice comes */
 
 #if VECTORS
 #define LANES (16 * VECTORS)
@@ -54,9 +55,12 @@ interleave (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinogram,
   for (int i = 0; i < PAD_LEFT * LANES; i++)
     row[i] = 0;
   row += PAD_LEFT * LANES;
-  for (int i = 0; i < n; i++)
+  for (int first = 0; first < n; first += CHUNK) {
+    int end = min (first + CHUNK, n);
     for (int s = 0; s < LANES; s++)
-      row[(size_t) i * LANES + s] = s < params.n_slices ? weight * in[s * slice + i] : 0.0f;
+      for (int i = first; i < end; i++)
+        row[(size_t) i * LANES + s] = s < params.n_slices ? weight * in[s * slice + i] : 0.0f;
+  }
   row += (size_t) n * LANES;
   for (int i = 0; i < PAD_RIGHT * LANES; i++)
     row[i] = 0;
@@ -132,32 +136,45 @@ store (TD_GLOBAL const float *sums, TD_GLOBAL float *slices, int x0, int y0, TdT
 #define GY (4 / VECTORS)
 #define GROUP (GX * GY)
 
-/* Columns' offsets and weights of one pixel at VIEWS views. */
+/* Offsets in floats and weights of one pixel at VIEWS views. Adding 1.5 2^23 rounds to a whole number,
+   which is then in the sum's low bits; row takes the others off. A whole u may round to the bin
+   before, with weight 1: the same value. */
+#define ROUNDER 12582912.0f
+#ifdef NEAREST
+#define ROUNDER_BITS 0
+#else
+#define ROUNDER_BITS 0x4b400000
+#endif
+
 TD_FN void
-locate (const Starts *starts, int first, float ix, float iy, int16 row, int *offset, float *weight)
+locate (const Starts *starts, int first, float ix, float iy, uint16 row, uint *offset, float *weight)
 {
   float16 u = vload16 (0, starts->rest + first) + ix * vload16 (0, starts->du_x + first)
               + iy * vload16 (0, starts->du_y + first);
-  u = fmin (fmax (u, vload16 (0, starts->low + first)), vload16 (0, starts->high + first));
+  float16 low = vload16 (0, starts->low + first), high = vload16 (0, starts->high + first);
+  u = select (low, u, u > low);
+  u = select (high, u, u < high);
 #ifdef NEAREST
-  int16 i = convert_int16_rtz (u + 0.5f);
+  uint16 bits = convert_uint16_rtz (u + 0.5f);
 #else
-  int16 i = convert_int16_rtz (u);
-  vstore16 (u - convert_float16 (i), 0, weight);
+  float16 rounded = (u - 0.5f) + ROUNDER;
+  uint16 bits = as_uint16 (rounded);
+  vstore16 (u - (rounded - ROUNDER), 0, weight);
 #endif
-  vstore16 (row + i * LANES, 0, offset);
+  vstore16 (row + bits * LANES, 0, offset);
 }
 
 TD_FN void
 subtile (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int first, int n,
          TD_GLOBAL float *sums)
 {
-  const int16 count = (int16) (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  int16 row = count * view_stride + (vload16 (0, starts->column + first) + PAD_LEFT) * LANES;
+  const uint16 count = (uint16) (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  uint16 column = as_uint16 (vload16 (0, starts->column + first)) + PAD_LEFT - ROUNDER_BITS;
+  uint16 row = count * (uint) view_stride + column * LANES;
 
   for (int y = 0; y < SUB; y += GY)
     for (int x = 0; x < SUB; x += GX) {
-      int offset[GROUP * VIEWS];
+      uint offset[GROUP * VIEWS];
       float weight[GROUP * VIEWS];
       float16 sum[GROUP * VECTORS];
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* As in kernels/backproject-host.cl. */
-enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, SUB = 16, WINDOW = 32, VIEWS_L2 = 64 };
+enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, SUB = 16, WINDOW = 32, VIEWS_L2 = 32 };
 
 enum {
   SINGLE, NARROW, WIDE, N_SHAPES,      /* 1, 16, 32 slices at once */
