@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "number-row.h"
+#include "scroll.h"
 
 #define SLIDER_LEAST_PX 5.0       /* the slider spans at least this to either side */
 #define SLIDER_FRACTION 0.025     /* of the detector's width */
@@ -153,6 +154,8 @@ static void
 td_centre_group_init (TdCentreGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_ignore_scroll (GTK_WIDGET (self->spin));
+  td_ignore_scroll (GTK_WIDGET (self->slider));
   td_number_row_set_range (self->tilt, -10, 10);
   td_number_row_set_steps (self->tilt, 0.01, 0.1, 2);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "number-row.h"
 
+#include "scroll.h"
+
 struct _TdNumberRow {
   AdwActionRow parent_instance;
   GtkSpinButton *spin;
@@ -31,6 +33,7 @@ td_number_row_init (TdNumberRow *self)
   gtk_widget_set_valign (GTK_WIDGET (self->spin), GTK_ALIGN_CENTER);
   gtk_spin_button_set_numeric (self->spin, TRUE);
   gtk_editable_set_width_chars (GTK_EDITABLE (self->spin), 6);
+  td_ignore_scroll (GTK_WIDGET (self->spin));
   g_signal_connect (self->spin, "value-changed", G_CALLBACK (on_value_changed), self);
   adw_action_row_add_suffix (ADW_ACTION_ROW (self), GTK_WIDGET (self->spin));
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self), GTK_WIDGET (self->spin));

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* TdLatest: the newest request wins, quick ones are all shown, and nothing comes after the end. */
+#include "ui/latest.h"
+
+typedef struct {
+  GPtrArray *shown;      /* of int: requests shown at their end */
+  GPtrArray *posted;     /* of int: requests shown early */
+  guint cancelled, freed_requests, freed_results;
+  GMutex lock;
+  GCond cond;
+  gboolean gate_open;    /* slow requests wait for it, or for their cancelling */
+} Record;
+
+static Record record;
+
+static void
+record_init (void)
+{
+  record.shown = g_ptr_array_new ();
+  record.posted = g_ptr_array_new ();
+  record.cancelled = record.freed_requests = record.freed_results = 0;
+  record.gate_open = FALSE;
+}
+
+static void
+record_clear (void)
+{
+  g_ptr_array_unref (record.shown);
+  g_ptr_array_unref (record.posted);
+}
+
+static void
+free_request (gpointer request)
+{
+  g_mutex_lock (&record.lock);
+  record.freed_requests++;
+  g_mutex_unlock (&record.lock);
+}
+
+static void
+free_result (gpointer result)
+{
+  record.freed_results++;
+}
+
+static void
+on_cancelled (GCancellable *cancellable, gpointer user)
+{
+  g_mutex_lock (&record.lock);
+  g_cond_broadcast (&record.cond);
+  g_mutex_unlock (&record.lock);
+}
+
+/* Waits for the gate or for being cancelled. */
+static gboolean
+pass_gate (GCancellable *cancellable, GError **error)
+{
+  gulong id = g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), NULL, NULL);
+
+  g_mutex_lock (&record.lock);
+  while (!record.gate_open && !g_cancellable_is_cancelled (cancellable))
+    g_cond_wait (&record.cond, &record.lock);
+  g_mutex_unlock (&record.lock);
+  g_cancellable_disconnect (cancellable, id);
+  return !g_cancellable_set_error_if_cancelled (cancellable, error);
+}
+
+/* Requests from 100 on post early, then wait at the gate; smaller ones are done at once. */
+static gpointer
+work (gpointer request, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  if (GPOINTER_TO_INT (request) < 100)
+    return request;
+  if (GPOINTER_TO_INT (request) < 200)
+    td_latest_post (run, request);
+  return pass_gate (cancellable, error) ? request : NULL;
+}
+
+static void
+show (gpointer result, const GError *error, gboolean last, gpointer user)
+{
+  if (!result)
+    record.cancelled++;
+  else
+    g_ptr_array_add (last ? record.shown : record.posted, result);
+}
+
+static TdLatest *
+new_latest (void)
+{
+  record_init ();
+  return td_latest_new (work, free_request, show, free_result, NULL);
+}
+
+static void
+settle (TdLatest *latest)
+{
+  while (td_latest_busy (latest))
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static int
+last_shown (void)
+{
+  g_assert_cmpuint (record.shown->len, >, 0);
+  return GPOINTER_TO_INT (g_ptr_array_index (record.shown, record.shown->len - 1));
+}
+
+static void
+test_newest_wins (void)
+{
+  TdLatest *latest = new_latest ();
+
+  for (int i = 1; i <= 50; i++)
+    td_latest_request (latest, GINT_TO_POINTER (i));
+  settle (latest);
+  g_assert_cmpint (last_shown (), ==, 50);
+  /* The first one ran, the last one was shown; those between may have been passed over. */
+  g_assert_cmpint (GPOINTER_TO_INT (g_ptr_array_index (record.shown, 0)), ==, 1);
+  g_assert_cmpuint (record.shown->len, ==, 2);
+  td_latest_free (latest);
+  g_assert_cmpuint (record.freed_results, ==, 2);
+  record_clear ();
+}
+
+/* A slow request that has shown its early picture is cancelled by the next one. */
+static void
+test_early_then_cancelled (void)
+{
+  TdLatest *latest = new_latest ();
+
+  td_latest_request (latest, GINT_TO_POINTER (100));
+  while (record.posted->len == 0)
+    g_main_context_iteration (NULL, TRUE);
+  td_latest_request (latest, GINT_TO_POINTER (7));
+  settle (latest);
+  g_assert_cmpint (last_shown (), ==, 7);
+  g_assert_cmpuint (record.shown->len, ==, 1);
+  g_assert_cmpuint (record.cancelled, ==, 0);
+  td_latest_free (latest);
+  record_clear ();
+}
+
+/* One that shows nothing loses its turn after a while. */
+static void
+test_patience_ends (void)
+{
+  TdLatest *latest = new_latest ();
+
+  td_latest_request (latest, GINT_TO_POINTER (200));
+  td_latest_request (latest, GINT_TO_POINTER (8));
+  settle (latest);
+  g_assert_cmpuint (record.shown->len, ==, 1);
+  g_assert_cmpint (last_shown (), ==, 8);
+  td_latest_free (latest);
+  record_clear ();
+}
+
+static void
+test_nothing_after_the_end (void)
+{
+  TdLatest *latest = new_latest ();
+
+  td_latest_request (latest, GINT_TO_POINTER (200));
+  td_latest_request (latest, GINT_TO_POINTER (201));
+  td_latest_free (latest);
+  /* Both requests are freed, the running one by its thread. */
+  for (;;) {
+    g_mutex_lock (&record.lock);
+    guint freed = record.freed_requests;
+    g_mutex_unlock (&record.lock);
+    if (freed == 2)
+      break;
+    g_main_context_iteration (NULL, FALSE);
+    g_thread_yield ();
+  }
+  g_assert_cmpuint (record.shown->len + record.posted->len + record.cancelled, ==, 0);
+  record_clear ();
+}
+
+static void
+test_cancel_and_go_on (void)
+{
+  TdLatest *latest = new_latest ();
+
+  td_latest_request (latest, GINT_TO_POINTER (200));
+  td_latest_cancel (latest);
+  g_assert_false (td_latest_busy (latest));
+  td_latest_request (latest, GINT_TO_POINTER (9));
+  settle (latest);
+  g_assert_cmpuint (record.shown->len, ==, 1);
+  g_assert_cmpint (last_shown (), ==, 9);
+  td_latest_free (latest);
+  record_clear ();
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/latest/newest-wins", test_newest_wins);
+  g_test_add_func ("/latest/early-then-cancelled", test_early_then_cancelled);
+  g_test_add_func ("/latest/patience-ends", test_patience_ends);
+  g_test_add_func ("/latest/nothing-after-the-end", test_nothing_after_the_end);
+  g_test_add_func ("/latest/cancel-and-go-on", test_cancel_and_go_on);
+  return g_test_run ();
+}

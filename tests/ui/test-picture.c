@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What needs no display: pictures and their statistics, views, the slices of a running job, the coarse
+   stand-in, the comparison's figures, undoing. */
+#include <math.h>
+#include <string.h>
+
+#include "app/session.h"
+#include "render/image.h"
+#include "render/view.h"
+#include "ui/coarse-scan.h"
+#include "ui/compare-figures.h"
+#include "ui/slice-store.h"
+
+static void
+test_statistics (void)
+{
+  float *pixels = g_new (float, 1000);
+
+  for (guint i = 0; i < 1000; i++)
+    pixels[i] = (float) ((i * 7919) % 1000);
+  pixels[3] = NAN;
+  pixels[900] = -INFINITY;
+  g_autoptr (TdImage) image = td_image_new_take (pixels, 50, 20);
+  g_assert_cmpuint (image->n_bad, ==, 2);
+  g_assert_cmpfloat (image->minimum, >=, 0);
+  g_assert_cmpfloat (image->maximum, <=, 999);
+  g_assert_cmpfloat (fabs (td_image_quantile (image, 0.5) - 500), <, 5);
+  guint64 counted = 0;
+  for (guint i = 0; i < TD_IMAGE_BINS; i++)
+    counted += image->bins[i];
+  g_assert_cmpuint (counted, ==, 998);
+}
+
+/* Nothing to divide by: constant, and all bad. */
+static void
+test_degenerate (void)
+{
+  for (guint k = 0; k < 2; k++) {
+    float *pixels = g_new (float, 12);
+    for (guint i = 0; i < 12; i++)
+      pixels[i] = k ? NAN : 4.5f;
+    g_autoptr (TdImage) image = td_image_new_take (pixels, 3, 4);
+    double low, high;
+    td_image_auto_window (image, &low, &high);
+    g_assert_true (isfinite (low) && isfinite (high) && high > low);
+  }
+}
+
+static void
+test_value (void)
+{
+  float *pixels = g_new (float, 4);
+  float value;
+
+  for (guint i = 0; i < 4; i++)
+    pixels[i] = (float) i;
+  /* A 2 x 2 picture that stands for 8 x 8 pixels. */
+  g_autoptr (TdImage) image = td_image_new_coarse_take (pixels, 2, 2, 8, 8);
+  g_assert_true (td_image_value (image, 3.4, 4, &value));
+  g_assert_cmpfloat (value, ==, 2);
+  g_assert_true (td_image_value (image, 7.4, 7.4, &value));
+  g_assert_cmpfloat (value, ==, 3);
+  g_assert_false (td_image_value (image, 7.6, 0, &value));
+  g_assert_false (td_image_value (image, -0.6, 0, &value));
+}
+
+static void
+test_zoom_about (void)
+{
+  TdView view = { 0.7, 12, -5 };
+  double x, y, x2, y2;
+
+  td_view_to_picture (&view, 640, 480, 100, 333, &x, &y);
+  td_view_zoom_about (&view, 640, 480, 100, 333, 1.7);
+  td_view_to_picture (&view, 640, 480, 100, 333, &x2, &y2);
+  g_assert_cmpfloat (fabs (x - x2) + fabs (y - y2), <, 1e-9);
+  td_view_from_picture (&view, 640, 480, x, y, &x2, &y2);
+  g_assert_cmpfloat (fabs (x2 - 100) + fabs (y2 - 333), <, 1e-9);
+}
+
+static void
+test_store (void)
+{
+  guint n = 8 * 8;
+  g_autofree float *slices = g_new (float, 3 * n);
+
+  for (guint i = 0; i < 3 * n; i++)
+    slices[i] = (float) g_test_rand_double ();
+  TdSliceStore *whole = td_slice_store_new (8, 8, 5, 5 * n * sizeof (float));
+  TdSliceStore *reduced = td_slice_store_new (8, 8, 5, 5 * n * sizeof (float) / 4);
+  g_assert_cmpuint (td_slice_store_factor (whole), ==, 1);
+  g_assert_cmpuint (td_slice_store_factor (reduced), ==, 2);
+  td_slice_store_put (whole, 1, 3, slices);
+  td_slice_store_put (reduced, 1, 3, slices);
+  g_assert_false (td_slice_store_has (whole, 0));
+  g_assert_true (td_slice_store_has (whole, 3));
+  g_assert_null (td_slice_store_image (whole, 4));
+  g_autoptr (TdImage) image = td_slice_store_image (whole, 2);
+  g_assert_cmpmem (image->pixels, n * sizeof (float), slices + n, n * sizeof (float));
+  g_autoptr (TdImage) coarse = td_slice_store_image (reduced, 1);
+  g_assert_cmpuint (coarse->width, ==, 4);
+  g_assert_cmpfloat (coarse->extent_width, ==, 8);
+  float mean = (slices[0] + slices[1] + slices[8] + slices[9]) / 4;
+  g_assert_cmpfloat (fabsf (coarse->pixels[0] - mean), <, 1e-6f);
+  td_slice_store_unref (whole);
+  td_slice_store_unref (reduced);
+}
+
+/* Where the axis lies must not move with the binning. */
+static void
+test_coarse_centre (void)
+{
+  TdScanFacts facts = { .n_columns = 1024, .n_rows = 101, .n_views = 1000, .centre_px = NAN };
+  TdRecipe recipe, coarse;
+
+  td_recipe_init (&recipe);
+  recipe.centre_px = 511.5;
+  recipe.tilt_deg = 0;
+  g_assert_cmpuint (td_coarse_factor (&facts), >, 1);
+  td_coarse_recipe (&recipe, &facts, 50, 4, &coarse);
+  g_assert_cmpfloat (fabs (coarse.centre_px - 127.5), <, 1e-12);
+  recipe.tilt_deg = 1;
+  td_coarse_recipe (&recipe, &facts, 100, 4, &coarse);
+  g_assert_cmpfloat (fabs (coarse.centre_px - (127.5 + 50 * tan (G_PI / 180) / 4)), <, 1e-12);
+  facts.n_columns = 64;
+  facts.n_views = 90;
+  g_assert_cmpuint (td_coarse_factor (&facts), ==, 0);
+}
+
+static void
+test_figures (void)
+{
+  float *a = g_new (float, 4), *b = g_new (float, 4);
+
+  for (guint i = 0; i < 4; i++) {
+    a[i] = (float) i;
+    b[i] = (float) i + (i == 2 ? 0.5f : 0);
+  }
+  g_autoptr (TdImage) first = td_image_new_take (a, 2, 2);
+  g_autoptr (TdImage) second = td_image_new_take (b, 2, 2);
+  TdCompareFigures *figures = td_compare_figures_new (first, second, NULL);
+  g_assert_cmpfloat (fabs (figures->rms - 0.25), <, 1e-7);
+  g_assert_cmpfloat (fabs (figures->max_abs - 0.5), <, 1e-7);
+  g_assert_cmpfloat (fabs (figures->relative_rms - sqrt (0.25 / 14)), <, 1e-7);
+  g_assert_cmpfloat (fabs (figures->psnr_db - 20 * log10 (3 / 0.25)), <, 1e-6);
+  td_compare_figures_free (figures);
+  g_autoptr (TdImage) other = td_image_new_take (g_new0 (float, 6), 3, 2);
+  g_autoptr (GError) error = NULL;
+  g_assert_null (td_compare_figures_new (first, other, &error));
+  g_assert_nonnull (error);
+}
+
+static void
+set_centre (TdSession *session, double centre, const char *key)
+{
+  TdRecipe recipe = *td_session_recipe (session);
+
+  recipe.centre_px = centre;
+  td_session_edit (session, &recipe, key);
+}
+
+static void
+test_undo (void)
+{
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdSession) session = td_session_new (engine);
+
+  set_centre (session, 10, "centre");
+  set_centre (session, 11, "centre"); /* the same drag */
+  set_centre (session, 20, NULL);
+  g_assert_false (td_session_can_redo (session));
+  td_session_undo (session);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 11);
+  td_session_undo (session);
+  g_assert_true (isnan (td_session_recipe (session)->centre_px));
+  g_assert_false (td_session_can_undo (session));
+  td_session_undo (session);
+  td_session_redo (session);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 11);
+  set_centre (session, 12, "centre"); /* not joined to what was undone */
+  g_assert_false (td_session_can_redo (session));
+  td_session_undo (session);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 11);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/picture/statistics", test_statistics);
+  g_test_add_func ("/picture/degenerate", test_degenerate);
+  g_test_add_func ("/picture/value", test_value);
+  g_test_add_func ("/picture/zoom-about", test_zoom_about);
+  g_test_add_func ("/picture/store", test_store);
+  g_test_add_func ("/picture/coarse-centre", test_coarse_centre);
+  g_test_add_func ("/picture/figures", test_figures);
+  g_test_add_func ("/picture/undo", test_undo);
+  return g_test_run ();
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gtk/gtk.h>
+
+/* Takes the wheel from a spin button or slider that sits in a scrolled panel: scrolling past it must
+   not change the recipe. */
+void td_ignore_scroll (GtkWidget *widget);
