@@ -175,7 +175,8 @@ typedef struct TdDeviceOps {
   void (*event_free) (TdEvent *event);
 
   /* FFT: in-place complex, @batch transforms of n[0] (1-D) or n[1] x n[0] (2-D) one after another.
-     Forward is exp(-i…), the inverse is unnormalised. new blocks (planning, baking). */
+     Forward is exp(-i…), the inverse is unnormalised. new blocks (planning, baking). A TdFft may
+     have a workspace: its runs go one after another, in one queue or with events between. */
   gboolean (*fft_new) (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
                        GError **error);
   gboolean (*fft_run) (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,

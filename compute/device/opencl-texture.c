@@ -92,10 +92,11 @@ claimed_texels (TdOpenclDevice *device)
   return texels;
 }
 
-/* Filtering at texel centres is nearest, so linear fetches tell about both. */
+/* Filtering at texel centres is nearest, so linear fetches tell about both. *tried: each could be. */
 static guint
-right_texels (TdDevice *device, guint texels)
+right_texels (TdDevice *device, guint texels, gboolean *tried)
 {
+  *tried = TRUE;
   for (guint i = 0; i < 2 * TD_TEXEL_COUNT; i++) {
     g_autoptr (GError) error = NULL;
     guint texel = i / 2;
@@ -105,26 +106,30 @@ right_texels (TdDevice *device, guint texels)
       g_debug ("%s: texel type %u is not used: %s", device->info.name, texel,
                error ? error->message : "wrong values");
       texels &= ~(1u << texel);
+      *tried = *tried && !error;
     }
   }
   return texels;
 }
 
-/* Trying them takes seconds where programs build slowly, so the outcome is kept beside the programs. */
+/* Trying them takes seconds where programs build slowly, so the outcome is kept beside the programs;
+   but not that a device was full or busy. */
 static guint
 remembered_texels (TdDevice *device, guint claimed)
 {
   g_autofree char *source = td_kernel_source_expand ("check-texture", device->ops->dialect);
   g_autofree char *key = td_program_cache_key (&device->info, "textures tried", source, NULL);
   g_autoptr (GBytes) entry = td_program_cache_load (key);
+  gboolean tried;
   guint32 texels;
 
   if (entry && g_bytes_get_size (entry) == sizeof texels) {
     memcpy (&texels, g_bytes_get_data (entry, NULL), sizeof texels);
     return texels & claimed;
   }
-  texels = right_texels (device, claimed);
-  td_program_cache_store (key, &texels, sizeof texels);
+  texels = right_texels (device, claimed, &tried);
+  if (tried)
+    td_program_cache_store (key, &texels, sizeof texels);
   return texels;
 }
 

@@ -42,7 +42,8 @@ typedef struct TdRowFilter TdRowFilter;
 TdRowFilter *td_row_filter_new (TdDevice *device, guint n_columns, guint max_rows, GError **error);
 /* Cheap: uploads a new response, keeps the FFT. */
 gboolean td_row_filter_set (TdRowFilter *filter, const TdFilter *spec, GError **error);
-/* Enqueues. @rows: float [n_rows][n_columns] at @offset bytes, in place. n_rows <= max_rows. */
+/* Enqueues. @rows: float [n_rows][n_columns] at @offset bytes, in place. n_rows <= max_rows. The
+   workspace is the filter's: runs go one after another, in one queue or with events between. */
 gboolean td_row_filter_run (TdRowFilter *filter, TdQueue *queue, TdBuffer *rows, guint64 offset,
                             guint n_rows, GError **error);
 guint64 td_row_filter_workspace_bytes (guint n_columns, guint max_rows);
