@@ -377,10 +377,11 @@ one_view (const TdConeTask *task, TdPrecision precision)
   return 1;
 }
 
-#define FAMILY(symbol, its_name, its_title, its_unsupported, its_turned)                                          \
+#define FAMILY(symbol, its_name, its_title, its_textures, its_unsupported, its_turned)                                          \
   const TdConeFamily symbol = {                                                                       \
     .name = its_name,                                                                                 \
     .title = its_title,                                                                               \
+    .textures = its_textures,                                                                         \
     .unsupported = its_unsupported,                                                                   \
     .create = create,                                                                                 \
     .add = add,                                                                                       \
@@ -389,11 +390,11 @@ one_view (const TdConeTask *task, TdPrecision precision)
     .turned_views = its_turned,                                                                       \
   }
 
-FAMILY (td_cone_family_standard, "standard", "One voxel a thread (RTK's way)", standard_unsupported,
-        one_view);
-FAMILY (td_cone_family_texture, "texture", "Layered textures, voxels along z in registers",
+FAMILY (td_cone_family_standard, "standard", "One voxel a thread (RTK's way)", FALSE,
+        standard_unsupported, one_view);
+FAMILY (td_cone_family_texture, "texture", "Layered textures, voxels along z in registers", TRUE,
         texture_unsupported, one_view);
-FAMILY (td_cone_family_arithmetic, "arithmetic", "Loads and arithmetic, rows kept along z",
+FAMILY (td_cone_family_arithmetic, "arithmetic", "Loads and arithmetic, rows kept along z", FALSE,
         arithmetic_unsupported, one_view);
-FAMILY (td_cone_family_turned, "turned", "Views turned by 180 or 90 degrees in one texel",
+FAMILY (td_cone_family_turned, "turned", "Views turned by 180 or 90 degrees in one texel", TRUE,
         turned_unsupported, turned_pack);

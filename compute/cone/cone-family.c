@@ -32,6 +32,8 @@ td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision pre
     if (!automatic && !g_str_equal (families[i]->name, name))
       continue;
     why = families[i]->unsupported (task, precision, info);
+    if (!why && automatic && families[i]->textures && info->texture_slow)
+      why = "textures are emulated on it";
     if (!why)
       return families[i];
   }

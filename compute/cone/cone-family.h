@@ -19,6 +19,7 @@ typedef struct {
 struct TdConeFamily {
   const char *name;  /* "standard", "texture", "arithmetic", "turned", "host" */
   const char *title;
+  gboolean textures; /* lives on texture fetches: auto leaves it to devices that have them in hardware */
   /* NULL if it can do the task, else why not (static string). */
   const char *(*unsupported) (const TdConeTask *task, TdPrecision precision,
                               const TdDeviceInfo *device);

@@ -275,35 +275,6 @@ wait_for_threads (TdFbpRun *run)
   g_mutex_unlock (&run->lock);
 }
 
-static void
-reset_device_peaks (TdJob *job)
-{
-  GPtrArray *devices = job->plan->devices;
-
-  for (guint i = 0; i < devices->len; i++) {
-    TdDevice *device = g_ptr_array_index (devices, i);
-    g_mutex_lock (&device->lock);
-    device->allocated_peak_bytes = device->allocated_bytes;
-    g_mutex_unlock (&device->lock);
-  }
-}
-
-static void
-book_device_peaks (TdJob *job)
-{
-  GPtrArray *devices = job->plan->devices;
-
-  for (guint i = 0; i < devices->len; i++) {
-    TdDevice *device = g_ptr_array_index (devices, i);
-    g_mutex_lock (&device->lock);
-    guint64 peak = device->allocated_peak_bytes;
-    g_mutex_unlock (&device->lock);
-    td_job_set_device_peak (job, peak);
-    if (device->info.kind == TD_DEVICE_CPU)
-      td_job_add_host_bytes (job, peak);
-  }
-}
-
 static gboolean
 run_threads (TdFbpRun *run, GCancellable *cancellable, GError **error)
 {
@@ -325,9 +296,7 @@ td_fbp_run (TdJob *job, GCancellable *cancellable, GError **error)
 {
   TdFbpRun *run = run_new (job);
 
-  reset_device_peaks (job);
   gboolean ok = run_threads (run, cancellable, error);
-  book_device_peaks (job);
   td_fbp_run_unref (run);
   return ok;
 }

@@ -171,14 +171,6 @@ td_job_add_host_bytes (TdJob *job, gint64 bytes)
 }
 
 void
-td_job_set_device_peak (TdJob *job, guint64 bytes)
-{
-  g_mutex_lock (&job->lock);
-  job->result.device_peak_bytes = MAX (job->result.device_peak_bytes, bytes);
-  g_mutex_unlock (&job->lock);
-}
-
-void
 td_job_set_family (TdJob *job, const char *description)
 {
   g_mutex_lock (&job->lock);
@@ -222,6 +214,37 @@ td_job_emit (TdJob *job, guint first, guint count, float *slices,
 
 /* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
 
+static void
+reset_device_peaks (TdJob *job)
+{
+  GPtrArray *devices = job->plan->devices;
+
+  for (guint i = 0; i < devices->len; i++) {
+    TdDevice *device = g_ptr_array_index (devices, i);
+    g_mutex_lock (&device->lock);
+    device->allocated_peak_bytes = device->allocated_bytes;
+    g_mutex_unlock (&device->lock);
+  }
+}
+
+static void
+book_device_peaks (TdJob *job)
+{
+  GPtrArray *devices = job->plan->devices;
+
+  for (guint i = 0; i < devices->len; i++) {
+    TdDevice *device = g_ptr_array_index (devices, i);
+    g_mutex_lock (&device->lock);
+    guint64 peak = device->allocated_peak_bytes;
+    g_mutex_unlock (&device->lock);
+    g_mutex_lock (&job->lock);
+    job->result.device_peak_bytes = MAX (job->result.device_peak_bytes, peak);
+    g_mutex_unlock (&job->lock);
+    if (device->info.kind == TD_DEVICE_CPU)
+      td_job_add_host_bytes (job, peak);
+  }
+}
+
 static gboolean
 carry_out (TdJob *job, GError **error)
 {
@@ -231,7 +254,9 @@ carry_out (TdJob *job, GError **error)
   if (!td_job_output_range (job, &low, &high, error)
       || !td_job_writer_start (job, low, high, error))
     return FALSE;
+  reset_device_peaks (job);
   ok = job->plan->method->run (job, job->cancellable, error);
+  book_device_peaks (job);
   return td_job_writer_end (job, ok, ok ? error : NULL) && ok;
 }
 

@@ -377,12 +377,8 @@ report (TdFdkRun *run, double seconds)
 {
   const TdPlan *plan = run->plan;
   g_autofree char *key = rate_key (plan, run->fdk);
-  guint64 peak = 0;
 
   td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
-  for (guint i = 0; i < plan->devices->len; i++)
-    peak = MAX (peak, ((TdDevice *) plan->devices->pdata[i])->allocated_peak_bytes);
-  td_job_set_device_peak (run->job, peak);
   td_job_set_family (run->job, run->fdk->families[0]->title);
 }
 

@@ -52,6 +52,5 @@ void td_job_add_counts (TdJob *job, guint64 clamped_transmissions, guint64 bad_v
                         guint64 dead_pixels);
 /* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
 void td_job_add_host_bytes (TdJob *job, gint64 bytes);
-void td_job_set_device_peak (TdJob *job, guint64 bytes); /* the largest of all calls counts */
 void td_job_set_family (TdJob *job, const char *description); /* what ran, in words */
 void td_job_note (TdJob *job, const char *format, ...) G_GNUC_PRINTF (2, 3);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "tests/common/pipeline.h"
+#include "tests/common/png.h"
+#include "tests/common/truth.h"
+
+/* Whole cone- and fan-beam jobs: measured scans with published segmentations, generated ones with a
+   known object, in core and out of core. */
+static TdEngine *engine;
+
+static void
+reconstruct (TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_test_reconstruct (engine, scan, recipe, volume, &error);
+  g_assert_no_error (error);
+  g_test_message ("%s, %s", volume->device, volume->family);
+}
+
+/* ── The Helsinki challenge's scans ───────────────────────────────────────────────────────────── */
+
+/* Otsu's threshold over 512 bins. */
+static double
+otsu (const float *values, gsize n)
+{
+  enum { BINS = 512 };
+  double count[BINS] = { 0 }, low = INFINITY, high = -INFINITY, total = 0, best = -1, threshold = 0;
+
+  for (gsize i = 0; i < n; i++) {
+    low = MIN (low, values[i]);
+    high = MAX (high, values[i]);
+  }
+  for (gsize i = 0; i < n; i++)
+    count[MIN (BINS - 1, (guint) ((values[i] - low) / (high - low) * BINS))]++;
+  for (guint b = 0; b < BINS; b++)
+    total += b * count[b];
+
+  double below = 0, sum = 0;
+  for (guint b = 0; b + 1 < BINS; b++) {
+    below += count[b];
+    sum += b * count[b];
+    const double above = (double) n - below;
+    if (below == 0 || above == 0)
+      continue;
+    const double apart = sum / below - (total - sum) / above;
+    const double between = below * above * apart * apart;
+    if (between > best) {
+      best = between;
+      threshold = low + (b + 1) * (high - low) / BINS;
+    }
+  }
+  return threshold;
+}
+
+static void
+test_htc (gconstpointer name)
+{
+  const char *folder = g_getenv ("TOMODESK_SCANS");
+  g_autofree char *sinogram
+      = g_strdup_printf ("%s/htc2022/htc2022_%s_sinogram.tif", folder, (const char *) name);
+  g_autofree char *segmentation
+      = g_strdup_printf ("%s/htc2022/htc2022_%s_full_recon_fbp_seg.png", folder, (const char *) name);
+  if (!folder || !g_file_test (sinogram, G_FILE_TEST_EXISTS)) {
+    g_test_skip ("no scan");
+    return;
+  }
+
+  const TdScanOptions options = { .pixel_mm = 0.2, .source_axis_mm = 410.66,
+                                  .source_detector_mm = 553.74 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (sinogram, &options, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (td_scan_facts (scan)->geometry.beam, ==, TD_BEAM_FAN);
+
+  TdRecipe recipe;
+  TdTestVolume volume;
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  const gint region[4] = { 24, 24, 512, 512 };
+  memcpy (recipe.region, region, sizeof region);
+  reconstruct (scan, &recipe, &volume);
+
+  guint width, height;
+  g_autofree guint8 *truth = td_test_png_read (segmentation, &width, &height);
+  g_assert_cmpuint (width, ==, volume.nx);
+  g_assert_cmpuint (height, ==, volume.ny);
+  const gsize n = (gsize) width * height;
+  const double threshold = otsu (volume.slices, n);
+  gsize both = 0, ours = 0, theirs = 0;
+  for (gsize i = 0; i < n; i++) {
+    ours += volume.slices[i] > threshold;
+    theirs += truth[i] > 0;
+    both += volume.slices[i] > threshold && truth[i] > 0;
+  }
+  const double dice = 2.0 * both / (ours + theirs);
+  g_test_message ("Dice %.5f", dice);
+  g_assert_cmpfloat (dice, >=, 0.997);
+  td_test_volume_clear (&volume);
+}
+
+/* ── Generated scans ──────────────────────────────────────────────────────────────────────────── */
+
+static TdScan *
+phantom_scan (const char *phantom, guint n, guint n_views, TdPhantomScan *spec)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_phantom_scan_init (spec);
+  spec->phantom = phantom;
+  spec->n_columns = n;
+  spec->n_rows = n;
+  spec->n_views = n_views;
+  spec->range_deg = 360;
+  spec->logged = TRUE;
+  spec->geometry = (TdGeometry) {
+    .beam = TD_BEAM_CONE,
+    .pixel_width_mm = 0.2,
+    .pixel_height_mm = 0.2,
+    .source_axis_mm = 300,
+    .source_detector_mm = 450,
+  };
+  TdScan *scan = td_phantom_scan_new (spec, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
+/* Ellipsoids: the mid-plane inside each within 1 % of the object's largest value, judged where the truth
+   is flat for five voxels around: nearer edges the ramp filter's response to them is what one sees. */
+static void
+test_mid_plane (gconstpointer device)
+{
+  enum { N = 96 };
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = phantom_scan ("ellipsoids", N, 240, &spec);
+  TdRecipe recipe;
+  TdTestVolume volume;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, device, sizeof recipe.devices);
+  recipe.row_first = N / 2 - 4;
+  recipe.row_end = N / 2 + 4;
+  reconstruct (scan, &recipe, &volume);
+
+  g_autofree float *truth = g_new (float, volume.nx * volume.ny);
+  td_phantom_scan_truth (&spec, N / 2, volume.nx, volume.ny, 1, truth);
+  const float *slice = volume.slices + 4 * (gsize) volume.nx * volume.ny;
+  double error = 0, square = 0, peak = 0;
+  guint count = 0;
+  for (guint i = 0; i < volume.nx * volume.ny; i++)
+    peak = MAX (peak, truth[i]);
+  for (guint y = 5; y + 5 < volume.ny; y++)
+    for (guint x = 5; x + 5 < volume.nx; x++) {
+      const float value = truth[y * volume.nx + x];
+      gboolean flat = value > 0;
+      for (int j = -5; flat && j <= 5; j++)
+        for (int i = -5; flat && i <= 5; i++)
+          flat = truth[(y + j) * volume.nx + x + i] == value;
+      if (!flat)
+        continue;
+      const double difference = (slice[y * volume.nx + x] - value) / peak;
+      error += difference;
+      square += difference * difference;
+      count++;
+    }
+  g_test_message ("mean error %.5f, RMS %.5f of the peak over %u voxels", error / count,
+                  sqrt (square / count), count);
+  g_assert_cmpuint (count, >, 50);
+  g_assert_cmpfloat (fabs (error / count), <=, 0.002);
+  g_assert_cmpfloat (sqrt (square / count), <=, 0.01);
+  td_test_volume_clear (&volume);
+}
+
+/* A small memory limit cuts the volume into slabs and the views into batches, and must change nothing
+   but rounding; the plan's figure must hold. */
+static void
+test_out_of_core (gconstpointer device)
+{
+  enum { N = 64 };
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = phantom_scan ("shepp-logan", N, 120, &spec);
+  TdRecipe recipe;
+  TdTestVolume whole, slabs;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, device, sizeof recipe.devices);
+  reconstruct (scan, &recipe, &whole);
+  recipe.memory_limit_bytes = 4 << 20;
+  reconstruct (scan, &recipe, &slabs);
+  g_assert_cmpuint (whole.n_slices, ==, slabs.n_slices);
+  g_assert_cmpuint (slabs.result.device_peak_bytes, <=, recipe.memory_limit_bytes);
+  g_assert_cmpuint (slabs.result.device_peak_bytes, <, whole.result.device_peak_bytes);
+
+  double error = 0, norm = 0;
+  for (gsize i = 0; i < (gsize) N * N * N; i++) {
+    error += pow (slabs.slices[i] - whole.slices[i], 2);
+    norm += pow (whole.slices[i], 2);
+  }
+  g_test_message ("relative RMS %.2e", sqrt (error / norm));
+  g_assert_cmpfloat (norm, >, 0);
+  g_assert_cmpfloat (sqrt (error / norm), <=, 1e-6);
+  td_test_volume_clear (&whole);
+  td_test_volume_clear (&slabs);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  engine = td_engine_new ();
+  g_test_add_data_func ("/cone-scans/htc/ta", "ta", test_htc);
+  g_test_add_data_func ("/cone-scans/htc/solid-disc", "solid_disc", test_htc);
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  for (guint i = 0; i < devices->len; i++) {
+    g_autofree char *plane = g_strdup_printf ("/cone-scans/mid-plane/%s", (char *) devices->pdata[i]);
+    g_autofree char *core = g_strdup_printf ("/cone-scans/out-of-core/%s", (char *) devices->pdata[i]);
+    g_test_add_data_func (plane, devices->pdata[i], test_mid_plane);
+    g_test_add_data_func (core, devices->pdata[i], test_out_of_core);
+  }
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
