@@ -15,7 +15,7 @@
 #define KEEP_BYTES ((guint64) 256 << 20)
 #define MAX_ELEMENTS ((guint64) G_MAXINT32)
 /* Threads' stacks, FFT plans, the readers' and writers' own buffers. */
-#define OWN_BYTES ((guint64) 24 << 20)
+#define OWN_BYTES ((guint64) 64 << 20)
 /* A run-time compiler in the process of a CPU device. */
 #define COMPILER_BYTES ((guint64) 256 << 20)
 

@@ -368,8 +368,11 @@ job_thread (gpointer user)
   Ended *ended = user;
 
   run_job (ended->job, &ended->error);
-  g_main_context_invoke_full (ended->job->done_context, G_PRIORITY_DEFAULT, call_done, ended,
-                              ended_free);
+  /* Not g_main_context_invoke(): it would call from here if the context does not run yet. */
+  g_autoptr (GSource) source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_callback (source, call_done, ended, ended_free);
+  g_source_attach (source, ended->job->done_context);
   return NULL;
 }
 

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dataset/tiff-save.h"
+#include "dataset/volume.h"
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+/* What tomodesk-cli does with what it should not get: one clear sentence, the right exit status,
+   nothing half-written under a final name. */
+#define COLUMNS 48
+#define ROWS 6
+#define VIEWS 40
+
+/* ── Scans ────────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+write_frame (const char *folder, const char *name, guint number, const float *frame)
+{
+  const TdTiffImage image = { .width = COLUMNS, .height = ROWS, .type = TD_SAMPLE_FLOAT32 };
+  g_autofree char *file = g_strdup_printf ("%s_%04u.tif", name, number);
+  g_autofree char *path = g_build_filename (folder, "scan", file, NULL);
+  g_autoptr (GError) error = NULL;
+
+  td_tiff_save_single (path, path, &image, frame, &error);
+  g_assert_no_error (error);
+}
+
+typedef enum { SOUND, ZERO_FLATS, NANS, NO_FLATS } Fault;
+
+/* A cylinder off the axis, as transmissions of a beam of 1000 counts. */
+static void
+write_scan (const char *folder, Fault fault)
+{
+  g_autofree char *scan = g_build_filename (folder, "scan", NULL);
+  float frame[ROWS * COLUMNS];
+
+  g_assert_cmpint (g_mkdir (scan, 0755), ==, 0);
+  for (guint i = 0; i < ROWS * COLUMNS; i++)
+    frame[i] = fault == ZERO_FLATS ? 0 : 1000 + i % 7;
+  if (fault != NO_FLATS)
+    write_frame (folder, "flat", 0, frame);
+  for (guint v = 0; v < VIEWS; v++) {
+    for (guint i = 0; i < ROWS * COLUMNS; i++) {
+      double u = i % COLUMNS - 23.5 - 8 * cos (v * G_PI / VIEWS);
+      double path = u * u < 64 ? 2 * sqrt (64 - u * u) : 0;
+      frame[i] = (float) ((1000 + i % 7) * exp (-0.05 * path));
+      if (fault == NANS && (i + v) % 97 == 0)
+        frame[i] = v % 2 ? NAN : INFINITY;
+    }
+    write_frame (folder, "frame", v, frame);
+  }
+}
+
+static guint
+count_entries (const char *folder, const char *name)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  guint n = 0;
+
+  while (dir && g_dir_read_name (dir))
+    n++;
+  return n;
+}
+
+/* ── Wrong usage ──────────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_usage (void)
+{
+  static const struct {
+    const char *words[8];
+    const char *says;
+  } cases[] = {
+    { { NULL }, "--help" },
+    { { "dance" }, "\"dance\"" },
+    { { "info" }, "SCAN" },
+    { { "info", "a", "b" }, "one word too many" },
+    { { "info", "a", "--colour" }, "--colour" },
+    { { "plan", "a", "--filter", "sharp" }, "ram-lak" },
+    { { "plan", "a", "--rows", "9:2" }, "--rows" },
+    { { "plan", "a", "--prepare", "polish" }, "polish" },
+    { { "plan", "a", "--memory-limit", "lots" }, "lots" },
+    { { "plan", "a", "--recipe", "/nowhere/recipe.json" }, "/nowhere/recipe.json" },
+    { { "plan", "a", "--raw", "10:20" }, "--raw" },
+    { { "reconstruct", "a" }, "--output" },
+    { { "reconstruct", "a", "--output" }, "--output" },
+    { { "reconstruct", "a", "--output", "b", "--bits", "12" }, "12" },
+    { { "reconstruct", "a", "--output", "b", "--centre", "left" }, "left" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const char *const *w = cases[i].words;
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, NULL, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], NULL);
+    td_test_run_assert_refused (&run, 2, cases[i].says);
+  }
+}
+
+static void
+test_help (void)
+{
+  static const char *const verbs[] = { "info", "plan", "reconstruct" };
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, NULL, "--help", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (verbs); i++) {
+    g_auto (TdTestRun) one = { 0 };
+    g_assert_nonnull (strstr (run.out, verbs[i]));
+    td_test_cli (&one, NULL, verbs[i], "--help", NULL);
+    g_assert_cmpint (one.status, ==, 0);
+    g_assert_nonnull (strstr (one.out, "Examples:"));
+  }
+}
+
+/* ── Scans that cannot be used ────────────────────────────────────────────────────────────────── */
+
+static void
+assert_refused (const char *folder, const char *words, const char *more, const char *value)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder, "reconstruct", "scan", "--output", "out", "--device", "host", more,
+               value, NULL);
+  td_test_run_assert_refused (&run, 1, words);
+  g_assert_cmpuint (count_entries (folder, "."), <=, 1);
+}
+
+static void
+test_scans (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  assert_refused (folder->path, "scan", NULL, NULL); /* not there */
+  write_scan (folder->path, SOUND);
+  assert_refused (folder->path, "angles", NULL, NULL);
+  assert_refused (folder->path, "angles", "--angles", "nowhere.txt");
+}
+
+static void
+test_zero_flats (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  write_scan (folder->path, ZERO_FLATS);
+  assert_refused (folder->path, "flat field", "--angles", "0:180");
+}
+
+static void
+test_recipe_and_scan (void)
+{
+  static const char *const cases[][3] = {
+    { "--rows", "3:9", "Rows" },
+    { "--region", "40,0,20,5", "region" },
+    { "--device", "abacus", "abacus" },
+    { "--memory-limit", "1M", "memory" },
+    { "--centre", "auto", "--centre" },
+    { "--method", "fourier", "method" },
+    { "--method", "fdk", "cone" },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  write_scan (folder->path, SOUND);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "reconstruct", "scan", "--angles", "0:180", "--output", "out",
+                 cases[i][0], cases[i][1], NULL);
+    td_test_run_assert_refused (&run, 1, cases[i][2]);
+    g_assert_cmpuint (count_entries (folder->path, "."), ==, 1);
+  }
+}
+
+static void
+test_nans (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "out.tif", NULL);
+  g_autoptr (GError) error = NULL;
+  g_auto (TdTestRun) run = { 0 };
+  float slices[ROWS * COLUMNS * COLUMNS];
+
+  write_scan (folder->path, NANS);
+  td_test_cli (&run, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
+               "out.tif", "--device", "host", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpint (json_object_get_int_member (json, "bad_values"), >, 50);
+  g_autoptr (TdVolume) volume = td_volume_open (path, &error);
+  g_assert_no_error (error);
+  td_volume_read (volume, 0, ROWS, slices, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (slices); i++)
+    g_assert_true (isfinite (slices[i]));
+}
+
+/* ── Outputs that cannot be written ───────────────────────────────────────────────────────────── */
+
+static void
+test_output_places (void)
+{
+  static const char *const places[] = { "scan/frame_0000.tif/out", "/proc/out.tif", "/proc/out.h5",
+                                        "nowhere/deep/out.tif" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  write_scan (folder->path, SOUND);
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
+                 places[i], "--device", "host", NULL);
+    td_test_run_assert_refused (&run, 1, "out");
+    g_assert_cmpuint (count_entries (folder->path, "."), ==, 1);
+  }
+}
+
+static void
+test_existing_output (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "out.tif", NULL);
+  g_autofree char *kept = NULL;
+
+  write_scan (folder->path, SOUND);
+  g_assert_true (g_file_set_contents (path, "precious", -1, NULL));
+  g_auto (TdTestRun) refused = { 0 }, replaced = { 0 };
+  td_test_cli (&refused, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
+               "out.tif", "--device", "host", NULL);
+  td_test_run_assert_refused (&refused, 1, "out.tif");
+  g_assert_true (g_file_get_contents (path, &kept, NULL, NULL));
+  g_assert_cmpstr (kept, ==, "precious");
+  td_test_cli (&replaced, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
+               "out.tif", "--device", "host", "--overwrite", NULL);
+  g_assert_cmpint (replaced.status, ==, 0);
+}
+
+/* ── Stopped while writing ────────────────────────────────────────────────────────────────────── */
+
+static void
+make_long_scan (const char *folder)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder, "phantom", "disc", "--output", "long.nxs", "--columns", "192", "--rows",
+               "96", "--views", "150", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+}
+
+static void
+limit_file_size (gpointer bytes)
+{
+  const struct rlimit limit = { GPOINTER_TO_UINT (bytes), GPOINTER_TO_UINT (bytes) };
+
+  signal (SIGXFSZ, SIG_IGN); /* write () fails instead, as on a full disk */
+  setrlimit (RLIMIT_FSIZE, &limit);
+}
+
+/* Files cannot grow: what a full disk does to a job that has begun. */
+static void
+test_full_disk (gconstpointer output)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (GError) error = NULL;
+  const char *words[] = { g_getenv ("TOMODESK_CLI"), "reconstruct", "long.nxs", "--device", "host",
+                          "--output", output, NULL };
+  g_auto (TdTestRun) run = { 0 };
+  int status;
+
+  make_long_scan (folder->path);
+  g_spawn_sync (folder->path, (char **) words, NULL, G_SPAWN_DEFAULT, limit_file_size,
+                GUINT_TO_POINTER (100 * 1000), &run.out, &run.error, &status, &error);
+  g_assert_no_error (error);
+  run.status = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
+  td_test_run_assert_refused (&run, 1, "");
+  g_assert_cmpuint (count_entries (folder->path, "."), ==, 1);
+}
+
+static int
+interrupt_after (const char *folder, guint delay_us, const char *output)
+{
+  const char *words[] = { g_getenv ("TOMODESK_CLI"), "reconstruct", "long.nxs", "--device", "host",
+                          "--output", output, NULL };
+  g_autoptr (GError) error = NULL;
+  int status;
+  GPid pid;
+
+  g_spawn_async (folder, (char **) words, NULL,
+                 G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL
+                     | G_SPAWN_STDERR_TO_DEV_NULL,
+                 NULL, NULL, &pid, &error);
+  g_assert_no_error (error);
+  g_usleep (delay_us);
+  kill (pid, SIGINT);
+  while (waitpid (pid, &status, 0) < 0)
+    g_assert_cmpint (errno, ==, EINTR);
+  g_spawn_close_pid (pid);
+  /* Before the program has asked for the signal, it simply ends. */
+  return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
+}
+
+static void
+test_interrupt (gconstpointer output)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  guint cancelled = 0;
+
+  make_long_scan (folder->path);
+  for (guint i = 0; i < 24; i++) {
+    guint delay_us = (guint) g_test_rand_int_range (5000, 250000);
+    int status = interrupt_after (folder->path, delay_us, output);
+    g_test_message ("after %u ms: %d", delay_us / 1000, status);
+    if (status == 0) {
+      g_autofree char *path = g_build_filename (folder->path, output, NULL);
+      test_folder_remove (path);
+    } else {
+      g_assert_cmpint (status, ==, 130);
+      cancelled++;
+    }
+    g_assert_cmpuint (count_entries (folder->path, "."), ==, 1);
+  }
+  g_assert_cmpuint (cancelled, >, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cli/usage", test_usage);
+  g_test_add_func ("/cli/help", test_help);
+  g_test_add_func ("/cli/scans", test_scans);
+  g_test_add_func ("/cli/zero-flats", test_zero_flats);
+  g_test_add_func ("/cli/recipe-and-scan", test_recipe_and_scan);
+  g_test_add_func ("/cli/nans", test_nans);
+  g_test_add_func ("/cli/output-places", test_output_places);
+  g_test_add_func ("/cli/existing-output", test_existing_output);
+  g_test_add_data_func ("/cli/full-disk/tiff", "out", test_full_disk);
+  g_test_add_data_func ("/cli/full-disk/bigtiff", "out.tif", test_full_disk);
+  g_test_add_data_func ("/cli/full-disk/hdf5", "out.h5", test_full_disk);
+  g_test_add_data_func ("/cli/interrupt/tiff", "out", test_interrupt);
+  g_test_add_data_func ("/cli/interrupt/bigtiff", "out.tif", test_interrupt);
+  g_test_add_data_func ("/cli/interrupt/hdf5", "out.h5", test_interrupt);
+  return g_test_run ();
+}
