@@ -226,8 +226,8 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
   } else if (!variant &&
              td_tune_store_find (td_device_info (device), family->name, task, max_slices, &tuned)) {
     const TdBackprojectVariant found = { family->name, tuned.slices, tuned.defines };
-    gboolean built = tuned.defines && family->create (family, device, task, &found, max_slices,
-                                                      &projector, NULL);
+    gboolean built = (tuned.defines || tuned.slices) &&
+                     family->create (family, device, task, &found, max_slices, &projector, NULL);
     td_tuned_clear (&tuned);
     if (built)
       return projector;

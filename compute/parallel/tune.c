@@ -96,7 +96,8 @@ progress (guint index, gpointer user)
 
 /* ── One family ───────────────────────────────────────────────────────────────────────────────── */
 
-/* The family's candidates for at most @n_slices at once, after its default. */
+/* The family's candidates for at most @n_slices at once, after its default. Half storage keeps pairs,
+   so two are always tried. */
 static GPtrArray *
 variants_for (const Search *search, guint n_slices, GPtrArray **owner)
 {
@@ -108,7 +109,7 @@ variants_for (const Search *search, guint n_slices, GPtrArray **owner)
   g_ptr_array_add (variants, NULL);
   for (guint i = 0; *owner && i < (*owner)->len; i++) {
     TdBackprojectVariant *variant = (*owner)->pdata[i];
-    if (variant->slices <= n_slices)
+    if (variant->slices <= MAX (n_slices, 2))
       g_ptr_array_add (variants, variant);
   }
   return variants;

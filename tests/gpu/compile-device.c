@@ -295,6 +295,11 @@ td_compile_device_families (TdDevice *device, gboolean candidates)
 static const struct {
   const char *source, *defines[4];
 } others[] = {
+  { "bench-units", { "UNIT=0" } },
+  { "bench-units", { "UNIT=1" } },
+  { "bench-units", { "UNIT=2" } },
+  { "bench-units", { "UNIT=3" } },
+  { "bench-units", { "UNIT=4" } },
   { "check-device", { "FACTOR=2.0f", "GROUP=32" } },
   { "check-host", { NULL } },
   { "check-texture", { "CHANNELS=1", "LINEAR=1", "LAYERED=0" } },

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model.h"
+
+/* kernels/bench-units.cl: how it is launched and what it counts. */
+enum { GROUP = 256, GROUPS_A_UNIT = 8, TEXTURE = 1024, RUNS = 4 };
+
+typedef struct {
+  TdDevice *device;
+  TdQueue *queue;
+  TdBuffer *out;
+  TdTexture *texture;
+} Bench;
+
+static void
+bench_clear (Bench *bench)
+{
+  td_texture_free (bench->texture);
+  td_buffer_free (bench->out);
+  td_queue_free (bench->queue);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
+static guint
+group_count (const Bench *bench)
+{
+  return GROUPS_A_UNIT * MAX (td_device_info (bench->device)->compute_units, 1);
+}
+
+static gboolean
+launch (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_args, double *seconds,
+        GError **error)
+{
+  const guint groups[3] = { group_count (bench), 1, 1 }, local[3] = { GROUP, 1, 1 };
+  g_autoptr (TdEvent) from = td_event_record (bench->queue, error), to = NULL;
+
+  if (!from || !td_launch (bench->queue, kernel, groups, local, args, n_args, error))
+    return FALSE;
+  to = td_event_record (bench->queue, error);
+  return to && td_queue_finish (bench->queue, error) && td_event_elapsed (from, to, seconds, error);
+}
+
+/* Runs @kernel with the loop count @n among its @args; doubles it until a run takes 4 ms. Gives loops
+   of all work-items a second. */
+static gboolean
+loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, guint n_args,
+                  double *rate, GError **error)
+{
+  double seconds = 0;
+
+  for (*n = 64; *n < 1 << 20; *n *= 2) {
+    if (!launch (bench, kernel, args, n_args, &seconds, error))
+      return FALSE;
+    if (seconds > 4e-3)
+      break;
+  }
+  for (guint i = 0; i < RUNS; i++) {
+    double again = 0;
+    if (!launch (bench, kernel, args, n_args, &again, error))
+      return FALSE;
+    seconds = MIN (seconds, again);
+  }
+  *rate = (double) *n * group_count (bench) * GROUP / seconds;
+  return TRUE;
+}
+
+static TdProgram *
+build (Bench *bench, guint unit, const char *name, TdKernel **kernel, GError **error)
+{
+  g_autofree char *define = g_strdup_printf ("UNIT=%u", unit);
+  const char *const defines[] = { define, NULL };
+  TdProgram *program = td_program_build (bench->device, "bench-units", defines, error);
+
+  *kernel = program ? td_program_kernel (program, name, error) : NULL;
+  if (*kernel)
+    return program;
+  td_program_free (program);
+  return NULL;
+}
+
+/* @unit as in the kernel; @a_loop: operations in one turn of its loop. */
+static gboolean
+measure_arithmetic (Bench *bench, guint unit, double a_loop, double *rate, GError **error)
+{
+  int n = 0, bits = 1;
+  float factor = 0.999f, term = 0.5f;
+  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (n), TD_ARG_VALUE (factor),
+                         TD_ARG_VALUE (term), TD_ARG_VALUE (bits) };
+  TdKernel *kernel = NULL;
+  TdProgram *program = build (bench, unit, "td_bench_arithmetic", &kernel, error);
+  gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
+
+  *rate *= a_loop;
+  td_program_free (program);
+  return ok;
+}
+
+static gboolean
+measure_local (Bench *bench, double *rate, GError **error)
+{
+  int n = 0, step = 3;
+  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
+  TdKernel *kernel = NULL;
+  TdProgram *program = build (bench, 2, "td_bench_local", &kernel, error);
+  gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
+
+  *rate *= 15 * 8;
+  td_program_free (program);
+  return ok;
+}
+
+static gboolean
+fill_random (TdQueue *queue, TdBuffer *texels, GError **error)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (4);
+  g_autofree float *values = g_new (float, TEXTURE * TEXTURE);
+
+  for (guint i = 0; i < TEXTURE * TEXTURE; i++)
+    values[i] = g_rand_double (random);
+  return td_upload (queue, texels, 0, values, texels->bytes, error) && td_queue_finish (queue, error);
+}
+
+static gboolean
+measure_texture (Bench *bench, double *rate, GError **error)
+{
+  const TdTextureSpec spec = { .texel = TD_TEXEL_R32F, .width = TEXTURE, .height = TEXTURE,
+                               .linear = td_device_info (bench->device)->texture_linear };
+  int n = 0;
+  float step = 0.37f;
+  g_autoptr (TdBuffer) texels = td_buffer_new (bench->device, TEXTURE * TEXTURE * sizeof (float), error);
+  TdKernel *kernel = NULL;
+
+  if (!texels || !fill_random (bench->queue, texels, error))
+    return FALSE;
+  bench->texture = td_texture_new (bench->device, &spec, error);
+  if (!bench->texture || !td_texture_write (bench->queue, bench->texture, 0, 1, texels, 0, error))
+    return FALSE;
+  const TdArg args[] = { TD_ARG_TEXTURE (bench->texture), TD_ARG_BUFFER (bench->out),
+                         TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
+  TdProgram *program = build (bench, 3, "td_bench_texture", &kernel, error);
+  gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
+  *rate *= 64;
+  td_program_free (program);
+  return ok;
+}
+
+gboolean
+td_unit_rates_measure (TdDevice *device, TdUnitRates *rates, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  g_auto (Bench) bench = { .device = device };
+
+  *rates = (TdUnitRates) { 0 };
+  if (info->host_pointers || info->max_group_size < GROUP) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "there is no performance model for %s",
+                 info->name);
+    return FALSE;
+  }
+  bench.queue = td_queue_new (device, error);
+  if (!bench.queue)
+    return FALSE;
+  bench.out = td_buffer_new (device, (guint64) group_count (&bench) * GROUP * sizeof (float), error);
+  /* 16 x 8 operations a turn: a multiply-add, two conversions, a multiply-add and an addition. */
+  return bench.out &&
+         measure_arithmetic (&bench, 0, 128, &rates->per_second[TD_UNIT_FLOAT], error) &&
+         measure_arithmetic (&bench, 1, 256, &rates->per_second[TD_UNIT_CONVERSION], error) &&
+         measure_arithmetic (&bench, 4, 256, &rates->per_second[TD_UNIT_INSTRUCTIONS], error) &&
+         measure_local (&bench, &rates->per_second[TD_UNIT_LOCAL], error) &&
+         (!(info->texels & 1u << TD_TEXEL_R32F) ||
+          measure_texture (&bench, &rates->per_second[TD_UNIT_TEXTURE], error));
+}
