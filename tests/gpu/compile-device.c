@@ -3,6 +3,7 @@
 
 #include "compute/device/device-api.h"
 #include "compute/parallel/backproject.h"
+#include "kernels/source.h"
 
 typedef struct {
   TdDevice base;
@@ -293,8 +294,21 @@ td_compile_device_families (TdDevice *device, gboolean candidates)
 
 /* Programs that no family builds: their source and the defines their callers give. */
 static const struct {
-  const char *source, *defines[4];
+  const char *source, *defines[5];
 } others[] = {
+  { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=8", "GENERAL=0" } },
+  { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=1", "GENERAL=1" } },
+  { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=8", "GENERAL=0" } },
+  { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=1", "GENERAL=1" } },
+  { "backproject-cone", { "PACK=2", "TEXTURE=1", "VOXELS=8", "GENERAL=0" } },
+  { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=4", "GENERAL=0" } },
+  { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=1", "GENERAL=1" } },
+  { "cone-pack", { "PACK=1", "HALF=0", "PADDED=1" } },
+  { "cone-pack", { "PACK=1", "HALF=1", "PADDED=0" } },
+  { "cone-pack", { "PACK=2", "HALF=0", "PADDED=0" } },
+  { "cone-pack", { "PACK=4", "HALF=1", "PADDED=0" } },
+  { "cone-weight", { NULL } },
+  { "filter", { NULL } },
   { "bench-units", { "UNIT=0" } },
   { "bench-units", { "UNIT=1" } },
   { "bench-units", { "UNIT=2" } },
@@ -308,6 +322,21 @@ static const struct {
   { "prepare", { NULL } },
 };
 
+/* So that a new kernel is not forgotten. Kernels for CPUs are compiled by PoCL in the unit tests. */
+static gboolean
+is_compiled (TdDevice *device, const char *file_name)
+{
+  GPtrArray *kernels = td_compile_device_kernels (device);
+
+  for (guint i = 0; i < kernels->len; i++) {
+    const TdCompiledKernel *kernel = kernels->pdata[i];
+    g_autofree char *source = g_strconcat (kernel->program, ".cl", NULL);
+    if (g_str_equal (source, file_name))
+      return TRUE;
+  }
+  return g_str_has_suffix (file_name, ".h") || g_str_equal (file_name, "backproject-host.cl");
+}
+
 void
 td_compile_device_others (TdDevice *device)
 {
@@ -316,6 +345,9 @@ td_compile_device_others (TdDevice *device)
     td_program_free (td_program_build (device, others[i].source, others[i].defines, &error));
     g_assert_no_error (error);
   }
+  for (guint i = 0; td_kernel_sources[i].name; i++)
+    if (!is_compiled (device, td_kernel_sources[i].name))
+      g_error ("%s: no variant is compiled; add it to the table above", td_kernel_sources[i].name);
 }
 
 void
