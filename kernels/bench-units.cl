@@ -17,7 +17,7 @@ td_bench_texture (TD_ITEM TD_TEXTURE texture, TD_GLOBAL float *out, const int n,
   for (int i = 0; i < n; i++) {
     float row = 0.5f + (float) ((td_local_x () >> 5) & 7);
     TD_UNROLL
-    for (int k = 0; k < 64; k++) {
+    for (int k = 0; k < 16; k++) {
       sum += td_fetch1_linear (texture, u, row);
       row += 1.0f;
     }
