@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli-bench-model.h"
 #include "cli-verbs.h"
 #include "cli.h"
 #include "compute/parallel/bench.h"
@@ -15,6 +16,8 @@ static const TdCliHelp help = {
   "    tomodesk-cli bench --device host --slices 1,16\n"
   "  Every kernel family of a graphics card, in half precision, as a table for a spreadsheet:\n"
   "    tomodesk-cli bench --device cuda:0 --family all --precision half --csv\n"
+  "  Which unit of the card holds each family up:\n"
+  "    tomodesk-cli bench --device cuda:0 --family all --model\n"
   "  What a slice costs with filtering:\n"
   "    tomodesk-cli bench --filter\n",
 };
@@ -24,7 +27,7 @@ enum { MAX_COUNTS = 8 };
 typedef struct {
   char *device, *family, *interpolation, *precision, *slices;
   int size, columns, views, runs;
-  gboolean filter, json, csv;
+  gboolean filter, model, json, csv;
   TdBenchSpec spec;
   guint counts[MAX_COUNTS], n_counts;
 } Options;
@@ -58,6 +61,8 @@ parse (int argc, char **argv, Options *o)
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (5)", "N" },
     { "filter", 0, 0, G_OPTION_ARG_NONE, &o->filter,
       "Time the ramp filter too, and filtering and back-projection together", NULL },
+    { "model", 0, 0, G_OPTION_ARG_NONE, &o->model,
+      "Show which unit of a graphics card holds each family up, and at what rate", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { "csv", 0, 0, G_OPTION_ARG_NONE, &o->csv, "Print comma-separated values", NULL },
     { NULL },
@@ -99,6 +104,8 @@ complete (Options *o)
     return td_cli_usage ("bench", "--runs goes from 5 to 1000: fewer say little");
   if (o->json && o->csv)
     return td_cli_usage ("bench", "--json and --csv exclude each other");
+  if (o->model && o->csv)
+    return td_cli_usage ("bench", "--model and --csv exclude each other");
 
   g_auto (GStrv) words = o->slices ? g_strsplit (o->slices, ",", -1) : NULL;
   for (guint i = 0; words && words[i]; i++) {
@@ -296,6 +303,8 @@ td_cli_bench (int argc, char **argv)
   default_counts (&o, td_device_info (device));
   if (!measure (&o, device, rows, &error))
     return td_cli_fail (error);
+  if (o.model)
+    return td_cli_bench_model (device, &o.spec, rows, o.json);
   return o.json  ? print_json (&o, device, rows)
          : o.csv ? print_csv (&o, device, rows)
                  : print_table (&o, device, rows);

@@ -79,8 +79,10 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
     guint preference = families[i]->preference ? families[i]->preference (task, info, n_slices) : 1;
     TdTuned tuned = { 0 };
     if (why) {
-      g_free (*reason);
-      *reason = g_steal_pointer (&why);
+      if (!*reason || !refusal) { /* what a self-test found tells more than what is not made for it */
+        g_free (*reason);
+        *reason = g_steal_pointer (&why);
+      }
       continue;
     }
     if (best && preference == 0)
