@@ -181,8 +181,8 @@ alu_family_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
 }
 
 static gboolean
-variant_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
-              const TdBackprojectVariant *variant, TdUpdateCost *cost)
+family_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
+             const TdBackprojectVariant *variant, TdUpdateCost *cost)
 {
   *cost = (TdUpdateCost) { 0 };
   if (strcmp (variant->family, "standard") == 0)
@@ -196,14 +196,33 @@ variant_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   return FALSE;
 }
 
+/* A pass over more slices than there are costs the same. */
+static gboolean
+variant_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
+              const TdBackprojectVariant *variant, guint n_slices, TdUpdateCost *cost)
+{
+  guint slices = MAX (variant->slices, 1);
+  guint passes = (n_slices + slices - 1) / slices;
+
+  if (!family_cost (task, device, variant, cost))
+    return FALSE;
+  divide (cost, (double) n_slices / (passes * slices));
+  return TRUE;
+}
+
 /* ── The model ────────────────────────────────────────────────────────────────────────────────── */
 
-/* The family's best guess for as many slices at once as @n_slices fill. */
+/* The family's best guess for as many slices at once as @n_slices fill and, by the texture engine, as
+   are fetched at full rate. */
 static const TdBackprojectVariant *
-first_guess (GPtrArray *candidates, guint n_slices)
+first_guess (const TdBackprojectFamily *family, const TdBackprojectTask *task, GPtrArray *candidates,
+             guint n_slices)
 {
+  gboolean by_texture = strcmp (family->name, "texture") == 0 || strcmp (family->name, "hybrid") == 0;
   const TdBackprojectVariant *best = NULL;
 
+  if (by_texture && task->precision == TD_PRECISION_SINGLE)
+    n_slices = MIN (n_slices, 2);
   for (guint i = 0; candidates && i < candidates->len; i++) {
     const TdBackprojectVariant *variant = candidates->pdata[i];
     if (!best || (variant->slices > best->slices && variant->slices <= n_slices))
@@ -217,15 +236,15 @@ td_update_cost (const TdBackprojectFamily *family, const TdBackprojectTask *task
                 const TdDeviceInfo *device, guint n_slices, TdUpdateCost *cost)
 {
   g_autoptr (GPtrArray) candidates = family->candidates ? family->candidates (task, device) : NULL;
-  const TdBackprojectVariant *variant = first_guess (candidates, n_slices);
+  const TdBackprojectVariant *variant = first_guess (family, task, candidates, n_slices);
   TdTuned tuned = { 0 };
   gboolean known;
 
   if (td_tune_store_find (device, family->name, task, n_slices, &tuned) && tuned.slices) {
     const TdBackprojectVariant found = { family->name, tuned.slices, tuned.defines };
-    known = variant_cost (task, device, &found, cost);
+    known = variant_cost (task, device, &found, n_slices, cost);
   } else {
-    known = variant && variant_cost (task, device, variant, cost);
+    known = variant && variant_cost (task, device, variant, n_slices, cost);
   }
   td_tuned_clear (&tuned);
   return known;
