@@ -274,8 +274,8 @@ td_compile_device_families (TdDevice *device, gboolean candidates)
   const TdBackprojectFamily *const *families = td_backproject_families ();
   double angles[256];
   TdBackprojectTask task = {
-    .n_columns = 512, .n_views = G_N_ELEMENTS (angles), .nx = 512, .ny = 512, .x0 = -255.5,
-    .y0 = 255.5, .step = 1, .centre_px = 255.5, .angles_rad = angles, .scale = 1,
+    .n_columns = 2048, .n_views = G_N_ELEMENTS (angles), .nx = 2048, .ny = 2048, .x0 = -1023.5,
+    .y0 = 1023.5, .step = 1, .centre_px = 1023.5, .angles_rad = angles, .scale = 1,
   };
   guint made = 0;
 
@@ -365,5 +365,8 @@ td_compile_device_report (TdDevice *device, const char *title)
     spilling += kernel->spill_bytes > 0;
   }
   g_assert_cmpuint (kernels->len, >, 0);
-  g_assert_cmpuint (spilling, ==, 0);
+  if (spilling > 0) {
+    g_test_message ("%s: %u kernels spill", title, spilling);
+    g_test_fail ();
+  }
 }
