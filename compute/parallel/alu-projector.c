@@ -134,19 +134,65 @@ build_texture (AluProjector *self, TdDevice *device, const TdBackprojectTask *ta
 }
 
 static gboolean
-build (AluProjector *self, TdDevice *device, const TdBackprojectTask *task, GError **error)
+build_program (AluProjector *self, TdDevice *device, GError **error)
 {
   gboolean hybrid = self->shape.hybrid;
   g_auto (GStrv) defines = td_alu_shape_defines (&self->shape);
-  TdPackSpec spec = pack_spec (&self->shape);
 
-  return (self->program =
-              td_program_build (device, hybrid ? "backproject-hybrid" : "backproject-alu",
-                                (const char *const *) defines, error))
-         && (self->kernel = td_program_kernel (
-                 self->program, hybrid ? "td_backproject_hybrid" : "td_backproject_alu", error))
-         && (self->packed = td_packed_sinograms_new (device, task, &spec, error))
-         && (!hybrid || build_texture (self, device, task, error));
+  g_clear_pointer (&self->program, td_program_free);
+  self->program = td_program_build (device, hybrid ? "backproject-hybrid" : "backproject-alu",
+                                    (const char *const *) defines, error);
+  self->kernel = self->program
+                     ? td_program_kernel (self->program, hybrid ? "td_backproject_hybrid"
+                                                                : "td_backproject_alu", error)
+                     : NULL;
+  return self->kernel != NULL;
+}
+
+static gboolean
+spills (const AluProjector *self, const TdDeviceInfo *info)
+{
+  TdKernelInfo kernel;
+
+  return info->kind == TD_DEVICE_GPU && td_kernel_info (self->kernel, &kernel, NULL)
+         && kernel.spill_bytes > 0;
+}
+
+/* Fewer groups at once where the compiler is told how many, which leaves more registers to each; then
+   fewer pixels a work-item. FALSE: there is nothing smaller. */
+static gboolean
+shrink (AluProjector *self, const TdBackprojectTask *task, const TdDeviceInfo *info)
+{
+  TdAluShape *shape = &self->shape;
+
+  if (info->arch > 0 && shape->resident > 1) {
+    shape->resident = 1;
+    return TRUE;
+  }
+  if (shape->tile <= 32 && shape->threads >= 256)
+    return FALSE;
+  shape->threads = shape->tile > 32 ? 128 : 256;
+  shape->tile = 32;
+  shape->lanes = 16;
+  return td_alu_shape_fit (shape, task, info);
+}
+
+/* @chosen: by the tuner or a person, spills and all; a default that spills becomes smaller. */
+static gboolean
+build (AluProjector *self, TdDevice *device, const TdBackprojectTask *task, gboolean chosen,
+       GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+
+  if (!build_program (self, device, error))
+    return FALSE;
+  while (!chosen && spills (self, info) && shrink (self, task, info))
+    if (!build_program (self, device, error))
+      return FALSE;
+  TdPackSpec spec = pack_spec (&self->shape);
+  self->base.description = td_alu_shape_describe (&self->shape);
+  return (self->packed = td_packed_sinograms_new (device, task, &spec, error))
+         && (!self->shape.hybrid || build_texture (self, device, task, error));
 }
 
 static void
@@ -189,10 +235,9 @@ td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
 
   AluProjector *self = g_new0 (AluProjector, 1);
   self->base.device = device;
-  self->base.description = td_alu_shape_describe (&shape);
   self->shape = shape;
   remember (self, task);
-  if (!build (self, device, task, error)) {
+  if (!build (self, device, task, variant && variant->defines, error)) {
     g_free (self->base.description);
     td_alu_projector_free (&self->base);
     return FALSE;

@@ -203,6 +203,9 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
                    "The texture kernels have no such %s; tune again", choices[c].key);
       return NULL;
     }
+    /* Four sums of four slices and their addresses take more registers than four groups leave. */
+    if (strcmp (choices[c].key, "TD_RESIDENT") == 0 && self->slices == 4 && !chosen)
+      value = "3";
     if (strcmp (choices[c].key, "TD_SHUFFLE") == 0 && !info->shuffle)
       value = "0";
     if (strcmp (choices[c].key, "TD_LOCAL_VIEWS") == 0 && task->n_views > MAX_CONSTANTS)
