@@ -67,6 +67,13 @@ typedef struct {
 #define TD_STARTS_OFFSET (TD_AHEAD * (TD_HYBRID ? 3 : 2)) /* in float4 */
 #define TD_CACHE_OFFSET (TD_STARTS_OFFSET + TD_AHEAD / 4)
 
+/* What a bin's index counts. */
+#if TD_CACHE == 3
+typedef float4 TdCell;
+#else
+typedef TdBin TdCell;
+#endif
+
 /* Where a work-item's first cell lies in the tile: 32 work-items cover 8 x 4 cells, 8 cover 4 x 2,
    so that their bins fall into different banks or are the same bin (§6.3). */
 TD_FN int td_cell_x (int id)
@@ -137,7 +144,7 @@ td_alu_copy (TD_GLOBAL const TdBin *TD_RESTRICT packed, TdBackprojectParams p, i
   }
 }
 
-/* The bin of position u (u >= 1) and the place in it, 0 … 1. At 2^23 a float's steps are 1; just below
+/* The bin of position u (u >= 1), from TD_BACKPROJECT_BIAS on, and the place in it, 0 … 1. At 2^23 a float's steps are 1; just below
    they are 1/2, so 2^23 - 1/2 is a float and u + (2^23 - 1/2) rounds u - 1/2 to an integer. An
    integer u may give either neighbour: with place 1 or 0, both the same value. */
 TD_FN int
@@ -146,11 +153,11 @@ td_bin_index (float u, float *place)
 #if TD_FLOAT_ROUND
   const float t = u + 8388607.5f;
   *place = u - (t - 8388608.0f);
-  return td_float_as_int (t) - 0x4B000000;
+  return td_float_as_int (t);
 #else
   const float whole = td_floor (u);
   *place = u - whole;
-  return (int) whole;
+  return (int) whole + TD_BACKPROJECT_BIAS;
 #endif
 }
 
@@ -177,7 +184,7 @@ td_texture_cell (TD_TEXTURE_PARAM float u, float row, float right, float down, c
    four pixels of a cell have in common. */
 TD_FN void
 td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-            const int flip, TdTerm *sums, TdTerm *shared)
+            int bias, const int flip, TdTerm *sums, TdTerm *shared)
 {
   const int near = flip ? 2 : 0, far = flip ? 0 : 2; /* the row that comes first along the detector */
 
@@ -185,7 +192,8 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
   for (int i = 0; i < TD_STEP; i++) {
     const float4 k = views[i].line;
     const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
-    TD_LOCAL_PTR const TdBin *bins = cache + i * TD_ROW;
+    const TD_LOCAL_ROW (const TdCell) row
+      = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
 #if TD_RUN
     TD_LOCAL_PTR const td_h2 *offsets
       = (TD_LOCAL_PTR const td_h2 *) &views[i].offsets;
@@ -210,15 +218,17 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
 #if TD_CACHE == 3
-      const float4 window = ((TD_LOCAL_PTR const float4 *) bins)[b];
+      const TdCell window = *td_local_at (row, const TdCell, b, bias);
       const TdTerm v = window.x, d0 = window.y, d1 = window.z, d2 = window.w;
-#elif TD_CACHE == 1
-      const TdTerm v = td_term (bins[b]);
-      const TdTerm d0 = td_term (bins[TD_BINS + b]), d1 = td_term (bins[TD_BINS + b + 1]),
-                   d2 = td_term (bins[TD_BINS + b + 2]);
 #else
-      const TdTerm v = td_term (bins[b]);
-      const TdTerm v1 = td_term (bins[b + 1]), v2 = td_term (bins[b + 2]), v3 = td_term (bins[b + 3]);
+      TD_LOCAL_PTR const TdBin *bins = td_local_at (row, const TdCell, b, bias);
+      const TdTerm v = td_term (bins[0]);
+#endif
+#if TD_CACHE == 1
+      const TdTerm d0 = td_term (bins[TD_BINS]), d1 = td_term (bins[TD_BINS + 1]),
+                   d2 = td_term (bins[TD_BINS + 2]);
+#elif TD_CACHE == 0
+      const TdTerm v1 = td_term (bins[1]), v2 = td_term (bins[2]), v3 = td_term (bins[3]);
       const TdTerm d0 = td_term_sub (v1, v), d1 = td_term_sub (v2, v1), d2 = td_term_sub (v3, v2);
 #endif
       TdTerm *s = sums + 4 * n;
@@ -251,13 +261,14 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
 #else
 TD_FN void
 td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-            const int flip, TdTerm *sums, TdTerm *shared)
+            int bias, const int flip, TdTerm *sums, TdTerm *shared)
 {
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
     const float4 k = views[i].line;
     const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
-    TD_LOCAL_PTR const TdBin *bins = cache + i * TD_ROW;
+    const TD_LOCAL_ROW (const TdCell) row
+      = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
 #if TD_TEXTURE_CELLS
     const float4 place = views[i].texture;
     const float x = td_fma (tx, k.y, td_fma (ty, k.z, place.x));
@@ -270,13 +281,15 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
     for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
+      TD_LOCAL_PTR const TdBin *bins = td_local_at (row, const TdCell, b, bias);
+      const TdTerm v = td_term (bins[0]);
 #if !TD_LINEAR
-      sums[n] = td_term_add (sums[n], td_term (bins[b]));
+      sums[n] = td_term_add (sums[n], v);
 #else
 #if TD_CACHE == 1
-      const TdTerm v = td_term (bins[b]), d = td_term (bins[TD_BINS + b]);
+      const TdTerm d = td_term (bins[TD_BINS]);
 #else
-      const TdTerm v = td_term (bins[b]), d = td_term_sub (td_term (bins[b + 1]), v);
+      const TdTerm d = td_term_sub (td_term (bins[1]), v);
 #endif
       sums[n] = td_term_add (sums[n], td_term_fma (td_weight (f), d, v));
 #endif
@@ -288,7 +301,7 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
 /* The cached projections into the tile's single-precision sums. */
 TD_FN void
 td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-              const int flip, TdSum *sums, TdSum *shared)
+              int bias, const int flip, TdSum *sums, TdSum *shared)
 {
 #if TD_RUN
   for (int first = 0; first < TD_BATCH; first += TD_RUN) {
@@ -299,7 +312,7 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PT
     TD_UNROLL
     for (int n = 0; n < TD_CELLS; n++)
       run_shared[n] = td_term_zero ();
-    td_alu_sum (TD_TEXTURE_ARG views + first, cache + first * TD_ROW, tx, ty, flip, run,
+    td_alu_sum (TD_TEXTURE_ARG views + first, cache + first * TD_ROW, tx, ty, bias, flip, run,
                 run_shared);
     TD_UNROLL
     for (int n = 0; n < TD_PIXELS; n++)
@@ -311,7 +324,7 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PT
 #endif
   }
 #else
-  td_alu_sum (TD_TEXTURE_ARG views, cache, tx, ty, flip, sums, shared);
+  td_alu_sum (TD_TEXTURE_ARG views, cache, tx, ty, bias, flip, sums, shared);
 #endif
 }
 
@@ -350,9 +363,9 @@ td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *TD_RESTRICT packed,
       td_barrier ();
 #endif
       if (TD_SIDE == 2 && v >= p.n_first)
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, 1, sums, shared);
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, p.bias, 1, sums, shared);
       else
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, 0, sums, shared);
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, p.bias, 0, sums, shared);
 #if TD_BUFFERS == 1
       td_barrier ();
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The texture family (review, §5): a group of 256 work-items sums a tile of 16 x 16 pixels, each of them
-   four pixels, four rows apart, over every fourth view (Algorithm 3); 16 work-items follow a Z-order
+/* The texture family (review, §5): a group of 256 work-items sums a tile of 16 x 4 TD_ROWS pixels, each of
+   them TD_ROWS pixels, four rows apart, over every fourth view (Algorithm 3); 16 work-items follow a Z-order
    curve in a square of 4 x 4 (Algorithm 2). The texture holds TD_SLICES slices side by side, a row a
    table entry.
 
+   TD_ROWS          4, as in the review, or 8
    TD_LINEAR        1: the texture filters; 0: nearest
    TD_FORGED        four halves in a texel declared as two floats (§5.3)
    TD_LOCAL_VIEWS   1: the views' constants through local memory, 256 at a time (Algorithm 5); 0: from
@@ -54,17 +55,17 @@ td_backproject_texture (TD_ITEM TD_TEXTURE texture,
                         TD_GLOBAL const float *TD_RESTRICT greatest,
                         TD_GLOBAL float *TD_RESTRICT slices, td_long slice_offset)
 {
-  TD_LOCAL TdSum partial[256], result[256];
+  TD_LOCAL TdSum partial[256], result[64 * TD_ROWS];
 #if TD_LOCAL_VIEWS
   TD_LOCAL float4 ahead[256];
 #endif
   const int id = td_local_x (), part = id >> 6;
   const int x = (id & 1) + (id >> 2 & 1) * 2 + (id >> 4 & 3) * 4, y = (id >> 1 & 1) + (id >> 3 & 1) * 2;
-  const int x0 = td_group_x () * 16, y0 = td_group_y () * 16;
-  TdSum sums[4];
+  const int x0 = td_group_x () * 16, y0 = td_group_y () * 4 * TD_ROWS;
+  TdSum sums[TD_ROWS];
 
   TD_UNROLL
-  for (int q = 0; q < 4; q++)
+  for (int q = 0; q < TD_ROWS; q++)
     sums[q] = td_sum_zero ();
 
 #if TD_LOCAL_VIEWS
@@ -84,7 +85,7 @@ td_backproject_texture (TD_ITEM TD_TEXTURE texture,
       const float4 k = ahead[v];
       const float u = td_fma ((float) x, k.y, td_fma ((float) y, k.z, k.x));
       TD_UNROLL
-      for (int q = 0; q < 4; q++)
+      for (int q = 0; q < TD_ROWS; q++)
         sums[q] = sums[q] + td_fetch (texture, td_fma ((float) (4 * q), k.z, u), k.w);
     }
     td_barrier ();
@@ -95,13 +96,13 @@ td_backproject_texture (TD_ITEM TD_TEXTURE texture,
     const float4 k = constants[v];
     const float u = td_fma ((float) (x0 + x), k.y, td_fma ((float) (y0 + y), k.z, k.x));
     TD_UNROLL
-    for (int q = 0; q < 4; q++)
+    for (int q = 0; q < TD_ROWS; q++)
       sums[q] = sums[q] + td_fetch (texture, td_fma ((float) (4 * q), k.z, u), k.w);
   }
 #endif
 
   TD_UNROLL
-  for (int q = 0; q < 4; q++) {
+  for (int q = 0; q < TD_ROWS; q++) {
     partial[(16 * y + x) * 4 + part] = sums[q];
     td_barrier ();
     const TdSum sum = td_reduce (partial, id);
@@ -115,5 +116,6 @@ td_backproject_texture (TD_ITEM TD_TEXTURE texture,
 #else
   const float scale = p.scale;
 #endif
-  td_store_pixel (slices + slice_offset, p, slice0, x0 + id % 16, y0 + id / 16, result[id], scale);
+  for (int i = id; i < 64 * TD_ROWS; i += 256)
+    td_store_pixel (slices + slice_offset, p, slice0, x0 + i % 16, y0 + i / 16, result[i], scale);
 }

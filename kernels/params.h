@@ -83,8 +83,13 @@ typedef struct {
   int n_first, n_table;   /* table entries: those with rising positions down the rows, all */
   int margin, pitch;      /* packed sinograms: zero bins before the first column; bins a row */
   int nx, ny, n_slices;
+  int bias; /* TD_BACKPROJECT_BIAS */
   float scale;
 } TdBackprojectParams;
+
+/* 2^23 as a float's bits: what the kernels' bin indices count from. A parameter, because a compiler that
+   knows it spends an instruction on it for every address. */
+#define TD_BACKPROJECT_BIAS 0x4B000000
 
 /* kernels/backproject-hybrid.cl: more than any device has multiprocessors */
 #define TD_COUNTERS 1024

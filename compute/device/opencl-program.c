@@ -37,6 +37,21 @@ with_defines (const char *source, const char *const *defines)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+/* The occupancy a kernel aims at, as CUDA's launch bounds have it: OpenCL C cannot say it, NVIDIA's
+   compiler takes it as a limit of registers (TD_REGISTERS). (transfer full) */
+static char *
+build_options (TdOpenclDevice *device, const char *const *defines)
+{
+  const char *registers = NULL;
+
+  for (guint i = 0; defines[i]; i++)
+    if (g_str_has_prefix (defines[i], "TD_REGISTERS="))
+      registers = strchr (defines[i], '=') + 1;
+  if (!registers || !td_opencl_has_extension (device->device, "cl_nv_compiler_options"))
+    return g_strdup (OPTIONS);
+  return g_strdup_printf ("%s -cl-nv-maxrregcount=%s", OPTIONS, registers);
+}
+
 /* The line a person needs from a build log. (transfer full) */
 static char *
 first_error (cl_program program, cl_device_id device)
@@ -93,13 +108,14 @@ from_source (TdOpenclDevice *device, const char *name, const char *source,
              const char *const *defines, GError **error)
 {
   g_autofree char *text = with_defines (source, defines);
+  g_autofree char *options = build_options (device, defines);
   cl_int status;
   cl_program program = clCreateProgramWithSource (device->context, 1, (const char **) &text, NULL,
                                                   &status);
 
   if (!td_opencl_check (status, name, error))
     return NULL;
-  if (clBuildProgram (program, 1, &device->device, OPTIONS, NULL, NULL) == CL_SUCCESS)
+  if (clBuildProgram (program, 1, &device->device, options, NULL, NULL) == CL_SUCCESS)
     return program;
 
   g_autofree char *reason = first_error (program, device->device);

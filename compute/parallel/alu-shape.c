@@ -77,7 +77,7 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
   };
 
   shape.side = squares_fit (task, samples) ? 2 : 1;
-  shape.batch = slices == 4 && !shape.half ? 8 : 16;
+  shape.batch = slices == 2 && shape.side == 2 && !shape.half ? 32 : 16;
   if (task->precision == TD_PRECISION_HALF_RUN) {
     shape.run = 16;
     shape.batch = 32;
@@ -86,11 +86,8 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
       shape.resident = 1;
     }
   }
-  if (slices == 1 && shape.side == 2) {
-    shape.batch = 32;
-    shape.resident = 3;
+  if (slices == 1 && shape.side == 2)
     shape.cache = 3;
-  }
   if (samples > 1)
     shape.batch = MAX (8, shape.run);
   if (tiles < 2 * device->compute_units || device->cpu_shaped) {
@@ -139,6 +136,16 @@ bins_needed (const TdAluShape *shape, double step)
   return shadow < 1e6 ? ((guint) ceil (shadow) + 3 + beyond + 3) & ~3u : 0;
 }
 
+/* One group must fit. A device that offers a group more than 64 KiB has not much more in all: there as
+   many must fit as should be resident. */
+static gboolean
+fits (const TdAluShape *shape, const TdDeviceInfo *device)
+{
+  guint64 bytes = td_alu_shape_local_bytes (shape), limit = device->local_memory_bytes;
+
+  return limit > 1 << 16 ? shape->resident * (bytes + 1024) <= limit + 1024 : bytes <= limit;
+}
+
 gboolean
 td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
@@ -160,9 +167,13 @@ td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task, const TdDevi
   shape->bins = bins_needed (shape, task->step);
   if (!shape->bins)
     return FALSE;
-  shape->buffers = td_alu_shape_local_bytes (shape) > device->local_memory_bytes ? 1 : shape->buffers;
-  while (td_alu_shape_local_bytes (shape) > device->local_memory_bytes && shape->batch > 4) {
-    shape->batch /= 2;
+  while (!fits (shape, device) && (shape->buffers > 1 || shape->batch > 4)) {
+    if (shape->batch > 16)
+      shape->batch /= 2;
+    else if (shape->buffers > 1)
+      shape->buffers = 1;
+    else
+      shape->batch /= 2;
     shape->run = MIN (shape->run, shape->batch);
   }
   return td_alu_shape_local_bytes (shape) <= device->local_memory_bytes;
@@ -185,6 +196,8 @@ td_alu_shape_defines (const TdAluShape *shape)
   g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", shape->half));
   g_ptr_array_add (defines, g_strdup_printf ("TD_UNIT=%d", shape->unit));
   g_ptr_array_add (defines, g_strdup_printf ("TD_HYBRID=%u", shape->hybrid));
+  g_ptr_array_add (defines, g_strdup_printf ("TD_REGISTERS=%u",
+                                             MIN (65536 / (shape->threads * shape->resident), 255u) & ~7u));
   g_ptr_array_add (defines, NULL);
   return (char **) g_ptr_array_free (defines, FALSE);
 }

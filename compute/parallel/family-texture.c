@@ -3,6 +3,7 @@
 #include "packed-sinograms.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /**
@@ -12,6 +13,7 @@
 typedef struct {
   TdBackprojector base;
   guint n_columns, n_views, nx, ny, slices;
+  guint rows; /* pixels a work-item */
   TdInterpolation interpolation;
   TdPrecision precision;
   TdPackedSinograms *packed;
@@ -121,7 +123,8 @@ launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_
         guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
-  const guint groups[3] = { (self->nx + TILE - 1) / TILE, (self->ny + TILE - 1) / TILE, 1 };
+  const guint height = 4 * self->rows;
+  const guint groups[3] = { (self->nx + TILE - 1) / TILE, (self->ny + height - 1) / height, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
   gint64 to = slice_offset / sizeof (float);
   gint32 first = slice0;
@@ -168,6 +171,7 @@ static const struct {
   const char *key;
   const char *values[6];
 } choices[] = {
+  { "TD_ROWS", { "4", "8" } },
   { "TD_LOCAL_VIEWS", { "1", "0" } },
   { "TD_SHUFFLE", { "1", "0" } },
   { "TD_UNROLL_VIEWS", { "4", "1", "2", "8" } },
@@ -210,6 +214,10 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
       value = "0";
     if (strcmp (choices[c].key, "TD_LOCAL_VIEWS") == 0 && task->n_views > MAX_CONSTANTS)
       value = "1";
+    if (strcmp (choices[c].key, "TD_ROWS") == 0)
+      self->rows = atoi (value);
+    if (strcmp (choices[c].key, "TD_RESIDENT") == 0)
+      g_ptr_array_add (defines, g_strdup_printf ("TD_REGISTERS=%d", 65536 / (GROUP * atoi (value)) & ~7));
     g_ptr_array_add (defines, g_strdup_printf ("%s=%s", choices[c].key, value));
   }
   g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", self->slices));
@@ -286,7 +294,8 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
   static const char *const reduce[] = { "TD_SHUFFLE=0", NULL };
   static const char *const dense[] = { "TD_RESIDENT=8", "TD_UNROLL_VIEWS=2", NULL };
   static const char *const long_loop[] = { "TD_UNROLL_VIEWS=8", NULL };
-  static const char *const *const all[] = { NULL, constant, reduce, dense, long_loop };
+  static const char *const tall[] = { "TD_ROWS=8", "TD_UNROLL_VIEWS=2", NULL };
+  static const char *const *const all[] = { NULL, constant, reduce, dense, long_loop, tall };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = 1; slices <= 4; slices *= 2)

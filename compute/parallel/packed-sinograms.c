@@ -140,6 +140,7 @@ td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *ta
   self->params.pitch = pitch (task, &self->spec);
   self->params.nx = task->nx;
   self->params.ny = task->ny;
+  self->params.bias = TD_BACKPROJECT_BIAS;
   self->params.scale = task->scale;
   self->greatest_weight = 0;
   for (guint v = 0; v < task->n_views; v++)

@@ -16,6 +16,9 @@
 #define TD_LOCAL_ARG(type, name) , TD_LOCAL type *name
 #define TD_LOCAL_USE(type, name)
 #define TD_LOCAL_PTR __local
+#define TD_LOCAL_ROW(T) __local T * /* see cuda.h */
+#define td_local_row(p, bias) (p)
+#define td_local_at(row, T, index, bias) ((__local T *) (row) + ((index) - (bias)))
 #define TD_CONSTANT __constant
 #define TD_RESTRICT restrict
 #define TD_UNROLL __attribute__ ((opencl_unroll_hint))
