@@ -192,7 +192,7 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
   for (int i = 0; i < TD_STEP; i++) {
     const float4 k = views[i].line;
     const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
-    const TD_LOCAL_ROW (const TdCell) row
+    TD_LOCAL_ROW (const TdCell) row
       = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
 #if TD_RUN
     TD_LOCAL_PTR const td_h2 *offsets
@@ -267,7 +267,7 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
   for (int i = 0; i < TD_STEP; i++) {
     const float4 k = views[i].line;
     const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
-    const TD_LOCAL_ROW (const TdCell) row
+    TD_LOCAL_ROW (const TdCell) row
       = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
 #if TD_TEXTURE_CELLS
     const float4 place = views[i].texture;

@@ -37,19 +37,27 @@ with_defines (const char *source, const char *const *defines)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* The occupancy a kernel aims at, as CUDA's launch bounds have it: OpenCL C cannot say it, NVIDIA's
-   compiler takes it as a limit of registers (TD_REGISTERS). (transfer full) */
+/* What NVIDIA's compiler takes beside OpenCL C: its architecture, for copies past the registers
+   (TD_NV_ARCH), and the occupancy a kernel aims at as a limit of registers (TD_REGISTERS), which it
+   hears only of kernels without a required group size (TD_REGISTER_LIMIT). (transfer full) */
 static char *
 build_options (TdOpenclDevice *device, const char *const *defines)
 {
-  const char *registers = NULL;
+  g_autoptr (GString) options = g_string_new (OPTIONS);
+  cl_uint major = 0, minor = 0;
 
+  if (!td_opencl_has_extension (device->device, "cl_nv_compiler_options"))
+    return g_string_free (g_steal_pointer (&options), FALSE);
+  if (clGetDeviceInfo (device->device, 0x4000 /* COMPUTE_CAPABILITY_MAJOR_NV */, sizeof major, &major,
+                       NULL) == CL_SUCCESS
+      && clGetDeviceInfo (device->device, 0x4001 /* …_MINOR_NV */, sizeof minor, &minor, NULL)
+             == CL_SUCCESS)
+    g_string_append_printf (options, " -DTD_NV_ARCH=%u", 10 * major + minor);
   for (guint i = 0; defines[i]; i++)
     if (g_str_has_prefix (defines[i], "TD_REGISTERS="))
-      registers = strchr (defines[i], '=') + 1;
-  if (!registers || !td_opencl_has_extension (device->device, "cl_nv_compiler_options"))
-    return g_strdup (OPTIONS);
-  return g_strdup_printf ("%s -cl-nv-maxrregcount=%s", OPTIONS, registers);
+      g_string_append_printf (options, " -DTD_REGISTER_LIMIT=1 -cl-nv-maxrregcount=%s",
+                              strchr (defines[i], '=') + 1);
+  return g_string_free (g_steal_pointer (&options), FALSE);
 }
 
 /* The line a person needs from a build log. (transfer full) */

@@ -49,10 +49,12 @@ td_alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo 
  * Relative L2 error for random (white) sinograms, where an interpolated value's size is sqrt (2/3) of a
  * bin's and a neighbour's difference sqrt (2): an error e of the position costs sqrt (3) e.
  *
- * Position: below 128 (tile of 64, 4 samples: 512), summed in single twice: 2^-18 rms (2^-16).
+ * Position: below 128 bins (tile of 64; times 4 samples; times wider steps), summed in single twice: 2^-18
+ * of a bin rms, so many times more.
  * Nearest: a share 2 e of the updates takes the neighbour, each off by sqrt (2), and ties go up by
  * another 2^-17 on purpose: sqrt (2 (2 e + 2^-17)).
- * Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125.
+ * Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125, in the mean of
+ * many views; of few, by chance more.
  * Half: value and difference round to 2^-11 at most, 2^-12.5 rms or so, twice.
  * Runs: weights round too (two roundings of up to 2^-11), and each addition of a run of R rounds the sum so
  * far, of size sqrt (r): sqrt (R / 2) 2^-11.8 of the run, and independent between runs.
@@ -61,12 +63,12 @@ td_alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo 
 double
 td_alu_projector_bound (const TdBackprojectTask *task, guint samples)
 {
-  double position = samples > 1 ? 0x1p-16 / samples : 0x1p-18;
+  double position = 0x1p-18 * MAX (1, task->step);
   double sums = sqrt (task->n_views) * 0x1p-25;
   double bound = sums;
 
   if (samples > 1)
-    bound += 0.13 + sqrt (3) * position;
+    bound += 0.13 + 0.3 / sqrt (task->n_views) + sqrt (3) * position;
   else if (task->interpolation == TD_INTERPOLATION_NEAREST)
     bound += sqrt (2 * (2 * position + 0x1p-17)) * 2;
   else

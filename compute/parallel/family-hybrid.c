@@ -58,7 +58,9 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
   TdBackprojectVariant usual = { .family = "hybrid", .slices = slices_for (task, info, max_slices) };
 
   if (!variant) {
-    static char *in_thread[] = { (char *) "TD_SIDE=1", (char *) "TD_TEXTURE_CELLS=4", NULL };
+    /* few views cached: local memory and the texture cache share their room */
+    static char *in_thread[] = { (char *) "TD_SIDE=1", (char *) "TD_TEXTURE_CELLS=4",
+                                 (char *) "TD_BATCH=16", NULL };
     usual.defines = in_thread;
     variant = &usual;
   } else if (!(info->texels & 1u << td_alu_projector_texel (variant->slices))) {
@@ -73,8 +75,8 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 static GPtrArray *
 candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  static const char *const pixels[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=4", NULL };
-  static const char *const fewer[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", NULL };
+  static const char *const pixels[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=4", "TD_BATCH=16", NULL };
+  static const char *const fewer[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16", NULL };
   static const char *const squares[] = { "TD_TEXTURE_CELLS=1", NULL };
   static const char *const eighth[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=8", NULL };
   static const char *const half[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=2", NULL };

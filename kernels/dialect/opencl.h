@@ -8,7 +8,11 @@
 #define TD_ITEM /* host.h passes the work-item's ids in here; the first "parameter" of every kernel */
 #define TD_GROUP_SIZE(x, y, z) __attribute__ ((reqd_work_group_size (x, y, z)))
 #define TD_FN static inline
+#ifdef TD_REGISTER_LIMIT /* an option of the build instead: compute/device/opencl-program.c */
+#define TD_GROUP_SIZE_RESIDENT(x, y, z, groups)
+#else
 #define TD_GROUP_SIZE_RESIDENT(x, y, z, groups) TD_GROUP_SIZE (x, y, z)
+#endif
 #define TD_GLOBAL __global
 #define TD_LOCAL __local
 /* Local memory sized at the launch (TD_ARG_LOCAL): TD_LOCAL_ARG after the last parameter, with no comma
@@ -62,9 +66,15 @@ typedef long td_long;
 #define td_atomic_add_int(p, v) atomic_add ((p), (v))
 #define td_atomic_max_int(p, v) atomic_max ((p), (v))
 
-/* See cuda.h: here an ordinary copy. */
+/* See cuda.h: an ordinary copy, except where NVIDIA's compiler is known to take the instruction. */
+#if defined(TD_NV_ARCH) && TD_NV_ARCH >= 80
+#define td_copy16(to, from) \
+  asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"((ulong) (to)), "l"((ulong) (from)) : "memory")
+#define td_copy_wait() asm volatile ("cp.async.wait_all;" : : : "memory")
+#else
 #define td_copy16(to, from) (*(to) = *(from))
 #define td_copy_wait()
+#endif
 
 /* Half storage: memory holds half, registers hold float. */
 typedef half td_half;
