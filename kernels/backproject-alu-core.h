@@ -86,7 +86,7 @@ TD_FN int td_cell_y (int id) { return TD_SIDE * ((id / 32 / TD_WARPS_X) * 4 + ((
    pixel is (x0, y0). Positions are exact here: the window holds whatever the sums can ask for, and
    lies in the packed row, margins included, wherever the detector is. */
 TD_FN void
-td_alu_prepare (TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p, int first,
+td_alu_prepare (TD_GLOBAL const TdBackprojectView *views, TdBackprojectParams p, int first,
                 int x0, int y0, TD_LOCAL_PTR TdTileView *ahead, TD_LOCAL_PTR int *starts)
 {
   for (int i = td_local_x (); i < TD_AHEAD && first + i < p.n_table; i += TD_THREADS) {
@@ -125,7 +125,7 @@ td_alu_prepare (TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackproj
 
 /* Starts copying views first … first + TD_BATCH - 1 into @cache. @starts: of the same views. */
 TD_FN void
-td_alu_copy (TD_GLOBAL const TdBin *TD_RESTRICT packed, TdBackprojectParams p, int first,
+td_alu_copy (TD_GLOBAL const TdBin *packed, TdBackprojectParams p, int first,
              TD_LOCAL_PTR const int *starts, TD_LOCAL_PTR TdBin *cache)
 {
   const int lane = td_local_x () % TD_LANES, planes = TD_PLANES == 2 ? 2 : 1;
@@ -330,8 +330,8 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PT
 
 /* Every view of the table into the tile's sums. @memory: the group's local memory. */
 TD_FN void
-td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *TD_RESTRICT packed,
-             TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p,
+td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *packed,
+             TD_GLOBAL const TdBackprojectView *views, TdBackprojectParams p,
              TD_LOCAL_PTR float4 *memory, TdSum *sums, TdSum *shared)
 {
   TD_LOCAL_PTR TdTileView *ahead = (TD_LOCAL_PTR TdTileView *) memory;
@@ -386,7 +386,7 @@ td_clear_sums (TdSum *sums, TdSum *shared)
 }
 
 TD_FN void
-td_store_tile (TD_GLOBAL float *TD_RESTRICT slices, TdBackprojectParams p, int slice0, float scale,
+td_store_tile (TD_GLOBAL float *slices, TdBackprojectParams p, int slice0, float scale,
                const TdSum *sums, const TdSum *shared)
 {
   const int x = td_group_x () * TD_TILE + td_cell_x (td_local_x ());

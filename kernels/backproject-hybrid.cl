@@ -23,7 +23,7 @@ td_texture_turn (TD_GLOBAL int *counters, TD_LOCAL_PTR int *turn)
 
 /* Every view of the table into the tile's sums, all by the texture engine. */
 TD_FN void
-td_texture_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBackprojectView *TD_RESTRICT views,
+td_texture_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBackprojectView *views,
                  TdBackprojectParams p, TD_LOCAL_PTR float4 *memory, TdSum *sums)
 {
   TD_LOCAL_PTR TdTileView *ahead = (TD_LOCAL_PTR TdTileView *) memory;

@@ -10,7 +10,7 @@
 /* Column @column of slices slice0 …, 0 outside the detector. @row: the view's first column in slice0;
    @slices: how many there are from slice0 on. */
 TD_FN TdSum
-td_read_column (TD_GLOBAL const float *TD_RESTRICT row, TdBackprojectParams p, int slices, int column)
+td_read_column (TD_GLOBAL const float *row, TdBackprojectParams p, int slices, int column)
 {
   const int inside = (uint) column < (uint) p.n_columns;
 #if TD_SLICES > 1
@@ -41,7 +41,7 @@ td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_lo
 
   const int view = views[entry].view, step = views[entry].direction;
   const int position = bin - p.margin, origin = step < 0 ? p.n_columns - 1 : 0;
-  TD_GLOBAL const float *TD_RESTRICT row
+  TD_GLOBAL const float *row
     = sinograms + sinogram_offset + ((size_t) slice0 * p.n_views + td_max (view, 0)) * p.n_columns;
   float weight = view < 0 ? 0.0f : views[entry].weight;
 #if TD_HALF
