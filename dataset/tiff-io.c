@@ -15,6 +15,12 @@
 /* A strip or tile larger than this is a damaged file's claim. */
 #define MAX_BLOCK_BYTES ((guint64) 2 << 30)
 
+/* What libtiff calls the file: our messages name it already. */
+#define FILE_WORD "TIFF"
+
+static int on_tiff_error (TIFF *handle, void *user, const char *module, const char *format,
+                          va_list arguments) G_GNUC_PRINTF (4, 0);
+
 /* Keeps libtiff's first complaint of a call: the later ones are its echoes. */
 static int
 on_tiff_error (TIFF *handle, void *user, const char *module, const char *format, va_list arguments)
@@ -26,13 +32,12 @@ on_tiff_error (TIFF *handle, void *user, const char *module, const char *format,
     g_autofree char *valid = g_utf8_make_valid (raw, MIN (strlen (raw), 300));
     g_autoptr (GString) text = g_string_new (valid);
 
-    if (module && g_str_has_prefix (text->str, module) && text->str[strlen (module)] == ':')
-      g_string_erase (text, 0, strlen (module) + 1); /* the file is named already */
+    if (g_str_has_prefix (text->str, FILE_WORD ": "))
+      g_string_erase (text, 0, strlen (FILE_WORD ": "));
     g_strdelimit (text->str, "\r\n", ' ');
     g_string_replace (text, ". ", "; ", 0); /* it becomes part of our one sentence */
     if (g_str_has_suffix (text->str, "."))
       g_string_truncate (text, text->len - 1);
-    g_strchug (text->str);
     tiff->message = g_string_free (g_steal_pointer (&text), FALSE);
   }
   return 1;
@@ -216,7 +221,7 @@ td_tiff_open (const char *path, GError **error)
   TIFFOpenOptionsSetWarningHandlerExtR (options, on_tiff_warning, tiff);
   /* m: no mapping, since a file cut short under a mapping kills the program; c: leave strips as
      they are, since rows of uncompressed ones are read directly. */
-  tiff->handle = TIFFFdOpenExt (tiff->fd, path, "rmc", options);
+  tiff->handle = TIFFFdOpenExt (tiff->fd, FILE_WORD, "rmc", options);
   TIFFOpenOptionsFree (options);
   if (!tiff->handle) {
     td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is not a readable TIFF file");
