@@ -90,7 +90,8 @@ drop_counting_column (GArray *entries, guint n_lines)
   if (n_lines < 2 || entries->len != 2 * n_lines)
     return;
   for (guint i = 0; i < n_lines; i++)
-    if (entry[2 * i].file || entry[2 * i].degrees != entry[0].degrees + i
+    if (entry[2 * i].file || entry[2 * i + 1].file
+        || entry[2 * i].degrees != entry[0].degrees + i
         || (entry[0].degrees != 0 && entry[0].degrees != 1))
       return;
   for (guint i = 0; i < n_lines; i++)

@@ -397,6 +397,7 @@ static const Angles angle_files[] = {
   { "too-many", "0\n1\n2\n3\n4\n", { 0, 1, 2, 3 }, { 0 } },
   { "words", "0\n1\nthree\n4\n", { 0, 1, 2, 3 }, { 0 } },
   { "nan", "0\n1\nnan\n4\n", { 0, 1, 2, 3 }, { 0 } },
+  { "mixed", "0 1\n1 1 2\n2 s3\n", { 0, 1, 2, 3 }, { 0 } },
   { "empty", "\n", { 0, 1, 2, 3 }, { 0 } },
   { "other-names", "1\tb_0.tif\n2\tb_1.tif\n3\tb_2.tif\n4\tb_3.tif\n", { 0, 1, 2, 3 }, { 0 } },
 };
