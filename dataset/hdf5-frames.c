@@ -2,7 +2,6 @@
 #include "hdf5-frames.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "error.h"
 #include "sample.h"
@@ -86,13 +85,12 @@ check_virtual (TdH5Frames *frames, hid_t properties, GError **error)
   for (gsize i = 0; i < n; i++) {
     char source[4096] = "";
     g_autofree char *path = NULL;
-    struct stat status;
 
     if (H5Pget_virtual_filename (properties, i, source, sizeof source) < 0 || strchr (source, '%')
         || strcmp (source, ".") == 0)
       continue;
     path = g_path_is_absolute (source) ? g_strdup (source) : g_build_filename (folder, source, NULL);
-    if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)) {
+    if (!td_h5_is_regular (path)) {
       g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
                    "%s takes its data from “%s”, which is missing", frames->name, source);
       return FALSE;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "hdf5-util.h"
 
@@ -19,14 +18,6 @@ set_missing (char **missing, char *what)
     g_free (what);
 }
 
-static gboolean
-is_regular (const char *path)
-{
-  struct stat status;
-
-  return stat (path, &status) == 0 && S_ISREG (status.st_mode);
-}
-
 /* Where the file that a link names really is; NULL: nowhere. */
 static char *
 locate_file (hid_t location, const char *stated)
@@ -38,11 +29,11 @@ locate_file (hid_t location, const char *stated)
                                                 : g_build_filename (folder, stated, NULL);
   char *beside;
 
-  if (is_regular (as_stated))
+  if (td_h5_is_regular (as_stated))
     return as_stated;
   g_free (as_stated);
   beside = g_build_filename (folder, base, NULL);
-  if (is_regular (beside))
+  if (td_h5_is_regular (beside))
     return beside;
   g_free (beside);
   return NULL;

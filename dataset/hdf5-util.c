@@ -61,8 +61,8 @@ td_h5_native_type (TdSampleType type)
   return -1;
 }
 
-static gboolean
-is_regular (const char *path)
+gboolean
+td_h5_is_regular (const char *path)
 {
   struct stat status;
 
@@ -74,7 +74,7 @@ td_h5_probe (const char *path)
 {
   TD_H5_GUARD;
 
-  return is_regular (path) && H5Fis_hdf5 (path) > 0;
+  return td_h5_is_regular (path) && H5Fis_hdf5 (path) > 0;
 }
 
 hid_t
@@ -84,7 +84,7 @@ td_h5_open (const char *path, GError **error)
   g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
   hid_t file;
 
-  if (!is_regular (path)) {
+  if (!td_h5_is_regular (path)) {
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” is not a file", path);
     return -1;
   }

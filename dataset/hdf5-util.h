@@ -27,6 +27,8 @@ G_DEFINE_AUTO_CLEANUP_FREE_FUNC (TdH5Id, td_h5_close, -1)
 /* The library's type of a sample in memory; not to be closed. */
 hid_t td_h5_native_type (TdSampleType type);
 
+/* A file, and no pipe or device that opening would wait for. */
+gboolean td_h5_is_regular (const char *path);
 /* Is it a regular file with an HDF5 signature? */
 gboolean td_h5_probe (const char *path);
 /* Read only and without file locks (scans lie on read-only and network disks). */

@@ -209,6 +209,19 @@ td_output_path (const TdOutput *output)
   return output->path;
 }
 
+gboolean
+td_output_save_text (const TdOutput *output, const char *name, const char *text, GError **error)
+{
+  g_autofree char *path = g_build_filename (output->part, name, NULL);
+  g_autoptr (GError) local = NULL;
+
+  if (g_file_set_contents_full (path, text, -1, G_FILE_SET_CONTENTS_NONE, 0666, &local))
+    return TRUE;
+  td_output_set_error (error, output->path,
+                       g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOSPC) ? ENOSPC : EIO);
+  return FALSE;
+}
+
 /* A folder's files are flushed all at once: fsync for each of thousands would take minutes. */
 static gboolean
 flush_part (TdOutput *output)

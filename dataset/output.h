@@ -19,6 +19,9 @@ TdOutput *td_output_begin (const char *path, gboolean folder, gboolean overwrite
                            GError **error);
 const char *td_output_part (const TdOutput *output); /* where to write now */
 const char *td_output_path (const TdOutput *output); /* where it will be */
+/* A small text file @name inside a folder that is being written. */
+gboolean td_output_save_text (const TdOutput *output, const char *name, const char *text,
+                              GError **error);
 gboolean td_output_commit (TdOutput *output, GError **error);
 void td_output_free (TdOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)

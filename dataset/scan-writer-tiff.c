@@ -15,19 +15,6 @@ static const struct {
 };
 
 static gboolean
-save_text (TdScanWriter *writer, const char *name, const char *text, GError **error)
-{
-  g_autofree char *path = g_build_filename (td_output_part (writer->output), name, NULL);
-  g_autoptr (GError) local = NULL;
-
-  if (g_file_set_contents (path, text, -1, &local))
-    return TRUE;
-  td_output_set_error (error, td_output_path (writer->output),
-                       g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOSPC) ? ENOSPC : EIO);
-  return FALSE;
-}
-
-static gboolean
 begin (TdScanWriter *writer, GError **error)
 {
   const guint counts[] = { writer->facts->n_views, writer->facts->n_flats, writer->facts->n_darks };
@@ -71,12 +58,12 @@ finish (TdScanWriter *writer, GError **error)
     g_ascii_formatd (number, sizeof number, "%.9g", facts->angles_rad[i] * (180 / G_PI));
     g_string_append_printf (angles, "%s\n", number);
   }
-  if (!save_text (writer, "angles.txt", angles->str, error))
+  if (!td_output_save_text (writer->output, "angles.txt", angles->str, error))
     return FALSE;
   if (facts->geometry.beam == TD_BEAM_PARALLEL && !(facts->geometry.pixel_width_mm > 0))
     return TRUE;
   geometry = td_geometry_to_json (&facts->geometry);
-  return save_text (writer, "geometry.json", geometry, error);
+  return td_output_save_text (writer->output, "geometry.json", geometry, error);
 }
 
 const TdScanWriterFormat td_scan_writer_tiff = { begin, write_frame, finish, NULL };

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-
 #include "tiff-save.h"
 #include "volume-private.h"
 
@@ -34,15 +32,7 @@ stack_write (TdVolumeWriter *writer, guint number, const void *samples, GError *
 static gboolean
 stack_finish (TdVolumeWriter *writer, const char *description, GError **error)
 {
-  g_autofree char *path = g_build_filename (td_output_part (writer->output), "provenance.json",
-                                            NULL);
-  g_autoptr (GError) local = NULL;
-
-  if (g_file_set_contents (path, description, -1, &local))
-    return TRUE;
-  td_output_set_error (error, writer->spec.path,
-                       g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOSPC) ? ENOSPC : EIO);
-  return FALSE;
+  return td_output_save_text (writer->output, "provenance.json", description, error);
 }
 
 static void
