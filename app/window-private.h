@@ -13,7 +13,6 @@ struct _TdWindow {
   TdSession *session;
   TdJobQueue *jobs;
   GCancellable *opening;   /* NULL: nothing is being opened */
-  GCancellable *finding;   /* the centre; NULL: not now */
   gboolean leaving;        /* the user said to close with jobs running */
 
   AdwToastOverlay *toasts;

@@ -142,83 +142,6 @@ on_page_changed (GObject *object, GParamSpec *property, TdWindow *self)
   td_compare_view_set_active (self->compare_view, g_strcmp0 (page, "compare") == 0);
 }
 
-/* ── Finding the centre ─────────────────────────────────────────────────────────────────────── */
-
-typedef struct {
-  TdEngine *engine;
-  TdScan *scan;
-  TdRecipe recipe;
-} Finding;
-
-static void
-finding_free (gpointer user)
-{
-  Finding *finding = user;
-
-  td_engine_unref (finding->engine);
-  td_scan_unref (finding->scan);
-  g_free (finding);
-}
-
-static void
-find_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
-{
-  Finding *finding = data;
-  GError *error = NULL;
-  TdPlan *plan = td_plan_new (finding->engine, finding->scan, &finding->recipe, NULL, cancellable,
-                              &error);
-
-  if (plan)
-    g_task_return_pointer (task, plan, (GDestroyNotify) td_plan_unref);
-  else
-    g_task_return_error (task, error);
-}
-
-static void
-on_found (GObject *source, GAsyncResult *result, gpointer user)
-{
-  TdWindow *self = TD_WINDOW (source);
-  Finding *finding = g_task_get_task_data (G_TASK (result));
-  g_autoptr (GError) error = NULL;
-  g_autoptr (TdPlan) plan = g_task_propagate_pointer (G_TASK (result), &error);
-
-  g_clear_object (&self->finding);
-  td_centre_group_set_finding (td_recipe_panel_centre (self->panel), FALSE);
-  if (finding->scan != td_session_scan (self->session))
-    return;
-  if (!plan) {
-    if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-      td_window_error_dialog (self, _("The centre was not found"), error->message);
-    return;
-  }
-  TdRecipe recipe = *td_session_recipe (self->session);
-  recipe.centre_px = td_plan_facts (plan)->centre_px;
-  recipe.tilt_deg = td_plan_recipe (plan)->tilt_deg;
-  recipe.centre_auto = FALSE;
-  g_autofree char *text = g_strdup_printf (_("Centre found at %.2f"), recipe.centre_px);
-  td_session_edit (self->session, &recipe, NULL);
-  td_window_toast (self, text);
-}
-
-static void
-on_find_centre (TdRecipePanel *panel, TdWindow *self)
-{
-  TdScan *scan = td_session_scan (self->session);
-
-  if (!scan || self->finding)
-    return;
-  Finding *finding = g_new0 (Finding, 1);
-  finding->engine = td_engine_ref (td_session_engine (self->session));
-  finding->scan = td_scan_ref (scan);
-  finding->recipe = *td_session_recipe (self->session);
-  finding->recipe.centre_auto = TRUE;
-  self->finding = g_cancellable_new ();
-  td_centre_group_set_finding (td_recipe_panel_centre (self->panel), TRUE);
-  g_autoptr (GTask) task = g_task_new (self, self->finding, on_found, NULL);
-  g_task_set_task_data (task, finding, finding_free);
-  g_task_run_in_thread (task, find_in_thread);
-}
-
 /* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
 
 static void
@@ -331,10 +254,7 @@ td_window_dispose (GObject *object)
 
   if (self->opening)
     g_cancellable_cancel (self->opening);
-  if (self->finding)
-    g_cancellable_cancel (self->finding);
   g_clear_object (&self->opening);
-  g_clear_object (&self->finding);
   if (self->jobs)
     td_job_queue_cancel_all (self->jobs);
   if (self->session)
@@ -395,7 +315,6 @@ td_window_class_init (TdWindowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_notice_response);
   gtk_widget_class_bind_template_callback (widget, on_recent_activated);
   gtk_widget_class_bind_template_callback (widget, on_edited);
-  gtk_widget_class_bind_template_callback (widget, on_find_centre);
   gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
   gtk_widget_class_bind_template_callback (widget, on_region_drawn);
   gtk_widget_class_bind_template_callback (widget, on_row_changed);

@@ -11,17 +11,12 @@
 
 struct _TdCentreGroup {
   TdRecipeGroup parent_instance;
-  GtkSpinner *spinner;
-  GtkWidget *find;
   GtkSpinButton *spin;
   GtkAdjustment *adjustment, *slider_adjustment;
   GtkScale *slider;
   TdNumberRow *tilt;
-  double middle; /* where a recipe without a centre stands */
+  double middle; /* where a recipe without a centre stands: the file's, or the detector's middle */
 };
-
-enum { FIND_REQUESTED, N_SIGNALS };
-static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD_TYPE_RECIPE_GROUP)
 
@@ -79,16 +74,9 @@ on_tilt_changed (TdNumberRow *row, double value, TdCentreGroup *self)
 }
 
 static void
-on_find_clicked (GtkButton *button, TdCentreGroup *self)
+on_reset (GtkButton *button, TdCentreGroup *self)
 {
-  g_signal_emit (self, signals[FIND_REQUESTED], 0);
-}
-
-void
-td_centre_group_set_finding (TdCentreGroup *self, gboolean finding)
-{
-  gtk_spinner_set_spinning (self->spinner, finding);
-  gtk_widget_set_sensitive (self->find, !finding);
+  set_centre (self, self->middle);
 }
 
 /* The slider is for the last pixels: it spans a little around where it was when it was left. */
@@ -133,21 +121,17 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   g_type_ensure (TD_TYPE_NUMBER_ROW);
   TD_RECIPE_GROUP_CLASS (class)->show = td_centre_group_show;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/centre-group.ui");
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, spinner);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, find);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, spin);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, adjustment);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider_adjustment);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, tilt);
-  gtk_widget_class_bind_template_callback (widget, on_find_clicked);
+  gtk_widget_class_bind_template_callback (widget, on_reset);
   gtk_widget_class_bind_template_callback (widget, on_coarse_down);
   gtk_widget_class_bind_template_callback (widget, on_coarse_up);
   gtk_widget_class_bind_template_callback (widget, on_spin_changed);
   gtk_widget_class_bind_template_callback (widget, on_slider_changed);
   gtk_widget_class_bind_template_callback (widget, on_tilt_changed);
-  signals[FIND_REQUESTED] = g_signal_new ("find-requested", TD_TYPE_CENTRE_GROUP, G_SIGNAL_RUN_LAST,
-                                          0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void

@@ -15,7 +15,7 @@ struct _TdRecipePanel {
   TdRecipeGroup *centre, *filter, *method, *device, *steps, *region;
 };
 
-enum { EDITED, FIND_CENTRE, N_SIGNALS };
+enum { EDITED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, GTK_TYPE_WIDGET)
@@ -24,12 +24,6 @@ static void
 on_edited (TdRecipeGroup *group, gpointer recipe, const char *key, TdRecipePanel *self)
 {
   g_signal_emit (self, signals[EDITED], 0, recipe, key);
-}
-
-static void
-on_find_requested (TdCentreGroup *group, TdRecipePanel *self)
-{
-  g_signal_emit (self, signals[FIND_CENTRE], 0);
 }
 
 void
@@ -86,11 +80,8 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
   gtk_widget_class_bind_template_callback (widget, on_edited);
-  gtk_widget_class_bind_template_callback (widget, on_find_requested);
   signals[EDITED] = g_signal_new ("edited", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                   NULL, G_TYPE_NONE, 2, G_TYPE_POINTER, G_TYPE_STRING);
-  signals[FIND_CENTRE] = g_signal_new ("find-centre", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0,
-                                       NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void

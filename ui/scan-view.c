@@ -1,35 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "scan-view.h"
+#include "scan-view-private.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
-#include "frame-loader.h"
-#include "preview.h"
-#include "scan-readout.h"
-
-#define NUDGE_PX 0.5
-#define NUDGE_FINE_PX 0.05
-
-struct _TdScanView {
-  GtkWidget parent_instance;
-  GtkWidget *across, *down;
-  TdImagePane *projection, *sinogram, *slice;
-  GtkWidget *view_footer, *row_footer;
-  GtkAdjustment *view_adjustment, *row_adjustment;
-  TdPreview *preview;
-  TdFrameLoader *projections, *sinograms;
-  TdScan *scan;
-  TdRecipe recipe;
-  gboolean has_recipe;
-  guint row, view;
-  TdSliceReadout slice_readout;
-  gboolean told_no_gl;
-};
-
-enum { NUDGE_CENTRE, REGION_DRAWN, ROW_CHANGED, SLICE_SHOWN, NO_GL, N_SIGNALS };
-static guint signals[N_SIGNALS];
+guint td_scan_view_signals[TD_SCAN_VIEW_N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdScanView, td_scan_view, GTK_TYPE_WIDGET)
 
@@ -125,7 +101,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
     td_image_pane_set_image (self->slice, result->image);
     td_image_pane_set_subtitle (self->slice, subtitle);
     gtk_widget_set_tooltip_text (GTK_WIDGET (self->slice), NULL);
-    g_signal_emit (self, signals[SLICE_SHOWN], 0, result->coarse);
+    g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN], 0, result->coarse);
   } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     td_image_pane_set_message (self->slice, error->message);
     td_image_pane_set_subtitle (self->slice, NULL);
@@ -188,7 +164,7 @@ td_scan_view_set_row (TdScanView *self, guint row)
   show_titles (self);
   request_slice (self);
   request_sinogram (self);
-  g_signal_emit (self, signals[ROW_CHANGED], 0, row);
+  g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED], 0, row);
 }
 
 guint
@@ -222,84 +198,6 @@ static void
 on_view_slider (GtkAdjustment *adjustment, TdScanView *self)
 {
   td_scan_view_set_view (self, (guint) round (gtk_adjustment_get_value (adjustment)));
-}
-
-static void
-move_row (TdScanView *self, double row)
-{
-  if (self->scan)
-    td_scan_view_set_row (self,
-                          (guint) CLAMP (round (row), 0, td_scan_facts (self->scan)->n_rows - 1));
-}
-
-static void
-move_view (TdScanView *self, double view)
-{
-  if (self->scan)
-    td_scan_view_set_view (self,
-                           (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
-}
-
-static void
-on_projection_picked (TdSliceView *view, double column, double row, TdScanView *self)
-{
-  move_row (self, row);
-}
-
-static void
-on_projection_line (TdSliceView *view, double row, TdScanView *self)
-{
-  move_row (self, row);
-}
-
-static void
-on_projection_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
-{
-  move_row (self, (double) self->row + dy);
-  move_view (self, (double) self->view + dx);
-}
-
-static void
-on_sinogram_picked (TdSliceView *view, double column, double row, TdScanView *self)
-{
-  move_view (self, row);
-}
-
-static void
-on_sinogram_line (TdSliceView *view, double row, TdScanView *self)
-{
-  move_view (self, row);
-}
-
-static void
-on_sinogram_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
-{
-  move_view (self, (double) self->view + dy);
-  move_row (self, (double) self->row + dx);
-}
-
-static void
-on_slice_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
-{
-  if (dx != 0)
-    g_signal_emit (self, signals[NUDGE_CENTRE], 0, dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
-  else
-    move_row (self, (double) self->row + dy);
-}
-
-static void
-on_slice_region (TdSliceView *view, double x, double y, double width, double height,
-                 TdScanView *self)
-{
-  g_signal_emit (self, signals[REGION_DRAWN], 0, (int) x, (int) y, (int) width, (int) height);
-}
-
-static void
-on_no_gl (TdSliceView *view, const char *reason, TdScanView *self)
-{
-  if (!self->told_no_gl)
-    g_signal_emit (self, signals[NO_GL], 0, reason);
-  self->told_no_gl = TRUE;
 }
 
 static void
@@ -459,35 +357,17 @@ td_scan_view_class_init (TdScanViewClass *class)
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
   bind_children (widget);
-  signals[NUDGE_CENTRE] = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0,
+  td_scan_view_signals[TD_SCAN_VIEW_NUDGE_CENTRE] = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0,
                                         NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
-  signals[REGION_DRAWN]
+  td_scan_view_signals[TD_SCAN_VIEW_REGION_DRAWN]
       = g_signal_new ("region-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
-  signals[ROW_CHANGED] = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
+  td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED] = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
                                        NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
-  signals[SLICE_SHOWN] = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
+  td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN] = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
                                        NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
-  signals[NO_GL] = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+  td_scan_view_signals[TD_SCAN_VIEW_NO_GL] = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                                  G_TYPE_NONE, 1, G_TYPE_STRING);
-}
-
-static void
-connect_views (TdScanView *self)
-{
-  TdSliceView *projection = td_image_pane_view (self->projection);
-  TdSliceView *sinogram = td_image_pane_view (self->sinogram);
-  TdSliceView *slice = td_image_pane_view (self->slice);
-
-  g_signal_connect (projection, "picked", G_CALLBACK (on_projection_picked), self);
-  g_signal_connect (projection, "line-moved", G_CALLBACK (on_projection_line), self);
-  g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
-  g_signal_connect (projection, "failed", G_CALLBACK (on_no_gl), self);
-  g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
-  g_signal_connect (sinogram, "line-moved", G_CALLBACK (on_sinogram_line), self);
-  g_signal_connect (sinogram, "nudged", G_CALLBACK (on_sinogram_nudged), self);
-  g_signal_connect (slice, "nudged", G_CALLBACK (on_slice_nudged), self);
-  g_signal_connect (slice, "region-drawn", G_CALLBACK (on_slice_region), self);
 }
 
 static void
@@ -504,5 +384,5 @@ td_scan_view_init (TdScanView *self)
   td_image_pane_set_footer (self->projection, self->view_footer);
   td_image_pane_set_footer (self->slice, self->row_footer);
   td_image_pane_set_readout (self->slice, td_slice_readout, &self->slice_readout);
-  connect_views (self);
+  td_scan_view_connect (self);
 }

@@ -20,6 +20,8 @@ struct _TdVolumeView {
   TdLatest *latest;
   guint shown_slice;     /* what the pane shows; G_MAXUINT: nothing */
   gboolean shown_full;   /* from the written volume, or kept whole */
+  gboolean untouched;    /* the user has not chosen a slice of this job: any finished one will do */
+  gboolean placing;      /* the slider is being moved from here */
   TdSliceReadout readout;
 };
 
@@ -135,8 +137,38 @@ request_slice (TdVolumeView *self)
 }
 
 static void
+place_slider (TdVolumeView *self, guint last)
+{
+  self->placing = TRUE;
+  gtk_adjustment_configure (self->adjustment, last / 2, 0, last, 1, 10, 0);
+  self->placing = FALSE;
+}
+
+static void
 on_slider (GtkAdjustment *adjustment, TdVolumeView *self)
 {
+  if (self->placing)
+    return;
+  self->untouched = FALSE;
+  request_slice (self);
+}
+
+/* Moves to the finished slice that is nearest to the middle. */
+static void
+place_on_finished (TdVolumeView *self, TdSliceStore *store)
+{
+  guint n = td_slice_store_size (store), best = G_MAXUINT;
+
+  for (guint i = 0; i < n; i++)
+    if (td_slice_store_has (store, i)
+        && (best == G_MAXUINT || ABS ((int) i - (int) n / 2) < ABS ((int) best - (int) n / 2)))
+      best = i;
+  if (best == G_MAXUINT)
+    return;
+  self->placing = TRUE;
+  gtk_adjustment_set_value (self->adjustment, best);
+  self->placing = FALSE;
+  self->untouched = FALSE;
   request_slice (self);
 }
 
@@ -151,7 +183,7 @@ on_item_changed (TdVolumeView *self)
     return;
   guint last = td_slice_store_size (store) - 1;
   if (gtk_adjustment_get_upper (self->adjustment) != last)
-    gtk_adjustment_configure (self->adjustment, last / 2, 0, last, 1, 10, 0);
+    place_slider (self, last);
   self->readout.pixel_mm = td_job_item_pixel_mm (self->item);
   g_strlcpy (self->readout.units, td_job_item_units (self->item), sizeof self->readout.units);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->pane), self->readout.pixel_mm,
@@ -159,6 +191,8 @@ on_item_changed (TdVolumeView *self)
   td_done_strip_set_store (self->strip, td_job_item_state (self->item) == TD_JOB_DONE ? NULL
                                                                                      : store);
   show_subtitle (self);
+  if (self->untouched)
+    place_on_finished (self, store);
   if (self->shown_slice == G_MAXUINT || td_job_item_state (self->item) == TD_JOB_DONE)
     if (td_slice_store_has (store, wanted_slice (self)))
       request_slice (self);
@@ -180,7 +214,8 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
   if (!item)
     return;
   td_image_pane_set_title (self->pane, td_job_item_title (item));
-  gtk_adjustment_configure (self->adjustment, 0, 0, 0, 1, 10, 0);
+  place_slider (self, 0);
+  self->untouched = TRUE;
   g_signal_connect_object (item, "changed", G_CALLBACK (on_item_changed), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (item, "slices", G_CALLBACK (on_item_changed), self, G_CONNECT_SWAPPED);
   on_item_changed (self);

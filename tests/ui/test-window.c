@@ -356,6 +356,61 @@ test_replace (void)
   assert_slice_is_right ();
 }
 
+typedef struct {
+  GPtrArray *images;   /* each slice that was shown */
+  guint coarse, full;
+} Shown;
+
+static void
+on_slice_shown (TdScanView *view, gboolean coarse, Shown *shown)
+{
+  g_ptr_array_add (shown->images, td_image_ref (shown_slice ()));
+  if (coarse)
+    shown->coarse++;
+  else
+    shown->full++;
+}
+
+static gboolean
+full_slice_is_shown (gpointer user)
+{
+  return ((Shown *) user)->full > 0;
+}
+
+/* A large slice: a coarse one comes first, and it is the same picture in the same place. */
+static void
+test_coarse_first (void)
+{
+  const char *options[] = { "--columns=640", "--rows=2", "--views=200", "--centre=312.3",
+                            "--flats=1", "--darks=1", NULL };
+  g_autofree char *path = td_test_phantom ("large.nxs", options);
+  Shown shown = { g_ptr_array_new_with_free_func ((GDestroyNotify) td_image_unref), 0, 0 };
+  TdScanView *view = td_window_scan_view (window);
+  gulong handler = g_signal_connect (view, "slice-shown", G_CALLBACK (on_slice_shown), &shown);
+
+  td_window_open_path (window, path);
+  td_test_wait (full_slice_is_shown, &shown, "the full slice");
+  g_signal_handler_disconnect (view, handler);
+  g_assert_cmpuint (shown.coarse, ==, 1);
+  const TdImage *coarse = g_ptr_array_index (shown.images, 0);
+  const TdImage *full = g_ptr_array_index (shown.images, 1);
+  g_assert_cmpuint (full->width, ==, 640);
+  g_assert_cmpuint (coarse->width, <, full->width);
+  g_assert_cmpfloat (coarse->extent_width, ==, full->extent_width);
+  double sum = 0, difference = 0;
+  for (guint y = 0; y < 640; y += 3)
+    for (guint x = 0; x < 640; x += 3) {
+      float a, b;
+      g_assert_true (td_image_value (full, x, y, &a));
+      g_assert_true (td_image_value (coarse, x, y, &b));
+      sum += (double) a * a;
+      difference += ((double) a - b) * ((double) a - b);
+    }
+  g_test_message ("relative RMS of the coarse slice: %.3f", sqrt (difference / sum));
+  g_assert_cmpfloat (sqrt (difference / sum), <, 0.35);
+  g_ptr_array_unref (shown.images);
+}
+
 static gboolean
 slice_is_coloured (gpointer user)
 {
@@ -420,6 +475,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/cancel-and-close", test_cancel_and_close);
   g_test_add_func ("/window/bad-file", test_bad_file);
   g_test_add_func ("/window/replace", test_replace);
+  g_test_add_func ("/window/coarse-first", test_coarse_first);
   g_test_add_func ("/window/preferences", test_preferences);
   g_test_add_func ("/window/leave", test_leave);
   int status = g_test_run ();
