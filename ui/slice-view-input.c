@@ -45,6 +45,8 @@ on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *se
                        : near_row_line (self, y) ? "row-resize"
                                                  : "crosshair";
 
+  self->pointer_x = x;
+  self->pointer_y = y;
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), cursor);
   emit_pointed (self, x, y);
 }
@@ -67,21 +69,10 @@ zoom_about (TdSliceView *self, double wx, double wy, double factor)
 static gboolean
 on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSliceView *self)
 {
-  GdkEvent *event = gtk_event_controller_get_current_event (GTK_EVENT_CONTROLLER (scroll));
-  double x = gtk_widget_get_width (GTK_WIDGET (self)) / 2.0;
-  double y = gtk_widget_get_height (GTK_WIDGET (self)) / 2.0;
-
   if (!self->scene.image)
     return FALSE;
-  if (event && gdk_event_get_position (event, &x, &y)) {
-    /* Event positions are the surface's; the view wants its own. */
-    GtkNative *native = gtk_widget_get_native (GTK_WIDGET (self));
-    double nx, ny;
-    gtk_native_get_surface_transform (native, &nx, &ny);
-    gtk_widget_translate_coordinates (GTK_WIDGET (native), GTK_WIDGET (self), x - nx, y - ny, &x,
-                                      &y);
-  }
-  zoom_about (self, x, y, pow (WHEEL_FACTOR, -dy));
+  zoom_about (self, self->pointer_x, self->pointer_y, pow (WHEEL_FACTOR, -dy));
+  emit_pointed (self, self->pointer_x, self->pointer_y);
   return TRUE;
 }
 
@@ -274,6 +265,7 @@ td_slice_view_add_input (TdSliceView *self)
   GtkEventController *keys = gtk_event_controller_key_new ();
   GtkGesture *pinch = gtk_gesture_zoom_new (), *drag = gtk_gesture_drag_new ();
 
+  g_signal_connect (motion, "enter", G_CALLBACK (on_motion), self);
   g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
   g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
   g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);

@@ -18,6 +18,7 @@ struct _TdSliceView {
   double pixel_mm[2];
 
   /* Input */
+  double pointer_x, pointer_y; /* where it was last, widget pixels */
   enum { TD_DRAG_NONE, TD_DRAG_PAN, TD_DRAG_WINDOW, TD_DRAG_LINE, TD_DRAG_WIPE,
          TD_DRAG_REGION } drag;
   TdView drag_view;
