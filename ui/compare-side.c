@@ -118,12 +118,6 @@ td_compare_side_recipe (TdCompareSide *self)
 }
 
 void
-td_compare_side_set_precision (TdCompareSide *self, TdPrecision precision)
-{
-  choose (self, PRECISION, precision);
-}
-
-void
 td_compare_side_set_interpolation (TdCompareSide *self, TdInterpolation interpolation)
 {
   choose (self, INTERPOLATION, interpolation);

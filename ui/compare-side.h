@@ -17,7 +17,6 @@ void td_compare_side_set_name (TdCompareSide *self, const char *name);
 void td_compare_side_set_base (TdCompareSide *self, const TdRecipe *base);
 const TdRecipe *td_compare_side_recipe (TdCompareSide *self);
 /* As if the user had chosen it here. */
-void td_compare_side_set_precision (TdCompareSide *self, TdPrecision precision);
 void td_compare_side_set_interpolation (TdCompareSide *self, TdInterpolation interpolation);
 /* Lines up the choices of the two. */
 void td_compare_side_align (TdCompareSide *a, TdCompareSide *b);

@@ -287,9 +287,3 @@ td_histogram_init (TdHistogram *self)
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
 }
-
-GtkWidget *
-td_histogram_new (void)
-{
-  return g_object_new (TD_TYPE_HISTOGRAM, NULL);
-}

@@ -16,7 +16,6 @@
 #define TD_TYPE_HISTOGRAM (td_histogram_get_type ())
 G_DECLARE_FINAL_TYPE (TdHistogram, td_histogram, TD, HISTOGRAM, GtkWidget)
 
-GtkWidget *td_histogram_new (void);
 void td_histogram_set_image (TdHistogram *self, TdImage *image); /* (nullable) */
 void td_histogram_set_window (TdHistogram *self, double low, double high);
 void td_histogram_set_colour_map (TdHistogram *self, TdColourMap map);

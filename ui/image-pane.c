@@ -172,13 +172,6 @@ td_image_pane_set_message (TdImagePane *self, const char *message)
   gtk_widget_set_visible (GTK_WIDGET (self->message), message != NULL);
 }
 
-const char *
-td_image_pane_get_message (TdImagePane *self)
-{
-  return gtk_widget_get_visible (GTK_WIDGET (self->message)) ? gtk_label_get_text (self->message)
-                                                             : NULL;
-}
-
 void
 td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user)
 {
@@ -363,13 +356,4 @@ td_image_pane_init (TdImagePane *self)
                                    self);
   gtk_widget_insert_action_group (GTK_WIDGET (self), "pane", G_ACTION_GROUP (self->actions));
   gtk_widget_init_template (GTK_WIDGET (self));
-}
-
-GtkWidget *
-td_image_pane_new (const char *title)
-{
-  TdImagePane *self = g_object_new (TD_TYPE_IMAGE_PANE, NULL);
-
-  td_image_pane_set_title (self, title);
-  return GTK_WIDGET (self);
 }

@@ -18,7 +18,6 @@ G_DECLARE_FINAL_TYPE (TdImagePane, td_image_pane, TD, IMAGE_PANE, GtkWidget)
 /* The text under the picture for a position. @value: NULL if the pointer is outside. (transfer full) */
 typedef char *(*TdReadout) (gpointer user, double column, double row, const float *value);
 
-GtkWidget *td_image_pane_new (const char *title);
 void td_image_pane_set_title (TdImagePane *self, const char *title);
 void td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle);
 /* Also clears the message. NULL: empty. */
@@ -28,7 +27,6 @@ void td_image_pane_set_updating (TdImagePane *self, gboolean updating);
 gboolean td_image_pane_get_updating (TdImagePane *self);
 /* A sentence over the picture (an error with its remedy); NULL: none. */
 void td_image_pane_set_message (TdImagePane *self, const char *message);
-const char *td_image_pane_get_message (TdImagePane *self);
 void td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user);
 void td_image_pane_set_colour_map (TdImagePane *self, TdColourMap map);
 void td_image_pane_set_window (TdImagePane *self, double low, double high); /* ends automatic */

@@ -83,13 +83,6 @@ td_slice_view_set_window (TdSliceView *self, double low, double high)
 }
 
 void
-td_slice_view_get_window (TdSliceView *self, double *low, double *high)
-{
-  *low = self->scene.style.low;
-  *high = self->scene.style.high;
-}
-
-void
 td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map)
 {
   self->scene.style.map = map;
@@ -342,10 +335,4 @@ td_slice_view_init (TdSliceView *self)
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "crosshair");
   set_canvas (self, td_gl_canvas_new (&self->scene, gl_failed, self), TRUE);
   td_slice_view_add_input (self);
-}
-
-GtkWidget *
-td_slice_view_new (void)
-{
-  return g_object_new (TD_TYPE_SLICE_VIEW, NULL);
 }

@@ -29,7 +29,6 @@
 #define TD_TYPE_SLICE_VIEW (td_slice_view_get_type ())
 G_DECLARE_FINAL_TYPE (TdSliceView, td_slice_view, TD, SLICE_VIEW, GtkWidget)
 
-GtkWidget *td_slice_view_new (void);
 /* @image: (nullable): referenced. Fits the first picture, or one of another size while fitted. */
 void td_slice_view_set_image (TdSliceView *self, TdImage *image);
 TdImage *td_slice_view_get_image (TdSliceView *self); /* (transfer none) (nullable) */
@@ -37,7 +36,6 @@ TdImage *td_slice_view_get_image (TdSliceView *self); /* (transfer none) (nullab
 void td_slice_view_set_second (TdSliceView *self, TdImage *image);
 
 void td_slice_view_set_window (TdSliceView *self, double low, double high);
-void td_slice_view_get_window (TdSliceView *self, double *low, double *high);
 void td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map);
 TdColourMap td_slice_view_get_colour_map (TdSliceView *self);
 void td_slice_view_set_smooth (TdSliceView *self, gboolean smooth);

@@ -90,9 +90,10 @@ show_subtitle (TdVolumeView *self)
   guint factor = td_slice_store_factor (td_job_item_slices (self->item));
   gboolean reduced = factor > 1 && td_job_item_state (self->item) != TD_JOB_DONE;
   g_autofree char *state = td_job_item_status (self->item);
+  guint row = td_job_item_first_row (self->item) + wanted_slice (self);
   g_autofree char *text
-      = reduced ? g_strdup_printf (_("%s; shown at 1/%u until written"), state, factor)
-                : g_strdup (state);
+      = reduced ? g_strdup_printf (_("row %u; %s; shown at 1/%u until written"), row, state, factor)
+                : g_strdup_printf (_("row %u; %s"), row, state);
 
   td_image_pane_set_subtitle (self->pane, text);
 }
@@ -150,6 +151,8 @@ on_slider (GtkAdjustment *adjustment, TdVolumeView *self)
   if (self->placing)
     return;
   self->untouched = FALSE;
+  if (self->item && td_job_item_slices (self->item))
+    show_subtitle (self);
   request_slice (self);
 }
 
@@ -237,12 +240,6 @@ TdImagePane *
 td_volume_view_pane (TdVolumeView *self)
 {
   return self->pane;
-}
-
-TdJobItem *
-td_volume_view_job (TdVolumeView *self)
-{
-  return self->item;
 }
 
 static void

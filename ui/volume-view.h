@@ -17,4 +17,3 @@ void td_volume_view_show_job (TdVolumeView *self, TdJobItem *item); /* NULL: emp
 void td_volume_view_set_slice (TdVolumeView *self, guint slice);
 void td_volume_view_set_colour_map (TdVolumeView *self, TdColourMap map);
 TdImagePane *td_volume_view_pane (TdVolumeView *self);
-TdJobItem *td_volume_view_job (TdVolumeView *self);

@@ -150,6 +150,8 @@ test_open (void)
   td_test_wait (in_state, (gpointer) "scan", "the scan to open");
   td_test_wait (slice_is_there, NULL, "the first slice");
   assert_slice_is_right ();
+  gboolean without_gl = g_strcmp0 (g_getenv ("GDK_DEBUG"), "gl-disable") == 0;
+  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (slice_pane ())), ==, !without_gl);
   td_test_screenshot (GTK_WIDGET (window), "window-slices");
 }
 
@@ -198,6 +200,29 @@ is_compared (gpointer view)
   return isfinite (td_compare_view_rms (view));
 }
 
+static gboolean
+projection_is_another (gpointer before)
+{
+  TdImage *image
+      = td_image_pane_get_image (td_scan_view_projection_pane (td_window_scan_view (window)));
+  return image && image != before;
+}
+
+/* A click in the sinogram takes the projection to that view. */
+static void
+test_view (void)
+{
+  TdScanView *view = td_window_scan_view (window);
+  TdImagePane *pane = td_scan_view_projection_pane (view);
+  g_autoptr (TdImage) before = td_image_ref (td_image_pane_get_image (pane));
+
+  g_signal_emit_by_name (td_image_pane_view (td_scan_view_sinogram_pane (view)), "picked", 3.0,
+                         77.0);
+  td_test_wait (projection_is_another, before, "the projection of another view");
+  g_assert_cmpuint (before->width, ==, COLUMNS);
+  g_assert_cmpuint (before->height, ==, ROWS);
+}
+
 static void
 test_compare (void)
 {
@@ -211,6 +236,10 @@ test_compare (void)
   g_assert_cmpfloat (truth, >, 0);
   g_assert_cmpfloat (fabs (td_compare_view_rms (view) - truth), <, 1e-3 * truth);
   td_test_screenshot (GTK_WIDGET (window), "window-compare");
+  td_compare_view_set_mode (view, "side");
+  td_test_screenshot (GTK_WIDGET (window), "window-compare-side");
+  td_compare_view_set_mode (view, "difference");
+  td_test_screenshot (GTK_WIDGET (window), "window-compare-difference");
   td_window_show_page (window, "slices");
 }
 
@@ -468,6 +497,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/open", test_open);
   g_test_add_func ("/window/centre", test_centre);
   g_test_add_func ("/window/row", test_row);
+  g_test_add_func ("/window/view", test_view);
   g_test_add_func ("/window/compare", test_compare);
   g_test_add_func ("/window/reconstruct", test_reconstruct);
   g_test_add_func ("/window/browse", test_browse);
