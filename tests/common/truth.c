@@ -47,18 +47,6 @@ td_truth_sinogram (const TdPhantom *phantom, const TdBackprojectTask *task, guin
   return sinogram;
 }
 
-float *
-td_truth_noise (guint32 seed, gsize n)
-{
-  GRand *random = g_rand_new_with_seed (seed);
-  float *values = g_new (float, n);
-
-  for (gsize i = 0; i < n; i++)
-    values[i] = g_rand_double_range (random, -1, 1);
-  g_rand_free (random);
-  return values;
-}
-
 /* The row's edge values go on into the padding, half of it on either side (the circle closes in the
    padding's middle). */
 static double

@@ -19,8 +19,6 @@ void td_truth_task_clear (TdBackprojectTask *task);
 /* One row's line integrals, [view][column], for a unit of n_columns / 2 pixels. */
 float *td_truth_sinogram (const TdPhantom *phantom, const TdBackprojectTask *task, guint n_rows,
                           guint row);
-/* Uniform noise in [-1, 1). */
-float *td_truth_noise (guint32 seed, gsize n);
 
 /* Rows of n_columns, filtered in double; the result rounded to float. */
 float *td_truth_filter (const TdFilter *filter, const float *rows, guint n_rows, guint n_columns);
