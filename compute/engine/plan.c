@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan.h"
 
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
 #include "engine-private.h"
+#include "json.h"
 #include "plan-private.h"
 
 /* In the order "auto" asks them. */
@@ -242,40 +242,6 @@ td_plan_estimate (TdPlan *plan, double updates_per_s)
   return longest;
 }
 
-static void
-add_strings (JsonBuilder *builder, const char *name, char **strings)
-{
-  json_builder_set_member_name (builder, name);
-  json_builder_begin_array (builder);
-  for (guint i = 0; strings && strings[i]; i++)
-    json_builder_add_string_value (builder, strings[i]);
-  json_builder_end_array (builder);
-}
-
-static void
-add_number (JsonBuilder *builder, const char *name, double value)
-{
-  json_builder_set_member_name (builder, name);
-  json_builder_add_double_value (builder, value);
-}
-
-static void
-add_integer (JsonBuilder *builder, const char *name, guint64 value)
-{
-  json_builder_set_member_name (builder, name);
-  json_builder_add_int_value (builder, (gint64) value);
-}
-
-static void
-add_string (JsonBuilder *builder, const char *name, const char *value)
-{
-  json_builder_set_member_name (builder, name);
-  if (value)
-    json_builder_add_string_value (builder, value);
-  else
-    json_builder_add_null_value (builder);
-}
-
 char *
 td_plan_to_json (const TdPlan *plan)
 {
@@ -284,32 +250,27 @@ td_plan_to_json (const TdPlan *plan)
   g_autofree char *recipe = td_recipe_to_json (&plan->recipe);
 
   json_builder_begin_object (builder);
-  add_string (builder, "method", facts->method);
-  add_string (builder, "kernel", facts->family);
-  add_strings (builder, "devices", facts->devices);
-  add_integer (builder, "nx", facts->nx);
-  add_integer (builder, "ny", facts->ny);
-  add_integer (builder, "first_slice", facts->first_slice);
-  add_integer (builder, "slices", facts->n_slices);
-  add_integer (builder, "slab_slices", facts->slab_slices);
-  add_integer (builder, "slabs", facts->n_slabs);
-  add_number (builder, "centre_px", facts->centre_px);
-  add_number (builder, "pixel_mm", facts->pixel_mm);
-  add_string (builder, "units", facts->units);
-  add_integer (builder, "read_bytes", facts->read_bytes);
-  add_integer (builder, "write_bytes", facts->write_bytes);
-  add_integer (builder, "host_bytes", facts->host_bytes);
-  add_integer (builder, "device_bytes", facts->device_bytes);
-  add_number (builder, "updates", facts->updates);
-  json_builder_set_member_name (builder, "estimate_seconds");
-  if (facts->estimate_s > 0)
-    json_builder_add_double_value (builder, facts->estimate_s);
-  else
-    json_builder_add_null_value (builder);
-  add_strings (builder, "notes", facts->notes);
+  td_json_string (builder, "method", facts->method);
+  td_json_string (builder, "kernel", facts->family);
+  td_json_strings (builder, "devices", facts->devices);
+  td_json_integer (builder, "nx", facts->nx);
+  td_json_integer (builder, "ny", facts->ny);
+  td_json_integer (builder, "first_slice", facts->first_slice);
+  td_json_integer (builder, "slices", facts->n_slices);
+  td_json_integer (builder, "slab_slices", facts->slab_slices);
+  td_json_integer (builder, "slabs", facts->n_slabs);
+  td_json_number (builder, "centre_px", facts->centre_px);
+  td_json_number (builder, "pixel_mm", facts->pixel_mm);
+  td_json_string (builder, "units", facts->units);
+  td_json_integer (builder, "read_bytes", facts->read_bytes);
+  td_json_integer (builder, "write_bytes", facts->write_bytes);
+  td_json_integer (builder, "host_bytes", facts->host_bytes);
+  td_json_integer (builder, "device_bytes", facts->device_bytes);
+  td_json_number (builder, "updates", facts->updates);
+  td_json_number (builder, "estimate_seconds", facts->estimate_s > 0 ? facts->estimate_s : NAN);
+  td_json_strings (builder, "notes", facts->notes);
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
   json_builder_end_object (builder);
-  g_autoptr (JsonNode) root = json_builder_get_root (builder);
-  return json_to_string (root, TRUE);
+  return td_json_text (builder);
 }
