@@ -11,8 +11,8 @@ add_stages (JsonBuilder *builder, const TdJobResult *result)
   json_builder_begin_array (builder);
   for (guint i = 0; i < result->n_stages; i++) {
     json_builder_begin_object (builder);
-    td_json_string (builder, "name", result->stages[i].name);
-    td_json_number (builder, "seconds", result->stages[i].seconds);
+    td_json_add_string (builder, "name", result->stages[i].name);
+    td_json_add_number (builder, "seconds", result->stages[i].seconds);
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);
@@ -21,9 +21,9 @@ add_stages (JsonBuilder *builder, const TdJobResult *result)
 static void
 add_counts (JsonBuilder *builder, const TdJobResult *result)
 {
-  td_json_integer (builder, "clamped_transmissions", result->clamped_transmissions);
-  td_json_integer (builder, "bad_values", result->bad_values);
-  td_json_integer (builder, "dead_pixels", result->dead_pixels);
+  td_json_add_integer (builder, "clamped_transmissions", result->clamped_transmissions);
+  td_json_add_integer (builder, "bad_values", result->bad_values);
+  td_json_add_integer (builder, "dead_pixels", result->dead_pixels);
 }
 
 char *
@@ -33,21 +33,21 @@ td_job_result_json (TdJob *job)
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_json_string (builder, "output", result->output);
-  td_json_string (builder, "device", result->device);
-  td_json_string (builder, "kernel", result->family);
-  td_json_number (builder, "centre_px", result->centre_px);
-  td_json_integer (builder, "slices", job->plan->facts.n_slices);
-  td_json_number (builder, "seconds", result->seconds);
-  td_json_number (builder, "updates_per_second", result->updates_per_s);
+  td_json_add_string (builder, "output", result->output);
+  td_json_add_string (builder, "device", result->device);
+  td_json_add_string (builder, "kernel", result->family);
+  td_json_add_number (builder, "centre_px", result->centre_px);
+  td_json_add_integer (builder, "slices", job->plan->facts.n_slices);
+  td_json_add_number (builder, "seconds", result->seconds);
+  td_json_add_number (builder, "updates_per_second", result->updates_per_s);
   add_stages (builder, result);
   add_counts (builder, result);
-  td_json_integer (builder, "clamped_output", result->clamped_output);
-  td_json_integer (builder, "host_peak_bytes", result->host_peak_bytes);
-  td_json_integer (builder, "device_peak_bytes", result->device_peak_bytes);
-  td_json_strings (builder, "notes", result->notes);
+  td_json_add_integer (builder, "clamped_output", result->clamped_output);
+  td_json_add_integer (builder, "host_peak_bytes", result->host_peak_bytes);
+  td_json_add_integer (builder, "device_peak_bytes", result->device_peak_bytes);
+  td_json_add_strings (builder, "notes", result->notes);
   json_builder_end_object (builder);
-  return td_json_text (builder);
+  return td_json_print (builder);
 }
 
 static void
@@ -55,16 +55,16 @@ add_scan (JsonBuilder *builder, const TdScanFacts *facts)
 {
   json_builder_set_member_name (builder, "scan");
   json_builder_begin_object (builder);
-  td_json_string (builder, "path", facts->path);
-  td_json_string (builder, "format", facts->format);
-  td_json_integer (builder, "columns", facts->n_columns);
-  td_json_integer (builder, "rows", facts->n_rows);
-  td_json_integer (builder, "views", facts->n_views);
-  td_json_integer (builder, "flats", facts->n_flats);
-  td_json_integer (builder, "darks", facts->n_darks);
-  td_json_number (builder, "first_angle_deg", facts->angles_rad[0] * 180 / G_PI);
-  td_json_number (builder, "last_angle_deg", facts->angles_rad[facts->n_views - 1] * 180 / G_PI);
-  td_json_number (builder, "pixel_mm", facts->geometry.pixel_width_mm);
+  td_json_add_string (builder, "path", facts->path);
+  td_json_add_string (builder, "format", facts->format);
+  td_json_add_integer (builder, "columns", facts->n_columns);
+  td_json_add_integer (builder, "rows", facts->n_rows);
+  td_json_add_integer (builder, "views", facts->n_views);
+  td_json_add_integer (builder, "flats", facts->n_flats);
+  td_json_add_integer (builder, "darks", facts->n_darks);
+  td_json_add_number (builder, "first_angle_deg", facts->angles_rad[0] * 180 / G_PI);
+  td_json_add_number (builder, "last_angle_deg", facts->angles_rad[facts->n_views - 1] * 180 / G_PI);
+  td_json_add_number (builder, "pixel_mm", facts->geometry.pixel_width_mm);
   json_builder_end_object (builder);
 }
 
@@ -78,20 +78,20 @@ td_job_provenance_json (TdJob *job)
   g_autofree char *recipe = td_recipe_to_json (&plan->recipe);
 
   json_builder_begin_object (builder);
-  td_json_string (builder, "program", "Tomodesk");
-  td_json_string (builder, "version", TD_VERSION);
-  td_json_string (builder, "finished", when);
+  td_json_add_string (builder, "program", "Tomodesk");
+  td_json_add_string (builder, "version", TD_VERSION);
+  td_json_add_string (builder, "finished", when);
   add_scan (builder, td_scan_facts (plan->scan));
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
   g_mutex_lock (&job->lock);
-  td_json_string (builder, "device", job->result.device);
-  td_json_string (builder, "kernel", job->result.family);
-  td_json_string (builder, "units", plan->facts.units);
-  td_json_number (builder, "seconds", (g_get_monotonic_time () - job->started_us) * 1e-6);
+  td_json_add_string (builder, "device", job->result.device);
+  td_json_add_string (builder, "kernel", job->result.family);
+  td_json_add_string (builder, "units", plan->facts.units);
+  td_json_add_number (builder, "seconds", (g_get_monotonic_time () - job->started_us) * 1e-6);
   add_stages (builder, &job->result);
   add_counts (builder, &job->result);
   g_mutex_unlock (&job->lock);
   json_builder_end_object (builder);
-  return td_json_text (builder);
+  return td_json_print (builder);
 }

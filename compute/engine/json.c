@@ -4,7 +4,7 @@
 #include <math.h>
 
 void
-td_json_number (JsonBuilder *builder, const char *name, double value)
+td_json_add_number (JsonBuilder *builder, const char *name, double value)
 {
   json_builder_set_member_name (builder, name);
   if (isfinite (value))
@@ -14,14 +14,14 @@ td_json_number (JsonBuilder *builder, const char *name, double value)
 }
 
 void
-td_json_integer (JsonBuilder *builder, const char *name, guint64 value)
+td_json_add_integer (JsonBuilder *builder, const char *name, guint64 value)
 {
   json_builder_set_member_name (builder, name);
   json_builder_add_int_value (builder, (gint64) MIN (value, (guint64) G_MAXINT64));
 }
 
 void
-td_json_string (JsonBuilder *builder, const char *name, const char *value)
+td_json_add_string (JsonBuilder *builder, const char *name, const char *value)
 {
   json_builder_set_member_name (builder, name);
   if (value)
@@ -31,7 +31,7 @@ td_json_string (JsonBuilder *builder, const char *name, const char *value)
 }
 
 void
-td_json_strings (JsonBuilder *builder, const char *name, char **values)
+td_json_add_strings (JsonBuilder *builder, const char *name, char **values)
 {
   json_builder_set_member_name (builder, name);
   json_builder_begin_array (builder);
@@ -41,7 +41,7 @@ td_json_strings (JsonBuilder *builder, const char *name, char **values)
 }
 
 char *
-td_json_text (JsonBuilder *builder)
+td_json_print (JsonBuilder *builder)
 {
   g_autoptr (JsonNode) root = json_builder_get_root (builder);
   return json_to_string (root, TRUE);

@@ -5,9 +5,9 @@
 
 /* Members of the object that @builder is in. Numbers that JSON cannot hold (NaN, infinite) and NULL
    strings become null. */
-void td_json_number (JsonBuilder *builder, const char *name, double value);
-void td_json_integer (JsonBuilder *builder, const char *name, guint64 value);
-void td_json_string (JsonBuilder *builder, const char *name, const char *value);
-void td_json_strings (JsonBuilder *builder, const char *name, char **values); /* NULL: none */
+void td_json_add_number (JsonBuilder *builder, const char *name, double value);
+void td_json_add_integer (JsonBuilder *builder, const char *name, guint64 value);
+void td_json_add_string (JsonBuilder *builder, const char *name, const char *value);
+void td_json_add_strings (JsonBuilder *builder, const char *name, char **values); /* NULL: none */
 /* The whole, indented. (transfer full) */
-char *td_json_text (JsonBuilder *builder);
+char *td_json_print (JsonBuilder *builder);
