@@ -19,7 +19,9 @@ static const TdCliHelp help = {
   "  Which unit of the card holds each family up:\n"
   "    tomodesk-cli bench --device cuda:0 --family all --model\n"
   "  What a slice costs with filtering:\n"
-  "    tomodesk-cli bench --filter\n",
+  "    tomodesk-cli bench --filter\n"
+  "  Cone beam, with options of its own (bench --cone --help):\n"
+  "    tomodesk-cli bench --cone --size 256 --views 360\n",
 };
 
 enum { MAX_COUNTS = 8 };
@@ -293,8 +295,11 @@ td_cli_bench (int argc, char **argv)
   g_auto (Options) o = { .size = 1024, .runs = 5 };
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_bench_row_free);
   g_autoptr (GError) error = NULL;
-  int status = parse (argc, argv, &o);
 
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--cone") == 0)
+      return td_cli_bench_cone (argc, argv);
+  int status = parse (argc, argv, &o);
   if (status >= 0 || (status = complete (&o)) >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);

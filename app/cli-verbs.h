@@ -5,6 +5,7 @@
    verb, the return value the exit status (see cli.h). */
 
 int td_cli_bench (int argc, char **argv);
+int td_cli_bench_cone (int argc, char **argv); /* bench --cone */
 int td_cli_compare (int argc, char **argv);
 int td_cli_devices (int argc, char **argv);
 int td_cli_info (int argc, char **argv);

@@ -217,4 +217,33 @@ any_row (const TdConeGeneral *general, guint index)
   }
 }
 
-const TdConeFuncs FUNCS = { tile_columns, any_row };
+static void
+naive_row (const TdConeTask *task, const float *matrices, const float *projections, guint slice,
+           guint j, float *out)
+{
+  const float y = (float) (task->first_mm[1] - j * task->voxel_mm);
+  const float z = (float) (task->first_mm[2] - slice * task->voxel_mm);
+  const gsize pitch = task->n_columns;
+
+  for (guint i = 0; i < task->nx; i++) {
+    const float x = (float) (task->first_mm[0] + i * task->voxel_mm);
+    float sum = 0;
+    for (guint n = 0; n < task->n_views; n++) {
+      const float *m = matrices + 13 * (gsize) n;
+      const float depth = 1 / (m[8] * x + m[9] * y + m[10] * z + m[11]);
+      const float u = (m[0] * x + m[1] * y + m[2] * z + m[3]) * depth;
+      const float v = (m[4] * x + m[5] * y + m[6] * z + m[7]) * depth;
+      if (!(u >= 0 && v >= 0 && u < (float) (task->n_columns - 1) && v < (float) (task->n_rows - 1)))
+        continue;
+      const int c = (int) u, r = (int) v;
+      const float fu = u - (float) c, fv = v - (float) r;
+      const float *p = projections + ((gsize) n * task->n_rows + r) * pitch + c;
+      sum += m[12] * depth * depth
+             * ((1 - fv) * ((1 - fu) * p[0] + fu * p[1])
+                + fv * ((1 - fu) * p[pitch] + fu * p[pitch + 1]));
+    }
+    out[i] = sum;
+  }
+}
+
+const TdConeFuncs FUNCS = { tile_columns, any_row, naive_row };

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static const TdConeFuncs *
-funcs (void)
+const TdConeFuncs *
+td_cone_funcs (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
@@ -109,7 +109,7 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
              const guint *views, guint n_views, float *volume, guint slice0, guint n,
              GCancellable *cancellable, GError **error)
 {
-  Work work = { .funcs = funcs (), .out = volume };
+  Work work = { .funcs = td_cone_funcs (), .out = volume };
   TdConeBatch *batch = &work.batch;
 
   batch->task = task;
@@ -185,7 +185,7 @@ add_general (const TdConeTask *task, const float *projections, guint row0, guint
              const guint *views, guint n_views, float *volume, guint slice0, guint n,
              GCancellable *cancellable, GError **error)
 {
-  General work = { .funcs = funcs () };
+  General work = { .funcs = td_cone_funcs () };
   TdConeGeneral *general = &work.general;
   gboolean ok = TRUE;
 

@@ -49,5 +49,10 @@ typedef struct {
   void (*tile) (const TdConeBatch *batch, guint tile);
   /* Row index of voxels, counted over slices and y. */
   void (*row) (const TdConeGeneral *general, guint index);
+  /* The bench's baseline: one row of voxels by the plain loop of Algorithm 2, single precision, all views
+     from unpadded projections; what anybody would write first. matrices: [view][13], the weight last. */
+  void (*naive) (const TdConeTask *task, const float *matrices, const float *projections, guint slice,
+                 guint j, float *out);
 } TdConeFuncs;
+const TdConeFuncs *td_cone_funcs (void); /* for this CPU */
 extern const TdConeFuncs td_cone_funcs_plain, td_cone_funcs_avx2, td_cone_funcs_avx512;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli-verbs.h"
+#include "cli.h"
+#include "compute/cone/cone-bench.h"
+
+static const TdCliHelp help = {
+  "--cone [OPTION…]",
+  "Measures cone-beam back-projection of random projections in GUPS (2³⁰ voxel updates a second, as\n"
+  "iFDK counts them) for every kernel that the device has, with the error against a double-precision\n"
+  "reference. The baseline of the same run is a plain loop in C on CPUs, the standard kernel on GPUs.",
+  "  A graphics card, 1024² × 1024 views onto 1024³ voxels:\n"
+  "    tomodesk-cli bench --cone --device cuda:0 --size 1024\n"
+  "  This computer's processor:\n"
+  "    tomodesk-cli bench --cone --device host --size 256 --views 360\n",
+};
+
+typedef struct {
+  char *device;
+  int size, columns, views, runs;
+  gboolean cone, json;
+} Options;
+
+static int
+parse (int argc, char **argv, Options *o)
+{
+  const GOptionEntry entries[] = {
+    { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
+    { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
+    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
+    { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
+    { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (5)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
+    { NULL },
+  };
+  int status = td_cli_parse (argc, argv, &help, entries, NULL, 0, NULL);
+
+  if (status >= 0)
+    return status;
+  o->columns = o->columns ? o->columns : o->size;
+  o->views = o->views ? o->views : o->size;
+  if (o->size < 1 || o->columns < 1 || o->views < 1 || o->size > 4096 || o->columns > 8192
+      || o->views > 16384)
+    return td_cli_usage ("bench", "--size goes to 4096, --columns to 8192 and --views to 16384");
+  if (o->runs < 3 || o->runs > 1000)
+    return td_cli_usage ("bench", "--runs goes from 3 to 1000");
+  return -1;
+}
+
+static gboolean
+measure (TdConeBench *bench, GArray *rows, GError **error)
+{
+  for (const TdConeFamily *const *family = td_cone_families (); *family; family++)
+    for (TdPrecision p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF; p++) {
+      g_autoptr (GError) reason = NULL;
+      TdConeBenchRow row;
+      if (td_cone_bench_run (bench, *family, p, &row, &reason)) {
+        g_array_append_val (rows, row);
+      } else if (!g_error_matches (reason, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
+        g_propagate_error (error, g_steal_pointer (&reason));
+        return FALSE;
+      }
+    }
+  return TRUE;
+}
+
+/* The plain loop's rate, or the standard kernel's where there is no such loop. */
+static double
+baseline_of (double naive, const GArray *rows)
+{
+  for (guint i = 0; naive == 0 && i < rows->len; i++) {
+    const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
+    if (strcmp (row->family, "standard") == 0)
+      return row->gups;
+  }
+  return naive;
+}
+
+static const char *
+precision_name (TdPrecision precision)
+{
+  return precision == TD_PRECISION_SINGLE ? "single" : "half";
+}
+
+static int
+print_table (const Options *o, TdDevice *device, const GArray *rows, double baseline, gboolean naive)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  g_string_append_printf (out, "%s (%s): %d² × %d views → %d³ voxels, median of %d\n"
+                               "baseline: %s, %.2f GUPS\n\n%-11s %-7s %9s %9s %14s %7s %9s", info->name,
+                          info->id, o->columns, o->views, o->size, o->runs,
+                          naive ? "a plain loop in C" : "the standard kernel", baseline, "kernel",
+                          "storage", "seconds", "GUPS", "spread", "ratio", "error");
+  for (guint i = 0; i < rows->len; i++) {
+    const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
+    g_autofree char *spread = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (row->low_s / row->median_s - 1),
+                                               100 * (row->high_s / row->median_s - 1));
+    g_string_append_printf (out, "\n%-11s %-7s %9.4f %9.2f %14s %7.1f %9.2g   %s", row->family,
+                            precision_name (row->precision), row->median_s, row->gups, spread,
+                            row->gups / baseline, row->error, row->title);
+  }
+  return td_cli_print_text (out->str);
+}
+
+static int
+print_json (const Options *o, TdDevice *device, const GArray *rows, double baseline)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_cli_json_string (builder, "device", td_device_info (device)->id);
+  td_cli_json_string (builder, "device_name", td_device_info (device)->name);
+  td_cli_json_integer (builder, "size", o->size);
+  td_cli_json_integer (builder, "columns", o->columns);
+  td_cli_json_integer (builder, "views", o->views);
+  td_cli_json_number (builder, "baseline_gups", baseline);
+  json_builder_set_member_name (builder, "rows");
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < rows->len; i++) {
+    const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
+    json_builder_begin_object (builder);
+    td_cli_json_string (builder, "kernel", row->family);
+    td_cli_json_string (builder, "precision", precision_name (row->precision));
+    td_cli_json_number (builder, "median_s", row->median_s);
+    td_cli_json_number (builder, "low_s", row->low_s);
+    td_cli_json_number (builder, "high_s", row->high_s);
+    td_cli_json_number (builder, "gups", row->gups);
+    td_cli_json_number (builder, "error", row->error);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+  json_builder_end_object (builder);
+  return td_cli_print_json (builder);
+}
+
+int
+td_cli_bench_cone (int argc, char **argv)
+{
+  Options o = { .size = 256, .runs = 5 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (TdConeBenchRow));
+  int status = parse (argc, argv, &o);
+
+  if (status >= 0)
+    return status;
+  g_autoptr (TdDevice) device = td_device_open (o.device, &error);
+  g_free (o.device);
+  if (!device)
+    return td_cli_fail (error);
+  const TdConeBenchSpec spec = { (guint) o.size, (guint) o.columns, (guint) o.views, (guint) o.runs,
+                                 td_cli_cancellable () };
+  g_autoptr (TdConeBench) bench = td_cone_bench_new (device, &spec, &error);
+  if (!bench || !measure (bench, rows, &error))
+    return td_cli_fail (error);
+  const double naive = td_cone_bench_naive (bench), baseline = baseline_of (naive, rows);
+  return o.json ? print_json (&o, device, rows, baseline)
+                : print_table (&o, device, rows, baseline, naive > 0);
+}
