@@ -68,6 +68,13 @@ on_sinogram (TdImage *image, const GError *error, gpointer user)
   td_image_pane_set_updating (self->sinogram, td_frame_loader_busy (self->sinograms));
 }
 
+/* The width of a 64-bit number differs between machines: it must not be in a translated format. */
+static char *
+count_text (guint64 count)
+{
+  return g_strdup_printf ("%" G_GUINT64_FORMAT, count);
+}
+
 static char *
 slice_subtitle (const TdPreviewResult *result)
 {
@@ -76,12 +83,12 @@ slice_subtitle (const TdPreviewResult *result)
   g_autoptr (GString) text = g_string_new (NULL);
   g_string_append_printf (text, _("%u × %u on %s, %.0f ms"), result->image->width,
                           result->image->height, result->device, result->seconds * 1e3);
+  g_autofree char *clamped = count_text (result->clamped_transmissions);
+  g_autofree char *bad = count_text (result->bad_values);
   if (result->clamped_transmissions)
-    g_string_append_printf (text, _(", %" G_GUINT64_FORMAT " opaque samples raised"),
-                            result->clamped_transmissions);
+    g_string_append_printf (text, _(", %s opaque samples raised"), clamped);
   if (result->bad_values)
-    g_string_append_printf (text, _(", %" G_GUINT64_FORMAT " bad samples replaced"),
-                            result->bad_values);
+    g_string_append_printf (text, _(", %s bad samples replaced"), bad);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
