@@ -47,17 +47,22 @@ register_opencl
 cat "$results/machine.txt"
 "$cli" devices | tee "$results/devices.txt"
 
-for test in unit/test-device truth/test-backproject truth/test-families; do
+for test in unit/test-device unit/test-device-fft unit/test-device-program unit/test-families; do
   [ -x "$build/tests/$test" ] && step "$(basename $test)" "$build/tests/$test"
 done
 devices=$("$cli" devices --json | python3 -c '
 import json, sys
 print(*[d["id"] for d in json.load(sys.stdin) if d["available"] and d["kind"] == "gpu"])')
+[ -n "$devices" ] || { echo "run-on-gpu: no GPU is available here" >&2; exit 1; }
 for device in $devices; do
   step "self-test-$device" "$cli" devices --self-test --device "$device"
-  step "bench-$device" "$cli" bench --device "$device" --size "$size"
-  step "bench-$device-json" "$cli" bench --device "$device" --size "$size" --json
+  for precision in single half half-run; do
+    step "bench-$device-$precision" "$cli" bench --device "$device" --size "$size" --family all \
+      --precision "$precision"
+  done
+  step "bench-$device-csv" "$cli" bench --device "$device" --size "$size" --family all --csv
+  step "model-$device" "$cli" bench --device "$device" --size "$size" --family all --model
 done
 echo
-cat "$results"/bench-*[0-9].txt 2>/dev/null
+cat "$results"/bench-*-single.txt "$results"/bench-*-half*.txt "$results"/model-*.txt 2>/dev/null
 exit $failed
