@@ -77,7 +77,7 @@ td_flats_host_bytes (const TdScanFacts *facts, guint n_rows)
 /* Mean over the finite samples of each pixel, NaN where there is none. */
 static float *
 read_mean (TdFlats *flats, TdFrameKind kind, guint n_frames, guint row0, guint n_rows,
-           guint64 *bad_values, GCancellable *cancellable, GError **error)
+           GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (flats->scan);
   gsize pixels = (gsize) n_rows * facts->n_columns;
@@ -96,8 +96,6 @@ read_mean (TdFlats *flats, TdFrameKind kind, guint n_frames, guint row0, guint n
         if (isfinite (value)) {
           sum[i] += value;
           count[i]++;
-        } else {
-          *bad_values += 1;
         }
       }
   }
@@ -118,12 +116,12 @@ read_rows (TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable, 
   g_atomic_ref_count_init (&rows->references);
   rows->row0 = row0;
   rows->n_rows = n_rows;
-  rows->flat = read_mean (flats, TD_FRAME_FLAT, facts->n_flats, row0, n_rows, &rows->bad_values,
-                          cancellable, error);
+  rows->flat = read_mean (flats, TD_FRAME_FLAT, facts->n_flats, row0, n_rows, cancellable,
+                          error);
   if (!rows->flat)
     return NULL;
-  rows->dark = read_mean (flats, TD_FRAME_DARK, facts->n_darks, row0, n_rows, &rows->bad_values,
-                          cancellable, error);
+  rows->dark = read_mean (flats, TD_FRAME_DARK, facts->n_darks, row0, n_rows, cancellable,
+                          error);
   if (!rows->dark)
     return NULL;
   for (gsize i = 0; i < pixels; i++)

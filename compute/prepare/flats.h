@@ -15,7 +15,6 @@ typedef struct {
   guint row0, n_rows;
   float *flat;          /* [row][column], mean over the finite samples; NaN where there is none */
   float *dark;          /* the same; 0 without darks */
-  guint64 bad_values;   /* NaN and infinite samples left out of the means */
 } TdFlatRows;
 
 TdFlats *td_flats_new (TdScan *scan);

@@ -15,7 +15,7 @@ struct TdPreparation {
   TdScan *scan;
   TdFlats *flats;
   TdStep *steps;
-  guint n_steps, max_rows;
+  guint n_steps;
   GHashTable *buffers; /* key -> TdBuffer */
   GHashTable *kernels; /* "program/kernel" -> TdKernel */
   GPtrArray *programs; /* TdProgram */
@@ -106,7 +106,6 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   preparation->device = td_device_ref (device);
   preparation->scan = td_scan_ref (scan);
   preparation->flats = flats ? td_flats_ref (flats) : td_flats_new (scan);
-  preparation->max_rows = max_rows;
   preparation->buffers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
                                                 (GDestroyNotify) td_buffer_free);
   preparation->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
