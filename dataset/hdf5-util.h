@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gio/gio.h>
+/* The calls as HDF5 1.10 has them, with whatever later version is installed. */
+#define H5_USE_110_API
 #include <hdf5.h>
 
 #include "scan.h"
