@@ -113,24 +113,24 @@ print_json (const Options *o, TdDevice *device, const GArray *rows, double basel
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_cli_json_string (builder, "device", td_device_info (device)->id);
-  td_cli_json_string (builder, "device_name", td_device_info (device)->name);
-  td_cli_json_integer (builder, "size", o->size);
-  td_cli_json_integer (builder, "columns", o->columns);
-  td_cli_json_integer (builder, "views", o->views);
-  td_cli_json_number (builder, "baseline_gups", baseline);
+  td_json_add_string (builder, "device", td_device_info (device)->id);
+  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_json_add_integer (builder, "size", o->size);
+  td_json_add_integer (builder, "columns", o->columns);
+  td_json_add_integer (builder, "views", o->views);
+  td_json_add_number (builder, "baseline_gups", baseline);
   json_builder_set_member_name (builder, "rows");
   json_builder_begin_array (builder);
   for (guint i = 0; i < rows->len; i++) {
     const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
     json_builder_begin_object (builder);
-    td_cli_json_string (builder, "kernel", row->family);
-    td_cli_json_string (builder, "precision", precision_name (row->precision));
-    td_cli_json_number (builder, "median_s", row->median_s);
-    td_cli_json_number (builder, "low_s", row->low_s);
-    td_cli_json_number (builder, "high_s", row->high_s);
-    td_cli_json_number (builder, "gups", row->gups);
-    td_cli_json_number (builder, "error", row->error);
+    td_json_add_string (builder, "kernel", row->family);
+    td_json_add_string (builder, "precision", precision_name (row->precision));
+    td_json_add_number (builder, "median_s", row->median_s);
+    td_json_add_number (builder, "low_s", row->low_s);
+    td_json_add_number (builder, "high_s", row->high_s);
+    td_json_add_number (builder, "gups", row->gups);
+    td_json_add_number (builder, "error", row->error);
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);

@@ -72,7 +72,7 @@ add_units (JsonBuilder *builder, const char *name, const double *values)
   json_builder_set_member_name (builder, name);
   json_builder_begin_object (builder);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
-    td_cli_json_number (builder, td_unit_name (u), values[u]);
+    td_json_add_number (builder, td_unit_name (u), values[u]);
   json_builder_end_object (builder);
 }
 
@@ -82,19 +82,19 @@ print_json (TdDevice *device, const TdUnitRates *rates, const Prediction *predic
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_cli_json_string (builder, "device", td_device_info (device)->id);
+  td_json_add_string (builder, "device", td_device_info (device)->id);
   add_units (builder, "units_per_second", rates->per_second);
   json_builder_set_member_name (builder, "rows");
   json_builder_begin_array (builder);
   for (guint i = 0; i < n; i++) {
     const Prediction *p = &predictions[i];
     json_builder_begin_object (builder);
-    td_cli_json_string (builder, "family", p->row->family);
-    td_cli_json_integer (builder, "slices", p->row->n_slices);
+    td_json_add_string (builder, "family", p->row->family);
+    td_json_add_integer (builder, "slices", p->row->n_slices);
     add_units (builder, "per_update", p->cost.per_update);
-    td_cli_json_number (builder, "ceiling_updates_per_second", p->ceiling);
-    td_cli_json_string (builder, "bound_by", td_unit_name (p->bound_by));
-    td_cli_json_number (builder, "updates_per_second", p->row->updates_per_s);
+    td_json_add_number (builder, "ceiling_updates_per_second", p->ceiling);
+    td_json_add_string (builder, "bound_by", td_unit_name (p->bound_by));
+    td_json_add_number (builder, "updates_per_second", p->row->updates_per_s);
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);

@@ -249,20 +249,20 @@ static void
 add_json_row (JsonBuilder *builder, const Options *o, const TdBenchRow *row)
 {
   json_builder_begin_object (builder);
-  td_cli_json_string (builder, "family", row->family);
-  td_cli_json_string (builder, "variant", row->variant);
-  td_cli_json_integer (builder, "slices", row->n_slices);
-  td_cli_json_number (builder, "median_s", row->times.median_s);
-  td_cli_json_number (builder, "low_s", row->times.low_s);
-  td_cli_json_number (builder, "high_s", row->times.high_s);
-  td_cli_json_number (builder, "updates_per_second", row->updates_per_s);
-  td_cli_json_number (builder, "baseline_updates_per_second", row->baseline_updates_per_s);
-  td_cli_json_number (builder, "ratio", row->ratio);
-  td_cli_json_number (builder, "error", row->error);
-  td_cli_json_number (builder, "error_bound", row->bound);
+  td_json_add_string (builder, "family", row->family);
+  td_json_add_string (builder, "variant", row->variant);
+  td_json_add_integer (builder, "slices", row->n_slices);
+  td_json_add_number (builder, "median_s", row->times.median_s);
+  td_json_add_number (builder, "low_s", row->times.low_s);
+  td_json_add_number (builder, "high_s", row->times.high_s);
+  td_json_add_number (builder, "updates_per_second", row->updates_per_s);
+  td_json_add_number (builder, "baseline_updates_per_second", row->baseline_updates_per_s);
+  td_json_add_number (builder, "ratio", row->ratio);
+  td_json_add_number (builder, "error", row->error);
+  td_json_add_number (builder, "error_bound", row->bound);
   if (o->filter) {
-    td_cli_json_number (builder, "filter_s_per_slice", row->filter_s);
-    td_cli_json_number (builder, "fbp_s_per_slice", row->fbp_s);
+    td_json_add_number (builder, "filter_s_per_slice", row->filter_s);
+    td_json_add_number (builder, "fbp_s_per_slice", row->fbp_s);
   }
   json_builder_end_object (builder);
 }
@@ -273,13 +273,13 @@ print_json (const Options *o, TdDevice *device, GPtrArray *rows)
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_cli_json_string (builder, "device", td_device_info (device)->id);
-  td_cli_json_string (builder, "device_name", td_device_info (device)->name);
-  td_cli_json_string (builder, "baseline", td_bench_baseline_name (device));
-  td_cli_json_integer (builder, "columns", o->columns);
-  td_cli_json_integer (builder, "views", o->views);
-  td_cli_json_integer (builder, "size", o->size);
-  td_cli_json_integer (builder, "runs", o->runs);
+  td_json_add_string (builder, "device", td_device_info (device)->id);
+  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_json_add_string (builder, "baseline", td_bench_baseline_name (device));
+  td_json_add_integer (builder, "columns", o->columns);
+  td_json_add_integer (builder, "views", o->views);
+  td_json_add_integer (builder, "size", o->size);
+  td_json_add_integer (builder, "runs", o->runs);
   json_builder_set_member_name (builder, "rows");
   json_builder_begin_array (builder);
   for (guint i = 0; i < rows->len; i++)

@@ -151,15 +151,15 @@ report (const Difference *difference, const Options *o)
   if (o->json) {
     g_autoptr (JsonBuilder) builder = json_builder_new ();
     json_builder_begin_object (builder);
-    td_cli_json_number (builder, "rms", rms);
-    td_cli_json_number (builder, "relative_rms", relative);
-    td_cli_json_number (builder, "max_abs", difference->largest);
-    td_cli_json_number (builder, "psnr_db", psnr);
-    td_cli_json_integer (builder, "max_x", difference->at[0]);
-    td_cli_json_integer (builder, "max_y", difference->at[1]);
-    td_cli_json_integer (builder, "max_slice", difference->at[2]);
-    td_cli_json_integer (builder, "samples", difference->samples);
-    td_cli_json_string (builder, "output", o->output);
+    td_json_add_number (builder, "rms", rms);
+    td_json_add_number (builder, "relative_rms", relative);
+    td_json_add_number (builder, "max_abs", difference->largest);
+    td_json_add_number (builder, "psnr_db", psnr);
+    td_json_add_integer (builder, "max_x", difference->at[0]);
+    td_json_add_integer (builder, "max_y", difference->at[1]);
+    td_json_add_integer (builder, "max_slice", difference->at[2]);
+    td_json_add_integer (builder, "samples", difference->samples);
+    td_json_add_string (builder, "output", o->output);
     json_builder_end_object (builder);
     status = td_cli_print_json (builder);
   } else {

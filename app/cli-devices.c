@@ -103,18 +103,18 @@ add_tests (JsonBuilder *builder, const Report *report)
   for (guint i = 0; report->tests && i < report->tests->len; i++) {
     const TdSelfTestRow *row = report->tests->pdata[i];
     json_builder_begin_object (builder);
-    td_cli_json_string (builder, "family", row->family->name);
-    td_cli_json_string (builder, "interpolation", td_interpolation_name (row->interpolation));
-    td_cli_json_string (builder, "precision", td_precision_name (row->precision));
-    td_cli_json_integer (builder, "slices", row->n_slices);
-    td_cli_json_boolean (builder, "passed", row->passed);
-    td_cli_json_number (builder, "error", row->error);
-    td_cli_json_number (builder, "bound", row->bound);
-    td_cli_json_string (builder, "reason", row->reason);
+    td_json_add_string (builder, "family", row->family->name);
+    td_json_add_string (builder, "interpolation", td_interpolation_name (row->interpolation));
+    td_json_add_string (builder, "precision", td_precision_name (row->precision));
+    td_json_add_integer (builder, "slices", row->n_slices);
+    td_json_add_boolean (builder, "passed", row->passed);
+    td_json_add_number (builder, "error", row->error);
+    td_json_add_number (builder, "bound", row->bound);
+    td_json_add_string (builder, "reason", row->reason);
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);
-  td_cli_json_string (builder, "test_error", report->error ? report->error->message : NULL);
+  td_json_add_string (builder, "test_error", report->error ? report->error->message : NULL);
 }
 
 static const char *
@@ -133,14 +133,14 @@ print_json (GPtrArray *reports, gboolean tested)
     const Report *report = reports->pdata[i];
     const TdDeviceEntry *entry = report->entry;
     json_builder_begin_object (builder);
-    td_cli_json_string (builder, "id", entry->id);
-    td_cli_json_string (builder, "name", entry->name);
-    td_cli_json_string (builder, "kind", kind_name (entry->kind));
-    td_cli_json_string (builder, "api", entry->api);
-    td_cli_json_boolean (builder, "available", entry->available);
-    td_cli_json_string (builder, "reason", entry->reason);
-    td_cli_json_integer (builder, "memory_bytes", entry->memory_bytes);
-    td_cli_json_string (builder, "same_as", report->same_as);
+    td_json_add_string (builder, "id", entry->id);
+    td_json_add_string (builder, "name", entry->name);
+    td_json_add_string (builder, "kind", kind_name (entry->kind));
+    td_json_add_string (builder, "api", entry->api);
+    td_json_add_boolean (builder, "available", entry->available);
+    td_json_add_string (builder, "reason", entry->reason);
+    td_json_add_integer (builder, "memory_bytes", entry->memory_bytes);
+    td_json_add_string (builder, "same_as", report->same_as);
     if (tested)
       add_tests (builder, report);
     json_builder_end_object (builder);

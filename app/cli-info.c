@@ -71,32 +71,32 @@ print_json (const TdScanFacts *facts)
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_cli_json_string (builder, "path", facts->path);
-  td_cli_json_string (builder, "format", facts->format);
-  td_cli_json_string (builder, "title", facts->title);
-  td_cli_json_integer (builder, "columns", facts->n_columns);
-  td_cli_json_integer (builder, "rows", facts->n_rows);
-  td_cli_json_integer (builder, "views", facts->n_views);
-  td_cli_json_integer (builder, "flats", facts->n_flats);
-  td_cli_json_integer (builder, "darks", facts->n_darks);
-  td_cli_json_string (builder, "sample_type", td_sample_name (facts->sample_type));
-  td_cli_json_number (builder, "first_angle_deg", degrees (facts->angles_rad[0]));
-  td_cli_json_number (builder, "last_angle_deg", degrees (facts->angles_rad[facts->n_views - 1]));
-  td_cli_json_string (builder, "beam", beam_name (geometry->beam));
-  td_cli_json_number (builder, "pixel_width_mm",
+  td_json_add_string (builder, "path", facts->path);
+  td_json_add_string (builder, "format", facts->format);
+  td_json_add_string (builder, "title", facts->title);
+  td_json_add_integer (builder, "columns", facts->n_columns);
+  td_json_add_integer (builder, "rows", facts->n_rows);
+  td_json_add_integer (builder, "views", facts->n_views);
+  td_json_add_integer (builder, "flats", facts->n_flats);
+  td_json_add_integer (builder, "darks", facts->n_darks);
+  td_json_add_string (builder, "sample_type", td_sample_name (facts->sample_type));
+  td_json_add_number (builder, "first_angle_deg", degrees (facts->angles_rad[0]));
+  td_json_add_number (builder, "last_angle_deg", degrees (facts->angles_rad[facts->n_views - 1]));
+  td_json_add_string (builder, "beam", beam_name (geometry->beam));
+  td_json_add_number (builder, "pixel_width_mm",
                       geometry->pixel_width_mm > 0 ? geometry->pixel_width_mm : NAN);
-  td_cli_json_number (builder, "pixel_height_mm",
+  td_json_add_number (builder, "pixel_height_mm",
                       geometry->pixel_height_mm > 0 ? geometry->pixel_height_mm : NAN);
-  td_cli_json_number (builder, "source_axis_mm",
+  td_json_add_number (builder, "source_axis_mm",
                       geometry->source_axis_mm > 0 ? geometry->source_axis_mm : NAN);
-  td_cli_json_number (builder, "source_detector_mm",
+  td_json_add_number (builder, "source_detector_mm",
                       geometry->source_detector_mm > 0 ? geometry->source_detector_mm : NAN);
-  td_cli_json_number (builder, "energy_kev", facts->energy_kev > 0 ? facts->energy_kev : NAN);
-  td_cli_json_number (builder, "propagation_mm",
+  td_json_add_number (builder, "energy_kev", facts->energy_kev > 0 ? facts->energy_kev : NAN);
+  td_json_add_number (builder, "propagation_mm",
                       facts->propagation_mm > 0 ? facts->propagation_mm : NAN);
-  td_cli_json_number (builder, "centre_px", facts->centre_px);
-  td_cli_json_boolean (builder, "logged", facts->transmission_logged);
-  td_cli_json_boolean (builder, "sinogram_order", facts->sinogram_order);
+  td_json_add_number (builder, "centre_px", facts->centre_px);
+  td_json_add_boolean (builder, "logged", facts->transmission_logged);
+  td_json_add_boolean (builder, "sinogram_order", facts->sinogram_order);
   json_builder_set_member_name (builder, "notes");
   json_builder_begin_array (builder);
   for (guint i = 0; facts->notes[i]; i++)

@@ -295,16 +295,16 @@ report (const Options *o, TdScan *scan, double seconds)
 
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   json_builder_begin_object (builder);
-  td_cli_json_string (builder, "output", o->output);
-  td_cli_json_string (builder, "truth", o->truth);
-  td_cli_json_string (builder, "phantom", o->spec.phantom);
-  td_cli_json_integer (builder, "columns", facts->n_columns);
-  td_cli_json_integer (builder, "rows", facts->n_rows);
-  td_cli_json_integer (builder, "views", facts->n_views);
-  td_cli_json_integer (builder, "flats", facts->n_flats);
-  td_cli_json_integer (builder, "darks", facts->n_darks);
-  td_cli_json_number (builder, "centre_px", facts->centre_px);
-  td_cli_json_number (builder, "seconds", seconds);
+  td_json_add_string (builder, "output", o->output);
+  td_json_add_string (builder, "truth", o->truth);
+  td_json_add_string (builder, "phantom", o->spec.phantom);
+  td_json_add_integer (builder, "columns", facts->n_columns);
+  td_json_add_integer (builder, "rows", facts->n_rows);
+  td_json_add_integer (builder, "views", facts->n_views);
+  td_json_add_integer (builder, "flats", facts->n_flats);
+  td_json_add_integer (builder, "darks", facts->n_darks);
+  td_json_add_number (builder, "centre_px", facts->centre_px);
+  td_json_add_number (builder, "seconds", seconds);
   json_builder_end_object (builder);
   return td_cli_print_json (builder);
 }

@@ -31,16 +31,16 @@ print_json (GPtrArray *rows)
   for (guint i = 0; i < rows->len; i++) {
     const TdTuneRow *row = rows->pdata[i];
     json_builder_begin_object (builder);
-    td_cli_json_string (builder, "family", row->family->name);
-    td_cli_json_string (builder, "interpolation", td_interpolation_name (row->interpolation));
-    td_cli_json_string (builder, "precision", td_precision_name (row->precision));
-    td_cli_json_integer (builder, "slices", row->n_slices);
-    td_cli_json_integer (builder, "candidates", row->candidates);
-    td_cli_json_integer (builder, "rejected", row->rejected);
-    td_cli_json_number (builder, "default_updates_per_second", row->default_rate);
-    td_cli_json_number (builder, "updates_per_second", row->best_rate);
-    td_cli_json_string (builder, "defines", row->defines);
-    td_cli_json_string (builder, "error", row->error);
+    td_json_add_string (builder, "family", row->family->name);
+    td_json_add_string (builder, "interpolation", td_interpolation_name (row->interpolation));
+    td_json_add_string (builder, "precision", td_precision_name (row->precision));
+    td_json_add_integer (builder, "slices", row->n_slices);
+    td_json_add_integer (builder, "candidates", row->candidates);
+    td_json_add_integer (builder, "rejected", row->rejected);
+    td_json_add_number (builder, "default_updates_per_second", row->default_rate);
+    td_json_add_number (builder, "updates_per_second", row->best_rate);
+    td_json_add_string (builder, "defines", row->defines);
+    td_json_add_string (builder, "error", row->error);
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <gio/gio.h>
-#include <json-glib/json-glib.h>
+#include "compute/engine/json.h"
 
 /**
  * tomodesk-cli: what its verbs share. A verb is one file, app/cli-NAME.c, with one function
@@ -51,12 +51,6 @@ GCancellable *td_cli_cancellable (void);
 int td_cli_print_json (JsonBuilder *builder);
 /* As td_cli_print_json() for text that is JSON already. */
 int td_cli_print_text (const char *text);
-/* builder: "name": value; numbers that JSON cannot hold (NaN, infinite) become null. */
-void td_cli_json_number (JsonBuilder *builder, const char *name, double value);
-void td_cli_json_integer (JsonBuilder *builder, const char *name, guint64 value);
-void td_cli_json_string (JsonBuilder *builder, const char *name, const char *value); /* NULL: null */
-void td_cli_json_boolean (JsonBuilder *builder, const char *name, gboolean value);
-
 /* "4 min 10 s", "1.2 s", "35 ms". (transfer full) */
 char *td_cli_duration (double seconds);
 

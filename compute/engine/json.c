@@ -31,6 +31,13 @@ td_json_add_string (JsonBuilder *builder, const char *name, const char *value)
 }
 
 void
+td_json_add_boolean (JsonBuilder *builder, const char *name, gboolean value)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_add_boolean_value (builder, value);
+}
+
+void
 td_json_add_strings (JsonBuilder *builder, const char *name, char **values)
 {
   json_builder_set_member_name (builder, name);

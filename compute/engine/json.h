@@ -8,6 +8,7 @@
 void td_json_add_number (JsonBuilder *builder, const char *name, double value);
 void td_json_add_integer (JsonBuilder *builder, const char *name, guint64 value);
 void td_json_add_string (JsonBuilder *builder, const char *name, const char *value);
+void td_json_add_boolean (JsonBuilder *builder, const char *name, gboolean value);
 void td_json_add_strings (JsonBuilder *builder, const char *name, char **values); /* NULL: none */
 /* The whole, indented. (transfer full) */
 char *td_json_print (JsonBuilder *builder);

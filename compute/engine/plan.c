@@ -90,9 +90,9 @@ resolve_rows (TdPlan *plan, GError **error)
     recipe->row_end = n;
   }
   if (recipe->row_first >= recipe->row_end || recipe->row_end > n) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%s %u:%u are not %s, which has %u to %u (--rows)",
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%s %u:%u are not %s 0 to %u (--rows)",
                  rows ? "Rows" : "Slices", recipe->row_first, recipe->row_end,
-                 rows ? "on the detector" : "in the volume", 0u, n - 1);
+                 rows ? "on the detector, which has rows" : "in the volume, which has slices", n - 1);
     return FALSE;
   }
   plan->facts.first_slice = recipe->row_first;
