@@ -69,6 +69,20 @@ validate_angles (const TdScanFacts *facts, GError **error)
   return TRUE;
 }
 
+/* Where a circular cone or fan beam's geometry puts the axis, for scans that state no column. */
+static void
+centre_of_geometry (TdScanFacts *facts)
+{
+  const TdGeometry *g = &facts->geometry;
+
+  if (g->beam == TD_BEAM_PARALLEL || g->view_matrices || isfinite (facts->centre_px)
+      || !(g->source_axis_mm > 0) || !(g->pixel_width_mm > 0))
+    return;
+  facts->centre_px = (facts->n_columns - 1) / 2.0 + g->detector_offset_u_px
+                     + g->axis_offset_mm * g->source_detector_mm
+                           / (g->source_axis_mm * g->pixel_width_mm);
+}
+
 gboolean
 td_scan_validate (TdScan *scan, GError **error)
 {
@@ -97,6 +111,7 @@ td_scan_validate (TdScan *scan, GError **error)
     facts->energy_kev = 0;
   if (!isfinite (facts->propagation_mm) || facts->propagation_mm < 0)
     facts->propagation_mm = 0;
+  centre_of_geometry (facts);
   return validate_angles (facts, error);
 }
 

@@ -110,7 +110,8 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
   place_slider (self, centre, n);
   td_number_row_set_value (self->tilt, recipe->tilt_deg);
-  gtk_widget_set_sensitive (GTK_WIDGET (self), facts && facts->geometry.beam == TD_BEAM_PARALLEL);
+  /* A matrix for every view says where the axis is. */
+  gtk_widget_set_sensitive (GTK_WIDGET (self), facts && !facts->geometry.view_matrices);
 }
 
 static void

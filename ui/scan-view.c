@@ -133,8 +133,8 @@ centre_at_row (TdScanView *self)
 static void
 show_lines (TdScanView *self)
 {
-  gboolean parallel = td_scan_facts (self->scan)->geometry.beam == TD_BEAM_PARALLEL;
-  double centre = self->has_recipe && parallel ? centre_at_row (self) : NAN;
+  gboolean matrices = td_scan_facts (self->scan)->geometry.view_matrices != NULL;
+  double centre = self->has_recipe && !matrices ? centre_at_row (self) : NAN;
   const gint *r = self->recipe.region;
 
   td_slice_view_set_row_line (td_image_pane_view (self->projection), self->row, TRUE);

@@ -34,6 +34,11 @@ unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   if (facts->geometry.beam == TD_BEAM_PARALLEL)
     return "FDK is for cone and fan beams, and this scan is a parallel beam's; take --method fbp, or "
            "give the source's distances";
+  if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
+    return "FDK interpolates linearly only; take --interpolation linear";
+  if (recipe->tilt_deg != 0 && facts->geometry.view_matrices)
+    return "The scan gives a projection matrix for every view, which says how the axis stands: leave "
+           "--tilt out";
   return NULL;
 }
 
@@ -51,6 +56,8 @@ stated_centre (const TdScanFacts *facts)
   const double origin[3] = { 0, 0, 0 };
   double matrix[12], u, v, w;
 
+  if (isfinite (facts->centre_px))
+    return facts->centre_px;
   if (facts->geometry.view_matrices)
     memcpy (matrix, facts->geometry.view_matrices, sizeof matrix);
   else
@@ -86,6 +93,8 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 
   td_geometry_copy (&fdk->geometry, &facts->geometry);
   apply_centre (fdk, facts, recipe->centre_px);
+  /* An axis that leans in the detector's plane is a detector turned about the beam. */
+  fdk->geometry.detector_tilt_rad[2] += recipe->tilt_deg * G_PI / 180;
   fdk->angles_rad = g_new (double, facts->n_views);
   for (guint view = 0; view < facts->n_views; view++)
     fdk->angles_rad[view]
