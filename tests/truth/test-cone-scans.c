@@ -174,7 +174,8 @@ test_mid_plane (gconstpointer device)
 }
 
 /* A small memory limit cuts the volume into slabs and the views into batches, and must change nothing
-   but rounding; the plan's figure must hold. */
+   but rounding; the plan's figure must hold. Rows count from another one then, and where rounding moves
+   a coordinate across a step of the texture unit's 8-bit weights, that step shows. */
 static void
 test_out_of_core (gconstpointer device)
 {
@@ -198,9 +199,14 @@ test_out_of_core (gconstpointer device)
     error += pow (slabs.slices[i] - whole.slices[i], 2);
     norm += pow (whole.slices[i], 2);
   }
-  g_test_message ("relative RMS %.2e", sqrt (error / norm));
+  g_autoptr (GError) failure = NULL;
+  g_autoptr (TdDevice) opened = td_device_open (device, &failure);
+  g_assert_no_error (failure);
+  const TdDeviceInfo *info = td_device_info (opened);
+  const double bound = info->texture_linear && !info->texture_slow ? 1e-4 : 1e-6;
+  g_test_message ("relative RMS %.2e, bound %.1e", sqrt (error / norm), bound);
   g_assert_cmpfloat (norm, >, 0);
-  g_assert_cmpfloat (sqrt (error / norm), <=, 1e-6);
+  g_assert_cmpfloat (sqrt (error / norm), <=, bound);
   td_test_volume_clear (&whole);
   td_test_volume_clear (&slabs);
 }
