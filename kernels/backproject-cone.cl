@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cone-beam back-projection (papers 000 and 003, Algorithms 2 and 4). One source, variants by defines:
+/* Cone-beam back-projection (the iFDK paper, Algorithms 2 and 4). One source, variants by defines:
 
      PACK     1: one view a texel; 2: views 180 degrees apart; 4: views 90 degrees apart. The view
               turned by 90 degrees sees the voxel turned by 90 degrees at the same (u, v), so that one

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* FDK's weights before the ramp filter (paper 003, Algorithm 1): the cosine of the ray's angle with
+/* FDK's weights before the ramp filter (iFDK, Algorithm 1): the cosine of the ray's angle with
    the detector's normal, and the redundancy of the ray, which depends on view and column alone. The
    cosine is 1 / sqrt of a quadratic form in the pixel's place, which holds for any matrix; it is
    centred on the detector so that single precision is enough. */

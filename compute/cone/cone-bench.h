@@ -5,7 +5,7 @@
 
 /**
  * Measures cone-beam back-projection of n_columns^2 x n_views random projections onto size^3 voxels on one
- * device, in GUPS as paper 003 (iFDK) defines it: 2^30 voxel updates a second. The time is that of adding
+ * device, in GUPS as the iFDK paper defines it: 2^30 voxel updates a second. The time is that of adding
  * all views to the volume in device memory, packing included.
  */
 typedef struct {

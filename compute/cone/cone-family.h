@@ -6,7 +6,7 @@
 /**
  * Cone-beam back-projection families. Unlike the parallel beam's, a projector adds a batch of views to
  * a slab of the volume, so that volumes and projection sets larger than the device can be streamed
- * (paper 002) and the first stage can still be filtering the next views (paper 003, section 3.1).
+ * (Okitsu et al.) and the first stage can still be filtering the next views (iFDK, section 3.1).
  */
 typedef struct TdConeProjector TdConeProjector;
 typedef struct TdConeFamily TdConeFamily;
@@ -27,8 +27,8 @@ struct TdConeFamily {
                       const TdConeLimits *limits, TdConeProjector **out, GError **error);
   /* Enqueues. projections: float [n_views][n_rows][n_columns], packed: view views[i] at place i,
      detector rows from row0 on. Families with turned_views t > 1 want n_views a multiple of t, and
-     at place i + c * n_views / t the view of place i turned c times by 360 / t degrees. volume: float [n_slices][ny][nx] for slices from slice0 on,
-     added to. */
+     at place i + c * n_views / t the view of place i turned c times by 360 / t degrees. volume: float
+     [n_slices][ny][nx] for slices from slice0 on, added to. */
   gboolean (*add) (TdConeProjector *projector, TdQueue *queue, TdBuffer *projections, guint row0,
                    guint n_rows, const guint *views, guint n_views, TdBuffer *volume, guint slice0,
                    guint n_slices, GCancellable *cancellable, GError **error);

@@ -6,7 +6,7 @@
 
 /**
  * FDK's first stage on a device: cosine and redundancy weights, then the ramp filter along detector
- * rows (paper 003, Algorithm 1). Works on slabs of prepared rows, float [row][view][column].
+ * rows (iFDK, Algorithm 1). Works on slabs of prepared rows, float [row][view][column].
  */
 typedef struct TdConeFilter TdConeFilter;
 

@@ -11,7 +11,7 @@ pixel (const TdConeTask *task, const float *view, double column, double row)
   return view[(gsize) row * task->n_columns + (gsize) column];
 }
 
-/* Bilinear interpolation (paper 003, Algorithm 3), 0 outside the detector. */
+/* Bilinear interpolation (iFDK, Algorithm 3), 0 outside the detector. */
 static double
 sample (const TdConeTask *task, const float *view, double u, double v)
 {

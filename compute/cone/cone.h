@@ -6,8 +6,8 @@
 #include "dataset/geometry.h"
 
 /**
- * Cone-beam FDK (Feldkamp, Davis, Kress, J. Opt. Soc. Am. A 1, 1984), as papers 000 and 003 (iFDK)
- * state it in their Algorithms 1 and 2. Every geometry is a 3x4 matrix a view:
+ * Cone-beam FDK (Feldkamp, Davis, Kress, J. Opt. Soc. Am. A 1, 1984), as the iFDK paper
+ * states it in its Algorithms 1 and 2. Every geometry is a 3x4 matrix a view:
  *
  *     w (u, v, 1)' = M (x, y, z, 1)',   M scaled so that w = 1 on the rotation axis (the origin)
  *
@@ -90,7 +90,7 @@ void td_cone_reference (const TdConeTask *task, const float *projections, guint 
                         double *out);
 
 /* Host SIMD back-projection: upright geometries interpolate each pair of columns once for a whole column
-   of voxels, then along v by in-register permutes (paper 003, Algorithm 4, on a CPU); others take a
+   of voxels, then along v by in-register permutes (iFDK, Algorithm 4, on a CPU); others take a
    plain bilinear loop. projections: float [n_views][n_rows][n_columns] of views[] and detector rows from
    row0 on (those that the slices see); volume: float [n][ny][nx] for slices from slice0 on, added to.
    Blocks; uses the host's threads; checks @cancellable. */

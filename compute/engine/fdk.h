@@ -5,10 +5,10 @@
 #include "method.h"
 
 /**
- * FDK as a job, in two stages that run beside each other (paper 003, section 3.1): one thread reads,
+ * FDK as a job, in two stages that run beside each other (iFDK, section 3.1): one thread reads,
  * prepares, weights and filters detector rows from the top down into host memory (or a file, when that
  * is short); each device's workers take slabs of the volume, wait for the rows that the slab sees, and
- * add the views batch by batch (papers 002 and 003: volumes and projection sets larger than a device).
+ * add the views batch by batch (Okitsu et al. and iFDK: volumes and projection sets larger than a device).
  */
 
 /* What the plan decided. */

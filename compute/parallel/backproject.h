@@ -4,7 +4,7 @@
 #include "compute/device/device.h"
 
 /**
- * Parallel-beam back-projection, every family (DESIGN.md, "families"; the review is paper 001).
+ * Parallel-beam back-projection, every family (DESIGN.md, "families"; the review is in DESIGN.md, "Papers").
  *
  *     slice (x, y) = scale * sum over views v of  sinogram (v, u),
  *     u = centre_px + axis_px[v] + x cos(angle_v) + y sin(angle_v)
