@@ -27,6 +27,14 @@ typedef struct {
 } TdFdkPlan;
 
 void td_fdk_plan_free (TdFdkPlan *fdk);
+/* The planning half of td_method_fdk; see TdMethod. */
+const char *td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
+guint td_fdk_n_slices (const TdScanFacts *facts);
+double td_fdk_stated_centre (const TdScanFacts *facts);
+gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
+                      GError **error);
+/* What a measured rate holds for: these devices and families. (transfer full) */
+char *td_fdk_rate_key (const TdPlan *plan, const TdFdkPlan *fdk);
 
 /* The run's shared state. */
 typedef struct {
