@@ -129,8 +129,7 @@ make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint 
   result->device = g_strdup (outcome->device);
   result->family = g_strdup (outcome->family);
   result->seconds = outcome->seconds;
-  result->clamped_transmissions = outcome->clamped_transmissions;
-  result->bad_values = outcome->bad_values;
+  result->counts = outcome->counts;
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "compute/engine/engine.h"
 #include "compute/engine/recipe.h"
+#include "compute/prepare/prepare.h"
 #include "dataset/scan.h"
 #include "render/image.h"
 
@@ -21,7 +22,7 @@ typedef struct {
   char *units;           /* of the values: "1/mm" or "1/px" */
   char *device, *family;
   double seconds;        /* of the job */
-  guint64 clamped_transmissions, bad_values;
+  TdPreparationCounts counts;
 } TdPreviewResult;
 
 /* @result: NULL with @error; freed after the call. @last: nothing follows of this request. */

@@ -83,11 +83,11 @@ slice_subtitle (const TdPreviewResult *result)
   g_autoptr (GString) text = g_string_new (NULL);
   g_string_append_printf (text, _("%u × %u on %s, %.0f ms"), result->image->width,
                           result->image->height, result->device, result->seconds * 1e3);
-  g_autofree char *clamped = count_text (result->clamped_transmissions);
-  g_autofree char *bad = count_text (result->bad_values);
-  if (result->clamped_transmissions)
+  g_autofree char *clamped = count_text (result->counts.clamped_transmissions);
+  g_autofree char *bad = count_text (result->counts.bad_values);
+  if (result->counts.clamped_transmissions)
     g_string_append_printf (text, _(", %s opaque samples raised"), clamped);
-  if (result->bad_values)
+  if (result->counts.bad_values)
     g_string_append_printf (text, _(", %s bad samples replaced"), bad);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }

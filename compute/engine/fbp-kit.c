@@ -407,14 +407,12 @@ gboolean
 td_fbp_kit_book_counts (TdFbpKit *kit, GError **error)
 {
   TdPlan *plan = kit->job->plan;
-  const TdPreparationCounts *counts = &kit->counts;
 
   if (kit->uncounted
       && !td_preparation_counts (kit->preparation, kit->compute, &kit->counts, error))
     return FALSE;
   kit->uncounted = FALSE;
-  td_job_add_counts (kit->job, counts->clamped_transmissions, counts->bad_values,
-                     counts->dead_pixels);
+  td_job_add_counts (kit->job, &kit->counts);
   if (kit->busy_s > 0.2) {
     g_autofree char *key = td_fbp_rate_key (plan, kit->device, kit->family);
     td_engine_set_rate (plan->engine, key, kit->updates / kit->busy_s);

@@ -64,8 +64,7 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
                               run->cancellable, error)
       || !td_preparation_counts (stage->preparation, stage->queue, &counts, error))
     return FALSE;
-  td_job_add_counts (run->job, counts.clamped_transmissions, counts.bad_values,
-                     counts.dead_pixels);
+  td_job_add_counts (run->job, &counts);
   td_job_add_stage (run->job, "prepare", (g_get_monotonic_time () - start) * 1e-6);
 
   start = g_get_monotonic_time ();

@@ -19,11 +19,14 @@ add_stages (JsonBuilder *builder, const TdJobResult *result)
 }
 
 static void
-add_counts (JsonBuilder *builder, const TdJobResult *result)
+add_counts (JsonBuilder *builder, const TdPreparationCounts *counts)
 {
-  td_json_add_integer (builder, "clamped_transmissions", result->clamped_transmissions);
-  td_json_add_integer (builder, "bad_values", result->bad_values);
-  td_json_add_integer (builder, "dead_pixels", result->dead_pixels);
+  td_json_add_integer (builder, "clamped_transmissions", counts->clamped_transmissions);
+  td_json_add_integer (builder, "bad_values", counts->bad_values);
+  td_json_add_integer (builder, "dead_pixels", counts->dead_pixels);
+  td_json_add_integer (builder, "bad_pixels", counts->bad_pixels);
+  td_json_add_integer (builder, "zingers", counts->zingers);
+  td_json_add_integer (builder, "zingers_angle", counts->zingers_angle);
 }
 
 char *
@@ -41,7 +44,7 @@ td_job_result_json (TdJob *job)
   td_json_add_number (builder, "seconds", result->seconds);
   td_json_add_number (builder, "updates_per_second", result->updates_per_s);
   add_stages (builder, result);
-  add_counts (builder, result);
+  add_counts (builder, &result->counts);
   td_json_add_integer (builder, "clamped_output", result->clamped_output);
   td_json_add_integer (builder, "host_peak_bytes", result->host_peak_bytes);
   td_json_add_integer (builder, "device_peak_bytes", result->device_peak_bytes);
@@ -90,7 +93,7 @@ td_job_provenance_json (TdJob *job)
   td_json_add_string (builder, "units", plan->facts.units);
   td_json_add_number (builder, "seconds", (g_get_monotonic_time () - job->started_us) * 1e-6);
   add_stages (builder, &job->result);
-  add_counts (builder, &job->result);
+  add_counts (builder, &job->result.counts);
   g_mutex_unlock (&job->lock);
   json_builder_end_object (builder);
   return td_json_print (builder);

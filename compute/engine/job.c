@@ -149,15 +149,11 @@ td_job_add_stage (TdJob *job, const char *stage, double seconds)
 }
 
 void
-td_job_add_counts (TdJob *job, guint64 clamped_transmissions, guint64 bad_values,
-                   guint64 dead_pixels)
+td_job_add_counts (TdJob *job, const TdPreparationCounts *counts)
 {
   g_mutex_lock (&job->lock);
-  if (!job->ended_us) {
-    job->result.clamped_transmissions += clamped_transmissions;
-    job->result.bad_values += bad_values;
-    job->result.dead_pixels += dead_pixels;
-  }
+  if (!job->ended_us)
+    td_preparation_counts_add (&job->result.counts, counts);
   g_mutex_unlock (&job->lock);
 }
 
@@ -264,16 +260,26 @@ static void
 add_count_notes (TdJob *job)
 {
   const TdJobResult *result = &job->result;
+  const TdPreparationCounts *counts = &result->counts;
 
-  if (result->bad_values)
+  if (counts->bad_values)
     td_job_note (job, "%" G_GUINT64_FORMAT " NaN or infinite samples took their neighbour's value.",
-                 result->bad_values);
-  if (result->dead_pixels)
+                 counts->bad_values);
+  if (counts->bad_pixels)
+    td_job_note (job, "%" G_GUINT64_FORMAT " bad detector pixels were replaced in every view.",
+                 counts->bad_pixels);
+  if (counts->zingers)
+    td_job_note (job, "%" G_GUINT64_FORMAT " zingers were removed from the projections.",
+                 counts->zingers);
+  if (counts->dead_pixels)
     td_job_note (job, "%" G_GUINT64_FORMAT " detector pixels have no usable flat field and took "
-                      "their neighbour's value.", result->dead_pixels);
-  if (result->clamped_transmissions)
+                      "their neighbour's value.", counts->dead_pixels);
+  if (counts->clamped_transmissions)
     td_job_note (job, "%" G_GUINT64_FORMAT " zero or negative transmissions were raised before the "
-                      "logarithm.", result->clamped_transmissions);
+                      "logarithm.", counts->clamped_transmissions);
+  if (counts->zingers_angle)
+    td_job_note (job, "%" G_GUINT64_FORMAT " zingers were removed over the angle.",
+                 counts->zingers_angle);
   if (result->clamped_output)
     td_job_note (job, "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
                       "(--range).", result->clamped_output);

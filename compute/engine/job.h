@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/prepare/prepare.h"
 #include "plan.h"
 
 /**
@@ -40,9 +41,7 @@ typedef struct {
   double updates_per_s;
   TdJobStage stages[8];
   guint n_stages;
-  guint64 clamped_transmissions; /* zero or negative, made finite before the logarithm */
-  guint64 bad_values;            /* NaN or infinite input samples, replaced */
-  guint64 dead_pixels;           /* detector pixels without a usable flat field, replaced */
+  TdPreparationCounts counts;
   guint64 clamped_output;        /* integer output: samples outside the range */
   guint64 host_peak_bytes, device_peak_bytes;
   char **notes;

@@ -48,8 +48,7 @@ gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
                       void (*release) (float *slices, gpointer user), gpointer user, GError **error);
 void td_job_add_updates (TdJob *job, double updates);          /* drives progress and ETA */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
-void td_job_add_counts (TdJob *job, guint64 clamped_transmissions, guint64 bad_values,
-                        guint64 dead_pixels);
+void td_job_add_counts (TdJob *job, const TdPreparationCounts *counts);
 /* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
 void td_job_add_host_bytes (TdJob *job, gint64 bytes);
 void td_job_set_family (TdJob *job, const char *description); /* what ran, in words */

@@ -80,7 +80,7 @@ td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScan
   for (guint i = 0; i < n_steps; i++) {
     const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
     if (!td_preparation_skips (&steps[i], facts) && kind->workspace_bytes)
-      bytes += kind->workspace_bytes (&steps[i], max_rows, facts->n_views, facts->n_columns);
+      bytes += kind->workspace_bytes (&steps[i], facts, max_rows);
   }
   return bytes;
 }
@@ -250,7 +250,24 @@ td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels)
   ((TdPreparation *) slab->state)->counts.dead_pixels += pixels;
 }
 
+void
+td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels)
+{
+  ((TdPreparation *) slab->state)->counts.bad_pixels += pixels;
+}
+
 /* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+void
+td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts)
+{
+  sum->clamped_transmissions += counts->clamped_transmissions;
+  sum->bad_values += counts->bad_values;
+  sum->dead_pixels += counts->dead_pixels;
+  sum->bad_pixels += counts->bad_pixels;
+  sum->zingers += counts->zingers;
+  sum->zingers_angle += counts->zingers_angle;
+}
 
 /* Adds the device's counters to the host's and clears them; blocks. */
 static gboolean
@@ -266,6 +283,8 @@ collect_counters (TdPreparation *preparation, TdQueue *queue, GError **error)
     return FALSE;
   preparation->counts.bad_values += (guint) values[TD_COUNTER_BAD];
   preparation->counts.clamped_transmissions += (guint) values[TD_COUNTER_CLAMPED];
+  preparation->counts.zingers += (guint) values[TD_COUNTER_ZINGERS];
+  preparation->counts.zingers_angle += (guint) values[TD_COUNTER_ZINGERS_ANGLE];
   preparation->counted_samples = 0;
   return TRUE;
 }

@@ -10,12 +10,17 @@
  */
 typedef struct TdPreparation TdPreparation;
 
-/* Over all rows that ran, halos included. */
+/* What was replaced, over all rows that ran, halos included. */
 typedef struct {
   guint64 clamped_transmissions; /* zero or negative transmissions raised before -log */
   guint64 bad_values;            /* NaN or infinite samples replaced by their neighbour's value */
   guint64 dead_pixels;           /* detector pixels whose flat is not above the dark: replaced too */
+  guint64 bad_pixels;            /* detector pixels of the mask, given or found */
+  guint64 zingers;               /* samples of projections */
+  guint64 zingers_angle;         /* samples of sinograms */
 } TdPreparationCounts;
+
+void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts);
 
 /* NULL if the scan has what the steps need; else the sentence that says what is missing and what to
    do. (transfer full) */

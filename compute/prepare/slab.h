@@ -38,7 +38,15 @@ gboolean td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint
 TdFlats *td_slab_flats (TdSlab *slab);
 
 /* int counters on the device, for td_atomic_add_int (). */
-typedef enum { TD_COUNTER_BAD, TD_COUNTER_CLAMPED, TD_COUNTER_COUNT } TdCounter;
+typedef enum {
+  TD_COUNTER_BAD,
+  TD_COUNTER_CLAMPED,
+  TD_COUNTER_ZINGERS,
+  TD_COUNTER_ZINGERS_ANGLE,
+  TD_COUNTER_COUNT
+} TdCounter;
 TdBuffer *td_slab_counters (TdSlab *slab);
 /* Detector pixels without a usable flat field, found on the host. */
 void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);
+/* Detector pixels of the mask. */
+void td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels);

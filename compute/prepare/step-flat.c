@@ -53,9 +53,9 @@ unsupported (const TdStep *step, const TdScanFacts *facts)
 }
 
 static guint64
-workspace_bytes (const TdStep *step, guint n_rows, guint n_views, guint n_columns)
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return (guint64) n_rows * n_columns * (2 * sizeof (float) + sizeof (Dead));
+  return (guint64) n_rows * facts->n_columns * (2 * sizeof (float) + sizeof (Dead));
 }
 
 /* Nearest column of the row with a gain; -1: none. */

@@ -62,8 +62,8 @@ typedef struct TdStepKind {
   char *(*unsupported) (const TdStep *step, const TdScanFacts *facts);
   /* Rows needed above and below to make one row; NULL: none. */
   guint (*halo) (const TdStep *step, const TdScanFacts *facts);
-  /* Device bytes needed besides the slab, for a slab of that size; NULL: none. */
-  guint64 (*workspace_bytes) (const TdStep *step, guint n_rows, guint n_views, guint n_columns);
+  /* Device bytes needed besides the slab, for a slab of @n_rows rows of that scan; NULL: none. */
+  guint64 (*workspace_bytes) (const TdStep *step, const TdScanFacts *facts, guint n_rows);
   /* Enqueues or does the work. */
   gboolean (*run) (const TdStep *step, TdSlab *slab, GError **error);
 } TdStepKind;

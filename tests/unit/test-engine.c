@@ -303,9 +303,9 @@ test_bad_samples (gconstpointer device)
   recipe_init (&recipe, device, 33.25);
   reconstruct (inner, &recipe, &clean);
   reconstruct (scan, &recipe, &spoilt);
-  g_assert_cmpuint (spoilt.result.bad_values, ==, 3 * (1 + 2 + 64));
-  g_assert_cmpuint (spoilt.result.dead_pixels, ==, 3);
-  g_assert_cmpuint (spoilt.result.clamped_transmissions, ==, 1);
+  g_assert_cmpuint (spoilt.result.counts.bad_values, ==, 3 * (1 + 2 + 64));
+  g_assert_cmpuint (spoilt.result.counts.dead_pixels, ==, 3);
+  g_assert_cmpuint (spoilt.result.counts.clamped_transmissions, ==, 1);
   for (gsize i = 0; i < 3 * 64 * 64; i++)
     g_assert_true (isfinite (spoilt.slices[i]));
   /* The clamped sample is a streak of its own; the rest is mended nearly without trace. */
