@@ -82,6 +82,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
   TdScan *scan = td_session_scan (session);
   const TdScanFacts *facts = td_session_facts (session);
 
+  td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
   td_scan_view_set_scan (self->scan_view, scan);
   td_compare_view_set_scan (self->compare_view, scan);
   adw_window_title_set_title (self->scan_title, facts ? facts->title : "");
@@ -100,6 +101,31 @@ static void
 on_edited (TdRecipePanel *panel, gpointer recipe, const char *key, TdWindow *self)
 {
   td_session_edit (self->session, recipe, key);
+}
+
+static void
+on_before (TdRecipePanel *panel, const char *step, TdWindow *self)
+{
+  td_scan_view_set_before (self->scan_view, step);
+}
+
+/* Before and after while B is held: pressed again and again by the keyboard's repeat, let go once. */
+static gboolean
+on_key_pressed (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state,
+                TdWindow *self)
+{
+  if ((key != GDK_KEY_b && key != GDK_KEY_B) || (state & (GDK_CONTROL_MASK | GDK_ALT_MASK)))
+    return GDK_EVENT_PROPAGATE;
+  td_steps_group_set_before (td_recipe_panel_steps (self->panel), TRUE);
+  return GDK_EVENT_STOP;
+}
+
+static void
+on_key_released (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state,
+                 TdWindow *self)
+{
+  if (key == GDK_KEY_b || key == GDK_KEY_B)
+    td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
 }
 
 static void
@@ -315,6 +341,7 @@ td_window_class_init (TdWindowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_notice_response);
   gtk_widget_class_bind_template_callback (widget, on_recent_activated);
   gtk_widget_class_bind_template_callback (widget, on_edited);
+  gtk_widget_class_bind_template_callback (widget, on_before);
   gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
   gtk_widget_class_bind_template_callback (widget, on_region_drawn);
   gtk_widget_class_bind_template_callback (widget, on_row_changed);
@@ -353,6 +380,10 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   td_compare_view_set_engine (self->compare_view, engine);
   add_actions (self);
   td_window_add_drop_target (self);
+  GtkEventController *keys = gtk_event_controller_key_new ();
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key_pressed), self);
+  g_signal_connect (keys, "key-released", G_CALLBACK (on_key_released), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), keys);
   g_signal_connect (self->session, "scan-changed", G_CALLBACK (on_scan_changed), self);
   g_signal_connect (self->session, "recipe-changed", G_CALLBACK (on_recipe_changed), self);
   g_signal_connect (self->pages, "notify::visible-child", G_CALLBACK (on_page_changed), self);

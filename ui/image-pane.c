@@ -10,7 +10,7 @@ struct _TdImagePane {
   GtkWidget parent_instance;
   GtkBox *box;
   GMenu *option_section;
-  GtkLabel *title, *subtitle, *message, *readout;
+  GtkLabel *title, *subtitle, *message, *readout, *badge;
   GtkSpinner *spinner;
   GtkToggleButton *enlarge;
   TdSliceView *view;
@@ -142,14 +142,20 @@ td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle)
 }
 
 void
-td_image_pane_set_image (TdImagePane *self, TdImage *image)
+td_image_pane_flip_image (TdImagePane *self, TdImage *image)
 {
   td_image_pane_set_message (self, NULL);
   td_slice_view_set_image (self->view, image);
   td_histogram_set_image (self->histogram, image);
+  update_readout (self);
+}
+
+void
+td_image_pane_set_image (TdImagePane *self, TdImage *image)
+{
+  td_image_pane_flip_image (self, image);
   if (image && self->auto_contrast)
     set_auto_contrast (self, TRUE);
-  update_readout (self);
 }
 
 TdImage *
@@ -170,6 +176,13 @@ td_image_pane_set_message (TdImagePane *self, const char *message)
 {
   gtk_label_set_text (self->message, message ? message : "");
   gtk_widget_set_visible (GTK_WIDGET (self->message), message != NULL);
+}
+
+void
+td_image_pane_set_badge (TdImagePane *self, const char *badge)
+{
+  gtk_label_set_text (self->badge, badge ? badge : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->badge), badge != NULL);
 }
 
 void
@@ -319,6 +332,7 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_child (widget, TdImagePane, subtitle);
   gtk_widget_class_bind_template_child (widget, TdImagePane, message);
   gtk_widget_class_bind_template_child (widget, TdImagePane, readout);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, badge);
   gtk_widget_class_bind_template_child (widget, TdImagePane, spinner);
   gtk_widget_class_bind_template_child (widget, TdImagePane, enlarge);
   gtk_widget_class_bind_template_child (widget, TdImagePane, view);

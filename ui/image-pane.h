@@ -22,11 +22,15 @@ void td_image_pane_set_title (TdImagePane *self, const char *title);
 void td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle);
 /* Also clears the message. NULL: empty. */
 void td_image_pane_set_image (TdImagePane *self, TdImage *image);
+/* As td_image_pane_set_image(), but with the contrast as it is: to look from one to the other. */
+void td_image_pane_flip_image (TdImagePane *self, TdImage *image);
 TdImage *td_image_pane_get_image (TdImagePane *self);
 void td_image_pane_set_updating (TdImagePane *self, gboolean updating);
 gboolean td_image_pane_get_updating (TdImagePane *self);
 /* A sentence over the picture (an error with its remedy); NULL: none. */
 void td_image_pane_set_message (TdImagePane *self, const char *message);
+/* What is special about the picture, in its corner; NULL: nothing. */
+void td_image_pane_set_badge (TdImagePane *self, const char *badge);
 void td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user);
 void td_image_pane_set_colour_map (TdImagePane *self, TdColourMap map);
 void td_image_pane_set_window (TdImagePane *self, double low, double high); /* ends automatic */

@@ -6,7 +6,6 @@
 #include "filter-group.h"
 #include "method-group.h"
 #include "region-group.h"
-#include "steps-group.h"
 
 struct _TdRecipePanel {
   GtkWidget parent_instance;
@@ -15,7 +14,7 @@ struct _TdRecipePanel {
   TdRecipeGroup *centre, *filter, *method, *device, *steps, *region;
 };
 
-enum { EDITED, N_SIGNALS };
+enum { EDITED, BEFORE, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, GTK_TYPE_WIDGET)
@@ -24,6 +23,12 @@ static void
 on_edited (TdRecipeGroup *group, gpointer recipe, const char *key, TdRecipePanel *self)
 {
   g_signal_emit (self, signals[EDITED], 0, recipe, key);
+}
+
+static void
+on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *self)
+{
+  g_signal_emit (self, signals[BEFORE], 0, step);
 }
 
 void
@@ -46,6 +51,12 @@ TdCentreGroup *
 td_recipe_panel_centre (TdRecipePanel *self)
 {
   return TD_CENTRE_GROUP (self->centre);
+}
+
+TdStepsGroup *
+td_recipe_panel_steps (TdRecipePanel *self)
+{
+  return TD_STEPS_GROUP (self->steps);
 }
 
 static void
@@ -80,8 +91,11 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
   gtk_widget_class_bind_template_callback (widget, on_edited);
+  gtk_widget_class_bind_template_callback (widget, on_before);
   signals[EDITED] = g_signal_new ("edited", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                   NULL, G_TYPE_NONE, 2, G_TYPE_POINTER, G_TYPE_STRING);
+  signals[BEFORE] = g_signal_new ("before", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void

@@ -6,10 +6,12 @@
 #include "centre-group.h"
 #include "compute/engine/recipe.h"
 #include "dataset/scan.h"
+#include "steps-group.h"
 
 /**
  * TdRecipePanel: everything a person may choose, in groups, beside the pictures.
- * Signals: "edited" (gpointer recipe, const char *key) as TdRecipeGroup's, from any of them.
+ * Signals: "edited" (gpointer recipe, const char *key) as TdRecipeGroup's, from any of them; "before"
+ * (const char *step) as TdStepsGroup's.
  */
 #define TD_TYPE_RECIPE_PANEL (td_recipe_panel_get_type ())
 G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidget)
@@ -18,3 +20,4 @@ void td_recipe_panel_show_scan (TdRecipePanel *self, const TdScanFacts *facts);
 void td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts,
                                   const TdRecipe *recipe);
 TdCentreGroup *td_recipe_panel_centre (TdRecipePanel *self);
+TdStepsGroup *td_recipe_panel_steps (TdRecipePanel *self);

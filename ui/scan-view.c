@@ -28,6 +28,7 @@ request_sinogram (TdScanView *self)
                             prepared ? self->recipe.steps : NULL,
                             prepared ? self->recipe.n_steps : 0);
   td_image_pane_set_updating (self->sinogram, TRUE);
+  td_before_sinogram_stale (self);
 }
 
 static void
@@ -37,6 +38,7 @@ request_slice (TdScanView *self)
     return;
   td_preview_request (self->preview, self->scan, &self->recipe, self->row);
   td_image_pane_set_updating (self->slice, TRUE);
+  td_before_slice_stale (self);
 }
 
 /* ── Showing them ───────────────────────────────────────────────────────────────────────────── */
@@ -64,7 +66,8 @@ on_sinogram (TdImage *image, const GError *error, gpointer user)
 {
   TdScanView *self = user;
 
-  show_frame (self->sinogram, image, error);
+  if (!td_before_keep_sinogram (self, image))
+    show_frame (self->sinogram, image, error);
   td_image_pane_set_updating (self->sinogram, td_frame_loader_busy (self->sinograms));
 }
 
@@ -93,23 +96,31 @@ slice_subtitle (const TdPreviewResult *result)
 }
 
 static void
+show_slice (TdScanView *self, const TdPreviewResult *result)
+{
+  g_autofree char *subtitle = slice_subtitle (result);
+
+  self->slice_readout.pixel_mm = result->pixel_mm;
+  g_strlcpy (self->slice_readout.units, result->units, sizeof self->slice_readout.units);
+  self->slice_readout.width = result->image->extent_width;
+  self->slice_readout.height = result->image->extent_height;
+  if (td_before_keep_slice (self, result->image, subtitle))
+    return;
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->slice), result->pixel_mm, result->pixel_mm);
+  td_image_pane_set_image (self->slice, result->image);
+  td_image_pane_set_subtitle (self->slice, subtitle);
+  g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN], 0, result->coarse);
+}
+
+static void
 on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpointer user)
 {
   TdScanView *self = user;
 
-  if (result) {
-    g_autofree char *subtitle = slice_subtitle (result);
-    self->slice_readout.pixel_mm = result->pixel_mm;
-    g_strlcpy (self->slice_readout.units, result->units, sizeof self->slice_readout.units);
-    self->slice_readout.width = result->image->extent_width;
-    self->slice_readout.height = result->image->extent_height;
-    td_slice_view_set_pixel_mm (td_image_pane_view (self->slice), result->pixel_mm,
-                                result->pixel_mm);
-    td_image_pane_set_image (self->slice, result->image);
-    td_image_pane_set_subtitle (self->slice, subtitle);
-    gtk_widget_set_tooltip_text (GTK_WIDGET (self->slice), NULL);
-    g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN], 0, result->coarse);
-  } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+  if (result)
+    show_slice (self, result);
+  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+           && !td_before_keep_slice (self, NULL, NULL)) {
     td_image_pane_set_message (self->slice, error->message);
     td_image_pane_set_subtitle (self->slice, NULL);
   }
@@ -251,6 +262,7 @@ td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
 {
   g_return_if_fail (self->preview == NULL);
   self->preview = td_preview_new (engine, on_slice, self);
+  td_before_init (self, engine);
 }
 
 void
@@ -259,6 +271,7 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
   td_preview_cancel (self->preview);
   td_frame_loader_cancel (self->projections);
   td_frame_loader_cancel (self->sinograms);
+  td_before_reset (self);
   g_clear_pointer (&self->scan, td_scan_unref);
   self->has_recipe = FALSE;
   clear_panes (self);
@@ -303,6 +316,13 @@ td_scan_view_set_colour_map (TdScanView *self, TdColourMap map)
   td_image_pane_set_colour_map (self->slice, map);
 }
 
+gboolean
+td_scan_view_settled (TdScanView *self)
+{
+  return !td_image_pane_get_updating (self->slice) && !td_image_pane_get_updating (self->sinogram)
+         && !td_image_pane_get_updating (self->projection);
+}
+
 TdImagePane *
 td_scan_view_slice_pane (TdScanView *self)
 {
@@ -328,6 +348,7 @@ td_scan_view_dispose (GObject *object)
 {
   TdScanView *self = TD_SCAN_VIEW (object);
 
+  td_before_clear (self);
   g_clear_pointer (&self->preview, td_preview_free);
   g_clear_pointer (&self->projections, td_frame_loader_free);
   g_clear_pointer (&self->sinograms, td_frame_loader_free);

@@ -10,14 +10,18 @@ struct _TdStepRow {
   AdwExpanderRow parent_instance;
   const TdStepKind *kind;
   GtkWidget *rows[TD_STEP_MAX_PARAMETERS]; /* TdNumberRow or AdwComboRow */
+  GtkWidget *reset, *remove;
+  GtkToggleButton *before;
   TdStep step;
   gboolean showing;
 };
 
-enum { CHANGED, N_SIGNALS };
+enum { CHANGED, REMOVED, BEFORE_TOGGLED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdStepRow, td_step_row, ADW_TYPE_EXPANDER_ROW)
+
+/* ── By the user ────────────────────────────────────────────────────────────────────────────── */
 
 static double
 parameter_value (TdStepRow *self, guint i)
@@ -25,6 +29,23 @@ parameter_value (TdStepRow *self, guint i)
   return self->kind->parameters[i].choices
              ? adw_combo_row_get_selected (ADW_COMBO_ROW (self->rows[i]))
              : td_number_row_get_value (TD_NUMBER_ROW (self->rows[i]));
+}
+
+static gboolean
+has_presets (const TdStepKind *kind, const TdStep *step)
+{
+  for (guint i = 0; i < kind->n_parameters; i++)
+    if (step->values[i] != kind->parameters[i].preset)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+update_buttons (TdStepRow *self)
+{
+  gtk_widget_set_sensitive (GTK_WIDGET (self->before), self->step.enabled);
+  if (self->reset)
+    gtk_widget_set_sensitive (self->reset, !has_presets (self->kind, &self->step));
 }
 
 static void
@@ -35,9 +56,35 @@ collect (TdStepRow *self)
   self->step.enabled = adw_expander_row_get_enable_expansion (ADW_EXPANDER_ROW (self));
   for (guint i = 0; i < self->kind->n_parameters; i++)
     self->step.values[i] = parameter_value (self, i);
+  update_buttons (self);
   TdStep step = self->step;
   g_signal_emit (self, signals[CHANGED], 0, &step);
 }
+
+static void
+on_reset (GtkButton *button, TdStepRow *self)
+{
+  TdStep step;
+
+  td_step_init (&step, self->kind);
+  td_step_row_show (self, &step);
+  collect (self);
+}
+
+static void
+on_remove (GtkButton *button, TdStepRow *self)
+{
+  g_signal_emit (self, signals[REMOVED], 0);
+}
+
+static void
+on_before_toggled (GtkToggleButton *button, TdStepRow *self)
+{
+  if (!self->showing)
+    g_signal_emit (self, signals[BEFORE_TOGGLED], 0, gtk_toggle_button_get_active (button));
+}
+
+/* ── Building ───────────────────────────────────────────────────────────────────────────────── */
 
 static GtkWidget *
 choice_parameter (TdStepRow *self, const TdStepParameter *parameter)
@@ -46,7 +93,8 @@ choice_parameter (TdStepRow *self, const TdStepParameter *parameter)
 
   for (guint i = 0; parameter->choices[i]; i++)
     gtk_string_list_append (list, _(parameter->choices[i]));
-  GtkWidget *row = g_object_new (ADW_TYPE_COMBO_ROW, "title", _(parameter->title), "model", list,
+  GtkWidget *row = g_object_new (ADW_TYPE_COMBO_ROW, "title", _(parameter->title), "subtitle",
+                                 parameter->advice ? _(parameter->advice) : "", "model", list,
                                  NULL);
   g_signal_connect_swapped (row, "notify::selected", G_CALLBACK (collect), self);
   return row;
@@ -61,8 +109,10 @@ number_parameter (TdStepRow *self, const TdStepParameter *parameter)
   /* Fine steps over a wide range would take thousands of clicks. */
   while (range / step > 1000)
     step *= 10;
-  GtkWidget *row = td_number_row_new (_(parameter->title), NULL, parameter->minimum,
-                                      parameter->maximum, step, parameter->digits);
+  GtkWidget *row = td_number_row_new (_(parameter->title),
+                                      parameter->advice ? _(parameter->advice) : NULL,
+                                      parameter->minimum, parameter->maximum, step,
+                                      parameter->digits);
   g_signal_connect_swapped (row, "changed", G_CALLBACK (collect), self);
   return row;
 }
@@ -74,9 +124,54 @@ add_parameter (TdStepRow *self, guint i)
 
   self->rows[i] = parameter->choices ? choice_parameter (self, parameter)
                                      : number_parameter (self, parameter);
-  if (parameter->advice)
-    gtk_widget_set_tooltip_text (self->rows[i], _(parameter->advice));
+  gtk_widget_add_css_class (self->rows[i], "parameter");
   adw_expander_row_add_row (ADW_EXPANDER_ROW (self), self->rows[i]);
+}
+
+static void
+add_before (TdStepRow *self)
+{
+  g_autofree char *tip = g_strdup_printf (_("Before: the pictures without “%s”"),
+                                          _(self->kind->title));
+  GtkWidget *button = gtk_toggle_button_new ();
+
+  gtk_button_set_icon_name (GTK_BUTTON (button), "view-conceal-symbolic");
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect (button, "toggled", G_CALLBACK (on_before_toggled), self);
+  adw_expander_row_add_action (ADW_EXPANDER_ROW (self), button);
+  self->before = GTK_TOGGLE_BUTTON (button);
+}
+
+/* The last row under a step: back to its presets, and out of the recipe. */
+static void
+add_footer (TdStepRow *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *row = g_object_new (ADW_TYPE_PREFERENCES_ROW, "activatable", FALSE, "title",
+                                 _(self->kind->title), "child", box, NULL);
+
+  gtk_widget_set_halign (box, GTK_ALIGN_END);
+  gtk_widget_add_css_class (box, "step-footer");
+  if (self->kind->n_parameters > 0) {
+    self->reset = gtk_button_new_with_label (_("Reset"));
+    gtk_widget_set_tooltip_text (self->reset, _("The values this step begins with"));
+    gtk_widget_add_css_class (self->reset, "flat");
+    g_signal_connect (self->reset, "clicked", G_CALLBACK (on_reset), self);
+    gtk_box_append (GTK_BOX (box), self->reset);
+  }
+  if (!self->kind->preset_on) {
+    self->remove = gtk_button_new_with_label (_("Remove"));
+    gtk_widget_set_tooltip_text (self->remove, _("Take this step out of the recipe"));
+    gtk_widget_add_css_class (self->remove, "flat");
+    g_signal_connect (self->remove, "clicked", G_CALLBACK (on_remove), self);
+    gtk_box_append (GTK_BOX (box), self->remove);
+  }
+  if (self->reset || self->remove)
+    adw_expander_row_add_row (ADW_EXPANDER_ROW (self), row);
+  else
+    g_object_unref (g_object_ref_sink (row));
 }
 
 GtkWidget *
@@ -92,12 +187,16 @@ td_step_row_new (const TdStepKind *kind)
     gtk_widget_set_tooltip_text (GTK_WIDGET (self), _(kind->summary));
   }
   td_step_init (&self->step, kind);
+  add_before (self);
   for (guint i = 0; i < kind->n_parameters; i++)
     add_parameter (self, i);
+  add_footer (self);
   g_signal_connect (self, "notify::enable-expansion", G_CALLBACK (collect), NULL);
   self->showing = FALSE;
   return GTK_WIDGET (self);
 }
+
+/* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
 
 const TdStepKind *
 td_step_row_kind (TdStepRow *self)
@@ -119,6 +218,15 @@ td_step_row_show (TdStepRow *self, const TdStep *step)
       adw_combo_row_set_selected (ADW_COMBO_ROW (self->rows[i]), (guint) self->step.values[i]);
     else
       td_number_row_set_value (TD_NUMBER_ROW (self->rows[i]), self->step.values[i]);
+  update_buttons (self);
+  self->showing = FALSE;
+}
+
+void
+td_step_row_show_before (TdStepRow *self, gboolean on)
+{
+  self->showing = TRUE;
+  gtk_toggle_button_set_active (self->before, on);
   self->showing = FALSE;
 }
 
@@ -127,6 +235,10 @@ td_step_row_class_init (TdStepRowClass *class)
 {
   signals[CHANGED] = g_signal_new ("changed", TD_TYPE_STEP_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                    NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
+  signals[REMOVED] = g_signal_new ("removed", TD_TYPE_STEP_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                   NULL, G_TYPE_NONE, 0);
+  signals[BEFORE_TOGGLED] = g_signal_new ("before-toggled", TD_TYPE_STEP_ROW, G_SIGNAL_RUN_LAST, 0,
+                                          NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
 }
 
 static void

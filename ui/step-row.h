@@ -8,7 +8,8 @@
 /**
  * TdStepRow: one preparation step: a switch, and under it a row for each parameter, all made from the
  * step's table entry.
- * Signal "changed" (gpointer step): a new const TdStep *, valid during the call.
+ * Signals: "changed" (gpointer step): a new const TdStep *, valid during the call; "removed" ();
+ * "before-toggled" (gboolean on): the pictures without this step are wanted.
  */
 #define TD_TYPE_STEP_ROW (td_step_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdStepRow, td_step_row, TD, STEP_ROW, AdwExpanderRow)
@@ -17,3 +18,5 @@ GtkWidget *td_step_row_new (const TdStepKind *kind);
 const TdStepKind *td_step_row_kind (TdStepRow *self);
 /* @step: NULL: not in the recipe. No signal. */
 void td_step_row_show (TdStepRow *self, const TdStep *step);
+/* Sets the before button. No signal. */
+void td_step_row_show_before (TdStepRow *self, gboolean on);

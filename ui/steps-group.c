@@ -2,15 +2,91 @@
 #include "steps-group.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
+#include "step-chooser.h"
 #include "step-row.h"
+#include "step-sections.h"
+
+typedef struct {
+  GtkWidget *heading, *list;
+} Section;
 
 struct _TdStepsGroup {
   TdRecipeGroup parent_instance;
-  GPtrArray *rows; /* TdStepRow */
+  Section sections[TD_N_SECTIONS];
+  GPtrArray *rows; /* TdStepRow, one a kind */
+  GtkWidget *add;
+  GtkToggleButton *before_all;
+  TdStepChooser *chooser;
+  char target[32];    /* the step that "before" leaves out; "": all */
+  gboolean before;
+  gboolean showing;
 };
 
+enum { BEFORE, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
 G_DEFINE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD_TYPE_RECIPE_GROUP)
+
+/* ── Before and after ───────────────────────────────────────────────────────────────────────── */
+
+static void
+show_before (TdStepsGroup *self)
+{
+  self->showing = TRUE;
+  for (guint i = 0; i < self->rows->len; i++) {
+    TdStepRow *row = g_ptr_array_index (self->rows, i);
+    td_step_row_show_before (row, self->before
+                                      && strcmp (td_step_row_kind (row)->name, self->target) == 0);
+  }
+  gtk_toggle_button_set_active (self->before_all, self->before && !*self->target);
+  self->showing = FALSE;
+}
+
+void
+td_steps_group_set_before (TdStepsGroup *self, gboolean on)
+{
+  if (on == self->before)
+    return;
+  self->before = on;
+  show_before (self);
+  g_signal_emit (self, signals[BEFORE], 0, on ? self->target : NULL);
+}
+
+static void
+aim (TdStepsGroup *self, const char *target, gboolean on)
+{
+  /* From one step's to another's: the pictures have to be asked for again. */
+  if (on && self->before)
+    self->before = FALSE;
+  g_strlcpy (self->target, target, sizeof self->target);
+  td_steps_group_set_before (self, on);
+}
+
+static void
+on_before_toggled (TdStepRow *row, gboolean on, TdStepsGroup *self)
+{
+  aim (self, td_step_row_kind (row)->name, on);
+}
+
+static void
+on_before_all_toggled (GtkToggleButton *button, TdStepsGroup *self)
+{
+  if (!self->showing)
+    aim (self, "", gtk_toggle_button_get_active (button));
+}
+
+/* ── Edits ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* What is edited is what one wants to see: the pictures go back to the recipe's. */
+static void
+commit (TdStepsGroup *self, const char *name, const char *key)
+{
+  td_steps_group_set_before (self, FALSE);
+  g_strlcpy (self->target, name, sizeof self->target);
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), key);
+}
 
 static void
 on_step_changed (TdStepRow *row, gpointer user, TdStepsGroup *self)
@@ -30,19 +106,131 @@ on_step_changed (TdStepRow *row, gpointer user, TdStepsGroup *self)
   if (!step)
     return;
   *step = *changed;
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), changed->name);
+  commit (self, changed->name, changed->name);
 }
+
+static void
+on_step_removed (TdStepRow *row, TdStepsGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+  TdStep *step = recipe ? td_recipe_step (recipe, td_step_row_kind (row)->name) : NULL;
+
+  if (!step)
+    return;
+  guint after = recipe->n_steps - (guint) (step - recipe->steps) - 1;
+  memmove (step, step + 1, after * sizeof *step);
+  memset (&recipe->steps[--recipe->n_steps], 0, sizeof *step);
+  commit (self, "", NULL);
+}
+
+void
+td_steps_group_add_step (TdStepsGroup *self, const char *name)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+  g_autoptr (GError) error = NULL;
+
+  if (!recipe)
+    return;
+  if (!td_recipe_add_step (recipe, name, &error)) {
+    g_warning ("%s", error->message);
+    return;
+  }
+  commit (self, name, NULL);
+  for (guint i = 0; i < self->rows->len; i++) {
+    TdStepRow *row = g_ptr_array_index (self->rows, i);
+    gboolean added = strcmp (td_step_row_kind (row)->name, name) == 0;
+    if (added)
+      adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
+  }
+}
+
+static void
+on_chosen (TdStepChooser *chooser, const char *name, TdStepsGroup *self)
+{
+  td_steps_group_add_step (self, name);
+}
+
+/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
 
 static void
 td_steps_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
 {
   TdStepsGroup *self = TD_STEPS_GROUP (group);
+  gboolean used[TD_N_SECTIONS] = { FALSE };
   TdRecipe copy = *recipe;
 
   for (guint i = 0; i < self->rows->len; i++) {
     TdStepRow *row = g_ptr_array_index (self->rows, i);
-    td_step_row_show (row, td_recipe_step (&copy, td_step_row_kind (row)->name));
+    const TdStepKind *kind = td_step_row_kind (row);
+    const TdStep *step = td_recipe_step (&copy, kind->name);
+    gboolean shown = step || kind->preset_on;
+    td_step_row_show (row, step);
+    gtk_widget_set_visible (GTK_WIDGET (row), shown);
+    used[td_step_section (kind)] |= shown;
   }
+  for (guint s = 0; s < TD_N_SECTIONS; s++) {
+    gtk_widget_set_visible (self->sections[s].heading, used[s]);
+    gtk_widget_set_visible (self->sections[s].list, used[s]);
+  }
+  guint missing = td_step_chooser_show (self->chooser, recipe);
+  gtk_widget_set_sensitive (self->add, missing > 0 && recipe->n_steps < TD_RECIPE_MAX_STEPS);
+}
+
+/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+add_section (TdStepsGroup *self, TdStepSection section)
+{
+  Section *s = &self->sections[section];
+  const char *title = td_step_section_title (section);
+
+  s->heading = gtk_label_new (title);
+  gtk_label_set_xalign (GTK_LABEL (s->heading), 0);
+  gtk_widget_add_css_class (s->heading, "caption-heading");
+  gtk_widget_add_css_class (s->heading, "step-heading");
+  s->list = gtk_list_box_new ();
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (s->list), GTK_SELECTION_NONE);
+  gtk_widget_add_css_class (s->list, "boxed-list");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (s->list), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
+                                  -1);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), s->heading);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), s->list);
+}
+
+static void
+add_row (TdStepsGroup *self, const TdStepKind *kind)
+{
+  GtkWidget *row = td_step_row_new (kind);
+
+  g_signal_connect (row, "changed", G_CALLBACK (on_step_changed), self);
+  g_signal_connect (row, "removed", G_CALLBACK (on_step_removed), self);
+  g_signal_connect (row, "before-toggled", G_CALLBACK (on_before_toggled), self);
+  gtk_list_box_append (GTK_LIST_BOX (self->sections[td_step_section (kind)].list), row);
+  g_ptr_array_add (self->rows, row);
+}
+
+static GtkWidget *
+new_tools (TdStepsGroup *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 2);
+  GtkWidget *before = gtk_toggle_button_new_with_label (_("Before"));
+
+  gtk_widget_set_tooltip_text (before, _("The pictures without the added steps. Hold B to see them "
+                                         "without the step that was changed last"));
+  gtk_widget_add_css_class (before, "flat");
+  g_signal_connect (before, "toggled", G_CALLBACK (on_before_all_toggled), self);
+  self->before_all = GTK_TOGGLE_BUTTON (before);
+  self->chooser = TD_STEP_CHOOSER (td_step_chooser_new ());
+  g_signal_connect (self->chooser, "chosen", G_CALLBACK (on_chosen), self);
+  self->add = gtk_menu_button_new ();
+  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->add), _("Add"));
+  gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->add), GTK_WIDGET (self->chooser));
+  gtk_widget_set_tooltip_text (self->add, _("Add a preparation step"));
+  gtk_widget_add_css_class (self->add, "flat");
+  gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
+  gtk_box_append (GTK_BOX (box), before);
+  gtk_box_append (GTK_BOX (box), self->add);
+  return box;
 }
 
 static void
@@ -57,6 +245,8 @@ td_steps_group_class_init (TdStepsGroupClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_steps_group_finalize;
   TD_RECIPE_GROUP_CLASS (class)->show = td_steps_group_show;
+  signals[BEFORE] = g_signal_new ("before", TD_TYPE_STEPS_GROUP, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void
@@ -65,11 +255,10 @@ td_steps_group_init (TdStepsGroup *self)
   const TdStepKind *const *kinds = td_prepare_steps ();
 
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self), _("Preparation"));
+  adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (self), new_tools (self));
   self->rows = g_ptr_array_new ();
-  for (guint i = 0; kinds[i]; i++) {
-    GtkWidget *row = td_step_row_new (kinds[i]);
-    g_signal_connect (row, "changed", G_CALLBACK (on_step_changed), self);
-    adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), row);
-    g_ptr_array_add (self->rows, row);
-  }
+  for (guint s = 0; s < TD_N_SECTIONS; s++)
+    add_section (self, s);
+  for (guint i = 0; kinds[i]; i++)
+    add_row (self, kinds[i]);
 }

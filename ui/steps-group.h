@@ -3,6 +3,16 @@
 
 #include "recipe-group.h"
 
-/* TdStepsGroup: the preparation steps, a row for each entry of td_prepare_steps(). */
+/**
+ * TdStepsGroup: the preparation steps of a recipe, by section; the rest can be added.
+ *
+ * Signal "before" (const char *step): show the pictures without that step; "": without all that the
+ * presets do not have; NULL: as the recipe has them again.
+ */
 #define TD_TYPE_STEPS_GROUP (td_steps_group_get_type ())
 G_DECLARE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD, STEPS_GROUP, TdRecipeGroup)
+
+/* As pressing the button of the step that was changed or looked at last (a key held, a key let go). */
+void td_steps_group_set_before (TdStepsGroup *self, gboolean on);
+/* Adds a step with its presets, as chosen from the list. */
+void td_steps_group_add_step (TdStepsGroup *self, const char *name);

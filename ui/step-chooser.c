@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "step-chooser.h"
+
+#include <glib/gi18n.h>
+
+#include "step-sections.h"
+
+struct _TdStepChooser {
+  GtkPopover parent_instance;
+  GtkListBox *list;
+  GPtrArray *rows; /* GtkListBoxRow, one a step */
+};
+
+enum { CHOSEN, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdStepChooser, td_step_chooser, GTK_TYPE_POPOVER)
+
+static const TdStepKind *
+row_kind (GtkListBoxRow *row)
+{
+  return g_object_get_data (G_OBJECT (row), "kind");
+}
+
+static void
+on_row_activated (GtkListBox *list, GtkListBoxRow *row, TdStepChooser *self)
+{
+  gtk_popover_popdown (GTK_POPOVER (self));
+  g_signal_emit (self, signals[CHOSEN], 0, row_kind (row)->name);
+}
+
+static void
+set_heading (GtkListBoxRow *row, GtkListBoxRow *before, gpointer user)
+{
+  TdStepSection section = td_step_section (row_kind (row));
+
+  if (before && td_step_section (row_kind (before)) == section) {
+    gtk_list_box_row_set_header (row, NULL);
+    return;
+  }
+  GtkWidget *label = gtk_label_new (td_step_section_title (section));
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "caption-heading");
+  gtk_widget_add_css_class (label, "step-heading");
+  gtk_list_box_row_set_header (row, label);
+}
+
+static GtkWidget *
+new_label (const char *text, const char *class)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 44);
+  if (class)
+    gtk_widget_add_css_class (label, class);
+  return label;
+}
+
+static void
+add_row (TdStepChooser *self, const TdStepKind *kind)
+{
+  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
+  GtkWidget *summary = new_label (kind->summary ? _(kind->summary) : "", "caption");
+
+  gtk_widget_add_css_class (box, "step-choice");
+  gtk_widget_add_css_class (summary, "dim-label");
+  gtk_box_append (GTK_BOX (box), new_label (_(kind->title), NULL));
+  gtk_box_append (GTK_BOX (box), summary);
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _(kind->title), -1);
+  g_object_set_data (G_OBJECT (row), "kind", (gpointer) kind);
+  gtk_list_box_append (self->list, row);
+  g_ptr_array_add (self->rows, row);
+}
+
+guint
+td_step_chooser_show (TdStepChooser *self, const TdRecipe *recipe)
+{
+  TdRecipe copy = *recipe;
+  guint n = 0;
+
+  for (guint i = 0; i < self->rows->len; i++) {
+    GtkListBoxRow *row = g_ptr_array_index (self->rows, i);
+    gboolean missing = !td_recipe_step (&copy, row_kind (row)->name);
+    gtk_widget_set_visible (GTK_WIDGET (row), missing);
+    n += missing;
+  }
+  gtk_list_box_invalidate_headers (self->list);
+  return n;
+}
+
+static void
+td_step_chooser_finalize (GObject *object)
+{
+  g_ptr_array_unref (TD_STEP_CHOOSER (object)->rows);
+  G_OBJECT_CLASS (td_step_chooser_parent_class)->finalize (object);
+}
+
+static void
+td_step_chooser_class_init (TdStepChooserClass *class)
+{
+  G_OBJECT_CLASS (class)->finalize = td_step_chooser_finalize;
+  signals[CHOSEN] = g_signal_new ("chosen", TD_TYPE_STEP_CHOOSER, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+}
+
+static void
+td_step_chooser_init (TdStepChooser *self)
+{
+  const TdStepKind *const *kinds = td_prepare_steps ();
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  self->rows = g_ptr_array_new ();
+  self->list = GTK_LIST_BOX (gtk_list_box_new ());
+  gtk_list_box_set_selection_mode (self->list, GTK_SELECTION_NONE);
+  gtk_list_box_set_header_func (self->list, set_heading, NULL, NULL);
+  g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _("Steps to add"), -1);
+  gtk_widget_add_css_class (GTK_WIDGET (self->list), "navigation-sidebar");
+  for (guint section = 0; section < TD_N_SECTIONS; section++)
+    for (guint i = 0; kinds[i]; i++)
+      if (td_step_section (kinds[i]) == section)
+        add_row (self, kinds[i]);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), 480);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (self->list));
+  gtk_popover_set_child (GTK_POPOVER (self), scroller);
+}
+
+GtkWidget *
+td_step_chooser_new (void)
+{
+  return g_object_new (TD_TYPE_STEP_CHOOSER, NULL);
+}
