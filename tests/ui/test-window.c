@@ -3,78 +3,23 @@
    one window: what one leaves, the next goes on with. */
 #include <math.h>
 
-#include "app/application.h"
-#include "compute/engine/job.h"
 #include "dataset/volume.h"
 #include "ui-test.h"
 #include "ui/reconstruct-dialog.h"
+#include "window-test.h"
 
 #define COLUMNS 96
 #define ROWS 24
 
 static TdApplication *application;
-static TdWindow *window;
 static char *scan_path;
-
-static TdImagePane *
-slice_pane (void)
-{
-  return td_scan_view_slice_pane (td_window_scan_view (window));
-}
-
-static TdImage *
-shown_slice (void)
-{
-  return td_image_pane_get_image (slice_pane ());
-}
-
-static void
-activate (const char *action, GVariant *parameter)
-{
-  g_action_group_activate_action (G_ACTION_GROUP (window), action, parameter);
-}
-
-static double
-rms_between (const float *a, const float *b, gsize n)
-{
-  double sum = 0;
-  for (gsize i = 0; i < n; i++)
-    sum += ((double) a[i] - b[i]) * ((double) a[i] - b[i]);
-  return sqrt (sum / n);
-}
 
 /* ── Conditions ─────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-in_state (gpointer state)
-{
-  return g_strcmp0 (td_window_state (window), state) == 0;
-}
-
-static gboolean
-slice_is_there (gpointer other)
-{
-  TdImage *image = shown_slice ();
-  return image && image != other && image->width == COLUMNS
-         && !td_image_pane_get_updating (slice_pane ());
-}
-
-static GtkWindow *
-other_window (GType type)
-{
-  GListModel *windows = gtk_window_get_toplevels ();
-  for (guint i = 0; i < g_list_model_get_n_items (windows); i++) {
-    g_autoptr (GtkWindow) other = g_list_model_get_item (windows, i);
-    if (g_type_is_a (G_OBJECT_TYPE (other), type) && gtk_widget_get_visible (GTK_WIDGET (other)))
-      return other;
-  }
-  return NULL;
-}
-
-static gboolean
 message_is_shown (gpointer user)
 {
-  return other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;
+  return td_test_other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;
 }
 
 static gboolean
@@ -86,51 +31,13 @@ plan_is_ready (gpointer dialog)
 static gboolean
 no_job_is_active (gpointer user)
 {
-  return td_job_queue_active (td_window_jobs (window)) == 0;
-}
-
-/* ── The truth: the same slice by a job of our own ──────────────────────────────────────────── */
-
-static void
-keep (guint first, guint count, const float *slices, gpointer user)
-{
-  float **kept = user;
-  *kept = g_memdup2 (slices, sizeof (float) * COLUMNS * COLUMNS);
-}
-
-static float *
-slice_by_job (const TdRecipe *recipe, guint row)
-{
-  g_autoptr (TdEngine) engine = td_engine_new ();
-  g_autoptr (GError) error = NULL;
-  TdRecipe single = *recipe;
-  float *slice = NULL;
-
-  single.row_first = row;
-  single.row_end = row + 1;
-  g_autoptr (TdPlan) plan = td_plan_new (engine, td_session_scan (td_window_session (window)),
-                                         &single, NULL, NULL, &error);
-  g_assert_no_error (error);
-  g_autoptr (TdJob) job = td_job_new (plan);
-  td_job_set_sink (job, keep, &slice);
-  td_job_run (job, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_nonnull (slice);
-  return slice;
+  return td_job_queue_active (td_window_jobs (td_test_window)) == 0;
 }
 
 static void
 assert_slice_is_right (void)
 {
-  const TdRecipe *recipe = td_session_recipe (td_window_session (window));
-  g_autofree float *truth
-      = slice_by_job (recipe, td_scan_view_get_row (td_window_scan_view (window)));
-  TdImage *image = shown_slice ();
-  double scale = image->maximum - image->minimum;
-
-  g_assert_cmpuint (image->width, ==, COLUMNS);
-  g_assert_cmpfloat (scale, >, 0);
-  g_assert_cmpfloat (rms_between (image->pixels, truth, (gsize) COLUMNS * COLUMNS), <, 1e-5 * scale);
+  td_test_assert_slice_is_right (td_session_recipe (td_window_session (td_test_window)));
 }
 
 /* ── Tests ──────────────────────────────────────────────────────────────────────────────────── */
@@ -138,59 +45,56 @@ assert_slice_is_right (void)
 static void
 test_empty (void)
 {
-  g_assert_cmpstr (td_window_state (window), ==, "empty");
-  td_test_screenshot (GTK_WIDGET (window), "window-empty");
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "empty");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-empty");
 }
 
 static void
 test_open (void)
 {
-  td_window_open_path (window, scan_path);
-  g_assert_cmpstr (td_window_state (window), ==, "opening");
-  td_test_wait (in_state, (gpointer) "scan", "the scan to open");
-  td_test_wait (slice_is_there, NULL, "the first slice");
+  td_test_open (scan_path);
   assert_slice_is_right ();
   gboolean without_gl = g_strcmp0 (g_getenv ("GDK_DEBUG"), "gl-disable") == 0;
-  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (slice_pane ())), ==, !without_gl);
-  td_test_screenshot (GTK_WIDGET (window), "window-slices");
+  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (td_test_slice_pane ())), ==, !without_gl);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-slices");
 }
 
 static void
 test_centre (void)
 {
-  g_autoptr (TdImage) before = td_image_ref (shown_slice ());
-  TdSession *session = td_window_session (window);
-  TdSliceView *view = td_image_pane_view (slice_pane ());
+  g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
+  TdSession *session = td_window_session (td_test_window);
+  TdSliceView *view = td_image_pane_view (td_test_slice_pane ());
 
   /* As the right arrow key in the slice. */
   g_signal_emit_by_name (view, "nudged", 1, 0, FALSE);
   double centre = td_session_recipe (session)->centre_px;
   g_assert_cmpfloat (fabs (centre - (COLUMNS - 1) / 2.0), >, 0.4);
-  td_test_wait (slice_is_there, before, "the slice to follow the centre");
+  td_test_wait (td_test_slice_is_there, before, "the slice to follow the centre");
   assert_slice_is_right ();
   gsize n = (gsize) COLUMNS * COLUMNS;
-  g_assert_cmpfloat (rms_between (before->pixels, shown_slice ()->pixels, n), >,
+  g_assert_cmpfloat (td_test_rms_between (before->pixels, td_test_shown_slice ()->pixels, n), >,
                      0.01 * (before->maximum - before->minimum));
 
   g_signal_emit_by_name (view, "nudged", 1, 0, TRUE);
   g_assert_cmpfloat (fabs (td_session_recipe (session)->centre_px - centre - 0.05), <, 1e-9);
 
-  g_autoptr (TdImage) moved = td_image_ref (shown_slice ());
-  activate ("undo", NULL);
+  g_autoptr (TdImage) moved = td_image_ref (td_test_shown_slice ());
+  td_test_activate ("undo", NULL);
   g_assert_true (td_session_can_redo (session));
-  td_test_wait (slice_is_there, moved, "the slice to follow the undoing");
+  td_test_wait (td_test_slice_is_there, moved, "the slice to follow the undoing");
 }
 
 static void
 test_row (void)
 {
-  TdScanView *view = td_window_scan_view (window);
-  g_autoptr (TdImage) before = td_image_ref (shown_slice ());
+  TdScanView *view = td_window_scan_view (td_test_window);
+  g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
 
   g_signal_emit_by_name (td_image_pane_view (td_scan_view_projection_pane (view)), "picked", 40.0,
                          5.2);
   g_assert_cmpuint (td_scan_view_get_row (view), ==, 5);
-  td_test_wait (slice_is_there, before, "the slice of another row");
+  td_test_wait (td_test_slice_is_there, before, "the slice of another row");
   assert_slice_is_right ();
 }
 
@@ -204,7 +108,7 @@ static gboolean
 projection_is_another (gpointer before)
 {
   TdImage *image
-      = td_image_pane_get_image (td_scan_view_projection_pane (td_window_scan_view (window)));
+      = td_image_pane_get_image (td_scan_view_projection_pane (td_window_scan_view (td_test_window)));
   return image && image != before;
 }
 
@@ -212,7 +116,7 @@ projection_is_another (gpointer before)
 static void
 test_view (void)
 {
-  TdScanView *view = td_window_scan_view (window);
+  TdScanView *view = td_window_scan_view (td_test_window);
   TdImagePane *pane = td_scan_view_projection_pane (view);
   g_autoptr (TdImage) before = td_image_ref (td_image_pane_get_image (pane));
 
@@ -226,29 +130,29 @@ test_view (void)
 static void
 test_compare (void)
 {
-  TdCompareView *view = td_window_compare_view (window);
+  TdCompareView *view = td_window_compare_view (td_test_window);
 
-  td_window_show_page (window, "compare");
+  td_window_show_page (td_test_window, "compare");
   td_test_wait (is_compared, view, "A and B to be compared");
-  g_autofree float *a = slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 0)), 5);
-  g_autofree float *b = slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 1)), 5);
-  double truth = rms_between (a, b, (gsize) COLUMNS * COLUMNS);
+  g_autofree float *a = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 0)), 5);
+  g_autofree float *b = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 1)), 5);
+  double truth = td_test_rms_between (a, b, (gsize) COLUMNS * COLUMNS);
   g_assert_cmpfloat (truth, >, 0);
   g_assert_cmpfloat (fabs (td_compare_view_rms (view) - truth), <, 1e-3 * truth);
-  td_test_screenshot (GTK_WIDGET (window), "window-compare");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-compare");
   td_compare_view_set_mode (view, "side");
-  td_test_screenshot (GTK_WIDGET (window), "window-compare-side");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-compare-side");
   td_compare_view_set_mode (view, "difference");
-  td_test_screenshot (GTK_WIDGET (window), "window-compare-difference");
-  td_window_show_page (window, "slices");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-compare-difference");
+  td_window_show_page (td_test_window, "slices");
 }
 
 static TdReconstructDialog *
 open_dialog (const char *output)
 {
-  activate ("reconstruct", NULL);
+  td_test_activate ("reconstruct", NULL);
   TdReconstructDialog *dialog
-      = TD_RECONSTRUCT_DIALOG (other_window (TD_TYPE_RECONSTRUCT_DIALOG));
+      = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
   g_assert_nonnull (dialog);
   td_reconstruct_dialog_set_output (dialog, output);
   return dialog;
@@ -259,15 +163,15 @@ test_reconstruct (void)
 {
   g_autofree char *output = g_build_filename (td_test_folder (), "volume.tif", NULL);
   g_autoptr (GError) error = NULL;
-  TdRecipe recipe = *td_session_recipe (td_window_session (window));
+  TdRecipe recipe = *td_session_recipe (td_window_session (td_test_window));
 
   recipe.output_format = TD_VOLUME_BIGTIFF;
-  td_session_edit (td_window_session (window), &recipe, NULL);
+  td_session_edit (td_window_session (td_test_window), &recipe, NULL);
   TdReconstructDialog *dialog = open_dialog (output);
   td_test_wait (plan_is_ready, dialog, "the plan");
   td_test_screenshot (GTK_WIDGET (dialog), "reconstruct-dialog");
   td_reconstruct_dialog_accept (dialog);
-  td_window_show_page (window, "volume");
+  td_window_show_page (td_test_window, "volume");
   td_test_wait (no_job_is_active, NULL, "the volume");
 
   g_autoptr (TdVolume) volume = td_volume_open (output, &error);
@@ -276,24 +180,24 @@ test_reconstruct (void)
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, ROWS);
   g_autofree float *slice = g_new (float, COLUMNS * COLUMNS);
   g_assert_true (td_volume_read (volume, 5, 1, slice, &error));
-  TdImage *shown = shown_slice ();
-  g_assert_cmpfloat (rms_between (shown->pixels, slice, (gsize) COLUMNS * COLUMNS), <,
+  TdImage *shown = td_test_shown_slice ();
+  g_assert_cmpfloat (td_test_rms_between (shown->pixels, slice, (gsize) COLUMNS * COLUMNS), <,
                      1e-4 * (shown->maximum - shown->minimum));
 }
 
 static gboolean
 volume_is_shown (gpointer user)
 {
-  return td_image_pane_get_image (td_volume_view_pane (td_window_volume_view (window))) != NULL;
+  return td_image_pane_get_image (td_volume_view_pane (td_window_volume_view (td_test_window))) != NULL;
 }
 
 static void
 test_browse (void)
 {
-  td_volume_view_set_slice (td_window_volume_view (window), 5);
+  td_volume_view_set_slice (td_window_volume_view (td_test_window), 5);
   td_test_wait (volume_is_shown, NULL, "a slice of the volume");
-  td_test_screenshot (GTK_WIDGET (window), "window-volume");
-  td_window_show_page (window, "slices");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-volume");
+  td_window_show_page (td_test_window, "slices");
 }
 
 /* A target that is taken is refused before anything runs, with the reason. */
@@ -319,7 +223,7 @@ test_cancel_and_close (void)
 {
   g_autofree char *first = g_build_filename (td_test_folder (), "first.h5", NULL);
   g_autofree char *second = g_build_filename (td_test_folder (), "second.h5", NULL);
-  TdSession *session = td_window_session (window);
+  TdSession *session = td_window_session (td_test_window);
   TdRecipe recipe = *td_session_recipe (session);
 
   recipe.output_format = TD_VOLUME_HDF5;
@@ -327,14 +231,14 @@ test_cancel_and_close (void)
                                                td_session_scan (session), &recipe, first);
   g_autoptr (TdJobItem) two = td_job_item_new (td_session_engine (session),
                                                td_session_scan (session), &recipe, second);
-  td_job_queue_add (td_window_jobs (window), one);
-  td_job_queue_add (td_window_jobs (window), two);
+  td_job_queue_add (td_window_jobs (td_test_window), one);
+  td_job_queue_add (td_window_jobs (td_test_window), two);
 
   /* With jobs running the window asks, and stays. */
-  gtk_window_close (GTK_WINDOW (window));
+  gtk_window_close (GTK_WINDOW (td_test_window));
   td_test_wait (message_is_shown, NULL, "the question");
-  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (window)));
-  gtk_window_close (other_window (ADW_TYPE_MESSAGE_DIALOG));
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (td_test_window)));
+  gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
 
   td_job_item_cancel (two);
   td_job_item_cancel (one);
@@ -354,17 +258,17 @@ test_bad_file (void)
   g_file_set_contents (bad, "this is no scan", -1, &error);
   g_assert_no_error (error);
   /* With a scan open: a message, and the scan stays. */
-  td_window_open_path (window, bad);
+  td_window_open_path (td_test_window, bad);
   td_test_wait (message_is_shown, NULL, "the message");
-  g_assert_cmpstr (td_window_state (window), ==, "scan");
-  gtk_window_close (other_window (ADW_TYPE_MESSAGE_DIALOG));
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
   /* With none: the message takes the window. */
-  activate ("close-scan", NULL);
-  g_assert_cmpstr (td_window_state (window), ==, "empty");
-  td_window_open_path (window, bad);
-  td_test_wait (in_state, (gpointer) "failed", "the message in the window");
-  g_assert_cmpuint (strlen (td_window_failure (window)), >, 20);
-  td_test_screenshot (GTK_WIDGET (window), "window-failed");
+  td_test_activate ("close-scan", NULL);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "empty");
+  td_window_open_path (td_test_window, bad);
+  td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
+  g_assert_cmpuint (strlen (td_window_failure (td_test_window)), >, 20);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-failed");
 }
 
 /* Scans come and go while slices are on their way. */
@@ -372,16 +276,16 @@ static void
 test_replace (void)
 {
   for (guint i = 0; i < 4; i++) {
-    td_window_open_path (window, scan_path);
-    td_test_wait (in_state, (gpointer) "scan", "the scan to open");
+    td_window_open_path (td_test_window, scan_path);
+    td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
     for (guint k = 0; k < 5; k++)
       g_main_context_iteration (NULL, FALSE);
     if (i % 2)
-      activate ("close-scan", NULL);
+      td_test_activate ("close-scan", NULL);
   }
-  td_window_open_path (window, scan_path);
-  td_test_wait (in_state, (gpointer) "scan", "the scan to open");
-  td_test_wait (slice_is_there, NULL, "a slice after all");
+  td_window_open_path (td_test_window, scan_path);
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
+  td_test_wait (td_test_slice_is_there, NULL, "a slice after all");
   assert_slice_is_right ();
 }
 
@@ -393,7 +297,7 @@ typedef struct {
 static void
 on_slice_shown (TdScanView *view, gboolean coarse, Shown *shown)
 {
-  g_ptr_array_add (shown->images, td_image_ref (shown_slice ()));
+  g_ptr_array_add (shown->images, td_image_ref (td_test_shown_slice ()));
   if (coarse)
     shown->coarse++;
   else
@@ -414,10 +318,10 @@ test_coarse_first (void)
                             "--flats=1", "--darks=1", NULL };
   g_autofree char *path = td_test_phantom ("large.nxs", options);
   Shown shown = { g_ptr_array_new_with_free_func ((GDestroyNotify) td_image_unref), 0, 0 };
-  TdScanView *view = td_window_scan_view (window);
+  TdScanView *view = td_window_scan_view (td_test_window);
   gulong handler = g_signal_connect (view, "slice-shown", G_CALLBACK (on_slice_shown), &shown);
 
-  td_window_open_path (window, path);
+  td_window_open_path (td_test_window, path);
   td_test_wait (full_slice_is_shown, &shown, "the full slice");
   g_signal_handler_disconnect (view, handler);
   g_assert_cmpuint (shown.coarse, ==, 1);
@@ -443,7 +347,7 @@ test_coarse_first (void)
 static gboolean
 slice_is_coloured (gpointer user)
 {
-  return td_slice_view_get_colour_map (td_image_pane_view (slice_pane ())) == TD_COLOUR_VIRIDIS;
+  return td_slice_view_get_colour_map (td_image_pane_view (td_test_slice_pane ())) == TD_COLOUR_VIRIDIS;
 }
 
 static void
@@ -452,36 +356,20 @@ test_preferences (void)
   g_settings_set_string (td_application_settings (application), "colour-map", "viridis");
   td_test_wait (slice_is_coloured, NULL, "the colours");
   g_settings_set_string (td_application_settings (application), "theme", "dark");
-  td_test_screenshot (GTK_WIDGET (window), "window-dark");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-dark");
 }
 
 static gboolean
 window_is_gone (gpointer user)
 {
-  return window == NULL;
+  return td_test_window == NULL;
 }
 
 static void
 test_leave (void)
 {
-  g_object_add_weak_pointer (G_OBJECT (window), (gpointer *) &window);
-  gtk_window_close (GTK_WINDOW (window));
+  gtk_window_close (GTK_WINDOW (td_test_window));
   td_test_wait (window_is_gone, NULL, "the window to be freed");
-}
-
-static void
-start (void)
-{
-  g_autoptr (GError) error = NULL;
-
-  application = td_application_new ();
-  g_application_set_flags (G_APPLICATION (application),
-                           G_APPLICATION_HANDLES_OPEN | G_APPLICATION_NON_UNIQUE);
-  g_application_register (G_APPLICATION (application), NULL, &error);
-  g_assert_no_error (error);
-  g_application_activate (G_APPLICATION (application));
-  window = TD_WINDOW (gtk_application_get_active_window (GTK_APPLICATION (application)));
-  g_assert_nonnull (window);
 }
 
 int
@@ -492,7 +380,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   scan_path = td_test_phantom ("scan.nxs", options);
-  start ();
+  application = td_test_start ();
   g_test_add_func ("/window/empty", test_empty);
   g_test_add_func ("/window/open", test_open);
   g_test_add_func ("/window/centre", test_centre);

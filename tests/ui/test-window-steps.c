@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Preparation in the window: adding, changing, resetting and removing steps, and the pictures before
+   and after one. The tests run in order in one window. */
+#include <math.h>
+#include <string.h>
+
+#include "ui-test.h"
+#include "ui/step-row.h"
+#include "ui/steps-group.h"
+#include "window-test.h"
+
+static TdApplication *application;
+
+static TdSession *
+session (void)
+{
+  return td_window_session (td_test_window);
+}
+
+static TdScanView *
+view (void)
+{
+  return td_window_scan_view (td_test_window);
+}
+
+/* The first widget of a type below @parent for which @matches holds. */
+static GtkWidget *
+find (GtkWidget *parent, GType type, gboolean (*matches) (GtkWidget *, gpointer), gpointer user)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (parent), type) && (!matches || matches (parent, user)))
+    return parent;
+  for (GtkWidget *child = gtk_widget_get_first_child (parent); child;
+       child = gtk_widget_get_next_sibling (child)) {
+    GtkWidget *found = find (child, type, matches, user);
+    if (found)
+      return found;
+  }
+  return NULL;
+}
+
+static gboolean
+is_step (GtkWidget *row, gpointer name)
+{
+  return strcmp (td_step_row_kind (TD_STEP_ROW (row))->name, name) == 0;
+}
+
+static GtkWidget *
+step_row (const char *name)
+{
+  return find (GTK_WIDGET (td_test_window), TD_TYPE_STEP_ROW, is_step, (gpointer) name);
+}
+
+static TdStepsGroup *
+steps_group (void)
+{
+  return TD_STEPS_GROUP (find (GTK_WIDGET (td_test_window), TD_TYPE_STEPS_GROUP, NULL, NULL));
+}
+
+static gboolean
+is_settled (gpointer user)
+{
+  return td_scan_view_settled (view ());
+}
+
+static gboolean
+has_step (const char *name)
+{
+  TdRecipe recipe = *td_session_recipe (session ());
+  return td_recipe_step (&recipe, name) != NULL;
+}
+
+/* ── Tests ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_before (void)
+{
+  g_autoptr (TdImage) after = td_image_ref (td_test_shown_slice ());
+  TdImagePane *pane = td_scan_view_sinogram_pane (view ());
+  TdRecipe without = *td_session_recipe (session ());
+
+  td_test_wait (is_settled, NULL, "all pictures");
+  g_autoptr (TdImage) sinogram = td_image_ref (td_image_pane_get_image (pane));
+  td_recipe_step (&without, "flat-field")->enabled = FALSE;
+  td_scan_view_set_before (view (), "flat-field");
+  td_test_wait (is_settled, NULL, "the pictures without a step");
+  td_test_assert_slice_is_right (&without);
+  g_assert_true (td_test_shown_slice () != after);
+  g_assert_true (td_image_pane_get_image (pane) != sinogram);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-steps-before");
+  /* Back at once: nothing is computed again. */
+  td_scan_view_set_before (view (), NULL);
+  g_assert_true (td_test_shown_slice () == after);
+  g_assert_true (td_image_pane_get_image (pane) == sinogram);
+  /* And there again at once. */
+  td_scan_view_set_before (view (), "flat-field");
+  g_assert_true (td_test_shown_slice () != after);
+  g_assert_true (is_settled (NULL));
+  td_scan_view_set_before (view (), NULL);
+}
+
+/* Another row while the pictures without a step are shown. */
+static void
+test_before_follows (void)
+{
+  TdRecipe without = *td_session_recipe (session ());
+
+  td_recipe_step (&without, "flat-field")->enabled = FALSE;
+  td_scan_view_set_before (view (), "flat-field");
+  td_scan_view_set_row (view (), 7);
+  td_test_wait (is_settled, NULL, "the pictures of another row");
+  td_test_assert_slice_is_right (&without);
+  td_scan_view_set_before (view (), NULL);
+  td_test_wait (is_settled, NULL, "the recipe's pictures of another row");
+  td_test_assert_slice_is_right (td_session_recipe (session ()));
+}
+
+/* The first optional step with a numeric parameter. */
+static const TdStepKind *
+optional_step (void)
+{
+  const TdStepKind *const *kinds = td_prepare_steps ();
+
+  for (guint i = 0; kinds[i]; i++)
+    if (!kinds[i]->preset_on && kinds[i]->n_parameters > 0)
+      return kinds[i];
+  return NULL;
+}
+
+static void
+test_add_and_remove (void)
+{
+  const TdStepKind *kind = optional_step ();
+
+  if (!kind) {
+    g_test_skip ("no optional step");
+    return;
+  }
+  GtkWidget *row = step_row (kind->name);
+  g_assert_false (gtk_widget_get_visible (row));
+  td_steps_group_add_step (steps_group (), kind->name);
+  g_assert_true (has_step (kind->name));
+  g_assert_true (gtk_widget_get_visible (row));
+
+  /* Off stays in the list; the button shows what it would be without. */
+  adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (row), FALSE);
+  TdRecipe recipe = *td_session_recipe (session ());
+  g_assert_false (td_recipe_step (&recipe, kind->name)->enabled);
+  g_assert_true (gtk_widget_get_visible (row));
+  adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (row), TRUE);
+
+  g_signal_emit_by_name (row, "removed");
+  g_assert_false (has_step (kind->name));
+  g_assert_false (gtk_widget_get_visible (row));
+  td_test_activate ("undo", NULL);
+  g_assert_true (has_step (kind->name));
+  td_test_activate ("redo", NULL);
+  g_assert_false (has_step (kind->name));
+}
+
+/* Every step can be added, and the panel with all of them is drawn. */
+static void
+test_all_steps (void)
+{
+  const TdStepKind *const *kinds = td_prepare_steps ();
+  guint n = 0;
+
+  for (; kinds[n] && n < TD_RECIPE_MAX_STEPS; n++)
+    if (!has_step (kinds[n]->name))
+      td_steps_group_add_step (steps_group (), kinds[n]->name);
+  g_assert_cmpuint (td_session_recipe (session ())->n_steps, ==, n);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-steps");
+  for (guint i = 0; i < n; i++)
+    if (!kinds[i]->preset_on)
+      g_signal_emit_by_name (step_row (kinds[i]->name), "removed");
+  TdRecipe presets;
+  td_recipe_init (&presets);
+  g_assert_cmpuint (td_session_recipe (session ())->n_steps, ==, presets.n_steps);
+  td_test_wait (is_settled, NULL, "the recipe's pictures");
+}
+
+/* An edit shows what was edited. */
+static void
+test_edit_ends_before (void)
+{
+  TdStepsGroup *group = steps_group ();
+
+  td_steps_group_set_before (group, TRUE);
+  adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (step_row ("minus-log")), FALSE);
+  td_test_wait (is_settled, NULL, "the slice without the logarithm");
+  td_test_assert_slice_is_right (td_session_recipe (session ()));
+  /* The key now leaves out the step that was touched; it is off, so nothing changes. */
+  td_steps_group_set_before (group, TRUE);
+  td_test_wait (is_settled, NULL, "the slice without the logarithm, twice");
+  td_test_assert_slice_is_right (td_session_recipe (session ()));
+  td_steps_group_set_before (group, FALSE);
+  td_test_activate ("undo", NULL);
+  td_test_wait (is_settled, NULL, "the slice with the logarithm");
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *options[] = { "--columns=96", "--rows=24", "--views=120", "--centre=48.7", "--flats=2",
+                            "--darks=2", "--photons=20000", NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  g_autofree char *path = td_test_phantom ("steps.nxs", options);
+  application = td_test_start ();
+  td_test_open (path);
+  g_test_add_func ("/window-steps/before", test_before);
+  g_test_add_func ("/window-steps/before-follows", test_before_follows);
+  g_test_add_func ("/window-steps/add-and-remove", test_add_and_remove);
+  g_test_add_func ("/window-steps/all-steps", test_all_steps);
+  g_test_add_func ("/window-steps/edit-ends-before", test_edit_ends_before);
+  int status = g_test_run ();
+  gtk_window_close (GTK_WINDOW (td_test_window));
+  g_object_unref (application);
+  td_test_folder_remove ();
+  return status;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "window-test.h"
+
+#include <math.h>
+
+#include "compute/engine/job.h"
+#include "ui-test.h"
+
+TdWindow *td_test_window;
+
+TdApplication *
+td_test_start (void)
+{
+  TdApplication *application = td_application_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_application_set_flags (G_APPLICATION (application),
+                           G_APPLICATION_HANDLES_OPEN | G_APPLICATION_NON_UNIQUE);
+  g_application_register (G_APPLICATION (application), NULL, &error);
+  g_assert_no_error (error);
+  g_application_activate (G_APPLICATION (application));
+  td_test_window = TD_WINDOW (gtk_application_get_active_window (GTK_APPLICATION (application)));
+  g_assert_nonnull (td_test_window);
+  g_object_add_weak_pointer (G_OBJECT (td_test_window), (gpointer *) &td_test_window);
+  return application;
+}
+
+void
+td_test_activate (const char *action, GVariant *parameter)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (td_test_window), action, parameter);
+}
+
+TdImagePane *
+td_test_slice_pane (void)
+{
+  return td_scan_view_slice_pane (td_window_scan_view (td_test_window));
+}
+
+TdImage *
+td_test_shown_slice (void)
+{
+  return td_image_pane_get_image (td_test_slice_pane ());
+}
+
+gboolean
+td_test_slice_is_there (gpointer other)
+{
+  const TdScanFacts *facts = td_session_facts (td_window_session (td_test_window));
+  TdImage *image = td_test_shown_slice ();
+
+  return image && image != other && facts && image->width == facts->n_columns
+         && !td_image_pane_get_updating (td_test_slice_pane ());
+}
+
+gboolean
+td_test_in_state (gpointer state)
+{
+  return g_strcmp0 (td_window_state (td_test_window), state) == 0;
+}
+
+void
+td_test_open (const char *path)
+{
+  td_window_open_path (td_test_window, path);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "opening");
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
+  td_test_wait (td_test_slice_is_there, NULL, "the first slice");
+}
+
+GtkWindow *
+td_test_other_window (GType type)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++) {
+    g_autoptr (GtkWindow) other = g_list_model_get_item (windows, i);
+    if (g_type_is_a (G_OBJECT_TYPE (other), type) && gtk_widget_get_visible (GTK_WIDGET (other)))
+      return other;
+  }
+  return NULL;
+}
+
+/* ── The truth ──────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  float *slice;
+  gsize n;
+} Kept;
+
+static void
+keep (guint first, guint count, const float *slices, gpointer user)
+{
+  Kept *kept = user;
+
+  g_assert_null (kept->slice);
+  kept->slice = g_memdup2 (slices, kept->n * sizeof (float));
+}
+
+float *
+td_test_slice_by_job (const TdRecipe *recipe, guint row)
+{
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (GError) error = NULL;
+  TdRecipe single = *recipe;
+
+  single.row_first = row;
+  single.row_end = row + 1;
+  g_autoptr (TdPlan) plan = td_plan_new (engine,
+                                         td_session_scan (td_window_session (td_test_window)),
+                                         &single, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  Kept kept = { NULL, (gsize) facts->nx * facts->ny };
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_sink (job, keep, &kept);
+  td_job_run (job, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (kept.slice);
+  return kept.slice;
+}
+
+double
+td_test_rms_between (const float *a, const float *b, gsize n)
+{
+  double sum = 0;
+
+  for (gsize i = 0; i < n; i++)
+    sum += ((double) a[i] - b[i]) * ((double) a[i] - b[i]);
+  return sqrt (sum / n);
+}
+
+void
+td_test_assert_slice_is_right (const TdRecipe *recipe)
+{
+  g_autofree float *truth
+      = td_test_slice_by_job (recipe, td_scan_view_get_row (td_window_scan_view (td_test_window)));
+  const TdScanFacts *facts = td_session_facts (td_window_session (td_test_window));
+  TdImage *image = td_test_shown_slice ();
+  double scale = image->maximum - image->minimum;
+
+  g_assert_cmpuint (image->width, ==, facts->n_columns);
+  g_assert_cmpfloat (scale, >, 0);
+  g_assert_cmpfloat (td_test_rms_between (image->pixels, truth, (gsize) image->width * image->height),
+                     <, 1e-5 * scale);
+}
