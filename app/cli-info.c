@@ -4,6 +4,7 @@
 
 #include "cli-recipe.h"
 #include "cli-verbs.h"
+#include "compute/engine/turn.h"
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
@@ -35,15 +36,18 @@ print_text (const TdScanFacts *facts)
   guint64 bytes = (guint64) facts->n_columns * facts->n_rows * facts->n_views
                   * td_sample_size (facts->sample_type);
   g_autofree char *size = g_format_size (bytes);
+  TdTurn turn;
 
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  g_autofree char *words = td_turn_describe (&turn);
   printf ("%s\n", facts->path);
   printf ("  format       %s%s\n", facts->format, facts->sinogram_order ? ", sinogram order" : "");
   printf ("  projections  %u of %u columns × %u rows, %s, %s\n", facts->n_views, facts->n_columns,
           facts->n_rows, td_sample_name (facts->sample_type), size);
   printf ("  flats        %u\n", facts->n_flats);
   printf ("  darks        %u\n", facts->n_darks);
-  printf ("  angles       %.4g° to %.4g°\n", degrees (facts->angles_rad[0]),
-          degrees (facts->angles_rad[facts->n_views - 1]));
+  printf ("  angles       %.6g° to %.6g°: %s\n", degrees (facts->angles_rad[0]),
+          degrees (facts->angles_rad[facts->n_views - 1]), words);
   printf ("  beam         %s\n", beam_name (geometry->beam));
   if (geometry->pixel_width_mm > 0)
     printf ("  pixel        %g mm × %g mm\n", geometry->pixel_width_mm, geometry->pixel_height_mm);
@@ -58,10 +62,32 @@ print_text (const TdScanFacts *facts)
     printf ("  distance     %g mm from sample to detector\n", facts->propagation_mm);
   if (isfinite (facts->centre_px))
     printf ("  centre       column %.2f, the file's estimate\n", facts->centre_px);
+  if (facts->half_acquisition)
+    printf ("  field        half: the axis is near one edge of the detector\n");
   if (facts->transmission_logged)
     printf ("  values       -log of the transmission already\n");
   for (guint i = 0; facts->notes[i]; i++)
     printf ("  note         %s\n", facts->notes[i]);
+}
+
+static void
+add_turn (JsonBuilder *builder, const TdScanFacts *facts)
+{
+  TdTurn turn;
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  g_autofree char *words = td_turn_describe (&turn);
+  json_builder_set_member_name (builder, "turn");
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "description", words);
+  td_json_add_string (builder, "kind", td_turn_kind_name (turn.kind));
+  td_json_add_number (builder, "step_deg", degrees (turn.step_rad));
+  td_json_add_boolean (builder, "even", turn.even);
+  td_json_add_integer (builder, "direction", turn.direction);
+  td_json_add_boolean (builder, "end_point", turn.end_point);
+  td_json_add_integer (builder, "repeated_directions", turn.half.repeated);
+  td_json_add_number (builder, "missing_deg", degrees (turn.half.missing_rad));
+  json_builder_end_object (builder);
 }
 
 static int
@@ -82,6 +108,7 @@ print_json (const TdScanFacts *facts)
   td_json_add_string (builder, "sample_type", td_sample_name (facts->sample_type));
   td_json_add_number (builder, "first_angle_deg", degrees (facts->angles_rad[0]));
   td_json_add_number (builder, "last_angle_deg", degrees (facts->angles_rad[facts->n_views - 1]));
+  add_turn (builder, facts);
   td_json_add_string (builder, "beam", beam_name (geometry->beam));
   td_json_add_number (builder, "pixel_width_mm",
                       geometry->pixel_width_mm > 0 ? geometry->pixel_width_mm : NAN);
@@ -95,6 +122,7 @@ print_json (const TdScanFacts *facts)
   td_json_add_number (builder, "propagation_mm",
                       facts->propagation_mm > 0 ? facts->propagation_mm : NAN);
   td_json_add_number (builder, "centre_px", facts->centre_px);
+  td_json_add_boolean (builder, "half_acquisition", facts->half_acquisition);
   td_json_add_boolean (builder, "logged", facts->transmission_logged);
   td_json_add_boolean (builder, "sinogram_order", facts->sinogram_order);
   json_builder_set_member_name (builder, "notes");

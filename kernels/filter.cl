@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Filtering rows by FFT: two real rows make one complex line, since a real, symmetric response keeps
-   them apart. compute/parallel/row-filter.c launches these over x = columns, y = pairs of rows. */
+   them apart. compute/parallel/row-filter.c launches these over x = columns, y = pairs of rows. A filtered row may be
+   wider than the measured one. */
 
 TD_FN size_t
 filter_row_start (const TdFilterParams p, int row)
 {
   return (((size_t) p.first_high << 32) | p.first_low) + (size_t) row * (size_t) p.n_columns;
+}
+
+/* What a column counts for in half acquisition: compute/parallel/row-blend.h says what and why. */
+TD_FN float
+filter_blend (const TdFilterParams p, int row, int column)
+{
+  const float centre = p.centre + p.centre_step * (float) ((p.row0 + row) / p.n_views);
+  const float right = (float) (p.n_columns - 1) - centre;
+  const float overlap = td_fmax (td_fmin (centre, right), 0.5f);
+  const float outwards = right >= centre ? (float) column - centre : centre - (float) column;
+  const float t = td_fmin (td_fmax (0.5f + 0.5f * outwards / overlap, 0.0f), 1.0f);
+
+  return t * t * t * (10.0f + t * (6.0f * t - 15.0f));
 }
 
 /* What stands at place @x of the padded line: the row, then zeros or the edges' values, of the last
@@ -15,12 +29,16 @@ filter_padded (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int
 {
   if (row >= p.n_rows)
     return 0;
-  if (x >= p.n_columns) {
+  if (x >= p.n_wide)
+    x = x - p.n_wide < (p.padded - p.n_wide) / 2 ? p.n_wide : -1;
+  int column = x - p.shift;
+  if (column < 0 || column >= p.n_columns) {
     if (!p.extend_edges)
       return 0;
-    x = x - p.n_columns < (p.padded - p.n_columns) / 2 ? p.n_columns - 1 : 0;
+    column = column < 0 ? 0 : p.n_columns - 1;
   }
-  return rows[filter_row_start (p, row) + (size_t) x];
+  const float value = rows[filter_row_start (p, row) + (size_t) column];
+  return p.n_views > 0 ? value * filter_blend (p, row, column) : value;
 }
 
 TD_KERNEL void
@@ -56,10 +74,12 @@ filter_unpack (TD_ITEM TD_GLOBAL float *TD_RESTRICT rows, TD_GLOBAL const float2
   const int x = td_global_x ();
   const int row = 2 * td_global_y ();
 
-  if (x < p.n_columns && row < p.n_rows) {
+  if (x < p.n_wide && row < p.n_rows) {
     const float2 value = lines[(size_t) td_global_y () * (size_t) p.padded + (size_t) x];
-    rows[filter_row_start (p, row) + (size_t) x] = value.x;
+    const size_t at = (((size_t) p.wide_high << 32) | p.wide_low)
+                      + (size_t) row * (size_t) p.n_wide + (size_t) x;
+    rows[at] = value.x;
     if (row + 1 < p.n_rows)
-      rows[filter_row_start (p, row + 1) + (size_t) x] = value.y;
+      rows[at + (size_t) p.n_wide] = value.y;
   }
 }

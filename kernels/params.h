@@ -35,6 +35,11 @@ typedef struct {
   int n_rows;                    /* of this chunk */
   int extend_edges;
   unsigned first_low, first_high; /* the chunk's first element, 64 bits in two */
+  int n_wide, shift;             /* columns of a filtered row; where a row's first column comes to */
+  unsigned wide_low, wide_high;  /* the chunk's first filtered element */
+  int n_views;                   /* rows of one sinogram; 0: no blending */
+  int row0;                      /* the chunk's first row, counted from the first sinogram's first */
+  float centre, centre_step;     /* of the first sinogram, in columns; from one to the next */
 } TdFilterParams;
 
 /* kernels/cone-weight.cl, backproject-cone.cl, cone-pack.cl */

@@ -92,6 +92,19 @@ keep_slice (guint first, guint count, const float *slices, gpointer user)
     sink->pixels = g_memdup2 (slices, sink->n * sizeof (float));
 }
 
+/* Pixels that the full slice would have where a coarse plan's has facts->nx. */
+static double
+full_side (const Request *request, const TdPlanFacts *facts, guint factor)
+{
+  const guint n_columns = td_scan_facts (request->scan)->n_columns;
+
+  if (factor == 1)
+    return facts->nx;
+  if (!facts->half_acquisition)
+    return n_columns;
+  return td_row_blend_width (n_columns, factor * facts->centre_px + (factor - 1) / 2.0);
+}
+
 /* One slice of @scan by @recipe; @factor: how coarse. */
 static TdPreviewResult *
 make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor,
@@ -118,9 +131,8 @@ make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint 
   if (factor > 1 && per_pixel) /* a coarse pixel is wider: its values are larger by as much */
     for (gsize i = 0; i < sink.n; i++)
       sink.pixels[i] /= (float) factor;
-  double width = factor > 1 ? td_scan_facts (request->scan)->n_columns : facts->nx;
-  double height = factor > 1 ? td_scan_facts (request->scan)->n_columns : facts->ny;
-  result->image = td_image_new_coarse_take (sink.pixels, facts->nx, facts->ny, width, height);
+  const double side = full_side (request, facts, factor);
+  result->image = td_image_new_coarse_take (sink.pixels, facts->nx, facts->ny, side, side);
   result->coarse = factor > 1;
   result->row = request->row;
   result->centre_px = factor > 1 ? request->recipe.centre_px : facts->centre_px;

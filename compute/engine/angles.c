@@ -11,7 +11,7 @@
 #define SAME 0.01
 
 typedef struct {
-  double angle; /* 0 <= angle < pi */
+  double angle; /* 0 <= angle < period */
   guint view;
 } Direction;
 
@@ -30,25 +30,25 @@ compare_doubles (const void *a, const void *b)
 }
 
 static Direction *
-sorted_directions (const double *angles_rad, guint n)
+sorted_directions (const double *angles_rad, guint n, double period)
 {
   Direction *directions = g_new (Direction, n);
 
   for (guint i = 0; i < n; i++) {
-    double angle = fmod (angles_rad[i], G_PI);
+    double angle = fmod (angles_rad[i], period);
     if (angle < 0)
-      angle += G_PI;
+      angle += period;
     directions[i] = (Direction) { angle, i };
   }
   qsort (directions, n, sizeof *directions, compare_directions);
   return directions;
 }
 
-/* Numbers the groups of equal directions; the one that straddles 0 and pi is one group. */
+/* Numbers the groups of equal directions; the one that straddles 0 and the period is one group. */
 static guint
-group_directions (const Direction *directions, guint n, guint *group, double *place)
+group_directions (const Direction *directions, guint n, double period, guint *group, double *place)
 {
-  double same = SAME * G_PI / n;
+  double same = SAME * period / n;
   guint groups = 1;
 
   group[0] = 0;
@@ -58,7 +58,7 @@ group_directions (const Direction *directions, guint n, guint *group, double *pl
       place[groups++] = directions[i].angle;
     group[i] = groups - 1;
   }
-  if (groups > 1 && directions[0].angle + G_PI - directions[n - 1].angle <= same) {
+  if (groups > 1 && directions[0].angle + period - directions[n - 1].angle <= same) {
     for (guint i = n; i-- > 0 && group[i] == groups - 1;)
       group[i] = 0;
     groups--;
@@ -78,19 +78,26 @@ median_of (const double *values, guint n)
 void
 td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover)
 {
-  g_autofree Direction *directions = sorted_directions (angles_rad, n);
+  td_angular_weights_modulo (angles_rad, n, G_PI, weights, cover);
+}
+
+void
+td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad, double *weights,
+                           TdAngleCover *cover)
+{
+  g_autofree Direction *directions = sorted_directions (angles_rad, n, period_rad);
   g_autofree guint *group = g_new (guint, n);
   g_autofree double *place = g_new (double, n);
-  guint groups = group_directions (directions, n, group, place);
+  guint groups = group_directions (directions, n, period_rad, group, place);
   g_autofree double *gap = g_new (double, groups); /* from a group to the next */
   g_autofree double *share = g_new0 (double, groups);
   g_autofree guint *members = g_new0 (guint, groups);
   TdAngleCover found = { .repeated = n - groups };
 
   for (guint g = 0; g < groups; g++)
-    gap[g] = g + 1 < groups ? place[g + 1] - place[g] : place[0] + G_PI - place[g];
+    gap[g] = g + 1 < groups ? place[g + 1] - place[g] : place[0] + period_rad - place[g];
   double step = median_of (gap, groups);
-  double widest = WEDGE_STEPS * MAX (step, G_PI / groups);
+  double widest = WEDGE_STEPS * MAX (step, period_rad / groups);
   for (guint g = 0; g < groups; g++) {
     double given = gap[g];
     found.largest_gap_rad = MAX (found.largest_gap_rad, gap[g]);

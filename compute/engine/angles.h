@@ -20,3 +20,7 @@ typedef struct {
 
 /* weights: n values out. @cover may be NULL. */
 void td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover);
+/* The same with directions modulo @period_rad: 2 pi where opposite views are no repetition of each
+   other (half acquisition), so that a full turn's weights add up to 2 pi. */
+void td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad,
+                                double *weights, TdAngleCover *cover);

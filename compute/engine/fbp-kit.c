@@ -28,15 +28,17 @@ struct TdFbpKit {
   TdPreparationCounts counts; /* of what is held: every preview of it reports them */
   Lane lanes[2];
   guint n_lanes;
+  TdBuffer *filtered;      /* the core rows, filtered; NULL: where the raw ones were */
   double busy_s, updates;
 
-  /* Previews: what lanes[0].data and `filtered` hold. */
+  /* Previews: what lanes[0].data and filtered hold. */
   gboolean keep;
-  TdBuffer *filtered;      /* the core rows, filtered */
   TdScan *scan;
   TdRecipe recipe;         /* that made what is held */
   guint held_row0, held_rows, held_first, held_count; /* rows prepared; rows filtered (count 0: none) */
-  guint nx, ny;
+  guint nx, ny, n_filtered;
+  gboolean blend;          /* the filtered rows were blended, about centre_px */
+  double centre_px;
   const TdBackprojectFamily *family;
 };
 
@@ -55,49 +57,71 @@ make_queues (TdFbpKit *kit, GError **error)
 }
 
 static gboolean
-make_buffers (TdFbpKit *kit, const TdFbp *fbp, GError **error)
+make_inputs (TdFbpKit *kit, const TdFbp *fbp, GError **error)
 {
-  if (!fbp->direct)
-    for (guint i = 0; i < kit->n_lanes; i++) {
-      Lane *lane = &kit->lanes[i];
-      lane->data = td_buffer_new (kit->device, kit->max_rows * td_fbp_row_bytes (fbp), error);
-      lane->slices
-          = lane->data
-                ? td_buffer_new (kit->device, kit->max_slices * td_fbp_slice_bytes (fbp), error)
-                : NULL;
-      if (!lane->slices)
-        return FALSE;
-    }
-  if (kit->keep) {
-    kit->filtered
-        = td_buffer_new (kit->device, kit->max_slices * td_fbp_row_bytes (fbp), error);
-    if (!kit->filtered)
+  for (guint i = 0; i < kit->n_lanes && !fbp->direct; i++) {
+    kit->lanes[i].data
+        = td_buffer_new (kit->device, kit->max_rows * td_fbp_row_bytes (fbp), error);
+    if (!kit->lanes[i].data)
       return FALSE;
   }
   return TRUE;
 }
 
+/* What depends on the field of view. */
 static gboolean
-make_tools (TdFbpKit *kit, const TdPlan *plan, const TdFbp *fbp, GError **error)
+make_field (TdFbpKit *kit, const TdPlan *plan, GError **error)
 {
-  const TdRecipe *recipe = &plan->recipe;
-  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
+  const TdFbp *fbp = plan->extra;
   TdBackprojectTask task;
 
+  kit->nx = fbp->nx;
+  kit->ny = fbp->ny;
+  kit->n_filtered = fbp->n_filtered;
+  for (guint i = 0; i < kit->n_lanes && !fbp->direct; i++) {
+    kit->lanes[i].slices
+        = td_buffer_new (kit->device, kit->max_slices * td_fbp_slice_bytes (fbp), error);
+    if (!kit->lanes[i].slices)
+      return FALSE;
+  }
+  if (td_fbp_filters_apart (fbp)) {
+    kit->filtered
+        = td_buffer_new (kit->device, kit->max_slices * td_fbp_filtered_bytes (fbp), error);
+    if (!kit->filtered)
+      return FALSE;
+  }
+  kit->filter = td_row_filter_new_wide (kit->device, fbp->n_columns, fbp->n_filtered,
+                                        kit->filter_rows, error);
+  if (!kit->filter || !td_row_filter_set (kit->filter, &plan->recipe.filter, error))
+    return FALSE;
   td_fbp_task (plan, kit->projector_row, &task);
-  kit->preparation = td_preparation_new (kit->device, plan->scan, flats, recipe->steps,
-                                         recipe->n_steps, kit->max_rows, error);
-  if (!kit->preparation)
-    return FALSE;
-  kit->filter = td_row_filter_new (kit->device, fbp->n_columns, kit->filter_rows, error);
-  if (!kit->filter || !td_row_filter_set (kit->filter, &recipe->filter, error))
-    return FALSE;
   kit->projector
       = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
   if (!kit->projector)
     return FALSE;
   td_backprojector_set_cancellable (kit->projector, kit->job->cancellable);
   return TRUE;
+}
+
+static void
+free_field (TdFbpKit *kit)
+{
+  g_clear_pointer (&kit->projector, td_backprojector_free);
+  g_clear_pointer (&kit->filter, td_row_filter_free);
+  g_clear_pointer (&kit->filtered, td_buffer_free);
+  for (guint i = 0; i < G_N_ELEMENTS (kit->lanes); i++)
+    g_clear_pointer (&kit->lanes[i].slices, td_buffer_free);
+}
+
+static gboolean
+make_preparation (TdFbpKit *kit, const TdPlan *plan, GError **error)
+{
+  const TdRecipe *recipe = &plan->recipe;
+  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
+
+  kit->preparation = td_preparation_new (kit->device, plan->scan, flats, recipe->steps,
+                                         recipe->n_steps, kit->max_rows, error);
+  return kit->preparation != NULL;
 }
 
 TdFbpKit *
@@ -119,11 +143,11 @@ td_fbp_kit_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
   kit->filter_rows = MIN (fbp->filter_rows, max_slices * fbp->n_views);
   kit->n_lanes = td_fbp_lanes (fbp, td_device_info (device));
   kit->keep = fbp->keep;
-  kit->nx = fbp->nx;
-  kit->ny = fbp->ny;
+  kit->blend = fbp->blend;
+  kit->centre_px = fbp->centre_px;
   kit->projector_row = plan->facts.first_slice;
-  if (!make_queues (kit, error) || !make_buffers (kit, fbp, error)
-      || !make_tools (kit, plan, fbp, error)) {
+  if (!make_queues (kit, error) || !make_inputs (kit, fbp, error)
+      || !make_preparation (kit, plan, error) || !make_field (kit, plan, error)) {
     td_fbp_kit_free (kit);
     return NULL;
   }
@@ -151,15 +175,12 @@ td_fbp_kit_free (TdFbpKit *kit)
     td_queue_finish (kit->compute, NULL);
   if (kit->down && kit->down != kit->compute)
     td_queue_finish (kit->down, NULL);
-  td_backprojector_free (kit->projector);
-  td_row_filter_free (kit->filter);
+  free_field (kit);
   td_preparation_free (kit->preparation);
   for (guint i = 0; i < G_N_ELEMENTS (kit->lanes); i++) {
     clear_marks (&kit->lanes[i]);
     td_buffer_free (kit->lanes[i].data);
-    td_buffer_free (kit->lanes[i].slices);
   }
-  td_buffer_free (kit->filtered);
   if (kit->up != kit->compute)
     td_queue_free (kit->up);
   if (kit->down != kit->compute)
@@ -228,15 +249,28 @@ prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, GError **error)
   return TRUE;
 }
 
+/* The work's core rows, from @rows at @offset to `filtered`, or in place where there is none. */
 static gboolean
-filter (TdFbpKit *kit, TdBuffer *rows, guint64 offset, guint64 n_rows, GError **error)
+filter (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *rows, guint64 offset, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
+  const guint64 n_rows = (guint64) work->count * fbp->n_views;
+  TdBuffer *to = kit->filtered ? kit->filtered : rows;
+  guint64 to_offset = kit->filtered ? 0 : offset;
 
   for (guint64 row = 0; row < n_rows; row += kit->filter_rows) {
-    guint n = (guint) MIN (kit->filter_rows, n_rows - row);
-    if (!td_row_filter_run (kit->filter, kit->compute, rows,
-                            offset + row * fbp->n_columns * sizeof (float), n, error)
+    const guint n = (guint) MIN (kit->filter_rows, n_rows - row);
+    const TdRowBlend blend = {
+      .shift = fbp->shift,
+      .n_views = fbp->n_views,
+      .row0 = row % fbp->n_views,
+      .centre_px = td_fbp_centre (fbp, work->first + row / fbp->n_views),
+      .centre_step_px = fbp->tilt,
+    };
+    if (!td_row_filter_run_to (kit->filter, kit->compute, rows,
+                               offset + row * fbp->n_columns * sizeof (float), n,
+                               fbp->blend ? &blend : NULL, to,
+                               to_offset + row * fbp->n_filtered * sizeof (float), error)
         || !end_of_piece (kit, error))
       return FALSE;
   }
@@ -272,18 +306,21 @@ aim (TdFbpKit *kit, guint row, GError **error)
   return kit->projector != NULL;
 }
 
+/* From `filtered`, or where there is none from @rows at @offset, where they were filtered in place. */
 static gboolean
-project (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, TdBuffer *sinograms, guint64 offset,
+project (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, TdBuffer *rows, guint64 offset,
          TdBuffer *slices, guint64 slices_offset, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
+  TdBuffer *sinograms = kit->filtered ? kit->filtered : rows;
+  guint64 first = kit->filtered ? 0 : offset;
   double updates = (double) fbp->nx * fbp->ny * fbp->n_views;
 
   for (guint done = 0; done < work->count; done += kit->batch) {
     guint n = MIN (kit->batch, work->count - done);
     if (!aim (kit, work->first + done, error)
         || !td_backprojector_run (kit->projector, kit->compute, sinograms,
-                                  offset + done * td_fbp_row_bytes (fbp), slices,
+                                  first + done * td_fbp_filtered_bytes (fbp), slices,
                                   slices_offset + done * td_fbp_slice_bytes (fbp), n, error)
         || !end_of_piece (kit, error))
       return FALSE;
@@ -318,8 +355,7 @@ static gboolean
 submit_kept (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
-  guint64 row = td_fbp_row_bytes (fbp);
-  guint64 core = (work->first - work->row0) * row;
+  guint64 core = (work->first - work->row0) * td_fbp_row_bytes (fbp);
 
   if (td_fbp_kit_holds (kit, work)) {
     if (!mark (kit->compute, lane, START, error))
@@ -335,14 +371,13 @@ submit_kept (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
     return FALSE;
   if (kit->held_count != work->count || kit->held_first != work->first) {
     kit->held_count = 0;
-    if (!td_copy (kit->compute, kit->filtered, 0, lane->data, core, work->count * row, error)
-        || !filter (kit, kit->filtered, 0, (guint64) work->count * fbp->n_views, error))
+    if (!filter (kit, work, lane->data, core, error))
       return FALSE;
     kit->held_first = work->first;
     kit->held_count = work->count;
   }
   return mark (kit->compute, lane, FILTERED, error)
-         && project (kit, lane, work, kit->filtered, 0, lane->slices, 0, error)
+         && project (kit, lane, work, lane->data, core, lane->slices, 0, error)
          && mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
 }
 
@@ -362,7 +397,7 @@ td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **e
     return submit_kept (kit, lane, work, error);
   return upload (kit, lane, work, error) && prepare (kit, work, data, error)
          && mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
-         && filter (kit, data, core, (guint64) work->count * fbp->n_views, error)
+         && filter (kit, work, data, core, error)
          && mark (kit->compute, lane, FILTERED, error)
          && project (kit, lane, work, data, core, slices, out, error)
          && mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
@@ -439,7 +474,6 @@ kit_matches (gpointer item, gpointer user)
   return kit->device == wanted->device && kit->family == wanted->family && kit->scan == plan->scan
          && kit->max_slices == fbp->slab_slices && kit->batch == fbp->batch
          && kit->max_rows == MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows)
-         && kit->nx == fbp->nx && kit->ny == fbp->ny
          && kit->recipe.interpolation == plan->recipe.interpolation
          && kit->recipe.precision == plan->recipe.precision;
 }
@@ -464,15 +498,37 @@ same_filter (const TdFilter *a, const TdFilter *b)
          && a->extend_edges == b->extend_edges;
 }
 
+/* Half acquisition weights the rows about the axis before they are filtered. */
+static gboolean
+blended_anew (const TdFbpKit *kit, const TdPlan *plan)
+{
+  const TdFbp *fbp = plan->extra;
+
+  return fbp->blend != kit->blend
+         || (fbp->blend
+             && (fbp->centre_px != kit->centre_px || plan->recipe.tilt_deg != kit->recipe.tilt_deg));
+}
+
 static gboolean
 make_ready (TdFbpKit *kit, TdJob *job, GError **error)
 {
   const TdPlan *plan = job->plan;
+  const TdFbp *fbp = plan->extra;
   TdBackprojectTask task;
 
   kit->job = job;
   kit->busy_s = kit->updates = 0;
   kit->projector_row = plan->facts.first_slice;
+  if (kit->nx != fbp->nx || kit->ny != fbp->ny || kit->n_filtered != fbp->n_filtered) {
+    kit->held_count = 0;
+    free_field (kit);
+    if (!make_field (kit, plan, error))
+      return FALSE;
+  }
+  if (blended_anew (kit, plan))
+    kit->held_count = 0;
+  kit->blend = fbp->blend;
+  kit->centre_px = fbp->centre_px;
   td_fbp_task (plan, kit->projector_row, &task);
   if (!same_steps (&kit->recipe, &plan->recipe)) {
     td_preparation_set_steps (kit->preparation, plan->recipe.steps, plan->recipe.n_steps);
@@ -515,8 +571,8 @@ td_fbp_kit_give (TdFbpKit *kit)
 {
   TdPlan *plan = kit->job->plan;
   const TdFbp *fbp = plan->extra;
-  guint64 bytes = (kit->max_rows + kit->max_slices) * td_fbp_row_bytes (fbp)
-                  + kit->max_slices * td_fbp_slice_bytes (fbp);
+  guint64 bytes = kit->max_rows * td_fbp_row_bytes (fbp)
+                  + kit->max_slices * (td_fbp_filtered_bytes (fbp) + td_fbp_slice_bytes (fbp));
 
   td_backprojector_set_cancellable (kit->projector, NULL);
   kit->job = NULL;

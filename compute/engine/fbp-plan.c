@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "angles.h"
 #include "engine-private.h"
 #include "fbp-private.h"
 
@@ -32,32 +31,11 @@ fbp_free (gpointer data)
   g_free (fbp);
 }
 
-static void
-set_angles (TdPlan *plan, TdFbp *fbp)
-{
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const TdRecipe *recipe = &plan->recipe;
-  double offset = recipe->angle_offset_deg * G_PI / 180;
-  TdAngleCover cover;
-
-  fbp->angles_rad = g_new (double, fbp->n_views);
-  fbp->weights = g_new (double, fbp->n_views);
-  for (guint i = 0; i < fbp->n_views; i++) {
-    double angle = facts->angles_rad[i];
-    fbp->angles_rad[i] = (recipe->reverse_rotation ? -angle : angle) + offset;
-  }
-  td_angular_weights (facts->angles_rad, fbp->n_views, fbp->weights, &cover);
-  if (cover.missing_rad > 0)
-    td_plan_note (plan, "The views cover %.1f of 180 degrees: expect streaks along the missing "
-                        "%.1f degrees.", cover.covered_rad * 180 / G_PI,
-                  cover.missing_rad * 180 / G_PI);
-}
-
 static gboolean
 set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
 {
   const gint *region = plan->recipe.region;
-  guint full = fbp->n_columns;
+  guint full = fbp->n_filtered;
 
   fbp->nx = fbp->ny = full;
   fbp->x0 = -((double) full - 1) / 2;
@@ -94,14 +72,14 @@ td_fbp_task (const TdPlan *plan, double row, TdBackprojectTask *task)
   const TdFbp *fbp = plan->extra;
 
   *task = (TdBackprojectTask) {
-    .n_columns = fbp->n_columns,
+    .n_columns = fbp->n_filtered,
     .n_views = fbp->n_views,
     .nx = fbp->nx,
     .ny = fbp->ny,
     .x0 = fbp->x0,
     .y0 = fbp->y0,
     .step = 1,
-    .centre_px = fbp->centre_px + fbp->tilt * (row - (fbp->n_rows - 1) / 2.0),
+    .centre_px = td_fbp_centre (fbp, row) + fbp->shift,
     .angles_rad = fbp->angles_rad,
     .weights = fbp->weights,
     .scale = fbp->scale,
@@ -114,6 +92,24 @@ guint64
 td_fbp_row_bytes (const TdFbp *fbp)
 {
   return (guint64) fbp->n_views * fbp->n_columns * sizeof (float);
+}
+
+guint64
+td_fbp_filtered_bytes (const TdFbp *fbp)
+{
+  return (guint64) fbp->n_views * fbp->n_filtered * sizeof (float);
+}
+
+double
+td_fbp_centre (const TdFbp *fbp, double row)
+{
+  return fbp->centre_px + fbp->tilt * (row - (fbp->n_rows - 1) / 2.0);
+}
+
+gboolean
+td_fbp_filters_apart (const TdFbp *fbp)
+{
+  return fbp->keep || fbp->blend;
 }
 
 guint64
@@ -165,10 +161,10 @@ kit_bytes (const TdPlan *plan, guint index)
   guint64 bytes
       = td_preparation_workspace_bytes (recipe->steps, recipe->n_steps, td_scan_facts (plan->scan),
                                         rows)
-        + td_row_filter_workspace_bytes (fbp->n_columns, fbp->filter_rows)
+        + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
         + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
-  if (fbp->keep)
-    bytes += fbp->slab_slices * td_fbp_row_bytes (fbp);
+  if (td_fbp_filters_apart (fbp))
+    bytes += fbp->slab_slices * td_fbp_filtered_bytes (fbp);
   if (fbp->direct)
     return bytes + fbp->in_slots * in + fbp->out_slots * out;
   return bytes + td_fbp_lanes (fbp, info) * (in + out);
@@ -210,6 +206,7 @@ set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
   fbp->n_slabs = (n_slices + slab - 1) / slab;
   fbp->keep = fbp->n_slabs == 1
               && (slab + 2 * fbp->halo) * td_fbp_row_bytes (fbp) <= KEEP_BYTES / 2
+              && slab * td_fbp_filtered_bytes (fbp) <= KEEP_BYTES / 2
               && slab * td_fbp_slice_bytes (fbp) <= KEEP_BYTES / 2;
   for (guint i = 0; i < plan->devices->len; i++) {
     const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, i));
@@ -223,11 +220,11 @@ set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
 
   guint batch = fbp->tilt != 0 ? 1 : MIN (slab, cpu ? GRAIN : 2 * GRAIN);
   while (batch > 1
-         && (batch * (guint64) fbp->n_views * fbp->n_columns > MAX_ELEMENTS
+         && (batch * (guint64) fbp->n_views * fbp->n_filtered > MAX_ELEMENTS
              || batch * (guint64) fbp->nx * fbp->ny > MAX_ELEMENTS))
     batch /= 2;
   fbp->batch = batch;
-  guint64 row = MAX (td_row_filter_workspace_bytes (fbp->n_columns, 1), 1);
+  guint64 row = MAX (td_row_filter_workspace_bytes (fbp->n_filtered, 1), 1);
   fbp->filter_rows
       = (guint) CLAMP (FILTER_BYTES / row, 1, MIN ((guint64) slab * fbp->n_views, MAX_ELEMENTS));
 }
@@ -252,6 +249,9 @@ too_large (const TdPlan *plan)
   guint64 budget = td_plan_host_budget (plan);
   guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
   guint64 largest = MAX (rows * td_fbp_row_bytes (fbp), fbp->slab_slices * td_fbp_slice_bytes (fbp));
+
+  if (td_fbp_filters_apart (fbp))
+    largest = MAX (largest, fbp->slab_slices * td_fbp_filtered_bytes (fbp));
 
   if (bytes.host > budget) {
     g_autofree char *need = g_format_size (bytes.host), *have = g_format_size (budget);
@@ -282,7 +282,7 @@ usual_slab (const TdPlan *plan, const TdFbp *fbp)
 
   slab = CLAMP (slab, GRAIN, MAX_SLAB);
   slab = MAX (slab, (4 * fbp->halo + GRAIN - 1) / GRAIN * GRAIN); /* halos are work done twice */
-  while (slab > GRAIN && slab * td_fbp_row_bytes (fbp) > LARGE_SLAB_BYTES)
+  while (slab > GRAIN && slab * td_fbp_filtered_bytes (fbp) > LARGE_SLAB_BYTES)
     slab -= GRAIN;
   return MIN (slab, n);
 }
@@ -318,14 +318,14 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
 static gboolean
 check_elements (const TdFbp *fbp, GError **error)
 {
-  guint64 sinogram = (guint64) fbp->n_views * fbp->n_columns;
+  guint64 sinogram = (guint64) fbp->n_views * fbp->n_filtered;
   guint64 slice = (guint64) fbp->nx * fbp->ny;
 
   if (sinogram <= MAX_ELEMENTS && slice <= MAX_ELEMENTS)
     return TRUE;
   g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); "
-               "%s", sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_columns,
+               "%s", sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_filtered,
                fbp->nx, fbp->ny,
                sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller --region");
   return FALSE;
@@ -368,6 +368,7 @@ fill_facts (TdPlan *plan, const TdFbp *fbp)
   Bytes bytes = job_bytes (plan);
   double rate = 0;
 
+  facts->half_acquisition = fbp->blend;
   facts->nx = fbp->nx;
   facts->ny = fbp->ny;
   facts->slab_slices = fbp->slab_slices;
@@ -404,12 +405,11 @@ td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   fbp->centre_px = plan->recipe.centre_px;
   fbp->tilt = tan (plan->recipe.tilt_deg * G_PI / 180);
   fbp->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
-  set_angles (plan, fbp);
   set_scale (plan, fbp);
-  if (!set_slice (plan, fbp, error) || !check_elements (fbp, error)
+  if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error) || !check_elements (fbp, error)
       || !choose_families (plan, fbp, error) || !choose_slab (plan, fbp, error))
     return FALSE;
-  if (fbp->centre_px < 0 || fbp->centre_px > fbp->n_columns - 1)
+  if (!fbp->blend && (fbp->centre_px < 0 || fbp->centre_px > fbp->n_columns - 1))
     td_plan_note (plan, "The rotation axis, column %.2f, is outside the detector.", fbp->centre_px);
   fill_facts (plan, fbp);
   return TRUE;

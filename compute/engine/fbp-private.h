@@ -5,8 +5,9 @@
 #include "plan-private.h"
 
 /**
- * Parallel-beam filtered back-projection, in six files:
+ * Parallel-beam filtered back-projection, in seven files:
  *   fbp-plan.c  geometry, weights, slabs and buffers: fills TdFbp
+ *   fbp-field.c the directions and the field of view: half acquisition (compute/parallel/row-blend.h)
  *   fbp-kit.c   what one device needs to turn a slab of raw rows into slices: TdFbpKit
  *   fbp-slots.c the memory that travels between the threads
  *   fbp-run.c   the threads: fbp-reader.c -> slabs -> fbp-worker.c, one a device -> the job's writer
@@ -17,6 +18,9 @@
 typedef struct {
   guint n_columns, n_views, n_rows;
   double *angles_rad, *weights;       /* as the projector wants them: offset and direction applied */
+  gboolean blend;     /* half acquisition: rows are weighted and filtered into wider ones */
+  guint n_filtered;   /* columns of a filtered row: n_columns, or the wide field's */
+  guint shift;        /* column of a filtered row that the measured one's first comes to */
   guint nx, ny;
   double x0, y0, scale, centre_px, tilt;  /* tilt: columns a row */
   guint halo, slab_slices, n_slabs;
@@ -33,9 +37,17 @@ void td_fbp_task (const TdPlan *plan, double row, TdBackprojectTask *task);
 /* Slabs in flight on a device: 2 where transfers can overlap kernels. */
 guint td_fbp_lanes (const TdFbp *fbp, const TdDeviceInfo *info);
 guint64 td_fbp_row_bytes (const TdFbp *fbp);   /* one raw row, all views */
+guint64 td_fbp_filtered_bytes (const TdFbp *fbp); /* the same when filtered */
+/* Where the axis is at detector row @row, in measured columns. */
+double td_fbp_centre (const TdFbp *fbp, double row);
+/* Whether filtered rows go to a buffer of their own. */
+gboolean td_fbp_filters_apart (const TdFbp *fbp);
 guint64 td_fbp_slice_bytes (const TdFbp *fbp);
 /* The key of a device's rate in the engine's store. (transfer full) */
 char *td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily *family);
+
+/* Sets angles, weights, blend, n_filtered and shift; wants sizes, centre and tilt. */
+gboolean td_fbp_set_field (TdPlan *plan, TdFbp *fbp, GError **error);
 
 const char *td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
 gboolean td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,

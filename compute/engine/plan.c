@@ -255,6 +255,7 @@ td_plan_to_json (const TdPlan *plan)
   td_json_add_strings (builder, "devices", facts->devices);
   td_json_add_integer (builder, "nx", facts->nx);
   td_json_add_integer (builder, "ny", facts->ny);
+  td_json_add_boolean (builder, "half_acquisition", facts->half_acquisition);
   td_json_add_integer (builder, "first_slice", facts->first_slice);
   td_json_add_integer (builder, "slices", facts->n_slices);
   td_json_add_integer (builder, "slab_slices", facts->slab_slices);

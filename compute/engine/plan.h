@@ -16,6 +16,7 @@ typedef struct {
   const char *method;          /* "fbp", "fdk", "fourier" */
   const char *family;          /* back-projection family chosen for the first device */
   guint nx, ny;                /* of every slice */
+  gboolean half_acquisition;   /* slices show the wide field, put together from both sides */
   guint first_slice, n_slices; /* detector rows reconstructed */
   guint slab_slices;           /* slices a slab */
   guint n_slabs;

@@ -405,6 +405,7 @@ read_region (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 
 NUMBER_FIELD (angle_offset, angle_offset_deg)
 BOOLEAN_FIELD (reverse_rotation, reverse_rotation)
+NAME_FIELD (field_of_view, "field-of-view", td_field_of_view_name (recipe->field_of_view))
 NAME_FIELD (devices, "device", recipe->devices)
 
 static void
@@ -535,6 +536,7 @@ static const Field recipe_fields[] = {
   { "region", write_region, read_region },
   { "angle_offset_deg", write_angle_offset, read_angle_offset },
   { "reverse_rotation", write_reverse_rotation, read_reverse_rotation },
+  { "field_of_view", write_field_of_view, read_field_of_view },
   { "devices", write_devices, read_devices },
   { "memory_limit_bytes", write_memory_limit, read_memory_limit },
   { "output", write_output, read_output },

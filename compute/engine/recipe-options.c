@@ -8,6 +8,7 @@
 /* ── Names ────────────────────────────────────────────────────────────────────────────────────── */
 
 static const char *const method_names[] = { "auto", "fbp", "fdk", "fourier", NULL };
+static const char *const field_names[] = { "auto", "full", "half", NULL };
 static const char *const interpolation_names[] = { "nearest", "linear", NULL };
 static const char *const precision_names[] = { "single", "half", "half-run", NULL };
 
@@ -15,6 +16,12 @@ const char *
 td_method_name (TdMethodKind kind)
 {
   return method_names[kind];
+}
+
+const char *
+td_field_of_view_name (TdFieldOfView field)
+{
+  return field_names[field];
 }
 
 const char *
@@ -347,6 +354,17 @@ set_reverse_rotation (TdRecipe *recipe, const char *option, const char *value, G
 }
 
 static gboolean
+set_field_of_view (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  int index = 0;
+
+  if (!parse_name (option, value, field_names, &index, error))
+    return FALSE;
+  recipe->field_of_view = index;
+  return TRUE;
+}
+
+static gboolean
 set_device (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
   if (!*value || strlen (value) >= sizeof recipe->devices)
@@ -430,6 +448,9 @@ static const TdRecipeOption options[] = {
     set_angle_offset },
   { "reverse-rotation", NULL, "The stage turned the other way",
     set_reverse_rotation },
+  { "field-of-view", "NAME",
+    "auto, full, or half: an axis near one edge, both sides of a full turn put together",
+    set_field_of_view },
   { "device", "ID[,ID…]", "auto, host, opencl:0, cuda:0, … (tomodesk-cli devices lists them)",
     set_device },
   { "memory-limit", "SIZE", "Memory to use on the host and on each device, as in 4G",

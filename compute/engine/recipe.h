@@ -14,6 +14,11 @@
 #define TD_RECIPE_VERSION 1
 #define TD_RECIPE_MAX_STEPS 24
 
+/* What a slice shows: the detector's width about the axis, or, where the axis is near one edge and the
+   stage made a full turn, all that is seen from both sides. Auto: half if the scan says so, or if the
+   axis is nearer to an edge than to the middle of the detector in a scan of a full turn. */
+typedef enum { TD_FIELD_AUTO, TD_FIELD_FULL, TD_FIELD_HALF } TdFieldOfView;
+
 typedef enum { TD_METHOD_AUTO, TD_METHOD_FBP, TD_METHOD_FDK, TD_METHOD_FOURIER } TdMethodKind;
 
 typedef struct {
@@ -36,6 +41,7 @@ typedef struct {
                                 height, in the full slice; width 0: all */
   double angle_offset_deg;   /* turns the slice */
   gboolean reverse_rotation; /* the stage turned the other way */
+  TdFieldOfView field_of_view; /* parallel beams */
 
   char devices[128];         /* "auto", "host", "opencl:0,opencl:1", … */
   guint64 memory_limit_bytes; /* host and each device; 0: what is there */
@@ -69,6 +75,7 @@ typedef struct {
 const TdRecipeOption *td_recipe_options (void);
 
 const char *td_method_name (TdMethodKind kind);               /* "auto", "fbp", "fdk", "fourier" */
+const char *td_field_of_view_name (TdFieldOfView field);      /* "auto", "full", "half" */
 const char *td_interpolation_name (TdInterpolation kind);     /* "nearest", "linear" */
 const char *td_precision_name (TdPrecision kind);             /* "single", "half", "half-run" */
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/device/device.h"
+#include "compute/parallel/row-blend.h"
 
 /**
  * The ramp filter and its windows (Kak and Slaney, ch. 3). The ramp is the transform of the
@@ -46,6 +47,15 @@ gboolean td_row_filter_set (TdRowFilter *filter, const TdFilter *spec, GError **
    workspace is the filter's: runs go one after another, in one queue or with events between. */
 gboolean td_row_filter_run (TdRowFilter *filter, TdQueue *queue, TdBuffer *rows, guint64 offset,
                             guint n_rows, GError **error);
+/* Filters into rows of @n_wide columns, for half acquisition; workspace as for @n_wide. */
+TdRowFilter *td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint max_rows,
+                                     GError **error);
+/* As td_row_filter_run(), from @rows to @wide, float [n_rows][n_wide] at @wide_offset bytes. @blend:
+   how the rows are weighted and where they lie in the wide ones; NULL: as they are, from the first
+   column on. @wide may be @rows if it is at the same place and as wide. */
+gboolean td_row_filter_run_to (TdRowFilter *filter, TdQueue *queue, TdBuffer *rows, guint64 offset,
+                               guint n_rows, const TdRowBlend *blend, TdBuffer *wide,
+                               guint64 wide_offset, GError **error);
 guint64 td_row_filter_workspace_bytes (guint n_columns, guint max_rows);
 void td_row_filter_free (TdRowFilter *filter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRowFilter, td_row_filter_free)

@@ -8,7 +8,7 @@
 #define PAIRS_A_PIECE 8
 
 struct TdHostRowFilter {
-  guint n_columns, padded;
+  guint n_columns, n_wide, padded;
   gboolean extend_edges;
   fftwf_plan plan;
   float *response; /* each twice, for the real and the imaginary part; divided by padded */
@@ -16,16 +16,27 @@ struct TdHostRowFilter {
 
 typedef struct {
   const TdHostRowFilter *filter;
-  float *rows;
+  const float *rows;
   guint n_rows;
+  const TdRowBlend *blend;
+  float *wide;
 } Run;
 
+/* What a thread works with. */
+typedef struct {
+  fftwf_complex *from, *to;
+  float *copies;  /* two weighted rows; with blending only, as what follows */
+  float *weights;
+  gint64 sinogram; /* that the weights are of; -1: none yet */
+} Piece;
+
 TdHostRowFilter *
-td_host_row_filter_new (guint n_columns, guint padded, GError **error)
+td_host_row_filter_new (guint n_columns, guint n_wide, guint padded, GError **error)
 {
   TdHostRowFilter *self = g_new0 (TdHostRowFilter, 1);
 
   self->n_columns = n_columns;
+  self->n_wide = n_wide;
   self->padded = padded;
   self->response = g_new0 (float, 2 * (gsize) padded);
   self->plan = td_fftw_plan (padded);
@@ -44,19 +55,23 @@ td_host_row_filter_set (TdHostRowFilter *self, const double *response, gboolean 
     self->response[i] = response[i / 2] / self->padded;
 }
 
+/* Both rows, from place @shift on, with zeros or their edges' values around them. */
 static void
-pack (const TdHostRowFilter *self, const float *a, const float *b, fftwf_complex *line)
+pack (const TdHostRowFilter *self, const float *a, const float *b, guint shift,
+      fftwf_complex *line)
 {
-  guint n = self->n_columns, middle = n + (self->padded - n) / 2;
+  guint n = self->n_columns, wide = self->n_wide, middle = wide + (self->padded - wide) / 2;
   gboolean extend = self->extend_edges;
   float last[2] = { extend ? a[n - 1] : 0, extend ? b[n - 1] : 0 };
   float first[2] = { extend ? a[0] : 0, extend ? b[0] : 0 };
 
+  for (guint i = 0; i < shift; i++)
+    memcpy (line[i], first, sizeof line[i]);
   for (guint i = 0; i < n; i++) {
-    line[i][0] = a[i];
-    line[i][1] = b[i];
+    line[shift + i][0] = a[i];
+    line[shift + i][1] = b[i];
   }
-  for (guint i = n; i < self->padded; i++)
+  for (guint i = shift + n; i < self->padded; i++)
     memcpy (line[i], i < middle ? last : first, sizeof line[i]);
 }
 
@@ -68,23 +83,48 @@ unpack (const TdHostRowFilter *self, const fftwf_complex *line, float *a, float 
 
   a[0] = line[0][0];
   b[0] = line[0][1];
-  for (gssize i = 1; i < (gssize) self->n_columns; i++) {
+  for (gssize i = 1; i < (gssize) self->n_wide; i++) {
     a[i] = end[-i][0];
     b[i] = end[-i][1];
   }
 }
 
-static void
-filter_pair (const TdHostRowFilter *self, float *a, float *b, fftwf_complex *from, fftwf_complex *to)
+/* The row, or with blending its weighted copy. */
+static const float *
+weighted (const Run *run, Piece *piece, guint row, float *copy)
 {
-  float *values = (float *) to;
+  const TdRowBlend *blend = run->blend;
+  const guint n = run->filter->n_columns;
+  const float *values = run->rows + (gsize) row * n;
 
-  pack (self, a, b, from);
-  fftwf_execute_dft (self->plan, from, to);
+  if (!blend)
+    return values;
+  const gint64 sinogram = ((gint64) blend->row0 + row) / blend->n_views;
+  if (piece->sinogram != sinogram)
+    td_row_blend_weights (n, blend->centre_px + sinogram * blend->centre_step_px, piece->weights);
+  piece->sinogram = sinogram;
+  for (guint i = 0; i < n; i++)
+    copy[i] = values[i] * piece->weights[i];
+  return copy;
+}
+
+/* A last row without a partner is its own. */
+static void
+filter_pair (const Run *run, Piece *piece, guint row)
+{
+  const TdHostRowFilter *self = run->filter;
+  guint partner = row + 1 < run->n_rows ? row + 1 : row;
+  const float *a = weighted (run, piece, row, piece->copies);
+  const float *b = weighted (run, piece, partner, piece->copies + self->n_columns);
+  float *values = (float *) piece->to;
+
+  pack (self, a, b, run->blend ? run->blend->shift : 0, piece->from);
+  fftwf_execute_dft (self->plan, piece->from, piece->to);
   for (gsize i = 0; i < 2 * (gsize) self->padded; i++)
     values[i] *= self->response[i];
-  fftwf_execute_dft (self->plan, to, from);
-  unpack (self, from, a, b);
+  fftwf_execute_dft (self->plan, piece->to, piece->from);
+  unpack (self, piece->from, run->wide + (gsize) row * self->n_wide,
+          run->wide + (gsize) partner * self->n_wide);
 }
 
 static void
@@ -93,22 +133,27 @@ run_piece (guint index, gpointer data)
   const Run *run = data;
   const TdHostRowFilter *filter = run->filter;
   guint end = MIN (((guint64) index + 1) * 2 * PAIRS_A_PIECE, run->n_rows);
-  fftwf_complex *from = fftwf_alloc_complex (filter->padded);
-  fftwf_complex *to = fftwf_alloc_complex (filter->padded);
+  Piece piece = {
+    .from = fftwf_alloc_complex (filter->padded),
+    .to = fftwf_alloc_complex (filter->padded),
+    .copies = run->blend ? g_new (float, 2 * (gsize) filter->n_columns) : NULL,
+    .weights = run->blend ? g_new (float, filter->n_columns) : NULL,
+    .sinogram = -1,
+  };
 
-  for (guint row = index * 2 * PAIRS_A_PIECE; row < end; row += 2) {
-    float *a = run->rows + (gsize) row * filter->n_columns;
-    /* A last row without a partner is its own. */
-    filter_pair (filter, a, row + 1 < end ? a + filter->n_columns : a, from, to);
-  }
-  fftwf_free (from);
-  fftwf_free (to);
+  for (guint row = index * 2 * PAIRS_A_PIECE; row < end; row += 2)
+    filter_pair (run, &piece, row);
+  fftwf_free (piece.from);
+  fftwf_free (piece.to);
+  g_free (piece.copies);
+  g_free (piece.weights);
 }
 
 void
-td_host_row_filter_run (TdHostRowFilter *self, float *rows, guint n_rows)
+td_host_row_filter_run (TdHostRowFilter *self, const float *rows, guint n_rows,
+                        const TdRowBlend *blend, float *wide)
 {
-  Run run = { self, rows, n_rows };
+  Run run = { self, rows, n_rows, blend, wide };
   guint rows_a_piece = 2 * PAIRS_A_PIECE;
 
   td_parallel_for (n_rows / rows_a_piece + (n_rows % rows_a_piece > 0), run_piece, &run);

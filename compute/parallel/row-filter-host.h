@@ -7,8 +7,12 @@
    complex line, which FFTW does in half the time of two real ones, in the cache. */
 typedef struct TdHostRowFilter TdHostRowFilter;
 
-TdHostRowFilter *td_host_row_filter_new (guint n_columns, guint padded, GError **error);
+/* From rows of @n_columns to rows of @n_wide. */
+TdHostRowFilter *td_host_row_filter_new (guint n_columns, guint n_wide, guint padded,
+                                         GError **error);
 /* @response: at all padded frequencies, as td_filter_response() gives it. */
 void td_host_row_filter_set (TdHostRowFilter *filter, const double *response, gboolean extend_edges);
-void td_host_row_filter_run (TdHostRowFilter *filter, float *rows, guint n_rows); /* blocks */
+/* Blocks. @blend may be NULL. */
+void td_host_row_filter_run (TdHostRowFilter *filter, const float *rows, guint n_rows,
+                             const TdRowBlend *blend, float *wide);
 void td_host_row_filter_free (TdHostRowFilter *filter);

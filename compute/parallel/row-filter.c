@@ -12,7 +12,7 @@
 
 struct TdRowFilter {
   TdDevice *device;
-  guint n_columns, padded, max_rows;
+  guint n_columns, n_wide, padded, max_rows;
   gboolean extend_edges;
   TdHostRowFilter *host; /* on host_pointers devices; then nothing below */
   guint pairs;           /* lines in a chunk: the FFT's batch */
@@ -67,21 +67,30 @@ make_workspace (TdRowFilter *self, GError **error)
 TdRowFilter *
 td_row_filter_new (TdDevice *device, guint n_columns, guint max_rows, GError **error)
 {
+  return td_row_filter_new_wide (device, n_columns, n_columns, max_rows, error);
+}
+
+TdRowFilter *
+td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint max_rows,
+                        GError **error)
+{
   TdRowFilter *self;
 
-  if (!n_columns || n_columns > G_MAXINT32 / 4 || !max_rows || max_rows > G_MAXINT32) {
+  if (!n_columns || n_wide < n_columns || n_wide > G_MAXINT32 / 4 || !max_rows
+      || max_rows > G_MAXINT32) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "%u rows of %u columns cannot be filtered",
-                 max_rows, n_columns);
+                 max_rows, n_wide);
     return NULL;
   }
   self = g_new0 (TdRowFilter, 1);
   self->device = td_device_ref (device);
   self->n_columns = n_columns;
   self->max_rows = max_rows;
-  self->padded = td_filter_padded_size (n_columns);
+  self->n_wide = n_wide;
+  self->padded = td_filter_padded_size (n_wide);
   self->pairs = pairs_in_chunk (self->padded, max_rows);
   if (td_device_info (device)->host_pointers)
-    self->host = td_host_row_filter_new (n_columns, self->padded, error);
+    self->host = td_host_row_filter_new (n_columns, n_wide, self->padded, error);
   if (self->host
       || (!td_device_info (device)->host_pointers && make_kernels (self, error)
           && make_workspace (self, error)))
@@ -108,10 +117,18 @@ td_row_filter_set (TdRowFilter *self, const TdFilter *spec, GError **error)
          && td_queue_finish (self->uploads, error);
 }
 
-static gboolean
-run_chunk (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64 first, guint n_rows,
-           GError **error)
+/* One filtering from @rows to @wide, both at a first element. */
+typedef struct {
+  TdBuffer *rows, *wide;
+  guint64 first, wide_first;
+  const TdRowBlend *blend; /* NULL: none */
+} Run;
+
+static TdFilterParams
+chunk_params (const TdRowFilter *self, const Run *run, guint row, guint n_rows)
 {
+  guint64 first = run->first + (guint64) row * self->n_columns;
+  guint64 wide = run->wide_first + (guint64) row * self->n_wide;
   TdFilterParams params = {
     .n_columns = self->n_columns,
     .padded = self->padded,
@@ -119,14 +136,37 @@ run_chunk (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64 first, gui
     .extend_edges = self->extend_edges,
     .first_low = first & G_MAXUINT32,
     .first_high = first >> 32,
+    .n_wide = self->n_wide,
+    .wide_low = wide & G_MAXUINT32,
+    .wide_high = wide >> 32,
   };
+
+  if (run->blend) {
+    /* Counted from the chunk's own sinogram: the sum stays within an int. */
+    const guint64 row0 = (guint64) run->blend->row0 + row;
+    params.shift = run->blend->shift;
+    params.n_views = run->blend->n_views;
+    params.row0 = row0 % run->blend->n_views;
+    params.centre
+        = run->blend->centre_px + row0 / run->blend->n_views * run->blend->centre_step_px;
+    params.centre_step = run->blend->centre_step_px;
+  }
+  return params;
+}
+
+static gboolean
+run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint row, guint n_rows,
+           GError **error)
+{
+  TdBuffer *rows = run->rows, *wide = run->wide;
+  TdFilterParams params = chunk_params (self, run, row, n_rows);
   TdArg pack[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
   TdArg multiply[] = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->response),
                        TD_ARG_VALUE (params) };
-  TdArg unpack[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
+  TdArg unpack[] = { TD_ARG_BUFFER (wide), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
   guint local[3] = { 64, 1, 1 };
   guint whole[3] = { (self->padded + 63) / 64, self->pairs, 1 };
-  guint kept[3] = { (self->n_columns + 63) / 64, (n_rows + 1) / 2, 1 };
+  guint kept[3] = { (self->n_wide + 63) / 64, (n_rows + 1) / 2, 1 };
 
   return td_launch (queue, self->pack, whole, local, pack, G_N_ELEMENTS (pack), error)
          && td_fft_run (queue, self->fft, self->lines, 0, FALSE, error)
@@ -139,21 +179,43 @@ gboolean
 td_row_filter_run (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64 offset, guint n_rows,
                    GError **error)
 {
-  guint64 bytes = (guint64) n_rows * self->n_columns * sizeof (float);
+  return td_row_filter_run_to (self, queue, rows, offset, n_rows, NULL, rows, offset, error);
+}
 
-  if (n_rows > self->max_rows || offset % sizeof (float) || offset > rows->bytes
-      || bytes > rows->bytes - offset) {
+static gboolean
+holds (const TdBuffer *buffer, guint64 offset, guint64 values)
+{
+  return offset % sizeof (float) == 0 && offset <= buffer->bytes
+         && values * sizeof (float) <= buffer->bytes - offset;
+}
+
+static float *
+mapped (TdBuffer *buffer, guint64 offset)
+{
+  return (float *) ((guint8 *) td_buffer_map (buffer) + offset);
+}
+
+gboolean
+td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64 offset,
+                      guint n_rows, const TdRowBlend *blend, TdBuffer *wide, guint64 wide_offset,
+                      GError **error)
+{
+  const Run run = { rows, wide, offset / sizeof (float), wide_offset / sizeof (float), blend };
+
+  if (n_rows > self->max_rows || !holds (rows, offset, (guint64) n_rows * self->n_columns)
+      || !holds (wide, wide_offset, (guint64) n_rows * self->n_wide)
+      || (blend && (!blend->n_views || (guint64) blend->shift + self->n_columns > self->n_wide))) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
                  "%u rows to filter are more than %u or outside their buffer", n_rows, self->max_rows);
     return FALSE;
   }
   if (self->host) {
-    td_host_row_filter_run (self->host, (float *) ((guint8 *) td_buffer_map (rows) + offset), n_rows);
+    td_host_row_filter_run (self->host, mapped (rows, offset), n_rows, blend,
+                            mapped (wide, wide_offset));
     return TRUE;
   }
   for (guint row = 0; row < n_rows; row += MIN (2 * self->pairs, n_rows - row))
-    if (!run_chunk (self, queue, rows, offset / sizeof (float) + (guint64) row * self->n_columns,
-                    MIN (2 * self->pairs, n_rows - row), error))
+    if (!run_chunk (self, queue, &run, row, MIN (2 * self->pairs, n_rows - row), error))
       return FALSE;
   return TRUE;
 }

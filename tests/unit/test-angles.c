@@ -81,6 +81,26 @@ test_missing_wedge (void)
   check (angles, 121, expected, 121, 59);
 }
 
+/* Opposite views apart: half acquisition. */
+static void
+test_whole_turn (void)
+{
+  double angles[361], weights[361], sum = 0;
+  TdAngleCover cover;
+
+  for (guint i = 0; i < 361; i++)
+    angles[i] = (i - 33.5) * DEG;
+  td_angular_weights_modulo (angles, 361, 2 * G_PI, weights, &cover);
+  for (guint i = 0; i < 361; i++) {
+    g_assert_cmpfloat_with_epsilon (weights[i], (i == 0 || i == 360 ? 0.5 : 1) * DEG, 1e-9);
+    sum += weights[i];
+  }
+  g_assert_cmpfloat_with_epsilon (sum, 2 * G_PI, 1e-9);
+  g_assert_cmpuint (cover.repeated, ==, 1);
+  td_angular_weights_modulo (angles, 181, 2 * G_PI, weights, &cover);
+  g_assert_cmpfloat_with_epsilon (cover.missing_rad, 179 * DEG, 1e-9);
+}
+
 static void
 test_random (void)
 {
@@ -105,6 +125,7 @@ main (int argc, char **argv)
   g_test_add_func ("/angles/end-point", test_end_point_included);
   g_test_add_func ("/angles/irregular", test_irregular);
   g_test_add_func ("/angles/missing-wedge", test_missing_wedge);
+  g_test_add_func ("/angles/whole-turn", test_whole_turn);
   g_test_add_func ("/angles/random", test_random);
   return g_test_run ();
 }

@@ -35,6 +35,7 @@ test_round_trip (void)
     { "region", "-5,6,70,81" },
     { "angle-offset", "12.5" },
     { "reverse-rotation", "true" },
+    { "field-of-view", "half" },
     { "device", "host,opencl:0" },
     { "memory-limit", "1.5G" },
     { "format", "hdf5" },

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "turn.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A turn is whole though a wedge of so much of it is missing. */
+#define SPARE 0.015
+/* Steps and directions that differ by less than this part of a step are the same. */
+#define SAME 0.05
+/* Larger steps than this are no order in which to look for a direction. */
+#define LARGEST_STEP_RAD (G_PI / 3)
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return (x > y) - (x < y);
+}
+
+static double
+degrees (double radians)
+{
+  return radians * 180 / G_PI;
+}
+
+/* Few views are far apart, but one gap of a third is none between views of a whole turn. */
+static gboolean
+covers (const TdAngleCover *cover, double period)
+{
+  return cover->missing_rad <= SPARE * period && cover->largest_gap_rad < period / 3;
+}
+
+/* Steps in the shorter sense, sorted. */
+static double *
+sorted_steps (const double *angles_rad, guint n)
+{
+  double *steps = g_new (double, n);
+
+  for (guint i = 0; i + 1 < n; i++)
+    steps[i] = remainder (angles_rad[i + 1] - angles_rad[i], 2 * G_PI);
+  qsort (steps, n - 1, sizeof *steps, compare_doubles);
+  return steps;
+}
+
+/* Whether the last view looks where the first one did, by the same way round. */
+static gboolean
+comes_round (const TdTurn *turn, double period)
+{
+  double off = remainder (turn->last_rad - turn->first_rad, period);
+
+  return turn->direction != 0 && turn->n_views > 2 && fabs (off) < SAME * turn->step_rad;
+}
+
+void
+td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn)
+{
+  g_autofree double *weights = g_new (double, n);
+
+  *turn = (TdTurn) { .n_views = n, .first_rad = angles_rad[0], .last_rad = angles_rad[n - 1] };
+  td_angular_weights_modulo (angles_rad, n, G_PI, weights, &turn->half);
+  td_angular_weights_modulo (angles_rad, n, 2 * G_PI, weights, &turn->full);
+  if (covers (&turn->full, 2 * G_PI))
+    turn->kind = TD_TURN_FULL;
+  else if (covers (&turn->half, G_PI))
+    turn->kind = TD_TURN_HALF;
+  if (n < 2)
+    return;
+
+  g_autofree double *steps = sorted_steps (angles_rad, n);
+  const double median = steps[(n - 1) / 2];
+  turn->step_rad = fabs (median);
+  turn->even = steps[n - 2] - steps[0] < 2 * SAME * turn->step_rad;
+  /* A few views taken again, or a stage that jitters, do not change where it turned. */
+  if (turn->step_rad > 0 && turn->step_rad < LARGEST_STEP_RAD
+      && steps[(n - 1) / 10] * steps[n - 2 - (n - 1) / 10] > 0)
+    turn->direction = median > 0 ? 1 : -1;
+  if (turn->kind != TD_TURN_PART)
+    turn->end_point = comes_round (turn, turn->kind == TD_TURN_FULL ? 2 * G_PI : G_PI);
+}
+
+const char *
+td_turn_kind_name (TdTurnKind kind)
+{
+  static const char *const names[] = { "part", "half", "full" };
+
+  return names[kind];
+}
+
+char *
+td_turn_describe (const TdTurn *turn)
+{
+  static const char *const kinds[] = { "part of a turn", "half a turn", "a full turn" };
+  /* What repeats: a view that comes round is told as the end point. */
+  const TdAngleCover *cover = turn->kind == TD_TURN_FULL ? &turn->full : &turn->half;
+  const guint repeated = cover->repeated - MIN (cover->repeated, turn->end_point ? 1 : 0);
+  GString *text = g_string_new (kinds[turn->kind]);
+
+  g_string_append_printf (text, ", %u view%s", turn->n_views, turn->n_views == 1 ? "" : "s");
+  if (turn->n_views > 1)
+    g_string_append_printf (text, turn->even ? " %.4g° apart" : ", mostly %.4g° apart",
+                            degrees (turn->step_rad));
+  if (turn->direction < 0)
+    g_string_append (text, ", angles falling");
+  else if (turn->direction == 0 && turn->n_views > 2)
+    g_string_append (text, ", in no order");
+  if (turn->kind != TD_TURN_PART && turn->direction != 0)
+    g_string_append (text, turn->end_point ? ", the end point included"
+                                           : ", the end point left out");
+  if (repeated > 0)
+    g_string_append_printf (text, ", %u view%s repeated", repeated, repeated == 1 ? "" : "s");
+  if (cover->missing_rad > 0)
+    g_string_append_printf (text, ", %.4g° missing", degrees (cover->missing_rad));
+  return g_string_free (text, FALSE);
+}

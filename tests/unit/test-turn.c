@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "compute/engine/turn.h"
+
+#define DEG (G_PI / 180)
+
+/* n angles from @first in steps of @step degrees. */
+static double *
+even (guint n, double first, double step)
+{
+  double *angles = g_new (double, n);
+
+  for (guint i = 0; i < n; i++)
+    angles[i] = (first + i * step) * DEG;
+  return angles;
+}
+
+static const struct {
+  guint n;
+  double first, step;
+  const char *words;
+} turns[] = {
+  { 180, 0, 1, "half a turn, 180 views 1° apart, the end point left out" },
+  { 181, 0, 1, "half a turn, 181 views 1° apart, the end point included" },
+  { 91, -88.2, 2, "half a turn, 91 views 2° apart, the end point included" },
+  { 360, 17, 1, "a full turn, 360 views 1° apart, the end point left out" },
+  { 1801, 0, 0.2, "a full turn, 1801 views 0.2° apart, the end point included" },
+  { 180, 0, -1, "half a turn, 180 views 1° apart, angles falling, the end point left out" },
+  { 720, 0, 1, "a full turn, 720 views 1° apart, the end point left out, 360 views repeated" },
+  { 205, 0, 1, "half a turn, 205 views 1° apart, the end point left out, 25 views repeated" },
+  { 121, 0, 1, "part of a turn, 121 views 1° apart, 59° missing" },
+  { 300, 0, 137.508, "a full turn, 300 views 137.5° apart, in no order" },
+  { 4, 0, 45, "half a turn, 4 views 45° apart, the end point left out" },
+  { 1, 20, 0, "part of a turn, 1 view" },
+  { 2, 0, 180, "part of a turn, 2 views 180° apart, 1 view repeated" },
+};
+
+static void
+test_words (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (turns); i++) {
+    g_autofree double *angles = even (turns[i].n, turns[i].first, turns[i].step);
+    TdTurn turn;
+
+    td_turn_of_angles (angles, turns[i].n, &turn);
+    g_autofree char *words = td_turn_describe (&turn);
+    g_assert_cmpstr (words, ==, turns[i].words);
+  }
+}
+
+/* Frames lost in the middle, one taken twice, a stage that jitters, a counter that starts again. */
+static void
+test_faults (void)
+{
+  g_autofree double *angles = even (360, 0, 1), *jitter = even (360, 0, 1);
+  TdTurn turn;
+
+  for (guint i = 100; i < 330; i++)
+    angles[i] += 30 * DEG;
+  td_turn_of_angles (angles, 330, &turn);
+  g_assert_cmpint (turn.kind, ==, TD_TURN_HALF);
+  g_assert_cmpint (turn.direction, ==, 1);
+  g_assert_false (turn.even);
+  g_assert_cmpfloat_with_epsilon (turn.full.missing_rad, 30 * DEG, 1e-9);
+
+  for (guint i = 0; i < 360; i++)
+    jitter[i] = fmod (jitter[i] + 200 + 0.2 * sin (i * 77.0) * DEG, 2 * G_PI);
+  jitter[200] = jitter[199];
+  td_turn_of_angles (jitter, 360, &turn);
+  g_assert_cmpint (turn.kind, ==, TD_TURN_FULL);
+  g_assert_cmpint (turn.direction, ==, 1);
+  g_assert_false (turn.even);
+  g_assert_false (turn.end_point);
+  g_assert_cmpuint (turn.full.repeated, ==, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/turn/words", test_words);
+  g_test_add_func ("/turn/faults", test_faults);
+  return g_test_run ();
+}
