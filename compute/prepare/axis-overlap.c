@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "axis-methods.h"
+#include "compute/device/host-fftw.h"
+
+/**
+ * Overlap search: with views all round, each view is compared with the mirrored opposite one for every
+ * centre at once. Where they overlap about a centre c, columns k - (n - 1) to k of k = 2 c,
+ *
+ *     r (c) = 2 sum a (u) b (k - u) / sum (a (u)^2 + b (k - u)^2)
+ *
+ * over all pairs of opposite views: 1 where they agree in shape and size, which a correlation
+ * coefficient does not ask for; that is what tells a true narrow overlap from a likely wide one. The
+ * products are one convolution a pair, by FFT; the squares are running sums over the columns.
+ *
+ * Before, each column loses what changes slowly from view to view: rows of the detector that are
+ * brighter (stripes) would agree with themselves, and slow parts agree about every centre.
+ */
+#define LEAST_VIEWS 16
+#define LEAST_OVERLAP 3      /* columns */
+#define SLOW_RAD (G_PI / 12) /* half the window of the running mean over the views */
+#define WEDGE_STEPS 3        /* a gap of so many usual steps is not bridged */
+#define CHANCE 6             /* standard deviations that a narrow overlap may agree by chance */
+#define WIDEST_FIT 4        /* half columns to either side of the peak */
+#define NEIGHBOURHOOD 4      /* half columns that belong to a peak: at least */
+
+/* The turn with evenly spread views, the second half opposite to the first. */
+typedef struct {
+  guint n_views, n_columns; /* n_views is even */
+  float *values;            /* [n_views][n_columns] */
+  gboolean *known;          /* n_views: measured near enough */
+} Turn;
+
+typedef struct {
+  double angle; /* 0 <= angle < 2 pi */
+  guint view;
+} Place;
+
+static int
+compare_places (const void *a, const void *b)
+{
+  double x = ((const Place *) a)->angle, y = ((const Place *) b)->angle;
+  return (x > y) - (x < y);
+}
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return (x > y) - (x < y);
+}
+
+static Place *
+sorted_places (const double *angles_rad, guint n)
+{
+  Place *places = g_new (Place, n);
+
+  for (guint i = 0; i < n; i++) {
+    double angle = fmod (angles_rad[i], 2 * G_PI);
+    places[i] = (Place) { angle < 0 ? angle + 2 * G_PI : angle, i };
+  }
+  qsort (places, n, sizeof *places, compare_places);
+  return places;
+}
+
+/* From a place to the next one that is another, round the circle; the median of all. */
+static double
+usual_step (const Place *places, guint n)
+{
+  g_autofree double *steps = g_new (double, n);
+  guint count = 0;
+
+  for (guint i = 0; i < n; i++) {
+    double step = i + 1 < n ? places[i + 1].angle - places[i].angle
+                            : places[0].angle + 2 * G_PI - places[i].angle;
+    if (step > 1e-6)
+      steps[count++] = step;
+  }
+  if (count == 0)
+    return 2 * G_PI;
+  qsort (steps, count, sizeof *steps, compare_doubles);
+  return steps[count / 2];
+}
+
+static const char *
+unsuited (const double *angles_rad, guint n_views, guint n_columns)
+{
+  g_autofree Place *places = NULL;
+  double covered = 0;
+
+  if (n_columns < 2 * LEAST_OVERLAP || n_views < LEAST_VIEWS)
+    return "there are too few views or columns";
+  places = sorted_places (angles_rad, n_views);
+  const double step = usual_step (places, n_views);
+  for (guint i = 0; i < n_views; i++) {
+    double gap = i + 1 < n_views ? places[i + 1].angle - places[i].angle
+                                 : places[0].angle + 2 * G_PI - places[i].angle;
+    if (gap <= WEDGE_STEPS * step)
+      covered += gap;
+  }
+  return covered < 1.25 * G_PI ? "the views do not go all round: few have an opposite one" : NULL;
+}
+
+/* ── The turn ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+turn_clear (Turn *turn)
+{
+  g_free (turn->values);
+  g_free (turn->known);
+}
+
+static void
+mix (const TdAxisInput *input, guint a, guint b, double part, float *out)
+{
+  const float *first = input->sinogram + (gsize) a * input->n_columns;
+  const float *second = input->sinogram + (gsize) b * input->n_columns;
+  const float weight = (float) part;
+
+  for (guint u = 0; u < input->n_columns; u++)
+    out[u] = first[u] + weight * (second[u] - first[u]);
+}
+
+/* Interpolates between the views on either side of each evenly spread angle. */
+static gboolean
+turn_init (Turn *turn, const TdAxisInput *input, GError **error)
+{
+  const guint n = input->n_views;
+  g_autofree Place *places = sorted_places (input->angles_rad, n);
+  const double step = usual_step (places, n);
+  const guint half = (guint) CLAMP (floor (G_PI / step + 0.5), LEAST_VIEWS / 2, n);
+  guint at = 0;
+
+  *turn = (Turn) { .n_views = 2 * half, .n_columns = input->n_columns };
+  turn->known = g_new0 (gboolean, turn->n_views);
+  turn->values = g_try_new0 (float, (gsize) turn->n_views * turn->n_columns);
+  if (!turn->values) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "There is no memory to compare the views of row %u", input->row);
+    return FALSE;
+  }
+  for (guint v = 0; v < turn->n_views; v++) {
+    const double angle = places[0].angle + 2 * G_PI * v / turn->n_views;
+    while (at + 1 < n && places[at + 1].angle <= angle + 1e-9)
+      at++;
+    const gboolean last = at + 1 == n;
+    const double gap = (last ? places[0].angle + 2 * G_PI : places[at + 1].angle) - places[at].angle;
+    const double part = gap > 0 ? CLAMP ((angle - places[at].angle) / gap, 0, 1) : 0;
+    turn->known[v] = gap <= WEDGE_STEPS * step || part < 1e-6;
+    if (turn->known[v])
+      mix (input, places[at].view, places[last ? 0 : at + 1].view, part,
+           turn->values + (gsize) v * turn->n_columns);
+  }
+  return TRUE;
+}
+
+/* Adds a view to the sums, or takes it away. */
+static void
+add_view (const Turn *turn, guint view, double sign, double *sums, guint *count)
+{
+  const float *values = turn->values + (gsize) view * turn->n_columns;
+
+  if (!turn->known[view])
+    return;
+  *count += sign > 0 ? 1 : -1;
+  for (guint u = 0; u < turn->n_columns; u++)
+    sums[u] += sign * values[u];
+}
+
+/* Takes the running mean over the views from each column, round the circle. */
+static gboolean
+remove_slow (Turn *turn, GError **error)
+{
+  const guint n = turn->n_views;
+  const guint reach = MIN (MAX ((guint) (SLOW_RAD / (2 * G_PI) * n), 1), (n - 1) / 2);
+  g_autofree double *sums = g_new0 (double, turn->n_columns);
+  g_autofree float *out = g_try_new0 (float, (gsize) n * turn->n_columns);
+  guint count = 0;
+
+  if (!out) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "There is no memory to compare opposite views");
+    return FALSE;
+  }
+  for (guint v = 0; v < 2 * reach + 1; v++)
+    add_view (turn, (n - reach + v) % n, 1, sums, &count);
+  for (guint v = 0; v < n; v++) {
+    const float *values = turn->values + (gsize) v * turn->n_columns;
+    for (guint u = 0; u < turn->n_columns && turn->known[v]; u++)
+      out[(gsize) v * turn->n_columns + u] = (float) (values[u] - sums[u] / count);
+    add_view (turn, (v + n - reach) % n, -1, sums, &count);
+    add_view (turn, (v + reach + 1) % n, 1, sums, &count);
+  }
+  g_free (turn->values);
+  turn->values = g_steal_pointer (&out);
+  return TRUE;
+}
+
+/* ── Agreement about every centre ─────────────────────────────────────────────────────────────── */
+
+/* What is known about k = 2 c: 2 n - 1 of each. */
+typedef struct {
+  guint n;
+  double *agreement; /* r */
+  guint pairs;
+} Agreement;
+
+static void
+agreement_clear (Agreement *agreement)
+{
+  g_free (agreement->agreement);
+}
+
+static guint
+overlap_of (guint k, guint n_columns)
+{
+  return MIN (k, 2 * n_columns - 2 - k) + 1;
+}
+
+/* One pair's products to the spectrum, its squares to the columns' sums. a + i b is transformed at once. */
+static void
+add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size, fftwf_complex *line,
+          fftwf_complex *transformed, double *spectrum, double *squares)
+{
+  const guint n = turn->n_columns, half = turn->n_views / 2;
+  const float *a = turn->values + (gsize) view * n, *b = a + (gsize) half * n;
+
+  for (guint u = 0; u < n; u++) {
+    line[u][0] = a[u];
+    line[u][1] = b[u];
+    squares[u] += (double) a[u] * a[u] + (double) b[u] * b[u];
+  }
+  fftwf_execute_dft (plan, line, transformed);
+  /* A B = (Z (f)^2 - conj (Z (-f))^2) / 4i */
+  for (guint f = 0; f < size; f++) {
+    const guint g = f ? size - f : 0;
+    const double x = transformed[f][0], y = transformed[f][1];
+    const double p = transformed[g][0], q = -transformed[g][1];
+    spectrum[2 * f] += (2 * x * y - 2 * p * q) / 4;
+    spectrum[2 * f + 1] -= (x * x - y * y - p * p + q * q) / 4;
+  }
+}
+
+static void
+divide (Agreement *agreement, const fftwf_complex *products, guint size, const double *squares)
+{
+  g_autofree double *sums = g_new0 (double, agreement->n + 1);
+
+  for (guint u = 0; u < agreement->n; u++)
+    sums[u + 1] = sums[u] + squares[u];
+  for (guint k = 0; k < 2 * agreement->n - 1; k++) {
+    const guint first = k < agreement->n ? 0 : k - (agreement->n - 1);
+    const double energy = sums[first + overlap_of (k, agreement->n)] - sums[first];
+    const double product = products[k ? size - k : 0][0] / size;
+    agreement->agreement[k] = energy > 0 ? 2 * product / energy : 0;
+  }
+}
+
+static gboolean
+compare_views (const Turn *turn, const TdAxisInput *input, Agreement *agreement, GError **error)
+{
+  const guint n = turn->n_columns, size = td_fft_good_size (2 * n);
+  fftwf_complex *line = fftwf_alloc_complex (size), *transformed = fftwf_alloc_complex (size);
+  g_autofree double *spectrum = g_new0 (double, 2 * size);
+  g_autofree double *squares = g_new0 (double, n);
+  fftwf_plan plan = td_fftw_plan (size);
+  gboolean ok = line && transformed && plan;
+
+  *agreement = (Agreement) { .n = n, .agreement = g_new0 (double, 2 * n - 1) };
+  if (!ok)
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "There is no memory to compare rows of %u columns",
+                 n);
+  else
+    memset (line, 0, size * sizeof *line);
+  for (guint v = 0; ok && v < turn->n_views / 2; v++) {
+    ok = !g_cancellable_set_error_if_cancelled (input->cancellable, error);
+    if (!turn->known[v] || !turn->known[v + turn->n_views / 2])
+      continue;
+    add_pair (turn, v, plan, size, line, transformed, spectrum, squares);
+    agreement->pairs++;
+  }
+  if (ok) {
+    for (guint f = 0; f < 2 * size; f++)
+      ((float *) line)[f] = (float) spectrum[f];
+    fftwf_execute_dft (plan, line, transformed);
+    divide (agreement, transformed, size, squares);
+  }
+  td_fftw_plan_free (plan);
+  fftwf_free (line);
+  fftwf_free (transformed);
+  return ok;
+}
+
+/* ── The peak ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* What the agreement is worth: narrow overlaps agree more easily by chance. */
+static double
+worth (const Agreement *agreement, guint k)
+{
+  const double samples = (double) overlap_of (k, agreement->n) * agreement->pairs;
+
+  return agreement->agreement[k] - CHANCE / sqrt (MAX (samples, 1));
+}
+
+/* The best k in [first, last], but not within @away of @peak. 0: none. */
+static guint
+best (const Agreement *agreement, guint first, guint last, guint peak, guint away)
+{
+  guint found = 0;
+
+  for (guint k = first; k <= last; k++) {
+    if (peak && (k > peak ? k - peak : peak - k) <= away)
+      continue;
+    if (!found || worth (agreement, k) > worth (agreement, found))
+      found = k;
+  }
+  return found;
+}
+
+/* Half columns from the peak to where half of it is lost, the farther side. */
+static guint
+width_of (const Agreement *agreement, guint first, guint last, guint peak)
+{
+  const double level = agreement->agreement[peak] / 2;
+  guint left = peak, right = peak;
+
+  while (left > first && agreement->agreement[left] > level)
+    left--;
+  while (right < last && agreement->agreement[right] > level)
+    right++;
+  return MAX (peak - left, right - peak);
+}
+
+/* The top of the parabola through the agreement by least squares, over as much of the peak as is one:
+   the wider a peak, the more its single values are noise. */
+static void
+refine (const Agreement *agreement, guint first, guint last, guint peak, TdAxisEstimate *estimate)
+{
+  const double *r = agreement->agreement;
+  const guint side = MIN (peak - first, last - peak);
+  const guint reach
+      = MIN (CLAMP (width_of (agreement, first, last, peak) / 2, 1, WIDEST_FIT), side);
+  double n = 0, s2 = 0, s4 = 0, sum = 0, slope = 0, square = 0;
+
+  for (int j = -(int) reach; j <= (int) reach; j++) {
+    n += 1;
+    s2 += j * j;
+    s4 += (double) j * j * j * j;
+    sum += r[peak + j];
+    slope += j * r[peak + j];
+    square += j * j * r[peak + j];
+  }
+  const double bend = reach ? (s2 * sum - n * square) / (n * s4 - s2 * s2) : 0;
+  if (!(bend > 0))
+    return;
+  const double samples = (double) overlap_of (peak, agreement->n) * agreement->pairs;
+  estimate->centre_px += CLAMP (slope / s2 / (2 * bend), -1, 1) / 2;
+  /* Each value's variance is (1 - r^2) / samples; neighbours share most of their noise, so that the
+     slope is hardly known better than from two of them. */
+  estimate->spread_px = sqrt (MAX (1 - r[peak] * r[peak], 1e-6) / (2 * samples)) / (4 * bend);
+}
+
+static void
+estimate_peak (const Agreement *agreement, guint first, guint last, guint peak,
+               TdAxisEstimate *estimate)
+{
+  const double here = worth (agreement, peak);
+  const guint away = MAX (NEIGHBOURHOOD, 2 * width_of (agreement, first, last, peak));
+  const guint other = best (agreement, first, last, peak, away);
+  const double next = other ? MAX (worth (agreement, other), 0) : 0;
+
+  estimate->confidence = CLAMP ((here - next) / MAX (here, 0.05), 0, 1) * CLAMP (here / 0.2, 0, 1);
+  estimate->centre_px = peak / 2.0;
+  refine (agreement, first, last, peak, estimate);
+}
+
+static gboolean
+find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
+{
+  const guint n = input->n_columns;
+  Turn turn = { 0 };
+  Agreement agreement = { 0 };
+
+  *estimate = (TdAxisEstimate) { .centre_px = NAN, .spread_px = NAN };
+  estimate->reason = unsuited (input->angles_rad, input->n_views, n);
+  if (estimate->reason)
+    return TRUE;
+  gboolean ok = turn_init (&turn, input, error) && remove_slow (&turn, error)
+                && compare_views (&turn, input, &agreement, error);
+  if (ok) {
+    const double least = (LEAST_OVERLAP - 1) / 2.0;
+    const guint first = (guint) ceil (2 * CLAMP (input->first_px, least, n - 1 - least));
+    const guint last = (guint) floor (2 * CLAMP (input->last_px, least, n - 1 - least));
+    const guint peak = first <= last ? best (&agreement, first, last, 0, 0) : 0;
+    if (!peak)
+      estimate->reason = "the range searched is not on the detector";
+    else if (worth (&agreement, peak) <= 0)
+      estimate->reason = "opposite views agree about no centre in this range";
+    else
+      estimate_peak (&agreement, first, last, peak, estimate);
+  }
+  turn_clear (&turn);
+  agreement_clear (&agreement);
+  return ok;
+}
+
+const TdAxisMethodKind td_axis_overlap = {
+  .method = TD_AXIS_OVERLAP,
+  .name = "overlap",
+  .title = "Overlap of opposite views",
+  .unsuited = unsuited,
+  .find = find,
+};
