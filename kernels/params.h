@@ -98,3 +98,7 @@ typedef struct {
 
 /* kernels/backproject-hybrid.cl: more than any device has multiprocessors */
 #define TD_COUNTERS 1024
+
+/* kernels/rings-*.cl: columns that an item on a CPU takes beside each other, and the widest median. */
+#define TD_CPU_LANES 32
+#define TD_RINGS_MAX_MEDIAN 201

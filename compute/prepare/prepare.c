@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kernels/params.h"
 #include "slab.h"
 
 typedef struct {
@@ -177,8 +178,12 @@ td_slab_kernel (TdSlab *slab, const char *program_name, const char *kernel_name,
 
   if (kernel)
     return kernel;
-  static const char *const no_defines[] = { NULL };
-  TdProgram *program = td_program_build (slab->device, program_name, no_defines, error);
+  /* The host's are compiled already, with as many lanes. */
+  const TdDeviceInfo *info = td_device_info (slab->device);
+  const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_CPU_LANES), NULL };
+  const char *const none[] = { NULL };
+  gboolean fat = info->cpu_shaped && !info->host_pointers;
+  TdProgram *program = td_program_build (slab->device, program_name, fat ? lanes : none, error);
   if (!program)
     return NULL;
   g_ptr_array_add (preparation->programs, program);

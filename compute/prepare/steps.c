@@ -9,6 +9,13 @@
 static const TdStepKind *const steps[] = {
   &td_step_flat_field,
   &td_step_minus_log,
+  &td_step_rings,
+  &td_step_rings_dead,
+  &td_step_rings_large,
+  &td_step_rings_sorting,
+  &td_step_rings_filtering,
+  &td_step_rings_fitting,
+  &td_step_rings_normalise,
   NULL,
 };
 

@@ -16,7 +16,7 @@ typedef struct {
 #define TD_KERNEL static inline __attribute__ ((always_inline))
 #define TD_ITEM const TdItem *td_item,
 #define TD_GROUP_SIZE(x, y, z)
-#define TD_FN static inline
+#define TD_FN static inline __attribute__ ((always_inline))
 #define TD_GLOBAL
 #define TD_CONSTANT const
 #define TD_RESTRICT restrict

@@ -352,6 +352,8 @@ static const struct {
   { "check-texture", { "CHANNELS=2", "LINEAR=0", "LAYERED=1" } },
   { "check-texture", { "CHANNELS=4", "LINEAR=1", "LAYERED=1" } },
   { "prepare", { NULL } },
+  { "rings-columns", { NULL } },
+  { "rings-sort", { NULL } },
 };
 
 /* So that a new kernel is not forgotten. Kernels for CPUs are compiled by PoCL in the unit tests. */

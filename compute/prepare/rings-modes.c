@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Columns of sinograms as sums of modes along the angle (kernels/rings-columns.cl). */
+#include <math.h>
+#include <string.h>
+
+#include "rings.h"
+
+#define MODES 8 /* as in kernels/rings-columns.cl */
+#define LEAST_WEIGHT 1e-7
+
+gboolean
+td_rings_project (const TdRings *rings, TdBuffer *data, guint first_row, guint n_views,
+                  guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes, GError **error)
+{
+  guint lanes = td_rings_lanes (rings), groups = (n_modes + MODES - 1) / MODES;
+  guint64 blocks = (n_columns + lanes - 1) / lanes;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_project", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (data), TD_ARG_BUFFER (table), TD_ARG_BUFFER (modes), TD_ARG_VALUE (first_row),
+    TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns), TD_ARG_VALUE (n_modes),
+  };
+  return td_rings_launch (rings, kernel, blocks * groups, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_add_modes (const TdRings *rings, TdBuffer *data, guint first_row, guint n_views,
+                    guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes, GError **error)
+{
+  guint lanes = td_rings_lanes (rings);
+  guint views = td_device_info (rings->slab->device)->cpu_shaped ? 64 : 8;
+  guint64 blocks = (n_columns + lanes - 1) / lanes;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_add_modes", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (data), TD_ARG_BUFFER (table), TD_ARG_BUFFER (modes), TD_ARG_VALUE (first_row),
+    TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns), TD_ARG_VALUE (n_modes), TD_ARG_VALUE (views),
+  };
+  return td_rings_launch (rings, kernel, blocks * ((n_views + views - 1) / views), args,
+                          G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdBuffer *weights,
+                 guint radius, gboolean subtract, TdBuffer *to, GError **error)
+{
+  guint n_columns = rings->slab->n_columns, lanes = td_rings_lanes (rings);
+  guint64 blocks = (n_columns + lanes - 1) / lanes;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_smooth_profile", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (modes), TD_ARG_BUFFER (weights), TD_ARG_BUFFER (to), TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (n_modes), TD_ARG_VALUE (radius), TD_ARG_VALUE (subtract),
+  };
+  return td_rings_launch (rings, kernel, blocks * n_modes, args, G_N_ELEMENTS (args), error);
+}
+
+/* ── Low frequencies ──────────────────────────────────────────────────────────────────────────── */
+
+/* Frequencies 0 … this one; two modes each, but one for the mean. */
+static guint
+highest (guint n, guint pad, double sigma)
+{
+  double most = sigma * sqrt (-2 * log (LEAST_WEIGHT));
+  return (guint) MIN (most, (n + 2 * pad) / 2);
+}
+
+guint
+td_rings_low_modes (guint n, guint pad, double sigma)
+{
+  return 2 * highest (n, pad, sigma) + 1;
+}
+
+enum { LOW_N, LOW_PAD, LOW_SIGMA, LOW_SIGN };
+
+static double
+mode_at (guint mode, gint64 place, guint length)
+{
+  guint k = (mode + 1) / 2;
+  double phase = 2 * G_PI * (double) (k * (guint64) place % length) / length;
+  return mode % 2 == 1 || mode == 0 ? cos (phase) : sin (phase);
+}
+
+/* Which view stands at place @u of the padded line: whole-sample mirrors, c b | a b c. */
+static guint
+padded_view (guint u, guint n, guint pad)
+{
+  if (u < pad)
+    return pad - u;
+  return u < pad + n ? u - pad : n - 2 - (u - pad - n);
+}
+
+static void
+fill_analysis (float *table, const double *made_for)
+{
+  guint n = (guint) made_for[LOW_N], pad = (guint) made_for[LOW_PAD], length = n + 2 * pad;
+  double sigma = made_for[LOW_SIGMA];
+  guint n_modes = td_rings_low_modes (n, pad, sigma);
+  g_autofree double *line = g_new (double, n);
+
+  for (guint mode = 0; mode < n_modes; mode++) {
+    guint k = (mode + 1) / 2;
+    double weight = exp (-0.5 * pow (k / sigma, 2)) * (k == 0 || 2 * k == length ? 1 : 2) / length;
+    memset (line, 0, n * sizeof *line);
+    for (guint u = 0; u < length; u++)
+      line[padded_view (u, n, pad)] += weight * mode_at (mode, u, length);
+    for (guint view = 0; view < n; view++)
+      table[(gsize) mode * n + view] = (float) (made_for[LOW_SIGN] * line[view]);
+  }
+}
+
+static void
+fill_synthesis (float *table, const double *made_for)
+{
+  guint n = (guint) made_for[LOW_N], pad = (guint) made_for[LOW_PAD];
+  guint n_modes = td_rings_low_modes (n, pad, made_for[LOW_SIGMA]);
+
+  for (guint mode = 0; mode < n_modes; mode++)
+    for (guint view = 0; view < n; view++)
+      table[(gsize) mode * n + view] = (float) mode_at (mode, view + pad, n + 2 * pad);
+}
+
+gboolean
+td_rings_low_tables (TdSlab *slab, const char *key, guint n, guint pad, double sigma,
+                     gboolean negative, TdBuffer **analysis, TdBuffer **synthesis, GError **error)
+{
+  const double made_for[TD_RINGS_TABLE_KEYS] = { n, pad, sigma, negative ? -1 : 1 };
+  guint64 floats = (guint64) td_rings_low_modes (n, pad, sigma) * n;
+  g_autofree char *analysis_key = g_strconcat (key, " analysis", NULL);
+  g_autofree char *synthesis_key = g_strconcat (key, " synthesis", NULL);
+
+  *analysis = td_rings_table (slab, analysis_key, made_for, floats, fill_analysis, error);
+  *synthesis = *analysis ? td_rings_table (slab, synthesis_key, made_for, floats, fill_synthesis, error)
+                         : NULL;
+  return *synthesis != NULL;
+}

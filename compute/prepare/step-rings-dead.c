@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/params.h"
+#include "rings.h"
+#include "steps.h"
+
+/**
+ * Vo et al., Opt. Express 26 (2018), algorithm 6: pixels that do not answer vary less along the angle
+ * than their neighbours, fluctuating ones more. Columns whose roughness stands out from the median of
+ * those around (algorithm 4) are replaced by the straight line between the sound ones beside them.
+ */
+enum { SIZE, SNR };
+
+static const TdStepParameter parameters[] = {
+  [SIZE] = { "size", "Width of the median (columns)", "A few times the widest stripe.", 51, 3,
+             TD_RINGS_MAX_MEDIAN, 0, NULL },
+  [SNR] = { "snr", "Detection threshold",
+            "How far a column's roughness stands out; lower finds more and harms more.", 3, 1, 100, 1,
+            NULL },
+};
+
+#define WINDOW 10     /* views that a column is compared with the mean of, as published */
+#define CPU_PIECE 256 /* views that one item adds up */
+#define GPU_PIECE 32
+#define MARGIN 2      /* columns at the ends that have no neighbour to take from */
+
+static guint64
+row_bytes (const TdScanFacts *facts)
+{
+  guint64 pieces = (facts->n_views + GPU_PIECE - 1) / GPU_PIECE;
+  return (pieces + 10) * facts->n_columns * sizeof (float);
+}
+
+static guint64
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  return td_rings_workspace_bytes (n_rows, row_bytes (facts));
+}
+
+static gboolean
+measure (const TdRings *rings, TdBuffer *profile, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint length = td_device_info (slab->device)->cpu_shaped ? CPU_PIECE : GPU_PIECE;
+  guint n_pieces = (slab->n_views + length - 1) / length, lanes = td_rings_lanes (rings);
+  const int window = WINDOW;
+  TdBuffer *sums = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * slab->n_columns, error);
+  TdKernel *kernel = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_roughness", error)
+                          : NULL;
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (sums), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (window),
+    TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
+  };
+  return td_rings_launch (rings, kernel, (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes),
+                          args, G_N_ELEMENTS (args), error)
+         && td_rings_join_sums (rings, sums, n_pieces, 1, profile, error);
+}
+
+static gboolean
+bridge (const TdRings *rings, TdBuffer *marks, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint strip = td_slab_strip (slab);
+  guint64 strips = (slab->n_columns + strip - 1) / strip;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_bridge", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (marks), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+  };
+  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
+}
+
+static gboolean
+run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+{
+  const TdStep *step = user;
+  guint n_columns = rings->slab->n_columns;
+  TdBuffer *own = td_rings_buffer (rings, "rings own means", n_columns, error);
+  TdBuffer *around = own ? td_rings_buffer (rings, "rings means around", n_columns, error) : NULL;
+  TdBuffer *ratio = around ? td_rings_buffer (rings, "rings ratio", n_columns, error) : NULL;
+  TdBuffer *marks = ratio ? td_rings_buffer (rings, "rings marks", n_columns, error) : NULL;
+
+  return marks && measure (rings, own, error)
+         && td_rings_median (rings, own, around, 1, n_columns, (guint) step->values[SIZE], error)
+         && td_rings_detect (rings, own, around, step->values[SNR], MARGIN, ratio, marks, error)
+         && bridge (rings, marks, error);
+}
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  return td_rings_each (slab, row_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
+}
+
+const TdStepKind td_step_rings_dead = {
+  .name = "rings-dead",
+  .title = "Rings: dead and fluctuating pixels",
+  .summary = "Finds columns that vary too little or too much along the angle and bridges them.",
+  .stage = TD_STEP_ABSORPTION,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .workspace_bytes = workspace_bytes,
+  .run = run,
+};

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Columns of sinograms as sums of modes along the angle, profiles of columns, and the columns that
+   stand out in a profile. A profile is [row][column]. */
+#include "rings-common.h"
+
+/* Modes that one reading of the data serves. */
+#define MODES 8
+
+/* ── Modes ────────────────────────────────────────────────────────────────────────────────────── */
+
+TD_FN void
+project_block (TD_GLOBAL const float *data, TD_GLOBAL const float *table, TD_GLOBAL float *out,
+               int n_views, int n_columns, int n_modes, int width)
+{
+  float sums[MODES][TD_LANES];
+
+  for (int k = 0; k < MODES; k++)
+    for (int l = 0; l < width; l++)
+      sums[k][l] = 0;
+  for (int view = 0; view < n_views; view++) {
+    TD_GLOBAL const float *line = data + (size_t) view * n_columns;
+    for (int k = 0; k < n_modes; k++) {
+      float factor = table[(size_t) k * n_views + view];
+      for (int l = 0; l < width; l++)
+        sums[k][l] = td_fma (factor, line[l], sums[k][l]);
+    }
+  }
+  for (int k = 0; k < n_modes; k++)
+    for (int l = 0; l < width; l++)
+      out[(size_t) k * n_columns + l] = sums[k][l];
+}
+
+/* modes[row][mode][column] = sum over the views of table[mode][view] data[view][column]. */
+TD_KERNEL void
+rings_project (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+               TD_GLOBAL const float *TD_RESTRICT table, TD_GLOBAL float *TD_RESTRICT modes,
+               int first_row, int n_views, int n_columns, int n_modes)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, mode = item / blocks * MODES;
+
+  if (mode >= n_modes)
+    return;
+  int width = td_min (TD_LANES, n_columns - column), count = td_min (MODES, n_modes - mode);
+  TD_GLOBAL const float *from = data + (size_t) (first_row + row) * n_views * n_columns + column;
+  TD_GLOBAL float *out = modes + ((size_t) row * n_modes + mode) * n_columns + column;
+  table += (size_t) mode * n_views;
+  if (width == TD_LANES && count == MODES)
+    project_block (from, table, out, n_views, n_columns, MODES, TD_LANES);
+  else if (width == TD_LANES)
+    project_block (from, table, out, n_views, n_columns, count, TD_LANES);
+  else
+    project_block (from, table, out, n_views, n_columns, count, width);
+}
+
+TD_FN void
+add_modes (TD_GLOBAL float *line, TD_GLOBAL const float *table, TD_GLOBAL const float *modes,
+           int n_views, int n_columns, int n_modes, int width)
+{
+  float sums[TD_LANES];
+
+  for (int l = 0; l < width; l++)
+    sums[l] = line[l];
+  for (int k = 0; k < n_modes; k++) {
+    float factor = table[(size_t) k * n_views];
+    for (int l = 0; l < width; l++)
+      sums[l] = td_fma (factor, modes[(size_t) k * n_columns + l], sums[l]);
+  }
+  for (int l = 0; l < width; l++)
+    line[l] = sums[l];
+}
+
+/* data[view][column] += sum over the modes of table[mode][view] modes[mode][column]; an item takes
+   `views` views. */
+TD_KERNEL void
+rings_add_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT table,
+                 TD_GLOBAL const float *TD_RESTRICT modes, int first_row, int n_views, int n_columns,
+                 int n_modes, int views)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, first = item / blocks * views;
+  int end = td_min (first + views, n_views), width = td_min (TD_LANES, n_columns - column);
+  TD_GLOBAL const float *from = modes + (size_t) row * n_modes * n_columns + column;
+
+  for (int view = first; view < end; view++) {
+    TD_GLOBAL float *line = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+    if (width == TD_LANES)
+      add_modes (line, table + view, from, n_views, n_columns, n_modes, TD_LANES);
+    else
+      add_modes (line, table + view, from, n_views, n_columns, n_modes, width);
+  }
+}
+
+/* data *= b / a with a and b the sums of their modes. What is not a reasonable factor leaves the
+   sample as it is: a fit that comes near zero divides by nothing. */
+TD_KERNEL void
+rings_divide_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
+                    TD_GLOBAL const float *TD_RESTRICT table, TD_GLOBAL const float *TD_RESTRICT a,
+                    TD_GLOBAL const float *TD_RESTRICT b, int first_row, int n_views, int n_columns,
+                    int n_modes, int strip, float most)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int strips = (n_columns + strip - 1) / strip;
+  int view = item / strips, first = item % strips * strip;
+  int end = td_min (first + strip, n_columns);
+  size_t at = (size_t) row * n_modes * n_columns;
+
+  if (view >= n_views)
+    return;
+  TD_GLOBAL float *line = data + ((size_t) (first_row + row) * n_views + view) * n_columns;
+  for (int column = first; column < end; column++) {
+    float fit = 0, smooth = 0;
+    for (int k = 0; k < n_modes; k++) {
+      float factor = table[(size_t) k * n_views + view];
+      fit = td_fma (factor, a[at + (size_t) k * n_columns + column], fit);
+      smooth = td_fma (factor, b[at + (size_t) k * n_columns + column], smooth);
+    }
+    int sound = fit * smooth > 0.0f && td_abs (smooth) <= most * td_abs (fit)
+                && td_abs (fit) <= most * td_abs (smooth);
+    line[column] = sound ? line[column] * (smooth / fit) : line[column];
+  }
+}
+
+/* lines[column][view] = sum over the modes of table[mode][view] modes[mode][column]. */
+TD_KERNEL void
+rings_modes_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT table,
+                      TD_GLOBAL const float *TD_RESTRICT modes, TD_GLOBAL float *TD_RESTRICT lines,
+                      int n_views, int n_columns, int n_modes)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_views + TD_LANES - 1) / TD_LANES;
+  int view = item % blocks * TD_LANES, column = item / blocks;
+  float sums[TD_LANES];
+
+  if (column >= n_columns)
+    return;
+  int width = td_min (TD_LANES, n_views - view);
+  for (int l = 0; l < TD_LANES; l++)
+    sums[l] = 0;
+  for (int k = 0; k < n_modes; k++) {
+    float factor = modes[((size_t) row * n_modes + k) * n_columns + column];
+    TD_GLOBAL const float *wave = table + (size_t) k * n_views + view;
+    if (width == TD_LANES)
+      for (int l = 0; l < TD_LANES; l++)
+        sums[l] = td_fma (factor, wave[l], sums[l]);
+    else
+      for (int l = 0; l < width; l++)
+        sums[l] = td_fma (factor, wave[l], sums[l]);
+  }
+  TD_GLOBAL float *to = lines + ((size_t) row * n_columns + column) * n_views + view;
+  for (int l = 0; l < width; l++)
+    to[l] = sums[l];
+}
+
+/* ── Profiles ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Convolution with a symmetric kernel, weights[0 … radius], mirrored at the ends; for each of n_lines
+   profiles of n_columns. An item takes TD_LANES columns. */
+TD_KERNEL void
+rings_smooth_profile (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
+                      TD_GLOBAL const float *TD_RESTRICT weights, TD_GLOBAL float *TD_RESTRICT to,
+                      int n_columns, int n_lines, int radius, int subtract)
+{
+  int item = rings_item (td_global_x (), td_global_y ());
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int first = item % blocks * TD_LANES, line = item / blocks;
+
+  if (line >= n_lines)
+    return;
+  int end = td_min (first + TD_LANES, n_columns);
+  size_t at = ((size_t) td_global_z () * n_lines + line) * n_columns;
+  for (int column = first; column < end; column++) {
+    float sum = weights[0] * from[at + column];
+    for (int i = 1; i <= radius; i++)
+      sum = td_fma (weights[i], from[at + rings_mirrored (column - i, n_columns)]
+                                    + from[at + rings_mirrored (column + i, n_columns)], sum);
+    to[at + column] = subtract ? sum - from[at + column] : sum;
+  }
+}
+
+/* sums[row][piece][line] over the places [first, end) of each line, `length` of them a piece. */
+TD_KERNEL void
+rings_sum_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines, TD_GLOBAL float *TD_RESTRICT sums,
+                 int n, int n_lines, int first, int end, int length, int n_pieces)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int line = item % n_lines, piece = item / n_lines;
+  float lanes[TD_LANES], sum = 0;
+
+  if (piece >= n_pieces)
+    return;
+  int from = first + piece * length, to = td_min (from + length, end);
+  TD_GLOBAL const float *in = lines + ((size_t) row * n_lines + line) * n;
+  for (int l = 0; l < TD_LANES; l++)
+    lanes[l] = 0;
+  for (; from + TD_LANES <= to; from += TD_LANES)
+    for (int l = 0; l < TD_LANES; l++)
+      lanes[l] += in[from + l];
+  for (; from < to; from++)
+    sum += in[from];
+  for (int l = 0; l < TD_LANES; l++)
+    sum += lanes[l];
+  sums[((size_t) row * n_pieces + piece) * n_lines + line] = sum;
+}
+
+TD_FN void
+sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, int n_views, int n_columns,
+               int window, int first, int end, int width)
+{
+  float total[TD_LANES], mean[TD_LANES];
+
+  for (int l = 0; l < width; l++)
+    total[l] = 0;
+  for (int view = first; view < end; view++) {
+    for (int l = 0; l < width; l++)
+      mean[l] = 0;
+    for (int j = -window / 2; j < window - window / 2; j++) {
+      TD_GLOBAL const float *line = data + (size_t) rings_mirrored (view + j, n_views) * n_columns;
+      for (int l = 0; l < width; l++)
+        mean[l] += line[l];
+    }
+    TD_GLOBAL const float *line = data + (size_t) view * n_columns;
+    for (int l = 0; l < width; l++)
+      total[l] += td_abs (line[l] - mean[l] / (float) window);
+  }
+  for (int l = 0; l < width; l++)
+    sums[l] = total[l];
+}
+
+/* sums[row][piece][column] of |data - its mean over `window` views around|, `length` views a piece. */
+TD_KERNEL void
+rings_sum_roughness (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+                     TD_GLOBAL float *TD_RESTRICT sums, int first_row, int n_views, int n_columns,
+                     int window, int length, int n_pieces)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, piece = item / blocks;
+
+  if (piece >= n_pieces)
+    return;
+  int width = td_min (TD_LANES, n_columns - column), first = piece * length;
+  int end = td_min (first + length, n_views);
+  TD_GLOBAL const float *from = data + (size_t) (first_row + row) * n_views * n_columns + column;
+  TD_GLOBAL float *out = sums + ((size_t) row * n_pieces + piece) * n_columns + column;
+  if (width == TD_LANES)
+    sum_roughness (from, out, n_views, n_columns, window, first, end, TD_LANES);
+  else
+    sum_roughness (from, out, n_views, n_columns, window, first, end, width);
+}
+
+/* profile = scale × the sum of the pieces. An item takes a column. */
+TD_KERNEL void
+rings_join_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums, TD_GLOBAL float *TD_RESTRICT profile,
+                 int n_columns, int n_pieces, float scale)
+{
+  int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  float sum = 0;
+
+  if (column >= n_columns)
+    return;
+  for (int piece = 0; piece < n_pieces; piece++)
+    sum += sums[((size_t) row * n_pieces + piece) * n_columns + column];
+  profile[(size_t) row * n_columns + column] = scale * sum;
+}
+
+/* ── What stands out ──────────────────────────────────────────────────────────────────────────── */
+
+/* ratio = a / b, 1 where b is 0. */
+TD_KERNEL void
+rings_ratio (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a, TD_GLOBAL const float *TD_RESTRICT b,
+             TD_GLOBAL float *TD_RESTRICT ratio, int n_columns)
+{
+  int column = rings_item (td_global_x (), td_global_y ());
+  size_t at = (size_t) td_global_z () * n_columns + column;
+
+  if (column < n_columns)
+    ratio[at] = b[at] != 0.0f ? a[at] / b[at] : 1.0f;
+}
+
+/* Vo et al. 2018, algorithm 4: a line through the middle half of the sorted profile says what noise
+   is; thresholds[row] of low, high. One item a row: the profile is short. */
+TD_KERNEL void
+rings_thresholds (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
+                  TD_GLOBAL float *TD_RESTRICT thresholds, int n_columns, float snr)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  TD_GLOBAL const float *rising = sorted + (size_t) row * n_columns;
+  int dropped = n_columns / 4, count = n_columns - 2 * dropped - 1;
+
+  if (item > 0)
+    return;
+  thresholds[2 * row] = -3.402823466e38f;
+  thresholds[2 * row + 1] = 3.402823466e38f;
+  if (count < 2)
+    return;
+
+  /* Place j of the falling list is n - 1 - j of the rising one; places and values are taken from the
+     middle, so that single precision is enough. */
+  float middle = 0.5f * (float) (count - 1), base = rising[n_columns - 1 - dropped - count / 2];
+  float sum = 0, slanted = 0, places = 0;
+  for (int i = 0; i < count; i++) {
+    float place = (float) i - middle, value = rising[n_columns - 1 - dropped - i] - base;
+    sum += value;
+    slanted = td_fma (place, value, slanted);
+    places = td_fma (place, place, places);
+  }
+  float slope = slanted / places;
+  float at_first = base + sum / (float) count - slope * (middle + (float) dropped);
+  float at_last = at_first + slope * (float) (n_columns - 1);
+  float noise = td_abs (at_last - at_first);
+  if (noise == 0.0f)
+    return;
+  if (td_abs (rising[n_columns - 1] - at_first) >= snr * noise)
+    thresholds[2 * row + 1] = at_first + 0.5f * snr * noise;
+  if (td_abs (rising[0] - at_last) >= snr * noise)
+    thresholds[2 * row] = at_last - 0.5f * snr * noise;
+}
+
+TD_FN int
+stands_out (TD_GLOBAL const float *profile, TD_GLOBAL const float *thresholds, int column,
+            int n_columns)
+{
+  if (column < 0 || column >= n_columns)
+    return 0;
+  return profile[column] > thresholds[1] || profile[column] <= thresholds[0];
+}
+
+/* marks = 1 at columns that stand out and their neighbours, but none in `margin` columns at the ends. */
+TD_KERNEL void
+rings_mark (TD_ITEM TD_GLOBAL const float *TD_RESTRICT profile,
+            TD_GLOBAL const float *TD_RESTRICT thresholds, TD_GLOBAL float *TD_RESTRICT marks,
+            int n_columns, int margin)
+{
+  int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  TD_GLOBAL const float *line = profile + (size_t) row * n_columns;
+  TD_GLOBAL const float *limits = thresholds + 2 * row;
+
+  if (column >= n_columns)
+    return;
+  int marked = stands_out (line, limits, column - 1, n_columns)
+               || stands_out (line, limits, column, n_columns)
+               || stands_out (line, limits, column + 1, n_columns);
+  marked = marked && column >= margin && column < n_columns - margin;
+  marks[(size_t) row * n_columns + column] = marked ? 1.0f : 0.0f;
+}
+
+/* data /= factors[row][column], where a factor is not 0. */
+TD_KERNEL void
+rings_divide_columns (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
+                      TD_GLOBAL const float *TD_RESTRICT factors, int first_row, int n_views,
+                      int n_columns, int strip)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int strips = (n_columns + strip - 1) / strip;
+  int view = item / strips, first = item % strips * strip;
+  int end = td_min (first + strip, n_columns);
+
+  if (view >= n_views)
+    return;
+  TD_GLOBAL float *line = data + ((size_t) (first_row + row) * n_views + view) * n_columns;
+  TD_GLOBAL const float *factor = factors + (size_t) row * n_columns;
+  for (int column = first; column < end; column++)
+    line[column] = factor[column] != 0.0f ? line[column] / factor[column] : line[column];
+}
+
+/* Marked columns take the straight line between their nearest unmarked ones. */
+TD_KERNEL void
+rings_bridge (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT marks,
+              int first_row, int n_views, int n_columns, int strip)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int strips = (n_columns + strip - 1) / strip;
+  int view = item / strips, first = item % strips * strip;
+  int end = td_min (first + strip, n_columns);
+
+  if (view >= n_views)
+    return;
+  TD_GLOBAL float *line = data + ((size_t) (first_row + row) * n_views + view) * n_columns;
+  TD_GLOBAL const float *marked = marks + (size_t) row * n_columns;
+  for (int column = first; column < end; column++) {
+    if (marked[column] == 0.0f)
+      continue;
+    int left = column - 1, right = column + 1;
+    while (left > 0 && marked[left] != 0.0f)
+      left--;
+    while (right < n_columns - 1 && marked[right] != 0.0f)
+      right++;
+    float part = (float) (column - left) / (float) (right - left);
+    line[column] = line[left] + part * (line[right] - line[left]);
+  }
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the kernels of ring removal share. data is [row][view][column]; lines are [row][line][n], a
+   line being all views of one column. An item's number is x + y: GPUs count along x, CPUs, whose
+   threads take rows of items, along y. z counts the rows of a chunk, which begins at first_row of
+   data. An item takes TD_LANES neighbours beside each other: vectors on CPUs, one elsewhere. */
+#pragma once
+
+#ifdef TD_HOST
+#define TD_LANES TD_CPU_LANES
+#endif
+#ifndef TD_LANES
+#define TD_LANES 1
+#endif
+
+TD_FN int
+rings_item (int x, int y)
+{
+  return x + y;
+}
+
+/* d c b a | a b c d | d c b a */
+TD_FN int
+rings_mirrored (int i, int n)
+{
+  if (i >= 0 && i < n)
+    return i;
+  i %= 2 * n;
+  i = i < 0 ? i + 2 * n : i;
+  return i < n ? i : 2 * n - 1 - i;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Columns of sinograms as lines, sorted along the angle, and medians across them. */
+#include "rings-common.h"
+
+/* Views that one item turns: 8 rows of a width that is a power of two still fit an L1 cache's set. */
+#define TILE_VIEWS 8
+
+/* Numbers in the order of the floats, so that ties and zeros fall alike on all devices. */
+TD_FN uint
+rings_key (float value)
+{
+  int bits = td_float_as_int (value);
+  return (uint) (bits ^ (bits >> 31 & 0x7fffffff)) ^ 0x80000000u;
+}
+
+TD_KERNEL void
+rings_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float *TD_RESTRICT lines,
+                int first_row, int n_views, int n_columns)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+
+  if (view >= n_views)
+    return;
+  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n_views - view);
+  TD_GLOBAL const float *from
+      = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+  TD_GLOBAL float *to = lines + ((size_t) row * n_columns + column) * n_views + view;
+  for (int c = 0; c < width; c++)
+    for (int v = 0; v < height; v++)
+      to[(size_t) c * n_views + v] = from[(size_t) v * n_columns + c];
+}
+
+/* only_marked: columns with marks[row][column] != 0; the others stay. */
+TD_KERNEL void
+rings_from_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
+                  TD_GLOBAL const float *TD_RESTRICT marks, TD_GLOBAL float *TD_RESTRICT data,
+                  int first_row, int n_views, int n_columns, int only_marked)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+
+  if (view >= n_views)
+    return;
+  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n_views - view);
+  TD_GLOBAL const float *from = lines + ((size_t) row * n_columns + column) * n_views + view;
+  TD_GLOBAL float *to = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+  for (int c = 0; c < width; c++)
+    if (!only_marked || marks[(size_t) row * n_columns + column + c] != 0.0f)
+      for (int v = 0; v < height; v++)
+        to[(size_t) v * n_columns + c] = from[(size_t) c * n_views + v];
+}
+
+/* data += b - a */
+TD_KERNEL void
+rings_add_difference (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a,
+                      TD_GLOBAL const float *TD_RESTRICT b, TD_GLOBAL float *TD_RESTRICT data,
+                      int first_row, int n_views, int n_columns)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+
+  if (view >= n_views)
+    return;
+  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n_views - view);
+  size_t from = ((size_t) row * n_columns + column) * n_views + view;
+  TD_GLOBAL float *to = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+  for (int v = 0; v < height; v++)
+    for (int c = 0; c < width; c++) {
+      size_t at = from + (size_t) c * n_views + v;
+      to[(size_t) v * n_columns + c] += b[at] - a[at];
+    }
+}
+
+/* ── Sorting on CPUs: a thread takes lines one after another, by radix ────────────────────────── */
+
+/* By eight bits at a time from the lowest; stable. The spare lines are the thread's own. */
+TD_FN void
+sort_line (TD_GLOBAL float *line, TD_GLOBAL int *order, TD_GLOBAL float *spare,
+           TD_GLOBAL int *spare_order, int n)
+{
+  int counts[4][256];
+  int moved = 0;
+
+  for (int i = 0; i < 256; i++)
+    counts[0][i] = counts[1][i] = counts[2][i] = counts[3][i] = 0;
+  for (int i = 0; i < n; i++) {
+    uint key = rings_key (line[i]);
+    order[i] = i;
+    for (int digit = 0; digit < 4; digit++)
+      counts[digit][key >> 8 * digit & 255]++;
+  }
+  for (int digit = 0; digit < 4; digit++) {
+    int start = 0;
+    TD_GLOBAL const float *from = moved ? spare : line;
+    TD_GLOBAL const int *from_order = moved ? spare_order : order;
+    TD_GLOBAL float *to = moved ? line : spare;
+    TD_GLOBAL int *to_order = moved ? order : spare_order;
+
+    if (counts[digit][rings_key (from[0]) >> 8 * digit & 255] == n)
+      continue;
+    for (int i = 0; i < 256; i++) {
+      int count = counts[digit][i];
+      counts[digit][i] = start;
+      start += count;
+    }
+    for (int i = 0; i < n; i++) {
+      int at = counts[digit][rings_key (from[i]) >> 8 * digit & 255]++;
+      to[at] = from[i];
+      to_order[at] = from_order[i];
+    }
+    moved = !moved;
+  }
+  for (int i = 0; moved && i < n; i++) {
+    line[i] = spare[i];
+    order[i] = spare_order[i];
+  }
+}
+
+/* Lines in place; order[line][i] says where the i-th smallest stood. An item takes `block` lines. */
+TD_KERNEL void
+rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT order,
+                  TD_GLOBAL float *TD_RESTRICT spare, TD_GLOBAL int *TD_RESTRICT spare_order, int n,
+                  int n_lines, int block)
+{
+  int first = rings_item (td_global_x (), td_global_y ()) * block;
+  int end = td_min (first + block, n_lines);
+  size_t row = (size_t) td_global_z () * n_lines;
+
+  for (int line = first; line < end; line++) {
+    size_t at = (row + line) * n, own = (row + first) * n;
+    sort_line (lines + at, order + at, spare + own, spare_order + own, n);
+  }
+}
+
+/* ── Sorting on GPUs: an item an element, which finds its place in runs twice as long each time ── */
+
+#define RUN 32
+
+TD_KERNEL void
+rings_sort_runs (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines, TD_GLOBAL float *TD_RESTRICT to,
+                 TD_GLOBAL int *TD_RESTRICT to_order, int n, int n_lines)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), line = item / n, i = item % n;
+
+  if (line >= n_lines)
+    return;
+  size_t at = ((size_t) td_global_z () * n_lines + line) * n;
+  int first = i / RUN * RUN, end = td_min (first + RUN, n), place = first;
+  uint key = rings_key (lines[at + i]);
+  for (int j = first; j < end; j++) {
+    uint other = rings_key (lines[at + j]);
+    place += other < key || (other == key && j < i) ? 1 : 0;
+  }
+  to[at + place] = lines[at + i];
+  to_order[at + place] = i;
+}
+
+TD_KERNEL void
+rings_merge_runs (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
+                  TD_GLOBAL const int *TD_RESTRICT from_order, TD_GLOBAL float *TD_RESTRICT to,
+                  TD_GLOBAL int *TD_RESTRICT to_order, int n, int n_lines, int run)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), line = item / n, i = item % n;
+
+  if (line >= n_lines)
+    return;
+  size_t at = ((size_t) td_global_z () * n_lines + line) * n;
+  int number = i / run, first = number * run, other = (number ^ 1) * run;
+  int low = td_min (other, n), high = td_min (other + run, n);
+  uint key = rings_key (from[at + i]);
+  /* Of equal ones those of the left run come first. */
+  while (low < high) {
+    int middle = (low + high) / 2;
+    uint there = rings_key (from[at + middle]);
+    if (there < key || (there == key && number % 2 == 1))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  int place = other < n ? td_min (first, other) + (i - first) + (low - other) : i;
+  to[at + place] = from[at + i];
+  to_order[at + place] = from_order[at + i];
+}
+
+/* to[line][order[line][i]] = lines[line][i]; an item takes `strip` elements. */
+TD_KERNEL void
+rings_unsort (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
+              TD_GLOBAL const int *TD_RESTRICT order, TD_GLOBAL float *TD_RESTRICT to, int n,
+              int n_lines, int strip)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), strips = (n + strip - 1) / strip;
+  int line = item / strips, first = item % strips * strip, end = td_min (first + strip, n);
+
+  if (line >= n_lines)
+    return;
+  size_t at = ((size_t) td_global_z () * n_lines + line) * n;
+  for (int i = first; i < end; i++)
+    to[at + order[at + i]] = lines[at + i];
+}
+
+/* ── Medians across lines ─────────────────────────────────────────────────────────────────────── */
+
+/* A sorted window slides over the lines at `width` places at once. One pass over it takes the new value
+   in and the old one out: t = the window with the new value; everything from the old value on moves
+   down by one. Without branches, so that CPUs do all places in vectors. */
+TD_FN void
+slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, int n, int n_lines, int size,
+              int first, int end, int width)
+{
+  float window[TD_RINGS_MAX_MEDIAN][TD_LANES], carried[TD_LANES];
+  int reach = size / 2;
+
+  for (int j = 0; j < size; j++) {
+    TD_GLOBAL const float *in = from + (size_t) rings_mirrored (first - reach + j, n_lines) * n;
+    for (int l = 0; l < width; l++)
+      window[j][l] = in[l];
+    for (int i = j; i > 0; i--)
+      for (int l = 0; l < width; l++) {
+        float low = td_min (window[i - 1][l], window[i][l]);
+        window[i][l] = td_max (window[i - 1][l], window[i][l]);
+        window[i - 1][l] = low;
+      }
+  }
+  for (int line = first; line < end; line++) {
+    for (int l = 0; l < width; l++)
+      to[(size_t) line * n + l] = window[reach][l];
+    if (line + 1 == end)
+      break;
+    TD_GLOBAL const float *in = from + (size_t) rings_mirrored (line + 1 + reach, n_lines) * n;
+    TD_GLOBAL const float *out = from + (size_t) rings_mirrored (line - reach, n_lines) * n;
+    for (int l = 0; l < width; l++)
+      carried[l] = td_min (window[0][l], in[l]);
+    for (int i = 0; i < size - 1; i++)
+      for (int l = 0; l < width; l++) {
+        float next = td_max (window[i][l], td_min (window[i + 1][l], in[l]));
+        window[i][l] = carried[l] < out[l] ? carried[l] : next;
+        carried[l] = next;
+      }
+    for (int l = 0; l < width; l++) {
+      float last = td_max (window[size - 1][l], in[l]);
+      window[size - 1][l] = carried[l] < out[l] ? carried[l] : last;
+    }
+  }
+}
+
+/* The median of `size` (odd) lines around each line, at every place of it; mirrored at the ends. An
+   item takes `segment` lines. */
+TD_KERNEL void
+rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to, int n,
+              int n_lines, int size, int segment)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), blocks = (n + TD_LANES - 1) / TD_LANES;
+  int place = item % blocks * TD_LANES, first = item / blocks * segment;
+
+  if (first >= n_lines)
+    return;
+  int end = td_min (first + segment, n_lines), width = td_min (TD_LANES, n - place);
+  size_t at = (size_t) td_global_z () * n_lines * n + place;
+  if (width == TD_LANES)
+    slide_median (from + at, to + at, n, n_lines, size, first, end, TD_LANES);
+  else
+    slide_median (from + at, to + at, n, n_lines, size, first, end, width);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ring removal on every device against the published formulas in double precision. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/prepare/prepare.h"
+#include "tests/common/devices.h"
+#include "tests/common/pipeline.h"
+#include "tests/common/rings-reference.h"
+
+#define BOUND 1e-5 /* of the largest value */
+
+typedef enum { NOISY, STRIPED, CONSTANT, EMPTY } Content;
+
+/* Discs that wander, noise, and stripes: steady, wide, dead and fluctuating ones. */
+static void
+fill (float *sinogram, guint n_views, guint n_columns, Content content, guint32 seed)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (seed);
+
+  for (guint v = 0; v < n_views; v++)
+    for (guint c = 0; c < n_columns; c++) {
+      double x = (c - 0.5 * n_columns) / (0.5 * n_columns) - 0.3 * sin (3.0 * v / n_views);
+      double value = 2 * sqrt (MAX (0, 0.49 - x * x)) + 0.3 + g_rand_double_range (random, -0.02, 0.02);
+      if (content == STRIPED && c % 23 == 7)
+        value += 0.2;
+      if (content == STRIPED && n_columns > 30 && c / 6 == 3)
+        value *= 1.3;
+      if (content == STRIPED && c == n_columns / 2)
+        value = 1;
+      if (content == STRIPED && c == n_columns * 2 / 3)
+        value += g_rand_double_range (random, -1, 1);
+      *sinogram++ = content == CONSTANT ? 0.75f : content == EMPTY ? 0 : (float) value;
+    }
+}
+
+typedef void (*Reference) (TdSinogram *sinogram, const TdStep *step);
+
+static void
+check (TdDevice *device, const TdStep *step, Reference reference, guint n_rows, guint n_views,
+       guint n_columns, Content content)
+{
+  g_autoptr (GError) error = NULL;
+  gsize row = (gsize) n_views * n_columns, n = row * n_rows;
+  g_autofree float *data = g_new (float, n), *got = g_new (float, n);
+  g_autofree double *expected = g_new (double, n), *angles = g_new0 (double, n_views);
+  double largest = 0, worst = 0;
+
+  for (guint r = 0; r < n_rows; r++)
+    fill (data + r * row, n_views, n_columns, content, r + 1);
+  for (gsize i = 0; i < n; i++) {
+    expected[i] = data[i];
+    largest = MAX (largest, fabs (expected[i]));
+  }
+  for (guint r = 0; r < n_rows; r++) {
+    TdSinogram sinogram = { n_views, n_columns, expected + r * row };
+    reference (&sinogram, step);
+  }
+
+  g_autoptr (TdScan) scan = td_test_scan (data, n_rows, n_views, n_columns, angles);
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  TdBuffer *buffer = td_test_buffer (device, queue, data, n * sizeof (float));
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
+  g_assert_no_error (error);
+  td_preparation_run (preparation, queue, buffer, 0, n_rows, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_download (queue, got, buffer, 0, n * sizeof (float), &error);
+  td_test_finish (queue);
+  for (gsize i = 0; i < n; i++)
+    worst = isfinite (got[i]) ? MAX (worst, fabs (got[i] - expected[i])) : INFINITY;
+  td_buffer_free (buffer);
+  if (worst > BOUND * MAX (largest, 1)) {
+    g_test_message ("%s, %u rows, %u views, %u columns, content %d: %g", step->name, n_rows, n_views,
+                    n_columns, content, worst);
+    g_test_fail ();
+  }
+}
+
+static void
+check_shapes (gconstpointer id, const TdStep *step, Reference reference)
+{
+  static const guint shapes[][3] = { /* rows, views, columns */
+    { 1, 1, 1 }, { 1, 1, 64 }, { 1, 40, 1 }, { 1, 2, 2 }, { 2, 3, 5 }, { 1, 33, 31 }, { 3, 101, 67 },
+    { 1, 64, 128 },
+  };
+  TdDevice *device = td_test_open (id);
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    for (Content content = NOISY; content <= EMPTY; content++)
+      check (device, step, reference, shapes[i][0], shapes[i][1], shapes[i][2], content);
+  check (device, step, reference, 1, 150, 205, STRIPED);
+  /* What GPUs run, where there is none. */
+  if (device->info.cpu_shaped && !device->info.host_pointers) {
+    device->info.cpu_shaped = FALSE;
+    check (device, step, reference, 1, 1, 3, NOISY);
+    check (device, step, reference, 2, 101, 67, STRIPED);
+    check (device, step, reference, 1, 64, 128, STRIPED);
+    device->info.cpu_shaped = TRUE;
+  }
+  td_test_close (device);
+}
+
+static void
+init (TdStep *step, const char *name, const double *values, guint n)
+{
+  g_autoptr (GError) error = NULL;
+  const TdStepKind *kind = td_prepare_step (name, &error);
+
+  g_assert_no_error (error);
+  td_step_init (step, kind);
+  for (guint i = 0; i < n; i++)
+    step->values[i] = values[i];
+}
+
+/* ── Each step ────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+sorting (TdSinogram *sinogram, const TdStep *step)
+{
+  td_reference_rings_sorting (sinogram, (guint) step->values[0] | 1);
+}
+
+static void
+test_sorting (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-sorting", NULL, 0);
+  check_shapes (id, &step, sorting);
+  init (&step, "rings-sorting", (double[]) { 30 }, 1);
+  check_shapes (id, &step, sorting);
+}
+
+static void
+large (TdSinogram *sinogram, const TdStep *step)
+{
+  td_reference_rings_large (sinogram, (guint) step->values[0] | 1, step->values[1], step->values[2],
+                            step->values[3] != 0);
+}
+
+static void
+test_large (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-large", NULL, 0);
+  check_shapes (id, &step, large);
+  init (&step, "rings-large", (double[]) { 21, 2.5, 0.3, 1 }, 4);
+  check_shapes (id, &step, large);
+}
+
+static void
+dead (TdSinogram *sinogram, const TdStep *step)
+{
+  td_reference_rings_dead (sinogram, (guint) step->values[0] | 1, step->values[1]);
+}
+
+static void
+test_dead (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-dead", NULL, 0);
+  check_shapes (id, &step, dead);
+  init (&step, "rings-dead", (double[]) { 11, 2 }, 2);
+  check_shapes (id, &step, dead);
+}
+
+static void
+filtering (TdSinogram *sinogram, const TdStep *step)
+{
+  td_reference_rings_filtering (sinogram, (guint) step->values[0] | 1, step->values[1]);
+}
+
+static void
+test_filtering (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-filtering", NULL, 0);
+  check_shapes (id, &step, filtering);
+  init (&step, "rings-filtering", (double[]) { 9, 11.5 }, 2);
+  check_shapes (id, &step, filtering);
+}
+
+static void
+fitting (TdSinogram *sinogram, const TdStep *step)
+{
+  td_reference_rings_fitting (sinogram, (guint) step->values[1], step->values[0], step->values[2] != 0);
+}
+
+static void
+test_fitting (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-fitting", NULL, 0);
+  check_shapes (id, &step, fitting);
+  init (&step, "rings-fitting", (double[]) { 7.5, 5, 0 }, 3);
+  check_shapes (id, &step, fitting);
+  init (&step, "rings-fitting", (double[]) { 4, 1, 1 }, 3);
+  check_shapes (id, &step, fitting);
+}
+
+static void
+normalise (TdSinogram *sinogram, const TdStep *step)
+{
+  td_reference_rings_normalise (sinogram, step->values[0], (guint) step->values[1]);
+}
+
+static void
+test_normalise (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-normalise", NULL, 0);
+  check_shapes (id, &step, normalise);
+  init (&step, "rings-normalise", (double[]) { 12.5, 5 }, 2);
+  check_shapes (id, &step, normalise);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const TdDeviceTest tests[] = {
+    { "sorting", test_sorting }, { "large", test_large },         { "dead", test_dead },
+    { "filtering", test_filtering }, { "fitting", test_fitting }, { "normalise", test_normalise },
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  td_test_each_device ("/rings", tests, G_N_ELEMENTS (tests));
+  return g_test_run ();
+}
