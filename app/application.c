@@ -91,6 +91,7 @@ add_actions (TdApplication *self)
     { "win.show-page('slices')", { "<Alt>1" } },
     { "win.show-page('compare')", { "<Alt>2" } },
     { "win.show-page('volume')", { "<Alt>3" } },
+    { "win.show-page('geometry')", { "<Alt>4" } },
   };
 
   g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);

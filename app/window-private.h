@@ -32,6 +32,7 @@ struct _TdWindow {
   TdRecipePanel *panel;
   TdScanView *scan_view;
   TdCompareView *compare_view;
+  TdGeometryView *geometry_view;
   TdVolumeView *volume_view;
   GtkRevealer *jobs_revealer;
   GtkListBox *jobs_list;

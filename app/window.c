@@ -73,6 +73,7 @@ on_recipe_changed (TdSession *session, TdWindow *self)
   td_recipe_panel_show_recipe (self->panel, facts, recipe);
   td_scan_view_set_recipe (self->scan_view, recipe);
   td_compare_view_set_base (self->compare_view, recipe, td_scan_view_get_row (self->scan_view));
+  td_geometry_view_set_recipe (self->geometry_view, recipe);
   update_actions (self);
 }
 
@@ -85,6 +86,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
   td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
   td_scan_view_set_scan (self->scan_view, scan);
   td_compare_view_set_scan (self->compare_view, scan);
+  td_geometry_view_set_scan (self->geometry_view, scan);
   adw_window_title_set_title (self->scan_title, facts ? facts->title : "");
   gtk_window_set_title (GTK_WINDOW (self), facts ? facts->title : "Tomodesk");
   adw_view_switcher_title_set_title (self->switcher, facts ? facts->title : "Tomodesk");
@@ -166,6 +168,7 @@ on_page_changed (GObject *object, GParamSpec *property, TdWindow *self)
 
   /* Two more slices for each edit are computed only while somebody looks at them. */
   td_compare_view_set_active (self->compare_view, g_strcmp0 (page, "compare") == 0);
+  td_geometry_view_set_active (self->geometry_view, g_strcmp0 (page, "geometry") == 0);
 }
 
 /* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
@@ -229,6 +232,12 @@ TdCompareView *
 td_window_compare_view (TdWindow *self)
 {
   return self->compare_view;
+}
+
+TdGeometryView *
+td_window_geometry_view (TdWindow *self)
+{
+  return self->geometry_view;
 }
 
 TdVolumeView *
@@ -314,6 +323,7 @@ bind_children (GtkWidgetClass *widget)
   gtk_widget_class_bind_template_child (widget, TdWindow, panel);
   gtk_widget_class_bind_template_child (widget, TdWindow, scan_view);
   gtk_widget_class_bind_template_child (widget, TdWindow, compare_view);
+  gtk_widget_class_bind_template_child (widget, TdWindow, geometry_view);
   gtk_widget_class_bind_template_child (widget, TdWindow, volume_view);
   gtk_widget_class_bind_template_child (widget, TdWindow, jobs_revealer);
   gtk_widget_class_bind_template_child (widget, TdWindow, jobs_list);
@@ -333,6 +343,7 @@ td_window_class_init (TdWindowClass *class)
   g_type_ensure (TD_TYPE_RECIPE_PANEL);
   g_type_ensure (TD_TYPE_SCAN_VIEW);
   g_type_ensure (TD_TYPE_COMPARE_VIEW);
+  g_type_ensure (TD_TYPE_GEOMETRY_VIEW);
   g_type_ensure (TD_TYPE_VOLUME_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_window_dispose;
   GTK_WINDOW_CLASS (class)->close_request = td_window_close_request;

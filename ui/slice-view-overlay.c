@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "focus-ring.h"
 #include "slice-view-private.h"
 
 static const GdkRGBA accent = { 1.0f, 0.72f, 0.16f, 0.95f };
@@ -118,19 +119,6 @@ draw_scale_bar (TdSliceView *self, GtkSnapshot *snapshot, double width, double h
                                                   (float) y + th + 6, (float) bar, 3));
 }
 
-static void
-draw_focus (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
-{
-  GskRoundedRect outline
-      = GSK_ROUNDED_RECT_INIT (0, 0, (float) width, (float) height);
-  float widths[4] = { 2, 2, 2, 2 };
-  GdkRGBA blue = { 0.21f, 0.52f, 0.89f, 0.9f };
-  GdkRGBA colours[4] = { blue, blue, blue, blue };
-
-  if (gtk_widget_has_visible_focus (GTK_WIDGET (self)))
-    gtk_snapshot_append_border (snapshot, &outline, widths, colours);
-}
-
 void
 td_slice_view_draw_overlay (TdSliceView *self, GtkSnapshot *snapshot)
 {
@@ -140,5 +128,5 @@ td_slice_view_draw_overlay (TdSliceView *self, GtkSnapshot *snapshot)
   draw_lines (self, snapshot, width, height);
   draw_region (self, snapshot);
   draw_scale_bar (self, snapshot, width, height);
-  draw_focus (self, snapshot, width, height);
+  td_draw_focus (GTK_WIDGET (self), snapshot);
 }

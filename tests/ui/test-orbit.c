@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the geometry page draws, against the geometry's own definitions. No display. */
+#include <math.h>
+#include <string.h>
+
+#include "ui/orbit-facts.h"
+#include "ui/orbit-space.h"
+
+#define VIEWS 24
+#define COLUMNS 60
+#define ROWS 40
+
+static double angles[VIEWS];
+
+static void
+init_facts (TdScanFacts *facts, TdBeam beam)
+{
+  memset (facts, 0, sizeof *facts);
+  facts->n_columns = COLUMNS;
+  facts->n_rows = ROWS;
+  facts->n_views = VIEWS;
+  facts->angles_rad = angles;
+  facts->centre_px = NAN;
+  td_geometry_init_parallel (&facts->geometry);
+  facts->geometry.beam = beam;
+  facts->geometry.pixel_width_mm = 0.3;
+  facts->geometry.pixel_height_mm = 0.25;
+  if (beam != TD_BEAM_PARALLEL) {
+    facts->geometry.source_axis_mm = 210;
+    facts->geometry.source_detector_mm = 640;
+  }
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 2 * G_PI * view / VIEWS;
+}
+
+static double
+distance (const double a[3], const double b[3])
+{
+  return sqrt (pow (a[0] - b[0], 2) + pow (a[1] - b[1], 2) + pow (a[2] - b[2], 2));
+}
+
+static void
+assert_near (double a, double b, double tolerance)
+{
+  if (!(fabs (a - b) <= tolerance))
+    g_error ("%.9g is not %.9g ± %.2g", a, b, tolerance);
+}
+
+/* Every place on the detector is seen there again, from every view. */
+static void
+assert_pixels_come_back (const TdOrbit *orbit)
+{
+  for (guint i = 0; i < 200; i++) {
+    guint view = (guint) g_test_rand_int_range (0, VIEWS);
+    double u = g_test_rand_double_range (-1, COLUMNS), v = g_test_rand_double_range (-1, ROWS);
+    double point[3], u2, v2;
+    td_orbit_pixel (orbit, view, u, v, point);
+    td_orbit_project (orbit, view, point, &u2, &v2);
+    assert_near (u2, u, 1e-6);
+    assert_near (v2, v, 1e-6);
+  }
+}
+
+static void
+tilt (TdGeometry *geometry)
+{
+  for (guint i = 0; i < 3; i++)
+    geometry->detector_tilt_rad[i] = g_test_rand_double_range (-0.1, 0.1);
+  geometry->detector_offset_u_px = g_test_rand_double_range (-5, 5);
+  geometry->detector_offset_v_px = g_test_rand_double_range (-5, 5);
+  geometry->axis_offset_mm = g_test_rand_double_range (-2, 2);
+}
+
+static void
+test_cone (void)
+{
+  TdScanFacts facts;
+  TdRecipe recipe;
+
+  init_facts (&facts, TD_BEAM_CONE);
+  td_recipe_init (&recipe);
+  g_autoptr (TdOrbit) straight = td_orbit_new (&facts, &recipe);
+  double source[3], pixel[3];
+  /* Source at -y at angle 0, detector at +y, columns along +x, rows downwards. */
+  td_orbit_source (straight, 0, source);
+  assert_near (distance (source, (double[3]) { 0, -210, 0 }), 0, 1e-9);
+  td_orbit_pixel (straight, 0, 0, 0, pixel);
+  assert_near (distance (pixel, (double[3]) { -29.5 * 0.3, 430, 19.5 * 0.25 }), 0, 1e-9);
+  /* A quarter of a turn: the source stands at +x. */
+  td_orbit_source (straight, VIEWS / 4, source);
+  assert_near (distance (source, (double[3]) { 210, 0, 0 }), 0, 1e-9);
+  assert_near (straight->half_mm[2], ROWS / 2.0 * straight->task.voxel_mm, 1e-9);
+  g_assert_null (straight->problem);
+
+  tilt (&facts.geometry);
+  g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, &recipe);
+  assert_pixels_come_back (orbit);
+  td_orbit_source (orbit, 3, source);
+  assert_near (sqrt (source[0] * source[0] + source[1] * source[1] + source[2] * source[2]),
+               hypot (210, facts.geometry.axis_offset_mm), 1e-9);
+}
+
+/* A matrix for every view draws what the circle that made the matrices draws. */
+static void
+test_matrices (void)
+{
+  TdScanFacts circle, matrices;
+  TdRecipe recipe;
+
+  init_facts (&circle, TD_BEAM_CONE);
+  circle.geometry.pixel_height_mm = circle.geometry.pixel_width_mm;
+  tilt (&circle.geometry);
+  matrices = circle;
+  matrices.geometry.view_matrices = g_new (double, 12 * VIEWS);
+  matrices.geometry.n_view_matrices = VIEWS;
+  for (guint view = 0; view < VIEWS; view++) {
+    double *matrix = matrices.geometry.view_matrices + 12 * view;
+    td_cone_matrix (&circle.geometry, angles[view], COLUMNS, ROWS, matrix);
+    for (guint i = 0; i < 12; i++) /* any scale, and either sign */
+      matrix[i] *= view % 2 ? 7.3 : -0.2;
+  }
+  td_recipe_init (&recipe);
+  g_autoptr (TdOrbit) a = td_orbit_new (&circle, &recipe);
+  g_autoptr (TdOrbit) b = td_orbit_new (&matrices, &recipe);
+  assert_pixels_come_back (b);
+  for (guint view = 0; view < VIEWS; view++) {
+    double pa[3], pb[3];
+    td_orbit_source (a, view, pa);
+    td_orbit_source (b, view, pb);
+    assert_near (distance (pa, pb), 0, 1e-6);
+    td_orbit_pixel (a, view, 3, 35, pa);
+    td_orbit_pixel (b, view, 3, 35, pb);
+    assert_near (distance (pa, pb), 0, 1e-6);
+  }
+  g_free (matrices.geometry.view_matrices);
+}
+
+static void
+test_parallel (void)
+{
+  TdScanFacts facts;
+  TdRecipe recipe;
+
+  init_facts (&facts, TD_BEAM_PARALLEL);
+  facts.geometry.pixel_width_mm = facts.geometry.pixel_height_mm = 0;
+  td_recipe_init (&recipe);
+  recipe.centre_px = 33.25;
+  recipe.tilt_deg = 2;
+  g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, &recipe);
+  assert_pixels_come_back (orbit);
+  g_assert_false (orbit->in_mm);
+  for (guint view = 0; view < VIEWS; view += 5) {
+    double u, v;
+    /* The axis: its centre moves by tan (tilt) a row. */
+    td_orbit_project (orbit, view, (double[3]) { 0, 0, -11 }, &u, &v);
+    assert_near (u - 33.25, tan (2 * G_PI / 180) * (v - (ROWS - 1) / 2.0), 1e-9);
+    g_assert_cmpfloat (v, >, (ROWS - 1) / 2.0);
+  }
+  recipe.tilt_deg = 0;
+  recipe.reverse_rotation = TRUE;
+  g_autoptr (TdOrbit) reversed = td_orbit_new (&facts, &recipe);
+  for (guint view = 0; view < VIEWS; view += 5) {
+    double u, v;
+    td_orbit_project (reversed, view, (double[3]) { 7, -4, 2 }, &u, &v);
+    assert_near (u - 33.25, 7 * cos (-angles[view]) - 4 * sin (-angles[view]), 1e-9);
+  }
+}
+
+/* A cone's centre in the recipe is the column that the axis projects to. */
+static void
+test_centre (void)
+{
+  TdScanFacts facts;
+  TdRecipe recipe;
+  double u, v;
+
+  init_facts (&facts, TD_BEAM_CONE);
+  facts.geometry.axis_offset_mm = 1.3;
+  td_recipe_init (&recipe);
+  recipe.centre_px = 34.5;
+  g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, &recipe);
+  for (guint view = 0; view < VIEWS; view++) {
+    td_orbit_project (orbit, view, (double[3]) { 0, 0, 0 }, &u, &v);
+    assert_near (u, 34.5, 1e-9);
+  }
+}
+
+static const char *
+fact (GArray *facts, const char *title)
+{
+  for (guint i = 0; i < facts->len; i++)
+    if (strcmp (g_array_index (facts, TdOrbitFact, i).title, title) == 0)
+      return g_array_index (facts, TdOrbitFact, i).value;
+  return "";
+}
+
+static void
+test_facts (void)
+{
+  TdScanFacts facts;
+
+  init_facts (&facts, TD_BEAM_CONE);
+  g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, NULL);
+  g_autoptr (GArray) list = td_orbit_facts (orbit);
+  g_assert_cmpstr (fact (list, "Source to axis"), ==, "210 mm");
+  g_assert_cmpstr (fact (list, "Magnification"), ==, "3.0476");
+  g_assert_nonnull (strstr (fact (list, "Volume"), "60 × 60 × 40"));
+  /* Too little of a turn is told, and drawn all the same. */
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 0.05 * view;
+  g_autoptr (TdOrbit) little = td_orbit_new (&facts, NULL);
+  g_assert_nonnull (little->problem);
+  g_assert_cmpfloat (little->radius, >, 400);
+  g_autoptr (TdSpace) space = td_orbit_space (little, 2);
+  double centre[3], radius;
+  g_assert_true (td_space_ball (space, centre, &radius));
+  g_autoptr (GArray) short_list = td_orbit_facts (little);
+  g_assert_nonnull (strstr (fact (short_list, "Turn"), "not enough"));
+}
+
+/* Geometries that cannot be drawn leave an empty space, not a crash. */
+static void
+test_nonsense (void)
+{
+  TdScanFacts facts;
+
+  init_facts (&facts, TD_BEAM_CONE);
+  facts.geometry.source_axis_mm = 0;
+  g_autoptr (TdOrbit) none = td_orbit_new (&facts, NULL);
+  g_assert_nonnull (none->problem);
+  g_autoptr (TdSpace) empty = td_orbit_space (none, 0);
+  double centre[3], radius;
+  g_assert_false (td_space_ball (empty, centre, &radius));
+  g_autoptr (GArray) list = td_orbit_facts (none);
+  g_assert_cmpuint (list->len, >, 0);
+
+  init_facts (&facts, TD_BEAM_CONE);
+  facts.geometry.view_matrices = g_new0 (double, 12 * VIEWS);
+  facts.geometry.n_view_matrices = VIEWS;
+  g_autoptr (TdOrbit) zero = td_orbit_new (&facts, NULL);
+  g_autoptr (TdSpace) space = td_orbit_space (zero, 0);
+  g_assert_nonnull (zero->problem);
+  g_autoptr (GArray) facts_of_zero = td_orbit_facts (zero);
+  g_assert_cmpuint (facts_of_zero->len, >, 0);
+  g_free (facts.geometry.view_matrices);
+}
+
+/* ── Camera ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_camera (void)
+{
+  const double origin[3] = { 0, 0, 0 };
+  TdCamera camera;
+  double x, y, depth, near, far;
+
+  td_camera_init (&camera, origin, 10);
+  /* From the front: x to the right, z up, +y away. */
+  td_camera_project (&camera, 400, 300, (double[3]) { 5, 0, 0 }, &x, &y, &depth);
+  g_assert_cmpfloat (x, >, 200);
+  assert_near (y, 150, 1e-9);
+  td_camera_project (&camera, 400, 300, (double[3]) { 0, 0, 5 }, &x, &y, &depth);
+  g_assert_cmpfloat (y, <, 150);
+  td_camera_project (&camera, 400, 300, (double[3]) { 0, -5, 0 }, &x, &y, &near);
+  td_camera_project (&camera, 400, 300, (double[3]) { 0, 5, 0 }, &x, &y, &far);
+  g_assert_cmpfloat (near, <, far);
+  /* From the top: a slice as it is stored, y up. */
+  camera.pitch_rad = G_PI / 2;
+  td_camera_project (&camera, 400, 300, (double[3]) { 5, 0, 0 }, &x, &y, &depth);
+  g_assert_cmpfloat (x, >, 200);
+  td_camera_project (&camera, 400, 300, (double[3]) { 0, 5, 0 }, &x, &y, &depth);
+  g_assert_cmpfloat (y, <, 150);
+  td_camera_project (&camera, 400, 300, (double[3]) { 0, 0, 5 }, &x, &y, &near);
+  td_camera_project (&camera, 400, 300, (double[3]) { 0, 0, -5 }, &x, &y, &far);
+  g_assert_cmpfloat (near, <, far);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/orbit/cone", test_cone);
+  g_test_add_func ("/orbit/matrices", test_matrices);
+  g_test_add_func ("/orbit/parallel", test_parallel);
+  g_test_add_func ("/orbit/centre", test_centre);
+  g_test_add_func ("/orbit/facts", test_facts);
+  g_test_add_func ("/orbit/nonsense", test_nonsense);
+  g_test_add_func ("/orbit/camera", test_camera);
+  return g_test_run ();
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "geometry-view.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "orbit-facts.h"
+#include "orbit-space.h"
+
+struct _TdGeometryView {
+  GtkWidget parent_instance;
+  GtkWidget *box;
+  GtkBox *facts;
+  GtkLabel *problem;
+  TdSpaceView *space;
+  GtkAdjustment *view_adjustment;
+  TdScan *scan;
+  TdRecipe recipe;
+  TdOrbit *orbit;   /* of scan and recipe; NULL: to be made when it is looked at */
+  gboolean active;
+};
+
+G_DEFINE_FINAL_TYPE (TdGeometryView, td_geometry_view, GTK_TYPE_WIDGET)
+
+/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+
+static GtkWidget *
+new_label (const char *text, const char *class)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+  /* A selectable label would take the focus on the way through the page. */
+  gtk_widget_set_focusable (label, FALSE);
+  gtk_widget_add_css_class (label, class);
+  return label;
+}
+
+static void
+show_facts (TdGeometryView *self)
+{
+  g_autoptr (GArray) facts = td_orbit_facts (self->orbit);
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self->facts))))
+    gtk_box_remove (self->facts, child);
+  for (guint i = 0; i < facts->len; i++) {
+    const TdOrbitFact *fact = &g_array_index (facts, TdOrbitFact, i);
+    GtkWidget *pair = gtk_box_new (GTK_ORIENTATION_VERTICAL, 1);
+    GtkWidget *title = new_label (fact->title, "caption");
+    gtk_widget_add_css_class (title, "dim-label");
+    gtk_box_append (GTK_BOX (pair), title);
+    gtk_box_append (GTK_BOX (pair), new_label (fact->value, "numeric"));
+    gtk_box_append (self->facts, pair);
+  }
+}
+
+static void
+show_view (TdGeometryView *self)
+{
+  guint view = (guint) round (gtk_adjustment_get_value (self->view_adjustment));
+  g_autofree char *label
+      = g_strdup_printf (_("Geometry of view %u: source, detector, rotation axis and volume"), view);
+
+  td_space_view_take_space (self->space, td_orbit_space (self->orbit, view));
+  td_space_view_set_label (self->space, label);
+}
+
+static void
+show (TdGeometryView *self)
+{
+  const double origin[3] = { 0, 0, 0 };
+
+  if (!self->active || !self->scan || self->orbit)
+    return;
+  self->orbit = td_orbit_new (td_scan_facts (self->scan), &self->recipe);
+  td_space_view_set_ball (self->space, origin, self->orbit->radius);
+  gtk_label_set_text (self->problem, self->orbit->problem ? self->orbit->problem : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->problem), self->orbit->problem != NULL);
+  show_facts (self);
+  show_view (self);
+}
+
+void
+td_geometry_view_set_active (TdGeometryView *self, gboolean active)
+{
+  self->active = active;
+  show (self);
+}
+
+void
+td_geometry_view_set_scan (TdGeometryView *self, TdScan *scan)
+{
+  g_clear_pointer (&self->orbit, td_orbit_free);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  td_space_view_take_space (self->space, NULL);
+  if (!scan)
+    return;
+  self->scan = td_scan_ref (scan);
+  td_recipe_init (&self->recipe);
+  gtk_adjustment_configure (self->view_adjustment, 0, 0, td_scan_facts (scan)->n_views - 1, 1, 10,
+                            0);
+  td_space_view_reset (self->space);
+  show (self);
+}
+
+void
+td_geometry_view_set_recipe (TdGeometryView *self, const TdRecipe *recipe)
+{
+  self->recipe = *recipe;
+  g_clear_pointer (&self->orbit, td_orbit_free);
+  show (self);
+}
+
+void
+td_geometry_view_set_view (TdGeometryView *self, guint view)
+{
+  gtk_adjustment_set_value (self->view_adjustment, view);
+}
+
+TdSpaceView *
+td_geometry_view_space (TdGeometryView *self)
+{
+  return self->space;
+}
+
+/* ── By the user ────────────────────────────────────────────────────────────────────────────── */
+
+static void
+on_view_changed (GtkAdjustment *adjustment, TdGeometryView *self)
+{
+  if (self->orbit)
+    show_view (self);
+}
+
+static void
+on_front (GtkButton *button, TdGeometryView *self)
+{
+  td_space_view_look_from (self->space, 0, 0);
+}
+
+static void
+on_side (GtkButton *button, TdGeometryView *self)
+{
+  td_space_view_look_from (self->space, 90, 0);
+}
+
+static void
+on_top (GtkButton *button, TdGeometryView *self)
+{
+  td_space_view_look_from (self->space, 0, 90);
+}
+
+static void
+on_reset (GtkButton *button, TdGeometryView *self)
+{
+  td_space_view_reset (self->space);
+}
+
+/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+td_geometry_view_dispose (GObject *object)
+{
+  TdGeometryView *self = TD_GEOMETRY_VIEW (object);
+
+  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_pointer (&self->orbit, td_orbit_free);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  G_OBJECT_CLASS (td_geometry_view_parent_class)->dispose (object);
+}
+
+static void
+td_geometry_view_class_init (TdGeometryViewClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_SPACE_VIEW);
+  G_OBJECT_CLASS (class)->dispose = td_geometry_view_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/geometry-view.ui");
+  gtk_widget_class_bind_template_child (widget, TdGeometryView, box);
+  gtk_widget_class_bind_template_child (widget, TdGeometryView, facts);
+  gtk_widget_class_bind_template_child (widget, TdGeometryView, problem);
+  gtk_widget_class_bind_template_child (widget, TdGeometryView, space);
+  gtk_widget_class_bind_template_child (widget, TdGeometryView, view_adjustment);
+  gtk_widget_class_bind_template_callback (widget, on_view_changed);
+  gtk_widget_class_bind_template_callback (widget, on_front);
+  gtk_widget_class_bind_template_callback (widget, on_side);
+  gtk_widget_class_bind_template_callback (widget, on_top);
+  gtk_widget_class_bind_template_callback (widget, on_reset);
+}
+
+static void
+td_geometry_view_init (TdGeometryView *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "render/space.h"
+
+/**
+ * TdSpaceView: a space one can turn; knows nothing of tomography.
+ *
+ * Mouse: primary drag turns, middle or Shift drag moves, wheel and pinch zoom. Keys: arrows turn (Shift:
+ * finely), Ctrl with arrows moves, + and - zoom, 0 shows it as at first. Without OpenGL it is
+ * drawn by the processor.
+ */
+#define TD_TYPE_SPACE_VIEW (td_space_view_get_type ())
+G_DECLARE_FINAL_TYPE (TdSpaceView, td_space_view, TD, SPACE_VIEW, GtkWidget)
+
+/* Takes @space (nullable). */
+void td_space_view_take_space (TdSpaceView *self, TdSpace *space);
+/* From where it is looked at first; keeps direction, zoom and place if they were changed. */
+void td_space_view_set_ball (TdSpaceView *self, const double centre[3], double radius);
+void td_space_view_look_from (TdSpaceView *self, double yaw_deg, double pitch_deg);
+void td_space_view_reset (TdSpaceView *self);
+const TdCamera *td_space_view_camera (TdSpaceView *self);
+/* What assistive technology reads. */
+void td_space_view_set_label (TdSpaceView *self, const char *label);
+gboolean td_space_view_uses_gl (TdSpaceView *self);
