@@ -26,8 +26,11 @@ static const TdCliHelp help = {
   "  A poor measurement: noise, a drifting beam, rings, dead pixels, the axis off the middle:\n"
   "    tomodesk-cli phantom discs --output poor --photons 2000 --wander 0.1 --rings 0.01 \\\n"
   "      --dead 20 --centre 140.4\n"
-  "  A cone-beam scan:\n"
-  "    tomodesk-cli phantom ellipsoids --output cone.nxs --cone --columns 128 --rows 128 --views 200\n",
+  "  A cone-beam scan; a short one with a tilted detector; a gantry that is not stiff; a fan beam:\n"
+  "    tomodesk-cli phantom ellipsoids --output cone.nxs --cone --columns 128 --rows 128 --views 200\n"
+  "    tomodesk-cli phantom ellipsoids --output short --cone --range 220 --detector-tilt 1,0.5,-0.3\n"
+  "    tomodesk-cli phantom ellipsoids --output wobble --cone --wobble-mm 0.5 --columns 128\n"
+  "    tomodesk-cli phantom discs --output fan --cone --rows 1\n",
 };
 
 typedef struct {
@@ -35,7 +38,8 @@ typedef struct {
   char *output, *truth, *format;
   int columns, rows, views, flats, darks, dead;
   gint64 seed;
-  double pixel_mm, sod_mm, sdd_mm;
+  double pixel_mm, sod_mm, sdd_mm, offset_u, offset_v, wobble_mm;
+  char *detector_tilt;
   gboolean cone, overwrite, json;
 } Options;
 
@@ -83,6 +87,15 @@ parse (int argc, char **argv, Options *o, const char **name)
       "Detector pixel (unknown; cone: 100 mm / columns)", "MM" },
     { "sod-mm", 0, 0, G_OPTION_ARG_DOUBLE, &o->sod_mm, "Cone: source to axis (200)", "MM" },
     { "sdd-mm", 0, 0, G_OPTION_ARG_DOUBLE, &o->sdd_mm, "Cone: source to detector (400)", "MM" },
+    { "detector-offset-u", 0, 0, G_OPTION_ARG_DOUBLE, &o->offset_u,
+      "Cone: the central ray meets the detector this far to the right of its middle (0)", "PX" },
+    { "detector-offset-v", 0, 0, G_OPTION_ARG_DOUBLE, &o->offset_v,
+      "Cone: the same downwards (0)", "PX" },
+    { "detector-tilt", 0, 0, G_OPTION_ARG_STRING, &o->detector_tilt,
+      "Cone: turns of the detector about its rows, its columns and the beam, in that order (0,0,0)",
+      "U,V,W" },
+    { "wobble-mm", 0, 0, G_OPTION_ARG_DOUBLE, &o->wobble_mm,
+      "Cone: source and detector leave the circle by this; the scan gets a matrix a view (0)", "MM" },
     { "overwrite", 0, 0, G_OPTION_ARG_NONE, &o->overwrite, "Replace what is at PATH", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { NULL },
@@ -111,7 +124,49 @@ options_clear (Options *o)
 {
   g_free (o->output);
   g_free (o->truth);
+  g_free (o->detector_tilt);
   g_free (o->format);
+}
+
+/* "U,V,W" in degrees. */
+static gboolean
+parse_tilt (const char *text, double tilt_rad[3])
+{
+  g_auto (GStrv) words = g_strsplit (text, ",", 4);
+
+  if (g_strv_length (words) != 3)
+    return FALSE;
+  for (guint i = 0; i < 3; i++) {
+    char *end;
+
+    tilt_rad[i] = g_ascii_strtod (words[i], &end) * G_PI / 180;
+    if (end == words[i] || *end || !isfinite (tilt_rad[i]))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static int
+complete_cone (Options *o)
+{
+  TdGeometry *geometry = &o->spec.geometry;
+
+  if (!o->cone && (o->detector_tilt || o->offset_u != 0 || o->offset_v != 0 || o->wobble_mm != 0))
+    return td_cli_usage ("phantom", "offsets, tilts and wobble of source and detector need --cone");
+  if (!o->cone)
+    return -1;
+  geometry->beam = o->rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE;
+  geometry->source_axis_mm = o->sod_mm;
+  geometry->source_detector_mm = o->sdd_mm;
+  geometry->detector_offset_u_px = o->offset_u;
+  geometry->detector_offset_v_px = o->offset_v;
+  o->spec.wobble_mm = o->wobble_mm;
+  if (o->pixel_mm == 0)
+    o->pixel_mm = 100.0 / o->columns;
+  if (o->detector_tilt && !parse_tilt (o->detector_tilt, geometry->detector_tilt_rad))
+    return td_cli_usage ("phantom", "--detector-tilt is three angles in degrees as in 0.5,0,-1, not "
+                         "\"%s\"", o->detector_tilt);
+  return -1;
 }
 
 /* Fills what depends on other options; -1 or the exit status of wrong usage. */
@@ -143,15 +198,9 @@ complete (Options *o, const char *name)
   spec->n_darks = o->darks;
   spec->n_dead = o->dead;
   spec->seed = (guint64) o->seed;
-  if (o->cone) {
-    spec->geometry.beam = TD_BEAM_CONE;
-    spec->geometry.source_axis_mm = o->sod_mm;
-    spec->geometry.source_detector_mm = o->sdd_mm;
-    if (o->pixel_mm == 0)
-      o->pixel_mm = 100.0 / o->columns;
-  }
+  const int status = complete_cone (o);
   spec->geometry.pixel_width_mm = spec->geometry.pixel_height_mm = o->pixel_mm;
-  return -1;
+  return status;
 }
 
 /* ── The scan ─────────────────────────────────────────────────────────────────────────────────── */

@@ -33,6 +33,8 @@ td_phantom_is_cone (const TdPhantomScan *spec)
   return spec->geometry.beam != TD_BEAM_PARALLEL;
 }
 
+/* Where a cone beam's source and detector stand in a view, in mm, as td_matrix_from_vectors() has it. */
+void td_phantom_view_vectors (const TdPhantomSource *source, guint view, double vectors[12]);
 /* Line integrals of one row of a view. */
 void td_phantom_rays (const TdPhantomSource *source, guint view, guint row, float *out);
 /* Draws the faults of the camera's pixels. */

@@ -31,27 +31,63 @@ tilt_frame (double frame[3][3], const double tilt_rad[3])
   }
 }
 
+/* How a gantry that is not stiff moves: slow swings of different speeds, within the wobble. */
 static void
-project_cone (const TdPhantomSource *source, double angle, guint row, float *out)
+wobble (const TdPhantomScan *spec, double angle, double source[3], double foot[3], double tilt_rad[3])
+{
+  const double width_mm = spec->n_columns * spec->geometry.pixel_width_mm, w = spec->wobble_mm;
+  const double moves[2][3] = {
+    { 0.7 * sin (2 * angle + 1), 0.6 * sin (angle), 0.5 * cos (3 * angle) },
+    { 0.9 * sin (3 * angle), 0.5 * cos (2 * angle), 0.8 * cos (angle + 2) },
+  };
+
+  for (guint k = 0; k < 3; k++) {
+    source[k] += w * moves[0][k];
+    foot[k] += w * moves[1][k];
+    tilt_rad[k] += w / width_mm * sin ((k + 1) * angle + k);
+  }
+}
+
+void
+td_phantom_view_vectors (const TdPhantomSource *source, guint view, double vectors[12])
 {
   const TdPhantomScan *spec = &source->spec;
   const TdGeometry *g = &spec->geometry;
-  double unit_mm = source->unit_px * source->voxel_mm;
-  double c = cos (angle), s = sin (angle);
+  double angle = source->angles_rad[view], c = cos (angle), s = sin (angle);
   double frame[3][3] = { { c, s, 0 }, { 0, 0, -1 }, { -s, c, 0 } };
-  double from[3], foot[3], to[3];
+  double foot[3], tilt_rad[3];
 
   for (guint k = 0; k < 3; k++) {
-    from[k] = (-g->axis_offset_mm * frame[0][k] - g->source_axis_mm * frame[2][k]) / unit_mm;
-    foot[k] = from[k] + g->source_detector_mm * frame[2][k] / unit_mm;
+    vectors[k] = -g->axis_offset_mm * frame[0][k] - g->source_axis_mm * frame[2][k];
+    foot[k] = vectors[k] + g->source_detector_mm * frame[2][k];
+    tilt_rad[k] = g->detector_tilt_rad[k];
   }
-  tilt_frame (frame, g->detector_tilt_rad);
+  if (spec->wobble_mm > 0)
+    wobble (spec, angle, vectors, foot, tilt_rad);
+  tilt_frame (frame, tilt_rad);
+  for (guint k = 0; k < 3; k++) {
+    vectors[6 + k] = frame[0][k] * g->pixel_width_mm;
+    vectors[9 + k] = frame[1][k] * g->pixel_height_mm;
+    vectors[3 + k] = foot[k] - g->detector_offset_u_px * vectors[6 + k]
+                     - g->detector_offset_v_px * vectors[9 + k];
+  }
+}
 
-  double down_mm = (row - td_phantom_middle (spec->n_rows) - g->detector_offset_v_px) * g->pixel_height_mm;
+static void
+project_cone (const TdPhantomSource *source, guint view, guint row, float *out)
+{
+  const TdPhantomScan *spec = &source->spec;
+  double unit_mm = source->unit_px * source->voxel_mm, down = row - td_phantom_middle (spec->n_rows);
+  double vectors[12], from[3], to[3];
+
+  td_phantom_view_vectors (source, view, vectors);
+  for (guint k = 0; k < 3; k++)
+    from[k] = vectors[k] / unit_mm;
   for (guint u = 0; u < spec->n_columns; u++) {
-    double right_mm = (u - td_phantom_middle (spec->n_columns) - g->detector_offset_u_px) * g->pixel_width_mm;
+    double right = u - td_phantom_middle (spec->n_columns);
+
     for (guint k = 0; k < 3; k++)
-      to[k] = foot[k] + (right_mm * frame[0][k] + down_mm * frame[1][k]) / unit_mm;
+      to[k] = (vectors[3 + k] + right * vectors[6 + k] + down * vectors[9 + k]) / unit_mm;
     out[u] = source->unit_px * td_phantom_ray (source->phantom, from, to);
   }
 }
@@ -63,7 +99,7 @@ td_phantom_rays (const TdPhantomSource *source, guint view, guint row, float *ou
   double angle = source->angles_rad[view];
 
   if (td_phantom_is_cone (spec))
-    project_cone (source, angle, row, out);
+    project_cone (source, view, row, out);
   else if (spec->tilt_deg != 0)
     project_tilted (source, angle, row, out);
   else

@@ -2,6 +2,7 @@
 #include "phantom-scan.h"
 
 #include "error.h"
+#include "geometry-matrix.h"
 #include "phantom-private.h"
 #include "scan-private.h"
 
@@ -35,17 +36,19 @@ derive (const TdPhantomScan *spec)
   TdPhantomSource source = { .spec = *spec };
 
   source.centre_px = isfinite (spec->centre_px) ? spec->centre_px : middle;
-  source.unit_px = spec->n_columns / 2.0;
-  if (spec->offset_field)
-    source.unit_px = MAX (source.centre_px, spec->n_columns - 1 - source.centre_px) + 0.5;
-  source.attenuation_px = spec->attenuation > 0 ? spec->attenuation / (2 * source.unit_px) : 1;
   source.voxel_mm = g->pixel_width_mm;
   if (td_phantom_is_cone (spec)) {
     source.voxel_mm *= g->source_axis_mm / g->source_detector_mm;
     if (isfinite (spec->centre_px))
       source.spec.geometry.axis_offset_mm =
         (spec->centre_px - middle - g->detector_offset_u_px) * source.voxel_mm;
+    else
+      source.centre_px = middle + g->detector_offset_u_px + g->axis_offset_mm / source.voxel_mm;
   }
+  source.unit_px = spec->n_columns / 2.0;
+  if (spec->offset_field)
+    source.unit_px = MAX (source.centre_px, spec->n_columns - 1 - source.centre_px) + 0.5;
+  source.attenuation_px = spec->attenuation > 0 ? spec->attenuation / (2 * source.unit_px) : 1;
   return source;
 }
 
@@ -139,7 +142,7 @@ check (const TdPhantomScan *spec, GError **error)
   const TdGeometry *g = &spec->geometry;
   const double numbers[] = { spec->tilt_deg, spec->first_deg, spec->range_deg, spec->attenuation,
                              spec->counts, spec->dark_counts, spec->photons, spec->profile,
-                             spec->wander, spec->rings };
+                             spec->wander, spec->rings, spec->wobble_mm };
 
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (!isfinite (numbers[i]))
@@ -156,6 +159,8 @@ check (const TdPhantomScan *spec, GError **error)
     return refuse (error, "the beam's profile and wander must lie from 0 to below 1");
   if (spec->n_dead > spec->n_columns * spec->n_rows)
     return refuse (error, "more dead pixels than pixels");
+  if (!td_phantom_is_cone (spec) && spec->wobble_mm != 0)
+    return refuse (error, "only a cone beam's source and detector wobble");
   if (!td_phantom_is_cone (spec))
     return fabs (spec->tilt_deg) < 45 || refuse (error, "the axis may be tilted by less than 45°");
   if (!(g->source_axis_mm > 0 && g->source_detector_mm >= g->source_axis_mm))
@@ -163,9 +168,32 @@ check (const TdPhantomScan *spec, GError **error)
                           "the second no less than the first");
   if (!(g->pixel_width_mm > 0 && g->pixel_height_mm > 0))
     return refuse (error, "a cone beam needs the detector's pixel size");
-  if (g->view_matrices || spec->tilt_deg != 0 || spec->offset_field)
-    return refuse (error, "a cone beam knows circular orbits about an upright axis only");
+  if (g->view_matrices || spec->tilt_deg != 0)
+    return refuse (error, "a cone beam turns about an upright axis; tilt the detector instead");
+  for (guint k = 0; k < 3; k++)
+    if (!(fabs (g->detector_tilt_rad[k]) < (k < 2 ? G_PI / 4 : 2 * G_PI)))
+      return refuse (error, "the detector may lean by less than 45°");
+  if (!(spec->wobble_mm >= 0) || spec->wobble_mm > g->source_axis_mm / 10)
+    return refuse (error, "the wobble lies between 0 and a tenth of the distance source to axis");
   return TRUE;
+}
+
+/* Once off the circle, each view says for itself where it was taken. */
+static void
+fill_matrices (TdScan *scan, const TdPhantomSource *source)
+{
+  const TdPhantomScan *spec = &source->spec;
+  TdGeometry *geometry = &scan->facts.geometry;
+  double vectors[12];
+
+  scan->facts.centre_px = NAN;
+  geometry->n_view_matrices = spec->n_views;
+  geometry->view_matrices = g_new (double, 12 * (gsize) spec->n_views);
+  for (guint view = 0; view < spec->n_views; view++) {
+    td_phantom_view_vectors (source, view, vectors);
+    td_matrix_from_vectors (vectors, spec->n_columns, spec->n_rows,
+                            geometry->view_matrices + 12 * (gsize) view);
+  }
 }
 
 static void
@@ -193,6 +221,8 @@ fill_facts (TdScan *scan, const TdPhantomSource *source)
   facts->centre_px = source->centre_px;
   facts->half_acquisition = spec->offset_field;
   facts->geometry = spec->geometry;
+  if (spec->wobble_mm > 0)
+    fill_matrices (scan, source);
 }
 
 TdScan *

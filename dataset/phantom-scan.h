@@ -36,8 +36,10 @@ typedef struct {
   guint n_dead;            /* pixels stuck at the dark level or at full scale */
   guint64 seed;
 
-  TdGeometry geometry;     /* parallel, or cone on a circular orbit with distances and pixel size;
-                              axis_offset_mm is set from the centre */
+  TdGeometry geometry;     /* parallel, or cone on a circular orbit with distances and pixel size, offsets
+                              and tilts; axis_offset_mm is set from the centre where that is given */
+  double wobble_mm;        /* cone: source and detector leave the circle by about this, the detector
+                              turns a little too; the scan then has a matrix a view */
 } TdPhantomScan;
 
 /* 256 columns, rows and 402 views over 180 degrees of the Shepp-Logan phantom, ten flats, five darks,

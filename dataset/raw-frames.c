@@ -37,6 +37,18 @@ add_file (TdRawFrames *frames, const char *path, GError **error)
     return FALSE;
   }
   size = status.st_size;
+  if (frames->layout.n_frames > 0) {
+    const guint64 stated = header + frames->layout.n_frames * step;
+
+    if (size < stated) {
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                   "“%s” has %" G_GUINT64_FORMAT " bytes, but %u frames of %u × %u pixels take %"
+                   G_GUINT64_FORMAT ": it was cut short", path, size, frames->layout.n_frames,
+                   frames->layout.n_columns, frames->layout.n_rows, stated);
+      return FALSE;
+    }
+    size = stated;
+  }
   if (size <= header || (size - header) % step != 0 || (size - header) / step > G_MAXINT32 - end) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "“%s” has %" G_GUINT64_FORMAT " bytes, which are no whole number of frames of "

@@ -5,7 +5,7 @@
 
 /**
  * TdRawFrames: headerless frames in one or several files, whose size and type somebody states. The
- * files must hold exactly whole frames; nothing else can be checked.
+ * files must hold whole frames; nothing else can be checked.
  */
 typedef struct {
   guint n_columns, n_rows;
@@ -13,6 +13,8 @@ typedef struct {
   gboolean big_endian;
   guint64 file_header_bytes;  /* before the first frame of each file */
   guint64 frame_header_bytes; /* before each frame */
+  guint n_frames;             /* that one file holds, whatever comes behind them; 0: whole frames to
+                                 the end of each file */
 } TdRawLayout;
 
 typedef struct TdRawFrames TdRawFrames;

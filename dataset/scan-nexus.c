@@ -210,13 +210,15 @@ take_title (TdScan *scan, hid_t entry)
   }
 }
 
-/* What the scan writer stored of a cone beam: NXtomo has no words for it. */
+/* What the scan writer stored of a cone beam and of logarithms: NXtomo has no words for either. */
 static gboolean
 take_geometry (TdScan *scan, hid_t entry, GError **error)
 {
   g_autofree char *json = td_h5_string (entry, "tomodesk_geometry");
+  g_autofree char *values = td_h5_string (entry, "tomodesk_values");
   TdGeometry geometry;
 
+  scan->facts.transmission_logged = values && g_str_equal (values, "attenuation");
   if (!json)
     return TRUE;
   if (!td_geometry_from_json (json, scan->facts.path, &geometry, error))

@@ -38,10 +38,12 @@ typedef struct {
 #define TD_SCAN_MAX_FRAMES 16777216u
 
 extern const TdScanReader td_scan_reader_ctsimu;
+extern const TdScanReader td_scan_reader_described;
 extern const TdScanReader td_scan_reader_dxchange;
 extern const TdScanReader td_scan_reader_folder;
 extern const TdScanReader td_scan_reader_h5_dataset;
 extern const TdScanReader td_scan_reader_nexus;
+extern const TdScanReader td_scan_reader_rabbitct;
 extern const TdScanReader td_scan_reader_raw;
 extern const TdScanReader td_scan_reader_tiff;
 

@@ -5,7 +5,7 @@
 #include "angles.h"
 #include "error.h"
 #include "frame-names.h"
-#include "geometry-json.h"
+#include "geometry-file.h"
 #include "scan-private.h"
 #include "series.h"
 #include "tiff-find.h"
@@ -213,20 +213,15 @@ note_companions (TdScan *scan, const TdTiffSet *set)
     td_scan_note (scan, "%s is a projection at 180° and is not among the views.", set->half_turn);
 }
 
+/* @scan is sound once this has succeeded. */
 static gboolean
-take_geometry (TdScan *scan, const char *path, GError **error)
+take_geometry (TdScan *scan, const char *path, gboolean own_angles, GError **error)
 {
-  g_autofree char *text = NULL;
-  TdGeometry geometry;
+  g_autoptr (TdGeometryFile) file = path ? td_geometry_file_load (path, error) : NULL;
 
-  if (!path || !g_file_get_contents (path, &text, NULL, NULL))
-    return TRUE;
-  if (!td_geometry_from_json (text, path, &geometry, error))
-    return FALSE;
-  td_geometry_clear (&scan->facts.geometry);
-  scan->facts.geometry = geometry;
-  td_scan_note (scan, "Geometry: %s", path);
-  return TRUE;
+  if (!path)
+    return td_scan_validate (scan, error);
+  return file && td_geometry_file_apply (file, scan, own_angles, error);
 }
 
 /* Floats without flats may be -log(I/I0) already. Air is what the detector's sides see: there it is
@@ -290,7 +285,8 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
     scan->facts.n_darks = td_tiff_frames_count (source->frames[TD_FRAME_DARK]);
   note_companions (scan, set);
   if (!take_angles (scan, set, frames, options, error)
-      || !take_geometry (scan, set->geometry, error) || !td_scan_validate (scan, error)
+      || !take_geometry (scan, options->geometry ? NULL : set->geometry,
+                         scan->facts.angles_rad != NULL, error)
       || !guess_logged (scan, source, error))
     return NULL;
   return g_steal_pointer (&scan);

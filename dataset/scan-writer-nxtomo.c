@@ -108,6 +108,8 @@ add_entry (TdScanWriter *writer, Nxtomo *own, const guint8 *keys, const double *
          && (!(facts->energy_kev > 0)
              || td_h5_add_doubles (beam, "incident_energy", &facts->energy_kev, 0, "keV"))
          && td_h5_add_string (entry, "tomodesk_geometry", geometry)
+         && (!facts->transmission_logged
+             || td_h5_add_string (entry, "tomodesk_values", "attenuation"))
          && add_detector (facts, own, entry, keys, n) && add_data (entry);
 }
 

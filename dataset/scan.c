@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "geometry-file.h"
+#include "geometry-matrix.h"
 #include "scan-companions.h"
 
 /* The transposing reader holds at most this much beside the caller's buffer. */
@@ -17,6 +19,8 @@ static const TdScanReader *const readers[] = {
   &td_scan_reader_dxchange,
   &td_scan_reader_h5_dataset,
   &td_scan_reader_ctsimu,
+  &td_scan_reader_rabbitct,
+  &td_scan_reader_described,
   &td_scan_reader_folder,
   &td_scan_reader_tiff,
 };
@@ -83,6 +87,39 @@ centre_of_geometry (TdScanFacts *facts)
                            / (g->source_axis_mm * g->pixel_width_mm);
 }
 
+/* Angles closer than this are the same: files state a few digits, and real orbits wobble. */
+#define SAME_ANGLE (1.0 * G_PI / 180)
+
+/* Matrices say where the source stands, whatever other files say about angles. */
+static gboolean
+angles_of_matrices (TdScan *scan, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  const TdGeometry *g = &facts->geometry;
+  g_autofree double *angles = NULL;
+  gboolean same = facts->angles_rad != NULL;
+
+  if (g->n_view_matrices != facts->n_views) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The geometry describes %u views, but “%s” has %u; give the geometry of this scan",
+                 g->n_view_matrices, facts->path, facts->n_views);
+    return FALSE;
+  }
+  angles = g_new (double, facts->n_views);
+  if (!td_matrices_angles (g->view_matrices, facts->n_views, facts->n_columns, facts->n_rows,
+                           facts->path, angles, error))
+    return FALSE;
+  for (guint i = 0; same && i < facts->n_views; i++)
+    same = fabs (remainder (angles[i] - facts->angles_rad[i], 2 * G_PI)) < SAME_ANGLE;
+  if (same)
+    return TRUE;
+  if (facts->angles_rad)
+    td_scan_note (scan, "The angles are those of the projection matrices.");
+  g_free (facts->angles_rad);
+  facts->angles_rad = g_steal_pointer (&angles);
+  return TRUE;
+}
+
 gboolean
 td_scan_validate (TdScan *scan, GError **error)
 {
@@ -111,6 +148,8 @@ td_scan_validate (TdScan *scan, GError **error)
     facts->energy_kev = 0;
   if (!isfinite (facts->propagation_mm) || facts->propagation_mm < 0)
     facts->propagation_mm = 0;
+  if (facts->geometry.view_matrices && !angles_of_matrices (scan, error))
+    return FALSE;
   centre_of_geometry (facts);
   return validate_angles (facts, error);
 }
@@ -153,15 +192,24 @@ td_scan_facts (const TdScan *scan)
 
 /* What the user states about any scan. */
 static TdScan *
-with_options (TdScan *scan, const TdScanOptions *options)
+with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *geometry_file,
+              GError **error)
 {
-  TdGeometry *geometry = scan ? &scan->facts.geometry : NULL;
+  TdGeometry *geometry = &scan->facts.geometry;
 
-  if (scan && options->pixel_mm > 0) {
-    geometry->pixel_width_mm = options->pixel_mm;
-    geometry->pixel_height_mm = options->pixel_mm;
+  /* Before the geometry file, which may be in millimetres, and after it, whose pixel it overrules. */
+  for (guint pass = 0; pass < 2; pass++) {
+    if (options->pixel_mm > 0) {
+      geometry->pixel_width_mm = options->pixel_mm;
+      geometry->pixel_height_mm = options->pixel_mm;
+    }
+    if (pass == 0 && geometry_file
+        && !td_geometry_file_apply (geometry_file, scan, options->angles != NULL, error)) {
+      td_scan_unref (scan);
+      return NULL;
+    }
   }
-  if (scan && options->source_axis_mm > 0 && options->source_detector_mm > 0) {
+  if (options->source_axis_mm > 0 && options->source_detector_mm > 0) {
     geometry->beam = scan->facts.n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE;
     geometry->source_axis_mm = options->source_axis_mm;
     geometry->source_detector_mm = options->source_detector_mm;
@@ -169,32 +217,51 @@ with_options (TdScan *scan, const TdScanOptions *options)
   return scan;
 }
 
+/* The first reader that takes @path. */
+static TdScan *
+open_by_reader (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+                GError **error)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
+    if (readers[i]->probe (path, options)) {
+      g_autoptr (TdScan) scan = readers[i]->open (path, options, cancellable, error);
+
+      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error)))
+        return g_steal_pointer (&scan);
+      return NULL;
+    }
+  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+               "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
+               "Nikon's .xtekct, SkyScan's .log, RabbitCT, CTSimU metadata and raw files of a stated "
+               "size are", path);
+  return NULL;
+}
+
 TdScan *
 td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
               GError **error)
 {
-  static const TdScanOptions none;
+  TdScanOptions own = { 0 };
+  g_autoptr (TdGeometryFile) geometry = NULL;
+  TdScan *scan;
 
-  if (!options)
-    options = &none;
+  if (options)
+    own = *options;
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
     return NULL;
   }
-  for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
-    if (readers[i]->probe (path, options)) {
-      g_autoptr (TdScan) scan = readers[i]->open (path, options, cancellable, error);
-
-      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error)))
-        return with_options (g_steal_pointer (&scan), options);
-      return NULL;
-    }
-  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-               "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
-               "CTSimU metadata and raw files of a stated size are", path);
-  return NULL;
+  if (own.geometry && !(geometry = td_geometry_file_load (own.geometry, error)))
+    return NULL;
+  /* A geometry that knows its angles has no need of others: the reader gets some to be content. */
+  if (geometry && (geometry->angles_rad || geometry->kind != TD_VIEWS_NONE) && !own.angles)
+    own.angles = "0:360";
+  scan = open_by_reader (path, &own, cancellable, error);
+  if (options)
+    own.angles = options->angles;
+  return scan ? with_options (scan, &own, geometry, error) : NULL;
 }
 
 static guint

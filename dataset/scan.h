@@ -49,6 +49,7 @@ typedef struct {
   double *flat_positions;   /* n_flats: the view index each was taken before (0 = before the first
                                view, n_views = after the last); NULL: unknown, all as one group */
   gboolean transmission_logged; /* values are already -log(I/I0): no flat field, no logarithm */
+  gboolean filtered;        /* weighted and ramp-filtered too: only the back-projection is left */
   gboolean sinogram_order;  /* stored [row][view][column]: whole rows are cheap, whole views dear */
   double energy_kev;        /* 0: unknown */
   double propagation_mm;    /* sample to detector; 0: unknown */
@@ -72,7 +73,7 @@ typedef struct {
   const char *flats;     /* path of a file or folder; NULL: search */
   const char *darks;
   const char *angles;    /* path of a text file, or "A:B" in degrees with both ends included; NULL */
-  const char *geometry;  /* path of a geometry file; NULL */
+  const char *geometry;  /* path of a geometry file (geometry-file.h); NULL: what the files say */
   const char *dataset;   /* HDF5: the data set to take when several could be meant; NULL */
   gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram; an HDF5 data set that is
                             named: it is stored [row][view][column] */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/geometry-matrix.h"
+
 static double
 dot (const double a[3], const double b[3])
 {
@@ -77,32 +79,10 @@ td_cone_project (const double matrix[12], const double point_mm[3], double *u, d
   *v = (dot (matrix + 4, point_mm) + matrix[7]) / *w;
 }
 
-/* Solves A x = b for the left 3x3 part by Cramer's rule; FALSE if it is singular. */
-static gboolean
-solve (const double matrix[12], const double b[3], double x[3])
-{
-  const double *r0 = matrix, *r1 = matrix + 4, *r2 = matrix + 8;
-  const double c0[3] = { r1[1] * r2[2] - r1[2] * r2[1], r1[2] * r2[0] - r1[0] * r2[2],
-                         r1[0] * r2[1] - r1[1] * r2[0] };
-  const double c1[3] = { r2[1] * r0[2] - r2[2] * r0[1], r2[2] * r0[0] - r2[0] * r0[2],
-                         r2[0] * r0[1] - r2[1] * r0[0] };
-  const double c2[3] = { r0[1] * r1[2] - r0[2] * r1[1], r0[2] * r1[0] - r0[0] * r1[2],
-                         r0[0] * r1[1] - r0[1] * r1[0] };
-  const double determinant = dot (r0, c0);
-
-  if (!(fabs (determinant) > 1e-300))
-    return FALSE;
-  for (guint i = 0; i < 3; i++)
-    x[i] = (c0[i] * b[0] + c1[i] * b[1] + c2[i] * b[2]) / determinant;
-  return TRUE;
-}
-
 void
 td_cone_source (const double matrix[12], double source_mm[3])
 {
-  const double b[3] = { -matrix[3], -matrix[7], -matrix[11] };
-
-  if (!solve (matrix, b, source_mm))
+  if (!td_matrix_source (matrix, source_mm))
     source_mm[0] = source_mm[1] = source_mm[2] = NAN;
 }
 
@@ -111,7 +91,7 @@ td_cone_pixel (const double matrix[12], double u, double v, double point_mm[3])
 {
   const double b[3] = { u - matrix[3], v - matrix[7], 1 - matrix[11] };
 
-  if (!solve (matrix, b, point_mm))
+  if (!td_matrix_solve (matrix, b, point_mm))
     point_mm[0] = point_mm[1] = point_mm[2] = NAN;
 }
 
@@ -125,7 +105,7 @@ td_cone_cosine (const double matrix[12], double coefficients[6])
 
   for (guint k = 0; k < 3; k++) {
     const double unit[3] = { k == 0, k == 1, k == 2 };
-    if (!solve (matrix, unit, column[k]))
+    if (!td_matrix_solve (matrix, unit, column[k]))
       column[k][0] = column[k][1] = column[k][2] = NAN;
     for (guint i = 0; i < 3; i++)
       column[k][i] *= normal;

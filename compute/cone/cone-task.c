@@ -76,8 +76,13 @@ fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angle
 }
 
 static gboolean
-check_geometry (const TdGeometry *geometry, guint n_views, GError **error)
+check_geometry (const TdGeometry *geometry, const double *angles_rad, guint n_views, GError **error)
 {
+  if (!geometry->view_matrices && !angles_rad) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Filtered projections need a projection matrix for every view.");
+    return FALSE;
+  }
   if (geometry->view_matrices && geometry->n_view_matrices != n_views) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "The geometry describes %u views, but the scan has %u; give the geometry of this "
@@ -98,14 +103,12 @@ check_geometry (const TdGeometry *geometry, guint n_views, GError **error)
   return TRUE;
 }
 
-gboolean
-td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
-                   guint n_views, guint n_columns, guint n_rows, GError **error)
+static gboolean
+init_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, guint n_views,
+               guint n_columns, guint n_rows, GError **error)
 {
-  double source[3], pitch_sum = 0;
-
   memset (task, 0, sizeof *task);
-  if (!check_geometry (geometry, n_views, error))
+  if (!check_geometry (geometry, angles_rad, n_views, error))
     return FALSE;
   task->n_columns = n_columns;
   task->n_rows = n_rows;
@@ -116,28 +119,67 @@ td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *a
     td_cone_task_clear (task);
     return FALSE;
   }
+  return TRUE;
+}
 
+/* The geometry's own volume, or @across voxels of the pitch in each direction. */
+static void
+init_volume (TdConeTask *task, const TdGeometry *geometry, guint across)
+{
+  double source[3], pitch_sum = 0;
+
+  for (guint view = 0; view < task->n_views; view++)
+    pitch_sum += axis_pitch (task->matrices + 12 * (gsize) view);
+  task->pitch_mm = pitch_sum / task->n_views;
+  td_cone_source (task->matrices, source);
+  task->source_axis_mm = hypot (source[0], source[1]);
+  if (geometry->voxel_mm > 0 && geometry->volume_size[0] > 0)
+    td_cone_task_set_volume (task, geometry->volume_size[0], geometry->volume_size[1],
+                             geometry->volume_size[2], geometry->voxel_mm);
+  else
+    td_cone_task_set_volume (task, across, across, task->n_rows, task->pitch_mm);
+}
+
+/* Twice the columns on the axis' longer side: what an offset detector sees in a turn. */
+static guint
+columns_of_turn (const TdConeTask *task)
+{
+  const double axis = task->matrices[3] / task->matrices[11];
+  const double longer = MAX (axis + 0.5, task->n_columns - 0.5 - axis);
+
+  return (guint) CLAMP (ceil (2 * longer - 1e-6), task->n_columns, 2.0 * task->n_columns);
+}
+
+gboolean
+td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+                   guint n_views, guint n_columns, guint n_rows, GError **error)
+{
   TdRedundancy kind;
+
+  if (!init_matrices (task, geometry, angles_rad, n_views, n_columns, n_rows, error))
+    return FALSE;
   if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, &kind, error)) {
     td_cone_task_clear (task);
     return FALSE;
   }
   angular_shares (angles_rad, n_views, kind != TD_REDUNDANCY_PARKER, task->view_weights);
-  for (guint view = 0; view < n_views; view++) {
-    const double pitch = axis_pitch (task->matrices + 12 * (gsize) view);
-    task->view_weights[view] /= pitch;
-    pitch_sum += pitch;
-  }
-  task->pitch_mm = pitch_sum / n_views;
-  td_cone_source (task->matrices, source);
-  task->source_axis_mm = hypot (source[0], source[1]);
+  for (guint view = 0; view < n_views; view++)
+    task->view_weights[view] /= axis_pitch (task->matrices + 12 * (gsize) view);
+  init_volume (task, geometry, kind == TD_REDUNDANCY_WANG ? columns_of_turn (task) : n_columns);
+  return TRUE;
+}
 
-  const gboolean proposed = geometry->voxel_mm > 0 && geometry->volume_size[0] > 0;
-  if (proposed)
-    td_cone_task_set_volume (task, geometry->volume_size[0], geometry->volume_size[1],
-                             geometry->volume_size[2], geometry->voxel_mm);
-  else
-    td_cone_task_set_volume (task, n_columns, n_columns, n_rows, task->pitch_mm);
+gboolean
+td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometry, guint n_views,
+                            guint n_columns, guint n_rows, GError **error)
+{
+  if (!init_matrices (task, geometry, NULL, n_views, n_columns, n_rows, error))
+    return FALSE;
+  for (guint view = 0; view < n_views; view++) {
+    const double w = geometry->view_matrices[12 * (gsize) view + 11];
+    task->view_weights[view] = 1 / (w * w);
+  }
+  init_volume (task, geometry, n_columns);
   return TRUE;
 }
 

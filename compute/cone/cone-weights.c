@@ -6,8 +6,8 @@
 
 #include "dataset/error.h"
 
-/* Fan angles of the detector's columns as the mid-plane sees them, towards larger columns positive,
-   0 on the ray through the axis. */
+/* Fan angles of the detector's columns as the mid-plane sees them, 0 on the ray through the axis, positive
+   to the side of the view's (cos, sin): towards larger columns, unless matrices show it mirrored. */
 typedef struct {
   double axis_column; /* where the axis projects to */
   double tangent;     /* of the fan angle, per column */
@@ -32,6 +32,9 @@ fan_of (const TdGeometry *geometry, double angle_rad, guint n_columns)
   fan.axis_column = u;
   fan.tangent = sqrt (edge[0] * edge[0] + edge[1] * edge[1] + edge[2] * edge[2])
                 / sqrt (source[0] * source[0] + source[1] * source[1] + source[2] * source[2]);
+  /* The source stands at (D sin, -D cos): its right is (-source y, source x) / D. */
+  if (edge[1] * source[0] - edge[0] * source[1] < 0)
+    fan.tangent = -fan.tangent;
   return fan;
 }
 
@@ -112,7 +115,8 @@ td_cone_redundancy_weights (const TdGeometry *geometry, TdRedundancy kind, const
 {
   double low, high;
   const Fan fan = fan_of (geometry, angles_rad[0], n_columns);
-  const double left = -fan_angle (&fan, 0), right = fan_angle (&fan, n_columns - 1);
+  const double first = fan_angle (&fan, 0), last = fan_angle (&fan, n_columns - 1);
+  const double left = -MIN (first, last), right = MAX (first, last);
   const double sign = right >= left ? 1 : -1;
   const double overlap = MAX (MIN (left, right), 1e-9);
 

@@ -33,10 +33,14 @@ typedef struct {
   double source_axis_mm;
 } TdConeTask;
 
-/* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns,
-   nz = rows, unless the geometry proposes its own. Angles in radians, one a view. */
+/* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns (for an
+   offset detector, as many as its turn sees), nz = rows, unless the geometry proposes its own. Angles in radians, one a view. */
 gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                             guint n_views, guint n_columns, guint n_rows, GError **error);
+/* As td_cone_task_init() for projections that are weighted and filtered already (RabbitCT): all weights
+   are 1, on w as the matrices give it. */
+gboolean td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometry, guint n_views,
+                                     guint n_columns, guint n_rows, GError **error);
 /* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
 void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
 void td_cone_task_copy (TdConeTask *to, const TdConeTask *from); /* to is overwritten, not freed */

@@ -69,7 +69,8 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
 
   start = g_get_monotonic_time ();
   const guint64 offset = (guint64) (detector_row - first) * row_floats * sizeof (float);
-  if (!td_cone_filter_run (stage->filter, stage->queue, stage->rows, first, end - first, error)
+  if ((stage->filter
+       && !td_cone_filter_run (stage->filter, stage->queue, stage->rows, first, end - first, error))
       || !td_download (stage->queue, stage->staging, stage->rows, offset,
                        (guint64) n * row_floats * sizeof (float), error)
       || !td_queue_finish (stage->queue, error))
@@ -95,10 +96,12 @@ open_stage (Stage *stage, guint max_rows, GError **error)
                                            recipe->n_steps, max_rows, error);
   if (!stage->preparation)
     return FALSE;
-  stage->filter = td_cone_filter_new (stage->device, &fdk->task, &fdk->geometry, fdk->angles_rad,
-                                      &recipe->filter, max_rows, error);
-  if (!stage->filter)
-    return FALSE;
+  if (!td_scan_facts (plan->scan)->filtered) {
+    stage->filter = td_cone_filter_new (stage->device, &fdk->task, &fdk->geometry, fdk->angles_rad,
+                                        &recipe->filter, max_rows, error);
+    if (!stage->filter)
+      return FALSE;
+  }
   stage->rows = td_buffer_new (stage->device, bytes, error);
   if (!stage->rows)
     return FALSE;

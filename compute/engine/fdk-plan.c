@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-filter.h"
+#include "dataset/geometry-matrix.h"
 #include "engine-private.h"
 #include "fdk.h"
 #include "plan-private.h"
@@ -36,6 +37,9 @@ td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   if (recipe->tilt_deg != 0 && facts->geometry.view_matrices)
     return "The scan gives a projection matrix for every view, which says how the axis stands: leave "
            "--tilt out";
+  if (recipe->reverse_rotation && facts->geometry.view_matrices)
+    return "The scan gives a projection matrix for every view, which says how it turned: leave "
+           "--reverse-rotation out";
   return NULL;
 }
 
@@ -73,12 +77,32 @@ apply_centre (TdFdkPlan *fdk, const TdScanFacts *facts, double centre_px)
 {
   TdGeometry *geometry = &fdk->geometry;
 
-  if (isnan (centre_px) || geometry->view_matrices)
+  if (isnan (centre_px))
     return;
+  if (geometry->view_matrices) {
+    const double off = centre_px - td_fdk_stated_centre (facts);
+    for (guint view = 0; view < geometry->n_view_matrices && isfinite (off) && off != 0; view++)
+      td_matrix_shift (geometry->view_matrices + 12 * (gsize) view, off);
+    return;
+  }
   geometry->detector_offset_u_px
       = centre_px - (facts->n_columns - 1) / 2.0
         - geometry->axis_offset_mm * geometry->source_detector_mm
               / (geometry->source_axis_mm * geometry->pixel_width_mm);
+}
+
+/* The recipe's angles; matrices turn with them. */
+static void
+apply_angles (TdFdkPlan *fdk, const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  const double direction = recipe->reverse_rotation ? -1 : 1;
+  const double offset = recipe->angle_offset_deg * G_PI / 180;
+
+  fdk->angles_rad = g_new (double, facts->n_views);
+  for (guint view = 0; view < facts->n_views; view++)
+    fdk->angles_rad[view] = direction * facts->angles_rad[view] + offset;
+  for (guint view = 0; view < fdk->geometry.n_view_matrices && offset != 0; view++)
+    td_matrix_turn (fdk->geometry.view_matrices + 12 * (gsize) view, offset);
 }
 
 static gboolean
@@ -86,18 +110,20 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdRecipe *recipe = &plan->recipe;
-  const double direction = recipe->reverse_rotation ? -1 : 1;
+  gboolean good;
 
   td_geometry_copy (&fdk->geometry, &facts->geometry);
   apply_centre (fdk, facts, recipe->centre_px);
   /* An axis that leans in the detector's plane is a detector turned about the beam. */
   fdk->geometry.detector_tilt_rad[2] += recipe->tilt_deg * G_PI / 180;
-  fdk->angles_rad = g_new (double, facts->n_views);
-  for (guint view = 0; view < facts->n_views; view++)
-    fdk->angles_rad[view]
-        = direction * facts->angles_rad[view] + recipe->angle_offset_deg * G_PI / 180;
-  if (!td_cone_task_init (&fdk->task, &fdk->geometry, fdk->angles_rad, facts->n_views,
-                          facts->n_columns, facts->n_rows, error))
+  apply_angles (fdk, facts, recipe);
+  if (facts->filtered)
+    good = td_cone_task_init_filtered (&fdk->task, &fdk->geometry, facts->n_views, facts->n_columns,
+                                       facts->n_rows, error);
+  else
+    good = td_cone_task_init (&fdk->task, &fdk->geometry, fdk->angles_rad, facts->n_views,
+                              facts->n_columns, facts->n_rows, error);
+  if (!good)
     return FALSE;
 
   TdConeTask *task = &fdk->task;
@@ -277,7 +303,7 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.n_slabs = (task->nz + fdk->slab - 1) / fdk->slab;
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
-  plan->facts.units = "1/mm";
+  plan->facts.units = facts->filtered ? "" : "1/mm";
   plan->facts.read_bytes = (guint64) fdk->n_rows * facts->n_views * facts->n_columns
                            * td_sample_size (facts->sample_type);
   plan->facts.write_bytes

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "geometry-file.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "error.h"
+#include "geometry-matrix.h"
+#include "scan-adapt.h"
+#include "scan-private.h"
+#include "text-file.h"
+
+#define HEAD_BYTES 4096
+
+TdGeometryFile *
+td_geometry_file_new (const char *path, const char *format)
+{
+  TdGeometryFile *file = g_new0 (TdGeometryFile, 1);
+
+  file->path = g_strdup (path);
+  file->format = g_strdup (format);
+  file->notes = g_ptr_array_new_with_free_func (g_free);
+  td_geometry_init_parallel (&file->geometry);
+  file->geometry.beam = TD_BEAM_CONE;
+  return file;
+}
+
+void
+td_geometry_file_note (TdGeometryFile *file, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_ptr_array_add (file->notes, g_strdup_vprintf (format, arguments));
+  va_end (arguments);
+}
+
+void
+td_geometry_file_free (TdGeometryFile *file)
+{
+  g_free (file->path);
+  g_free (file->format);
+  td_geometry_clear (&file->geometry);
+  g_free (file->views);
+  g_free (file->angles_rad);
+  g_ptr_array_unref (file->notes);
+  g_free (file);
+}
+
+/* ── Loading ──────────────────────────────────────────────────────────────────────────────────── */
+
+typedef TdGeometryFile *(*Loader) (const char *path, GError **error);
+
+/* The parser that the first bytes ask for; NULL: none. */
+static Loader
+find_loader (const char *path)
+{
+  g_autofree char *head = td_text_head (path, HEAD_BYTES);
+  const char *text = head;
+
+  if (!head)
+    return NULL;
+  if (g_str_has_prefix (text, "\xef\xbb\xbf")) /* a byte order mark */
+    text += 3;
+  text += strspn (text, " \t\r\n");
+  if (*text == '<')
+    return td_geometry_file_is_rtk (text) ? td_geometry_file_load_rtk : NULL;
+  if (td_geometry_file_is_nikon (text))
+    return td_geometry_file_load_nikon;
+  if (td_geometry_file_is_skyscan (text))
+    return td_geometry_file_load_skyscan;
+  if (*text == '{' || *text == '[')
+    return td_geometry_file_load_json;
+  return *text && g_utf8_validate (text, MIN (strlen (text), 64), NULL) ? td_geometry_file_load_text
+                                                                        : NULL;
+}
+
+gboolean
+td_geometry_file_probe (const char *path)
+{
+  return find_loader (path) != NULL;
+}
+
+TdGeometryFile *
+td_geometry_file_load (const char *path, GError **error)
+{
+  Loader loader = find_loader (path);
+
+  if (loader)
+    return loader (path, error);
+  g_set_error (error, TD_ERROR,
+               g_file_test (path, G_FILE_TEST_EXISTS) ? TD_ERROR_UNSUPPORTED : TD_ERROR_NOT_FOUND,
+               g_file_test (path, G_FILE_TEST_EXISTS)
+                 ? "“%s” is no geometry file that can be read: JSON, text with twelve numbers a view, "
+                   "RTK's XML, Nikon's .xtekct and SkyScan's .log are"
+                 : "The geometry file “%s” does not exist", path);
+  return NULL;
+}
+
+/* Vectors look like vectors: source far away, rows and columns at right angles and short. */
+static gboolean
+look_like_vectors (const double *numbers, guint n_views)
+{
+  for (guint i = 0; i < n_views; i++) {
+    const double *n = numbers + 12 * (gsize) i, *u = n + 6, *v = n + 9;
+    const double uu = u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
+    const double vv = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    const double uv = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+
+    if (!(uv * uv < 1e-4 * uu * vv) || !(uu < n[0] * n[0] + n[1] * n[1])
+        || !(vv < n[0] * n[0] + n[1] * n[1]))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdViewsKind kind,
+                             GError **error)
+{
+  file->views = numbers;
+  if (n == 0 || n % 12 != 0 || n / 12 > TD_SCAN_MAX_FRAMES) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” holds %" G_GSIZE_FORMAT " numbers, but a projection matrix a view takes twelve "
+                 "each", file->path, n);
+    return FALSE;
+  }
+  for (gsize i = 0; i < n; i++)
+    if (!isfinite (numbers[i])) {
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: a number of view %u is not finite",
+                   file->path, (guint) (i / 12));
+      return FALSE;
+    }
+  file->n_views = n / 12;
+  file->kind = kind;
+  if (kind == TD_VIEWS_NONE) {
+    file->kind = look_like_vectors (numbers, file->n_views) ? TD_VIEWS_VECTORS : TD_VIEWS_MATRICES_PX;
+    td_geometry_file_note (file, "%s holds twelve numbers a view, which were taken for %s.", file->path,
+                           file->kind == TD_VIEWS_VECTORS
+                             ? "vectors: source, detector, column step, row step"
+                             : "3×4 matrices from millimetres to columns and rows");
+  }
+  return TRUE;
+}
+
+/* ── Applying ─────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts, const char *what,
+        guint stated, guint found)
+{
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "“%s” states %u %s, but “%s” has %u; give the geometry of this scan", file->path, stated,
+               what, facts->path, found);
+  return FALSE;
+}
+
+static gboolean
+check_scan (const TdGeometryFile *file, const TdScanFacts *facts, GError **error)
+{
+  if (file->n_views && file->n_views != facts->n_views)
+    return refuse (error, file, facts, "views", file->n_views, facts->n_views);
+  if (file->n_columns && file->n_columns != facts->n_columns)
+    return refuse (error, file, facts, "detector columns", file->n_columns, facts->n_columns);
+  if (file->n_rows && file->n_rows != facts->n_rows)
+    return refuse (error, file, facts, "detector rows", file->n_rows, facts->n_rows);
+  return TRUE;
+}
+
+/* Millimetres on the detector to columns and rows. */
+static void
+to_pixels (const TdGeometry *geometry, guint n_columns, guint n_rows, const double mm[12],
+           double matrix[12])
+{
+  for (guint k = 0; k < 4; k++) {
+    matrix[k] = mm[k] / geometry->pixel_width_mm + (n_columns - 1) / 2.0 * mm[8 + k];
+    matrix[4 + k] = mm[4 + k] / geometry->pixel_height_mm + (n_rows - 1) / 2.0 * mm[8 + k];
+    matrix[8 + k] = mm[8 + k];
+  }
+}
+
+static gboolean
+take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry *geometry,
+               GError **error)
+{
+  if (file->kind == TD_VIEWS_NONE)
+    return TRUE;
+  if (file->kind == TD_VIEWS_MATRICES_MM
+      && !(geometry->pixel_width_mm > 0 && geometry->pixel_height_mm > 0)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The geometry in “%s” is in millimetres, and the size of the detector's pixels is "
+                 "unknown: give it with --pixel-mm", file->path);
+    return FALSE;
+  }
+  geometry->n_view_matrices = file->n_views;
+  geometry->view_matrices = g_new (double, 12 * (gsize) file->n_views);
+  for (guint view = 0; view < file->n_views; view++) {
+    const double *from = file->views + 12 * (gsize) view;
+    double *to = geometry->view_matrices + 12 * (gsize) view;
+
+    if (file->kind == TD_VIEWS_MATRICES_MM)
+      to_pixels (geometry, facts->n_columns, facts->n_rows, from, to);
+    else if (file->kind == TD_VIEWS_MATRICES_PX)
+      memcpy (to, from, 12 * sizeof *to);
+    else if (!td_matrix_from_vectors (from, facts->n_columns, facts->n_rows, to)) {
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                   "“%s”: the vectors of view %u do not place source and detector in space", file->path,
+                   view);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* What a file leaves open stays as the scan has it. */
+static void
+keep_known (TdGeometry *geometry, const TdGeometry *scan)
+{
+  if (!(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0)) {
+    geometry->pixel_width_mm = scan->pixel_width_mm;
+    geometry->pixel_height_mm = scan->pixel_height_mm;
+  }
+}
+
+static gboolean
+take_angles (const TdGeometryFile *file, TdScan *scan, gboolean own_angles, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+
+  if (!file->angles_rad || (own_angles && file->kind == TD_VIEWS_NONE))
+    return TRUE;
+  if (file->n_angles != facts->n_views)
+    return refuse (error, file, facts, "angles", file->n_angles, facts->n_views);
+  g_free (facts->angles_rad);
+  facts->angles_rad = g_memdup2 (file->angles_rad, file->n_angles * sizeof (double));
+  return TRUE;
+}
+
+gboolean
+td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_angles, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  TdGeometry geometry;
+
+  if (!check_scan (file, facts, error))
+    return FALSE;
+  td_geometry_copy (&geometry, &file->geometry);
+  keep_known (&geometry, &facts->geometry);
+  if (!take_matrices (file, facts, &geometry, error)) {
+    td_geometry_clear (&geometry);
+    return FALSE;
+  }
+  if (geometry.beam == TD_BEAM_CONE && facts->n_rows == 1)
+    geometry.beam = TD_BEAM_FAN;
+  td_geometry_clear (&facts->geometry);
+  facts->geometry = geometry;
+  if (geometry.beam != TD_BEAM_PARALLEL)
+    facts->centre_px = NAN; /* follows from the geometry */
+  else if (geometry.detector_offset_u_px != 0)
+    facts->centre_px = (facts->n_columns - 1) / 2.0 + geometry.detector_offset_u_px;
+  if (!take_angles (file, scan, own_angles, error))
+    return FALSE;
+  td_scan_adapt (scan, file->mirrored, file->white_level);
+  td_scan_note (scan, "Geometry: %s (%s)", file->path, file->format);
+  for (guint i = 0; i < file->notes->len; i++)
+    td_scan_note (scan, "%s", (char *) file->notes->pdata[i]);
+  return td_scan_validate (scan, error);
+}

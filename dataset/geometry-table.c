@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "error.h"
+#include "geometry-file.h"
+#include "geometry-json.h"
+#include "text-file.h"
+
+/* Twelve numbers a view, as JSON arrays or as text. */
+
+#define MAX_BYTES ((gsize) 256 << 20)
+#define MAX_DEPTH 4
+
+static const struct {
+  const char *key;
+  TdViewsKind kind;
+} keys[] = {
+  { "matrices", TD_VIEWS_MATRICES_PX },
+  { "projection_matrices", TD_VIEWS_MATRICES_PX },
+  { "view_matrices", TD_VIEWS_MATRICES_PX },
+  { "vectors", TD_VIEWS_VECTORS },
+  { "astra_vectors", TD_VIEWS_VECTORS },
+};
+
+/* ── JSON ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Appends the numbers of nested arrays, in order; FALSE: there is something else among them. */
+static gboolean
+flatten (JsonArray *array, guint depth, GArray *numbers)
+{
+  const guint n = json_array_get_length (array);
+
+  for (guint i = 0; i < n; i++) {
+    JsonNode *node = json_array_get_element (array, i);
+
+    if (JSON_NODE_HOLDS_ARRAY (node)) {
+      if (depth == MAX_DEPTH || !flatten (json_node_get_array (node), depth + 1, numbers))
+        return FALSE;
+    } else if (JSON_NODE_HOLDS_VALUE (node)
+               && (json_node_get_value_type (node) == G_TYPE_DOUBLE
+                   || json_node_get_value_type (node) == G_TYPE_INT64)) {
+      const double value = json_node_get_double (node);
+      g_array_append_val (numbers, value);
+    } else {
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+take_array (TdGeometryFile *file, JsonArray *array, TdViewsKind kind, GError **error)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
+  gsize n;
+
+  if (!flatten (array, 0, numbers)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” holds something else than numbers among its matrices", file->path);
+    return FALSE;
+  }
+  double *values = g_array_steal (numbers, &n);
+  return td_geometry_file_take_views (file, values, n, kind, error);
+}
+
+static guint
+count_member (JsonObject *object, const char *key)
+{
+  JsonNode *node = json_object_get_member (object, key);
+  const double value = node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : 0;
+
+  return value >= 0 && value <= 1048576 && value == floor (value) ? (guint) value : 0;
+}
+
+static double
+length_member (JsonObject *object, const char *key)
+{
+  JsonNode *node = json_object_get_member (object, key);
+  const double value = node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : 0;
+
+  return isfinite (value) && value > 0 ? value : 0;
+}
+
+/* {"matrices": […], "columns": 512, "rows": 512, "pixel_mm": 0.2, "voxel_mm": 0.1,
+   "volume_size": [nx, ny, nz]}: all but the first may be left out. */
+static gboolean
+take_object (TdGeometryFile *file, JsonObject *object, GError **error)
+{
+  TdGeometry *geometry = &file->geometry;
+
+  file->n_columns = count_member (object, "columns");
+  file->n_rows = count_member (object, "rows");
+  geometry->pixel_width_mm = geometry->pixel_height_mm = length_member (object, "pixel_mm");
+  geometry->voxel_mm = length_member (object, "voxel_mm");
+  if (json_object_has_member (object, "volume_size")) {
+    JsonNode *node = json_object_get_member (object, "volume_size");
+    JsonArray *size = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+
+    for (guint i = 0; i < 3 && size && json_array_get_length (size) == 3; i++)
+      if (JSON_NODE_HOLDS_VALUE (json_array_get_element (size, i)))
+        geometry->volume_size[i]
+          = (guint) CLAMP (json_array_get_int_element (size, i), 0, 1048576);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    JsonNode *node = json_object_get_member (object, keys[i].key);
+
+    if (node && JSON_NODE_HOLDS_ARRAY (node))
+      return take_array (file, json_node_get_array (node), keys[i].kind, error);
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+               "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry", file->path);
+  return FALSE;
+}
+
+static gboolean
+take_own (TdGeometryFile *file, const char *text, GError **error)
+{
+  TdGeometry *geometry = &file->geometry;
+
+  if (!td_geometry_from_json (text, file->path, geometry, error))
+    return FALSE;
+  if (!geometry->view_matrices)
+    return TRUE;
+  return td_geometry_file_take_views (file, g_steal_pointer (&geometry->view_matrices),
+                                      (gsize) geometry->n_view_matrices * 12, TD_VIEWS_MATRICES_PX,
+                                      error);
+}
+
+TdGeometryFile *
+td_geometry_file_load_json (const char *path, GError **error)
+{
+  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "JSON");
+  g_autofree char *text = td_text_load (path, MAX_BYTES, error);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  JsonNode *root;
+  gboolean good;
+
+  if (!text)
+    return NULL;
+  if (!json_parser_load_from_data (parser, text, -1, NULL)
+      || !(root = json_parser_get_root (parser))
+      || (!JSON_NODE_HOLDS_OBJECT (root) && !JSON_NODE_HOLDS_ARRAY (root))) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
+    return NULL;
+  }
+  if (JSON_NODE_HOLDS_ARRAY (root))
+    good = take_array (file, json_node_get_array (root), TD_VIEWS_NONE, error);
+  else if (json_object_has_member (json_node_get_object (root), "beam"))
+    good = take_own (file, text, error);
+  else
+    good = take_object (file, json_node_get_object (root), error);
+  return good ? g_steal_pointer (&file) : NULL;
+}
+
+/* ── Text ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The numbers of one line; FALSE: a word is none. */
+static gboolean
+read_line (char *line, GArray *numbers)
+{
+  g_strdelimit (line, ",;\t\r|", ' ');
+  for (char *at = line; *(at += strspn (at, " "));) {
+    char *end;
+    const double value = g_ascii_strtod (at, &end);
+
+    if (end == at || (*end && *end != ' '))
+      return FALSE;
+    g_array_append_val (numbers, value);
+    at = end;
+  }
+  return TRUE;
+}
+
+/* 12 numbers a line, 13 with the view's number before them, or three lines of 4. */
+static gboolean
+check_shape (const char *path, guint line, guint n, guint *shape, GError **error)
+{
+  if ((n == 4 || n == 12 || n == 13) && (*shape == 0 || *shape == n)) {
+    *shape = n;
+    return TRUE;
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+               "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
+               "lines of four", path, line, n);
+  return FALSE;
+}
+
+static gboolean
+read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, GError **error)
+{
+  guint shape = 0;
+
+  for (guint i = 0; lines[i]; i++) {
+    char *line = g_strchug (lines[i]);
+    const guint before = numbers->len;
+
+    if (before == 0 && (strstr (line, "source") || strstr (line, "vector")))
+      *kind = TD_VIEWS_VECTORS;
+    if (!*line || strchr ("#%!", *line))
+      continue;
+    if (!read_line (line, numbers)) {
+      g_array_set_size (numbers, before);
+      if (before == 0)
+        continue; /* a heading */
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: line %u holds “%.40s”, which are not "
+                   "numbers", path, i + 1, line);
+      return FALSE;
+    }
+    if (numbers->len == before)
+      continue;
+    if (!check_shape (path, i + 1, numbers->len - before, &shape, error))
+      return FALSE;
+    if (shape == 13)
+      g_array_remove_index (numbers, before);
+  }
+  return TRUE;
+}
+
+TdGeometryFile *
+td_geometry_file_load_text (const char *path, GError **error)
+{
+  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "text");
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autofree char *text = td_text_load (path, MAX_BYTES, error);
+  g_auto (GStrv) lines = text ? g_strsplit (text, "\n", -1) : NULL;
+  TdViewsKind kind = TD_VIEWS_NONE;
+  gsize n;
+
+  if (!text || !read_lines (path, lines, numbers, &kind, error))
+    return NULL;
+  double *values = g_array_steal (numbers, &n);
+  return td_geometry_file_take_views (file, values, n, kind, error) ? g_steal_pointer (&file) : NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ini-text.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "error.h"
+#include "text-file.h"
+
+#define MAX_BYTES ((gsize) 4 << 20)
+
+struct TdIni {
+  GHashTable *values; /* "section\nkey", folded -> value */
+  GHashTable *sections;
+};
+
+static char *
+folded (const char *section, const char *key)
+{
+  g_autofree char *joined = g_strconcat (section, "\n", key, NULL);
+
+  return g_ascii_strdown (joined, -1);
+}
+
+static void
+parse_line (TdIni *ini, char *line, char **section)
+{
+  char *end, *equals;
+
+  g_strstrip (line);
+  if (*line == '[') {
+    end = strchr (line, ']');
+    if (!end)
+      return;
+    *end = '\0';
+    g_free (*section);
+    *section = g_ascii_strdown (g_strstrip (line + 1), -1);
+    g_hash_table_add (ini->sections, g_strdup (*section));
+    return;
+  }
+  equals = strchr (line, '=');
+  if (!equals || *line == ';' || *line == '#')
+    return;
+  *equals = '\0';
+  g_hash_table_replace (ini->values, folded (*section, g_strchomp (line)),
+                        g_strdup (g_strchug (equals + 1)));
+}
+
+TdIni *
+td_ini_load (const char *path, GError **error)
+{
+  g_autofree char *text = td_text_load (path, MAX_BYTES, error);
+  g_autofree char *section = g_strdup ("");
+  g_auto (GStrv) lines = NULL;
+  TdIni *ini;
+
+  if (!text)
+    return NULL;
+  ini = g_new (TdIni, 1);
+  ini->values = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  ini->sections = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i]; i++)
+    parse_line (ini, lines[i], &section);
+  return ini;
+}
+
+void
+td_ini_free (TdIni *ini)
+{
+  g_hash_table_unref (ini->values);
+  g_hash_table_unref (ini->sections);
+  g_free (ini);
+}
+
+gboolean
+td_ini_has_section (const TdIni *ini, const char *section)
+{
+  g_autofree char *name = g_ascii_strdown (section, -1);
+
+  return g_hash_table_contains (ini->sections, name);
+}
+
+const char *
+td_ini_string (const TdIni *ini, const char *section, const char *key)
+{
+  g_autofree char *name = folded (section, key);
+
+  return g_hash_table_lookup (ini->values, name);
+}
+
+double
+td_ini_number (const TdIni *ini, const char *section, const char *key)
+{
+  const char *text = td_ini_string (ini, section, key);
+  g_autofree char *point = g_strdup (text ? text : "");
+  char *end;
+  double value;
+
+  g_strdelimit (point, ",", '.');
+  value = g_ascii_strtod (point, &end);
+  return end != point && *g_strchug (end) == '\0' && isfinite (value) ? value : NAN;
+}
+
+guint
+td_ini_count (const TdIni *ini, const char *section, const char *key)
+{
+  double value = td_ini_number (ini, section, key);
+
+  return value >= 0 && value <= G_MAXINT32 && value == floor (value) ? (guint) value : 0;
+}

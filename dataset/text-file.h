@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* A whole text file of a stranger, ending in '\0': at most @max_bytes, without zero bytes. What is
+   not UTF-8 is replaced, so that it can be shown. */
+char *td_text_load (const char *path, gsize max_bytes, GError **error);
+/* The first @n bytes at most; NULL if it is no regular file or cannot be read. For probes. */
+char *td_text_head (const char *path, gsize n);
