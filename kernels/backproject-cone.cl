@@ -6,6 +6,7 @@
               fetch serves PACK voxels.
      TEXTURE  1: layered textures, hardware filtering; 0: loads and arithmetic in single precision
      VOXELS   voxels along z a thread holds in registers
+     X_LANES, Z_LANES, GROUP: how a group's threads lie (upright, textures)
      GENERAL  1: u, v and w for every voxel (tilted detectors); 0: upright, u and w constant along z
 
    Coordinates are voxels from the axis; the matrices map them to detector pixels from (u_middle,
@@ -23,47 +24,11 @@
 #define GENERAL 0
 #endif
 
-#if PACK == 1
-typedef float Texel;
-#define ZERO 0.0f
-#define FETCH td_layer1_linear
-#elif PACK == 2
-typedef float2 Texel;
-#define ZERO td_float2 (0.0f, 0.0f)
-#define FETCH td_layer2_linear
-#else
-typedef float4 Texel;
-#define ZERO td_float4 (0.0f, 0.0f, 0.0f, 0.0f)
-#define FETCH td_layer4_linear
-#endif
-
-/* A view's matrix applied to (x, y), before z: numerators and 1 / w. */
-typedef struct {
-  float u, v, dv, inverse;
-} Aim;
-
-TD_FN Aim
-aim (const TD_GLOBAL float4 *matrix, float x, float y, float z)
-{
-  const float4 mu = matrix[0], mv = matrix[1], mw = matrix[2];
-  Aim a;
-
-  a.inverse = 1.0f / td_mad (mw.x, x, td_mad (mw.y, y, mw.w));
-  a.u = td_mad (mu.x, x, td_mad (mu.y, y, mu.w)) * a.inverse;
-  a.v = td_mad (mv.x, x, td_mad (mv.y, y, td_mad (mv.z, z, mv.w))) * a.inverse;
-  a.dv = -mv.z * a.inverse;
-  return a;
-}
+#include "cone-common.h"
 
 #if !TEXTURE
 /* Projections as [view][row][column] with a pixel's width of zeros on every side, so that clamped
    indices read zeros instead of needing tests. */
-TD_FN float
-load (const TD_GLOBAL float *view, int row, int column, TdConeProject p)
-{
-  return view[(size_t) row * p.pitch + column];
-}
-
 TD_FN float
 blend (const TD_GLOBAL float *line, int row, float f, TdConeProject p)
 {
@@ -115,36 +80,18 @@ cone_backproject (TD_ITEM
 }
 
 #elif TEXTURE
-/* Adds a thread's sums to (i, j) and its turned copies. */
-TD_FN void
-store (TD_GLOBAL float *volume, int i, int j, int k, Texel sum, TdConeProject p)
-{
-  const size_t slice = (size_t) p.ny * p.nx;
-  TD_GLOBAL float *at = volume + k * slice;
-
-#if PACK == 1
-  at[(size_t) j * p.nx + i] += sum;
-#elif PACK == 2
-  at[(size_t) j * p.nx + i] += sum.x;
-  at[(size_t) (p.ny - 1 - j) * p.nx + (p.nx - 1 - i)] += sum.y;
-#else
-  /* (x, y) -> (-y, x) a quarter turn; rows count downwards, so (i, j) -> (j, n - 1 - i). */
-  const int n = p.nx - 1;
-  at[(size_t) j * p.nx + i] += sum.x;
-  at[(size_t) (n - i) * p.nx + j] += sum.y;
-  at[(size_t) (n - j) * p.nx + (n - i)] += sum.z;
-  at[(size_t) i * p.nx + (n - j)] += sum.w;
-#endif
-}
-
 /* Upright, textures: PACK turned voxels and VOXELS slices a thread. Layer l holds views l, l + 90 (or
-   180) degrees, …; fetching it where a turned voxel lies gives the turned set in rotated order. */
-TD_KERNEL void
+   180) degrees, …; fetching it where a turned voxel lies gives the turned set in rotated order. A group
+   is X_LANES x (GROUP / X_LANES / Z_LANES) x Z_LANES threads, z fastest. */
+TD_KERNEL void TD_GROUP_SIZE (GROUP, 1, 1)
 cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
                   const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
-                  TdConeProject p)
+                  TdConeProject p, int first_layer)
 {
-  const int i = td_global_x (), j = td_global_y (), k0 = td_global_z () * VOXELS;
+  const int lane = td_local_x ();
+  const int i = td_group_x () * X_LANES + lane / Z_LANES % X_LANES;
+  const int j = td_group_y () * (GROUP / X_LANES / Z_LANES) + lane / Z_LANES / X_LANES;
+  const int k0 = td_group_z () * (VOXELS * Z_LANES) + lane % Z_LANES;
   const float x = p.x_first + (float) i, y = p.y_first - (float) j;
   const float z = p.z_first - (float) (p.slice0 + k0);
   Texel sums[VOXELS];
@@ -156,44 +103,27 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
   for (int k = 0; k < VOXELS; k++)
     sums[k] = ZERO;
 
-  for (int layer = 0; layer < p.n_layers; layer++) {
-    const TD_GLOBAL float4 *matrix = matrices + 3 * layer;
+  for (int layer = first_layer; layer < p.n_layers; layer++) {
     TD_UNROLL
     for (int turn = 0; turn < PACK; turn++) {
-#if PACK == 4
-      const Aim a = aim (matrix, turn == 0 ? x : turn == 1 ? -y : turn == 2 ? -x : y,
-                         turn == 0 ? y : turn == 1 ? x : turn == 2 ? -y : -x, z);
-#else
-      const Aim a = aim (matrix, turn == 0 ? x : -x, turn == 0 ? y : -y, z);
-#endif
+      const float2 place = turned (turn, x, y);
+      const Aim a = aim (matrices + 3 * layer, place.x, place.y, z);
       const float weight = a.inverse * a.inverse;
       const float u = a.u + p.u_middle + 0.5f, v = a.v + p.v_middle + 0.5f;
       TD_UNROLL
-      for (int k = 0; k < VOXELS; k++) {
-        const Texel t = FETCH (projections, u, td_mad ((float) k, a.dv, v), layer);
-#if PACK == 1
-        sums[k] += weight * t;
-#elif PACK == 2
-        sums[k].x += weight * (turn == 0 ? t.x : t.y);
-        sums[k].y += weight * (turn == 0 ? t.y : t.x);
-#else
-        /* Channel c fetched at the voxel turned m times belongs to the voxel turned c + m times. */
-        sums[k].x += weight * (turn == 0 ? t.x : turn == 1 ? t.w : turn == 2 ? t.z : t.y);
-        sums[k].y += weight * (turn == 0 ? t.y : turn == 1 ? t.x : turn == 2 ? t.w : t.z);
-        sums[k].z += weight * (turn == 0 ? t.z : turn == 1 ? t.y : turn == 2 ? t.x : t.w);
-        sums[k].w += weight * (turn == 0 ? t.w : turn == 1 ? t.z : turn == 2 ? t.y : t.x);
-#endif
-      }
+      for (int k = 0; k < VOXELS; k++)
+        sums[k] += weight * from_turned (turn, FETCH (projections, u,
+                                                      td_mad ((float) (k * Z_LANES), a.dv, v), layer));
     }
   }
   TD_UNROLL
   for (int k = 0; k < VOXELS; k++)
-    if (k0 + k < p.n_slices)
-      store (volume, i, j, k0 + k, sums[k], p);
+    if (k0 + k * Z_LANES < p.n_slices)
+      store (volume, i, j, k0 + k * Z_LANES, sums[k], p);
 }
 
 #else
-/* Upright, arithmetic: along z the thread keeps the two blended detector rows around v and loads a new
+/* Upright, arithmetic, few slices (cone-columns.cl does many): along z the thread keeps the two blended detector rows around v and loads a new
    one only when v passes a row: two loads an update instead of four. */
 TD_KERNEL void
 cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Filtered projections [view][row][column] into what backproject-cone.cl reads: texels of PACK views
    that lie n_views_between apart, in single or half (HALF) storage, or (PADDED) single values with a
-   border of zeros. */
+   border of zeros, or (COLUMNS) as [layer][column][row] with a column of zeros on either side, for
+   cone-columns.cl. */
 #ifndef PACK
 #define PACK 1
 #endif
@@ -12,6 +13,39 @@
 #define PADDED 0
 #endif
 
+#ifndef COLUMNS
+#define COLUMNS 0
+#endif
+
+#if COLUMNS
+#define TILE 32
+
+TD_KERNEL void TD_GROUP_SIZE (TILE, 8, 1)
+cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to, TdConePack p)
+{
+  TD_LOCAL float tile[PACK][TILE][TILE + 1];
+  const int x = td_local_x (), layer = td_group_z ();
+  const int column0 = td_group_x () * TILE - 1, row0 = td_group_y () * TILE;
+
+  for (int y = td_local_y (); y < TILE; y += 8)
+    for (int channel = 0; channel < PACK; channel++) {
+      const int column = column0 + x, row = row0 + y;
+      const int inside = (uint) column < (uint) p.n_columns && row < p.n_rows;
+      const size_t view = layer + (size_t) channel * p.n_views_between;
+      tile[channel][y][x] = inside ? from[(view * p.n_rows + row) * p.n_columns + column] : 0.0f;
+    }
+  td_barrier ();
+  for (int y = td_local_y (); y < TILE; y += 8) {
+    const int column = column0 + 1 + y, row = row0 + x;
+    if (column >= p.n_columns + 2 || row >= p.n_rows)
+      continue;
+    const size_t at = ((size_t) layer * (p.n_columns + 2) + column) * p.n_rows + row;
+    for (int channel = 0; channel < PACK; channel++)
+      to[PACK * at + channel] = tile[channel][x][y];
+  }
+}
+
+#else
 TD_KERNEL void
 cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
 #if HALF
@@ -47,3 +81,4 @@ cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
   }
 #endif
 }
+#endif

@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cone-family-rows.h"
+#include "cone-device-private.h"
 
 #include <math.h>
 
-#include "kernels/params.h"
+#include "cone-family-rows.h"
 
-/* The families that run kernels/backproject-cone.cl: the same host code, other defines. */
-typedef struct {
-  TdConeProjector base;
-  TdConeTask task;
-  TdConeLimits limits;
-  guint pack;             /* views a texel */
-  gboolean textures, general, half;
-  guint voxels;           /* along z in a thread */
-  guint local[3];
-  TdProgram *program, *pack_program;
-  TdKernel *kernel, *pack_kernel;
-  TdBuffer *matrices;     /* float [max_views / pack][3][4] */
-  TdBuffer *staging;      /* packed texels, or padded projections */
-  TdTexture *texture;
-  guint texture_rows, texture_layers;
-  float *table;           /* pinned, what matrices is filled from */
-} Projector;
-
-#define MATRIX_FLOATS 12
+/* The families that run on devices: the same host code, other defines. */
 
 /* ── What can run ─────────────────────────────────────────────────────────────────────────────── */
 
@@ -92,8 +74,8 @@ turned_pack (const TdConeTask *task, TdPrecision precision)
   return td_cone_turned (task, 2) ? 2 : 1;
 }
 
-static TdTexel
-texel_of (guint pack, gboolean half)
+TdTexel
+td_cone_texel (guint pack, gboolean half)
 {
   if (pack == 1)
     return half ? TD_TEXEL_R16F : TD_TEXEL_R32F;
@@ -112,7 +94,7 @@ turned_unsupported (const TdConeTask *task, TdPrecision precision, const TdDevic
   if (!why && turned_pack (task, precision) == 1)
     why = "the views or the volume are not symmetric under half a turn";
   if (!why)
-    why = unsupported_textures (task, device, texel_of (turned_pack (task, precision),
+    why = unsupported_textures (task, device, td_cone_texel (turned_pack (task, precision),
                                                         precision != TD_PRECISION_SINGLE));
   return why;
 }
@@ -120,40 +102,55 @@ turned_unsupported (const TdConeTask *task, TdPrecision precision, const TdDevic
 /* ── Creating ─────────────────────────────────────────────────────────────────────────────────── */
 
 static guint64
-staging_bytes (const Projector *self)
+staging_bytes (const TdConeDeviceProjector *self)
 {
-  const TdConeTask *task = &self->task;
+  const guint64 rows = self->limits.max_rows, views = self->limits.max_views;
+  const guint64 columns = self->task.n_columns;
 
+  if (self->way == TD_CONE_WAY_COLUMNS)
+    return (columns + 2) * rows * views * sizeof (float);
   if (!self->textures)
-    return ((guint64) task->n_columns + 2) * (self->limits.max_rows + 3) * self->limits.max_views
-           * sizeof (float);
+    return (columns + 2) * (rows + 3) * views * sizeof (float);
   if (self->pack == 1 && !self->half)
     return 0; /* texels are the projections themselves */
-  return (guint64) task->n_columns * self->limits.max_rows * self->limits.max_views
-         * (self->half ? 2 : sizeof (float));
+  return columns * rows * views * (self->half ? 2 : sizeof (float));
 }
 
 static gboolean
-build_programs (Projector *self, GError **error)
+build_kernel (TdConeDeviceProjector *self, GError **error)
 {
-  char pack[16], texture[16], voxels[16], general[16], half[16], padded[16];
-  const char *const defines[] = { pack, texture, voxels, general, NULL };
-  const char *const pack_defines[] = { pack, half, padded, NULL };
+  const gboolean columns = self->way == TD_CONE_WAY_COLUMNS;
+  char pack[16], voxels[16], texture[16], general[16], x_lanes[16], z_lanes[16], group[16];
+  const char *const defines[]
+      = { pack, voxels, columns ? NULL : texture, general, x_lanes, z_lanes, group, NULL };
 
   g_snprintf (pack, sizeof pack, "PACK=%u", self->pack);
+  g_snprintf (voxels, sizeof voxels, "VOXELS=%u", self->shape.voxels);
   g_snprintf (texture, sizeof texture, "TEXTURE=%d", self->textures);
-  g_snprintf (voxels, sizeof voxels, "VOXELS=%u", self->voxels);
-  g_snprintf (general, sizeof general, "GENERAL=%d", self->general);
-  g_snprintf (half, sizeof half, "HALF=%d", self->half);
-  g_snprintf (padded, sizeof padded, "PADDED=%d", !self->textures);
-
-  self->program = td_program_build (self->base.device, "backproject-cone", defines, error);
+  g_snprintf (general, sizeof general, "GENERAL=%d", self->way == TD_CONE_WAY_GENERAL);
+  g_snprintf (x_lanes, sizeof x_lanes, "X_LANES=%u", self->shape.x_lanes);
+  g_snprintf (z_lanes, sizeof z_lanes, "Z_LANES=%u", self->shape.z_lanes);
+  g_snprintf (group, sizeof group, "GROUP=%u", self->shape.group);
+  self->program = td_program_build (self->base.device, columns ? "cone-columns" : "backproject-cone",
+                                    defines, error);
   if (!self->program)
     return FALSE;
-  self->kernel = td_program_kernel (self->program, "cone_backproject", error);
-  if (!self->kernel || staging_bytes (self) == 0)
-    return self->kernel != NULL;
-  self->pack_program = td_program_build (self->base.device, "cone-pack", pack_defines, error);
+  self->kernel = td_program_kernel (
+      self->program, columns ? "cone_backproject_columns" : "cone_backproject", error);
+  return self->kernel != NULL;
+}
+
+static gboolean
+build_pack_kernel (TdConeDeviceProjector *self, GError **error)
+{
+  char pack[16], half[16], padded[16], columns[16];
+  const char *const defines[] = { pack, half, padded, columns, NULL };
+
+  g_snprintf (pack, sizeof pack, "PACK=%u", self->pack);
+  g_snprintf (half, sizeof half, "HALF=%d", self->half);
+  g_snprintf (padded, sizeof padded, "PADDED=%d", !self->textures);
+  g_snprintf (columns, sizeof columns, "COLUMNS=%d", self->way == TD_CONE_WAY_COLUMNS);
+  self->pack_program = td_program_build (self->base.device, "cone-pack", defines, error);
   if (!self->pack_program)
     return FALSE;
   self->pack_kernel = td_program_kernel (self->pack_program, "cone_pack", error);
@@ -161,16 +158,18 @@ build_programs (Projector *self, GError **error)
 }
 
 static gboolean
-make_memory (Projector *self, GError **error)
+make_memory (TdConeDeviceProjector *self, GError **error)
 {
-  const guint64 bytes = (guint64) self->limits.max_views * MATRIX_FLOATS * sizeof (float);
+  const guint64 bytes = (guint64) self->limits.max_views * TD_CONE_MATRIX_FLOATS * sizeof (float);
 
   self->matrices = td_buffer_new (self->base.device, bytes, error);
   if (!self->matrices)
     return FALSE;
-  self->table = td_device_host_alloc (self->base.device, bytes, error);
-  if (!self->table)
-    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (self->tables); i++) {
+    self->tables[i].floats = td_device_host_alloc (self->base.device, bytes, error);
+    if (!self->tables[i].floats)
+      return FALSE;
+  }
   if (staging_bytes (self) > 0) {
     self->staging = td_buffer_new (self->base.device, staging_bytes (self), error);
     return self->staging != NULL;
@@ -181,40 +180,125 @@ make_memory (Projector *self, GError **error)
 static void
 projector_free (TdConeProjector *base)
 {
-  Projector *self = (Projector *) base;
+  TdConeDeviceProjector *self = (TdConeDeviceProjector *) base;
 
   td_texture_free (self->texture);
   td_buffer_free (self->staging);
   td_buffer_free (self->matrices);
-  if (self->table)
-    td_device_host_free (self->base.device, self->table);
+  for (guint i = 0; i < G_N_ELEMENTS (self->tables); i++) {
+    td_event_free (self->tables[i].read);
+    if (self->tables[i].floats)
+      td_device_host_free (self->base.device, self->tables[i].floats);
+  }
   td_program_free (self->program);
   td_program_free (self->pack_program);
   td_cone_task_clear (&self->task);
   g_free (self);
 }
 
+/* Detector rows a voxel takes along z where it is largest; 0: a view's source lies within the volume. */
+static double
+steepest (const TdConeTask *task)
+{
+  const double far_x = task->first_mm[0] + (task->nx - 1) * task->voxel_mm;
+  const double far_y = task->first_mm[1] - (task->ny - 1) * task->voxel_mm;
+  double slope = 0;
+
+  for (guint view = 0; view < task->n_views; view++)
+    for (guint corner = 0; corner < 4; corner++) {
+      const double *m = task->matrices + 12 * (gsize) view;
+      const double w = m[8] * (corner & 1 ? far_x : task->first_mm[0])
+                       + m[9] * (corner & 2 ? far_y : task->first_mm[1]) + m[11];
+      if (w < 1e-3)
+        return 0;
+      slope = MAX (slope, fabs (m[6] * task->voxel_mm / w));
+    }
+  return slope;
+}
+
+static guint
+arithmetic_pack (const TdConeTask *task, TdPrecision precision)
+{
+  return td_cone_turned (task, 4) ? 4 : td_cone_turned (task, 2) ? 2 : 1;
+}
+
+/* Whole columns of voxels where there are enough slices and local memory for their lines. */
+static gboolean
+take_columns (TdConeDeviceProjector *self)
+{
+  const guint64 sights = 32 * TD_CONE_COLUMNS * TD_CONE_LANES; /* bytes the kernel keeps besides */
+  const guint64 local = td_device_info (self->base.device)->local_memory_bytes;
+  const double slope = steepest (&self->task);
+  const guint enough = MAX (1, self->limits.max_slices / TD_CONE_LANES);
+
+  if (slope == 0 || self->limits.max_slices < TD_CONE_LANES * 3 / 4)
+    return FALSE;
+  self->pack = arithmetic_pack (&self->task, self->limits.precision);
+  for (self->shape.voxels = MIN (4, enough); self->shape.voxels > 0; self->shape.voxels--) {
+    const double line = slope * (TD_CONE_LANES * self->shape.voxels - 1) + 7;
+    if (line * self->pack * sizeof (float) * TD_CONE_COLUMNS + sights > local)
+      continue;
+    self->line = (guint) line;
+    return TRUE;
+  }
+  self->pack = 1;
+  return FALSE;
+}
+
+/* The best of those tried on an H100 (docs/benchmarks.md): neighbours along z fetch neighbouring rows
+   of one column, whatever the angle. Few slices leave no room for that. */
+static TdConeShape
+texture_shape (guint pack, guint max_slices)
+{
+  TdConeShape shape = pack == 1   ? (TdConeShape) { 16, 32, 1, 256, 128 }
+                      : pack == 2 ? (TdConeShape) { 8, 16, 2, 128, 64 }
+                                  : (TdConeShape) { 2, 4, 2, 64, 128 };
+
+  if (max_slices < shape.z_lanes)
+    shape.z_lanes = 1;
+  shape.voxels = MIN (shape.voxels, max_slices / shape.z_lanes);
+  return shape;
+}
+
+static void
+choose_way (TdConeDeviceProjector *self, const TdConeFamily *family)
+{
+  const TdDeviceInfo *info = td_device_info (self->base.device);
+
+  self->pack = 1;
+  self->shape = (TdConeShape) { .voxels = 8, .x_lanes = 32, .z_lanes = 1, .group = 128, .layers = 1 };
+  if (family == &td_cone_family_standard) {
+    self->way = TD_CONE_WAY_GENERAL;
+    self->shape.voxels = 1;
+    /* The RTK way uses textures where the device has them. */
+    self->textures
+        = !info->texture_slow && !unsupported_textures (&self->task, info, TD_TEXEL_R32F);
+  } else if (family == &td_cone_family_arithmetic) {
+    self->way = take_columns (self) ? TD_CONE_WAY_COLUMNS : TD_CONE_WAY_THIN;
+    if (self->way == TD_CONE_WAY_THIN)
+      self->shape.voxels = MIN (8, self->limits.max_slices);
+  } else {
+    self->way = TD_CONE_WAY_TEXTURE;
+    self->textures = TRUE;
+    if (family == &td_cone_family_turned)
+      self->pack = turned_pack (&self->task, self->limits.precision);
+    self->shape = texture_shape (self->pack, self->limits.max_slices);
+  }
+}
+
 static gboolean
 create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
         const TdConeLimits *limits, TdConeProjector **out, GError **error)
 {
-  Projector *self = g_new0 (Projector, 1);
+  TdConeDeviceProjector *self = g_new0 (TdConeDeviceProjector, 1);
 
   self->base.device = device;
   td_cone_task_copy (&self->task, task);
   self->limits = *limits;
-  self->general = family == &td_cone_family_standard;
   self->half = limits->precision != TD_PRECISION_SINGLE;
-  self->pack = family == &td_cone_family_turned ? turned_pack (task, limits->precision) : 1;
-  /* The RTK way uses textures where the device has them. */
-  self->textures = family == &td_cone_family_texture || family == &td_cone_family_turned
-                   || (self->general && !td_device_info (device)->texture_slow
-                       && !unsupported_textures (task, td_device_info (device), TD_TEXEL_R32F));
-  self->voxels = self->general ? 1 : self->pack == 4 ? 4 : 8;
-  self->local[0] = 32;
-  self->local[1] = self->textures && !self->general ? 8 : 4;
-  self->local[2] = 1;
-  if (!build_programs (self, error) || !make_memory (self, error)) {
+  choose_way (self, family);
+  if (!build_kernel (self, error) || (staging_bytes (self) > 0 && !build_pack_kernel (self, error))
+      || !make_memory (self, error)) {
     projector_free (&self->base);
     return FALSE;
   }
@@ -222,153 +306,12 @@ create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
   return TRUE;
 }
 
-/* ── Adding views ─────────────────────────────────────────────────────────────────────────────── */
-
-/* Matrices in voxels from the axis, detector coordinates counted from the middle of the given rows,
-   scaled by 1 / sqrt (weight) so that the kernel's 1 / w^2 carries the view's weight. */
-static void
-fill_table (Projector *self, const guint *views, guint n, double u_middle, double v_middle)
-{
-  const TdConeTask *task = &self->task;
-
-  for (guint i = 0; i < n; i++) {
-    const double *m = task->matrices + 12 * (gsize) views[i];
-    /* A repeated view may have no weight of its own; the root of its inverse must stay finite. */
-    const double scale = 1 / sqrt (MAX (task->view_weights[views[i]], 1e-24));
-    float *out = self->table + (gsize) i * MATRIX_FLOATS;
-
-    for (guint c = 0; c < 4; c++) {
-      const double unit = c < 3 ? task->voxel_mm * scale : scale;
-      out[c] = (float) ((m[c] - u_middle * m[8 + c]) * unit);
-      out[4 + c] = (float) ((m[4 + c] - v_middle * m[8 + c]) * unit);
-      out[8 + c] = (float) (m[8 + c] * unit);
-    }
-  }
-}
-
-static gboolean
-pack (Projector *self, TdQueue *queue, TdBuffer *projections, guint n_rows, guint n_layers,
-      GError **error)
-{
-  const guint n_columns = self->task.n_columns;
-  const TdConePack params = {
-    .n_columns = (int) n_columns,
-    .n_rows = (int) n_rows,
-    .n_layers = (int) n_layers,
-    .n_views_between = (int) n_layers,
-    .pitch = (int) n_columns + 2,
-    .view_stride = (int) ((n_columns + 2) * (n_rows + 3)),
-  };
-  const guint local[3] = { 64, 4, 1 };
-  const guint groups[3] = { (n_columns + 2 + 63) / 64, (n_rows + 3 + 3) / 4, n_layers };
-  const TdArg args[] = { TD_ARG_BUFFER (projections), TD_ARG_BUFFER (self->staging),
-                         TD_ARG_VALUE (params) };
-
-  return td_launch (queue, self->pack_kernel, groups, local, args, G_N_ELEMENTS (args), error);
-}
-
-static gboolean
-fill_texture (Projector *self, TdQueue *queue, TdBuffer *projections, guint n_rows, guint n_layers,
-              GError **error)
-{
-  TdBuffer *texels = self->staging ? self->staging : projections;
-
-  if (self->texture && (self->texture_rows != n_rows || self->texture_layers < n_layers)) {
-    if (!td_queue_finish (queue, error))
-      return FALSE;
-    g_clear_pointer (&self->texture, td_texture_free);
-  }
-  if (!self->texture) {
-    const TdTextureSpec spec = {
-      .texel = texel_of (self->pack, self->half),
-      .width = self->task.n_columns,
-      .height = n_rows,
-      .layers = n_layers,
-      .linear = TRUE,
-    };
-    self->texture = td_texture_new (self->base.device, &spec, error);
-    if (!self->texture)
-      return FALSE;
-    self->texture_rows = n_rows;
-    self->texture_layers = n_layers;
-  }
-  return td_texture_write (queue, self->texture, 0, n_layers, texels, 0, error);
-}
-
-static gboolean
-launch (Projector *self, TdQueue *queue, guint row0, guint n_rows, guint n_layers, TdBuffer *volume,
-        guint slice0, guint n_slices, double u_middle, double v_middle, GError **error)
-{
-  const TdConeTask *task = &self->task;
-  const TdConeProject params = {
-    .nx = (int) task->nx,
-    .ny = (int) task->ny,
-    .n_slices = (int) n_slices,
-    .slice0 = (int) slice0,
-    .x_count = (int) (self->pack == 4 ? task->nx / 2 : task->nx),
-    .y_count = (int) (self->pack > 1 ? task->ny / 2 : task->ny),
-    .n_layers = (int) n_layers,
-    .n_columns = (int) task->n_columns,
-    .n_rows = (int) n_rows,
-    .pitch = (int) task->n_columns + 2,
-    .view_stride = (int) ((task->n_columns + 2) * (n_rows + 3)),
-    .x_first = (float) (task->first_mm[0] / task->voxel_mm),
-    .y_first = (float) (task->first_mm[1] / task->voxel_mm),
-    .z_first = (float) (task->first_mm[2] / task->voxel_mm),
-    .u_middle = (float) u_middle,
-    .v_middle = (float) (v_middle - row0),
-  };
-  const guint depth = self->voxels;
-  const guint groups[3] = { (params.x_count + self->local[0] - 1) / self->local[0],
-                            (params.y_count + self->local[1] - 1) / self->local[1],
-                            (n_slices + depth - 1) / depth };
-  const TdArg args[] = {
-    self->textures ? (TdArg) TD_ARG_TEXTURE (self->texture) : (TdArg) TD_ARG_BUFFER (self->staging),
-    TD_ARG_BUFFER (self->matrices),
-    TD_ARG_BUFFER (volume),
-    TD_ARG_VALUE (params),
-  };
-
-  return td_launch (queue, self->kernel, groups, self->local, args, G_N_ELEMENTS (args), error);
-}
-
-static gboolean
-add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections, guint row0, guint n_rows,
-     const guint *views, guint n_views, TdBuffer *volume, guint slice0, guint n_slices,
-     GCancellable *cancellable, GError **error)
-{
-  Projector *self = (Projector *) base;
-  const guint n_layers = n_views / self->pack;
-  const double u_middle = floor (self->task.n_columns / 2.0);
-  const double v_middle = floor (row0 + n_rows / 2.0);
-
-  if (n_views % self->pack != 0 || n_views > self->limits.max_views || n_rows > self->limits.max_rows) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "A batch of %u views of %u rows does not fit the projector (%u, %u).", n_views, n_rows,
-                 self->limits.max_views, self->limits.max_rows);
-    return FALSE;
-  }
-  /* The pinned table is read by the queue later, so it must have passed before it is refilled. */
-  if (!td_queue_finish (queue, error))
-    return FALSE;
-  fill_table (self, views, n_layers, u_middle, v_middle);
-  if (!td_upload (queue, self->matrices, 0, self->table,
-                  (guint64) n_layers * MATRIX_FLOATS * sizeof (float), error))
-    return FALSE;
-  if (self->staging && !pack (self, queue, projections, n_rows, n_layers, error))
-    return FALSE;
-  if (self->textures && !fill_texture (self, queue, projections, n_rows, n_layers, error))
-    return FALSE;
-  return launch (self, queue, row0, n_rows, n_layers, volume, slice0, n_slices, u_middle, v_middle,
-                 error);
-}
-
 static guint64
 workspace_bytes (const TdConeTask *task, const TdConeLimits *limits, const TdDeviceInfo *device)
 {
   /* Staging and texture each hold the batch once; padding is counted for the larger of both ways. */
   const guint64 padded = ((guint64) task->n_columns + 2) * (limits->max_rows + 3) * limits->max_views;
-  return 2 * padded * sizeof (float) + (guint64) limits->max_views * MATRIX_FLOATS * sizeof (float);
+  return 2 * padded * sizeof (float) + (guint64) limits->max_views * TD_CONE_MATRIX_FLOATS * sizeof (float);
 }
 
 static guint
@@ -377,14 +320,14 @@ one_view (const TdConeTask *task, TdPrecision precision)
   return 1;
 }
 
-#define FAMILY(symbol, its_name, its_title, its_textures, its_unsupported, its_turned)                                          \
+#define FAMILY(symbol, its_name, its_title, its_textures, its_unsupported, its_turned)                \
   const TdConeFamily symbol = {                                                                       \
     .name = its_name,                                                                                 \
     .title = its_title,                                                                               \
     .textures = its_textures,                                                                         \
     .unsupported = its_unsupported,                                                                   \
     .create = create,                                                                                 \
-    .add = add,                                                                                       \
+    .add = td_cone_device_add,                                                                        \
     .free = projector_free,                                                                           \
     .workspace_bytes = workspace_bytes,                                                               \
     .turned_views = its_turned,                                                                       \
@@ -394,7 +337,7 @@ FAMILY (td_cone_family_standard, "standard", "One voxel a thread (RTK's way)", F
         standard_unsupported, one_view);
 FAMILY (td_cone_family_texture, "texture", "Layered textures, voxels along z in registers", TRUE,
         texture_unsupported, one_view);
-FAMILY (td_cone_family_arithmetic, "arithmetic", "Loads and arithmetic, rows kept along z", FALSE,
-        arithmetic_unsupported, one_view);
+FAMILY (td_cone_family_arithmetic, "arithmetic", "Loads and arithmetic, columns of voxels", FALSE,
+        arithmetic_unsupported, arithmetic_pack);
 FAMILY (td_cone_family_turned, "turned", "Views turned by 180 or 90 degrees in one texel", TRUE,
         turned_unsupported, turned_pack);

@@ -45,6 +45,8 @@ typedef unsigned int uint;
 #define td_groups_x() ((int) gridDim.x)
 #define td_groups_y() ((int) gridDim.y)
 #define td_barrier() __syncthreads ()
+/* For what the 32 work-items of one row of a group share; everybody in the group must still come here. */
+#define td_warp_barrier() __syncwarp ()
 
 #define td_float2(a, b) make_float2 ((a), (b))
 #define td_float4(a, b, c, d) make_float4 ((a), (b), (c), (d))
@@ -60,6 +62,12 @@ TD_FN void operator+= (float2 &a, float2 b) { a.x += b.x; a.y += b.y; }
 TD_FN void operator+= (float4 &a, float4 b) { a.x += b.x; a.y += b.y; a.z += b.z; a.w += b.w; }
 
 #define td_floor(x) floorf (x)
+TD_FN float td_reciprocal (float x) /* within an ulp or two; normal numbers */
+{
+  float y;
+  asm ("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 #define td_rint(x) rintf (x)
 #define td_fma(a, b, c) fmaf ((a), (b), (c))
 #define td_mad(a, b, c) ((a) * (b) + (c))

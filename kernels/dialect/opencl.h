@@ -41,11 +41,17 @@ typedef long td_long;
 #define td_groups_x() ((int) get_num_groups (0))
 #define td_groups_y() ((int) get_num_groups (1))
 #define td_barrier() barrier (CLK_LOCAL_MEM_FENCE)
+#if defined(TD_NV_ARCH) && TD_NV_ARCH >= 70
+#define td_warp_barrier() asm volatile ("bar.warp.sync 0xffffffff;" : : : "memory")
+#else
+#define td_warp_barrier() td_barrier () /* nobody promises warps here */
+#endif
 
 #define td_float2(a, b) ((float2) ((a), (b)))
 #define td_float4(a, b, c, d) ((float4) ((a), (b), (c), (d)))
 
 #define td_floor(x) floor (x)
+#define td_reciprocal(x) (1.0f / (x))
 #define td_rint(x) rint (x)
 #define td_fma(a, b, c) fma ((a), (b), (c))
 #define td_mad(a, b, c) mad ((a), (b), (c)) /* fastest, rounding free */

@@ -326,15 +326,22 @@ td_compile_device_families (TdDevice *device, gboolean candidates)
 
 /* Programs that no family builds: their source and the defines their callers give. */
 static const struct {
-  const char *source, *defines[5];
+  const char *source, *defines[8];
 } others[] = {
   { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=8", "GENERAL=0" } },
   { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=1", "GENERAL=1" } },
-  { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=8", "GENERAL=0" } },
+  { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=16", "GENERAL=0",
+                          "X_LANES=32", "Z_LANES=1", "GROUP=256" } },
   { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=1", "GENERAL=1" } },
-  { "backproject-cone", { "PACK=2", "TEXTURE=1", "VOXELS=8", "GENERAL=0" } },
-  { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=4", "GENERAL=0" } },
+  { "backproject-cone", { "PACK=2", "TEXTURE=1", "VOXELS=8", "GENERAL=0",
+                          "X_LANES=16", "Z_LANES=2", "GROUP=128" } },
+  { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=2", "GENERAL=0",
+                          "X_LANES=4", "Z_LANES=2", "GROUP=64" } },
   { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=1", "GENERAL=1" } },
+  { "cone-columns", { "PACK=1", "VOXELS=4" } },
+  { "cone-columns", { "PACK=2", "VOXELS=4" } },
+  { "cone-columns", { "PACK=4", "VOXELS=4" } },
+  { "cone-pack", { "PACK=2", "HALF=0", "PADDED=0", "COLUMNS=1" } },
   { "cone-pack", { "PACK=1", "HALF=0", "PADDED=1" } },
   { "cone-pack", { "PACK=1", "HALF=1", "PADDED=0" } },
   { "cone-pack", { "PACK=2", "HALF=0", "PADDED=0" } },

@@ -165,6 +165,7 @@ typedef struct {
   const char *name;
   guint n_columns, n_rows, n_views, nx, ny, nz;
   double offset_u, offset_v, axis_mm, tilt;
+  gboolean upside_down; /* rows count upwards */
 } Case;
 
 static const Case cases[] = {
@@ -175,6 +176,9 @@ static const Case cases[] = {
   { "wide", 61, 16, 12, 96, 96, 16, 0, 0, -0.3, 0 },
   { "one row", 64, 1, 31, 64, 64, 1, 0, 0, 0, 0 },
   { "one column", 1, 9, 7, 8, 8, 8, 0, 0, 0, 0 },
+  { "half turns", 41, 70, 22, 44, 44, 66, 0.5, 0, 0, 0 },
+  { "no turns", 45, 70, 15, 43, 45, 61, 0.4, -2.2, 0.1, 0 },
+  { "upside down", 40, 64, 12, 40, 40, 60, 0, 1.3, 0, 0, TRUE },
   { "tilted", 40, 32, 20, 40, 40, 32, 1, 1, 0, 0.04 },
 };
 
@@ -193,6 +197,11 @@ make_task (const Case *c, TdConeTask *task)
   td_cone_task_init (task, &geometry, angle, c->n_views, c->n_columns, c->n_rows, &error);
   g_assert_no_error (error);
   td_cone_task_set_volume (task, c->nx, c->ny, c->nz, task->pitch_mm * 1.03);
+  for (guint view = 0; c->upside_down && view < c->n_views; view++) {
+    double *m = task->matrices + 12 * view;
+    for (guint i = 0; i < 4; i++)
+      m[4 + i] = (c->n_rows - 1) * m[8 + i] - m[4 + i];
+  }
 }
 
 /* Every family in slabs of slices and batches of views, only the rows a slab sees given. */
