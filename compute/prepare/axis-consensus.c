@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "axis-consensus.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Confidence below which a trial is no better than chance. */
+#define CHANCE 0.2
+/* Trials this far from a line, in columns, may still belong to it. */
+#define LINE_REACH 1.5
+#define STEEPEST 0.09 /* five degrees */
+#define TUKEY 4.5
+#define ROUNDS 15
+/* A slope within this many standard errors is none. */
+#define SIGNIFICANT 3
+/* In columns: methods whose results lie further apart disagree, and a centre known less well than that
+   is not found. */
+#define AGREE_PX 0.15
+/* Of the evidence: what methods that contradict may have at most. */
+#define MOST_CONTRADICTION 0.35
+
+typedef struct {
+  const TdAxisTrial *trials;
+  guint n;
+  double *sigma;   /* [n] of each trial, in columns; 0: it counts for nothing */
+  double *weight;  /* [n] after the robust rounds */
+  TdAxisLine line;
+  double centre_error, slope_error;
+} Fit;
+
+double
+td_axis_line_at (const TdAxisLine *line, double row)
+{
+  return line->centre_px + line->slope * (row - line->middle);
+}
+
+/* What a method is off by on good data: below that, a small spread means nothing. */
+static double
+floor_of (TdAxisMethod method)
+{
+  return method == TD_AXIS_CORRELATION ? 0.02 : 0.05;
+}
+
+static double *
+make_sigmas (const TdAxisTrial *trials, const double *spreads, guint n)
+{
+  double *sigma = g_new0 (double, n);
+
+  for (guint i = 0; i < n; i++) {
+    double own = isfinite (spreads[i]) ? spreads[i] : 0, floor = floor_of (trials[i].method);
+    if (isfinite (trials[i].centre_px) && trials[i].confidence >= CHANCE)
+      sigma[i] = hypot (floor, own) / sqrt (trials[i].confidence);
+  }
+  return sigma;
+}
+
+/* ── The mode ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* A trial votes by its confidence: none outvotes all others by being sure of itself. */
+static double
+votes_for (const Fit *fit, const TdAxisLine *line)
+{
+  double votes = 0;
+
+  for (guint i = 0; i < fit->n; i++) {
+    const TdAxisTrial *trial = &fit->trials[i];
+    double away = fit->sigma[i] > 0 ? trial->centre_px - td_axis_line_at (line, trial->row) : INFINITY;
+    if (fabs (away) < LINE_REACH)
+      votes += trial->confidence * (1 - away * away / (LINE_REACH * LINE_REACH));
+  }
+  return votes;
+}
+
+static TdAxisLine
+find_mode (const Fit *fit, double middle)
+{
+  TdAxisLine best = { NAN, 0, middle };
+  double most = 0;
+
+  for (guint i = 0; i < fit->n; i++)
+    for (guint j = i; j < fit->n; j++) {
+      const TdAxisTrial *a = &fit->trials[i], *b = &fit->trials[j];
+      if (fit->sigma[i] <= 0 || fit->sigma[j] <= 0 || (j > i && a->row == b->row))
+        continue;
+      double slope = j == i ? 0 : (b->centre_px - a->centre_px) / ((double) b->row - a->row);
+      if (fabs (slope) > STEEPEST)
+        continue;
+      TdAxisLine line = { a->centre_px + slope * (middle - a->row), slope, middle };
+      /* An upright axis needs fewer votes. */
+      double votes = votes_for (fit, &line) * (j == i ? 1.02 : 1);
+      if (votes > most) {
+        most = votes;
+        best = line;
+      }
+    }
+  return best;
+}
+
+TdAxisLine
+td_axis_line_mode (const TdAxisTrial *trials, const double *spreads, guint n_trials,
+                   double middle_row)
+{
+  g_autofree double *sigma = make_sigmas (trials, spreads, n_trials);
+  Fit fit = { .trials = trials, .n = n_trials, .sigma = sigma };
+
+  return find_mode (&fit, middle_row);
+}
+
+/* ── The fit ──────────────────────────────────────────────────────────────────────────────────── */
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return (x > y) - (x < y);
+}
+
+/* Median residual of those near the line, in units of their sigma; at least 1. */
+static double
+robust_scale (const Fit *fit)
+{
+  g_autofree double *size = g_new (double, fit->n);
+  guint n = 0;
+
+  for (guint i = 0; i < fit->n; i++) {
+    double away = fit->trials[i].centre_px - td_axis_line_at (&fit->line, fit->trials[i].row);
+    if (fit->sigma[i] > 0 && fabs (away) < LINE_REACH)
+      size[n++] = fabs (away) / fit->sigma[i];
+  }
+  if (n == 0)
+    return 1;
+  qsort (size, n, sizeof *size, compare_doubles);
+  return MAX (1, 1.4826 * size[n / 2]);
+}
+
+/* Weighted least squares; @with_slope FALSE keeps it 0. */
+static void
+solve (Fit *fit, gboolean with_slope)
+{
+  double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
+
+  for (guint i = 0; i < fit->n; i++) {
+    double x = fit->trials[i].row - fit->line.middle, weight = fit->weight[i];
+    if (weight <= 0)
+      continue;
+    w += weight;
+    wx += weight * x;
+    wxx += weight * x * x;
+    wy += weight * fit->trials[i].centre_px;
+    wxy += weight * x * fit->trials[i].centre_px;
+  }
+  double determinant = w * wxx - wx * wx;
+  if (w <= 0)
+    return;
+  if (with_slope && determinant > 1e-9 * w * wxx) {
+    fit->line.centre_px = (wxx * wy - wx * wxy) / determinant;
+    fit->line.slope = (w * wxy - wx * wy) / determinant;
+    fit->centre_error = sqrt (wxx / determinant);
+    fit->slope_error = sqrt (w / determinant);
+  } else {
+    fit->line.centre_px = wy / w;
+    fit->line.slope = 0;
+    fit->centre_error = sqrt (1 / w);
+    fit->slope_error = 0;
+  }
+}
+
+/* Iteratively reweighted by Tukey's biweight. */
+static void
+fit_line (Fit *fit, gboolean with_slope)
+{
+  double scale = 1;
+
+  for (guint round = 0; round < ROUNDS; round++) {
+    scale = robust_scale (fit);
+    for (guint i = 0; i < fit->n; i++) {
+      fit->weight[i] = 0;
+      if (fit->sigma[i] <= 0)
+        continue;
+      double away = fit->trials[i].centre_px - td_axis_line_at (&fit->line, fit->trials[i].row);
+      double x = away / (TUKEY * scale * fit->sigma[i]);
+      if (fabs (x) < 1)
+        fit->weight[i] = (1 - x * x) * (1 - x * x) / (fit->sigma[i] * fit->sigma[i]);
+    }
+    solve (fit, with_slope);
+  }
+  fit->centre_error *= scale;
+  fit->slope_error *= scale;
+}
+
+static guint
+rows_used (const Fit *fit)
+{
+  guint rows = 0;
+
+  for (guint i = 0; i < fit->n; i++) {
+    gboolean seen = fit->weight[i] <= 0;
+    for (guint j = 0; j < i && !seen; j++)
+      seen = fit->weight[j] > 0 && fit->trials[j].row == fit->trials[i].row;
+    rows += !seen;
+  }
+  return rows;
+}
+
+/* ── What it is worth ─────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  double away;     /* weighted mean of a method's residuals that lie near */
+  double error;
+  double votes, votes_against;
+  guint n;
+} Opinion;
+
+static void
+collect_opinions (const Fit *fit, Opinion *opinions)
+{
+  memset (opinions, 0, TD_AXIS_COUNT * sizeof *opinions);
+  for (guint i = 0; i < fit->n; i++) {
+    const TdAxisTrial *trial = &fit->trials[i];
+    Opinion *opinion = &opinions[trial->method];
+    if (fit->sigma[i] <= 0)
+      continue;
+    double away = trial->centre_px - td_axis_line_at (&fit->line, trial->row);
+    double weight = 1 / (fit->sigma[i] * fit->sigma[i]);
+    if (fabs (away) > LINE_REACH) {
+      opinion->votes_against += trial->confidence;
+      continue;
+    }
+    opinion->votes += trial->confidence;
+    opinion->away += weight * away;
+    opinion->error += weight;
+    opinion->n++;
+  }
+  for (guint m = 0; m < TD_AXIS_COUNT; m++)
+    if (opinions[m].n) {
+      opinions[m].away /= opinions[m].error;
+      opinions[m].error = sqrt (1 / opinions[m].error);
+    }
+}
+
+static char *
+say_disagreement (const TdAxisResult *result, const Opinion *opinions, const TdAxisLine *line)
+{
+  g_autoptr (GString) text = g_string_new ("The methods differ:");
+
+  for (guint m = 0; m < TD_AXIS_COUNT; m++)
+    if (opinions[m].n)
+      g_string_append_printf (text, " %s gives %.2f,", td_axis_method_name (m),
+                              line->centre_px + opinions[m].away);
+  text->str[text->len - 1] = ';';
+  g_string_append (text, " look at the trial slices and give the centre by hand");
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* Sets agreed, uncertainty and advice by how well rows and methods go together. */
+static void
+judge (TdAxisResult *result, const Fit *fit)
+{
+  Opinion opinions[TD_AXIS_COUNT];
+  double low = 0, high = 0, with = 0, against = 0;
+  guint methods = 0, n = 0;
+
+  collect_opinions (fit, opinions);
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    with += opinions[m].votes;
+    against += opinions[m].votes_against;
+    if (opinions[m].n == 0)
+      continue;
+    low = MIN (low, opinions[m].away);
+    high = MAX (high, opinions[m].away);
+    methods++;
+    n += opinions[m].n;
+  }
+  result->uncertainty_px = hypot (2 * fit->centre_error, (high - low) / 2);
+  if (n < 2)
+    result->advice = g_strdup ("Only one method on one row found a centre: look at the trial slices, "
+                               "or try more rows");
+  else if (against > MOST_CONTRADICTION * (with + against))
+    result->advice = g_strdup_printf ("Part of the trials lie far from column %.2f: look at the trial "
+                                      "slices, or narrow the range searched", fit->line.centre_px);
+  else if (methods > 1 && high - low > 2 * AGREE_PX)
+    result->advice = say_disagreement (result, opinions, &fit->line);
+  else if (result->uncertainty_px > AGREE_PX)
+    result->advice = g_strdup_printf ("The centre is uncertain by %.2f columns: try more rows, or look "
+                                      "at the trial slices", result->uncertainty_px);
+  else if (methods < 2 && rows_used (fit) < 2)
+    result->advice = g_strdup ("One method on one row is weak evidence: try more rows or methods");
+  result->agreed = result->advice == NULL;
+}
+
+void
+td_axis_agree (TdAxisResult *result, const double *spreads, double middle_row)
+{
+  g_autofree double *sigma = make_sigmas (result->trials, spreads, result->n_trials);
+  g_autofree double *weight = g_new0 (double, result->n_trials);
+  Fit fit = { .trials = result->trials, .n = result->n_trials, .sigma = sigma, .weight = weight };
+
+  fit.line = find_mode (&fit, middle_row);
+  result->centre_px = fit.line.centre_px;
+  result->uncertainty_px = NAN;
+  result->agreed = FALSE;
+  if (isnan (fit.line.centre_px)) {
+    result->advice = g_strdup ("No method found a centre: check that the rows show the sample, that "
+                               "flat field and -log are done, and the angles; or give it by hand");
+    return;
+  }
+  fit_line (&fit, TRUE);
+  double slope_error = fit.slope_error;
+  if (rows_used (&fit) < 3 || fabs (fit.line.slope) < SIGNIFICANT * fit.slope_error)
+    fit_line (&fit, FALSE);
+  for (guint i = 0; i < fit.n; i++)
+    result->trials[i].used = fit.weight[i] > 0;
+  result->centre_px = fit.line.centre_px;
+  result->tilt_deg = atan (fit.line.slope) * 180 / G_PI;
+  result->tilt_uncertainty_deg = atan (slope_error) * 180 / G_PI;
+  judge (result, &fit);
+}

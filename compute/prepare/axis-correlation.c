@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "axis-likeness.h"
+#include "axis-pairs.h"
+#include "axis-search.h"
+#include "axis-spectrum.h"
+
+/**
+ * Correlation of views half a turn apart, the one mirrored: it peaks at twice the centre. All pairs of
+ * a full turn are correlated together. A scan of just under half a turn has no exact pair: those that
+ * miss it by a few steps are taken, and the centre as a line over what they miss is followed to 0,
+ * for the mirrored view moves by the sample's lean (how far what it sees lies up or down the beam)
+ * times the missing angle.
+ *
+ * A phase correlation (Kuglin and Hines, 1975) gives each frequency the same weight and blows up
+ * noise; here rows are whitened where they stand out of the noise (td_axis_whiten()). The correlation
+ * is normalised by the energy in the columns that the two views have in common, so that a centre far
+ * from the middle has the same chance:
+ *
+ *   M (c) = sum a (u) b (2c - u) / sqrt (sum a (u)^2 sum b (u)^2)
+ *
+ * with sums over pairs and over the columns u of either that the other one has too.
+ */
+
+/* Of the lean, in columns a radian and column of the detector. */
+#define MOST_LEAN 0.3
+#define LEAN_STEPS 30
+
+typedef struct {
+  double off_rad;
+  double *cross;  /* spectrum of the convolution, interleaved, bins 0 … length / 2 */
+  double *left, *right; /* energy in columns 0 … u, of either */
+  double *product;      /* the convolution at whole places 0 … 2 n - 2 */
+} Group;
+
+typedef struct {
+  const TdAxisInput *input;
+  float *rows;    /* whitened, [view][column] */
+  GArray *pairs;  /* TdAxisPair */
+  guint length;   /* of the spectra */
+  GArray *groups; /* Group */
+} Correlation;
+
+/* ── Groups of pairs ──────────────────────────────────────────────────────────────────────────── */
+
+static void
+group_clear (gpointer data)
+{
+  Group *group = data;
+
+  g_free (group->cross);
+  g_free (group->left);
+  g_free (group->right);
+  g_free (group->product);
+}
+
+static Group *
+find_group (Correlation *self, double off_rad)
+{
+  guint n = self->input->n_columns;
+
+  for (guint i = 0; i < self->groups->len; i++) {
+    Group *group = &g_array_index (self->groups, Group, i);
+    if (fabs (group->off_rad - off_rad) < 1e-6)
+      return group;
+  }
+  Group group = { off_rad, g_new0 (double, self->length + 2), g_new0 (double, n),
+                  g_new0 (double, n), g_new0 (double, 2 * n - 1) };
+  g_array_append_val (self->groups, group);
+  return &g_array_index (self->groups, Group, self->groups->len - 1);
+}
+
+static void
+add_pair (Correlation *self, const TdAxisSpectrum *spectrum, const TdAxisPair *pair)
+{
+  Group *group = find_group (self, pair->off_rad);
+  guint n = self->input->n_columns;
+  const float *a = td_axis_spectrum_bins (spectrum, pair->view);
+  const float *b0 = td_axis_spectrum_bins (spectrum, pair->below);
+  const float *b1 = td_axis_spectrum_bins (spectrum, pair->above);
+  const float *row_a = self->rows + (gsize) pair->view * n;
+  const float *row_b0 = self->rows + (gsize) pair->below * n;
+  const float *row_b1 = self->rows + (gsize) pair->above * n;
+  double w1 = pair->share, w0 = 1 - w1;
+
+  for (guint i = 0; i <= self->length; i += 2) {
+    double re = w0 * b0[i] + w1 * b1[i], im = w0 * b0[i + 1] + w1 * b1[i + 1];
+    group->cross[i] += a[i] * re - a[i + 1] * im;
+    group->cross[i + 1] += a[i] * im + a[i + 1] * re;
+  }
+  for (guint u = 0; u < n; u++) {
+    double b = w0 * row_b0[u] + w1 * row_b1[u];
+    group->left[u] += (double) row_a[u] * row_a[u];
+    group->right[u] += b * b;
+  }
+}
+
+/* The convolution at any place, by its Fourier sum. */
+static double
+product_at (const Correlation *self, const Group *group, double place)
+{
+  guint half = self->length / 2;
+  double angle = 2 * G_PI * place / self->length, c = cos (angle), s = sin (angle);
+  double re = 1, im = 0, sum = 0;
+
+  for (guint i = 1; i < half; i++) {
+    double next = re * c - im * s;
+    im = re * s + im * c;
+    re = next;
+    if (i % 256 == 0) { /* the recurrence drifts */
+      re = cos (angle * i);
+      im = sin (angle * i);
+    }
+    sum += group->cross[2 * i] * re - group->cross[2 * i + 1] * im;
+  }
+  return (group->cross[0] + 2 * sum) / self->length;
+}
+
+static double
+energy_at (const Group *group, guint n, double place)
+{
+  guint k = (guint) CLAMP (floor (place + 0.5), 0, 2.0 * n - 2);
+  guint first = k < n ? 0 : k - n + 1, last = MIN (k, n - 1);
+  double left = group->left[last] - (first ? group->left[first - 1] : 0);
+  double right = group->right[last] - (first ? group->right[first - 1] : 0);
+
+  return sqrt (MAX (left, 0) * MAX (right, 0));
+}
+
+static gboolean
+make_groups (Correlation *self, GError **error)
+{
+  const TdAxisInput *input = self->input;
+  guint n = input->n_columns;
+
+  self->rows = td_axis_whiten (input->sinogram, input->n_views, n);
+  g_autoptr (TdAxisSpectrum) spectrum
+      = self->rows ? td_axis_spectrum_new (self->rows, input->n_views, n, FALSE) : NULL;
+
+  if (!spectrum) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+                 "There is no memory to correlate %u views of %u columns", input->n_views, n);
+    return FALSE;
+  }
+  self->length = td_axis_spectrum_length (spectrum);
+  for (guint i = 0; i < self->pairs->len; i++) {
+    if (g_cancellable_set_error_if_cancelled (input->cancellable, error))
+      return FALSE;
+    add_pair (self, spectrum, &g_array_index (self->pairs, TdAxisPair, i));
+  }
+  for (guint g = 0; g < self->groups->len; g++) {
+    Group *group = &g_array_index (self->groups, Group, g);
+    for (guint u = 1; u < n; u++) {
+      group->left[u] += group->left[u - 1];
+      group->right[u] += group->right[u - 1];
+    }
+    for (guint k = 0; k < 2 * n - 1; k++) {
+      if (k % 256 == 0 && g_cancellable_set_error_if_cancelled (input->cancellable, error))
+        return FALSE;
+      group->product[k] = product_at (self, group, k);
+    }
+  }
+  return TRUE;
+}
+
+/* ── The search ───────────────────────────────────────────────────────────────────────────────── */
+
+/* M at a centre, for a lean in columns a radian, at the nearest half column. */
+static double
+merit (const Correlation *self, double centre, double lean)
+{
+  guint n = self->input->n_columns;
+  double product = 0, energy = 0, whole = 0;
+
+  for (guint g = 0; g < self->groups->len; g++) {
+    const Group *group = &g_array_index (self->groups, Group, g);
+    double place = 2 * centre + lean * group->off_rad;
+    double most = sqrt (group->left[n - 1] * group->right[n - 1]);
+    if (place < 0 || place > 2.0 * n - 2)
+      continue;
+    product += group->product[(guint) (place + 0.5)];
+    energy += energy_at (group, n, place);
+    whole += most;
+  }
+  /* Hardly anything in common is no evidence, however alike. */
+  return energy > 0 ? product / MAX (energy, 0.02 * whole) : 0;
+}
+
+static gboolean
+leans (const Correlation *self)
+{
+  return g_array_index (self->groups, Group, 0).off_rad != 0;
+}
+
+/* The best lean at each half column. */
+static void
+scan_range (const Correlation *self, TdAxisCurve *curve, double *lean_of)
+{
+  double most = MOST_LEAN * self->input->n_columns;
+  gint steps = leans (self) ? LEAN_STEPS : 0;
+
+  for (guint i = 0; i < curve->n; i++) {
+    double centre = curve->first_px + i * curve->step_px;
+    curve->merit[i] = -INFINITY;
+    for (gint l = -steps; l <= steps; l++) {
+      double lean = steps ? most * l / steps : 0, here = merit (self, centre, lean);
+      if (here > curve->merit[i]) {
+        curve->merit[i] = here;
+        lean_of[i] = lean;
+      }
+    }
+  }
+}
+
+/* To parts of a pixel. */
+static gboolean
+refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError **error)
+{
+  const TdAxisInput *input = self->input;
+  g_autoptr (TdAxisLikeness) likeness
+      = td_axis_likeness_new (self->rows, input->n_columns, self->pairs);
+  double drift = lean * g_array_index (self->pairs, TdAxisPair, 0).off_rad / 2, top;
+
+  if (!likeness) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+                 "There is no memory to compare %u views of %u columns", input->n_views,
+                 input->n_columns);
+    return FALSE;
+  }
+  if (!td_axis_likeness_climb (likeness, &estimate->centre_px, &drift, &top, &estimate->spread_px,
+                               input->cancellable, error))
+    return FALSE;
+  if (top < 0.05) {
+    estimate->confidence = 0;
+    estimate->reason = "views half a turn apart do not resemble each other";
+  }
+  return TRUE;
+}
+
+static gboolean
+search (const Correlation *self, TdAxisEstimate *estimate, GError **error)
+{
+  double first = MAX (ceil (2 * self->input->first_px) / 2, 0);
+  double last = MIN (floor (2 * self->input->last_px) / 2, self->input->n_columns - 1.0);
+  TdAxisCurve curve = { first, 0.5, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
+
+  if (curve.n < 3) {
+    estimate->reason = "the range searched is too narrow";
+    return TRUE;
+  }
+  g_autofree double *values = g_new (double, curve.n);
+  g_autofree double *lean_of = g_new0 (double, curve.n);
+  curve.merit = values;
+  scan_range (self, &curve, lean_of);
+  if (!td_axis_curve_peak (&curve, estimate))
+    return TRUE;
+  guint at = (guint) floor ((estimate->centre_px - curve.first_px) / curve.step_px + 0.5);
+  estimate->centre_px = curve.first_px + at * curve.step_px;
+  return refine (self, lean_of[at], estimate, error);
+}
+
+static gboolean
+find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
+{
+  g_autoptr (GArray) pairs = td_axis_pairs (input->angles_rad, input->n_views);
+  Correlation self = { .input = input, .pairs = pairs,
+                       .groups = g_array_new (FALSE, FALSE, sizeof (Group)) };
+  gboolean done = TRUE;
+
+  *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
+  g_array_set_clear_func (self.groups, group_clear);
+  if (pairs->len == 0)
+    estimate->reason = "no two views are half a turn apart";
+  else
+    done = make_groups (&self, error) && search (&self, estimate, error);
+  g_array_unref (self.groups);
+  g_free (self.rows);
+  return done;
+}
+
+static const char *
+unsuited (const double *angles_rad, guint n_views, guint n_columns)
+{
+  g_autoptr (GArray) pairs = td_axis_pairs (angles_rad, n_views);
+
+  if (n_columns < 8)
+    return "the detector has too few columns";
+  return pairs->len ? NULL : "no two views are half a turn apart";
+}
+
+const TdAxisMethodKind td_axis_correlation = {
+  .method = TD_AXIS_CORRELATION,
+  .name = "correlation",
+  .title = "Correlation of opposite views",
+  .unsuited = unsuited,
+  .find = find,
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "axis-likeness.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "axis-pairs.h"
+#include "axis-search.h"
+#include "axis-spectrum.h"
+
+#define LEAST_REACH 4
+
+struct TdAxisLikeness {
+  TdAxisSpectrum *spectrum; /* of the views that are in a pair */
+  guint n_columns, n_rows;
+  GArray *pairs;            /* TdAxisPair, their views numbered by the spectrum's rows */
+  double first_off_rad;     /* 0: all are exact */
+  float *line;              /* [n_rows][n_columns]: rows on their way */
+};
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static guint
+number (GHashTable *numbers, GArray *views, guint view)
+{
+  gpointer found;
+
+  if (g_hash_table_lookup_extended (numbers, GUINT_TO_POINTER (view), NULL, &found))
+    return GPOINTER_TO_UINT (found);
+  g_hash_table_insert (numbers, GUINT_TO_POINTER (view), GUINT_TO_POINTER (views->len));
+  g_array_append_val (views, view);
+  return views->len - 1;
+}
+
+TdAxisLikeness *
+td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs)
+{
+  g_autoptr (GHashTable) numbers = g_hash_table_new (NULL, NULL);
+  g_autoptr (GArray) views = g_array_new (FALSE, FALSE, sizeof (guint));
+  TdAxisLikeness *self = g_new0 (TdAxisLikeness, 1);
+
+  self->n_columns = n_columns;
+  self->pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
+  for (guint i = 0; i < pairs->len; i++) {
+    TdAxisPair pair = g_array_index (pairs, TdAxisPair, i);
+    pair.view = number (numbers, views, pair.view);
+    pair.below = number (numbers, views, pair.below);
+    pair.above = number (numbers, views, pair.above);
+    g_array_append_val (self->pairs, pair);
+  }
+  self->first_off_rad = g_array_index (pairs, TdAxisPair, 0).off_rad;
+  self->n_rows = views->len;
+  self->line = g_new (float, (gsize) self->n_rows * n_columns);
+  for (guint i = 0; i < views->len; i++)
+    memcpy (self->line + (gsize) i * n_columns,
+            rows + (gsize) g_array_index (views, guint, i) * n_columns, n_columns * sizeof *rows);
+  self->spectrum = td_axis_spectrum_new (self->line, self->n_rows, n_columns, FALSE);
+  if (!self->spectrum)
+    g_clear_pointer (&self, td_axis_likeness_free);
+  return self;
+}
+
+void
+td_axis_likeness_free (TdAxisLikeness *self)
+{
+  if (!self)
+    return;
+  td_axis_spectrum_free (self->spectrum);
+  g_array_unref (self->pairs);
+  g_free (self->line);
+  g_free (self);
+}
+
+/* ── The merit ────────────────────────────────────────────────────────────────────────────────── */
+
+static guint
+reach_of (const TdAxisLikeness *self, double window_px)
+{
+  double reach = floor (MIN (window_px, self->n_columns - 1 - window_px)) - 1;
+
+  return (guint) CLAMP (reach, LEAST_REACH, (self->n_columns - 1) / 2);
+}
+
+static void
+compare (const TdAxisPair *pair, const float *a, const float *b0, const float *b1, guint reach,
+         double *differ, double *all)
+{
+  guint width = 2 * reach + 1;
+  double w1 = pair->share, w0 = 1 - w1;
+
+  for (guint t = 0; t < width; t++) {
+    double x = a[t], y = w0 * b0[width - 1 - t] + w1 * b1[width - 1 - t];
+    double weight = td_axis_fade ((gint) t - (gint) reach, reach);
+    *differ += weight * (x - y) * (x - y);
+    *all += weight * (x * x + y * y);
+  }
+}
+
+double
+td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double window_px)
+{
+  guint reach = reach_of (self, window_px), width = 2 * reach + 1;
+  double differ = 0, all = 0;
+
+  if (self->first_off_rad == 0)
+    td_axis_spectrum_rows (self->spectrum, 0, self->n_rows, centre_px - reach, width, self->line);
+  for (guint i = 0; i < self->pairs->len; i++) {
+    const TdAxisPair *pair = &g_array_index (self->pairs, TdAxisPair, i);
+    float *a = self->line + (gsize) pair->view * width;
+    float *b0 = self->line + (gsize) pair->below * width;
+    float *b1 = self->line + (gsize) pair->above * width;
+    if (self->first_off_rad != 0) {
+      double start = centre_px + drift_px * pair->off_rad / self->first_off_rad - reach;
+      a = self->line;
+      b0 = b1 = self->line + width;
+      td_axis_spectrum_rows (self->spectrum, pair->view, 1, start, width, a);
+      td_axis_spectrum_rows (self->spectrum, pair->below, 1, start, width, b0);
+    }
+    compare (pair, a, b0, b1, reach, &differ, &all);
+  }
+  return all > 0 ? 1 - differ / all : 0;
+}
+
+/* ── The climb ────────────────────────────────────────────────────────────────────────────────── */
+
+/* One step to the top of the parabola through three or nine places @h apart; FALSE: it was on the
+   slope, and went up it by @h. */
+static gboolean
+climb_once (TdAxisLikeness *self, double *centre, double *drift, double h, double *top, double *bend)
+{
+  double c = *centre, d = *drift;
+  double here = td_axis_likeness_at (self, c, d, c);
+  double left = td_axis_likeness_at (self, c - h, d, c);
+  double right = td_axis_likeness_at (self, c + h, d, c);
+  double slope_c = (right - left) / (2 * h), bend_cc = (left - 2 * here + right) / (h * h);
+
+  *top = here;
+  *bend = -bend_cc;
+  if (self->first_off_rad == 0) {
+    double step = bend_cc < 0 ? -slope_c / bend_cc : (right > left ? h : -h);
+    *centre = c + CLAMP (step, -h, h);
+    return bend_cc < 0 && fabs (step) <= h;
+  }
+  double below = td_axis_likeness_at (self, c, d - h, c);
+  double above = td_axis_likeness_at (self, c, d + h, c);
+  double both = td_axis_likeness_at (self, c + h, d + h, c);
+  double slope_d = (above - below) / (2 * h), bend_dd = (below - 2 * here + above) / (h * h);
+  double bend_cd = (both - right - above + here) / (h * h);
+  double determinant = bend_cc * bend_dd - bend_cd * bend_cd;
+  if (bend_cc < 0 && determinant > 0) {
+    double step_c = (bend_cd * slope_d - bend_dd * slope_c) / determinant;
+    double step_d = (bend_cd * slope_c - bend_cc * slope_d) / determinant;
+    *bend = determinant / -bend_dd;
+    *centre = c + CLAMP (step_c, -h, h);
+    *drift = d + CLAMP (step_d, -h, h);
+    return fabs (step_c) <= h && fabs (step_d) <= h;
+  }
+  *centre = c + (right > left ? h : -h);
+  *drift = d + (above > below ? h : -h);
+  return FALSE;
+}
+
+gboolean
+td_axis_likeness_climb (TdAxisLikeness *self, double *centre_px, double *drift_px, double *top,
+                        double *spread_px, GCancellable *cancellable, GError **error)
+{
+  double bend = 0;
+
+  for (double h = 0.5; h > 0.1; h /= 2)
+    for (guint tries = 0; tries < 6; tries++) {
+      if (g_cancellable_set_error_if_cancelled (cancellable, error))
+        return FALSE;
+      if (climb_once (self, centre_px, drift_px, h, top, &bend))
+        break;
+    }
+  /* What does not match is taken for noise: independent in as many places as the rows have columns. */
+  guint n = self->pairs->len * (2 * reach_of (self, *centre_px) + 1);
+  *spread_px = bend > 0 ? sqrt (MAX (1 - *top, 0) * 2 / (bend * n)) : NAN;
+  return TRUE;
+}

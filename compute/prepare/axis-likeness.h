@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+/**
+ * How alike views half a turn apart are about a centre given to parts of a pixel: the two rows of each
+ * pair are brought onto a grid centred on it, the one mirrored, and compared under one window, so that
+ * nothing but their likeness changes with the centre:
+ *
+ *   M (c) = 1 - sum W (t) (a (c + t) - b (c - t))^2 / sum W (t) (a (c + t)^2 + b (c - t)^2)
+ *
+ * W is 1 and fades to 0 over the outer 40 % of the columns that both have about the middle of the
+ * search. Pairs that miss half a turn (TdAxisPair.off_rad) are compared about c + drift off / first
+ * off.
+ */
+typedef struct TdAxisLikeness TdAxisLikeness;
+
+/* @rows: [view][n_columns]; @pairs: TdAxisPair; both are copied. NULL: no memory. */
+TdAxisLikeness *td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs);
+void td_axis_likeness_free (TdAxisLikeness *likeness);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisLikeness, td_axis_likeness_free)
+
+/* @window_px: where the window's middle would be; it decides how many columns are compared. */
+double td_axis_likeness_at (TdAxisLikeness *likeness, double centre_px, double drift_px,
+                            double window_px);
+/* Climbs from @centre_px (and @drift_px, which stays 0 where all pairs are exact) to the top nearby.
+   @spread_px: the standard error by the height and bend of the top. FALSE with @error: cancelled. */
+gboolean td_axis_likeness_climb (TdAxisLikeness *likeness, double *centre_px, double *drift_px,
+                                 double *top, double *spread_px, GCancellable *cancellable,
+                                 GError **error);

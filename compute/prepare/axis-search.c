@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "axis-search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "axis-spectrum.h"
+
+/* Cycles a pixel below which rows are whitened. */
+#define CORNER 0.06
+/* Columns at either end that the filter's edges reach. */
+#define EDGE 2
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return (x > y) - (x < y);
+}
+
+double
+td_axis_parabola (double left, double middle, double right)
+{
+  double bend = left - 2 * middle + right;
+
+  return bend < 0 ? CLAMP (0.5 * (left - right) / bend, -0.5, 0.5) : 0;
+}
+
+/* The highest value that is not on the slopes of the hill at @best. */
+static double
+second_hill (const double *merit, guint n, guint best)
+{
+  guint left = best, right = best;
+  double second = -INFINITY;
+
+  while (left > 0 && merit[left - 1] <= merit[left])
+    left--;
+  while (right + 1 < n && merit[right + 1] <= merit[right])
+    right++;
+  for (guint i = 0; i < n; i++)
+    if (i < left || i > right)
+      second = MAX (second, merit[i]);
+  return second;
+}
+
+gboolean
+td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
+{
+  const double *merit = curve->merit;
+  guint best = 0;
+
+  *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
+  for (guint i = 1; i < curve->n; i++)
+    if (merit[i] > merit[best])
+      best = i;
+  g_autofree double *sorted = g_memdup2 (merit, curve->n * sizeof *merit);
+  qsort (sorted, curve->n, sizeof *sorted, compare_doubles);
+  double height = merit[best] - sorted[curve->n / 2];
+  if (!(height > 1e-9 * fabs (merit[best])) || !isfinite (merit[best])) {
+    estimate->reason = "no centre is better than another";
+    return FALSE;
+  }
+  if (best == 0 || best == curve->n - 1) {
+    estimate->reason = "the best lies at an end of the range searched";
+    return FALSE;
+  }
+  double second = second_hill (merit, curve->n, best);
+  estimate->centre_px
+      = curve->first_px
+        + curve->step_px * (best + td_axis_parabola (merit[best - 1], merit[best], merit[best + 1]));
+  estimate->confidence = isfinite (second) ? CLAMP ((merit[best] - second) / height, 0, 1) : 1;
+  return TRUE;
+}
+
+double
+td_axis_fade (gint t, guint reach)
+{
+  double x = (fabs ((double) t) / (reach + 1) - 0.6) / 0.4;
+
+  return x <= 0 ? 1 : 0.5 * (1 + cos (G_PI * MIN (x, 1)));
+}
+
+float *
+td_axis_bin (const float *sinogram, guint n_views, guint n_columns, guint by_views, guint by_columns)
+{
+  guint views = n_views / by_views, columns = n_columns / by_columns;
+  float *binned = g_new0 (float, (gsize) views * columns);
+
+  for (guint v = 0; v < views * by_views; v++)
+    for (guint u = 0; u < columns * by_columns; u++)
+      binned[(gsize) (v / by_views) * columns + u / by_columns]
+          += sinogram[(gsize) v * n_columns + u];
+  return binned;
+}
+
+/* Whitening at low frequencies times signal / (signal + noise), from the mean spectrum of all views;
+   the noise's is what the highest sixteenth holds. */
+static double *
+make_response (const TdAxisSpectrum *spectrum, guint n_views)
+{
+  guint n = td_axis_spectrum_length (spectrum), half = n / 2, tail = half - half / 16;
+  g_autofree double *power = g_new0 (double, half + 1);
+  double *response = g_new0 (double, half + 1), floor = 0;
+
+  for (guint v = 0; v < n_views; v++) {
+    const float *bin = td_axis_spectrum_bins (spectrum, v);
+    for (guint i = 0; i <= half; i++)
+      power[i] += (double) bin[2 * i] * bin[2 * i] + (double) bin[2 * i + 1] * bin[2 * i + 1];
+  }
+  for (guint i = tail; i <= half; i++)
+    floor += power[i] / (half + 1 - tail);
+  for (guint i = 1; i <= half; i++) {
+    double f = (double) i / n, mean = 0;
+    guint reach = i / 4 + 1, from = i > reach ? i - reach : 1, to = MIN (i + reach, half);
+    for (guint j = from; j <= to; j++)
+      mean += power[j] / (to - from + 1);
+    double signal = mean > 0 ? MAX (1 - floor / mean, 0) : 0;
+    response[i] = f / hypot (f, CORNER) * signal * 0.5 * (1 + cos (G_PI * i / half));
+  }
+  return response;
+}
+
+float *
+td_axis_whiten (const float *sinogram, guint n_views, guint n_columns)
+{
+  g_autoptr (TdAxisSpectrum) spectrum
+      = td_axis_spectrum_new (sinogram, n_views, n_columns, TRUE);
+  if (!spectrum)
+    return NULL;
+  g_autofree double *response = make_response (spectrum, n_views);
+  float *rows = g_new (float, (gsize) n_views * n_columns);
+
+  td_axis_spectrum_filter (spectrum, response);
+  td_axis_spectrum_rows (spectrum, 0, n_views, 0, n_columns, rows);
+  for (guint v = 0; v < n_views; v++)
+    for (guint u = 0; u < MIN (EDGE, n_columns); u++)
+      rows[(gsize) v * n_columns + u] = rows[((gsize) v + 1) * n_columns - 1 - u] = 0;
+  return rows;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "axis-methods.h"
+
+/**
+ * One sinogram reconstructed about many centres on the input's device: filtered once in the frequency
+ * domain, shifted there without smoothing to each centre, and back-projected several at a time as if
+ * they were slices.
+ */
+typedef struct TdAxisSlices TdAxisSlices;
+
+/* @cutoff: of the filter (Hann), 0 … 1. @input must stay as long. Blocks. */
+TdAxisSlices *td_axis_slices_new (const TdAxisInput *input, double cutoff, GError **error);
+guint td_axis_slices_side (const TdAxisSlices *slices); /* pixels; the input's columns */
+guint td_axis_slices_batch (const TdAxisSlices *slices); /* at most this many at once */
+/* out: [n][side][side], n <= batch. Blocks; cancelled between views by the input's cancellable. */
+gboolean td_axis_slices_run (TdAxisSlices *slices, const double *centres_px, guint n, float *out,
+                             GError **error);
+void td_axis_slices_free (TdAxisSlices *slices);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisSlices, td_axis_slices_free)

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "axis.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "axis-consensus.h"
+#include "axis-methods.h"
+#include "axis-rows.h"
+#include "axis-slices.h"
+
+/* Of the detector's width: how far from its middle the axis is looked for. */
+#define REACH 0.3
+/* Of the width: how far around an overlap beyond that the other methods look. */
+#define WIDE_REACH 0.04
+/* Columns to either side of what the quick methods found that trial slices are made for. */
+#define CLOSE_PX 5.0
+/* Trial slices cost much: of the progress bar, how many quick methods one is worth. */
+#define SLICES_SHARE 3.0
+
+static const TdAxisMethodKind *const kinds[TD_AXIS_COUNT] = {
+  [TD_AXIS_CORRELATION] = &td_axis_correlation,
+  [TD_AXIS_FOURIER] = &td_axis_fourier,
+  [TD_AXIS_SHARPNESS] = &td_axis_sharpness,
+  [TD_AXIS_OVERLAP] = &td_axis_overlap,
+};
+
+typedef struct {
+  TdDevice *device;
+  TdScan *scan;
+  const TdAxisOptions *options;
+  GCancellable *cancellable;
+  TdAxisRows *rows;
+  float **sinograms;   /* of each row tried; NULL: nothing in it */
+  guint methods;
+  double first_px, last_px;
+  gboolean stated;     /* the range was */
+  GArray *trials;      /* TdAxisTrial */
+  GArray *spreads;     /* double */
+  double done, all;    /* of the work */
+} Search;
+
+/* ── Names ────────────────────────────────────────────────────────────────────────────────────── */
+
+const char *
+td_axis_method_name (TdAxisMethod method)
+{
+  return kinds[method]->name;
+}
+
+const char *
+td_axis_method_title (TdAxisMethod method)
+{
+  return kinds[method]->title;
+}
+
+gboolean
+td_axis_method_parse (const char *name, TdAxisMethod *method)
+{
+  for (guint m = 0; m < TD_AXIS_COUNT; m++)
+    if (g_strcmp0 (name, td_axis_method_name (m)) == 0) {
+      *method = m;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* ── Results ──────────────────────────────────────────────────────────────────────────────────── */
+
+TdAxisResult *
+td_axis_result_copy (const TdAxisResult *result)
+{
+  TdAxisResult *copy = g_memdup2 (result, sizeof *result);
+
+  copy->trials = g_memdup2 (result->trials, result->n_trials * sizeof *result->trials);
+  copy->advice = g_strdup (result->advice);
+  return copy;
+}
+
+void
+td_axis_result_free (TdAxisResult *result)
+{
+  if (!result)
+    return;
+  g_free (result->trials);
+  g_free (result->advice);
+  g_free (result);
+}
+
+/* ── What can be searched ─────────────────────────────────────────────────────────────────────── */
+
+/* Bits of the methods to run; 0 with @error if none can be. Those that were asked for by name must
+   suit. */
+static guint
+choose_methods (const TdScanFacts *facts, guint wanted, GError **error)
+{
+  guint chosen = 0;
+  const char *reason = "it has no views half a turn apart";
+
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    if (wanted && !(wanted & (1u << m)))
+      continue;
+    const char *why = kinds[m]->unsuited
+                          ? kinds[m]->unsuited (facts->angles_rad, facts->n_views, facts->n_columns)
+                          : NULL;
+    if (!why)
+      chosen |= 1u << m;
+    else
+      reason = why;
+  }
+  if (!chosen)
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "The rotation axis of %s cannot be searched for: %s; give its column (--centre PX)",
+                 facts->title ? facts->title : "the scan", reason);
+  return chosen;
+}
+
+static gboolean
+check (const TdScanFacts *facts, Search *search, GError **error)
+{
+  const TdAxisOptions *options = search->options;
+  double middle = (facts->n_columns - 1) / 2.0, reach = REACH * facts->n_columns;
+
+  if (facts->geometry.beam != TD_BEAM_PARALLEL) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "%s was taken with a cone beam, whose axis is part of the geometry; this search is "
+                 "for parallel beams", facts->title ? facts->title : "The scan");
+    return FALSE;
+  }
+  search->first_px = middle - reach;
+  search->last_px = middle + reach;
+  if (options && (options->search_first_px != 0 || options->search_last_px != 0)) {
+    search->first_px = options->search_first_px;
+    search->last_px = options->search_last_px;
+    search->stated = TRUE;
+  }
+  if (!(search->first_px < search->last_px) || search->first_px < -(double) facts->n_columns
+      || search->last_px > 2.0 * facts->n_columns) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The range %g:%g to search for the axis is not a rising range of columns near the "
+                 "detector's, 0 to %u (--range)", search->first_px, search->last_px,
+                 facts->n_columns - 1);
+    return FALSE;
+  }
+  search->methods = choose_methods (facts, options ? options->methods : 0, error);
+  return search->methods != 0;
+}
+
+/* ── Trials ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+tell (Search *search, const char *what)
+{
+  const TdAxisOptions *options = search->options;
+
+  if (options && options->progress)
+    options->progress (MIN (search->done / search->all, 1), what, options->progress_user);
+}
+
+static gboolean
+try_method (Search *search, guint index, TdAxisMethod method, double first_px, double last_px,
+            GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (search->scan);
+  guint row = td_axis_rows_row (search->rows, index);
+  g_autofree char *what = g_strdup_printf ("row %u: %s", row, td_axis_method_name (method));
+  const TdAxisInput input = {
+    .sinogram = search->sinograms[index], .n_views = facts->n_views,
+    .n_columns = facts->n_columns, .angles_rad = facts->angles_rad, .row = row,
+    .first_px = first_px, .last_px = last_px, .device = search->device,
+    .cancellable = search->cancellable,
+  };
+  TdAxisEstimate estimate = { NAN, 0, NAN, NULL };
+
+  tell (search, what);
+  if (input.sinogram && !kinds[method]->find (&input, &estimate, error))
+    return FALSE;
+  gboolean found = isfinite (estimate.centre_px) && estimate.centre_px >= first_px
+                   && estimate.centre_px <= last_px;
+  const TdAxisTrial trial = { .method = method, .row = row,
+                              .centre_px = found ? estimate.centre_px : NAN,
+                              .confidence = found ? estimate.confidence : 0 };
+  g_array_append_val (search->trials, trial);
+  g_array_append_val (search->spreads, estimate.spread_px);
+  search->done += method == TD_AXIS_SHARPNESS ? SLICES_SHARE : 1;
+  return TRUE;
+}
+
+static gboolean
+read_rows (Search *search, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (search->scan);
+
+  for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
+    g_autofree char *what
+        = g_strdup_printf ("row %u: reading", td_axis_rows_row (search->rows, i));
+    tell (search, what);
+    search->sinograms[i] = td_axis_rows_read (search->rows, i, search->cancellable, error);
+    if (!search->sinograms[i])
+      return FALSE;
+    if (td_axis_blank (search->sinograms[i], facts->n_views, facts->n_columns))
+      g_clear_pointer (&search->sinograms[i], g_free);
+    search->done += 1;
+  }
+  return TRUE;
+}
+
+static TdAxisLine
+best_line (const Search *search)
+{
+  return td_axis_line_mode ((const TdAxisTrial *) search->trials->data,
+                            (const double *) search->spreads->data, search->trials->len,
+                            (td_scan_facts (search->scan)->n_rows - 1) / 2.0);
+}
+
+/* The overlap of a whole turn may be anywhere; if it is, that is where the others look. */
+static gboolean
+try_overlap (Search *search, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (search->scan);
+  double last = facts->n_columns - 1.0, reach = MAX (WIDE_REACH * facts->n_columns, 2 * CLOSE_PX);
+
+  for (guint i = 0; i < td_axis_rows_count (search->rows); i++)
+    if (!try_method (search, i, TD_AXIS_OVERLAP, search->stated ? search->first_px : 0,
+                     search->stated ? search->last_px : last, error))
+      return FALSE;
+  TdAxisLine line = best_line (search);
+  if (isfinite (line.centre_px)
+      && (line.centre_px < search->first_px || line.centre_px > search->last_px)) {
+    search->first_px = MAX (line.centre_px - reach, 0);
+    search->last_px = MIN (line.centre_px + reach, last);
+  }
+  return TRUE;
+}
+
+/* Trial slices where the quick methods point to; without an answer from them, everywhere. */
+static gboolean
+try_slices (Search *search, GError **error)
+{
+  TdAxisLine line = best_line (search);
+
+  for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
+    double first = search->first_px, last = search->last_px;
+    if (isfinite (line.centre_px)) {
+      double at = td_axis_line_at (&line, td_axis_rows_row (search->rows, i));
+      first = at - CLOSE_PX;
+      last = at + CLOSE_PX;
+    }
+    if (!try_method (search, i, TD_AXIS_SHARPNESS, first, last, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+asked (const Search *search, TdAxisMethod method)
+{
+  return (search->methods & (1u << method)) != 0;
+}
+
+static gboolean
+run (Search *search, GError **error)
+{
+  static const TdAxisMethod quick[] = { TD_AXIS_CORRELATION, TD_AXIS_FOURIER };
+  guint n = td_axis_rows_count (search->rows);
+  double each = 1 + asked (search, TD_AXIS_OVERLAP)
+                + (asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0);
+
+  for (guint m = 0; m < G_N_ELEMENTS (quick); m++)
+    each += asked (search, quick[m]);
+  search->all = n * each;
+  if (!read_rows (search, error)
+      || (asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    for (guint m = 0; m < G_N_ELEMENTS (quick); m++)
+      if (asked (search, quick[m])
+          && !try_method (search, i, quick[m], search->first_px, search->last_px, error))
+        return FALSE;
+  return !asked (search, TD_AXIS_SHARPNESS) || try_slices (search, error);
+}
+
+TdAxisResult *
+td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
+              const TdAxisOptions *options, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  Search search = { .device = device, .scan = scan, .options = options,
+                    .cancellable = cancellable };
+  double middle_row = (facts->n_rows - 1) / 2.0;
+  TdAxisResult *result = NULL;
+
+  if (!check (facts, &search, error))
+    return NULL;
+  search.rows = td_axis_rows_new (device, scan, steps, n_steps, options, error);
+  if (!search.rows)
+    return NULL;
+  guint n = td_axis_rows_count (search.rows);
+  search.sinograms = g_new0 (float *, n);
+  search.trials = g_array_new (FALSE, FALSE, sizeof (TdAxisTrial));
+  search.spreads = g_array_new (FALSE, FALSE, sizeof (double));
+  if (run (&search, error)) {
+    result = g_new0 (TdAxisResult, 1);
+    result->n_trials = search.trials->len;
+    result->trials = g_memdup2 (search.trials->data, search.trials->len * sizeof (TdAxisTrial));
+    td_axis_agree (result, (const double *) search.spreads->data, middle_row);
+    search.done = search.all;
+    tell (&search, "done");
+  }
+  for (guint i = 0; i < n; i++)
+    g_free (search.sinograms[i]);
+  g_free (search.sinograms);
+  g_array_unref (search.trials);
+  g_array_unref (search.spreads);
+  td_axis_rows_free (search.rows);
+  return result;
+}
+
+/* ── Pictures ─────────────────────────────────────────────────────────────────────────────────── */
+
+float *
+td_axis_trial_slices (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, guint row,
+                      const double *centres_px, guint n, guint *side, GCancellable *cancellable,
+                      GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const TdAxisOptions options = { .row_first = row, .row_end = row + 1, .n_rows = 1 };
+  g_autoptr (TdAxisRows) rows
+      = td_axis_rows_new (device, scan, steps, n_steps, &options, error);
+  g_autofree float *sinogram = rows ? td_axis_rows_read (rows, 0, cancellable, error) : NULL;
+
+  if (!sinogram)
+    return NULL;
+  const TdAxisInput input = {
+    .sinogram = sinogram, .n_views = facts->n_views, .n_columns = facts->n_columns,
+    .angles_rad = facts->angles_rad, .row = row, .device = device, .cancellable = cancellable,
+  };
+  g_autoptr (TdAxisSlices) slices = td_axis_slices_new (&input, 1, error);
+  if (!slices)
+    return NULL;
+  *side = td_axis_slices_side (slices);
+  gsize pixels = (gsize) *side * *side;
+  guint batch = td_axis_slices_batch (slices);
+  g_autofree float *out = g_try_malloc_n (n, pixels * sizeof (float));
+  if (!out) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "There is no memory for %u trial slices",
+                 n);
+    return NULL;
+  }
+  for (guint first = 0; first < n; first += batch)
+    if (!td_axis_slices_run (slices, centres_px + first, MIN (batch, n - first),
+                             out + first * pixels, error))
+      return NULL;
+  return g_steal_pointer (&out);
+}
