@@ -14,7 +14,9 @@ static const TdCliHelp help = {
   "  A graphics card, 1024² × 1024 views onto 1024³ voxels:\n"
   "    tomodesk-cli bench --cone --device cuda:0 --size 1024\n"
   "  This computer's processor:\n"
-  "    tomodesk-cli bench --cone --device host --size 256 --views 360\n",
+  "    tomodesk-cli bench --cone --device host --size 256 --views 360\n"
+  "  Whole jobs, on one or several devices, with options of its own:\n"
+  "    tomodesk-cli bench --cone --end-to-end --help\n",
 };
 
 typedef struct {
@@ -144,8 +146,11 @@ td_cli_bench_cone (int argc, char **argv)
   Options o = { .size = 256, .runs = 5 };
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (TdConeBenchRow));
-  int status = parse (argc, argv, &o);
 
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--end-to-end") == 0)
+      return td_cli_bench_fdk (argc, argv);
+  int status = parse (argc, argv, &o);
   if (status >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);

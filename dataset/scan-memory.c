@@ -70,5 +70,6 @@ td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, con
   own->notes = facts->notes ? g_strdupv (facts->notes) : g_new0 (char *, 1);
   td_geometry_copy (&own->geometry, &facts->geometry);
   own->sinogram_order = FALSE;
+  own->in_memory = TRUE;
   return scan;
 }

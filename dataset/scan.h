@@ -51,6 +51,7 @@ typedef struct {
   gboolean transmission_logged; /* values are already -log(I/I0): no flat field, no logarithm */
   gboolean filtered;        /* weighted and ramp-filtered too: only the back-projection is left */
   gboolean sinogram_order;  /* stored [row][view][column]: whole rows are cheap, whole views dear */
+  gboolean in_memory;       /* reading is copying: a few rows at a time cost no more than many */
   double energy_kev;        /* 0: unknown */
   double propagation_mm;    /* sample to detector; 0: unknown */
   double centre_px;         /* the file's own estimate of the centre of rotation; NAN: none */

@@ -66,6 +66,15 @@ typedef struct {
   int pitch, view_stride;     /* of the padded target; 0: texels, packed */
 } TdConePack;
 
+/* kernels/rows-gather.cl */
+typedef struct {
+  int n_columns, n_views; /* of the rows given */
+  int from_row, n_rows;   /* those taken */
+  int to_row, to_rows;    /* where the first goes, and how many rows each view has there */
+  int n_places;           /* views taken: sets of in_turn consecutive ones, views_a_turn apart */
+  int first_view, in_turn, views_a_turn;
+} TdRowsGather;
+
 /* kernels/backproject-alu.cl and its like. One view: the position on the detector of a region's pixel
    is at + x right + y down, in columns, y in rows down. The pairs are whole columns and the rest in
    units of 2^-32. */

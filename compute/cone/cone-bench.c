@@ -31,29 +31,34 @@ voxels (const TdConeBench *bench)
   return (guint64) bench->spec.size * bench->spec.size * bench->spec.size;
 }
 
+void
+td_cone_bench_geometry (guint n_columns, guint size, TdGeometry *geometry)
+{
+  const double width_mm = 200;
+
+  *geometry = (TdGeometry) {
+    .beam = TD_BEAM_CONE,
+    .pixel_width_mm = width_mm / n_columns,
+    .pixel_height_mm = width_mm / n_columns,
+    .source_axis_mm = 400,
+    .source_detector_mm = 600,
+    .voxel_mm = width_mm * 400 / 600 / size,
+    .volume_size = { size, size, size },
+  };
+}
+
 static gboolean
 make_task (TdConeBench *bench, GError **error)
 {
   const TdConeBenchSpec *spec = &bench->spec;
-  /* A laboratory scanner: magnification 1.5, a fan of about 20 degrees. */
-  const double pixel_mm = 200.0 / spec->n_columns;
-  const TdGeometry geometry = {
-    .beam = TD_BEAM_CONE,
-    .pixel_width_mm = pixel_mm,
-    .pixel_height_mm = pixel_mm,
-    .source_axis_mm = 400,
-    .source_detector_mm = 600,
-  };
+  TdGeometry geometry;
   g_autofree double *angles = g_new (double, spec->n_views);
 
+  td_cone_bench_geometry (spec->n_columns, spec->size, &geometry);
   for (guint i = 0; i < spec->n_views; i++)
     angles[i] = 2 * G_PI * i / spec->n_views;
-  if (!td_cone_task_init (&bench->task, &geometry, angles, spec->n_views, spec->n_columns,
-                          spec->n_columns, error))
-    return FALSE;
-  td_cone_task_set_volume (&bench->task, spec->size, spec->size, spec->size,
-                           bench->task.pitch_mm * spec->n_columns / spec->size);
-  return TRUE;
+  return td_cone_task_init (&bench->task, &geometry, angles, spec->n_views, spec->n_columns,
+                            spec->n_columns, error);
 }
 
 /* White noise, by a generator fast enough for billions of samples. */

@@ -26,6 +26,10 @@ typedef struct {
 
 typedef struct TdConeBench TdConeBench;
 
+/* A laboratory scanner: magnification 1.5, a fan of about 20 degrees, a detector of n_columns^2 that sees
+   size^3 voxels. */
+void td_cone_bench_geometry (guint n_columns, guint size, TdGeometry *geometry);
+
 /* Uploads the projections; blocks. */
 TdConeBench *td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error);
 /* One family. FALSE with @error, for what it cannot do too. */

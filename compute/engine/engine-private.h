@@ -18,10 +18,11 @@ gboolean td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint 
 
 /**
  * Idle working sets (queues, buffers, filters, projectors of a method on a device): one job at a time
- * takes one and gives it back. @matches gets each idle one, newest first. NULL: none matches.
+ * takes one and gives it back. @matches gets each idle one that was given with @free, which tells its
+ * type, newest first. NULL: none matches.
  */
-gpointer td_engine_take (TdEngine *engine, gboolean (*matches) (gpointer item, gpointer user),
-                         gpointer user);
+gpointer td_engine_take (TdEngine *engine, GDestroyNotify free,
+                         gboolean (*matches) (gpointer item, gpointer user), gpointer user);
 /* Keeps @item for the next job; the oldest go when all together pass the engine's budget. */
 void td_engine_give (TdEngine *engine, gpointer item, guint64 bytes, GDestroyNotify free);
 /* Frees the idle working sets: a job is short of device memory. */

@@ -7,7 +7,8 @@
 #include "rates.h"
 
 #define ROWS_BUDGET (256u << 20)   /* raw rows kept */
-#define IDLE_BUDGET (768u << 20)   /* working sets kept, host and device */
+#define IDLE_BUDGET (768u << 20)   /* working sets kept, host and device: this or … */
+#define IDLE_PART 16               /* … that part of the memory that is free */
 #define N_FLATS 2
 
 typedef struct {
@@ -201,15 +202,15 @@ td_engine_flats (TdEngine *engine, TdScan *scan)
 /* ── Idle working sets ────────────────────────────────────────────────────────────────────────── */
 
 gpointer
-td_engine_take (TdEngine *engine, gboolean (*matches) (gpointer item, gpointer user),
-                gpointer user)
+td_engine_take (TdEngine *engine, GDestroyNotify free,
+                gboolean (*matches) (gpointer item, gpointer user), gpointer user)
 {
   gpointer item = NULL;
 
   g_mutex_lock (&engine->lock);
   for (GList *link = engine->idle.head; link && !item; link = link->next) {
     Idle *idle = link->data;
-    if (!matches (idle->item, user))
+    if (idle->free != free || !matches (idle->item, user))
       continue;
     item = idle->item;
     g_free (idle);
@@ -251,7 +252,7 @@ td_engine_give (TdEngine *engine, gpointer item, guint64 bytes, GDestroyNotify f
   g_mutex_lock (&engine->lock);
   g_queue_push_head (&engine->idle, idle);
   g_mutex_unlock (&engine->lock);
-  shrink_idle (engine, IDLE_BUDGET);
+  shrink_idle (engine, MAX (IDLE_BUDGET, td_host_memory_available () / IDLE_PART));
 }
 
 void

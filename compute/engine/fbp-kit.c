@@ -546,24 +546,24 @@ make_ready (TdFbpKit *kit, TdJob *job, GError **error)
   return td_backprojector_update (kit->projector, &task, error);
 }
 
+static void
+kit_free (gpointer kit)
+{
+  td_fbp_kit_free (kit);
+}
+
 TdFbpKit *
 td_fbp_kit_take (TdJob *job, TdDevice *device, const TdBackprojectFamily *family, GError **error)
 {
   const TdPlan *plan = job->plan;
   const TdFbp *fbp = plan->extra;
   Wanted wanted = { plan, device, family };
-  TdFbpKit *kit = td_engine_take (plan->engine, kit_matches, &wanted);
+  TdFbpKit *kit = td_engine_take (plan->engine, kit_free, kit_matches, &wanted);
 
   if (kit && make_ready (kit, job, NULL))
     return kit;
   td_fbp_kit_free (kit);
   return td_fbp_kit_new (job, device, family, fbp->slab_slices, fbp->batch, error);
-}
-
-static void
-kit_free (gpointer kit)
-{
-  td_fbp_kit_free (kit);
 }
 
 void

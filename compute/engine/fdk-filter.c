@@ -4,8 +4,7 @@
 #include "compute/cone/cone-filter.h"
 #include "compute/device/host.h"
 #include "compute/prepare/prepare.h"
-#include "engine-private.h"
-#include "fdk.h"
+#include "fdk-run.h"
 
 typedef struct {
   TdFdkRun *run;
@@ -51,14 +50,10 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   const guint end = MIN (facts->n_rows, detector_row + n + stage->halo);
   const guint64 bytes = (guint64) (end - first) * row_floats * sizeof (float);
   TdPreparationCounts counts;
-  gint64 start = g_get_monotonic_time ();
 
-  if (!td_engine_read_rows (run->plan->engine, run->plan->scan, first, end - first, stage->staging,
-                            run->cancellable, error))
+  if (!td_fdk_read (run, first, end - first, stage->staging, error))
     return FALSE;
-  td_job_add_stage (run->job, "read", (g_get_monotonic_time () - start) * 1e-6);
-
-  start = g_get_monotonic_time ();
+  gint64 start = g_get_monotonic_time ();
   if (!td_upload (stage->queue, stage->rows, 0, stage->staging, bytes, error)
       || !td_preparation_run (stage->preparation, stage->queue, stage->rows, first, end - first, NULL,
                               run->cancellable, error)
@@ -79,6 +74,15 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   td_parallel_for (facts->n_views, scatter_view, &scatter);
   td_job_add_stage (run->job, "filter", (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
+}
+
+static void
+rows_done (TdFdkRun *run, guint end)
+{
+  g_mutex_lock (&run->lock);
+  run->rows_done = end;
+  g_cond_broadcast (&run->changed);
+  g_mutex_unlock (&run->lock);
 }
 
 static gboolean
@@ -120,23 +124,90 @@ close_stage (Stage *stage)
   td_queue_free (stage->queue);
 }
 
-gboolean
-td_fdk_filter (TdFdkRun *run, TdDevice *device, GError **error)
+/* Rows from *@row on; *@row tells how far it came. */
+static gboolean
+filter_from (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
 {
-  const TdRecipe *recipe = &run->plan->recipe;
+  const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  Stage stage = { .run = run, .device = device };
-  gboolean ok;
+  Stage stage = { .run = run, .device = device, .halo = fdk->halo };
+  const gint64 start = g_get_monotonic_time ();
+  const guint first = *row;
+  gboolean ok = open_stage (&stage, MIN (facts->n_rows, fdk->filter_rows + 2 * stage.halo), error);
 
-  stage.halo = td_preparation_halo (recipe->steps, recipe->n_steps, facts);
-  ok = open_stage (&stage, MIN (facts->n_rows, run->fdk->filter_rows + 2 * stage.halo), error);
-  for (guint row = 0; ok && row < run->fdk->n_rows; row += run->fdk->filter_rows) {
-    const guint n = MIN (run->fdk->filter_rows, run->fdk->n_rows - row);
+  while (ok && *row < fdk->n_rows) {
+    const guint n = MIN (fdk->filter_rows, fdk->n_rows - *row);
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
-         && filter_rows (&stage, row, n, error);
+         && filter_rows (&stage, *row, n, error);
     if (ok)
-      td_fdk_rows_done (run, row + n);
+      rows_done (run, *row += n);
   }
   close_stage (&stage);
+  g_autofree char *key = td_fdk_filter_rate_key (device);
+  const double bytes = (double) (*row - first) * facts->n_views * facts->n_columns * sizeof (float);
+  if (ok && bytes > (64 << 20))
+    td_engine_set_rate (run->plan->engine, key, bytes * 1e6 / (g_get_monotonic_time () - start));
+  return ok;
+}
+
+/* Whom to ask, in this order: the plan's choice first. */
+static GPtrArray *
+candidates (const TdFdkRun *run)
+{
+  GPtrArray *devices = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
+  g_autoptr (GPtrArray) host = td_engine_devices (run->plan->engine, "host", NULL);
+  const GPtrArray *all = run->plan->devices;
+
+  for (guint i = 0; run->fdk->filter_on_device && i < all->len; i++)
+    if (!td_device_info (all->pdata[i])->host_pointers)
+      g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
+  if (host)
+    g_ptr_array_add (devices, td_device_ref (host->pdata[0]));
+  for (guint i = 0; !run->fdk->filter_on_device && i < all->len; i++)
+    if (!td_device_info (all->pdata[i])->host_pointers)
+      g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
+  return devices;
+}
+
+gpointer
+td_fdk_filter_thread (gpointer data)
+{
+  TdFdkRun *run = data;
+  g_autoptr (GPtrArray) devices = candidates (run);
+  guint row = 0;
+
+  for (guint i = 0; i < devices->len; i++) {
+    TdDevice *device = devices->pdata[i];
+    const gboolean extra = !g_ptr_array_find (run->plan->devices, device, NULL);
+    GError *error = NULL;
+
+    if (extra)
+      td_device_set_memory_limit (device, run->plan->recipe.memory_limit_bytes);
+    td_job_add_host_bytes (run->job, extra ? (gint64) run->fdk->filter_bytes : 0);
+    const gboolean ok = filter_from (run, device, &row, &error);
+    td_job_add_host_bytes (run->job, extra ? -(gint64) run->fdk->filter_bytes : 0);
+    if (ok)
+      return NULL;
+    if (i + 1 == devices->len || error->domain != TD_ERROR || error->code < TD_ERROR_DEVICE_MEMORY) {
+      td_fdk_fail (run, error);
+      return NULL;
+    }
+    td_job_note (run->job, "%s stopped filtering, %s went on: %s", td_device_info (device)->name,
+                 td_device_info (devices->pdata[i + 1])->name, error->message);
+    g_error_free (error);
+  }
+  return NULL;
+}
+
+gboolean
+td_fdk_wait_rows (TdFdkDevice *device, guint end)
+{
+  TdFdkRun *run = device->run;
+
+  g_mutex_lock (&run->lock);
+  while (run->rows_done < end && !td_fdk_device_stopped (device))
+    g_cond_wait (&run->changed, &run->lock);
+  const gboolean ok = !td_fdk_device_stopped (device);
+  g_mutex_unlock (&run->lock);
   return ok;
 }

@@ -2,17 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone-filter.h"
 #include "dataset/geometry-matrix.h"
 #include "engine-private.h"
 #include "fdk.h"
 #include "plan-private.h"
-
-/* Slices of a slab: enough for the CPU's vectors and to read each row of projections rarely; few
-   enough that the first ones are seen soon. */
-#define SLAB_SLICES 128
-#define MIN_BATCH 16
-#define FILTER_BYTES (256u << 20)
 
 void
 td_fdk_plan_free (TdFdkPlan *fdk)
@@ -23,6 +16,7 @@ td_fdk_plan_free (TdFdkPlan *fdk)
   td_geometry_clear (&fdk->geometry);
   g_free (fdk->angles_rad);
   g_free (fdk->families);
+  g_free (fdk->own);
   g_free (fdk);
 }
 
@@ -159,128 +153,47 @@ choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
   return TRUE;
 }
 
-/* Most detector rows that one slab sees. */
-static guint
-rows_of_a_slab (const TdFdkPlan *fdk)
-{
-  guint most = 1;
+/* ── What was planned, for those who carry it out ─────────────────────────────────────────────── */
 
-  for (guint slice = 0; slice < fdk->task.nz; slice += fdk->slab) {
-    guint first, end;
-    td_cone_rows_seen (&fdk->task, slice, MIN (fdk->slab, fdk->task.nz - slice), &first, &end);
-    most = MAX (most, end - first);
-  }
-  return most;
+guint
+td_fdk_slab_slices (const TdFdkPlan *fdk, guint slab)
+{
+  return MIN (fdk->slab, fdk->task.nz - slab * fdk->slab);
 }
 
-static guint64
-worker_bytes (const TdFdkPlan *fdk, const TdConeFamily *family, const TdDeviceInfo *device,
-              TdPrecision precision)
+void
+td_fdk_slab_rows (const TdFdkPlan *fdk, guint slab, guint *first, guint *end)
 {
-  const guint rows = rows_of_a_slab (fdk);
-  const TdConeLimits limits = { fdk->batch, rows, fdk->slab, precision };
-  const guint64 batch = (guint64) fdk->batch * rows * fdk->task.n_columns * sizeof (float);
-  const guint64 slab = (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
-
-  return batch * (fdk->batch < fdk->task.n_views ? 2 : 1) + slab
-         + family->workspace_bytes (&fdk->task, &limits, device);
+  td_cone_rows_seen (&fdk->task, slab * fdk->slab, td_fdk_slab_slices (fdk, slab), first, end);
+  *first = CLAMP (*first, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
+  *end = CLAMP (*end, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
+  if (*first >= *end || !fdk->equal_rows)
+    return;
+  *first = MIN (*first, fdk->n_rows - fdk->slab_rows);
+  *end = *first + fdk->slab_rows;
 }
 
-static guint64
-filter_bytes (const TdFdkPlan *fdk, const TdPlan *plan)
+guint64
+td_fdk_chunk_bytes (const TdFdkPlan *fdk, const TdScanFacts *facts)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const guint halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
-  const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * halo);
+  const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo);
 
-  return (guint64) rows * facts->n_views * facts->n_columns * sizeof (float)
-         + td_cone_filter_workspace_bytes (&fdk->task, rows)
-         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
+  return (guint64) rows * facts->n_views * facts->n_columns * sizeof (float);
 }
 
-/* Shrinks the batch, then the slab, until the device holds the workers and the filter; out of core is
-   nothing but this. */
-static gboolean
-fit_device (TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family,
-            guint64 budget, GError **error)
+TdFdkBatch
+td_fdk_batch (const TdFdkPlan *fdk, guint index)
 {
-  const TdDeviceInfo *info = td_device_info (device);
-  const guint turns = family->turned_views (&fdk->task, plan->recipe.precision);
-  guint64 need;
+  const guint step = fdk->batch / fdk->turns;
+  TdFdkBatch batch = { .first = index * step, .a_turn = fdk->task.n_views / fdk->turns };
 
-  fdk->batch = MAX (turns, fdk->batch / turns * turns);
-  while ((need = filter_bytes (fdk, plan)
-                 + fdk->workers * worker_bytes (fdk, family, info, plan->recipe.precision))
-         > budget) {
-    if (fdk->batch > MIN_BATCH && fdk->batch / 2 >= turns)
-      fdk->batch = fdk->batch / 2 / turns * turns;
-    else if (fdk->slab > 8)
-      fdk->slab = (fdk->slab + 1) / 2;
-    else if (fdk->filter_rows > 1)
-      fdk->filter_rows = (fdk->filter_rows + 1) / 2;
-    else if (fdk->workers > 1)
-      fdk->workers = 1;
-    else if (fdk->batch > turns)
-      fdk->batch = MAX (turns, fdk->batch / 2 / turns * turns);
-    else if (fdk->slab > 1)
-      fdk->slab = 1;
-    else
-      break;
-  }
-  if (need > budget) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "%s has %" G_GUINT64_FORMAT " MiB for this, but one slice needs %" G_GUINT64_FORMAT
-                 " MiB; use another device, a higher memory limit or a smaller region.",
-                 info->name, budget >> 20, (need >> 20) + 1);
-    return FALSE;
-  }
-  plan->facts.device_bytes = MAX (plan->facts.device_bytes, need);
-  return TRUE;
-}
-
-static gboolean
-fit (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const guint64 row_bytes = (guint64) facts->n_views * facts->n_columns * sizeof (float);
-  const guint64 host = td_plan_host_budget (plan);
-  gboolean on_host = FALSE;
-  guint end;
-
-  td_cone_rows_seen (&fdk->task, 0, fdk->task.nz, &fdk->row0, &end);
-  if (end <= fdk->row0)
-    end = MIN (facts->n_rows, fdk->row0 + 1), fdk->row0 = end - 1;
-  fdk->n_rows = end - fdk->row0;
-  fdk->projection_bytes = fdk->n_rows * row_bytes;
-  fdk->filter_rows = (guint) CLAMP (FILTER_BYTES / row_bytes, 1, (guint64) fdk->n_rows);
-  fdk->slab = MIN (SLAB_SLICES, fdk->task.nz);
-  fdk->batch = fdk->task.n_views;
-  fdk->workers = fdk->task.nz > fdk->slab ? 2 : 1;
-  for (guint i = 0; i < devices->len; i++)
-    on_host = on_host || td_device_info (devices->pdata[i])->host_pointers;
-  if (on_host)
-    fdk->workers = 1; /* one uses all cores already */
-
-  /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
-  fdk->on_disk = fdk->projection_bytes > host / 2;
-  const guint64 left = fdk->on_disk ? host : host - fdk->projection_bytes;
-  for (guint i = 0; i < devices->len; i++) {
-    TdDevice *device = devices->pdata[i];
-    const gboolean shared = td_device_info (device)->host_pointers;
-    const guint64 free_bytes = td_device_memory_free (device);
-    const guint64 budget = shared ? left / 2 : free_bytes / 10 * 8;
-    if (!fit_device (plan, fdk, device, fdk->families[i], budget, error))
-      return FALSE;
-  }
-  const guint64 slab = (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
-  plan->facts.host_bytes = (fdk->on_disk ? 0 : fdk->projection_bytes) + filter_bytes (fdk, plan)
-                           + (on_host ? plan->facts.device_bytes : 0)
-                           + slab * (fdk->workers * devices->len + 2);
-  return TRUE;
+  batch.in_turn = MIN (step, batch.a_turn - batch.first);
+  batch.n = batch.in_turn * fdk->turns;
+  return batch;
 }
 
 char *
-td_fdk_rate_key (const TdPlan *plan, const TdFdkPlan *fdk)
+td_fdk_job_rate_key (const TdPlan *plan, const TdFdkPlan *fdk)
 {
   g_autoptr (GString) key = g_string_new ("fdk");
 
@@ -289,6 +202,26 @@ td_fdk_rate_key (const TdPlan *plan, const TdFdkPlan *fdk)
                             fdk->families[i]->name);
   return g_string_free (g_steal_pointer (&key), FALSE);
 }
+
+char *
+td_fdk_device_rate_key (TdDevice *device, const TdConeFamily *family)
+{
+  return g_strdup_printf ("fdk kernel %s %s", td_device_info (device)->name, family->name);
+}
+
+char *
+td_fdk_filter_rate_key (TdDevice *device)
+{
+  return g_strdup_printf ("fdk filter %s", td_device_info (device)->name);
+}
+
+char *
+td_fdk_transfer_rate_key (TdDevice *device)
+{
+  return g_strdup_printf ("transfer %s", td_device_info (device)->name);
+}
+
+/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void
 describe (TdPlan *plan, const TdFdkPlan *fdk)
@@ -300,7 +233,7 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.nx = task->nx;
   plan->facts.ny = task->ny;
   plan->facts.slab_slices = fdk->slab;
-  plan->facts.n_slabs = (task->nz + fdk->slab - 1) / fdk->slab;
+  plan->facts.n_slabs = fdk->n_slabs;
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";
@@ -309,11 +242,18 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.write_bytes
       = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;
-  g_autofree char *key = td_fdk_rate_key (plan, fdk);
+  g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
   plan->facts.estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
-  td_plan_note (plan, "Detector rows %u to %u are filtered%s; slabs of %u slices are back-projected "
-                      "from batches of %u views.", fdk->row0, fdk->row0 + fdk->n_rows - 1,
-                fdk->on_disk ? " into a temporary file, because memory is short" : "", fdk->slab,
+  if (fdk->window)
+    td_plan_note (plan, "Detector rows %u to %u are filtered on the device that needs them, %u at a "
+                        "time; it keeps up to %u of them for its next slabs.", fdk->row0,
+                  fdk->row0 + fdk->n_rows - 1, fdk->filter_rows,
+                  MIN (fdk->window_chunks * fdk->filter_rows, fdk->n_rows));
+  else
+    td_plan_note (plan, "Detector rows %u to %u are filtered by %s into %s.", fdk->row0,
+                  fdk->row0 + fdk->n_rows - 1, fdk->filter_on_device ? "a device" : "the CPU",
+                  fdk->on_disk ? "a temporary file, because memory is short" : "host memory");
+  td_plan_note (plan, "Slabs of %u slices are back-projected from batches of %u views.", fdk->slab,
                 fdk->batch);
 }
 
@@ -326,7 +266,7 @@ td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   plan->extra = fdk;
   plan->free_extra = (GDestroyNotify) td_fdk_plan_free;
   if (!make_task (plan, fdk, error) || !choose_families (plan, fdk, devices, error)
-      || !fit (plan, fdk, devices, error))
+      || !td_fdk_choose_share (plan, fdk, devices, error))
     return FALSE;
   describe (plan, fdk);
   return TRUE;

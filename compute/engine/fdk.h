@@ -5,10 +5,16 @@
 #include "method.h"
 
 /**
- * FDK as a job, in two stages that run beside each other (iFDK, section 3.1): one thread reads,
- * prepares, weights and filters detector rows from the top down into host memory (or a file, when that
- * is short); each device's workers take slabs of the volume, wait for the rows that the slab sees, and
- * add the views batch by batch (Okitsu et al. and iFDK: volumes and projection sets larger than a device).
+ * FDK as a job. Slabs of the volume go from the top down, and so do the detector rows that they see:
+ * each is read and filtered once, in time for the first slab that sees it (iFDK, section 3.1).
+ *
+ * Filtered rows wait in one of two places. "Window": each device filters for itself and keeps the rows that
+ * its next slabs see; nothing filtered crosses the bus. "Host": one thread filters for all devices
+ * into host memory (or a file, when that is short), and batches of views are sent from there.
+ *
+ * Several devices share the volume, each its own range of slabs until it runs out of them and helps the
+ * others; or the projections, each adding some of the views to every slab, whose parts are summed on the
+ * host (Okitsu et al., section 4). What a device had not delivered when it failed goes to the others.
  */
 
 /* What the plan decided. */
@@ -17,14 +23,30 @@ typedef struct {
   TdGeometry geometry;       /* with the recipe's centre */
   double *angles_rad;
   guint row0, n_rows;        /* detector rows that the slices see */
-  guint64 projection_bytes;  /* filtered projections, all views */
+  guint halo;                /* rows around them that preparation wants */
+  TdShareKind share;         /* volume or projection */
+  gboolean filter_on_device;
+  gboolean window;           /* see above; else host */
+  guint64 projection_bytes;  /* host: filtered projections, all views */
   gboolean on_disk;          /* they do not fit the host's memory */
-  guint filter_rows;         /* detector rows filtered at once */
-  guint slab;                /* slices */
-  guint batch;               /* views, a multiple of what the families want */
-  guint workers;             /* for each device: while one transfers the other computes */
+  guint filter_rows;         /* detector rows filtered at once: a chunk */
+  guint64 filter_bytes;      /* host: of whoever filters, a chunk and its workspace */
+  guint n_chunks, window_chunks; /* of all rows; that a device keeps at most */
+  guint block_rows;          /* window: read at once from a file that likes it; 0: a chunk */
+  guint slab, n_slabs;       /* slices */
+  guint slab_rows;           /* most detector rows that one slab sees */
+  gboolean equal_rows;       /* every slab is given as many: a device's textures can stay */
+  guint turns;               /* views that must come together: the most that a family wants */
+  guint batch, n_batches;    /* views added at once, a multiple of turns */
+  guint volumes;             /* slabs in a device's memory: one computes while one is fetched */
+  guint land_slices;         /* of a pinned buffer in which finished slices land */
+  guint n_landing;           /* such buffers */
+  guint64 ring_bytes;        /* of each of the RING pinned buffers that feed a device */
   const TdConeFamily **families; /* one for each device */
+  guint *own;                /* n_devices + 1: device d begins with slabs own[d] to own[d + 1] - 1 */
 } TdFdkPlan;
+
+#define TD_FDK_RING 3
 
 void td_fdk_plan_free (TdFdkPlan *fdk);
 /* The planning half of td_method_fdk; see TdMethod. */
@@ -33,32 +55,28 @@ guint td_fdk_n_slices (const TdScanFacts *facts);
 double td_fdk_stated_centre (const TdScanFacts *facts);
 gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                       GError **error);
-/* What a measured rate holds for: these devices and families. (transfer full) */
-char *td_fdk_rate_key (const TdPlan *plan, const TdFdkPlan *fdk);
 
-/* The run's shared state. */
+/* fdk-fit.c: slabs, batches, chunks and buffers that fit the memory of host and devices, for the scheme
+   in fdk->share and the place in fdk->filter_on_device; sets the plan's bytes. */
+gboolean td_fdk_fit (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
+/* fdk-share.c: who filters; volume or projections, by what either costs (Okitsu et al., Table 1), and
+   whether that fits; each device's first slabs by its measured speed. Notes say why. */
+gboolean td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
+
+/* What measured rates hold for, keys of td_engine_rate(). (transfer full) */
+char *td_fdk_job_rate_key (const TdPlan *plan, const TdFdkPlan *fdk);       /* updates/s, end to end */
+char *td_fdk_device_rate_key (TdDevice *device, const TdConeFamily *family); /* updates/s, kernels */
+char *td_fdk_filter_rate_key (TdDevice *device);                            /* bytes/s */
+char *td_fdk_transfer_rate_key (TdDevice *device);                          /* bytes/s */
+
+/* Detector rows that a slab sees, counted in the plan's; empty: first = end. */
+void td_fdk_slab_rows (const TdFdkPlan *fdk, guint slab, guint *first, guint *end);
+guint td_fdk_slab_slices (const TdFdkPlan *fdk, guint slab);
+/* Bytes of the chunk buffers: with the halo. */
+guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk, const TdScanFacts *facts);
+/* A batch's views are the places i of in_turn * turns: first + i % in_turn + i / in_turn * a_turn. */
 typedef struct {
-  TdJob *job;
-  const TdPlan *plan;
-  const TdFdkPlan *fdk;
-  GCancellable *cancellable; /* cancelled by the first failure too */
-  float *projections;        /* [view][n_rows][column] */
-  GMutex lock;
-  GCond changed;
-  guint rows_done;           /* of n_rows, from the top */
-  guint next_slab;
-  GQueue returned;           /* slabs that a failing device gave back, GUINT_TO_POINTER (slab + 1) */
-  guint slabs_open;          /* taken and not finished */
-  guint workers_left;
-  GError *error;             /* the first */
-} TdFdkRun;
-
-void td_fdk_fail (TdFdkRun *run, GError *error); /* takes @error */
-/* Blocks until detector rows up to @end (counted in n_rows) are filtered; FALSE: the run has failed. */
-gboolean td_fdk_wait_rows (TdFdkRun *run, guint end);
-void td_fdk_rows_done (TdFdkRun *run, guint end);
-
-/* Stage 1, on a thread of its own. */
-gboolean td_fdk_filter (TdFdkRun *run, TdDevice *device, GError **error);
-/* Stage 2: slabs until none is left. */
-gboolean td_fdk_project (TdFdkRun *run, TdDevice *device, const TdConeFamily *family, GError **error);
+  guint first, in_turn, a_turn;
+  guint n; /* views */
+} TdFdkBatch;
+TdFdkBatch td_fdk_batch (const TdFdkPlan *fdk, guint index);

@@ -3,41 +3,40 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine-private.h"
-#include "fdk.h"
+#include "fdk-run.h"
+#include "job-private.h"
+
+/* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
 
 void
 td_fdk_fail (TdFdkRun *run, GError *error)
 {
   g_mutex_lock (&run->lock);
   if (!run->error)
-    run->error = error;
-  else
-    g_error_free (error);
+    run->error = g_steal_pointer (&error);
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
+  g_clear_error (&error);
   g_cancellable_cancel (run->cancellable);
 }
 
-gboolean
-td_fdk_wait_rows (TdFdkRun *run, guint end)
+static void
+on_cancel (GCancellable *cancellable, gpointer data)
 {
-  g_mutex_lock (&run->lock);
-  while (run->rows_done < end && !run->error)
-    g_cond_wait (&run->changed, &run->lock);
-  const gboolean ok = run->error == NULL;
-  g_mutex_unlock (&run->lock);
-  return ok;
-}
+  TdFdkRun *run = data;
 
-void
-td_fdk_rows_done (TdFdkRun *run, guint end)
-{
   g_mutex_lock (&run->lock);
-  run->rows_done = end;
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
 }
+
+static void
+cancel_run (GCancellable *from, gpointer run_cancellable)
+{
+  g_cancellable_cancel (run_cancellable);
+}
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Memory, or an unlinked file in the temporary folder that the pages go to. */
 static float *
@@ -71,121 +70,208 @@ map_projections (const TdFdkPlan *fdk, GError **error)
                  fdk->projection_bytes >> 20);
     return NULL;
   }
+  if (fd < 0)
+    madvise (memory, fdk->projection_bytes, MADV_HUGEPAGE);
   return memory;
 }
 
-/* What the job's result tells, once it has ended well. */
+static void
+unmap_projections (TdFdkRun *run)
+{
+  if (run->projections)
+    munmap (run->projections, run->fdk->projection_bytes);
+  run->projections = NULL;
+}
+
+/* Buffers that finished slices land in, pinned for a device that copies, if there is one. */
+static gboolean
+make_landing (TdFdkRun *run, GError **error)
+{
+  const TdFdkPlan *fdk = run->fdk;
+  GPtrArray *devices = run->plan->devices;
+  const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
+  TdDevice *device = devices->pdata[0];
+
+  for (guint i = 0; i < devices->len; i++)
+    if (!td_device_info (devices->pdata[i])->host_pointers)
+      device = devices->pdata[i];
+  run->landing = td_fdk_pinned_take (run->plan->engine, device, fdk->n_landing,
+                                     fdk->land_slices * slice, error);
+  for (guint i = 0; run->landing && i < run->landing->n; i++)
+    g_queue_push_tail (&run->free_landing, run->landing->memory[i]);
+  return run->landing != NULL;
+}
+
+static void
+make_slabs (TdFdkRun *run)
+{
+  const TdFdkPlan *fdk = run->fdk;
+
+  run->slabs = g_new0 (TdFdkSlab, fdk->n_slabs);
+  run->unfinished = fdk->n_slabs;
+  for (guint i = 0; i < fdk->n_slabs; i++) {
+    g_queue_init (&run->slabs[i].todo);
+    for (guint b = 0; fdk->share == TD_SHARE_PROJECTION && b < fdk->n_batches; b++)
+      g_queue_push_tail (&run->slabs[i].todo, GUINT_TO_POINTER (b));
+  }
+}
+
+static void
+make_devices (TdFdkRun *run)
+{
+  run->n_devices = run->devices_left = run->plan->devices->len;
+  run->devices = g_new0 (TdFdkDevice, run->n_devices);
+  for (guint i = 0; i < run->n_devices; i++) {
+    TdFdkDevice *device = &run->devices[i];
+
+    device->run = run;
+    device->index = i;
+    device->device = run->plan->devices->pdata[i];
+    device->family = run->fdk->families[i];
+    device->open = g_ptr_array_new_with_free_func ((GDestroyNotify) td_fdk_part_free);
+    g_queue_init (&device->landing);
+    g_queue_init (&device->free_volumes);
+    device->worker = td_fdk_worker_new (device);
+    device->window = run->fdk->window ? td_fdk_window_new (device) : NULL;
+  }
+}
+
+static TdFdkRun *
+run_new (TdJob *job)
+{
+  TdFdkRun *run = g_new0 (TdFdkRun, 1);
+
+  g_atomic_ref_count_init (&run->references);
+  run->job = td_job_ref (job);
+  run->plan = td_plan_ref (td_job_plan (job));
+  run->fdk = run->plan->extra;
+  run->cancellable = g_cancellable_new ();
+  g_mutex_init (&run->lock);
+  g_cond_init (&run->changed);
+  g_queue_init (&run->free_landing);
+  return run;
+}
+
+TdFdkRun *
+td_fdk_run_ref (TdFdkRun *run)
+{
+  g_atomic_ref_count_inc (&run->references);
+  return run;
+}
+
+void
+td_fdk_run_unref (TdFdkRun *run)
+{
+  if (!g_atomic_ref_count_dec (&run->references))
+    return;
+  const gboolean sound = run->error == NULL;
+  for (guint i = 0; i < run->n_devices; i++) {
+    g_ptr_array_unref (run->devices[i].open);
+    g_queue_clear (&run->devices[i].landing);
+    g_queue_clear (&run->devices[i].free_volumes);
+    g_clear_error (&run->devices[i].error);
+  }
+  for (guint i = 0; run->slabs && i < run->fdk->n_slabs; i++)
+    g_queue_clear (&run->slabs[i].todo);
+  g_free (run->devices);
+  g_free (run->slabs);
+  g_queue_clear (&run->free_landing);
+  td_fdk_pinned_give (run->plan->engine, run->landing, sound);
+  g_clear_error (&run->error);
+  g_object_unref (run->cancellable);
+  g_mutex_clear (&run->lock);
+  g_cond_clear (&run->changed);
+  td_plan_unref (run->plan);
+  td_job_unref (run->job);
+  g_free (run);
+}
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* What the job's result tells, and what later plans know, once it has ended well. */
 static void
 report (TdFdkRun *run, double seconds)
 {
   const TdPlan *plan = run->plan;
-  g_autofree char *key = td_fdk_rate_key (plan, run->fdk);
+  g_autofree char *key = td_fdk_job_rate_key (plan, run->fdk);
 
   td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
-  td_job_set_family (run->job, run->fdk->families[0]->title);
-}
-
-static gpointer
-filter_thread (gpointer data)
-{
-  TdFdkRun *run = data;
-  GError *error = NULL;
-
-  if (!td_fdk_filter (run, run->plan->devices->pdata[0], &error))
-    td_fdk_fail (run, error);
-  return NULL;
-}
-
-typedef struct {
-  TdFdkRun *run;
-  guint device;
-} WorkerStart;
-
-/* A worker whose device fails retires; its slab goes to the others. The last one's error is the job's. */
-static gpointer
-worker_thread (gpointer data)
-{
-  WorkerStart *start = data;
-  TdFdkRun *run = start->run;
-  TdDevice *device = run->plan->devices->pdata[start->device];
-  GError *error = NULL;
-  const gboolean ok = td_fdk_project (run, device, run->fdk->families[start->device], &error);
-
-  g_mutex_lock (&run->lock);
-  const gboolean last = --run->workers_left == 0;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
-  if (ok)
-    return NULL;
-  const gboolean device_error = error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY;
-  if (last || !device_error) {
-    td_fdk_fail (run, error);
-  } else {
-    td_job_note (run->job, "%s was retired: %s", td_device_info (device)->name, error->message);
-    g_error_free (error);
+  for (guint i = 0; i < run->n_devices; i++) {
+    const TdFdkDevice *device = &run->devices[i];
+    g_autofree char *kernel = td_fdk_device_rate_key (device->device, device->family);
+    if (device->kernel_s > 0)
+      td_engine_set_rate (plan->engine, kernel, device->kernel_updates / device->kernel_s);
   }
-  return NULL;
+  td_job_set_family (run->job, run->fdk->families[0]->title);
 }
 
 static void
 run_threads (TdFdkRun *run)
 {
-  const guint n_devices = run->plan->devices->len, n = n_devices * run->fdk->workers;
-  g_autofree GThread **threads = g_new (GThread *, n);
-  g_autofree WorkerStart *starts = g_new (WorkerStart, n);
-  GThread *filter = g_thread_new ("fdk-filter", filter_thread, run);
+  GThread *filter
+      = run->fdk->window ? NULL : g_thread_new ("fdk-filter", td_fdk_filter_thread, run);
 
-  run->workers_left = n;
-  for (guint i = 0; i < n; i++) {
-    starts[i] = (WorkerStart) { run, i % n_devices };
-    threads[i] = g_thread_new ("fdk-project", worker_thread, &starts[i]);
-  }
-  for (guint i = 0; i < n; i++)
-    g_thread_join (threads[i]);
-  g_thread_join (filter);
+  for (guint i = 0; i < run->n_devices; i++)
+    td_fdk_device_start (&run->devices[i]);
+  g_mutex_lock (&run->lock);
+  while (run->devices_left > 0)
+    g_cond_wait (&run->changed, &run->lock);
+  g_mutex_unlock (&run->lock);
+  for (guint i = 0; i < run->n_devices; i++)
+    for (guint t = 0; t < G_N_ELEMENTS (run->devices[i].threads); t++)
+      if (run->devices[i].threads[t])
+        g_thread_join (run->devices[i].threads[t]);
+  if (filter)
+    g_thread_join (filter);
 }
 
-static void
-cancel_run (GCancellable *from, gpointer run_cancellable)
+static gboolean
+carry_out (TdFdkRun *run, GError **error)
 {
-  g_cancellable_cancel (run_cancellable);
+  const TdFdkPlan *fdk = run->fdk;
+  gint64 bytes = fdk->window || fdk->on_disk ? 0 : (gint64) fdk->projection_bytes;
+
+  if (!fdk->window) {
+    run->projections = map_projections (fdk, error);
+    if (!run->projections)
+      return FALSE;
+  }
+  if (!make_landing (run, error))
+    return FALSE;
+  const guint64 block = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
+  bytes += run->landing->n * run->landing->bytes
+           + run->plan->devices->len * (TD_FDK_RING * fdk->ring_bytes + block);
+  td_job_add_host_bytes (run->job, bytes);
+  make_slabs (run);
+  make_devices (run);
+  run_threads (run);
+  td_job_add_host_bytes (run->job, -bytes);
+  if (run->error) {
+    g_propagate_error (error, g_error_copy (run->error));
+    return FALSE;
+  }
+  return !g_cancellable_set_error_if_cancelled (run->cancellable, error);
 }
 
 static gboolean
 run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
 {
-  const TdPlan *plan = td_job_plan (job);
-  TdFdkRun run = { .job = job, .plan = plan, .fdk = plan->extra };
-
+  TdFdkRun *run = run_new (job);
   const gint64 start = g_get_monotonic_time ();
-  const gint64 in_memory = run.fdk->on_disk ? 0 : (gint64) run.fdk->projection_bytes;
-  run.projections = map_projections (run.fdk, error);
-  if (!run.projections)
-    return FALSE;
-  td_job_add_host_bytes (job, in_memory);
-  run.cancellable = g_cancellable_new ();
-  g_mutex_init (&run.lock);
-  g_cond_init (&run.changed);
-  g_queue_init (&run.returned);
+  const gulong woken = g_cancellable_connect (run->cancellable, G_CALLBACK (on_cancel), run, NULL);
   gulong handler = 0;
+
   if (cancellable)
     handler = g_cancellable_connect (cancellable, G_CALLBACK (cancel_run),
-                                     g_object_ref (run.cancellable), g_object_unref);
-  run_threads (&run);
+                                     g_object_ref (run->cancellable), g_object_unref);
+  const gboolean ok = carry_out (run, error);
   g_cancellable_disconnect (cancellable, handler);
-
-  g_queue_clear (&run.returned);
-  g_mutex_clear (&run.lock);
-  g_cond_clear (&run.changed);
-  g_object_unref (run.cancellable);
-  munmap (run.projections, run.fdk->projection_bytes);
-  td_job_add_host_bytes (job, -in_memory);
-  if (run.error) {
-    g_propagate_error (error, run.error);
-    return FALSE;
-  }
-  report (&run, (g_get_monotonic_time () - start) * 1e-6);
-  return TRUE;
+  g_cancellable_disconnect (run->cancellable, woken);
+  if (ok)
+    report (run, (g_get_monotonic_time () - start) * 1e-6);
+  unmap_projections (run);
+  td_fdk_run_unref (run);
+  return ok;
 }
 
 const TdMethod td_method_fdk = {

@@ -427,6 +427,9 @@ read_memory_limit (TdRecipe *recipe, const char *key, JsonNode *node, GError **e
   return TRUE;
 }
 
+NAME_FIELD (share, "share", td_share_name (recipe->share))
+NAME_FIELD (filter_on, "filter-on", td_filter_place_name (recipe->filter_on))
+
 /* ── Output ───────────────────────────────────────────────────────────────────────────────────── */
 
 NAME_FIELD (format, "format", td_volume_format_name (recipe->output_format))
@@ -539,6 +542,8 @@ static const Field recipe_fields[] = {
   { "field_of_view", write_field_of_view, read_field_of_view },
   { "devices", write_devices, read_devices },
   { "memory_limit_bytes", write_memory_limit, read_memory_limit },
+  { "share", write_share, read_share },
+  { "filter_on", write_filter_on, read_filter_on },
   { "output", write_output, read_output },
   { NULL },
 };

@@ -5,12 +5,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/cone/cone-family.h"
+
 /* ── Names ────────────────────────────────────────────────────────────────────────────────────── */
 
 static const char *const method_names[] = { "auto", "fbp", "fdk", "fourier", NULL };
 static const char *const field_names[] = { "auto", "full", "half", NULL };
 static const char *const interpolation_names[] = { "nearest", "linear", NULL };
 static const char *const precision_names[] = { "single", "half", "half-run", NULL };
+static const char *const share_names[] = { "auto", "volume", "projection", NULL };
+static const char *const filter_place_names[] = { "auto", "cpu", "device", NULL };
 
 const char *
 td_method_name (TdMethodKind kind)
@@ -34,6 +38,18 @@ const char *
 td_precision_name (TdPrecision kind)
 {
   return precision_names[kind];
+}
+
+const char *
+td_share_name (TdShareKind kind)
+{
+  return share_names[kind];
+}
+
+const char *
+td_filter_place_name (TdFilterPlace place)
+{
+  return filter_place_names[place];
 }
 
 /* ── Values ───────────────────────────────────────────────────────────────────────────────────── */
@@ -281,7 +297,11 @@ set_method (TdRecipe *recipe, const char *option, const char *value, GError **er
 static gboolean
 set_kernel (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
-  if (strcmp (value, "auto") != 0 && !td_backproject_family (value, error))
+  const TdConeFamily *const *cone = td_cone_families ();
+
+  while (*cone && strcmp ((*cone)->name, value) != 0)
+    cone++;
+  if (strcmp (value, "auto") != 0 && !*cone && !td_backproject_family (value, error))
     return FALSE;
   g_strlcpy (recipe->family, value, sizeof recipe->family);
   return TRUE;
@@ -381,6 +401,28 @@ set_memory_limit (TdRecipe *recipe, const char *option, const char *value, GErro
 }
 
 static gboolean
+set_share (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  int index = 0;
+
+  if (!parse_name (option, value, share_names, &index, error))
+    return FALSE;
+  recipe->share = index;
+  return TRUE;
+}
+
+static gboolean
+set_filter_on (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  int index = 0;
+
+  if (!parse_name (option, value, filter_place_names, &index, error))
+    return FALSE;
+  recipe->filter_on = index;
+  return TRUE;
+}
+
+static gboolean
 set_format (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
   return td_volume_format_parse (value, &recipe->output_format)
@@ -434,7 +476,8 @@ static const TdRecipeOption options[] = {
   { "method", "NAME", "auto, fbp, fdk or fourier",
     set_method },
   { "kernel", "NAME",
-    "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host",
+    "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
+    "turned, texture, arithmetic, standard or host",
     set_kernel },
   { "interpolation", "NAME", "nearest or linear",
     set_interpolation },
@@ -455,6 +498,10 @@ static const TdRecipeOption options[] = {
     set_device },
   { "memory-limit", "SIZE", "Memory to use on the host and on each device, as in 4G",
     set_memory_limit },
+  { "share", "NAME", "Cone beam, several devices: auto, volume (each its slabs) or projection (each its views)",
+    set_share },
+  { "filter-on", "NAME", "Cone beam: filter the projections on the cpu, the device or auto",
+    set_filter_on },
   { "format", "NAME", "tiff (a folder, one file a slice), bigtiff or hdf5",
     set_format },
   { "bits", "N", "32 (float), 16 or 8",

@@ -20,6 +20,10 @@
 typedef enum { TD_FIELD_AUTO, TD_FIELD_FULL, TD_FIELD_HALF } TdFieldOfView;
 
 typedef enum { TD_METHOD_AUTO, TD_METHOD_FBP, TD_METHOD_FDK, TD_METHOD_FOURIER } TdMethodKind;
+/* Cone beam, what several devices share among them: the slabs of the volume, or the projections. */
+typedef enum { TD_SHARE_AUTO, TD_SHARE_VOLUME, TD_SHARE_PROJECTION } TdShareKind;
+/* Cone beam, who weights and filters the projections. */
+typedef enum { TD_FILTER_ON_AUTO, TD_FILTER_ON_CPU, TD_FILTER_ON_DEVICE } TdFilterPlace;
 
 typedef struct {
   TdStep steps[TD_RECIPE_MAX_STEPS]; /* in the order they run */
@@ -45,6 +49,8 @@ typedef struct {
 
   char devices[128];         /* "auto", "host", "opencl:0,opencl:1", … */
   guint64 memory_limit_bytes; /* host and each device; 0: what is there */
+  TdShareKind share;
+  TdFilterPlace filter_on;
 
   TdVolumeFormat output_format;
   guint output_bits;
@@ -78,6 +84,8 @@ const char *td_method_name (TdMethodKind kind);               /* "auto", "fbp", 
 const char *td_field_of_view_name (TdFieldOfView field);      /* "auto", "full", "half" */
 const char *td_interpolation_name (TdInterpolation kind);     /* "nearest", "linear" */
 const char *td_precision_name (TdPrecision kind);             /* "single", "half", "half-run" */
+const char *td_share_name (TdShareKind kind);                 /* "auto", "volume", "projection" */
+const char *td_filter_place_name (TdFilterPlace place);       /* "auto", "cpu", "device" */
 
 /* "512M", "1.5G", "2GiB", "1000000": powers of 1024. */
 gboolean td_parse_size (const char *text, guint64 *bytes, GError **error);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "cli-verbs.h"
+#include "cli.h"
+#include "compute/engine/fdk-bench.h"
+
+static const TdCliHelp help = {
+  "--cone --end-to-end [OPTION…]",
+  "Measures whole cone-beam jobs, from random projections in host memory to a volume in host memory:\n"
+  "filtering, both transfers and back-projection, beside the kernel alone. With several devices the\n"
+  "first alone is measured too, for the speed-up.",
+  "  One card, and how many times the kernel alone it takes:\n"
+  "    tomodesk-cli bench --cone --end-to-end --device cuda:0 --size 1024\n"
+  "  Four cards, each a part of the volume:\n"
+  "    tomodesk-cli bench --cone --end-to-end --device cuda:0,cuda:1,cuda:2,cuda:3 --size 2048 "
+  "--views 1024 --share volume\n",
+};
+
+typedef struct {
+  char *device, *share, *filter_on, *kernel, *precision, *memory_limit;
+  int size, columns, views, runs;
+  gboolean cone, end_to_end, notes, json;
+} Options;
+
+static void
+options_clear (Options *o)
+{
+  g_free (o->device);
+  g_free (o->share);
+  g_free (o->filter_on);
+  g_free (o->kernel);
+  g_free (o->precision);
+  g_free (o->memory_limit);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+
+static int
+parse (int argc, char **argv, Options *o)
+{
+  const GOptionEntry entries[] = {
+    { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
+    { "end-to-end", 0, 0, G_OPTION_ARG_NONE, &o->end_to_end, "Whole jobs", NULL },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "One or several (auto)", "ID[,ID…]" },
+    { "share", 0, 0, G_OPTION_ARG_STRING, &o->share, "auto, volume or projection", "NAME" },
+    { "filter-on", 0, 0, G_OPTION_ARG_STRING, &o->filter_on, "auto, cpu or device", "NAME" },
+    { "kernel", 0, 0, G_OPTION_ARG_STRING, &o->kernel, "auto, turned, texture, …", "NAME" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &o->precision, "single or half", "NAME" },
+    { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->memory_limit, "On the host and each device", "SIZE" },
+    { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
+    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
+    { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
+    { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (3)", "N" },
+    { "notes", 0, 0, G_OPTION_ARG_NONE, &o->notes, "Print what each plan chose and why", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
+    { NULL },
+  };
+  int status = td_cli_parse (argc, argv, &help, entries, NULL, 0, NULL);
+
+  if (status >= 0)
+    return status;
+  o->columns = o->columns ? o->columns : o->size;
+  o->views = o->views ? o->views : o->size;
+  if (o->size < 1 || o->columns < 1 || o->views < 1 || o->size > 4096 || o->columns > 8192
+      || o->views > 16384)
+    return td_cli_usage ("bench", "--size goes to 4096, --columns to 8192 and --views to 16384");
+  if (o->runs < 1 || o->runs > 1000)
+    return td_cli_usage ("bench", "--runs goes from 1 to 1000");
+  return -1;
+}
+
+static gboolean
+make_spec (const Options *o, TdFdkBenchSpec *spec, GError **error)
+{
+  const struct { const char *name, *value; } settings[] = {
+    { "share", o->share }, { "filter-on", o->filter_on }, { "kernel", o->kernel },
+    { "precision", o->precision }, { "memory-limit", o->memory_limit },
+  };
+
+  *spec = (TdFdkBenchSpec) {
+    .size = (guint) o->size, .n_columns = (guint) o->columns, .n_views = (guint) o->views,
+    .runs = (guint) o->runs, .cancellable = td_cli_cancellable (),
+  };
+  td_recipe_init (&spec->recipe);
+  for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
+    if (settings[i].value
+        && !td_recipe_set (&spec->recipe, settings[i].name, settings[i].value, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* ── What came out ────────────────────────────────────────────────────────────────────────────── */
+
+static double
+stage (const TdFdkBenchRow *row, const char *name)
+{
+  for (guint i = 0; i < row->n_stages; i++)
+    if (strcmp (row->stages[i].name, name) == 0)
+      return row->stages[i].seconds;
+  return 0;
+}
+
+static int
+print_table (const Options *o, const GArray *rows, double kernel_s)
+{
+  static const char *const stages[] = { "back-project", "filter", "read", "upload", "download", "sum" };
+  const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  g_string_append_printf (out, "%d² × %d views → %d³ voxels, host to host, %s, median of %d\n", o->columns,
+                          o->views, o->size, first->family, o->runs);
+  if (kernel_s > 0)
+    g_string_append_printf (out, "kernel alone, all in the first device's memory: %.4f s, %.1f GUPS\n",
+                            kernel_s, first->gups * first->median_s / kernel_s);
+  for (guint i = 0; i < rows->len; i++) {
+    const TdFdkBenchRow *row = &g_array_index (rows, TdFdkBenchRow, i);
+    g_string_append_printf (out, "\n%s\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->devices, row->median_s,
+                            row->low_s, row->high_s, row->gups);
+    if (kernel_s > 0)
+      g_string_append_printf (out, ", %.3f × the kernel alone%s", row->median_s / (kernel_s / row->n_devices),
+                              row->n_devices > 1 ? " on as many" : "");
+    if (i > 0)
+      g_string_append_printf (out, "\n  speed-up %.2f, difference from the first %.1e",
+                              first->median_s / row->median_s, row->difference);
+    g_string_append_printf (out, "\n  memory %.1f GiB host, %.1f GiB device\n  busy, seconds a device:",
+                            (double) row->host_peak_bytes / (1 << 30),
+                            (double) row->device_peak_bytes / (1 << 30));
+    for (guint s = 0; s < G_N_ELEMENTS (stages); s++)
+      g_string_append_printf (out, "  %s %.4f", stages[s], stage (row, stages[s]) / row->n_devices);
+    for (guint n = 0; o->notes && row->notes && row->notes[n]; n++)
+      g_string_append_printf (out, "\n  note  %s", row->notes[n]);
+  }
+  return td_cli_print_text (out->str);
+}
+
+static void
+add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *first, double kernel_s)
+{
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "devices", row->devices);
+  td_json_add_string (builder, "kernel", row->family);
+  td_json_add_number (builder, "median_s", row->median_s);
+  td_json_add_number (builder, "low_s", row->low_s);
+  td_json_add_number (builder, "high_s", row->high_s);
+  td_json_add_number (builder, "gups", row->gups);
+  if (kernel_s > 0)
+    td_json_add_number (builder, "ratio_to_kernel", row->median_s / (kernel_s / row->n_devices));
+  td_json_add_number (builder, "speed_up", first->median_s / row->median_s);
+  td_json_add_number (builder, "difference", row->difference);
+  td_json_add_integer (builder, "host_peak_bytes", row->host_peak_bytes);
+  td_json_add_integer (builder, "device_peak_bytes", row->device_peak_bytes);
+  for (guint i = 0; i < row->n_stages; i++) {
+    g_autofree char *name = g_strdup_printf ("%s_s", row->stages[i].name);
+    td_json_add_number (builder, name, row->stages[i].seconds);
+  }
+  td_json_add_strings (builder, "notes", row->notes);
+  json_builder_end_object (builder);
+}
+
+static int
+print_json (const Options *o, const GArray *rows, double kernel_s)
+{
+  const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_json_add_integer (builder, "size", o->size);
+  td_json_add_integer (builder, "columns", o->columns);
+  td_json_add_integer (builder, "views", o->views);
+  td_json_add_number (builder, "kernel_s", kernel_s);
+  json_builder_set_member_name (builder, "rows");
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < rows->len; i++)
+    add_row (builder, &g_array_index (rows, TdFdkBenchRow, i), first, kernel_s);
+  json_builder_end_array (builder);
+  json_builder_end_object (builder);
+  return td_cli_print_json (builder);
+}
+
+/* ── Measuring ────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+add_run (TdFdkBench *bench, const char *devices, GArray *rows, GError **error)
+{
+  TdFdkBenchRow row;
+
+  if (!td_fdk_bench_run (bench, devices, &row, error))
+    return FALSE;
+  g_array_append_val (rows, row);
+  return TRUE;
+}
+
+static gboolean
+measure (const Options *o, GArray *rows, double *kernel_s, GError **error)
+{
+  const char *devices = o->device ? o->device : "auto";
+  const char *comma = strchr (devices, ',');
+  g_autofree char *first = comma ? g_strndup (devices, comma - devices) : g_strdup (devices);
+  TdFdkBenchSpec spec;
+
+  if (!make_spec (o, &spec, error))
+    return FALSE;
+  g_autoptr (TdFdkBench) bench = td_fdk_bench_new (&spec, error);
+  return bench && td_fdk_bench_kernel (bench, first, kernel_s, error)
+         && add_run (bench, first, rows, error) && (!comma || add_run (bench, devices, rows, error));
+}
+
+int
+td_cli_bench_fdk (int argc, char **argv)
+{
+  g_auto (Options) o = { .size = 256, .runs = 3 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (TdFdkBenchRow));
+  double kernel_s = 0;
+  int status = parse (argc, argv, &o);
+
+  if (status >= 0)
+    return status;
+  g_array_set_clear_func (rows, (GDestroyNotify) td_fdk_bench_row_clear);
+  if (!measure (&o, rows, &kernel_s, &error))
+    return td_cli_fail (error);
+  return o.json ? print_json (&o, rows, kernel_s) : print_table (&o, rows, kernel_s);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fdk-run.h"
+
+/* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Others can do what this device did not; anything else would fail there too. */
+static gboolean
+others_can_go_on (const GError *error)
+{
+  return error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY;
+}
+
+void
+td_fdk_device_fail (TdFdkDevice *device, GError *error)
+{
+  TdFdkRun *run = device->run;
+
+  if (!others_can_go_on (error))
+    td_fdk_fail (run, g_error_copy (error));
+  g_mutex_lock (&run->lock);
+  if (!device->error)
+    device->error = g_steal_pointer (&error);
+  g_cond_broadcast (&run->changed);
+  g_mutex_unlock (&run->lock);
+  g_clear_error (&error);
+}
+
+gboolean
+td_fdk_device_stopped (const TdFdkDevice *device)
+{
+  return device->error || device->run->error
+         || g_cancellable_is_cancelled (device->run->cancellable);
+}
+
+/* The last thread of the device has ended: its memory goes, and what it did not deliver is free again. */
+static void
+close_device (TdFdkDevice *device)
+{
+  TdFdkRun *run = device->run;
+
+  td_fdk_worker_free (g_steal_pointer (&device->worker));
+  td_fdk_window_free (g_steal_pointer (&device->window));
+  g_mutex_lock (&run->lock);
+  td_fdk_give_back (device);
+  const gboolean last = --run->devices_left == 0 && run->unfinished > 0 && !run->error;
+  g_cond_broadcast (&run->changed);
+  g_mutex_unlock (&run->lock);
+  if (!device->error || !others_can_go_on (device->error))
+    return;
+  if (last && run->n_devices > 1)
+    g_prefix_error (&device->error, "No device is left; the last to fail was ");
+  if (last)
+    td_fdk_fail (run, g_error_copy (device->error));
+  else
+    td_job_note (run->job, "%s was retired, the other devices did its share: %s",
+                 td_device_info (device->device)->name, device->error->message);
+}
+
+/* ── Threads ──────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdFdkDevice *device;
+  gboolean (*body) (TdFdkDevice *device, GError **error);
+  gboolean returned;
+} Start;
+
+static void
+thread_gone (gpointer data)
+{
+  Start *start = data;
+  TdFdkDevice *device = start->device;
+  TdFdkRun *run = device->run;
+
+  if (!start->returned)
+    td_fdk_device_fail (device, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
+                                             "A thread that worked for %s ended before its time; look "
+                                             "at the system log.", td_device_info (device->device)->name));
+  g_mutex_lock (&run->lock);
+  const gboolean last = --device->running == 0;
+  g_mutex_unlock (&run->lock);
+  if (last)
+    close_device (device);
+  g_free (start);
+}
+
+/* Called however the thread ends, so that nothing waits for work that nobody does. */
+static GPrivate guard = G_PRIVATE_INIT (thread_gone);
+
+static gpointer
+thread_body (gpointer data)
+{
+  Start *start = data;
+  GError *error = NULL;
+
+  g_private_set (&guard, start);
+  if (!start->body (start->device, &error) && error)
+    td_fdk_device_fail (start->device, error);
+  start->returned = TRUE;
+  return NULL;
+}
+
+void
+td_fdk_device_start (TdFdkDevice *device)
+{
+  static const struct {
+    const char *name;
+    gboolean (*body) (TdFdkDevice *device, GError **error);
+  } bodies[] = { { "fdk-compute", td_fdk_compute }, { "fdk-land", td_fdk_land },
+                 { "fdk-feed", td_fdk_window_feed } };
+  const guint n = device->window ? 3 : 2;
+
+  device->running = n;
+  for (guint i = 0; i < n; i++) {
+    Start *start = g_new0 (Start, 1);
+    start->device = device;
+    start->body = bodies[i].body;
+    device->threads[i] = g_thread_new (bodies[i].name, thread_body, start);
+  }
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/cone/cone-filter.h"
+#include "fdk.h"
+#include "plan-private.h"
+
+/* Slices of a slab: enough for the CPU's vectors and to read each row of projections rarely; few
+   enough that the first ones are seen soon, and that the first rows and the last slab, which nothing
+   overlaps, are a small part of a GPU's time. */
+#define CPU_SLAB 128
+#define GPU_SLAB 64
+#define MIN_SLAB 8
+#define MIN_BATCH 16
+#define CHUNK_BYTES (32u << 20)   /* window: one transfer, one pass of the filter */
+#define FILTER_BYTES (256u << 20) /* host */
+#define LAND_BYTES (64u << 20)
+#define AHEAD 4                   /* chunks beyond a slab's own that make a window worth having */
+
+static guint
+parts_of (guint64 whole, guint64 part)
+{
+  return (guint) ((whole + part - 1) / part);
+}
+
+static guint64
+row_bytes (const TdFdkPlan *fdk)
+{
+  return (guint64) fdk->task.n_views * fdk->task.n_columns * sizeof (float);
+}
+
+static guint64
+slab_bytes (const TdFdkPlan *fdk)
+{
+  return (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
+}
+
+static void
+set_slab (TdFdkPlan *fdk, guint slab)
+{
+  fdk->slab = slab;
+  fdk->n_slabs = parts_of (fdk->task.nz, slab);
+  fdk->slab_rows = 1;
+  for (guint i = 0; i < fdk->n_slabs; i++) {
+    guint first, end;
+    td_cone_rows_seen (&fdk->task, i * slab, MIN (slab, fdk->task.nz - i * slab), &first, &end);
+    fdk->slab_rows = MAX (fdk->slab_rows, end > first ? end - first : 0);
+  }
+  fdk->volumes = fdk->n_slabs > 1 ? 2 : 1;
+}
+
+static void
+set_batch (TdFdkPlan *fdk, guint batch)
+{
+  fdk->batch = MAX (fdk->turns, batch / fdk->turns * fdk->turns);
+  fdk->n_batches = parts_of (fdk->task.n_views, fdk->batch);
+}
+
+static void
+set_filter_rows (TdFdkPlan *fdk, guint rows)
+{
+  fdk->filter_rows = rows;
+  fdk->n_chunks = parts_of (fdk->n_rows, rows);
+  fdk->window_chunks = fdk->n_chunks;
+}
+
+/* Chunks that a slab may need at once, and some that are on their way. */
+static guint
+least_chunks (const TdFdkPlan *fdk)
+{
+  return MIN (fdk->n_chunks, parts_of (fdk->slab_rows, fdk->filter_rows) + 1 + AHEAD);
+}
+
+/* ── Bytes ────────────────────────────────────────────────────────────────────────────────────── */
+
+static guint64
+filter_workspace (const TdFdkPlan *fdk, const TdPlan *plan)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo);
+
+  return td_cone_filter_workspace_bytes (&fdk->task, rows)
+         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
+}
+
+static guint64
+filter_bytes (const TdFdkPlan *fdk, const TdPlan *plan)
+{
+  return td_fdk_chunk_bytes (fdk, td_scan_facts (plan->scan)) + filter_workspace (fdk, plan);
+}
+
+static guint64
+device_bytes (const TdFdkPlan *fdk, const TdPlan *plan, TdDevice *device, const TdConeFamily *family)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  const TdConeLimits limits = { fdk->batch, fdk->slab_rows, fdk->slab, plan->recipe.precision };
+  const guint64 batch = (guint64) fdk->batch * fdk->slab_rows * fdk->task.n_columns * sizeof (float);
+  guint64 bytes = fdk->volumes * slab_bytes (fdk) + family->workspace_bytes (&fdk->task, &limits, info);
+
+  if (fdk->window)
+    return bytes + batch + filter_workspace (fdk, plan)
+           + fdk->window_chunks * td_fdk_chunk_bytes (fdk, td_scan_facts (plan->scan));
+  bytes += batch * (fdk->n_slabs > 1 || fdk->n_batches > 1 ? 2 : 1);
+  return bytes + (fdk->filter_on_device || info->host_pointers ? filter_bytes (fdk, plan) : 0);
+}
+
+/* ── Shrinking ────────────────────────────────────────────────────────────────────────────────── */
+
+/* One step smaller, what costs least first; FALSE: there is none left. */
+static gboolean
+shrink (TdFdkPlan *fdk)
+{
+  if (fdk->window && fdk->window_chunks > least_chunks (fdk))
+    fdk->window_chunks = MAX (least_chunks (fdk), fdk->window_chunks * 3 / 4);
+  else if (fdk->batch > MIN_BATCH && fdk->batch / 2 >= fdk->turns)
+    set_batch (fdk, fdk->batch / 2);
+  else if (fdk->slab > MIN_SLAB)
+    set_slab (fdk, (fdk->slab + 1) / 2);
+  else if (fdk->filter_rows > 1)
+    set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
+  else if (fdk->volumes > 1)
+    fdk->volumes = 1;
+  else if (fdk->batch > fdk->turns)
+    set_batch (fdk, fdk->batch / 2);
+  else if (fdk->slab > 1)
+    set_slab (fdk, 1);
+  else
+    return FALSE;
+  return TRUE;
+}
+
+/* Out of core is nothing but this. */
+static gboolean
+fit_device (TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family, guint64 budget,
+            GError **error)
+{
+  guint64 need;
+
+  while ((need = device_bytes (fdk, plan, device, family)) > budget)
+    if (!shrink (fdk)) {
+      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                   "%s has %" G_GUINT64_FORMAT " MiB for this, but one slice needs %" G_GUINT64_FORMAT
+                   " MiB; use another device, a higher memory limit or a smaller region.",
+                   td_device_info (device)->name, budget >> 20, (need >> 20) + 1);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* Pinned memory: a quarter of what the host has left for slices that land, an eighth for rows that are
+   sent. */
+static void
+fit_pinned (TdFdkPlan *fdk, const TdScanFacts *facts, guint n_devices, guint64 left)
+{
+  const guint64 slice = slab_bytes (fdk) / fdk->slab;
+  const guint64 ring = left / 8 / (TD_FDK_RING * n_devices);
+
+  if (fdk->share == TD_SHARE_PROJECTION) {
+    /* Each device fetches one and holds a part of two others at most: with three for each, and one on
+       its way to the writer, somebody can always go on. */
+    fdk->n_landing = 3 * n_devices + 1;
+    while (fdk->slab > 1 && fdk->n_landing * slab_bytes (fdk) > left / 4)
+      set_slab (fdk, (fdk->slab + 1) / 2);
+    fdk->land_slices = fdk->slab;
+  } else {
+    fdk->n_landing = 2 * n_devices + 2;
+    fdk->land_slices
+        = (guint) CLAMP (MIN (LAND_BYTES, left / 4 / fdk->n_landing) / slice, 1, (guint64) fdk->slab);
+  }
+  while (fdk->window && fdk->filter_rows > 1 && td_fdk_chunk_bytes (fdk, facts) > ring)
+    set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
+  fdk->ring_bytes = fdk->window ? td_fdk_chunk_bytes (fdk, facts)
+                                : MAX (MIN (CHUNK_BYTES, ring),
+                                       (guint64) fdk->task.n_columns * fdk->slab_rows * sizeof (float));
+}
+
+/* ── All together ─────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+any_device (GPtrArray *devices, gboolean (*is) (const TdDeviceInfo *info))
+{
+  for (guint i = 0; i < devices->len; i++)
+    if (is (td_device_info (devices->pdata[i])))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_host (const TdDeviceInfo *info)
+{
+  return info->host_pointers;
+}
+
+static gboolean
+is_cpu (const TdDeviceInfo *info)
+{
+  return info->kind == TD_DEVICE_CPU;
+}
+
+/* What one would like, were there memory enough. */
+static void
+wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint nz = fdk->task.nz, n = devices->len;
+  const guint64 chunk = fdk->window ? CHUNK_BYTES : FILTER_BYTES;
+  guint end;
+
+  td_cone_rows_seen (&fdk->task, 0, nz, &fdk->row0, &end);
+  if (end <= fdk->row0)
+    end = MIN (facts->n_rows, fdk->row0 + 1), fdk->row0 = end - 1;
+  fdk->n_rows = end - fdk->row0;
+  fdk->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
+  fdk->projection_bytes = fdk->n_rows * row_bytes (fdk);
+  fdk->turns = 1;
+  for (guint i = 0; i < n; i++)
+    fdk->turns = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
+  fdk->equal_rows = !any_device (devices, is_cpu);
+  set_filter_rows (fdk, (guint) CLAMP (chunk / row_bytes (fdk), 1, (guint64) fdk->n_rows));
+  if (fdk->share == TD_SHARE_PROJECTION) {
+    set_slab (fdk, MIN (GPU_SLAB, nz));
+    set_batch (fdk, fdk->task.n_views / (4 * n));
+  } else {
+    if (any_device (devices, is_cpu))
+      set_slab (fdk, n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
+    else
+      set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 8 * n), 16, GPU_SLAB)));
+    set_batch (fdk, fdk->task.n_views);
+  }
+}
+
+static gboolean
+fit_place (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint64 host = td_plan_host_budget (plan);
+
+  wish (plan, fdk, devices);
+  /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
+  fdk->on_disk = !fdk->window && fdk->projection_bytes > host / 2;
+  const guint64 left = fdk->window || fdk->on_disk ? host : host - fdk->projection_bytes;
+  fit_pinned (fdk, facts, devices->len, left);
+  for (guint i = 0; i < devices->len; i++) {
+    TdDevice *device = devices->pdata[i];
+    const gboolean shared = td_device_info (device)->host_pointers;
+    const guint64 budget = shared ? left / 2 : td_device_memory_free (device) / 10 * 8;
+    if (!fit_device (plan, fdk, device, fdk->families[i], budget, error))
+      return FALSE;
+  }
+  fit_pinned (fdk, facts, devices->len, left); /* slabs and chunks may be smaller now */
+
+  fdk->block_rows = 0;
+  if (fdk->window && fdk->n_chunks > 1 && !facts->in_memory && !facts->sinogram_order)
+    fdk->block_rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo
+                                              + (guint) (MIN (FILTER_BYTES, left / 4 / devices->len)
+                                                         / row_bytes (fdk)));
+  fdk->filter_bytes = filter_bytes (fdk, plan);
+  plan->facts.device_bytes = plan->facts.host_bytes = 0;
+  for (guint i = 0; i < devices->len; i++) {
+    const guint64 bytes = device_bytes (fdk, plan, devices->pdata[i], fdk->families[i]);
+    plan->facts.device_bytes = MAX (plan->facts.device_bytes, bytes);
+    plan->facts.host_bytes += is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
+  }
+  plan->facts.host_bytes += fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
+                            + devices->len * (TD_FDK_RING * fdk->ring_bytes
+                                              + fdk->block_rows * row_bytes (fdk));
+  if (!fdk->window)
+    plan->facts.host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes)
+                              + td_fdk_chunk_bytes (fdk, facts)
+                              + (fdk->filter_on_device || any_device (devices, is_host)
+                                     ? 0 : fdk->filter_bytes);
+  return TRUE;
+}
+
+gboolean
+td_fdk_fit (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+{
+  fdk->window = fdk->filter_on_device && fdk->share == TD_SHARE_VOLUME && !any_device (devices, is_host);
+  if (fdk->window && fit_place (plan, fdk, devices, NULL))
+    return TRUE;
+  fdk->window = FALSE;
+  return fit_place (plan, fdk, devices, error);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "compute/device/host.h"
+#include "fdk-run.h"
+
+/* The computing thread of a device. While the kernels of a batch run, the next one is sent. */
+struct TdFdkWorker {
+  TdFdkDevice *device;
+  TdQueue *queue;
+  TdConeProjector *projector;
+  TdBuffer *rows[2];       /* batches of projections, in turns; windows need one */
+  TdEvent *filled[2], *used[2];
+  TdFdkRing ring;          /* host: what rows are filled through */
+  guint turn;              /* of rows */
+  TdBuffer *volumes[2];
+  guint *views;
+};
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+TdFdkWorker *
+td_fdk_worker_new (TdFdkDevice *device)
+{
+  TdFdkWorker *worker = g_new0 (TdFdkWorker, 1);
+
+  worker->device = device;
+  return worker;
+}
+
+static gboolean
+open_worker (TdFdkWorker *worker, GError **error)
+{
+  TdFdkDevice *device = worker->device;
+  const TdPlan *plan = device->run->plan;
+  const TdFdkPlan *fdk = device->run->fdk;
+  const TdConeLimits limits = { fdk->batch, fdk->slab_rows, fdk->slab, plan->recipe.precision };
+  const guint64 batch
+      = (guint64) fdk->batch * fdk->slab_rows * fdk->task.n_columns * sizeof (float);
+  const guint64 slab = (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
+  const guint n_rows = !fdk->window && (fdk->n_slabs > 1 || fdk->n_batches > 1) ? 2 : 1;
+
+  worker->views = g_new (guint, fdk->batch);
+  worker->queue = td_queue_new (device->device, error);
+  if (!worker->queue)
+    return FALSE;
+  worker->projector
+      = td_cone_projector_new (device->family, device->device, &fdk->task, &limits, error);
+  if (!worker->projector)
+    return FALSE;
+  for (guint i = 0; i < n_rows; i++)
+    if (!(worker->rows[i] = td_buffer_new (device->device, batch, error)))
+      return FALSE;
+  for (guint i = 0; i < fdk->volumes; i++) {
+    if (!(worker->volumes[i] = td_buffer_new (device->device, slab, error)))
+      return FALSE;
+    g_queue_push_tail (&device->free_volumes, worker->volumes[i]);
+  }
+  if (fdk->window || td_device_info (device->device)->host_pointers)
+    return TRUE;
+  worker->ring.queue = td_queue_new (device->device, error);
+  worker->ring.pinned = worker->ring.queue
+                            ? td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
+                                                  fdk->ring_bytes, error)
+                            : NULL;
+  return worker->ring.pinned != NULL;
+}
+
+void
+td_fdk_worker_free (TdFdkWorker *worker)
+{
+  gboolean sound = worker->device->error == NULL;
+
+  if (worker->queue)
+    sound = td_queue_finish (worker->queue, NULL) && sound;
+  if (worker->ring.queue)
+    sound = td_queue_finish (worker->ring.queue, NULL) && sound;
+  td_fdk_ring_clear (&worker->ring, worker->device->run->plan->engine, sound);
+  for (guint i = 0; i < 2; i++) {
+    td_event_free (worker->filled[i]);
+    td_event_free (worker->used[i]);
+    td_buffer_free (worker->rows[i]);
+    td_buffer_free (worker->volumes[i]);
+  }
+  td_cone_projector_free (worker->projector);
+  td_queue_free (worker->device->fetch);
+  td_queue_free (worker->ring.queue);
+  td_queue_free (worker->queue);
+  g_free (worker->views);
+  g_free (worker);
+}
+
+/* ── Sending a batch from the host ────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const TdFdkRun *run;
+  TdFdkBatch batch;
+  guint first;         /* place of the first view copied */
+  guint row0, n_rows;
+  float *to;
+} Gather;
+
+static guint
+view_at (const TdFdkBatch *batch, guint place)
+{
+  return batch->first + place % batch->in_turn + place / batch->in_turn * batch->a_turn;
+}
+
+static void
+gather_view (guint index, gpointer user)
+{
+  const Gather *work = user;
+  const TdFdkPlan *fdk = work->run->fdk;
+  const gsize floats = (gsize) work->n_rows * fdk->task.n_columns;
+  const gsize view = view_at (&work->batch, work->first + index);
+
+  memcpy (work->to + index * floats,
+          work->run->projections + (view * fdk->n_rows + work->row0) * fdk->task.n_columns,
+          floats * sizeof (float));
+}
+
+/* Through pinned memory, a few views at a time. */
+static gboolean
+send_views (TdFdkWorker *worker, Gather *work, TdBuffer *to, GError **error)
+{
+  const guint64 view = (guint64) work->n_rows * work->run->fdk->task.n_columns * sizeof (float);
+  const guint step = (guint) MAX (1, work->run->fdk->ring_bytes / view);
+
+  for (work->first = 0; work->first < work->batch.n; work->first += step) {
+    const guint n = MIN (step, work->batch.n - work->first);
+    work->to = td_fdk_ring_next (&worker->ring, error);
+    if (!work->to)
+      return FALSE;
+    td_parallel_for (n, gather_view, work);
+    if (!td_fdk_ring_send (&worker->ring, to, work->first * view, n * view, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Fills the next of worker->rows; with a window there is nothing to send. */
+static gboolean
+send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **error)
+{
+  TdFdkDevice *device = worker->device;
+  const TdFdkPlan *fdk = device->run->fdk;
+  const guint slot = worker->rows[1] ? worker->turn % 2 : 0;
+  Gather work = { .run = device->run, .batch = td_fdk_batch (fdk, batch) };
+  guint end;
+
+  if (fdk->window)
+    return TRUE;
+  td_fdk_slab_rows (fdk, part->slab, &work.row0, &end);
+  if (work.row0 >= end || !td_fdk_wait_rows (device, end))
+    return TRUE; /* nothing is seen, or nothing more will be computed */
+  work.n_rows = end - work.row0;
+
+  const gint64 start = g_get_monotonic_time ();
+  if (td_device_info (device->device)->host_pointers) {
+    work.to = td_buffer_map (worker->rows[slot]);
+    td_parallel_for (work.batch.n, gather_view, &work);
+  } else if ((worker->used[slot] && !td_event_wait (worker->ring.queue, worker->used[slot], error))
+             || !send_views (worker, &work, worker->rows[slot], error)) {
+    return FALSE;
+  } else {
+    g_clear_pointer (&worker->filled[slot], td_event_free);
+    worker->filled[slot] = td_event_record (worker->ring.queue, error);
+    if (!worker->filled[slot])
+      return FALSE;
+  }
+  td_job_add_stage (device->run->job, "upload", (g_get_monotonic_time () - start) * 1e-6);
+  return TRUE;
+}
+
+/* ── Adding a batch ───────────────────────────────────────────────────────────────────────────── */
+
+/* Blocks until a slab has been fetched, if all are waiting for that; FALSE: the device has stopped. */
+static gboolean
+take_volume (TdFdkDevice *device, TdFdkPart *part)
+{
+  TdFdkRun *run = device->run;
+
+  g_mutex_lock (&run->lock);
+  while (g_queue_is_empty (&device->free_volumes) && !td_fdk_device_stopped (device))
+    g_cond_wait (&run->changed, &run->lock);
+  part->volume = td_fdk_device_stopped (device) ? NULL : g_queue_pop_head (&device->free_volumes);
+  g_mutex_unlock (&run->lock);
+  return part->volume != NULL;
+}
+
+static gboolean
+record (TdFdkPart *part, TdQueue *queue, GError **error)
+{
+  TdEvent *event = td_event_record (queue, error);
+
+  if (event)
+    g_array_append_val (part->events, event);
+  return event != NULL;
+}
+
+static gboolean
+project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot, guint row0,
+         guint n_rows, GError **error)
+{
+  TdFdkRun *run = worker->device->run;
+  const TdFdkPlan *fdk = run->fdk;
+
+  for (guint i = 0; i < batch->n; i++)
+    worker->views[i] = view_at (batch, i);
+  return record (part, worker->queue, error)
+         && td_cone_projector_add (worker->projector, worker->queue, worker->rows[slot],
+                                   fdk->row0 + row0, n_rows, worker->views, batch->n, part->volume,
+                                   part->slab * fdk->slab, td_fdk_slab_slices (fdk, part->slab),
+                                   run->cancellable, error)
+         && record (part, worker->queue, error);
+}
+
+/* Brings the batch's rows into worker->rows[slot], as far as @queue is concerned. */
+static gboolean
+ready_rows (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot, guint row0,
+            guint n_rows, GError **error)
+{
+  TdFdkWindow *window = worker->device->window;
+
+  if (!window)
+    return !worker->filled[slot] || td_event_wait (worker->queue, worker->filled[slot], error);
+  if (part->batches->len == 1 && !td_fdk_window_ready (window, worker->queue, part->slab, error))
+    return FALSE;
+  if (!td_fdk_window_gather (window, worker->queue, batch, row0, n_rows, worker->rows[slot], error))
+    return FALSE;
+  return part->batches->len < worker->device->run->fdk->n_batches
+         || td_fdk_window_passed (window, worker->queue, error);
+}
+
+static gboolean
+add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
+{
+  TdFdkDevice *device = worker->device;
+  TdFdkRun *run = device->run;
+  const TdFdkPlan *fdk = run->fdk;
+  const TdFdkBatch batch = td_fdk_batch (fdk, index);
+  const guint slot = worker->rows[1] ? worker->turn++ % 2 : 0;
+  guint row0, end;
+
+  td_fdk_slab_rows (fdk, part->slab, &row0, &end);
+  if (!part->volume
+      && (!take_volume (device, part)
+          || !td_fill_zero (worker->queue, part->volume, 0, part->volume->bytes, error)))
+    return part->volume == NULL;
+  if (row0 < end) {
+    if (!ready_rows (worker, part, &batch, slot, row0, end - row0, error)
+        || !project (worker, part, &batch, slot, row0, end - row0, error))
+      return FALSE;
+    g_clear_pointer (&worker->used[slot], td_event_free);
+    worker->used[slot] = td_event_record (worker->queue, error);
+    if (!worker->used[slot])
+      return FALSE;
+  }
+  const double updates = (double) batch.n * td_fdk_slab_slices (fdk, part->slab) * fdk->task.ny * fdk->task.nx;
+  part->updates += updates;
+  td_job_add_updates (run->job, updates);
+  return TRUE;
+}
+
+/* ── The thread ───────────────────────────────────────────────────────────────────────────────── */
+
+/* All of the part that this device will add is enqueued. */
+static gboolean
+hand_over (TdFdkWorker *worker, TdFdkPart *part, GError **error)
+{
+  TdFdkDevice *device = worker->device;
+
+  part->computed = td_event_record (worker->queue, error);
+  if (!part->computed)
+    return FALSE;
+  g_mutex_lock (&device->run->lock);
+  g_queue_push_tail (&device->landing, part);
+  g_cond_broadcast (&device->run->changed);
+  g_mutex_unlock (&device->run->lock);
+  return TRUE;
+}
+
+static gboolean
+stopped (TdFdkDevice *device)
+{
+  g_mutex_lock (&device->run->lock);
+  const gboolean is = td_fdk_device_stopped (device);
+  g_mutex_unlock (&device->run->lock);
+  return is;
+}
+
+static gboolean
+compute_parts (TdFdkWorker *worker, GError **error)
+{
+  TdFdkDevice *device = worker->device;
+  TdFdkPart *part = NULL;
+  guint batch = 0;
+  gboolean more = td_fdk_take (device, &part, &batch, TRUE);
+
+  if (more && !send_batch (worker, part, batch, error))
+    return FALSE;
+  while (more) {
+    TdFdkPart *now = part;
+
+    if (!add_batch (worker, now, batch, error))
+      return FALSE;
+    if (stopped (device))
+      return TRUE;
+    more = td_fdk_take (device, &part, &batch, FALSE);
+    if ((!more || part != now) && !hand_over (worker, now, error))
+      return FALSE;
+    if (!more) {
+      part = NULL;
+      more = td_fdk_take (device, &part, &batch, TRUE);
+    }
+    if (more && !send_batch (worker, part, batch, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_fdk_compute (TdFdkDevice *device, GError **error)
+{
+  TdFdkWorker *worker = device->worker;
+  gboolean ok = open_worker (worker, error) && compute_parts (worker, error);
+
+  if (ok && device->window && !stopped (device))
+    ok = td_fdk_window_report (device->window, worker->queue, error);
+  g_mutex_lock (&device->run->lock);
+  device->computed_all = TRUE;
+  g_cond_broadcast (&device->run->changed);
+  g_mutex_unlock (&device->run->lock);
+  return ok;
+}
