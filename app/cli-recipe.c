@@ -34,6 +34,7 @@ td_cli_recipe_clear (TdCliRecipe *recipe)
   g_free (recipe->recipe_path);
   g_free (recipe->flats);
   g_free (recipe->darks);
+  g_free (recipe->bad_pixels);
   g_free (recipe->angles);
   g_free (recipe->geometry);
   g_free (recipe->dataset);
@@ -61,6 +62,8 @@ add_scan_entries (GOptionGroup *group, TdCliRecipe *recipe)
       "PATH" },
     { "darks", 0, 0, G_OPTION_ARG_FILENAME, &recipe->darks, "Dark fields, if they are elsewhere",
       "PATH" },
+    { "bad-pixels", 0, 0, G_OPTION_ARG_FILENAME, &recipe->bad_pixels,
+      "An image of the detector, not 0 where a pixel is bad", "FILE" },
     { "angles", 0, 0, G_OPTION_ARG_STRING, &recipe->angles,
       "A file of angles, or first and last angle in degrees", "FILE|A:B" },
     { "geometry", 0, 0, G_OPTION_ARG_FILENAME, &recipe->geometry, "A geometry file", "FILE" },
@@ -139,10 +142,19 @@ parse_raw (TdCliRecipe *recipe, GError **error)
   return FALSE;
 }
 
+/* Who gives a mask wants it used; to find more bad pixels is asked for with --prepare. */
+static gboolean
+use_mask (TdCliRecipe *recipe, GError **error)
+{
+  return td_recipe_step (&recipe->recipe, "bad-pixels")
+         || td_recipe_set (&recipe->recipe, "prepare", "bad-pixels:find=0", error);
+}
+
 static gboolean
 apply (TdCliRecipe *recipe, GError **error)
 {
-  if (recipe->recipe_path && !td_recipe_load (&recipe->recipe, recipe->recipe_path, error))
+  if ((recipe->recipe_path && !td_recipe_load (&recipe->recipe, recipe->recipe_path, error))
+      || (recipe->bad_pixels && !use_mask (recipe, error)))
     return FALSE;
   for (guint i = 0; i < recipe->settings->len; i++) {
     Setting *setting = g_ptr_array_index (recipe->settings, i);
@@ -167,6 +179,7 @@ td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
   recipe->scan.source_detector_mm = recipe->sdd_mm;
   recipe->scan.flats = recipe->flats;
   recipe->scan.darks = recipe->darks;
+  recipe->scan.bad_pixels = recipe->bad_pixels;
   recipe->scan.angles = recipe->angles;
   recipe->scan.geometry = recipe->geometry;
   recipe->scan.dataset = recipe->dataset;

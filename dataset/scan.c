@@ -162,6 +162,7 @@ facts_clear (TdScanFacts *facts)
   g_free (facts->title);
   g_free (facts->angles_rad);
   g_free (facts->flat_positions);
+  g_free (facts->bad_pixels);
   td_geometry_clear (&facts->geometry);
   g_strfreev (facts->notes);
 }
@@ -226,7 +227,8 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
     if (readers[i]->probe (path, options)) {
       g_autoptr (TdScan) scan = readers[i]->open (path, options, cancellable, error);
 
-      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error)))
+      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error))
+          && td_scan_take_bad_pixels (scan, options, error))
         return g_steal_pointer (&scan);
       return NULL;
     }

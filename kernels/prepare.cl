@@ -108,19 +108,27 @@ prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
     data[to_at + column] = from < 0 ? 0.0f : data[from_at + column];
 }
 
-/* Intensity to transmission; dark and gain = 1 / (flat - dark) are [row][column]. */
+/* Intensity to transmission: (I - dark) / beam. dark is [row][column]; beam is [group][row][column],
+   and places[view][2] a group and the share of the next one. */
 TD_KERNEL void
 prepare_flat_field (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                     TD_GLOBAL const float *TD_RESTRICT dark,
-                    TD_GLOBAL const float *TD_RESTRICT gain, int n_views, int n_columns, int strip)
+                    TD_GLOBAL const float *TD_RESTRICT beam,
+                    TD_GLOBAL const float *TD_RESTRICT places, int n_rows, int n_views,
+                    int n_columns, int strip)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
-  size_t at = row_of_view (row, view, n_views, n_columns);
-  size_t pixel = (size_t) row * n_columns;
+  int group = (int) places[2 * view];
+  float share = places[2 * view + 1];
+  size_t pixel = (size_t) row * n_columns, pixels = (size_t) n_rows * n_columns;
+  TD_GLOBAL float *line = data + row_of_view (row, view, n_views, n_columns);
+  TD_GLOBAL const float *low = beam + group * pixels + pixel;
+  TD_GLOBAL const float *high = share > 0.0f ? low + pixels : low;
 
   for (int column = first; column < end; column++)
-    data[at + column] = (data[at + column] - dark[pixel + column]) * gain[pixel + column];
+    line[column] = (line[column] - dark[pixel + column])
+                   / td_fma (share, high[column] - low[column], low[column]);
 }
 
 /* Item x, y: entry of the list, view. dead is [entry] of row, column, source column (-1: the whole

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/prepare/dose.h"
+
 #define QUICK_UPDATES 4e7  /* a slice of so many updates takes well under 0.1 s on two cores */
 #define LEAST_COLUMNS 32
 
@@ -56,8 +58,20 @@ read_binned (TdScan *scan, TdFrameKind kind, guint n, guint row, guint factor, f
   return TRUE;
 }
 
+/* A coarse pixel is bad if one of its own is. */
+static guint8 *
+bin_mask (const TdScanFacts *facts, guint row, guint factor)
+{
+  guint n_columns = facts->n_columns / factor;
+  guint8 *mask = facts->bad_pixels ? g_new0 (guint8, n_columns) : NULL;
+
+  for (guint i = 0; mask && i < n_columns * factor; i++)
+    mask[i / factor] |= facts->bad_pixels[(gsize) row * facts->n_columns + i];
+  return mask;
+}
+
 static void
-coarse_facts (const TdScanFacts *facts, guint factor, TdScanFacts *coarse)
+coarse_facts (const TdScanFacts *facts, guint row, guint factor, TdScanFacts *coarse)
 {
   *coarse = *facts;
   coarse->n_columns = facts->n_columns / factor;
@@ -71,6 +85,7 @@ coarse_facts (const TdScanFacts *facts, guint factor, TdScanFacts *coarse)
     for (guint f = 0; f < facts->n_flats; f++)
       coarse->flat_positions[f] = facts->flat_positions[f] / factor;
   }
+  coarse->bad_pixels = bin_mask (facts, row, factor);
   coarse->geometry.pixel_width_mm *= factor;
   coarse->geometry.pixel_height_mm *= factor;
   coarse->centre_px = (facts->centre_px - (factor - 1) / 2.0) / factor;
@@ -97,12 +112,12 @@ td_coarse_scan_new (TdScan *scan, guint row, guint factor, GCancellable *cancell
     return NULL;
   }
   TdScanFacts coarse;
-  coarse_facts (facts, factor, &coarse);
+  coarse_facts (facts, row, factor, &coarse);
   TdScan *result = td_scan_new_from_memory (&coarse, arrays->projections, arrays->flats,
                                             arrays->darks, arrays_free, arrays);
   g_free (coarse.angles_rad);
-  if (coarse.flat_positions)
-    g_free (coarse.flat_positions);
+  g_free (coarse.flat_positions);
+  g_free (coarse.bad_pixels);
   return result;
 }
 
@@ -121,6 +136,10 @@ td_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row, g
   coarse->row_first = 0;
   coarse->row_end = 1;
   memset (coarse->region, 0, sizeof coarse->region);
+  /* A region of the detector means nothing in a scan of one row. */
+  TdStep *dose = td_recipe_step (coarse, "dose");
+  if (dose && td_dose_is_of_region (dose))
+    dose->enabled = FALSE;
 }
 
 guint

@@ -484,9 +484,7 @@ same_steps (const TdRecipe *a, const TdRecipe *b)
   if (a->n_steps != b->n_steps)
     return FALSE;
   for (guint i = 0; i < a->n_steps; i++)
-    if (strcmp (a->steps[i].name, b->steps[i].name) != 0
-        || a->steps[i].enabled != b->steps[i].enabled
-        || memcmp (a->steps[i].values, b->steps[i].values, sizeof a->steps[i].values) != 0)
+    if (!td_step_equal (&a->steps[i], &b->steps[i]))
       return FALSE;
   return TRUE;
 }

@@ -181,7 +181,8 @@ job_bytes (const TdPlan *plan)
   if (!fbp->direct)
     bytes.host += fbp->in_slots * in + fbp->out_slots * out;
   bytes.host += 2 * fbp->halo * td_fbp_row_bytes (fbp);
-  bytes.host += td_flats_host_bytes (td_scan_facts (plan->scan), rows);
+  bytes.host += td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                           td_scan_facts (plan->scan), rows);
   if (fbp->keep)
     bytes.host += in; /* the engine's copy of the raw rows */
   for (guint i = 0; i < plan->devices->len; i++) {

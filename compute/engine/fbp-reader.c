@@ -4,13 +4,6 @@
 #include "engine-private.h"
 #include "fbp-run-private.h"
 
-static gboolean
-uses_flats (const TdFbpRun *run)
-{
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  return facts->n_flats > 0 && !facts->transmission_logged;
-}
-
 gboolean
 td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **error)
 {
@@ -41,13 +34,10 @@ td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **er
     memcpy (carry->rows, work->in->host + (work->n_rows - carry->n_rows) * row,
             carry->n_rows * row * sizeof (float));
   }
-  if (uses_flats (run)) {
-    g_autoptr (TdFlats) flats = td_engine_flats (run->plan->engine, scan);
-    g_autoptr (TdFlatRows) rows
-        = td_flats_read (flats, work->row0, work->n_rows, run->job->cancellable, error);
-    if (!rows)
-      return FALSE;
-  }
+  g_autoptr (TdFlats) flats = td_engine_flats (run->plan->engine, scan);
+  if (!td_preparation_fetch (flats, run->plan->recipe.steps, run->plan->recipe.n_steps, work->row0,
+                             work->n_rows, run->job->cancellable, error))
+    return FALSE;
   td_job_add_stage (run->job, "read", (g_get_monotonic_time () - start) * 1e-6);
   slab->read = TRUE;
   return TRUE;

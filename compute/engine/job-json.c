@@ -27,6 +27,10 @@ add_counts (JsonBuilder *builder, const TdPreparationCounts *counts)
   td_json_add_integer (builder, "bad_pixels", counts->bad_pixels);
   td_json_add_integer (builder, "zingers", counts->zingers);
   td_json_add_integer (builder, "zingers_angle", counts->zingers_angle);
+  if (counts->dose_high > 0) {
+    td_json_add_number (builder, "dose_low", counts->dose_low);
+    td_json_add_number (builder, "dose_high", counts->dose_high);
+  }
 }
 
 char *

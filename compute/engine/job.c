@@ -274,6 +274,9 @@ add_count_notes (TdJob *job)
   if (counts->dead_pixels)
     td_job_note (job, "%" G_GUINT64_FORMAT " detector pixels have no usable flat field and took "
                       "their neighbour's value.", counts->dead_pixels);
+  if (counts->dose_high > 0)
+    td_job_note (job, "The frames' doses, from %.4g to %.4g of the flats', were divided out.",
+                 counts->dose_low, counts->dose_high);
   if (counts->clamped_transmissions)
     td_job_note (job, "%" G_GUINT64_FORMAT " zero or negative transmissions were raised before the "
                       "logarithm.", counts->clamped_transmissions);

@@ -4,16 +4,32 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/device/host.h"
+
 /* Ranges kept: a job's reading thread is at most a few slabs ahead of the last device. */
 #define N_KEPT 8
+/* Results of td_flats_once() kept: a few settings that somebody tries in turn. */
+#define N_ONCE 8
 /* Frames are read in portions of about this size. */
 #define PORTION_BYTES (8u << 20)
+
+typedef struct {
+  TdFlatRows *rows;
+  TdFlatsHow how;
+} Kept;
+
+typedef struct {
+  char *key;
+  GBytes *bytes;
+} Once;
 
 struct TdFlats {
   gatomicrefcount references;
   TdScan *scan;
   GMutex lock; /* also keeps two threads from reading the same rows */
-  TdFlatRows *kept[N_KEPT]; /* newest first */
+  Kept kept[N_KEPT]; /* newest first */
+  GMutex once_lock;
+  Once once[N_ONCE]; /* newest first */
 };
 
 TdFlats *
@@ -24,6 +40,7 @@ td_flats_new (TdScan *scan)
   g_atomic_ref_count_init (&flats->references);
   flats->scan = td_scan_ref (scan);
   g_mutex_init (&flats->lock);
+  g_mutex_init (&flats->once_lock);
   return flats;
 }
 
@@ -34,16 +51,33 @@ td_flats_ref (TdFlats *flats)
   return flats;
 }
 
+static void
+once_clear (Once *once)
+{
+  g_free (once->key);
+  if (once->bytes)
+    g_bytes_unref (once->bytes);
+}
+
 void
 td_flats_unref (TdFlats *flats)
 {
   if (!flats || !g_atomic_ref_count_dec (&flats->references))
     return;
   for (guint i = 0; i < N_KEPT; i++)
-    td_flat_rows_unref (flats->kept[i]);
+    td_flat_rows_unref (flats->kept[i].rows);
+  for (guint i = 0; i < N_ONCE; i++)
+    once_clear (&flats->once[i]);
   td_scan_unref (flats->scan);
   g_mutex_clear (&flats->lock);
+  g_mutex_clear (&flats->once_lock);
   g_free (flats);
+}
+
+TdScan *
+td_flats_scan (TdFlats *flats)
+{
+  return flats->scan;
 }
 
 void
@@ -56,72 +90,191 @@ td_flat_rows_unref (TdFlatRows *rows)
   g_free (rows);
 }
 
-static guint
-frames_in_portion (const TdScanFacts *facts, guint n_rows, guint n_frames)
+GBytes *
+td_flats_once (TdFlats *flats, const char *key, TdFlatsMake make, gconstpointer user,
+               GCancellable *cancellable, GError **error)
 {
-  guint64 frame_bytes = (guint64) n_rows * facts->n_columns * sizeof (float);
+  GBytes *bytes = NULL;
+
+  g_mutex_lock (&flats->once_lock);
+  for (guint i = 0; i < N_ONCE && !bytes; i++)
+    if (flats->once[i].key && strcmp (flats->once[i].key, key) == 0)
+      bytes = flats->once[i].bytes;
+  if (!bytes && (bytes = make (flats, user, cancellable, error))) {
+    once_clear (&flats->once[N_ONCE - 1]);
+    memmove (&flats->once[1], &flats->once[0], (N_ONCE - 1) * sizeof flats->once[0]);
+    flats->once[0] = (Once) { g_strdup (key), bytes };
+  }
+  if (bytes)
+    g_bytes_ref (bytes);
+  g_mutex_unlock (&flats->once_lock);
+  return bytes;
+}
+
+/* ── Averaging ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Frames of one kind that become n_groups. */
+typedef struct {
+  TdScan *scan;
+  TdFrameKind kind;
+  guint n_frames, n_groups;
+  guint *group;        /* of each frame */
+  guint row0, n_rows;
+  gsize row;           /* floats in one */
+  GCancellable *cancellable;
+} Frames;
+
+static guint
+frames_in_portion (guint n_columns, guint n_rows, guint n_frames)
+{
+  guint64 frame_bytes = (guint64) n_rows * n_columns * sizeof (float);
   return (guint) CLAMP (PORTION_BYTES / MAX (frame_bytes, 1), 1, MAX (n_frames, 1));
 }
 
-guint64
-td_flats_host_bytes (const TdScanFacts *facts, guint n_rows)
+/* A median needs all frames at once, so rows come in portions. */
+static guint
+rows_in_portion (guint n_columns, guint n_rows, guint n_frames)
 {
-  guint64 pixels = (guint64) n_rows * facts->n_columns;
-  guint n_frames = MAX (facts->n_flats, facts->n_darks);
-  guint64 portion = pixels * sizeof (float) * frames_in_portion (facts, n_rows, n_frames);
-  guint64 kept = N_KEPT * 2 * pixels * sizeof (float);
+  guint64 row_bytes = (guint64) n_columns * n_frames * sizeof (float);
+  return (guint) CLAMP (4 * PORTION_BYTES / MAX (row_bytes, 1), 1, MAX (n_rows, 1));
+}
 
-  return portion + pixels * (sizeof (double) + sizeof (guint)) + kept;
+guint64
+td_flats_host_bytes (const TdScanFacts *facts, TdFlatsHow how, guint n_rows)
+{
+  guint n_groups = td_flats_groups (facts, how.one_group, NULL, NULL);
+  guint n_frames = MAX (facts->n_flats, facts->n_darks), n_columns = facts->n_columns;
+  guint64 row = (guint64) n_columns * sizeof (float);
+  guint64 kept = (guint64) N_KEPT * (n_groups + 1) * n_rows * row;
+
+  if (how.median)
+    return kept + (guint64) rows_in_portion (n_columns, n_rows, n_frames) * n_frames * row;
+  return kept + (guint64) frames_in_portion (n_columns, n_rows, n_frames) * n_rows * row
+         + (guint64) n_groups * n_rows * n_columns * (sizeof (double) + sizeof (guint));
 }
 
 /* Mean over the finite samples of each pixel, NaN where there is none. */
-static float *
-read_mean (TdFlats *flats, TdFrameKind kind, guint n_frames, guint row0, guint n_rows,
-           GCancellable *cancellable, GError **error)
+static gboolean
+read_mean (const Frames *frames, float *out, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (flats->scan);
-  gsize pixels = (gsize) n_rows * facts->n_columns;
-  guint portion = frames_in_portion (facts, n_rows, n_frames);
-  g_autofree double *sum = g_new0 (double, pixels);
-  g_autofree guint *count = g_new0 (guint, pixels);
-  g_autofree float *frames = g_new (float, pixels * portion);
+  gsize pixels = frames->n_rows * frames->row, all = pixels * frames->n_groups;
+  guint portion = frames_in_portion ((guint) frames->row, frames->n_rows, frames->n_frames);
+  g_autofree double *sum = g_new0 (double, all);
+  g_autofree guint *count = g_new0 (guint, all);
+  g_autofree float *samples = g_new (float, pixels * portion);
 
-  for (guint first = 0; first < n_frames; first += portion) {
-    guint n = MIN (portion, n_frames - first);
-    if (!td_scan_read (flats->scan, kind, first, n, row0, n_rows, frames, cancellable, error))
-      return NULL;
-    for (guint f = 0; f < n; f++)
+  for (guint first = 0; first < frames->n_frames; first += portion) {
+    guint n = MIN (portion, frames->n_frames - first);
+    if (!td_scan_read (frames->scan, frames->kind, first, n, frames->row0, frames->n_rows, samples,
+                       frames->cancellable, error))
+      return FALSE;
+    for (guint f = 0; f < n; f++) {
+      gsize base = pixels * frames->group[first + f];
       for (gsize i = 0; i < pixels; i++) {
-        float value = frames[f * pixels + i];
+        float value = samples[f * pixels + i];
         if (isfinite (value)) {
-          sum[i] += value;
-          count[i]++;
+          sum[base + i] += value;
+          count[base + i]++;
         }
       }
+    }
   }
+  for (gsize i = 0; i < all; i++)
+    out[i] = count[i] ? (float) (sum[i] / count[i]) : NAN;
+  return TRUE;
+}
 
-  float *mean = g_new (float, pixels);
-  for (gsize i = 0; i < pixels; i++)
-    mean[i] = count[i] ? (float) (sum[i] / count[i]) : NAN;
-  return mean;
+typedef struct {
+  const Frames *frames;
+  const float *samples; /* [frame][row][column] of the portion */
+  guint first, n_rows;  /* the portion's rows, counted in the output's */
+  float *out;
+} Medians;
+
+static int
+compare_floats (const void *a, const void *b)
+{
+  float x = *(const float *) a, y = *(const float *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+static void
+median_row (guint index, gpointer user)
+{
+  const Medians *medians = user;
+  const Frames *frames = medians->frames;
+  g_autofree float *values = g_new (float, MAX (frames->n_frames, 1));
+
+  for (guint group = 0; group < frames->n_groups; group++)
+    for (gsize column = 0; column < frames->row; column++) {
+      guint n = 0;
+      for (guint f = 0; f < frames->n_frames; f++) {
+        float value = medians->samples[((gsize) f * medians->n_rows + index) * frames->row + column];
+        if (frames->group[f] == group && isfinite (value))
+          values[n++] = value;
+      }
+      qsort (values, n, sizeof *values, compare_floats);
+      medians->out[((gsize) group * frames->n_rows + medians->first + index) * frames->row + column]
+          = n == 0 ? NAN : n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+    }
+}
+
+static gboolean
+read_median (const Frames *frames, float *out, GError **error)
+{
+  guint portion = rows_in_portion ((guint) frames->row, frames->n_rows, frames->n_frames);
+  g_autofree float *samples = g_new (float, frames->row * portion * MAX (frames->n_frames, 1));
+
+  for (guint first = 0; first < frames->n_rows; first += portion) {
+    guint n = MIN (portion, frames->n_rows - first);
+    Medians medians = { frames, samples, first, n, out };
+    if (frames->n_frames > 0
+        && !td_scan_read (frames->scan, frames->kind, 0, frames->n_frames, frames->row0 + first, n,
+                          samples, frames->cancellable, error))
+      return FALSE;
+    td_parallel_for (n, median_row, &medians);
+  }
+  return TRUE;
+}
+
+/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+
+static float *
+read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, guint row0, guint n_rows,
+               guint *n_groups, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (flats->scan);
+  guint n_frames = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
+  g_autofree guint *group = g_new0 (guint, MAX (n_frames, 1));
+  Frames frames = {
+    .scan = flats->scan, .kind = kind, .n_frames = n_frames, .n_groups = 1, .group = group,
+    .row0 = row0, .n_rows = n_rows, .row = facts->n_columns, .cancellable = cancellable,
+  };
+
+  if (kind == TD_FRAME_FLAT)
+    *n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
+  g_autofree float *out = g_new (float, frames.n_groups * n_rows * frames.row);
+  if (how.median ? !read_median (&frames, out, error) : !read_mean (&frames, out, error))
+    return NULL;
+  return g_steal_pointer (&out);
 }
 
 static TdFlatRows *
-read_rows (TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable, GError **error)
+read_rows (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancellable *cancellable,
+           GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (flats->scan);
   g_autoptr (TdFlatRows) rows = g_new0 (TdFlatRows, 1);
-  gsize pixels = (gsize) n_rows * facts->n_columns;
+  gsize pixels = (gsize) n_rows * td_scan_facts (flats->scan)->n_columns;
 
   g_atomic_ref_count_init (&rows->references);
   rows->row0 = row0;
   rows->n_rows = n_rows;
-  rows->flat = read_mean (flats, TD_FRAME_FLAT, facts->n_flats, row0, n_rows, cancellable,
-                          error);
+  rows->flat = read_averaged (flats, TD_FRAME_FLAT, how, row0, n_rows, &rows->n_groups, cancellable,
+                              error);
   if (!rows->flat)
     return NULL;
-  rows->dark = read_mean (flats, TD_FRAME_DARK, facts->n_darks, row0, n_rows, cancellable,
-                          error);
+  rows->dark = read_averaged (flats, TD_FRAME_DARK, how, row0, n_rows, NULL, cancellable, error);
   if (!rows->dark)
     return NULL;
   for (gsize i = 0; i < pixels; i++)
@@ -130,21 +283,29 @@ read_rows (TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable, 
   return g_steal_pointer (&rows);
 }
 
+static gboolean
+holds (const Kept *kept, TdFlatsHow how, guint row0, guint n_rows)
+{
+  return kept->rows && kept->rows->row0 == row0 && kept->rows->n_rows == n_rows
+         && kept->how.median == how.median && kept->how.one_group == how.one_group;
+}
+
 TdFlatRows *
-td_flats_read (TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable, GError **error)
+td_flats_read (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancellable *cancellable,
+               GError **error)
 {
   TdFlatRows *rows = NULL;
 
   g_mutex_lock (&flats->lock);
   for (guint i = 0; i < N_KEPT && !rows; i++)
-    if (flats->kept[i] && flats->kept[i]->row0 == row0 && flats->kept[i]->n_rows == n_rows)
-      rows = flats->kept[i];
+    if (holds (&flats->kept[i], how, row0, n_rows))
+      rows = flats->kept[i].rows;
   if (!rows) {
-    rows = read_rows (flats, row0, n_rows, cancellable, error);
+    rows = read_rows (flats, how, row0, n_rows, cancellable, error);
     if (rows) {
-      td_flat_rows_unref (flats->kept[N_KEPT - 1]);
+      td_flat_rows_unref (flats->kept[N_KEPT - 1].rows);
       memmove (&flats->kept[1], &flats->kept[0], (N_KEPT - 1) * sizeof flats->kept[0]);
-      flats->kept[0] = rows;
+      flats->kept[0] = (Kept) { rows, how };
     }
   }
   if (rows)

@@ -86,6 +86,35 @@ td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScan
   return bytes;
 }
 
+guint64
+td_preparation_host_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
+                           guint max_rows)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < n_steps; i++) {
+    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
+    if (!td_preparation_skips (&steps[i], facts) && kind->host_bytes)
+      bytes += kind->host_bytes (&steps[i], facts, max_rows);
+  }
+  return bytes;
+}
+
+gboolean
+td_preparation_fetch (TdFlats *flats, const TdStep *steps, guint n_steps, guint row0, guint n_rows,
+                      GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (td_flats_scan (flats));
+
+  for (guint i = 0; i < n_steps; i++) {
+    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
+    if (!td_preparation_skips (&steps[i], facts) && kind->fetch
+        && !kind->fetch (&steps[i], flats, row0, n_rows, cancellable, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static void
@@ -237,6 +266,18 @@ td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes,
          && td_queue_finish (slab->queue, error);
 }
 
+const TdStep *
+td_slab_step (TdSlab *slab, const char *name)
+{
+  const TdPreparation *preparation = slab->state;
+  const TdScanFacts *facts = td_scan_facts (slab->scan);
+
+  for (guint i = 0; i < preparation->n_steps; i++)
+    if (strcmp (preparation->steps[i].name, name) == 0)
+      return td_preparation_skips (&preparation->steps[i], facts) ? NULL : &preparation->steps[i];
+  return NULL;
+}
+
 TdFlats *
 td_slab_flats (TdSlab *slab)
 {
@@ -256,6 +297,14 @@ td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels)
 }
 
 void
+td_slab_add_dose (TdSlab *slab, double low, double high)
+{
+  const TdPreparationCounts counts = { .dose_low = low, .dose_high = high };
+
+  td_preparation_counts_add (&((TdPreparation *) slab->state)->counts, &counts);
+}
+
+void
 td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels)
 {
   ((TdPreparation *) slab->state)->counts.bad_pixels += pixels;
@@ -272,6 +321,10 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
   sum->bad_pixels += counts->bad_pixels;
   sum->zingers += counts->zingers;
   sum->zingers_angle += counts->zingers_angle;
+  if (counts->dose_high > 0) {
+    sum->dose_low = sum->dose_high > 0 ? MIN (sum->dose_low, counts->dose_low) : counts->dose_low;
+    sum->dose_high = MAX (sum->dose_high, counts->dose_high);
+  }
 }
 
 /* Adds the device's counters to the host's and clears them; blocks. */

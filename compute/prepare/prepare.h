@@ -18,6 +18,7 @@ typedef struct {
   guint64 bad_pixels;            /* detector pixels of the mask, given or found */
   guint64 zingers;               /* samples of projections */
   guint64 zingers_angle;         /* samples of sinograms */
+  double dose_low, dose_high;    /* of the frames; 0, 0: not corrected */
 } TdPreparationCounts;
 
 void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts);
@@ -38,6 +39,13 @@ TdPreparation *td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flat
 void td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint n_steps);
 /* Rows needed above and below each slab by all steps together. */
 guint td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
+/* What the steps will want of the disk for rows [row0, row0 + n_rows), so that a device need not wait
+   for it; blocks. */
+gboolean td_preparation_fetch (TdFlats *flats, const TdStep *steps, guint n_steps, guint row0,
+                               guint n_rows, GCancellable *cancellable, GError **error);
+/* Host memory that the steps take at most. */
+guint64 td_preparation_host_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
+                                   guint max_rows);
 /* Device memory besides the slab itself. */
 guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
                                         guint max_rows);

@@ -34,6 +34,9 @@ guint td_slab_strip (const TdSlab *slab);
 gboolean td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes,
                          GError **error);
 
+/* The step of that name, if it runs on this scan; else NULL. */
+const TdStep *td_slab_step (TdSlab *slab, const char *name);
+
 /* The scan's averaged flats and darks. */
 TdFlats *td_slab_flats (TdSlab *slab);
 
@@ -50,3 +53,5 @@ TdBuffer *td_slab_counters (TdSlab *slab);
 void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);
 /* Detector pixels of the mask. */
 void td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels);
+/* The range of the frames' doses. */
+void td_slab_add_dose (TdSlab *slab, double low, double high);

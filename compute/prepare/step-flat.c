@@ -1,26 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "flat-beam.h"
 #include "slab.h"
 #include "steps.h"
 
 /**
- * Flat field: (I - dark) / (flat - dark), with the means of all flats and all darks. A pixel whose
- * flat is not above its dark knows nothing: it takes the transmission of the nearest sound pixel of
- * its row, and a row without any is left empty.
+ * Flat field: (I - dark) / (flat - dark). Flats taken at several moments of the scan are averaged a
+ * moment and interpolated to each view. A pixel whose flat is not above its dark knows nothing: it
+ * takes the transmission of the nearest sound pixel of its row, and a row without any is left empty.
  */
-enum { WHITE };
+static const char *const averages[] = { "mean", "median", NULL };
+static const char *const drifts[] = { "none", "views", "angles", NULL };
 
 static const TdStepParameter parameters[] = {
-  [WHITE] = { "white", "Intensity without a sample",
-              "0 takes the flats; give the value of an empty beam where there are none.", 0, 0, 1e9,
-              3, NULL },
+  [TD_FLAT_FIELD_WHITE]
+  = { "white", "Intensity without a sample",
+      "0 takes the flats; give the value of an empty beam where there are none.", 0, 0, 1e9, 3, NULL },
+  [TD_FLAT_FIELD_AVERAGE]
+  = { "average", "Average of the frames",
+      "The mean has the least noise; the median is not misled by zingers in flats and darks.",
+      TD_FLAT_FIELD_MEAN, TD_FLAT_FIELD_MEAN, TD_FLAT_FIELD_MEDIAN, 0, averages },
+  [TD_FLAT_FIELD_DRIFT]
+  = { "drift", "Between flats before and after",
+      "Interpolates the flats to each view, as a drifting beam wants it: by view where frames were "
+      "taken at a constant rate, by angle where the stage turned at one. None pools all flats.",
+      TD_FLAT_FIELD_DRIFT_VIEWS, TD_FLAT_FIELD_DRIFT_NONE, TD_FLAT_FIELD_DRIFT_ANGLES, 0, drifts },
 };
 
-/* Which rows the tables on the device hold. */
+/* What the tables on the device were made for. */
 typedef struct {
-  guint row0, n_rows, n_dead;
-  double white;
+  guint row0, n_rows;
+  TdStep step, mended; /* mended: "bad-pixels"; disabled if it did not run */
+  guint n_dead;
 } Held;
 
 typedef struct {
@@ -28,22 +40,16 @@ typedef struct {
 } Dead;
 
 static gboolean
-has_no_reference (const TdStep *step, const TdScanFacts *facts)
-{
-  return facts->n_flats == 0 && step->values[WHITE] == 0;
-}
-
-static gboolean
 skips (const TdStep *step, const TdScanFacts *facts)
 {
-  return has_no_reference (step, facts)
+  return td_flat_field_lacks (step, facts)
          && (facts->sample_type == TD_SAMPLE_FLOAT32 || facts->sample_type == TD_SAMPLE_FLOAT64);
 }
 
 static char *
 unsupported (const TdStep *step, const TdScanFacts *facts)
 {
-  if (!has_no_reference (step, facts))
+  if (!td_flat_field_lacks (step, facts))
     return NULL;
   return g_strdup_printf (
       "%s has no flat field, and %s values cannot be transmissions; name the flats (--flats PATH), "
@@ -55,42 +61,58 @@ unsupported (const TdStep *step, const TdScanFacts *facts)
 static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return (guint64) n_rows * facts->n_columns * (2 * sizeof (float) + sizeof (Dead));
+  guint n_groups = td_flats_groups (facts, td_flat_field_how (step).one_group, NULL, NULL);
+
+  return (guint64) n_rows * facts->n_columns * ((n_groups + 1) * sizeof (float) + sizeof (Dead))
+         + 2 * sizeof (float) * facts->n_views;
 }
 
-/* Nearest column of the row with a gain; -1: none. */
+static guint64
+host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  TdFlatsHow how = td_flat_field_how (step);
+  guint n_groups = td_flats_groups (facts, how.one_group, NULL, NULL);
+
+  return td_flats_host_bytes (facts, how, n_rows)
+         + (guint64) n_rows * facts->n_columns * (n_groups + 1) * sizeof (float);
+}
+
+static gboolean
+fetch (const TdStep *step, TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable,
+       GError **error)
+{
+  g_autoptr (TdFlatRows) rows
+      = td_flats_read (flats, td_flat_field_how (step), row0, n_rows, cancellable, error);
+
+  return rows != NULL;
+}
+
+/* Nearest column of the row with a beam; -1: none. */
 static gint32
-nearest_sound (const float *gain, guint n_columns, guint column)
+nearest_sound (const float *beam, guint n_columns, guint column)
 {
   for (guint away = 1; away < n_columns; away++) {
-    if (column >= away && gain[column - away] > 0)
+    if (column >= away && beam[column - away] > 0)
       return (gint32) (column - away);
-    if (column + away < n_columns && gain[column + away] > 0)
+    if (column + away < n_columns && beam[column + away] > 0)
       return (gint32) (column + away);
   }
   return -1;
 }
 
-/* gain = 1 / (flat - dark), 0 where that says nothing; lists those pixels. */
 static GArray *
-make_gain (const TdFlatRows *rows, guint n_columns, double white, float *gain)
+list_dead (const TdFlatBeam *beam)
 {
   GArray *dead = g_array_new (FALSE, FALSE, sizeof (Dead));
 
-  for (gsize i = 0; i < (gsize) rows->n_rows * n_columns; i++) {
-    double beam = (white > 0 ? white : (double) rows->flat[i]) - rows->dark[i];
-    gain[i] = beam > 0 ? (float) (1 / beam) : 0;
-    if (!isfinite (gain[i]))
-      gain[i] = 0;
-  }
-  for (guint row = 0; row < rows->n_rows; row++) {
-    const float *line = gain + (gsize) row * n_columns;
+  for (guint row = 0; row < beam->n_rows; row++) {
+    const float *line = beam->beam + (gsize) row * beam->n_columns;
     gint32 source = 0;
-    for (guint column = 0; column < n_columns; column++) {
+    for (guint column = 0; column < beam->n_columns; column++) {
       if (line[column] > 0)
         continue;
       if (source >= 0)
-        source = nearest_sound (line, n_columns, column);
+        source = nearest_sound (line, beam->n_columns, column);
       g_array_append_vals (dead, &(Dead) { (gint32) row, (gint32) column, source }, 1);
     }
   }
@@ -99,7 +121,7 @@ make_gain (const TdFlatRows *rows, guint n_columns, double white, float *gain)
 
 /* All pixels of these rows are dead: the sample's shadow edge, or flats that are no flats? */
 static gboolean
-refuse_if_all_dead (TdSlab *slab, GError **error)
+refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (slab->scan);
   guint portion = MAX (1, (guint) ((16u << 20) / MAX ((guint64) facts->n_columns * 4, 1)));
@@ -107,7 +129,7 @@ refuse_if_all_dead (TdSlab *slab, GError **error)
   for (guint row0 = 0; row0 < facts->n_rows; row0 += portion) {
     guint n_rows = MIN (portion, facts->n_rows - row0);
     g_autoptr (TdFlatRows) rows
-        = td_flats_read (td_slab_flats (slab), row0, n_rows, slab->cancellable, error);
+        = td_flats_read (td_slab_flats (slab), how, row0, n_rows, slab->cancellable, error);
     if (!rows)
       return FALSE;
     for (gsize i = 0; i < (gsize) n_rows * facts->n_columns; i++)
@@ -122,60 +144,90 @@ refuse_if_all_dead (TdSlab *slab, GError **error)
 }
 
 static gboolean
+send (TdSlab *slab, const char *key, const void *table, gsize bytes, GError **error)
+{
+  TdBuffer *buffer = td_slab_buffer (slab, key, MAX (bytes, 4), error);
+
+  return buffer && (bytes == 0 || td_slab_upload (slab, buffer, table, bytes, error));
+}
+
+static gboolean
+send_tables (TdSlab *slab, const TdFlatBeam *beam, const GArray *dead, GError **error)
+{
+  gsize row_bytes = (gsize) beam->n_rows * beam->n_columns * sizeof (float);
+
+  return send (slab, "flat-field dark", beam->dark, row_bytes, error)
+         && send (slab, "flat-field beam", beam->beam, beam->n_groups * row_bytes, error)
+         && send (slab, "flat-field places", beam->places, 2 * sizeof (float) * (gsize) slab->n_views,
+                  error)
+         && send (slab, "flat-field dead", dead->data, dead->len * sizeof (Dead), error);
+}
+
+static gboolean
 load_tables (const TdStep *step, TdSlab *slab, Held *held, GError **error)
 {
   gsize pixels = (gsize) slab->n_rows * slab->n_columns;
-  double white = step->values[WHITE];
-  g_autoptr (TdFlatRows) rows = td_flats_read (td_slab_flats (slab), slab->row0, slab->n_rows,
-                                               slab->cancellable, error);
-  if (!rows)
-    return FALSE;
-  g_autofree float *gain = g_new (float, pixels);
-  g_autoptr (GArray) dead = make_gain (rows, slab->n_columns, white, gain);
-  if (dead->len == pixels && white == 0 && !refuse_if_all_dead (slab, error))
-    return FALSE;
+  const GArray *bad = td_bad_pixels_of_slab (slab);
+  TdFlatBeam beam;
 
-  TdBuffer *on_dark = td_slab_buffer (slab, "flat-field dark", pixels * sizeof (float), error);
-  TdBuffer *on_gain
-      = on_dark ? td_slab_buffer (slab, "flat-field gain", pixels * sizeof (float), error) : NULL;
-  TdBuffer *on_dead = on_gain ? td_slab_buffer (slab, "flat-field dead",
-                                                MAX (dead->len, 1) * sizeof (Dead), error)
-                              : NULL;
-  if (!on_dead || !td_slab_upload (slab, on_dark, rows->dark, pixels * sizeof (float), error)
-      || !td_slab_upload (slab, on_gain, gain, pixels * sizeof (float), error)
-      || (dead->len && !td_slab_upload (slab, on_dead, dead->data, dead->len * sizeof (Dead), error)))
-    return FALSE;
-  *held = (Held) { slab->row0, slab->n_rows, dead->len, white };
-  return TRUE;
+  gboolean ok = td_flat_beam_read (&beam, td_slab_flats (slab), step, slab->row0, slab->n_rows,
+                                   slab->cancellable, error);
+  if (ok && bad)
+    td_bad_pixels_mend_beam (bad, &beam);
+  g_autoptr (GArray) dead = ok ? list_dead (&beam) : NULL;
+  if (ok && dead->len == pixels && step->values[TD_FLAT_FIELD_WHITE] == 0)
+    ok = refuse_if_all_dead (slab, td_flat_field_how (step), error);
+  ok = ok && send_tables (slab, &beam, dead, error);
+  td_flat_beam_clear (&beam);
+  if (ok)
+    held->n_dead = dead->len;
+  return ok;
+}
+
+/* The tables for this slab, from the last one if it was the same. */
+static const Held *
+hold_tables (const TdStep *step, TdSlab *slab, GError **error)
+{
+  Held *held = td_slab_kept (slab, "flat-field held");
+  const TdStep *bad_pixels = td_slab_step (slab, "bad-pixels");
+  Held wanted = { .row0 = slab->row0, .n_rows = slab->n_rows, .step = *step };
+
+  if (bad_pixels)
+    wanted.mended = *bad_pixels;
+  if (!held) {
+    held = g_new0 (Held, 1);
+    td_slab_keep (slab, "flat-field held", held, g_free);
+  }
+  if (held->row0 != wanted.row0 || held->n_rows != wanted.n_rows
+      || !td_step_equal (&held->step, &wanted.step)
+      || !td_step_equal (&held->mended, &wanted.mended)) {
+    held->n_rows = 0;
+    if (!load_tables (step, slab, &wanted, error))
+      return NULL;
+    *held = wanted;
+  }
+  return held;
 }
 
 static gboolean
 run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  Held *held = td_slab_kept (slab, "flat-field held");
+  const Held *held = hold_tables (step, slab, error);
+  TdKernel *kernel = held ? td_slab_kernel (slab, "prepare", "prepare_flat_field", error) : NULL;
+  TdKernel *fill = kernel ? td_slab_kernel (slab, "prepare", "prepare_fill_dead", error) : NULL;
   guint strip = td_slab_strip (slab);
 
-  if (!held) {
-    held = g_new0 (Held, 1);
-    td_slab_keep (slab, "flat-field held", held, g_free);
-  }
-  if (held->row0 != slab->row0 || held->n_rows != slab->n_rows
-      || held->white != step->values[WHITE]) {
-    held->n_rows = 0;
-    if (!load_tables (step, slab, held, error))
-      return FALSE;
-  }
-  td_slab_add_dead_pixels (slab, held->n_dead);
-
-  TdKernel *kernel = td_slab_kernel (slab, "prepare", "prepare_flat_field", error);
-  TdKernel *fill = kernel ? td_slab_kernel (slab, "prepare", "prepare_fill_dead", error) : NULL;
   if (!fill)
     return FALSE;
+  td_slab_add_dead_pixels (slab, held->n_dead);
+
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),
     TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field dark", 0, NULL)),
-    TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field gain", 0, NULL)),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field beam", 0, NULL)),
+    TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field places", 0, NULL)),
+    TD_ARG_VALUE (slab->n_rows), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (strip),
   };
   const float empty = 1;
   const TdArg fill_args[] = {
@@ -202,5 +254,7 @@ const TdStepKind td_step_flat_field = {
   .skips = skips,
   .unsupported = unsupported,
   .workspace_bytes = workspace_bytes,
+  .host_bytes = host_bytes,
+  .fetch = fetch,
   .run = run,
 };

@@ -3,6 +3,7 @@
 
 #include "compute/device/device.h"
 #include "dataset/scan.h"
+#include "flats.h"
 
 /**
  * Preparation: raw frames to clean sinograms, one step after another. A step is a row in a table
@@ -44,7 +45,7 @@ typedef struct {
 
 typedef enum {
   TD_STEP_INTENSITY,  /* on raw intensities, before the flat field is done */
-  TD_STEP_FLAT,       /* flat field and logarithm themselves */
+  TD_STEP_FLAT,       /* flat field and logarithm, and on transmissions between the two */
   TD_STEP_ABSORPTION, /* on -log values */
 } TdStepStage;
 
@@ -64,6 +65,12 @@ typedef struct TdStepKind {
   guint (*halo) (const TdStep *step, const TdScanFacts *facts);
   /* Device bytes needed besides the slab, for a slab of @n_rows rows of that scan; NULL: none. */
   guint64 (*workspace_bytes) (const TdStep *step, const TdScanFacts *facts, guint n_rows);
+  /* Host memory for what it reads of the scan by itself; NULL: none. */
+  guint64 (*host_bytes) (const TdStep *step, const TdScanFacts *facts, guint n_rows);
+  /* Reads ahead what run will want of the disk for rows [row0, row0 + n_rows), halos included, on the
+     job's reading thread; NULL: nothing. */
+  gboolean (*fetch) (const TdStep *step, TdFlats *flats, guint row0, guint n_rows,
+                     GCancellable *cancellable, GError **error);
   /* Enqueues or does the work. */
   gboolean (*run) (const TdStep *step, TdSlab *slab, GError **error);
 } TdStepKind;
@@ -71,3 +78,4 @@ typedef struct TdStepKind {
 const TdStepKind *const *td_prepare_steps (void); /* NULL-terminated, in the order they run */
 const TdStepKind *td_prepare_step (const char *name, GError **error);
 void td_step_init (TdStep *step, const TdStepKind *kind); /* presets, enabled */
+gboolean td_step_equal (const TdStep *a, const TdStep *b);

@@ -7,8 +7,14 @@
    flat field what it left: dose and detector. Then phase, on transmissions; then the logarithm, and
    what is defined on line integrals: outliers over the angle, beam hardening, stripes. */
 static const TdStepKind *const steps[] = {
+  &td_step_bad_pixels,
+  &td_step_zingers,
   &td_step_flat_field,
+  &td_step_dose,
+  &td_step_double_flat,
   &td_step_minus_log,
+  &td_step_zingers_angle,
+  &td_step_beam_hardening,
   &td_step_rings,
   &td_step_rings_dead,
   &td_step_rings_large,
@@ -38,6 +44,13 @@ td_prepare_step (const char *name, GError **error)
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                "There is no preparation step \"%s\"; there are %s", name, names->str);
   return NULL;
+}
+
+gboolean
+td_step_equal (const TdStep *a, const TdStep *b)
+{
+  return strcmp (a->name, b->name) == 0 && a->enabled == b->enabled
+         && memcmp (a->values, b->values, sizeof a->values) == 0;
 }
 
 void

@@ -361,6 +361,8 @@ static const struct {
   { "prepare", { NULL } },
   { "rings-columns", { NULL } },
   { "rings-sort", { NULL } },
+  { "prepare-correct", { NULL } },
+  { "prepare-zingers", { NULL } },
 };
 
 /* So that a new kernel is not forgotten. Kernels for CPUs are compiled by PoCL in the unit tests. */

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/device/host.h"
+#include "flat-beam.h"
+
+/* Enough for a thousandth at a hundred photons a pixel; and what all views together may take. */
+#define PIXELS_A_VIEW 4096u
+#define VALUES ((guint64) 16 << 20)
+#define MAX_BANDS 4u       /* neighbouring rows come with one read */
+#define ROWS_A_BAND 8u
+#define PORTION_BYTES (16u << 20)
+
+typedef struct {
+  guint row0, n_rows;
+} RowBand;
+
+/* Where the air may be, and what was read there. */
+typedef struct {
+  guint first[2], width, n_strips; /* columns of a row's strips */
+  RowBand bands[MAX_BANDS];
+  guint n_bands, n_rows;
+  guint n_views;
+  gsize pixels;                    /* of a view: [row][strip][column] */
+  float *values;                   /* [view][pixel]: transmissions; NaN: unknown */
+  float *doses;
+} Air;
+
+static void
+air_clear (Air *air)
+{
+  g_free (air->values);
+  g_free (air->doses);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Air, air_clear)
+
+/* Bands of rows spread over [y, y + height). */
+static void
+place_bands (Air *air, guint y, guint height, guint n_rows)
+{
+  air->n_bands = CLAMP (n_rows / ROWS_A_BAND, 1, MAX_BANDS);
+  air->n_rows = 0;
+  for (guint b = 0; b < air->n_bands; b++) {
+    guint n = n_rows / air->n_bands;
+    guint middle = (guint) (((guint64) 2 * b + 1) * height / (2 * air->n_bands));
+    air->bands[b] = (RowBand) { y + MIN (middle - MIN (middle, n / 2), height - n), n };
+    air->n_rows += n;
+  }
+}
+
+static void
+place_air (Air *air, const TdDoseSpec *spec, const TdScanFacts *facts)
+{
+  guint64 most = MIN (PIXELS_A_VIEW, VALUES / facts->n_views);
+  guint y = spec->borders ? 0 : spec->y, height = spec->borders ? facts->n_rows : spec->height;
+
+  air->n_views = facts->n_views;
+  if (spec->borders) {
+    air->width = CLAMP (spec->columns, 1, MAX (facts->n_columns / 2, 1));
+    air->n_strips = 2;
+    air->first[1] = facts->n_columns - air->width;
+  } else {
+    air->width = spec->width;
+    air->n_strips = 1;
+    air->first[0] = spec->x;
+  }
+  guint row = air->width * air->n_strips;
+  place_bands (air, y, height, (guint) CLAMP (most / row, 1, MIN (height, MAX_BANDS * ROWS_A_BAND)));
+  air->pixels = (gsize) air->n_rows * row;
+  air->values = g_new (float, air->pixels * facts->n_views);
+  air->doses = g_new (float, facts->n_views);
+}
+
+/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+
+static float
+transmission (const TdFlatBeam *beam, guint view, gsize pixel, float intensity)
+{
+  gsize pixels = (gsize) beam->n_rows * beam->n_columns;
+  guint group = (guint) beam->places[2 * view];
+  double share = beam->places[2 * view + 1];
+  double low = beam->beam[group * pixels + pixel];
+  double high = share > 0 ? beam->beam[(group + 1) * pixels + pixel] : low;
+
+  return low > 0 ? (float) (((double) intensity - beam->dark[pixel]) / (low + share * (high - low)))
+                 : NAN;
+}
+
+/* @rows: [row][view][column] of the band, views from @view0 on; @at: the band's first row in values. */
+static void
+take_band (Air *air, const TdFlatBeam *beam, const float *rows, guint n_rows, guint at, guint view0,
+           guint n_views, guint n_columns)
+{
+  for (guint row = 0; row < n_rows; row++)
+    for (guint v = 0; v < n_views; v++)
+      for (guint s = 0; s < air->n_strips; s++) {
+        float *to = air->values + (view0 + v) * air->pixels
+                    + ((gsize) (at + row) * air->n_strips + s) * air->width;
+        gsize first = (gsize) row * n_columns + air->first[s];
+        const float *from = rows + ((gsize) row * n_views + v) * n_columns + air->first[s];
+        for (guint i = 0; i < air->width; i++)
+          to[i] = beam ? transmission (beam, view0 + v, first + i, from[i]) : from[i];
+      }
+}
+
+static gboolean
+read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand *band, guint at,
+           GCancellable *cancellable, GError **error)
+{
+  TdScan *scan = td_flats_scan (flats);
+  guint n_columns = td_scan_facts (scan)->n_columns;
+  guint64 view_bytes = (guint64) band->n_rows * n_columns * sizeof (float);
+  guint portion = (guint) CLAMP (PORTION_BYTES / view_bytes, 1, air->n_views);
+  g_autofree float *rows = g_new (float, (gsize) portion * band->n_rows * n_columns);
+  TdFlatBeam beam = { 0 };
+
+  gboolean ok = !spec->flat_field.enabled
+                || td_flat_beam_read (&beam, flats, &spec->flat_field, band->row0, band->n_rows,
+                                      cancellable, error);
+  for (guint view0 = 0; ok && view0 < air->n_views; view0 += portion) {
+    guint n = MIN (portion, air->n_views - view0);
+    ok = td_scan_read_sinograms (scan, view0, n, band->row0, band->n_rows, rows, cancellable, error);
+    if (ok)
+      take_band (air, spec->flat_field.enabled ? &beam : NULL, rows, band->n_rows, at, view0, n,
+                 n_columns);
+  }
+  td_flat_beam_clear (&beam);
+  return ok;
+}
+
+/* ── Which strips are air ─────────────────────────────────────────────────────────────────────── */
+
+static double
+strip_mean (const Air *air, guint view, guint strip)
+{
+  const float *values = air->values + view * air->pixels + (gsize) strip * air->width;
+  double sum = 0;
+  guint n = 0;
+
+  for (guint i = 0; i < air->width; i++)
+    if (isfinite (values[i])) {
+      sum += values[i];
+      n++;
+    }
+  return n ? sum / n : -INFINITY;
+}
+
+/* Strips that are not air become unknown. */
+static void
+drop_shadowed (Air *air)
+{
+  guint n_strips = air->n_rows * air->n_strips;
+  g_autofree guint *bright = g_new0 (guint, n_strips);
+  g_autofree double *means = g_new (double, n_strips);
+
+  for (guint v = 0; v < air->n_views; v++) {
+    double brightest = -INFINITY;
+    for (guint s = 0; s < n_strips; s++) {
+      means[s] = strip_mean (air, v, s);
+      brightest = MAX (brightest, means[s]);
+    }
+    for (guint s = 0; s < n_strips; s++)
+      bright[s] += means[s] >= TD_DOSE_AIR * brightest;
+  }
+  guint best = 0;
+  for (guint s = 0; s < n_strips; s++)
+    best = MAX (best, bright[s]);
+  /* Where no strip is air all the time, those that are most of it. */
+  double needed = MIN (TD_DOSE_VIEWS * air->n_views, best);
+  for (guint v = 0; v < air->n_views; v++)
+    for (guint s = 0; s < n_strips; s++)
+      for (guint i = 0; i < air->width && bright[s] < needed; i++)
+        air->values[v * air->pixels + (gsize) s * air->width + i] = NAN;
+}
+
+/* ── Averaging ────────────────────────────────────────────────────────────────────────────────── */
+
+static int
+compare_floats (const void *a, const void *b)
+{
+  float x = *(const float *) a, y = *(const float *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+static double
+middle (float *values, gsize n)
+{
+  qsort (values, n, sizeof *values, compare_floats);
+  return n % 2 ? values[n / 2] : ((double) values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static void
+average_view (guint view, gpointer user)
+{
+  Air *air = user;
+  const float *values = air->values + view * air->pixels;
+  g_autofree float *finite = g_new (float, air->pixels), *away = g_new (float, air->pixels);
+  double sum = 0;
+  gsize n = 0, within = 0;
+
+  for (gsize i = 0; i < air->pixels; i++)
+    if (isfinite (values[i]))
+      finite[n++] = values[i];
+  air->doses[view] = 1;
+  if (n == 0)
+    return;
+  double median = middle (finite, n);
+  for (gsize i = 0; i < n; i++)
+    away[i] = (float) fabs (finite[i] - median);
+  double limit = TD_DOSE_CLIP * 1.4826 * middle (away, n);
+  for (gsize i = 0; i < n; i++)
+    if (fabs (finite[i] - median) <= limit) {
+      sum += finite[i];
+      within++;
+    }
+  double dose = within ? sum / within : median;
+  if (dose > 0 && isfinite (1 / (float) dose))
+    air->doses[view] = (float) dose;
+}
+
+guint64
+td_dose_host_bytes (const TdScanFacts *facts)
+{
+  guint64 pixels = MAX (MIN (PIXELS_A_VIEW, VALUES / facts->n_views), facts->n_columns);
+
+  return pixels * facts->n_views * sizeof (float) + PORTION_BYTES
+         + ROWS_A_BAND * (guint64) facts->n_columns * sizeof (float);
+}
+
+static GBytes *
+make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GError **error)
+{
+  const TdDoseSpec *spec = user;
+  g_auto (Air) air = { 0 };
+
+  place_air (&air, spec, td_scan_facts (td_flats_scan (flats)));
+  for (guint b = 0, at = 0; b < air.n_bands; at += air.bands[b++].n_rows)
+    if (!read_band (&air, flats, spec, &air.bands[b], at, cancellable, error))
+      return NULL;
+  if (spec->borders)
+    drop_shadowed (&air);
+  td_parallel_for (air.n_views, average_view, &air);
+  return g_bytes_new_take (g_steal_pointer (&air.doses), air.n_views * sizeof (float));
+}
+
+GBytes *
+td_dose_of_views (TdFlats *flats, const TdDoseSpec *spec, GCancellable *cancellable, GError **error)
+{
+  const TdStep *flat = &spec->flat_field;
+  g_autoptr (GString) key = g_string_new (NULL);
+
+  if (spec->borders)
+    g_string_printf (key, "dose borders %u", spec->columns);
+  else
+    g_string_printf (key, "dose region %u,%u,%u,%u", spec->x, spec->y, spec->width, spec->height);
+  for (guint i = 0; flat->enabled && i < TD_STEP_MAX_PARAMETERS; i++)
+    g_string_append_printf (key, " %.17g", flat->values[i]);
+  return td_flats_once (flats, key->str, make_doses, spec, cancellable, error);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "flats.h"
+#include "step.h"
+
+/**
+ * The dose of each frame: the transmission where no sample is, which a steady beam leaves at 1. It is
+ * read from the scan itself, from the same pixels for every slab and device.
+ *
+ * A view's dose is the mean over its air pixels of the transmission, without those further than
+ * TD_DOSE_CLIP robust standard deviations (1.4826 times the median absolute deviation) from their
+ * median; 1 if that is not above 0.
+ *
+ * At the borders, a row's first and last columns are a strip each; a strip is air if its mean is at
+ * least TD_DOSE_AIR of the brightest strip's in TD_DOSE_VIEWS of the views: samples and holders that
+ * reach the border in some rows are left out.
+ */
+#define TD_DOSE_CLIP 4.0
+#define TD_DOSE_AIR 0.9
+#define TD_DOSE_VIEWS 0.95
+#define TD_DOSE_MAX_COLUMNS 256
+
+typedef struct {
+  gboolean borders;
+  guint columns;             /* borders: of each strip; the rows are spread over the detector */
+  guint x, y, width, height; /* else: the air region, inside the detector */
+  TdStep flat_field;         /* disabled: the values are transmissions already */
+} TdDoseSpec;
+
+/* The step "dose" takes a region of the detector, whose place only that detector knows. */
+gboolean td_dose_is_of_region (const TdStep *step);
+
+guint64 td_dose_host_bytes (const TdScanFacts *facts);
+
+/* float[n_views]. Reads the first time. (transfer full) */
+GBytes *td_dose_of_views (TdFlats *flats, const TdDoseSpec *spec, GCancellable *cancellable,
+                          GError **error);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bad-pixels.h"
+#include "slab.h"
+#include "steps.h"
+
+/* Bad pixels take their good neighbours' values, in the frames and (step-flat.c) in flats and darks. */
+enum { FIND, REACH };
+
+static const TdStepParameter parameters[] = {
+  [FIND] = { "find", "Found beyond (deviations)",
+             "How far a pixel's dark, response or noise may be from its neighbours'; 0 takes the given "
+             "mask only. Below 5 good pixels are lost.", 8, 0, 1000, 1, NULL },
+  [REACH] = { "reach", "Rows looked at above and below",
+              "More where whole rows or large clusters of the detector are bad.", 2, 0,
+              TD_BAD_PIXELS_MAX_REACH, 0, NULL },
+};
+
+/* The replacements on the device, and what they were made for. */
+typedef struct {
+  guint row0, n_rows;
+  TdStep step;
+  GArray *list;
+} Held;
+
+static void
+held_free (gpointer data)
+{
+  Held *held = data;
+
+  g_clear_pointer (&held->list, g_array_unref);
+  g_free (held);
+}
+
+static char *
+unsupported (const TdStep *step, const TdScanFacts *facts)
+{
+  if (facts->bad_pixels || (step->values[FIND] > 0 && (facts->n_flats > 0 || facts->n_darks > 0)))
+    return NULL;
+  return g_strdup_printf (
+      "%s has no mask of bad pixels%s; give one (--bad-pixels FILE), or leave the step bad-pixels out",
+      facts->title ? facts->title : "The scan",
+      step->values[FIND] > 0 ? " and neither flats nor darks to find them in" : "");
+}
+
+static guint
+halo (const TdStep *step, const TdScanFacts *facts)
+{
+  return (guint) step->values[REACH];
+}
+
+static guint64
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  /* All pixels of the slab are bad: no detector, but a mask may say so. */
+  return (guint64) n_rows * facts->n_columns * sizeof (TdBadPixel);
+}
+
+static guint64
+host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  return td_bad_pixels_host_bytes (facts);
+}
+
+/* Kernels take a list's places and weights apart. */
+static gboolean
+send_list (TdSlab *slab, const GArray *list, GError **error)
+{
+  guint n = MAX (list->len, 1);
+  g_autofree gint32 *places = g_new0 (gint32, 5 * (gsize) n);
+  g_autofree float *weights = g_new0 (float, 4 * (gsize) n);
+  gsize place_bytes = 5 * sizeof *places * (gsize) n, weight_bytes = 4 * sizeof *weights * (gsize) n;
+
+  for (guint i = 0; i < list->len; i++) {
+    const TdBadPixel *bad = &g_array_index (list, TdBadPixel, i);
+    places[5 * i] = bad->pixel;
+    for (guint s = 0; s < 4; s++) {
+      places[5 * i + 1 + s] = bad->source[s];
+      weights[4 * i + s] = bad->weight[s];
+    }
+  }
+  TdBuffer *on_places = td_slab_buffer (slab, "bad-pixels places", place_bytes, error);
+  TdBuffer *on_weights
+      = on_places ? td_slab_buffer (slab, "bad-pixels weights", weight_bytes, error) : NULL;
+  return on_weights && td_slab_upload (slab, on_places, places, place_bytes, error)
+         && td_slab_upload (slab, on_weights, weights, weight_bytes, error);
+}
+
+static gboolean
+load_list (const TdStep *step, TdSlab *slab, Held *held, GError **error)
+{
+  g_autoptr (GBytes) mask = td_bad_pixels_mask (td_slab_flats (slab), step->values[FIND],
+                                                slab->cancellable, error);
+
+  if (!mask)
+    return FALSE;
+  g_clear_pointer (&held->list, g_array_unref);
+  held->list = td_bad_pixels_list (g_bytes_get_data (mask, NULL), slab->n_columns, slab->row0,
+                                   slab->n_rows, (guint) step->values[REACH]);
+  if (!send_list (slab, held->list, error))
+    return FALSE;
+  held->row0 = slab->row0;
+  held->n_rows = slab->n_rows;
+  held->step = *step;
+  return TRUE;
+}
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  Held *held = td_slab_kept (slab, "bad-pixels held");
+
+  if (!held) {
+    held = g_new0 (Held, 1);
+    td_slab_keep (slab, "bad-pixels held", held, held_free);
+  }
+  if (held->row0 != slab->row0 || held->n_rows != slab->n_rows
+      || !td_step_equal (&held->step, step)) {
+    held->n_rows = 0;
+    if (!load_list (step, slab, held, error))
+      return FALSE;
+  }
+  guint n_bad = held->list->len;
+  td_slab_add_bad_pixels (slab, n_bad);
+  if (n_bad == 0)
+    return TRUE;
+
+  TdKernel *kernel = td_slab_kernel (slab, "prepare-correct", "prepare_bad_pixels", error);
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (td_slab_buffer (slab, "bad-pixels places", 0, NULL)),
+    TD_ARG_BUFFER (td_slab_buffer (slab, "bad-pixels weights", 0, NULL)),
+    TD_ARG_VALUE (n_bad), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+  };
+  return td_slab_launch (slab, kernel, n_bad, slab->n_views, 1, args, G_N_ELEMENTS (args), error);
+}
+
+const GArray *
+td_bad_pixels_of_slab (TdSlab *slab)
+{
+  const Held *held = td_slab_kept (slab, "bad-pixels held");
+
+  return td_slab_step (slab, "bad-pixels") && held ? held->list : NULL;
+}
+
+const TdStepKind td_step_bad_pixels = {
+  .name = "bad-pixels",
+  .title = "Bad pixels",
+  .summary = "Dead, hot and stuck pixels of the detector take their neighbours' values.",
+  .stage = TD_STEP_INTENSITY,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .unsupported = unsupported,
+  .halo = halo,
+  .workspace_bytes = workspace_bytes,
+  .host_bytes = host_bytes,
+  .run = run,
+};

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dose.h"
+#include "slab.h"
+#include "steps.h"
+
+/**
+ * Dose: the source gives every frame another exposure. Either each frame is divided by its dose (dose.h),
+ * from the borders or a region (TomoPy's normalize_roi, made robust), or each row of each frame by the
+ * straight line between the means of its first and last columns (TomoPy's normalize_bg), which follows a
+ * beam that moves, too, but adds the noise of those few pixels.
+ */
+enum { AIR, COLUMNS, X, Y, WIDTH, HEIGHT };
+enum { BORDERS, ROWS, REGION };
+
+static const char *const airs[] = { "borders", "rows", "region", NULL };
+
+static const TdStepParameter parameters[] = {
+  [AIR] = { "air", "Where there is no sample",
+            "The borders of the frame, wherever no sample is seen there; the borders of each row by "
+            "itself; or a region of your own.", BORDERS, BORDERS, REGION, 0, airs },
+  [COLUMNS] = { "columns", "Borders' width (columns)",
+                "As wide as the sample leaves free on both sides in all views.", 8, 1,
+                TD_DOSE_MAX_COLUMNS, 0, NULL },
+  [X] = { "x", "Region: first column", "Of a region that the sample never shadows.", 0, 0, 1e6, 0,
+          NULL },
+  [Y] = { "y", "Region: first row", "Of a region that the sample never shadows.", 0, 0, 1e6, 0, NULL },
+  [WIDTH] = { "width", "Region: columns", "A thousand pixels in all are plenty.", 16, 1, 1e6, 0, NULL },
+  [HEIGHT] = { "height", "Region: rows", "A thousand pixels in all are plenty.", 64, 1, 1e6, 0, NULL },
+};
+
+gboolean
+td_dose_is_of_region (const TdStep *step)
+{
+  return step->values[AIR] == REGION;
+}
+
+static char *
+unsupported (const TdStep *step, const TdScanFacts *facts)
+{
+  const double *v = step->values;
+
+  if (!td_dose_is_of_region (step)
+      || (v[X] + v[WIDTH] <= facts->n_columns && v[Y] + v[HEIGHT] <= facts->n_rows))
+    return NULL;
+  return g_strdup_printf ("the air region of the step dose, %.0f × %.0f pixels at column %.0f, row "
+                          "%.0f, does not lie on the detector of %u × %u pixels; give another "
+                          "(--prepare dose=region:x=…:y=…:width=…:height=…), or take the borders "
+                          "(--prepare dose=borders)",
+                          v[WIDTH], v[HEIGHT], v[X], v[Y], facts->n_columns, facts->n_rows);
+}
+
+static guint64
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  return (guint64) facts->n_views * sizeof (float) * (step->values[AIR] == ROWS ? 2 * n_rows : 1);
+}
+
+static guint64
+host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  return step->values[AIR] == ROWS ? 0 : td_dose_host_bytes (facts);
+}
+
+/* ── Rows ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+run_rows (const TdStep *step, TdSlab *slab, GError **error)
+{
+  guint64 bytes = 2 * sizeof (float) * (guint64) slab->n_rows * slab->n_views;
+  guint strip = td_slab_strip (slab);
+  const guint width
+      = MIN ((guint) step->values[COLUMNS], MAX (slab->n_columns / 2, 1));
+  TdBuffer *ends = td_slab_buffer (slab, "dose ends", bytes, error);
+  TdKernel *measure
+      = ends ? td_slab_kernel (slab, "prepare-correct", "prepare_dose_ends", error) : NULL;
+  TdKernel *divide
+      = measure ? td_slab_kernel (slab, "prepare-correct", "prepare_dose_rows", error) : NULL;
+
+  if (!divide)
+    return FALSE;
+  const TdArg measure_args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (width),
+  };
+  const TdArg divide_args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+  };
+  return td_slab_launch (slab, measure, slab->n_views, slab->n_rows, 1, measure_args,
+                         G_N_ELEMENTS (measure_args), error)
+         && td_slab_launch (slab, divide, (slab->n_columns + strip - 1) / strip, slab->n_views,
+                            slab->n_rows, divide_args, G_N_ELEMENTS (divide_args), error);
+}
+
+/* ── Frames ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdStep step, flat_field;
+  double low, high;
+} Held;
+
+static gboolean
+load_doses (TdSlab *slab, Held *held, GError **error)
+{
+  const double *v = held->step.values;
+  TdDoseSpec spec = {
+    .borders = v[AIR] == BORDERS, .columns = (guint) v[COLUMNS], .x = (guint) v[X],
+    .y = (guint) v[Y], .width = (guint) v[WIDTH], .height = (guint) v[HEIGHT],
+    .flat_field = held->flat_field,
+  };
+  gsize bytes = slab->n_views * sizeof (float);
+  g_autoptr (GBytes) doses
+      = td_dose_of_views (td_slab_flats (slab), &spec, slab->cancellable, error);
+  TdBuffer *buffer = doses ? td_slab_buffer (slab, "dose of views", bytes, error) : NULL;
+
+  if (!buffer || !td_slab_upload (slab, buffer, g_bytes_get_data (doses, NULL), bytes, error))
+    return FALSE;
+  const float *values = g_bytes_get_data (doses, NULL);
+  held->low = held->high = values[0];
+  for (guint view = 1; view < slab->n_views; view++) {
+    held->low = MIN (held->low, (double) values[view]);
+    held->high = MAX (held->high, (double) values[view]);
+  }
+  return TRUE;
+}
+
+static const Held *
+hold_doses (const TdStep *step, TdSlab *slab, GError **error)
+{
+  Held *held = td_slab_kept (slab, "dose held");
+  const TdStep *flat_field = td_slab_step (slab, "flat-field");
+  Held wanted = { .step = *step };
+
+  if (flat_field)
+    wanted.flat_field = *flat_field;
+  if (held && td_step_equal (&held->step, step)
+      && td_step_equal (&held->flat_field, &wanted.flat_field))
+    return held;
+  if (!load_doses (slab, &wanted, error))
+    return NULL;
+  td_slab_keep (slab, "dose held", g_memdup2 (&wanted, sizeof wanted), g_free);
+  return td_slab_kept (slab, "dose held");
+}
+
+static gboolean
+run_frames (const TdStep *step, TdSlab *slab, GError **error)
+{
+  const Held *held = hold_doses (step, slab, error);
+  TdKernel *kernel
+      = held ? td_slab_kernel (slab, "prepare-correct", "prepare_dose_frames", error) : NULL;
+  guint strip = td_slab_strip (slab);
+
+  if (!kernel)
+    return FALSE;
+  td_slab_add_dose (slab, held->low, held->high);
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (td_slab_buffer (slab, "dose of views", 0, NULL)),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+  };
+  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
+                         slab->n_rows, args, G_N_ELEMENTS (args), error);
+}
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  return step->values[AIR] == ROWS ? run_rows (step, slab, error)
+                                   : run_frames (step, slab, error);
+}
+
+const TdStepKind td_step_dose = {
+  .name = "dose",
+  .title = "Dose of each frame",
+  .summary = "Brings every frame to the same exposure, by what is seen beside the sample.",
+  .stage = TD_STEP_FLAT,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .unsupported = unsupported,
+  .workspace_bytes = workspace_bytes,
+  .host_bytes = host_bytes,
+  .run = run,
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "slab.h"
+#include "steps.h"
+
+/**
+ * Double flat field: what the mean over all views still shows of single pixels is the detector's, since a
+ * turning sample blurs. T' = T G (m) / m, where m is the pixel's mean transmission over the views and G
+ * a Gaussian along the row, cut off at four standard deviations and mirrored at the edges (Nabu's double
+ * flat field with a high-pass).
+ */
+enum { WIDTH };
+
+#define SPAN 64 /* views summed in one go: short enough for the rounding of single precision */
+
+static const TdStepParameter parameters[] = {
+  [WIDTH] = { "width", "Smoothing (columns)",
+              "Structures of the mean narrower than this are divided out: three times the widest "
+              "stripe, well below the sample's own details near the axis.", 10, 0.5, 200, 1, NULL },
+};
+
+static guint
+radius_of (double width)
+{
+  return (guint) ceil (4 * width);
+}
+
+static guint64
+sums_bytes (guint n_rows, guint n_views, guint n_columns)
+{
+  return (guint64) n_rows * ((n_views + SPAN - 1) / SPAN) * n_columns * sizeof (float);
+}
+
+static guint64
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  return sums_bytes (n_rows, facts->n_views, facts->n_columns)
+         + 2 * sizeof (float) * (guint64) n_rows * facts->n_columns
+         + (radius_of (step->values[WIDTH]) + 1) * sizeof (float);
+}
+
+static TdBuffer *
+send_taps (TdSlab *slab, double width, GError **error)
+{
+  const double *held = td_slab_kept (slab, "double-flat width");
+  guint radius = radius_of (width);
+  gsize bytes = (radius + 1) * sizeof (float);
+  TdBuffer *taps = td_slab_buffer (slab, "double-flat taps", bytes, error);
+
+  if (!taps || (held && *held == width))
+    return taps;
+  g_autofree float *half = g_new (float, radius + 1);
+  double sum = 1;
+  for (guint i = 1; i <= radius; i++)
+    sum += 2 * exp (-0.5 * i * i / (width * width));
+  for (guint i = 0; i <= radius; i++)
+    half[i] = (float) (exp (-0.5 * i * i / (width * width)) / sum);
+  if (!td_slab_upload (slab, taps, half, bytes, error))
+    return NULL;
+  td_slab_keep (slab, "double-flat width", g_memdup2 (&width, sizeof width), g_free);
+  return taps;
+}
+
+/* The mean over the views of each pixel. */
+static gboolean
+launch_means (TdSlab *slab, TdBuffer *sums, TdBuffer *means, GError **error)
+{
+  TdKernel *add = td_slab_kernel (slab, "prepare-correct", "prepare_sum_views", error);
+  TdKernel *divide
+      = add ? td_slab_kernel (slab, "prepare-correct", "prepare_mean_views", error) : NULL;
+  guint strip = td_slab_strip (slab), strips = (slab->n_columns + strip - 1) / strip;
+  const guint span = SPAN, n_spans = (slab->n_views + SPAN - 1) / SPAN;
+
+  if (!divide)
+    return FALSE;
+  const TdArg add_args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (sums), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (span),
+    TD_ARG_VALUE (strip),
+  };
+  const TdArg divide_args[] = {
+    TD_ARG_BUFFER (sums), TD_ARG_BUFFER (means), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (strip),
+  };
+  return td_slab_launch (slab, add, strips, n_spans, slab->n_rows, add_args,
+                         G_N_ELEMENTS (add_args), error)
+         && td_slab_launch (slab, divide, strips, 1, slab->n_rows, divide_args,
+                            G_N_ELEMENTS (divide_args), error);
+}
+
+static gboolean
+launch_gain (TdSlab *slab, TdBuffer *means, TdBuffer *gain, TdBuffer *taps, guint radius,
+             GError **error)
+{
+  TdKernel *smooth = td_slab_kernel (slab, "prepare-correct", "prepare_double_flat_gain", error);
+  TdKernel *apply = smooth ? td_slab_kernel (slab, "prepare-correct", "prepare_gain", error) : NULL;
+  guint strip = td_slab_strip (slab), strips = (slab->n_columns + strip - 1) / strip;
+
+  if (!apply)
+    return FALSE;
+  const TdArg smooth_args[] = {
+    TD_ARG_BUFFER (means), TD_ARG_BUFFER (gain), TD_ARG_BUFFER (taps),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (radius), TD_ARG_VALUE (strip),
+  };
+  const TdArg apply_args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (gain), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+  };
+  return td_slab_launch (slab, smooth, strips, 1, slab->n_rows, smooth_args,
+                         G_N_ELEMENTS (smooth_args), error)
+         && td_slab_launch (slab, apply, strips, slab->n_views, slab->n_rows, apply_args,
+                            G_N_ELEMENTS (apply_args), error);
+}
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  guint64 row_bytes = (guint64) slab->n_rows * slab->n_columns * sizeof (float);
+  double width = step->values[WIDTH];
+  TdBuffer *taps = send_taps (slab, width, error);
+  TdBuffer *sums = taps ? td_slab_buffer (slab, "double-flat sums",
+                                          sums_bytes (slab->n_rows, slab->n_views, slab->n_columns),
+                                          error)
+                        : NULL;
+  TdBuffer *means = sums ? td_slab_buffer (slab, "double-flat means", row_bytes, error) : NULL;
+  TdBuffer *gain = means ? td_slab_buffer (slab, "double-flat gain", row_bytes, error) : NULL;
+
+  return gain && launch_means (slab, sums, means, error)
+         && launch_gain (slab, means, gain, taps, radius_of (width), error);
+}
+
+const TdStepKind td_step_double_flat = {
+  .name = "double-flat",
+  .title = "Double flat field",
+  .summary = "Divides out what the mean over all views still shows of single detector pixels.",
+  .stage = TD_STEP_FLAT,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .workspace_bytes = workspace_bytes,
+  .run = run,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "slab.h"
+
+/* What the two steps that remove zingers share. */
+
+typedef enum { TD_ZINGERS_BRIGHT, TD_ZINGERS_DARK, TD_ZINGERS_BOTH } TdZingersKind;
+extern const char *const td_zingers_kinds[]; /* their names, NULL-terminated */
+/* The kernels' side of an intensity: 1, -1 or 0. */
+float td_zingers_side (double kind);
+
+/* Bytes that setting aside takes where @n pieces of @piece bytes are wanted: whole pieces, as many as
+   suit the device. */
+guint64 td_zingers_aside_bytes (guint64 piece, guint n, gboolean cpu_shaped);
+
+/* Copies views [view0, view0 + n_views) of rows [row0, row0 + n_rows) of the slab to @aside, [row][view]
+   [margin + column + margin]. */
+gboolean td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, guint view0,
+                               guint n_views, guint margin, GError **error);
