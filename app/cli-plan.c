@@ -31,8 +31,8 @@ print_text (const TdPlan *plan)
 
   printf ("  method   %s on %s, kernel %s, %s interpolation\n", facts->method, devices,
           facts->family, td_interpolation_name (recipe->interpolation));
-  printf ("  slices   %u of %u × %u pixels, from detector row %u\n", facts->n_slices, facts->nx,
-          facts->ny, facts->first_slice);
+  printf ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx,
+          facts->ny, recipe->row_first);
   printf ("  centre   column %.3f\n", facts->centre_px);
   printf ("  values   in %s\n", facts->units);
   printf ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),

@@ -19,7 +19,7 @@ struct _TdJobItem {
   TdJobProgress progress;
   TdSliceStore *slices;
   guint slices_seen, poll;
-  guint first_row;
+  guint first_row, slice_rows;
   double pixel_mm;
   char *units;
 };
@@ -129,7 +129,8 @@ on_planned (GObject *source, GAsyncResult *result, gpointer user)
     return;
   }
   const TdPlanFacts *facts = td_plan_facts (plan);
-  self->first_row = facts->first_slice;
+  self->first_row = facts->first_row;
+  self->slice_rows = facts->slice_rows;
   self->pixel_mm = facts->pixel_mm;
   self->units = g_strdup (facts->units);
   self->slices = td_slice_store_new (facts->nx, facts->ny, facts->n_slices, TD_SLICE_STORE_BYTES);
@@ -242,9 +243,9 @@ td_job_item_slices (TdJobItem *self)
 }
 
 guint
-td_job_item_first_row (TdJobItem *self)
+td_job_item_row (TdJobItem *self, guint slice)
 {
-  return self->first_row;
+  return self->first_row + slice * self->slice_rows;
 }
 
 double

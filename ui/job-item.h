@@ -24,6 +24,6 @@ double td_job_item_fraction (TdJobItem *self);
 char *td_job_item_status (TdJobItem *self);       /* a line for people (transfer full) */
 const char *td_job_item_error (TdJobItem *self);  /* NULL: none */
 TdSliceStore *td_job_item_slices (TdJobItem *self); /* (transfer none); NULL: not started */
-guint td_job_item_first_row (TdJobItem *self);    /* detector row of slice 0 */
+guint td_job_item_row (TdJobItem *self, guint slice); /* its first detector row */
 double td_job_item_pixel_mm (TdJobItem *self);
 const char *td_job_item_units (TdJobItem *self);

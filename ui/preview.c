@@ -192,7 +192,10 @@ work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error
   const Request *request = user;
   Memory *memory = request->memory;
   TdRecipe recipe = request->recipe;
-  guint factor = td_coarse_factor (td_scan_facts (request->scan));
+  /* What is cropped or binned is small already. */
+  const gboolean whole = recipe.crop[2] == 0
+                         && MAX (recipe.bin[0] * recipe.bin[1] * recipe.bin_views, 1) == 1;
+  guint factor = whole ? td_coarse_factor (td_scan_facts (request->scan)) : 0;
 
   g_mutex_lock (&memory->lock);
   double full_s = memory->scan == request->scan ? memory->full_s : 0;

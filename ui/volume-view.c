@@ -90,7 +90,7 @@ show_subtitle (TdVolumeView *self)
   guint factor = td_slice_store_factor (td_job_item_slices (self->item));
   gboolean reduced = factor > 1 && td_job_item_state (self->item) != TD_JOB_DONE;
   g_autofree char *state = td_job_item_status (self->item);
-  guint row = td_job_item_first_row (self->item) + wanted_slice (self);
+  guint row = td_job_item_row (self->item, wanted_slice (self));
   g_autofree char *text
       = reduced ? g_strdup_printf (_("row %u; %s; shown at 1/%u until written"), row, state, factor)
                 : g_strdup_printf (_("row %u; %s"), row, state);

@@ -3,6 +3,7 @@
 
 #include "compute/prepare/flats.h"
 #include "engine.h"
+#include "dataset/scan-view.h"
 
 /**
  * What the engine keeps for its methods between jobs. Any thread.
@@ -10,6 +11,10 @@
 
 /* A scan's averaged flats, shared by every job on it. (transfer full) */
 TdFlats *td_engine_flats (TdEngine *engine, TdScan *scan);
+
+/* The scan seen through a frame, the same object as long as it is asked for again and again: what is
+   kept about a scan goes by the object. (transfer full) */
+TdScan *td_engine_view (TdEngine *engine, TdScan *scan, const TdScanFrame *frame, GError **error);
 
 /* As td_scan_read_sinograms() for all views, but remembers the last rows read of small requests: a
    preview with a new centre or a new preparation does not read the disk again. */

@@ -10,6 +10,7 @@
 #define IDLE_BUDGET (768u << 20)   /* working sets kept, host and device: this or … */
 #define IDLE_PART 16               /* … that part of the memory that is free */
 #define N_FLATS 2
+#define N_VIEWS 3
 
 typedef struct {
   TdScan *scan;
@@ -34,6 +35,10 @@ struct TdEngine {
     TdScan *scan;
     TdFlats *flats;
   } flats[N_FLATS];    /* newest first */
+  struct {
+    TdScan *scan, *seen;
+    TdScanFrame frame;
+  } views[N_VIEWS];    /* newest first */
   TdRates *rates;
 };
 
@@ -199,6 +204,37 @@ td_engine_flats (TdEngine *engine, TdScan *scan)
   return flats;
 }
 
+static void
+drop_view (TdEngine *engine, guint i)
+{
+  g_clear_pointer (&engine->views[i].seen, td_scan_unref);
+  g_clear_pointer (&engine->views[i].scan, td_scan_unref);
+}
+
+TdScan *
+td_engine_view (TdEngine *engine, TdScan *scan, const TdScanFrame *frame, GError **error)
+{
+  TdScan *seen = NULL;
+
+  if (td_scan_frame_is_plain (frame))
+    return td_scan_ref (scan);
+  g_mutex_lock (&engine->lock);
+  for (guint i = 0; i < N_VIEWS && !seen; i++)
+    if (engine->views[i].scan == scan && td_scan_frame_equal (&engine->views[i].frame, frame))
+      seen = td_scan_ref (engine->views[i].seen);
+  if (!seen)
+    seen = td_scan_view_new (scan, frame, error);
+  if (seen && seen != engine->views[0].seen) {
+    drop_view (engine, N_VIEWS - 1);
+    memmove (&engine->views[1], &engine->views[0], (N_VIEWS - 1) * sizeof engine->views[0]);
+    engine->views[0].scan = td_scan_ref (scan);
+    engine->views[0].seen = td_scan_ref (seen);
+    engine->views[0].frame = *frame;
+  }
+  g_mutex_unlock (&engine->lock);
+  return seen;
+}
+
 /* ── Idle working sets ────────────────────────────────────────────────────────────────────────── */
 
 gpointer
@@ -274,6 +310,8 @@ td_engine_trim (TdEngine *engine)
     engine->flats[i].flats = NULL;
     engine->flats[i].scan = NULL;
   }
+  for (guint i = 0; i < N_VIEWS; i++)
+    drop_view (engine, i);
   g_mutex_unlock (&engine->lock);
 }
 

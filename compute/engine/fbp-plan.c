@@ -56,6 +56,21 @@ set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
   return TRUE;
 }
 
+/* The tilted axis leaves the recipe's centre from the measured detector's middle row on; what is
+   cropped has another middle, and what is binned other steps. */
+static void
+set_axis (const TdPlan *plan, TdFbp *fbp)
+{
+  const TdScanFrame *frame = &plan->frame;
+  const guint n_rows = td_scan_facts (plan->measured)->n_rows;
+  const double tilt = tan (plan->recipe.tilt_deg * G_PI / 180);
+  const double middle = td_scan_frame_row_back (frame, n_rows, (fbp->n_rows - 1) / 2.0);
+
+  fbp->tilt = tilt * MAX (frame->bin_rows, 1) / MAX (frame->bin_columns, 1);
+  fbp->centre_px = plan->centre_px
+                   + tilt * (middle - (n_rows - 1) / 2.0) / MAX (frame->bin_columns, 1);
+}
+
 static void
 set_scale (TdPlan *plan, TdFbp *fbp)
 {
@@ -364,7 +379,6 @@ choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
 static void
 fill_facts (TdPlan *plan, const TdFbp *fbp)
 {
-  const TdScanFacts *scan = td_scan_facts (plan->scan);
   TdPlanFacts *facts = &plan->facts;
   Bytes bytes = job_bytes (plan);
   double rate = 0;
@@ -374,8 +388,8 @@ fill_facts (TdPlan *plan, const TdFbp *fbp)
   facts->ny = fbp->ny;
   facts->slab_slices = fbp->slab_slices;
   facts->n_slabs = fbp->n_slabs;
-  facts->read_bytes = (guint64) MIN (facts->n_slices + 2 * fbp->halo, fbp->n_rows) * fbp->n_views
-                      * fbp->n_columns * td_sample_size (scan->sample_type);
+  facts->read_bytes
+      = td_plan_read_bytes (plan, MIN (facts->n_slices + 2 * fbp->halo, fbp->n_rows));
   facts->write_bytes = plan->output ? (guint64) facts->n_slices * fbp->nx * fbp->ny
                                           * (plan->recipe.output_bits / 8)
                                     : 0;
@@ -403,8 +417,7 @@ td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   fbp->n_columns = facts->n_columns;
   fbp->n_views = facts->n_views;
   fbp->n_rows = facts->n_rows;
-  fbp->centre_px = plan->recipe.centre_px;
-  fbp->tilt = tan (plan->recipe.tilt_deg * G_PI / 180);
+  set_axis (plan, fbp);
   fbp->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
   set_scale (plan, fbp);
   if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error) || !check_elements (fbp, error)

@@ -107,7 +107,7 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
   gboolean good;
 
   td_geometry_copy (&fdk->geometry, &facts->geometry);
-  apply_centre (fdk, facts, recipe->centre_px);
+  apply_centre (fdk, facts, plan->centre_px);
   /* An axis that leans in the detector's plane is a detector turned about the beam. */
   fdk->geometry.detector_tilt_rad[2] += recipe->tilt_deg * G_PI / 180;
   apply_angles (fdk, facts, recipe);
@@ -237,8 +237,7 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";
-  plan->facts.read_bytes = (guint64) fdk->n_rows * facts->n_views * facts->n_columns
-                           * td_sample_size (facts->sample_type);
+  plan->facts.read_bytes = td_plan_read_bytes (plan, fdk->n_rows);
   plan->facts.write_bytes
       = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;

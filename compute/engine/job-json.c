@@ -88,7 +88,7 @@ td_job_provenance_json (TdJob *job)
   td_json_add_string (builder, "program", "Tomodesk");
   td_json_add_string (builder, "version", TD_VERSION);
   td_json_add_string (builder, "finished", when);
-  add_scan (builder, td_scan_facts (plan->scan));
+  add_scan (builder, td_scan_facts (plan->measured));
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
   g_mutex_lock (&job->lock);

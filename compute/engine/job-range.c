@@ -63,7 +63,7 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
   recipe.row_first += (recipe.row_end - recipe.row_first) / 2;
   recipe.row_end = recipe.row_first + 1;
   g_autoptr (TdPlan) preview
-      = td_plan_new (plan->engine, plan->scan, &recipe, NULL, job->cancellable, error);
+      = td_plan_new (plan->engine, plan->measured, &recipe, NULL, job->cancellable, error);
   if (!preview)
     return FALSE;
   g_autoptr (TdJob) one = td_job_new (preview);

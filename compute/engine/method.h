@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "dataset/scan-view.h"
 #include "job.h"
 
 /**
@@ -32,7 +33,11 @@ struct TdPlan {
   gatomicrefcount references;
   TdPlanFacts facts;
   TdRecipe recipe;
-  TdScan *scan;
+  TdScan *measured;    /* as opened */
+  TdScan *scan;        /* what the method reconstructs: `measured`, or what the recipe's crop and bins
+                          show of it */
+  TdScanFrame frame;   /* from the one to the other */
+  double centre_px;    /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
   GPtrArray *devices;  /* TdDevice */
   const TdMethod *method;

@@ -35,6 +35,7 @@ td_plan_unref (TdPlan *plan)
   g_strfreev (plan->facts.notes);
   g_clear_pointer (&plan->devices, g_ptr_array_unref);
   td_scan_unref (plan->scan);
+  td_scan_unref (plan->measured);
   td_engine_unref (plan->engine);
   g_free (plan->output);
   g_free (plan);
@@ -78,32 +79,87 @@ choose_method (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
 }
 
 static gboolean
-resolve_rows (TdPlan *plan, GError **error)
+resolve_slices (TdPlan *plan, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
   TdRecipe *recipe = &plan->recipe;
-  const gboolean rows = plan->method->n_slices == NULL;
-  const guint n = rows ? facts->n_rows : plan->method->n_slices (facts);
+  const guint n = plan->method->n_slices (td_scan_facts (plan->scan));
 
   if (recipe->row_end == 0) {
     recipe->row_first = 0;
     recipe->row_end = n;
   }
   if (recipe->row_first >= recipe->row_end || recipe->row_end > n) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%s %u:%u are not %s 0 to %u (--rows)",
-                 rows ? "Rows" : "Slices", recipe->row_first, recipe->row_end,
-                 rows ? "on the detector, which has rows" : "in the volume, which has slices", n - 1);
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Slices %u:%u are not in the volume, which has slices 0 to %u (--rows)",
+                 recipe->row_first, recipe->row_end, n - 1);
     return FALSE;
   }
-  plan->facts.first_slice = recipe->row_first;
+  plan->facts.first_slice = plan->facts.first_row = recipe->row_first;
+  plan->facts.slice_rows = 1;
   plan->facts.n_slices = recipe->row_end - recipe->row_first;
+  return TRUE;
+}
+
+/* The recipe's rows are the measured detector's; slices are made of those that the frame shows. */
+static gboolean
+resolve_rows (TdPlan *plan, GError **error)
+{
+  TdRecipe *recipe = &plan->recipe;
+  const TdScanFrame *frame = &plan->frame;
+  const guint n = td_scan_facts (plan->scan)->n_rows, bin = MAX (frame->bin_rows, 1);
+  const guint first = frame->crop_row, end = first + n * bin;
+
+  if (plan->method->n_slices)
+    return resolve_slices (plan, error);
+  if (recipe->row_end == 0) {
+    recipe->row_first = first;
+    recipe->row_end = end;
+  }
+  if (recipe->row_first >= recipe->row_end || recipe->row_first < first || recipe->row_end > end) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "Rows %u:%u are not %s rows %u to %u (--rows)",
+                 recipe->row_first, recipe->row_end,
+                 td_scan_frame_is_plain (frame) ? "on the detector, which has"
+                                                : "among those that are left by --crop and --bin,",
+                 first, end - 1);
+    return FALSE;
+  }
+  plan->facts.first_slice = (recipe->row_first - first) / bin;
+  plan->facts.n_slices = (recipe->row_end - first + bin - 1) / bin - plan->facts.first_slice;
+  plan->facts.first_row = first + plan->facts.first_slice * bin;
+  plan->facts.slice_rows = bin;
+  return TRUE;
+}
+
+/* What the recipe's crop and bins show of the scan. */
+static gboolean
+resolve_frame (TdPlan *plan, GError **error)
+{
+  const TdRecipe *recipe = &plan->recipe;
+
+  plan->frame = (TdScanFrame) {
+    .crop_column = recipe->crop[0],
+    .crop_row = recipe->crop[1],
+    .crop_columns = recipe->crop[2],
+    .crop_rows = recipe->crop[3],
+    .bin_columns = recipe->bin[0],
+    .bin_rows = recipe->bin[1],
+    .bin_views = recipe->bin_views,
+  };
+  plan->scan = td_engine_view (plan->engine, plan->measured, &plan->frame, error);
+  if (!plan->scan)
+    return FALSE;
+  if (!td_scan_frame_is_plain (&plan->frame)) {
+    const TdScanFacts *facts = td_scan_facts (plan->scan);
+    td_plan_note (plan, "Cropped and binned to %u views of %u columns × %u rows.", facts->n_views,
+                  facts->n_columns, facts->n_rows);
+  }
   return TRUE;
 }
 
 static gboolean
 resolve_centre (TdPlan *plan, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
   TdRecipe *recipe = &plan->recipe;
   const double stated_px = plan->method->stated_centre ? plan->method->stated_centre (facts)
                                                        : facts->centre_px;
@@ -124,6 +180,7 @@ resolve_centre (TdPlan *plan, GError **error)
                   recipe->centre_px);
   }
   plan->facts.centre_px = recipe->centre_px;
+  plan->centre_px = td_scan_frame_column (&plan->frame, facts->n_columns, recipe->centre_px);
   return TRUE;
 }
 
@@ -167,15 +224,16 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
              GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdPlan) plan = g_new0 (TdPlan, 1);
-  const TdScanFacts *facts = td_scan_facts (scan);
 
   g_atomic_ref_count_init (&plan->references);
   plan->engine = td_engine_ref (engine);
-  plan->scan = td_scan_ref (scan);
+  plan->measured = td_scan_ref (scan);
   plan->recipe = *recipe;
   plan->output = g_strdup (output);
 
-  plan->method = choose_method (facts, recipe, error);
+  if (!resolve_frame (plan, error))
+    return NULL;
+  plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
       || !resolve_centre (plan, error))
     return NULL;
@@ -208,7 +266,16 @@ td_plan_recipe (const TdPlan *plan)
 TdScan *
 td_plan_scan (const TdPlan *plan)
 {
-  return plan->scan;
+  return plan->measured;
+}
+
+guint64
+td_plan_read_bytes (const TdPlan *plan, guint n_rows)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+  const guint64 rows = (guint64) n_rows * MAX (plan->frame.bin_rows, 1);
+
+  return rows * facts->n_views * facts->n_columns * td_sample_size (facts->sample_type);
 }
 
 guint64

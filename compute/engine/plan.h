@@ -17,7 +17,9 @@ typedef struct {
   const char *family;          /* back-projection family chosen for the first device */
   guint nx, ny;                /* of every slice */
   gboolean half_acquisition;   /* slices show the wide field, put together from both sides */
-  guint first_slice, n_slices; /* detector rows reconstructed */
+  guint first_slice, n_slices; /* rows reconstructed, counted as the crop and bins leave them */
+  guint first_row, slice_rows; /* measured rows: the first slice's first, and how many make one;
+                                  cone beam: slices of the volume, and 1 */
   guint slab_slices;           /* slices a slab */
   guint n_slabs;
   double centre_px;            /* at the middle row; found or given */
@@ -39,7 +41,7 @@ TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, con
                      GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);
 const TdRecipe *td_plan_recipe (const TdPlan *plan); /* with everything "auto" made concrete */
-TdScan *td_plan_scan (const TdPlan *plan);
+TdScan *td_plan_scan (const TdPlan *plan); /* as it was given */
 char *td_plan_to_json (const TdPlan *plan);
 TdPlan *td_plan_ref (TdPlan *plan);
 void td_plan_unref (TdPlan *plan);

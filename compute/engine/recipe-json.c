@@ -375,6 +375,78 @@ read_rows (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 }
 
 static void
+write_crop (const TdRecipe *recipe, JsonBuilder *builder)
+{
+  if (recipe->crop[2] == 0) {
+    json_builder_add_null_value (builder);
+    return;
+  }
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < 4; i++)
+    json_builder_add_int_value (builder, recipe->crop[i]);
+  json_builder_end_array (builder);
+}
+
+static gboolean
+read_crop (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
+{
+  gint64 box[4] = { 0, 0, 0, 0 };
+
+  if (!JSON_NODE_HOLDS_NULL (node)) {
+    if (!read_integers (node, key, box, 4, error))
+      return FALSE;
+    if (box[0] < 0 || box[1] < 0 || box[2] < 1 || box[3] < 1)
+      return wrong (error, key, "null or [COLUMN, ROW, COLUMNS, ROWS] with a size above 0");
+  }
+  for (guint i = 0; i < 4; i++)
+    recipe->crop[i] = (guint) box[i];
+  return TRUE;
+}
+
+static void
+write_bin (const TdRecipe *recipe, JsonBuilder *builder)
+{
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < 2; i++)
+    json_builder_add_int_value (builder, MAX (recipe->bin[i], 1));
+  json_builder_end_array (builder);
+}
+
+static gboolean
+read_bin (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
+{
+  gint64 bin[2];
+
+  if (!read_integers (node, key, bin, 2, error))
+    return FALSE;
+  for (guint i = 0; i < 2; i++) {
+    if (bin[i] < 1 || bin[i] > TD_RECIPE_MAX_BIN)
+      return wrong (error, key, "[COLUMNS, ROWS], whole numbers from 1 to 64");
+    recipe->bin[i] = (guint) bin[i];
+  }
+  return TRUE;
+}
+
+static void
+write_bin_views (const TdRecipe *recipe, JsonBuilder *builder)
+{
+  json_builder_add_int_value (builder, MAX (recipe->bin_views, 1));
+}
+
+static gboolean
+read_bin_views (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
+{
+  double views;
+
+  if (!read_number (node, key, &views, error))
+    return FALSE;
+  if (!(views >= 1 && views <= TD_RECIPE_MAX_BIN) || views != floor (views))
+    return wrong (error, key, "a whole number from 1 to 64");
+  recipe->bin_views = (guint) views;
+  return TRUE;
+}
+
+static void
 write_region (const TdRecipe *recipe, JsonBuilder *builder)
 {
   if (recipe->region[2] == 0) {
@@ -535,6 +607,9 @@ static const Field recipe_fields[] = {
   { "kernel", write_kernel, read_kernel },
   { "interpolation", write_interpolation, read_interpolation },
   { "precision", write_precision, read_precision },
+  { "crop", write_crop, read_crop },
+  { "bin", write_bin, read_bin },
+  { "bin_views", write_bin_views, read_bin_views },
   { "rows", write_rows, read_rows },
   { "region", write_region, read_region },
   { "angle_offset_deg", write_angle_offset, read_angle_offset },

@@ -349,6 +349,47 @@ set_rows (TdRecipe *recipe, const char *option, const char *value, GError **erro
 }
 
 static gboolean
+set_crop (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  gint64 box[4] = { 0, 0, 0, 0 };
+
+  if (strcmp (value, "all") != 0
+      && (!parse_integers (value, ",", box, 4) || box[0] < 0 || box[1] < 0 || box[2] < 1
+          || box[3] < 1))
+    return invalid (error, option, value, "COLUMN,ROW,COLUMNS,ROWS of the detector, nor \"all\"");
+  for (guint i = 0; i < 4; i++)
+    recipe->crop[i] = (guint) box[i];
+  return TRUE;
+}
+
+static gboolean
+set_bin (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  gint64 bin[2];
+
+  if (parse_integers (value, ",", bin, 1))
+    bin[1] = bin[0];
+  else if (!parse_integers (value, ",", bin, 2))
+    bin[0] = bin[1] = 0;
+  if (bin[0] < 1 || bin[1] < 1 || bin[0] > TD_RECIPE_MAX_BIN || bin[1] > TD_RECIPE_MAX_BIN)
+    return invalid (error, option, value, "N or COLUMNS,ROWS, whole numbers from 1 to 64");
+  recipe->bin[0] = (guint) bin[0];
+  recipe->bin[1] = (guint) bin[1];
+  return TRUE;
+}
+
+static gboolean
+set_bin_views (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  gint64 bin;
+
+  if (!parse_integers (value, ",", &bin, 1) || bin < 1 || bin > TD_RECIPE_MAX_BIN)
+    return invalid (error, option, value, "a whole number from 1 to 64");
+  recipe->bin_views = (guint) bin;
+  return TRUE;
+}
+
+static gboolean
 set_region (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
   gint64 box[4] = { 0, 0, 0, 0 };
@@ -483,6 +524,12 @@ static const TdRecipeOption options[] = {
     set_interpolation },
   { "precision", "NAME", "single, half or half-run",
     set_precision },
+  { "crop", "X,Y,W,H", "Only these columns and rows of the detector: the first ones, and how many",
+    set_crop },
+  { "bin", "N|C,R", "Average N × N detector pixels to one, or C columns and R rows",
+    set_bin },
+  { "bin-views", "N", "Average N views to one",
+    set_bin_views },
   { "rows", "A:B", "Detector rows A to B - 1 only",
     set_rows },
   { "region", "X,Y,W,H", "This part of every slice only, in pixels from the top left",

@@ -12,6 +12,7 @@ td_recipe_init (TdRecipe *recipe)
     if ((*kind)->preset_on)
       td_recipe_add_step (recipe, (*kind)->name, NULL);
   recipe->centre_px = NAN;
+  recipe->bin[0] = recipe->bin[1] = recipe->bin_views = 1;
   recipe->filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
   recipe->method = TD_METHOD_AUTO;
   g_strlcpy (recipe->family, "auto", sizeof recipe->family);

@@ -13,6 +13,7 @@
  */
 #define TD_RECIPE_VERSION 1
 #define TD_RECIPE_MAX_STEPS 24
+#define TD_RECIPE_MAX_BIN 64
 
 /* What a slice shows: the detector's width about the axis, or, where the axis is near one edge and the
    stage made a full turn, all that is seen from both sides. Auto: half if the scan says so, or if the
@@ -39,6 +40,12 @@ typedef struct {
   char family[24];           /* "auto", "standard", "texture", … */
   TdInterpolation interpolation;
   TdPrecision precision;
+
+  /* What of the measured frames is used (dataset/scan-view.h). The centre, the tilt and the rows of a
+     parallel beam are of the detector as it was measured whatever is cropped and binned; cone-beam
+     rows and the region are of the volume that comes out. */
+  guint crop[4];             /* first column, first row, columns, rows; columns 0: all */
+  guint bin[2], bin_views;   /* columns, rows and views averaged to one; 0 as 1 */
 
   guint row_first, row_end;  /* detector rows [first, end); 0, 0: all */
   gint region[4];            /* x, y of the first pixel (stored image: x right, y down), width,

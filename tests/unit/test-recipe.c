@@ -36,6 +36,9 @@ test_round_trip (void)
     { "angle-offset", "12.5" },
     { "reverse-rotation", "true" },
     { "field-of-view", "half" },
+    { "crop", "10,0,300,17" },
+    { "bin", "2,3" },
+    { "bin-views", "4" },
     { "device", "host,opencl:0" },
     { "memory-limit", "1.5G" },
     { "format", "hdf5" },
@@ -134,7 +137,9 @@ test_refused_options (void)
     { "format", "png" }, { "bits", "12" }, { "range", "5:1" }, { "range", "5" },
     { "prepare", "polish" }, { "prepare", "minus-log:roof=1" }, { "prepare", "minus-log=0" },
     { "prepare", "no-polish" }, { "kernel", "butter" }, { "device", "" },
-    { "extend-edges", "maybe" }, { "colour", "blue" },
+    { "extend-edges", "maybe" }, { "bin", "0" },
+    { "bin", "2,3,4" }, { "bin-views", "65" }, { "crop", "1,2,3" }, { "crop", "-1,0,5,5" },
+    { "colour", "blue" },
   };
   TdRecipe recipe, before;
 

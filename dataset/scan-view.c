@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "scan-view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "error.h"
+#include "scan-private.h"
+
+/* What is held beside the caller's buffer, if one frame's rows need no more. */
+#define PORTION_BYTES ((gsize) 16 << 20)
+/* Views averaged to one look nearly the same way. */
+#define WIDEST_GROUP_RAD (20 * G_PI / 180)
+
+typedef struct {
+  TdScan *scan;
+  TdScanFrame frame; /* nothing of it 0 */
+  guint n_columns;   /* seen */
+} View;
+
+/* ── Places ───────────────────────────────────────────────────────────────────────────────────── */
+
+gboolean
+td_scan_frame_is_plain (const TdScanFrame *frame)
+{
+  return !frame->flip_columns && !frame->flip_rows && frame->crop_columns == 0
+         && frame->bin_columns <= 1 && frame->bin_rows <= 1 && frame->bin_views <= 1;
+}
+
+gboolean
+td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b)
+{
+  return a->flip_columns == b->flip_columns && a->flip_rows == b->flip_rows
+         && a->crop_column == b->crop_column && a->crop_row == b->crop_row
+         && a->crop_columns == b->crop_columns && a->crop_rows == b->crop_rows
+         && MAX (a->bin_columns, 1) == MAX (b->bin_columns, 1)
+         && MAX (a->bin_rows, 1) == MAX (b->bin_rows, 1)
+         && MAX (a->bin_views, 1) == MAX (b->bin_views, 1);
+}
+
+/* Pixel centres are whole numbers: a group's centre is in its middle. */
+static double
+seen (double at, gboolean flip, guint n, guint first, guint bin)
+{
+  bin = MAX (bin, 1);
+  return ((flip ? n - 1 - at : at) - first - (bin - 1) / 2.0) / bin;
+}
+
+static double
+unseen (double at, gboolean flip, guint n, guint first, guint bin)
+{
+  bin = MAX (bin, 1);
+  const double there = at * bin + (bin - 1) / 2.0 + first;
+  return flip ? n - 1 - there : there;
+}
+
+double
+td_scan_frame_column (const TdScanFrame *frame, guint n_columns, double column)
+{
+  return seen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
+}
+
+double
+td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row)
+{
+  return seen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
+}
+
+double
+td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column)
+{
+  return unseen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
+}
+
+double
+td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row)
+{
+  return unseen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
+}
+
+/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* Adds one row of the scan to the sums and counts of the columns seen. */
+static void
+add_row (const View *view, const float *row, double *sums, guint *counts)
+{
+  const TdScanFrame *frame = &view->frame;
+  const guint n = td_scan_facts (view->scan)->n_columns;
+  const float *from = row + (frame->flip_columns ? n - 1 - frame->crop_column : frame->crop_column);
+  const int step = frame->flip_columns ? -1 : 1;
+
+  for (guint i = 0; i < view->n_columns; i++)
+    for (guint k = 0; k < frame->bin_columns; k++, from += step)
+      if (isfinite (*from)) {
+        sums[i] += *from;
+        counts[i]++;
+      }
+}
+
+static void
+copy_row (const View *view, const float *row, float *out)
+{
+  const guint first = view->frame.crop_column, n = td_scan_facts (view->scan)->n_columns;
+
+  if (!view->frame.flip_columns)
+    memcpy (out, row + first, view->n_columns * sizeof *out);
+  else
+    for (guint i = 0; i < view->n_columns; i++)
+      out[i] = row[n - 1 - first - i];
+}
+
+/* One row seen out of its group of the scan's: @n_frames of them @frame_pace apart, and in each the
+   rows of the group, which lie one after another. */
+static void
+make_row (const View *view, const float *group, guint n_frames, gsize frame_pace, double *sums,
+          guint *counts, float *out)
+{
+  const gsize n = td_scan_facts (view->scan)->n_columns;
+
+  if (n_frames * view->frame.bin_rows * view->frame.bin_columns == 1) {
+    copy_row (view, group, out);
+    return;
+  }
+  memset (sums, 0, view->n_columns * sizeof *sums);
+  memset (counts, 0, view->n_columns * sizeof *counts);
+  for (guint f = 0; f < n_frames; f++)
+    for (guint r = 0; r < view->frame.bin_rows; r++)
+      add_row (view, group + f * frame_pace + r * n, sums, counts);
+  for (guint i = 0; i < view->n_columns; i++)
+    out[i] = counts[i] ? (float) (sums[i] / counts[i]) : NAN;
+}
+
+/* The first of the scan's rows that make rows [row0, row0 + n_rows) seen. */
+static guint
+first_row (const View *view, guint row0, guint n_rows)
+{
+  const guint first = view->frame.crop_row + row0 * view->frame.bin_rows;
+  const guint count = n_rows * view->frame.bin_rows;
+
+  return view->frame.flip_rows ? td_scan_facts (view->scan)->n_rows - first - count : first;
+}
+
+/* What a portion of reading needs. */
+typedef struct {
+  float *frames;
+  double *sums;
+  guint *counts;
+} Workspace;
+
+static void
+workspace_clear (Workspace *workspace)
+{
+  g_free (workspace->frames);
+  g_free (workspace->sums);
+  g_free (workspace->counts);
+}
+
+static gboolean
+workspace_init (Workspace *workspace, const View *view, gsize values, GError **error)
+{
+  workspace->frames = g_try_new (float, values);
+  workspace->sums = g_new (double, view->n_columns);
+  workspace->counts = g_new (guint, view->n_columns);
+  if (workspace->frames)
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "There is no memory to crop or bin the frames; read fewer rows at once");
+  workspace_clear (workspace);
+  return FALSE;
+}
+
+/* Frames seen are groups of the scan's, projections only. */
+static guint
+frames_in_group (const View *view, TdFrameKind kind)
+{
+  return kind == TD_FRAME_PROJECTION ? view->frame.bin_views : 1;
+}
+
+static guint
+end_of_groups (const View *view, TdFrameKind kind, guint end)
+{
+  const TdScanFacts *facts = td_scan_facts (view->scan);
+
+  return kind == TD_FRAME_PROJECTION
+             ? (guint) MIN ((guint64) end * view->frame.bin_views, facts->n_views)
+             : end;
+}
+
+static gboolean
+view_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+           float *out, GCancellable *cancellable, GError **error)
+{
+  const View *view = source;
+  const guint group = frames_in_group (view, kind), bin = view->frame.bin_rows;
+  const gsize columns = td_scan_facts (view->scan)->n_columns;
+  const gsize frame = columns * n_rows * bin;
+  const guint portion = (guint) CLAMP (PORTION_BYTES / (frame * group * sizeof (float)), 1, count);
+  Workspace work;
+  gboolean ok = workspace_init (&work, view, frame * group * portion, error);
+
+  if (!ok)
+    return FALSE;
+  for (guint done = 0; ok && done < count; done += portion) {
+    const guint now = MIN (portion, count - done), begin = (first + done) * group;
+    const guint end = end_of_groups (view, kind, first + done + now);
+
+    ok = td_scan_read (view->scan, kind, begin, end - begin, first_row (view, row0, n_rows),
+                       n_rows * bin, work.frames, cancellable, error);
+    for (guint f = 0; ok && f < now; f++) {
+      const guint members = MIN (group, end - begin - f * group);
+      for (guint row = 0; row < n_rows; row++, out += view->n_columns) {
+        const guint from = view->frame.flip_rows ? n_rows - 1 - row : row;
+        make_row (view, work.frames + f * group * frame + from * bin * columns, members, frame,
+                  work.sums, work.counts, out);
+      }
+    }
+  }
+  workspace_clear (&work);
+  return ok;
+}
+
+/* For scans stored by rows: one row seen after another, as many views at once as the portion takes. */
+static gboolean
+view_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
+                     float *out, GCancellable *cancellable, GError **error)
+{
+  const View *view = source;
+  const guint group = view->frame.bin_views, bin = view->frame.bin_rows;
+  const gsize columns = td_scan_facts (view->scan)->n_columns;
+  const guint portion
+      = (guint) CLAMP (PORTION_BYTES / (columns * bin * group * sizeof (float)), 1, count);
+  Workspace work, rows;
+  gboolean ok = workspace_init (&work, view, columns * bin * group * portion, error);
+
+  if (!ok)
+    return FALSE;
+  if (!workspace_init (&rows, view, columns * bin * group, error)) {
+    workspace_clear (&work);
+    return FALSE;
+  }
+  for (guint row = 0; ok && row < n_rows; row++)
+    for (guint done = 0; ok && done < count; done += portion) {
+      const guint now = MIN (portion, count - done), begin = (first + done) * group;
+      const guint views = end_of_groups (view, TD_FRAME_PROJECTION, first + done + now) - begin;
+
+      ok = td_scan_read_sinograms (view->scan, begin, views, first_row (view, row0 + row, 1), bin,
+                                   work.frames, cancellable, error);
+      for (guint v = 0; ok && v < now; v++, out += view->n_columns) {
+        const guint members = MIN (group, views - v * group);
+        /* [row][view] to the [view][row] that a group is. */
+        for (guint m = 0; m < members; m++)
+          for (guint r = 0; r < bin; r++)
+            memcpy (rows.frames + (m * bin + r) * columns,
+                    work.frames + ((gsize) r * views + v * group + m) * columns,
+                    columns * sizeof (float));
+        make_row (view, rows.frames, members, bin * columns, rows.sums, rows.counts, out);
+      }
+    }
+  workspace_clear (&rows);
+  workspace_clear (&work);
+  return ok;
+}
+
+static void
+view_free (gpointer source)
+{
+  View *view = source;
+
+  td_scan_unref (view->scan);
+  g_free (view);
+}
+
+static const TdScanSource by_frames = { .read = view_read, .free = view_free };
+static const TdScanSource by_rows
+    = { .read = view_read, .read_sinograms = view_read_sinograms, .free = view_free };
+
+/* ── Facts ────────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+check (const TdScanFacts *facts, const TdScanFrame *frame, GError **error)
+{
+  if ((guint64) frame->crop_column + frame->crop_columns > facts->n_columns
+      || (guint64) frame->crop_row + frame->crop_rows > facts->n_rows) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The crop %u,%u,%u,%u is not inside the frames, which have %u columns × %u rows",
+                 frame->crop_column, frame->crop_row, frame->crop_columns, frame->crop_rows,
+                 facts->n_columns, facts->n_rows);
+    return FALSE;
+  }
+  if (frame->bin_columns > frame->crop_columns || frame->bin_rows > frame->crop_rows
+      || frame->bin_views > facts->n_views) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
+                 "%u views that there are", frame->bin_columns, frame->bin_rows, frame->bin_views,
+                 frame->crop_columns, frame->crop_rows, facts->n_views);
+    return FALSE;
+  }
+  if (facts->filtered && frame->bin_columns * frame->bin_rows * frame->bin_views > 1) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The scan's projections are filtered already: they can be cropped, but not binned");
+    return FALSE;
+  }
+  if (frame->bin_views > 1 && facts->geometry.view_matrices) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The scan gives a projection matrix for every view: its views cannot be averaged");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* The mean direction of each group; the angles may jump by whole turns. */
+static gboolean
+bin_angles (const TdScanFacts *facts, guint group, guint n, double *angles_rad, GError **error)
+{
+  for (guint i = 0; i < n; i++) {
+    const guint begin = i * group, end = MIN (begin + group, facts->n_views);
+    const double first = facts->angles_rad[begin];
+    double sum = 0;
+
+    for (guint v = begin; v < end; v++) {
+      const double away = remainder (facts->angles_rad[v] - first, 2 * G_PI);
+      if (fabs (away) > WIDEST_GROUP_RAD) {
+        g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                     "Views %u and %u are %.3g degrees apart: averaging them would blur the slices; "
+                     "take fewer views to a group", begin, v, fabs (away) * 180 / G_PI);
+        return FALSE;
+      }
+      sum += away;
+    }
+    angles_rad[i] = first + sum / (end - begin);
+  }
+  return TRUE;
+}
+
+/* The principal point stays where it is on the detector; offsets count from what is seen of it. A
+   mirrored image is undone: the geometry is that of the true one. */
+static void
+see_geometry (const TdScanFacts *facts, const TdScanFrame *frame, guint n_columns, guint n_rows,
+              TdGeometry *out)
+{
+  TdScanFrame upright = *frame;
+
+  upright.flip_columns = upright.flip_rows = FALSE;
+  td_geometry_copy (out, &facts->geometry);
+  out->pixel_width_mm *= frame->bin_columns;
+  out->pixel_height_mm *= frame->bin_rows;
+  if (out->beam == TD_BEAM_PARALLEL)
+    return;
+  out->detector_offset_u_px
+      = td_scan_frame_column (&upright, facts->n_columns,
+                              (facts->n_columns - 1) / 2.0 + facts->geometry.detector_offset_u_px)
+        - (n_columns - 1) / 2.0;
+  out->detector_offset_v_px
+      = td_scan_frame_row (&upright, facts->n_rows,
+                           (facts->n_rows - 1) / 2.0 + facts->geometry.detector_offset_v_px)
+        - (n_rows - 1) / 2.0;
+  for (guint view = 0; view < out->n_view_matrices && out->view_matrices; view++) {
+    double *matrix = out->view_matrices + 12 * (gsize) view;
+    const double u0 = frame->crop_column + (frame->bin_columns - 1) / 2.0;
+    const double v0 = frame->crop_row + (frame->bin_rows - 1) / 2.0;
+    for (guint k = 0; k < 4; k++) {
+      matrix[k] = (matrix[k] - u0 * matrix[8 + k]) / frame->bin_columns;
+      matrix[4 + k] = (matrix[4 + k] - v0 * matrix[8 + k]) / frame->bin_rows;
+    }
+  }
+  /* A proposed volume is of the sample: binning coarsens it, cropping leaves it. */
+  out->voxel_mm *= frame->bin_columns;
+  for (guint i = 0; i < G_N_ELEMENTS (out->volume_size); i++)
+    out->volume_size[i] = (out->volume_size[i] + frame->bin_columns - 1) / frame->bin_columns;
+}
+
+static void
+note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame)
+{
+  if (frame->crop_columns < whole->n_columns || frame->crop_rows < whole->n_rows)
+    td_scan_note (scan, "Cropped to columns %u to %u and rows %u to %u of %u × %u.",
+                  frame->crop_column, frame->crop_column + frame->crop_columns - 1, frame->crop_row,
+                  frame->crop_row + frame->crop_rows - 1, whole->n_columns, whole->n_rows);
+  if (frame->bin_columns * frame->bin_rows > 1)
+    td_scan_note (scan, "Binned: %u × %u pixels to one.", frame->bin_columns, frame->bin_rows);
+  if (frame->bin_views > 1)
+    td_scan_note (scan, "Binned: %u views to one.", frame->bin_views);
+}
+
+static gboolean
+fill_facts (TdScan *scan, const View *view, GError **error)
+{
+  const TdScanFacts *whole = td_scan_facts (view->scan);
+  const TdScanFrame *frame = &view->frame;
+  TdScanFacts *facts = &scan->facts, fresh = scan->facts;
+
+  *facts = *whole;
+  facts->path = fresh.path;
+  g_free (fresh.title);
+  g_strfreev (fresh.notes);
+  facts->title = g_strdup (whole->title);
+  facts->format = g_strdup (whole->format);
+  facts->notes = g_strdupv (whole->notes);
+  facts->n_columns = view->n_columns;
+  facts->n_rows = frame->crop_rows / frame->bin_rows;
+  facts->n_views = (whole->n_views + frame->bin_views - 1) / frame->bin_views;
+  facts->angles_rad = g_new (double, facts->n_views);
+  facts->flat_positions = g_memdup2 (whole->flat_positions, whole->n_flats * sizeof (double));
+  for (guint i = 0; facts->flat_positions && i < facts->n_flats; i++)
+    facts->flat_positions[i] /= frame->bin_views;
+  facts->centre_px = td_scan_frame_column (frame, whole->n_columns, whole->centre_px);
+  see_geometry (whole, frame, facts->n_columns, facts->n_rows, &facts->geometry);
+  note (scan, whole, frame);
+  return bin_angles (whole, frame->bin_views, facts->n_views, facts->angles_rad, error);
+}
+
+TdScan *
+td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  TdScanFrame whole = *frame;
+
+  if (frame->crop_columns == 0 || frame->crop_rows == 0) {
+    whole.crop_column = whole.crop_row = 0;
+    whole.crop_columns = facts->n_columns;
+    whole.crop_rows = facts->n_rows;
+  }
+  whole.bin_columns = MAX (whole.bin_columns, 1);
+  whole.bin_rows = MAX (whole.bin_rows, 1);
+  whole.bin_views = MAX (whole.bin_views, 1);
+  if (!check (facts, &whole, error))
+    return NULL;
+
+  View *view = g_new (View, 1);
+  *view = (View) { td_scan_ref (scan), whole, whole.crop_columns / whole.bin_columns };
+  g_autoptr (TdScan) out
+      = td_scan_alloc (facts->path, scan->vtable->read_sinograms ? &by_rows : &by_frames, view);
+  if (!fill_facts (out, view, error) || !td_scan_validate (out, error))
+    return NULL;
+  return g_steal_pointer (&out);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "scan.h"
+
+/**
+ * A scan seen through a frame: turned over, cropped and binned, in that order. It is a scan like any
+ * other, whose facts (sizes, angles, pixel size, centre, cone-beam geometry) say what is seen, and
+ * whose frames are read and averaged when they are asked for; nothing behind it needs to know.
+ *
+ * Binning averages raw values, of flats and darks too, over the finite ones of each group. Columns and
+ * rows that do not fill a group at the end are left out; the last views make a smaller group.
+ */
+typedef struct {
+  gboolean flip_columns, flip_rows;        /* the stored image is mirrored: undo it */
+  guint crop_column, crop_row;             /* first ones kept */
+  guint crop_columns, crop_rows;           /* how many; both 0: all */
+  guint bin_columns, bin_rows, bin_views;  /* how many to one; 0 as 1 */
+} TdScanFrame;
+
+/* Whether it changes nothing. */
+gboolean td_scan_frame_is_plain (const TdScanFrame *frame);
+gboolean td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b);
+
+/* Where a column, a row of the scan as opened lies seen through the frame, and back; between pixels
+   too. The width or height of the scan as opened is needed for flips. */
+double td_scan_frame_column (const TdScanFrame *frame, guint n_columns, double column);
+double td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row);
+double td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column);
+double td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row);
+
+/* References @scan. Returns: (transfer full): NULL with @error set if the crop is not inside the frames,
+   groups are larger than what there is, or views that would be averaged look in different
+   directions. */
+TdScan *td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error);

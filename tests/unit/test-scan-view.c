@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scans seen through a frame, against doing it by hand. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/cone/cone.h"
+#include "dataset/error.h"
+#include "dataset/scan-view.h"
+#include "tests/common/devices.h"
+
+#define COLUMNS 23
+#define ROWS 17
+#define VIEWS 11
+#define FLATS 3
+
+typedef struct {
+  float frames[VIEWS][ROWS][COLUMNS], flats[FLATS][ROWS][COLUMNS];
+  double angles[VIEWS], flat_positions[FLATS];
+} Arrays;
+
+static TdScan *
+make_scan (Arrays *arrays)
+{
+  TdScanFacts facts = {
+    .n_columns = COLUMNS, .n_rows = ROWS, .n_views = VIEWS, .n_flats = FLATS,
+    .sample_type = TD_SAMPLE_UINT16, .angles_rad = arrays->angles,
+    .flat_positions = arrays->flat_positions, .centre_px = 10.3, .half_acquisition = TRUE,
+    .energy_kev = 20,
+  };
+
+  td_test_random (&arrays->frames[0][0][0], VIEWS * ROWS * COLUMNS, 1);
+  td_test_random (&arrays->flats[0][0][0], FLATS * ROWS * COLUMNS, 2);
+  for (guint v = 0; v < VIEWS; v++)
+    arrays->angles[v] = 6.2 + 0.03 * v - (v > 4 ? 2 * G_PI : 0);
+  for (guint f = 0; f < FLATS; f++)
+    arrays->flat_positions[f] = f * VIEWS / 2.0;
+  arrays->frames[4][5][6] = NAN;
+  td_geometry_init_parallel (&facts.geometry);
+  facts.geometry.pixel_width_mm = 0.5;
+  facts.geometry.pixel_height_mm = 0.25;
+  return td_scan_new_from_memory (&facts, &arrays->frames[0][0][0], &arrays->flats[0][0][0], NULL,
+                                  NULL, NULL);
+}
+
+static const TdScanFrame frames[] = {
+  { .crop_column = 4, .crop_row = 3, .crop_columns = 9, .crop_rows = 11 },
+  { .bin_columns = 2, .bin_rows = 3 },
+  { .bin_views = 3 },
+  { .crop_column = 1, .crop_row = 2, .crop_columns = 20, .crop_rows = 13, .bin_columns = 3,
+    .bin_rows = 2, .bin_views = 4 },
+  { .flip_columns = TRUE },
+  { .flip_rows = TRUE },
+  { .flip_columns = TRUE, .flip_rows = TRUE, .crop_column = 2, .crop_row = 1, .crop_columns = 17,
+    .crop_rows = 16, .bin_columns = 4, .bin_rows = 5, .bin_views = 2 },
+  { .bin_columns = COLUMNS, .bin_rows = ROWS, .bin_views = VIEWS },
+};
+
+/* The mean of the finite samples of a group, straight from the definition. */
+static float
+by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint f, guint r, guint c)
+{
+  const guint bins[3] = { MAX (frame->bin_views, 1), MAX (frame->bin_rows, 1),
+                          MAX (frame->bin_columns, 1) };
+  const guint group = kind == TD_FRAME_PROJECTION ? bins[0] : 1;
+  double sum = 0;
+  guint count = 0;
+
+  for (guint df = 0; df < group && (kind == TD_FRAME_FLAT || f * group + df < VIEWS); df++)
+    for (guint dr = 0; dr < bins[1]; dr++)
+      for (guint dc = 0; dc < bins[2]; dc++) {
+        guint row = frame->crop_row + r * bins[1] + dr, column = frame->crop_column + c * bins[2] + dc;
+        row = frame->flip_rows ? ROWS - 1 - row : row;
+        column = frame->flip_columns ? COLUMNS - 1 - column : column;
+        const float value = kind == TD_FRAME_FLAT ? arrays->flats[f][row][column]
+                                                  : arrays->frames[f * group + df][row][column];
+        if (isfinite (value)) {
+          sum += value;
+          count++;
+        }
+      }
+  return count ? (float) (sum / count) : NAN;
+}
+
+static void
+assert_same (float got, float expected)
+{
+  if (isnan (expected))
+    g_assert_true (isnan (got));
+  else
+    g_assert_cmpfloat (got, ==, expected);
+}
+
+static void
+check_frames (TdScan *view, const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame)
+{
+  const TdScanFacts *facts = td_scan_facts (view);
+  const guint n = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_views;
+  /* All, and a part from inside. */
+  const guint first = n > 2 ? 1 : 0, row0 = facts->n_rows > 2 ? 1 : 0;
+  const guint count = MAX (n - first, 1), rows = MAX (facts->n_rows - row0, 1);
+  g_autofree float *out = g_new (float, (gsize) count * rows * facts->n_columns);
+  g_autoptr (GError) error = NULL;
+
+  td_scan_read (view, kind, first, count, row0, rows, out, NULL, &error);
+  g_assert_no_error (error);
+  for (guint f = 0; f < count; f++)
+    for (guint r = 0; r < rows; r++)
+      for (guint c = 0; c < facts->n_columns; c++)
+        assert_same (out[(f * rows + r) * facts->n_columns + c],
+                     by_hand (arrays, kind, frame, first + f, row0 + r, c));
+  if (kind == TD_FRAME_FLAT)
+    return;
+  td_scan_read_sinograms (view, first, count, row0, rows, out, NULL, &error);
+  g_assert_no_error (error);
+  for (guint r = 0; r < rows; r++)
+    for (guint f = 0; f < count; f++)
+      for (guint c = 0; c < facts->n_columns; c++)
+        assert_same (out[(r * count + f) * facts->n_columns + c],
+                     by_hand (arrays, kind, frame, first + f, row0 + r, c));
+}
+
+static void
+test_frames (void)
+{
+  Arrays *arrays = g_new (Arrays, 1);
+  g_autoptr (TdScan) scan = make_scan (arrays);
+
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
+    const TdScanFrame *frame = &frames[i];
+    const guint bc = MAX (frame->bin_columns, 1), br = MAX (frame->bin_rows, 1);
+    const guint bv = MAX (frame->bin_views, 1);
+    const guint columns = frame->crop_columns ? frame->crop_columns : COLUMNS;
+    const guint rows = frame->crop_rows ? frame->crop_rows : ROWS;
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) view = td_scan_view_new (scan, frame, &error);
+
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (view);
+    g_assert_cmpuint (facts->n_columns, ==, columns / bc);
+    g_assert_cmpuint (facts->n_rows, ==, rows / br);
+    g_assert_cmpuint (facts->n_views, ==, (VIEWS + bv - 1) / bv);
+    g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.5 * bc);
+    g_assert_cmpfloat (facts->geometry.pixel_height_mm, ==, 0.25 * br);
+    g_assert_true (facts->half_acquisition);
+    g_assert_cmpfloat (facts->energy_kev, ==, 20);
+    g_assert_cmpfloat (facts->flat_positions[2], ==, VIEWS / (double) bv);
+    for (guint v = 0; v < facts->n_views; v++) {
+      const guint members = MIN (bv, VIEWS - v * bv);
+      const double expected = 6.2 + 0.03 * (v * bv + (members - 1) / 2.0);
+      g_assert_cmpfloat (fabs (remainder (facts->angles_rad[v] - expected, 2 * G_PI)), <, 1e-12);
+    }
+    check_frames (view, arrays, TD_FRAME_PROJECTION, frame);
+    check_frames (view, arrays, TD_FRAME_FLAT, frame);
+  }
+  g_free (arrays);
+}
+
+static void
+test_places (void)
+{
+  const TdScanFrame frame = { .crop_column = 5, .crop_row = 2, .crop_columns = 12, .crop_rows = 9,
+                              .bin_columns = 3, .bin_rows = 2, .flip_columns = TRUE };
+
+  /* Column 17 from the right end of 23 is column 5 of the mirrored image: the first of a group. */
+  g_assert_cmpfloat (td_scan_frame_column (&frame, 23, 17), ==, -1 / 3.0);
+  g_assert_cmpfloat (td_scan_frame_column (&frame, 23, 16), ==, 0);
+  g_assert_cmpfloat (td_scan_frame_row (&frame, 17, 2.5), ==, 0);
+  for (double at = -3; at < 30; at += 0.7) {
+    const double column = td_scan_frame_column (&frame, 23, at), row = td_scan_frame_row (&frame, 17, at);
+    g_assert_cmpfloat_with_epsilon (td_scan_frame_column_back (&frame, 23, column), at, 1e-12);
+    g_assert_cmpfloat_with_epsilon (td_scan_frame_row_back (&frame, 17, row), at, 1e-12);
+  }
+}
+
+static void
+test_refused (void)
+{
+  static const TdScanFrame bad[] = {
+    { .crop_column = 15, .crop_columns = 9, .crop_rows = 3 },
+    { .crop_row = G_MAXUINT, .crop_columns = 9, .crop_rows = 3 },
+    { .bin_columns = COLUMNS + 1 },
+    { .bin_rows = 3, .crop_columns = 5, .crop_rows = 2 },
+    { .bin_views = VIEWS + 1 },
+  };
+  Arrays *arrays = g_new (Arrays, 1);
+
+  g_autoptr (TdScan) scan = make_scan (arrays);
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
+    g_autoptr (GError) error = NULL;
+    g_assert_null (td_scan_view_new (scan, &bad[i], &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  }
+  g_free (arrays);
+
+  /* Golden ratio: neighbours look elsewhere. */
+  const float values[4] = { 0 };
+  const double angles[4] = { 0, 1.94, 3.88, 5.83 };
+  const TdScanFrame pairs = { .bin_views = 2 };
+  TdScanFacts facts = { .n_columns = 1, .n_rows = 1, .n_views = 4, .angles_rad = (double *) angles,
+                        .sample_type = TD_SAMPLE_FLOAT32 };
+  g_autoptr (GError) error = NULL;
+  td_geometry_init_parallel (&facts.geometry);
+  g_autoptr (TdScan) golden = td_scan_new_from_memory (&facts, values, NULL, NULL, NULL, NULL);
+  g_assert_null (td_scan_view_new (golden, &pairs, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+}
+
+/* A point in space meets the same place of the detector through the geometry as seen. */
+static void
+check_cone (TdGeometry *geometry, const TdScanFrame *frame)
+{
+  Arrays *arrays = g_new0 (Arrays, 1);
+  TdScanFacts facts = {
+    .n_columns = COLUMNS, .n_rows = ROWS, .n_views = 1, .sample_type = TD_SAMPLE_FLOAT32,
+    .angles_rad = arrays->angles, .centre_px = NAN,
+  };
+  const double points[][3] = { { 0, 0, 0 }, { 1, -2, 3 }, { -3, 1, -1 } };
+  double before[12], after[12];
+
+  td_geometry_copy (&facts.geometry, geometry);
+  g_autoptr (TdScan) scan
+      = td_scan_new_from_memory (&facts, &arrays->frames[0][0][0], NULL, NULL, NULL, NULL);
+  g_autoptr (TdScan) view = td_scan_view_new (scan, frame, NULL);
+  const TdScanFacts *seen = td_scan_facts (view);
+  if (geometry->view_matrices) {
+    memcpy (before, geometry->view_matrices, sizeof before);
+    memcpy (after, seen->geometry.view_matrices, sizeof after);
+  } else {
+    td_cone_matrix (geometry, 0.4, COLUMNS, ROWS, before);
+    td_cone_matrix (&seen->geometry, 0.4, seen->n_columns, seen->n_rows, after);
+  }
+  g_assert_true (td_cone_matrix_normalise (before));
+  g_assert_true (td_cone_matrix_normalise (after));
+  for (guint i = 0; i < G_N_ELEMENTS (points); i++) {
+    double u, v, w, seen_u, seen_v, seen_w;
+    td_cone_project (before, points[i], &u, &v, &w);
+    td_cone_project (after, points[i], &seen_u, &seen_v, &seen_w);
+    g_assert_cmpfloat_with_epsilon (seen_u, td_scan_frame_column (frame, COLUMNS, u), 1e-9);
+    g_assert_cmpfloat_with_epsilon (seen_v, td_scan_frame_row (frame, ROWS, v), 1e-9);
+    g_assert_cmpfloat_with_epsilon (seen_w, w, 1e-9);
+  }
+  td_geometry_clear (&facts.geometry);
+  g_free (arrays);
+}
+
+static void
+test_cone (void)
+{
+  const TdScanFrame frame = { .crop_column = 3, .crop_row = 4, .crop_columns = 18, .crop_rows = 11,
+                              .bin_columns = 2, .bin_rows = 3 };
+  TdGeometry geometry = {
+    .beam = TD_BEAM_CONE, .pixel_width_mm = 0.8, .pixel_height_mm = 0.7, .source_axis_mm = 50,
+    .source_detector_mm = 90, .detector_offset_u_px = 1.7, .detector_offset_v_px = -0.6,
+    .axis_offset_mm = 0.3, .detector_tilt_rad = { 0.03, -0.05, 0.1 },
+  };
+
+  check_cone (&geometry, &frame);
+  geometry.view_matrices = g_new (double, 12);
+  geometry.n_view_matrices = 1;
+  td_cone_matrix (&geometry, 0.2, COLUMNS, ROWS, geometry.view_matrices);
+  check_cone (&geometry, &frame);
+  td_geometry_clear (&geometry);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/scan-view/frames", test_frames);
+  g_test_add_func ("/scan-view/places", test_places);
+  g_test_add_func ("/scan-view/refused", test_refused);
+  g_test_add_func ("/scan-view/cone", test_cone);
+  return g_test_run ();
+}
