@@ -84,6 +84,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
   const TdScanFacts *facts = td_session_facts (session);
 
   td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
+  td_recipe_panel_set_scan (self->panel, td_session_engine (session), scan);
   td_scan_view_set_scan (self->scan_view, scan);
   td_compare_view_set_scan (self->compare_view, scan);
   td_geometry_view_set_scan (self->geometry_view, scan);
@@ -91,7 +92,6 @@ on_scan_changed (TdSession *session, TdWindow *self)
   gtk_window_set_title (GTK_WINDOW (self), facts ? facts->title : "Tomodesk");
   adw_view_switcher_title_set_title (self->switcher, facts ? facts->title : "Tomodesk");
   if (facts) {
-    td_recipe_panel_show_scan (self->panel, facts);
     adw_view_stack_set_visible_child_name (self->pages, "slices");
     on_recipe_changed (session, self);
   }
@@ -232,6 +232,12 @@ TdCompareView *
 td_window_compare_view (TdWindow *self)
 {
   return self->compare_view;
+}
+
+TdCentreGroup *
+td_window_centre_group (TdWindow *self)
+{
+  return td_recipe_panel_centre (self->panel);
 }
 
 TdGeometryView *

@@ -4,6 +4,7 @@
 #include <adwaita.h>
 
 #include "session.h"
+#include "ui/centre-group.h"
 #include "ui/compare-view.h"
 #include "ui/geometry-view.h"
 #include "ui/job-queue.h"
@@ -25,6 +26,7 @@ void td_window_toast (TdWindow *self, const char *text);
 TdSession *td_window_session (TdWindow *self);
 TdScanView *td_window_scan_view (TdWindow *self);
 TdCompareView *td_window_compare_view (TdWindow *self);
+TdCentreGroup *td_window_centre_group (TdWindow *self);
 TdGeometryView *td_window_geometry_view (TdWindow *self);
 TdVolumeView *td_window_volume_view (TdWindow *self);
 TdJobQueue *td_window_jobs (TdWindow *self);

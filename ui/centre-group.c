@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "centre-group.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
+#include "axis-answer.h"
+#include "axis-finder.h"
 #include "number-row.h"
 #include "scroll.h"
 
@@ -15,6 +18,15 @@ struct _TdCentreGroup {
   GtkAdjustment *adjustment, *slider_adjustment;
   GtkScale *slider;
   TdNumberRow *tilt;
+  GtkWidget *find, *searching, *found;
+  GtkLabel *search_label;
+  GtkProgressBar *search_bar;
+  AdwPreferencesRow *failed;
+  TdAxisAnswer *answer;
+  TdAxisFinder *finder;
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe; /* shown */
   double middle; /* where a recipe without a centre stands: the file's, or the detector's middle */
 };
 
@@ -79,6 +91,125 @@ on_reset (GtkButton *button, TdCentreGroup *self)
   set_centre (self, self->middle);
 }
 
+/* ── Finding ────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show_state (TdCentreGroup *self, const char *failure)
+{
+  gboolean busy = td_axis_finder_busy (self->finder);
+
+  gtk_widget_set_visible (self->searching, busy);
+  gtk_widget_set_visible (self->found, !busy && td_axis_answer_get_result (self->answer));
+  gtk_widget_set_visible (GTK_WIDGET (self->failed), failure != NULL);
+  adw_preferences_row_set_title (self->failed, failure ? failure : "");
+  gtk_widget_set_sensitive (self->find, !busy);
+}
+
+static void
+take (TdCentreGroup *self, double centre, double tilt)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  recipe->centre_auto = FALSE;
+  recipe->centre_px = centre;
+  if (isfinite (tilt))
+    recipe->tilt_deg = tilt;
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
+}
+
+static void
+on_taken (TdAxisAnswer *answer, double centre, double tilt, TdCentreGroup *self)
+{
+  take (self, centre, tilt);
+}
+
+/* What the methods agree about is taken; else the person decides. Undo goes back either way. */
+static void
+on_search (double fraction, const char *what, const TdAxisResult *result, const GError *error,
+           gpointer user)
+{
+  TdCentreGroup *self = user;
+
+  gtk_progress_bar_set_fraction (self->search_bar, fraction);
+  if (what)
+    gtk_label_set_text (self->search_label, what);
+  if (!result && !error)
+    return;
+  if (result) {
+    td_axis_answer_set_result (self->answer, result, td_scan_facts (self->scan)->n_rows);
+    if (result->agreed && isfinite (result->centre_px))
+      take (self, result->centre_px, td_axis_result_tilt (result));
+  }
+  show_state (self, error ? error->message : NULL);
+}
+
+void
+td_centre_group_find (TdCentreGroup *self)
+{
+  if (!self->scan || td_axis_finder_busy (self->finder))
+    return;
+  gtk_progress_bar_set_fraction (self->search_bar, 0);
+  gtk_label_set_text (self->search_label, _("Searching for the axis"));
+  td_axis_answer_set_result (self->answer, NULL, 0);
+  td_axis_finder_start (self->finder, self->engine, self->scan, &self->recipe);
+  show_state (self, NULL);
+}
+
+static void
+on_find (GtkButton *button, TdCentreGroup *self)
+{
+  td_centre_group_find (self);
+}
+
+void
+td_centre_group_cancel (TdCentreGroup *self)
+{
+  td_axis_finder_cancel (self->finder);
+  show_state (self, NULL);
+}
+
+static void
+on_cancel (GtkButton *button, TdCentreGroup *self)
+{
+  td_centre_group_cancel (self);
+}
+
+void
+td_centre_group_take_trial (TdCentreGroup *self, guint trial)
+{
+  td_axis_answer_take (self->answer, trial);
+}
+
+gboolean
+td_centre_group_searching (TdCentreGroup *self)
+{
+  return td_axis_finder_busy (self->finder);
+}
+
+const TdAxisResult *
+td_centre_group_found (TdCentreGroup *self)
+{
+  return td_axis_answer_get_result (self->answer);
+}
+
+void
+td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan)
+{
+  td_axis_finder_cancel (self->finder);
+  g_clear_pointer (&self->engine, td_engine_unref);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  self->engine = td_engine_ref (engine);
+  self->scan = scan ? td_scan_ref (scan) : NULL;
+  td_axis_answer_set_result (self->answer, NULL, 0);
+  show_state (self, NULL);
+  gtk_widget_set_visible (self->find, scan
+                                      && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL);
+}
+
+/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+
 /* The slider is for the last pixels: it spans a little around where it was when it was left. */
 static void
 place_slider (TdCentreGroup *self, double centre, guint n_columns)
@@ -110,8 +241,21 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
   place_slider (self, centre, n);
   td_number_row_set_value (self->tilt, recipe->tilt_deg);
+  self->recipe = *recipe;
+  td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
   /* A matrix for every view says where the axis is. */
   gtk_widget_set_sensitive (GTK_WIDGET (self), facts && !facts->geometry.view_matrices);
+}
+
+static void
+td_centre_group_dispose (GObject *object)
+{
+  TdCentreGroup *self = TD_CENTRE_GROUP (object);
+
+  g_clear_pointer (&self->finder, td_axis_finder_free);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  g_clear_pointer (&self->engine, td_engine_unref);
+  G_OBJECT_CLASS (td_centre_group_parent_class)->dispose (object);
 }
 
 static void
@@ -120,6 +264,8 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
   g_type_ensure (TD_TYPE_NUMBER_ROW);
+  g_type_ensure (TD_TYPE_AXIS_ANSWER);
+  G_OBJECT_CLASS (class)->dispose = td_centre_group_dispose;
   TD_RECIPE_GROUP_CLASS (class)->show = td_centre_group_show;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/centre-group.ui");
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, spin);
@@ -127,6 +273,16 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider_adjustment);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, tilt);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, find);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, searching);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, search_label);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, search_bar);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, found);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, answer);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, failed);
+  gtk_widget_class_bind_template_callback (widget, on_find);
+  gtk_widget_class_bind_template_callback (widget, on_cancel);
+  gtk_widget_class_bind_template_callback (widget, on_taken);
   gtk_widget_class_bind_template_callback (widget, on_reset);
   gtk_widget_class_bind_template_callback (widget, on_coarse_down);
   gtk_widget_class_bind_template_callback (widget, on_coarse_up);
@@ -139,8 +295,9 @@ static void
 td_centre_group_init (TdCentreGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  self->finder = td_axis_finder_new (on_search, self);
   td_ignore_scroll (GTK_WIDGET (self->spin));
   td_ignore_scroll (GTK_WIDGET (self->slider));
   td_number_row_set_range (self->tilt, -10, 10);
-  td_number_row_set_steps (self->tilt, 0.01, 0.1, 2);
+  td_number_row_set_steps (self->tilt, 0.01, 0.1, 3);
 }

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/engine/engine.h"
+#include "compute/prepare/axis.h"
 #include "recipe-group.h"
 
-/* TdCentreGroup: the centre of rotation and the tilt of the axis. */
+/* TdCentreGroup: the centre of rotation and the tilt of the axis, set by hand or found. */
 #define TD_TYPE_CENTRE_GROUP (td_centre_group_get_type ())
 G_DECLARE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD, CENTRE_GROUP, TdRecipeGroup)
 
+/* What "Find" searches; @scan: (nullable). Ends a search that runs. */
+void td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan);
+/* As pressing "Find", "Cancel", and the button of one answer. */
+void td_centre_group_find (TdCentreGroup *self);
+void td_centre_group_cancel (TdCentreGroup *self);
+void td_centre_group_take_trial (TdCentreGroup *self, guint trial);
+gboolean td_centre_group_searching (TdCentreGroup *self);
+/* NULL: nothing was found yet, or looked for. */
+const TdAxisResult *td_centre_group_found (TdCentreGroup *self);
 void td_centre_group_nudge (TdCentreGroup *self, double by_px);

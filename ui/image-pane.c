@@ -6,6 +6,8 @@
 
 #include "histogram.h"
 
+#define SPINNER_AFTER_MS 120 /* what comes sooner needs no spinner, and no drawing of one */
+
 struct _TdImagePane {
   GtkWidget parent_instance;
   GtkBox *box;
@@ -17,7 +19,8 @@ struct _TdImagePane {
   TdHistogram *histogram;
   GtkWidget *footer;
   GSimpleActionGroup *actions;
-  gboolean auto_contrast;
+  gboolean auto_contrast, updating;
+  guint spinner_timeout;
   TdReadout describe;
   gpointer describe_user;
   gboolean pointed;
@@ -164,11 +167,34 @@ td_image_pane_get_image (TdImagePane *self)
   return td_slice_view_get_image (self->view);
 }
 
+static void
+show_spinner (TdImagePane *self, gboolean shown)
+{
+  gtk_spinner_set_spinning (self->spinner, shown);
+  gtk_widget_set_visible (GTK_WIDGET (self->spinner), shown);
+}
+
+static gboolean
+on_spinner_timeout (gpointer user)
+{
+  TdImagePane *self = user;
+
+  self->spinner_timeout = 0;
+  show_spinner (self, TRUE);
+  return G_SOURCE_REMOVE;
+}
+
 void
 td_image_pane_set_updating (TdImagePane *self, gboolean updating)
 {
-  gtk_spinner_set_spinning (self->spinner, updating);
-  gtk_widget_set_visible (GTK_WIDGET (self->spinner), updating);
+  if (updating == self->updating)
+    return;
+  self->updating = updating;
+  g_clear_handle_id (&self->spinner_timeout, g_source_remove);
+  if (updating)
+    self->spinner_timeout = g_timeout_add (SPINNER_AFTER_MS, on_spinner_timeout, self);
+  else
+    show_spinner (self, FALSE);
 }
 
 void
@@ -249,7 +275,7 @@ td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget)
 gboolean
 td_image_pane_get_updating (TdImagePane *self)
 {
-  return gtk_spinner_get_spinning (self->spinner);
+  return self->updating;
 }
 
 /* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
@@ -310,6 +336,7 @@ td_image_pane_dispose (GObject *object)
 {
   TdImagePane *self = TD_IMAGE_PANE (object);
 
+  g_clear_handle_id (&self->spinner_timeout, g_source_remove);
   if (self->box)
     gtk_widget_unparent (GTK_WIDGET (self->box));
   self->box = NULL;

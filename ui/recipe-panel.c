@@ -32,9 +32,11 @@ on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *self)
 }
 
 void
-td_recipe_panel_show_scan (TdRecipePanel *self, const TdScanFacts *facts)
+td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan)
 {
-  td_facts_group_show (self->facts, facts);
+  if (scan)
+    td_facts_group_show (self->facts, td_scan_facts (scan));
+  td_centre_group_set_scan (TD_CENTRE_GROUP (self->centre), engine, scan);
 }
 
 void

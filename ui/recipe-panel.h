@@ -16,7 +16,8 @@
 #define TD_TYPE_RECIPE_PANEL (td_recipe_panel_get_type ())
 G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidget)
 
-void td_recipe_panel_show_scan (TdRecipePanel *self, const TdScanFacts *facts);
+/* @scan: (nullable): closes what was shown. */
+void td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan);
 void td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts,
                                   const TdRecipe *recipe);
 TdCentreGroup *td_recipe_panel_centre (TdRecipePanel *self);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finding the axis in the window. The tests run in order in one window. */
+#include <math.h>
+
+#include "ui-test.h"
+#include "ui/axis-answer.h"
+#include "window-test.h"
+
+#define CENTRE 131.3
+
+static TdApplication *application;
+
+static TdSession *
+session (void)
+{
+  return td_window_session (td_test_window);
+}
+
+static TdCentreGroup *
+group (void)
+{
+  return td_window_centre_group (td_test_window);
+}
+
+static gboolean
+is_found (gpointer user)
+{
+  return !td_centre_group_searching (group ());
+}
+
+static void
+forget_centre (void)
+{
+  TdRecipe recipe = *td_session_recipe (session ());
+
+  recipe.centre_px = 128.5;
+  td_session_edit (session (), &recipe, NULL);
+}
+
+/* The main loop goes on while it searches; cancelling ends it and leaves the recipe alone. */
+static void
+test_cancel (void)
+{
+  forget_centre ();
+  td_centre_group_find (group ());
+  g_assert_true (td_centre_group_searching (group ()));
+  for (guint i = 0; i < 20; i++)
+    g_main_context_iteration (NULL, FALSE);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-searching");
+  td_centre_group_cancel (group ());
+  g_assert_false (td_centre_group_searching (group ()));
+  g_assert_null (td_centre_group_found (group ()));
+  g_assert_cmpfloat (td_session_recipe (session ())->centre_px, ==, 128.5);
+}
+
+static void
+test_find (void)
+{
+  td_centre_group_find (group ());
+  td_test_wait (is_found, NULL, "the axis");
+  const TdAxisResult *result = td_centre_group_found (group ());
+  g_assert_nonnull (result);
+  g_test_message ("%.3f +- %.3f, %u trials", result->centre_px, result->uncertainty_px,
+                  result->n_trials);
+  g_assert_true (result->agreed);
+  g_assert_cmpfloat (fabs (td_session_recipe (session ())->centre_px - CENTRE), <, 0.2);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre");
+  td_test_activate ("undo", NULL);
+  g_assert_cmpfloat (td_session_recipe (session ())->centre_px, ==, 128.5);
+}
+
+/* A click takes one method's answer of one row. */
+static void
+test_take (void)
+{
+  const TdAxisResult *result = td_centre_group_found (group ());
+  guint taken = 0;
+
+  while (taken < result->n_trials && !isfinite (result->trials[taken].centre_px))
+    taken++;
+  g_assert_cmpuint (taken, <, result->n_trials);
+  double centre = result->trials[taken].centre_px;
+  td_centre_group_take_trial (group (), taken);
+  g_assert_cmpfloat (fabs (td_session_recipe (session ())->centre_px - centre), <, 1e-9);
+  td_test_activate ("undo", NULL);
+  g_assert_cmpfloat (td_session_recipe (session ())->centre_px, ==, 128.5);
+}
+
+/* Nothing to be found in a scan of nothing: it says so and takes nothing. */
+static void
+test_disagreement (void)
+{
+  const char *options[] = { "--columns=128", "--rows=4", "--views=60", "--range=40",
+                            "--photons=300", NULL };
+  g_autofree char *path = td_test_phantom ("little.nxs", options);
+
+  td_test_open (path);
+  g_assert_null (td_centre_group_found (group ()));
+  double before = td_session_recipe (session ())->centre_px;
+  td_centre_group_find (group ());
+  td_test_wait (is_found, NULL, "the end of the search");
+  const TdAxisResult *result = td_centre_group_found (group ());
+  if (result) {
+    g_assert_false (result->agreed);
+    g_assert_nonnull (result->advice);
+  }
+  double after = td_session_recipe (session ())->centre_px;
+  g_assert_true (after == before || (isnan (after) && isnan (before)));
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-doubt");
+}
+
+/* A scan that is closed while it is searched. */
+static void
+test_close (void)
+{
+  td_centre_group_find (group ());
+  td_test_activate ("close-scan", NULL);
+  g_assert_false (td_centre_group_searching (group ()));
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *options[] = { "--columns=256", "--rows=12", "--views=180", "--centre=131.3",
+                            "--photons=20000", "--flats=4", "--darks=2", NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  g_autofree char *path = td_test_phantom ("centre.nxs", options);
+  application = td_test_start ();
+  td_test_open (path);
+  g_test_add_func ("/window-centre/cancel", test_cancel);
+  g_test_add_func ("/window-centre/find", test_find);
+  g_test_add_func ("/window-centre/take", test_take);
+  g_test_add_func ("/window-centre/disagreement", test_disagreement);
+  g_test_add_func ("/window-centre/close", test_close);
+  int status = g_test_run ();
+  gtk_window_close (GTK_WINDOW (td_test_window));
+  g_object_unref (application);
+  td_test_folder_remove ();
+  return status;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "axis-answer.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "axis-plot.h"
+
+#define TILT_MATTERS 2.0 /* times its uncertainty */
+
+struct _TdAxisAnswer {
+  GtkWidget parent_instance;
+  GtkWidget *box, *warning, *take;
+  GtkLabel *consensus, *tilt, *advice;
+  TdAxisPlot *plot;
+  GtkGrid *grid;
+  TdAxisResult *result;
+  guint n_rows;
+  double tilt_deg; /* that is set */
+};
+
+enum { TAKEN, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, GTK_TYPE_WIDGET)
+
+double
+td_axis_result_tilt (const TdAxisResult *result)
+{
+  return fabs (result->tilt_deg) > TILT_MATTERS * result->tilt_uncertainty_deg ? result->tilt_deg
+                                                                               : 0;
+}
+
+/* ── Taking ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* A trial is of its row: the centre at the middle row follows by the tilt that is set. */
+void
+td_axis_answer_take (TdAxisAnswer *self, guint index)
+{
+  const TdAxisTrial *trial = &self->result->trials[index];
+  double centre = trial->centre_px
+                  - tan (self->tilt_deg * G_PI / 180) * (trial->row - (self->n_rows - 1) / 2.0);
+
+  g_signal_emit (self, signals[TAKEN], 0, centre, (double) NAN);
+}
+
+static void
+on_trial_picked (TdAxisPlot *plot, guint index, TdAxisAnswer *self)
+{
+  td_axis_answer_take (self, index);
+}
+
+static void
+on_trial_clicked (GtkButton *button, TdAxisAnswer *self)
+{
+  td_axis_answer_take (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "trial")));
+}
+
+static void
+on_take_clicked (GtkButton *button, TdAxisAnswer *self)
+{
+  g_signal_emit (self, signals[TAKEN], 0, self->result->centre_px,
+                 td_axis_result_tilt (self->result));
+}
+
+/* ── The table ──────────────────────────────────────────────────────────────────────────────── */
+
+static GtkWidget *
+trial_button (TdAxisAnswer *self, guint index)
+{
+  const TdAxisTrial *trial = &self->result->trials[index];
+  g_autofree char *text = isfinite (trial->centre_px) ? g_strdup_printf ("%.2f", trial->centre_px)
+                                                      : g_strdup ("–");
+  g_autofree char *tip
+      = g_strdup_printf (trial->used ? _("%s, row %u: confidence %.2f. Click to take it")
+                                     : _("%s, row %u: confidence %.2f, left out of the consensus: "
+                                         "weak, or far from the others. Click to take it"),
+                         _(td_axis_method_title (trial->method)), trial->row, trial->confidence);
+  GtkWidget *button = gtk_button_new_with_label (text);
+
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_widget_set_sensitive (button, isfinite (trial->centre_px));
+  gtk_widget_set_hexpand (button, TRUE);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_add_css_class (button, "numeric");
+  gtk_widget_add_css_class (button, "trial");
+  if (!trial->used)
+    gtk_widget_add_css_class (button, "dim-label");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, tip,
+                                  -1);
+  g_object_set_data (G_OBJECT (button), "trial", GUINT_TO_POINTER (index));
+  g_signal_connect (button, "clicked", G_CALLBACK (on_trial_clicked), self);
+  return button;
+}
+
+static GtkWidget *
+method_heading (TdAxisMethod method)
+{
+  GdkRGBA c;
+
+  td_axis_method_colour (method, &c);
+  g_autofree char *markup = g_markup_printf_escaped (
+      "<span foreground=\"#%02x%02x%02x\">●</span> %s", (guint) (c.red * 255),
+      (guint) (c.green * 255), (guint) (c.blue * 255), td_axis_method_name (method));
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_markup (GTK_LABEL (label), markup);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_tooltip_text (label, _(td_axis_method_title (method)));
+  gtk_widget_add_css_class (label, "caption");
+  return label;
+}
+
+/* The grid's line of a detector row: it is begun when its first trial comes. */
+static int
+line_of_row (TdAxisAnswer *self, GArray *rows, guint row)
+{
+  for (guint i = 0; i < rows->len; i++)
+    if (g_array_index (rows, guint, i) == row)
+      return (int) i + 1;
+  g_autofree char *text = g_strdup_printf (_("row %u"), row);
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "caption");
+  gtk_widget_add_css_class (label, "dim-label");
+  g_array_append_val (rows, row);
+  gtk_grid_attach (self->grid, label, 0, (int) rows->len, 1, 1);
+  return (int) rows->len;
+}
+
+static void
+show_table (TdAxisAnswer *self)
+{
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (guint));
+  int columns[TD_AXIS_COUNT] = { 0 }, n_columns = 0;
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self->grid))))
+    gtk_grid_remove (self->grid, child);
+  for (guint i = 0; i < self->result->n_trials; i++) {
+    const TdAxisTrial *trial = &self->result->trials[i];
+    if (columns[trial->method] == 0) {
+      columns[trial->method] = ++n_columns;
+      gtk_grid_attach (self->grid, method_heading (trial->method), n_columns, 0, 1, 1);
+    }
+    gtk_grid_attach (self->grid, trial_button (self, i), columns[trial->method],
+                     line_of_row (self, rows, trial->row), 1, 1);
+  }
+}
+
+/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show_consensus (TdAxisAnswer *self)
+{
+  const TdAxisResult *result = self->result;
+  gboolean has_centre = isfinite (result->centre_px);
+  gboolean has_tilt = has_centre && (result->tilt_deg != 0 || result->tilt_uncertainty_deg != 0);
+  g_autofree char *centre
+      = has_centre ? g_strdup_printf ("%.2f ± %.2f", result->centre_px, result->uncertainty_px)
+                   : g_strdup (_("No centre found"));
+  g_autofree char *tilt = g_strdup_printf (_("Tilt %.3f° ± %.3f°"), result->tilt_deg,
+                                           result->tilt_uncertainty_deg);
+
+  gtk_label_set_text (self->consensus, centre);
+  gtk_label_set_text (self->tilt, tilt);
+  gtk_widget_set_visible (GTK_WIDGET (self->tilt), has_tilt);
+  gtk_widget_set_sensitive (self->take, has_centre);
+}
+
+void
+td_axis_answer_set_result (TdAxisAnswer *self, const TdAxisResult *result, guint n_rows)
+{
+  td_axis_plot_set_result (self->plot, NULL, n_rows);
+  g_clear_pointer (&self->result, td_axis_result_free);
+  if (!result)
+    return;
+  self->result = td_axis_result_copy (result);
+  self->n_rows = n_rows;
+  show_consensus (self);
+  gtk_label_set_text (self->advice, result->advice ? result->advice : "");
+  gtk_widget_set_visible (self->warning, !result->agreed);
+  gtk_widget_set_visible (GTK_WIDGET (self->advice), result->advice != NULL);
+  gtk_widget_set_visible (GTK_WIDGET (self->plot), result->n_trials > 0);
+  td_axis_plot_set_result (self->plot, self->result, n_rows);
+  show_table (self);
+}
+
+const TdAxisResult *
+td_axis_answer_get_result (TdAxisAnswer *self)
+{
+  return self->result;
+}
+
+void
+td_axis_answer_set_centre (TdAxisAnswer *self, double centre_px, double tilt_deg)
+{
+  self->tilt_deg = tilt_deg;
+  td_axis_plot_set_centre (self->plot, centre_px, tilt_deg);
+}
+
+/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+td_axis_answer_dispose (GObject *object)
+{
+  TdAxisAnswer *self = TD_AXIS_ANSWER (object);
+
+  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_pointer (&self->result, td_axis_result_free);
+  G_OBJECT_CLASS (td_axis_answer_parent_class)->dispose (object);
+}
+
+static void
+td_axis_answer_class_init (TdAxisAnswerClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_AXIS_PLOT);
+  G_OBJECT_CLASS (class)->dispose = td_axis_answer_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-answer.ui");
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, box);
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, warning);
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, take);
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, consensus);
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, tilt);
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, advice);
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, plot);
+  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, grid);
+  gtk_widget_class_bind_template_callback (widget, on_take_clicked);
+  gtk_widget_class_bind_template_callback (widget, on_trial_picked);
+  signals[TAKEN] = g_signal_new ("taken", TD_TYPE_AXIS_ANSWER, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                 NULL, G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+}
+
+static void
+td_axis_answer_init (TdAxisAnswer *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+}

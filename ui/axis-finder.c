@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "axis-finder.h"
+
+#include "latest.h"
+
+#define PROGRESS_EVERY_US 60000
+
+struct TdAxisFinder {
+  TdLatest *latest;
+  TdAxisShow show;
+  gpointer user;
+};
+
+typedef struct {
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe;
+} Request;
+
+/* What comes back: how far it is, or the answer. */
+typedef struct {
+  double fraction;
+  char *what;
+  TdAxisResult *result;
+} Report;
+
+static void
+request_free (gpointer user)
+{
+  Request *request = user;
+
+  td_engine_unref (request->engine);
+  td_scan_unref (request->scan);
+  g_free (request);
+}
+
+static void
+report_free (gpointer user)
+{
+  Report *report = user;
+
+  g_free (report->what);
+  g_clear_pointer (&report->result, td_axis_result_free);
+  g_free (report);
+}
+
+/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdLatestRun *run;
+  gint64 told_us;
+} Telling;
+
+static void
+tell (double fraction, const char *what, gpointer user)
+{
+  Telling *telling = user;
+  gint64 now = g_get_monotonic_time ();
+
+  if (now - telling->told_us < PROGRESS_EVERY_US)
+    return;
+  telling->told_us = now;
+  Report *report = g_new0 (Report, 1);
+  report->fraction = fraction;
+  report->what = g_strdup (what);
+  td_latest_post (telling->run, report);
+}
+
+static gpointer
+work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Request *request = user;
+  Telling telling = { run, 0 };
+  TdAxisOptions options = { .progress = tell, .progress_user = &telling };
+  g_autoptr (GPtrArray) devices
+      = td_engine_devices (request->engine, request->recipe.devices, error);
+
+  if (!devices)
+    return NULL;
+  TdAxisResult *result
+      = td_axis_find (g_ptr_array_index (devices, 0), request->scan, request->recipe.steps,
+                      request->recipe.n_steps, &options, cancellable, error);
+  if (!result)
+    return NULL;
+  Report *report = g_new0 (Report, 1);
+  report->fraction = 1;
+  report->result = result;
+  return report;
+}
+
+/* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show (gpointer result, const GError *error, gboolean last, gpointer user)
+{
+  TdAxisFinder *finder = user;
+  const Report *report = result;
+
+  finder->show (report ? report->fraction : 1, report ? report->what : NULL,
+                report ? report->result : NULL, error, finder->user);
+}
+
+TdAxisFinder *
+td_axis_finder_new (TdAxisShow show_result, gpointer user)
+{
+  TdAxisFinder *finder = g_new0 (TdAxisFinder, 1);
+
+  finder->show = show_result;
+  finder->user = user;
+  finder->latest = td_latest_new (work, request_free, show, report_free, finder);
+  return finder;
+}
+
+void
+td_axis_finder_start (TdAxisFinder *finder, TdEngine *engine, TdScan *scan, const TdRecipe *recipe)
+{
+  Request *request = g_new0 (Request, 1);
+
+  request->engine = td_engine_ref (engine);
+  request->scan = td_scan_ref (scan);
+  request->recipe = *recipe;
+  td_latest_request (finder->latest, request);
+}
+
+void
+td_axis_finder_cancel (TdAxisFinder *finder)
+{
+  td_latest_cancel (finder->latest);
+}
+
+gboolean
+td_axis_finder_busy (TdAxisFinder *finder)
+{
+  return td_latest_busy (finder->latest);
+}
+
+void
+td_axis_finder_free (TdAxisFinder *finder)
+{
+  if (!finder)
+    return;
+  td_latest_free (finder->latest);
+  g_free (finder);
+}
