@@ -19,6 +19,7 @@ typedef struct {
 static const TdCliVerb verbs[] = {
   { "phantom", td_cli_phantom, "Make a scan of an object that is known exactly" },
   { "info", td_cli_info, "Say what a scan is" },
+  { "centre", td_cli_centre, "Find the rotation axis" },
   { "plan", td_cli_plan, "Say what a reconstruction would take" },
   { "reconstruct", td_cli_reconstruct, "Make a volume of a scan" },
   { "compare", td_cli_compare, "Compare two volumes" },

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "centre-private.h"
 #include "engine-private.h"
 #include "rates.h"
 
@@ -40,6 +41,7 @@ struct TdEngine {
     TdScanFrame frame;
   } views[N_VIEWS];    /* newest first */
   TdRates *rates;
+  TdCentres *centres;
 };
 
 TdEngine *
@@ -52,6 +54,7 @@ td_engine_new (void)
   engine->devices
       = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) td_device_unref);
   engine->rates = td_rates_new ();
+  engine->centres = td_centres_new ();
   return engine;
 }
 
@@ -70,6 +73,7 @@ td_engine_unref (TdEngine *engine)
   td_engine_trim (engine);
   g_hash_table_unref (engine->devices);
   td_rates_free (engine->rates);
+  td_centres_free (engine->centres);
   g_mutex_clear (&engine->lock);
   g_free (engine);
 }
@@ -301,6 +305,7 @@ void
 td_engine_trim (TdEngine *engine)
 {
   td_engine_drop_idle (engine);
+  td_centres_clear (engine->centres);
   g_mutex_lock (&engine->lock);
   while (engine->rows.length)
     rows_free (g_queue_pop_head (&engine->rows));
@@ -313,6 +318,12 @@ td_engine_trim (TdEngine *engine)
   for (guint i = 0; i < N_VIEWS; i++)
     drop_view (engine, i);
   g_mutex_unlock (&engine->lock);
+}
+
+TdCentres *
+td_engine_centres (TdEngine *engine)
+{
+  return engine->centres;
 }
 
 /* ── Rates ────────────────────────────────────────────────────────────────────────────────────── */

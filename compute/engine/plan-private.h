@@ -14,3 +14,6 @@ guint64 td_plan_host_budget (const TdPlan *plan);
 /* Seconds, by the rate given and those that earlier jobs left; 0: not known. The longest of
    reading, computing and writing, for they overlap. */
 double td_plan_estimate (TdPlan *plan, double updates_per_s);
+
+/* plan-centre.c: makes the recipe's centre a number: given, stated by the scan, or found. */
+gboolean td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error);

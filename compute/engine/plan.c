@@ -157,34 +157,6 @@ resolve_frame (TdPlan *plan, GError **error)
 }
 
 static gboolean
-resolve_centre (TdPlan *plan, GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (plan->measured);
-  TdRecipe *recipe = &plan->recipe;
-  const double stated_px = plan->method->stated_centre ? plan->method->stated_centre (facts)
-                                                       : facts->centre_px;
-
-  if (recipe->centre_auto && !isfinite (stated_px)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "%s does not say where its rotation axis is, and this version does not search for "
-                 "it; give the column of the axis (--centre PX)",
-                 facts->title ? facts->title : "The scan");
-    return FALSE;
-  }
-  if (recipe->centre_auto || isnan (recipe->centre_px)) {
-    gboolean stated = isfinite (stated_px);
-    recipe->centre_px = stated ? stated_px : (facts->n_columns - 1) / 2.0;
-    recipe->centre_auto = FALSE;
-    td_plan_note (plan, stated ? "The rotation axis is at column %.2f, as the scan says."
-                               : "The rotation axis is taken at the detector's middle, column %.2f.",
-                  recipe->centre_px);
-  }
-  plan->facts.centre_px = recipe->centre_px;
-  plan->centre_px = td_scan_frame_column (&plan->frame, facts->n_columns, recipe->centre_px);
-  return TRUE;
-}
-
-static gboolean
 check_recipe (TdPlan *plan, GError **error)
 {
   const TdRecipe *recipe = &plan->recipe;
@@ -235,7 +207,7 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
     return NULL;
   plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
-      || !resolve_centre (plan, error))
+      || !td_plan_resolve_centre (plan, cancellable, error))
     return NULL;
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;

@@ -162,7 +162,6 @@ test_recipe_and_scan (void)
     { "--region", "40,0,20,5", "region" },
     { "--device", "abacus", "abacus" },
     { "--memory-limit", "1M", "memory" },
-    { "--centre", "auto", "--centre" },
     { "--method", "fourier", "method" },
     { "--method", "fdk", "cone" },
   };

@@ -350,7 +350,6 @@ test_refusals (void)
     { "region", "0,0,65,5", "region" },
     { "region", "-1,0,5,5", "region" },
     { "method", "fdk", "--method fbp" },
-    { "centre", "auto", "--centre" },
     { "device", "abacus", "abacus" },
     { "memory-limit", "100K", "memory" },
   };

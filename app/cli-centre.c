@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli-picture.h"
+#include "cli-recipe.h"
+#include "cli-verbs.h"
+#include "compute/engine/centre.h"
+
+static const TdCliHelp help = {
+  "SCAN [OPTION…]",
+  "Finds the rotation axis of a parallel-beam scan: several methods on several rows, each shown, with\n"
+  "what they agree on. The rows are prepared by the recipe first. The column counts from 0.",
+  "  tomodesk-cli centre scan.nxs\n"
+  "  Only rows 100 to 199, by one method, with nine trial slices to look at:\n"
+  "    tomodesk-cli centre scan.nxs --rows 100:200 --method sharpness --picture trials.png\n"
+  "  Where the axis is nearly known:\n"
+  "    tomodesk-cli centre scan.nxs --range 1010:1040\n"
+  "  Into a reconstruction (--centre auto does the same at once):\n"
+  "    tomodesk-cli reconstruct scan.nxs -o slices \\\n"
+  "      --centre $(tomodesk-cli centre scan.nxs --json | jq .centre_px)\n",
+};
+
+/* The trial slices of the picture, in columns from the centre in units of its step. */
+static const double offsets[] = { -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4 };
+#define ACROSS 3
+
+typedef struct {
+  char *method, *range, *picture;
+  gboolean json;
+  TdAxisOptions axis;
+} Options;
+
+typedef struct {
+  guint row;
+  double centres_px[G_N_ELEMENTS (offsets)];
+} Picture;
+
+/* ── Text and JSON ────────────────────────────────────────────────────────────────────────────── */
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  double x = *(const double *) a, y = *(const double *) b;
+  return (x > y) - (x < y);
+}
+
+/* Median of a method's trials: those used, else all that found something. At the middle row. */
+static double
+method_centre (const TdAxisResult *result, TdAxisMethod method, double middle_row)
+{
+  g_autofree double *values = g_new (double, result->n_trials + 1);
+  double slope = tan (result->tilt_deg * G_PI / 180);
+
+  for (guint used = 2; used-- > 0;) {
+    guint n = 0;
+    for (guint i = 0; i < result->n_trials; i++) {
+      const TdAxisTrial *trial = &result->trials[i];
+      if (trial->method == method && isfinite (trial->centre_px) && (trial->used || !used))
+        values[n++] = trial->centre_px - slope * (trial->row - middle_row);
+    }
+    qsort (values, n, sizeof *values, compare_doubles);
+    if (n > 0)
+      return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+  }
+  return NAN;
+}
+
+static gboolean
+was_tried (const TdAxisResult *result, TdAxisMethod method)
+{
+  for (guint i = 0; i < result->n_trials; i++)
+    if (result->trials[i].method == method)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+print_text (const TdAxisResult *result, double middle_row, const Picture *picture)
+{
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    if (!was_tried (result, m))
+      continue;
+    printf ("  %-12s", td_axis_method_name (m));
+    for (guint i = 0; i < result->n_trials; i++) {
+      const TdAxisTrial *trial = &result->trials[i];
+      if (trial->method != m)
+        continue;
+      if (isfinite (trial->centre_px))
+        printf ("  row %u: %.2f%s", trial->row, trial->centre_px, trial->used ? "" : " (left out)");
+      else
+        printf ("  row %u: none", trial->row);
+    }
+    printf ("\n");
+  }
+  if (isfinite (result->centre_px))
+    printf ("  centre        column %.3f ± %.3f at row %g, tilt %.3f° ± %.3f°, %s\n",
+            result->centre_px, result->uncertainty_px, middle_row, result->tilt_deg,
+            result->tilt_uncertainty_deg, result->agreed ? "agreed" : "not agreed");
+  else
+    printf ("  centre        not found\n");
+  if (result->advice)
+    printf ("  note          %s\n", result->advice);
+  if (!picture)
+    return;
+  printf ("  picture       row %u about these columns:\n", picture->row);
+  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
+    printf ("%s%12.3f%s", i % ACROSS ? "" : "              ", picture->centres_px[i],
+            i % ACROSS == ACROSS - 1 ? "\n" : "");
+}
+
+static void
+add_methods (JsonBuilder *builder, const TdAxisResult *result, double middle_row)
+{
+  json_builder_set_member_name (builder, "methods");
+  json_builder_begin_array (builder);
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    if (!was_tried (result, m))
+      continue;
+    json_builder_begin_object (builder);
+    td_json_add_string (builder, "name", td_axis_method_name (m));
+    json_builder_set_member_name (builder, "rows");
+    json_builder_begin_array (builder);
+    for (guint i = 0; i < result->n_trials; i++)
+      if (result->trials[i].method == m)
+        json_builder_add_int_value (builder, result->trials[i].row);
+    json_builder_end_array (builder);
+    td_json_add_number (builder, "centre_px", method_centre (result, m, middle_row));
+    json_builder_set_member_name (builder, "trials");
+    json_builder_begin_array (builder);
+    for (guint i = 0; i < result->n_trials; i++) {
+      const TdAxisTrial *trial = &result->trials[i];
+      if (trial->method != m)
+        continue;
+      json_builder_begin_object (builder);
+      td_json_add_integer (builder, "row", trial->row);
+      td_json_add_number (builder, "centre_px", trial->centre_px);
+      td_json_add_number (builder, "confidence", trial->confidence);
+      td_json_add_boolean (builder, "used", trial->used);
+      json_builder_end_object (builder);
+    }
+    json_builder_end_array (builder);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+}
+
+static int
+print_json (const TdAxisResult *result, double middle_row, const char *path, const Picture *picture)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_json_add_number (builder, "centre_px", result->centre_px);
+  td_json_add_number (builder, "uncertainty_px", result->uncertainty_px);
+  td_json_add_number (builder, "row", middle_row);
+  td_json_add_number (builder, "tilt_deg", result->tilt_deg);
+  td_json_add_number (builder, "tilt_uncertainty_deg", result->tilt_uncertainty_deg);
+  td_json_add_boolean (builder, "agreed", result->agreed);
+  td_json_add_string (builder, "advice", result->advice);
+  add_methods (builder, result, middle_row);
+  if (picture) {
+    json_builder_set_member_name (builder, "picture");
+    json_builder_begin_object (builder);
+    td_json_add_string (builder, "path", path);
+    td_json_add_integer (builder, "row", picture->row);
+    json_builder_set_member_name (builder, "centres_px");
+    json_builder_begin_array (builder);
+    for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
+      json_builder_add_double_value (builder, picture->centres_px[i]);
+    json_builder_end_array (builder);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_object (builder);
+  return td_cli_print_json (builder);
+}
+
+/* ── The picture ──────────────────────────────────────────────────────────────────────────────── */
+
+/* The row tried that has most trials used, and the middle one of those. */
+static guint
+choose_row (const TdAxisResult *result, double middle_row)
+{
+  guint best = result->n_trials ? result->trials[0].row : 0;
+  double most = -1;
+
+  for (guint i = 0; i < result->n_trials; i++) {
+    guint row = result->trials[i].row;
+    double used = -fabs (row - middle_row) / (2 * middle_row + 1);
+    for (guint j = 0; j < result->n_trials; j++)
+      used += result->trials[j].row == row && result->trials[j].used;
+    if (used > most) {
+      most = used;
+      best = row;
+    }
+  }
+  return best;
+}
+
+/* Around the centre by parts of a column; without one, over the whole range. */
+static void
+place_trials (Picture *picture, const TdAxisResult *result, const TdScanFacts *facts,
+              const TdAxisOptions *axis)
+{
+  double middle_row = (facts->n_rows - 1) / 2.0;
+  double at = result->centre_px + tan (result->tilt_deg * G_PI / 180) * (picture->row - middle_row);
+  double reach = 0.3 * facts->n_columns;
+
+  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++) {
+    double part = i / (G_N_ELEMENTS (offsets) - 1.0);
+    if (isfinite (at))
+      picture->centres_px[i] = at + offsets[i] * MAX (1, 2 * result->uncertainty_px);
+    else if (axis->search_first_px != axis->search_last_px)
+      picture->centres_px[i] = axis->search_first_px
+                               + part * (axis->search_last_px - axis->search_first_px);
+    else
+      picture->centres_px[i] = (facts->n_columns - 1) / 2.0 + (2 * part - 1) * reach;
+  }
+}
+
+static gboolean
+draw (Picture *picture, const TdAxisResult *result, TdEngine *engine, TdScan *scan,
+      const TdRecipe *recipe, const Options *options, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe->devices, error);
+  guint side;
+
+  if (!devices)
+    return FALSE;
+  picture->row = choose_row (result, (facts->n_rows - 1) / 2.0);
+  place_trials (picture, result, facts, &options->axis);
+  g_autofree float *slices = td_axis_trial_slices (
+      g_ptr_array_index (devices, 0), scan, recipe->steps, recipe->n_steps, picture->row,
+      picture->centres_px, G_N_ELEMENTS (offsets), &side, td_cli_cancellable (), error);
+  return slices && td_cli_picture (options->picture, slices, G_N_ELEMENTS (offsets), side, ACROSS,
+                                   error);
+}
+
+/* ── The verb ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show_progress (double fraction, const char *what, gpointer user)
+{
+  td_cli_progress (what, fraction, -1, NULL);
+}
+
+static int
+find_centre (TdCliRecipe *recipe, const char *path, Options *options)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
+  Picture picture;
+
+  if (!scan)
+    return td_cli_fail (error);
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  options->axis.row_first = recipe->recipe.row_first;
+  options->axis.row_end = recipe->recipe.row_end;
+  options->axis.progress = show_progress;
+  g_autoptr (TdAxisResult) result
+      = td_engine_find_axis (engine, scan, &recipe->recipe, &options->axis, td_cli_cancellable (),
+                             &error);
+  if (!result
+      || (options->picture
+          && !draw (&picture, result, engine, scan, &recipe->recipe, options, &error)))
+    return td_cli_fail (error);
+  td_cli_progress_clear ();
+  double middle_row = (td_scan_facts (scan)->n_rows - 1) / 2.0;
+  if (options->json)
+    return print_json (result, middle_row, options->picture, options->picture ? &picture : NULL);
+  printf ("%s\n", path);
+  print_text (result, middle_row, options->picture ? &picture : NULL);
+  return TD_CLI_DONE;
+}
+
+static int
+read_options (Options *options, const char *verb)
+{
+  TdAxisMethod method;
+  int end = 0;
+
+  if (options->method && !td_axis_method_parse (options->method, &method))
+    return td_cli_usage (verb, "there is no method \"%s\"; the methods are correlation, fourier, "
+                         "sharpness and overlap", options->method);
+  if (options->method)
+    options->axis.methods = 1u << method;
+  if (options->range
+      && (sscanf (options->range, "%lf:%lf%n", &options->axis.search_first_px,
+                  &options->axis.search_last_px, &end) != 2
+          || options->range[end] != 0
+          || !(options->axis.search_first_px < options->axis.search_last_px)))
+    return td_cli_usage (verb, "--range \"%s\" is not FIRST:LAST, rising columns as in 1010:1040",
+                         options->range);
+  if (options->picture && !g_str_has_suffix (options->picture, ".png")
+      && !g_str_has_suffix (options->picture, ".tif")
+      && !g_str_has_suffix (options->picture, ".tiff"))
+    return td_cli_usage (verb, "--picture \"%s\" must end in .png or .tif", options->picture);
+  return -1;
+}
+
+int
+td_cli_centre (int argc, char **argv)
+{
+  Options options = { NULL };
+  const GOptionEntry entries[] = {
+    { "method", 0, 0, G_OPTION_ARG_STRING, &options.method,
+      "Only this one: correlation, fourier, sharpness or overlap", "NAME" },
+    { "range", 0, 0, G_OPTION_ARG_STRING, &options.range,
+      "Columns searched; without it 30 % of the width to either side of the middle", "A:B" },
+    { "picture", 0, 0, G_OPTION_ARG_FILENAME, &options.picture,
+      "Write nine trial slices around the result, .png or .tif", "FILE" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },
+    { NULL },
+  };
+  const char *path = NULL;
+  TdCliRecipe recipe;
+
+  td_cli_recipe_init (&recipe);
+  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1,
+                             &path);
+  if (status < 0)
+    status = td_cli_recipe_finish (&recipe, argv[0]);
+  if (status < 0)
+    status = read_options (&options, argv[0]);
+  if (status < 0)
+    status = find_centre (&recipe, path, &options);
+  td_cli_recipe_clear (&recipe);
+  g_free (options.method);
+  g_free (options.range);
+  g_free (options.picture);
+  return status;
+}

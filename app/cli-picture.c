@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli-picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset/error.h"
+#include "dataset/volume.h"
+
+#define GAP 4
+
+/* ── The mosaic ───────────────────────────────────────────────────────────────────────────────── */
+
+static float *
+make_mosaic (const float *slices, guint n, guint side, guint across, float gap, guint *width,
+             guint *height)
+{
+  guint down = (n + across - 1) / across;
+
+  *width = across * side + (across - 1) * GAP;
+  *height = down * side + (down - 1) * GAP;
+  float *mosaic = g_new (float, (gsize) *width * *height);
+  for (gsize i = 0; i < (gsize) *width * *height; i++)
+    mosaic[i] = gap;
+  for (guint s = 0; s < n; s++)
+    for (guint y = 0; y < side; y++)
+      memcpy (mosaic + ((gsize) (s / across) * (side + GAP) + y) * *width
+                  + (gsize) (s % across) * (side + GAP),
+              slices + ((gsize) s * side + y) * side, side * sizeof *slices);
+  return mosaic;
+}
+
+static int
+compare_floats (const void *a, const void *b)
+{
+  float x = *(const float *) a, y = *(const float *) b;
+  return (x > y) - (x < y);
+}
+
+static void
+find_window (const float *values, gsize n, float *low, float *high)
+{
+  gsize every = n / 200000 + 1, count = 0;
+  g_autofree float *some = g_new (float, n / every + 1);
+
+  for (gsize i = 0; i < n; i += every)
+    some[count++] = values[i];
+  qsort (some, count, sizeof *some, compare_floats);
+  *low = some[count / 200];
+  *high = some[count - 1 - count / 200];
+}
+
+/* ── PNG ──────────────────────────────────────────────────────────────────────────────────────── */
+
+static guint32
+crc (const guint8 *data, gsize n)
+{
+  guint32 value = 0xffffffffu;
+
+  for (gsize i = 0; i < n; i++) {
+    value ^= data[i];
+    for (guint bit = 0; bit < 8; bit++)
+      value = (value >> 1) ^ (value & 1 ? 0xedb88320u : 0);
+  }
+  return ~value;
+}
+
+static void
+append_number (GByteArray *bytes, guint32 value)
+{
+  guint32 big = GUINT32_TO_BE (value);
+
+  g_byte_array_append (bytes, (const guint8 *) &big, sizeof big);
+}
+
+static void
+append_chunk (GByteArray *png, const char *type, const guint8 *data, guint n)
+{
+  append_number (png, n);
+  guint start = png->len;
+  g_byte_array_append (png, (const guint8 *) type, 4);
+  g_byte_array_append (png, data, n);
+  append_number (png, crc (png->data + start, png->len - start));
+}
+
+/* Every row begins with the filter's number: none. */
+static GByteArray *
+grey_rows (const float *mosaic, guint width, guint height, float low, float high)
+{
+  GByteArray *rows = g_byte_array_sized_new ((width + 1) * height);
+  const guint8 none = 0;
+
+  for (guint y = 0; y < height; y++) {
+    g_byte_array_append (rows, &none, 1);
+    for (guint x = 0; x < width; x++) {
+      double value = (mosaic[(gsize) y * width + x] - low) / MAX (high - low, 1e-30f);
+      guint8 grey = (guint8) CLAMP (value * 255 + 0.5, 0, 255);
+      g_byte_array_append (rows, &grey, 1);
+    }
+  }
+  return rows;
+}
+
+static gboolean
+write_png (const char *path, const float *mosaic, guint width, guint height, float low, float high,
+           GError **error)
+{
+  static const guint8 signature[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
+  g_autoptr (GByteArray) rows = grey_rows (mosaic, width, height, low, high);
+  g_autoptr (GByteArray) png = g_byte_array_new (), header = g_byte_array_new ();
+  g_autoptr (GConverter) deflate
+      = G_CONVERTER (g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_ZLIB, -1));
+  g_autoptr (GOutputStream) packed = g_memory_output_stream_new_resizable ();
+  g_autoptr (GOutputStream) stream = g_converter_output_stream_new (packed, deflate);
+  static const guint8 grey_of_8_bits[] = { 8, 0, 0, 0, 0 };
+
+  if (!g_output_stream_write_all (stream, rows->data, rows->len, NULL, NULL, error)
+      || !g_output_stream_close (stream, NULL, error))
+    return FALSE;
+  g_byte_array_append (png, signature, sizeof signature);
+  append_number (header, width);
+  append_number (header, height);
+  g_byte_array_append (header, grey_of_8_bits, sizeof grey_of_8_bits);
+  append_chunk (png, "IHDR", header->data, header->len);
+  GMemoryOutputStream *memory = G_MEMORY_OUTPUT_STREAM (packed);
+  append_chunk (png, "IDAT", g_memory_output_stream_get_data (memory),
+                (guint) g_memory_output_stream_get_data_size (memory));
+  append_chunk (png, "IEND", NULL, 0);
+  return g_file_set_contents (path, (const char *) png->data, png->len, error);
+}
+
+/* ── TIFF ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+write_tiff (const char *path, const float *mosaic, guint width, guint height, GError **error)
+{
+  const TdVolumeSpec spec = {
+    .path = (char *) path, .format = TD_VOLUME_BIGTIFF, .bits = 32, .nx = width, .ny = height,
+    .n_slices = 1, .units = "1/px", .overwrite = TRUE,
+  };
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, error);
+
+  return writer && td_volume_writer_write (writer, 0, 1, mosaic, error)
+         && td_volume_writer_finish (writer, "{}", error);
+}
+
+gboolean
+td_cli_picture (const char *path, const float *slices, guint n, guint side, guint across,
+                GError **error)
+{
+  gsize pixels = (gsize) n * side * side;
+  guint width, height;
+  float low, high;
+
+  if ((guint64) across * (side + GAP) > G_MAXUINT16 || pixels > G_MAXUINT32 / 2) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "%u slices of %u × %u pixels are too large for one picture", n, side, side);
+    return FALSE;
+  }
+  find_window (slices, pixels, &low, &high);
+  if (g_str_has_suffix (path, ".png")) {
+    g_autofree float *mosaic = make_mosaic (slices, n, side, across, high, &width, &height);
+    return write_png (path, mosaic, width, height, low, high, error);
+  }
+  if (g_str_has_suffix (path, ".tif") || g_str_has_suffix (path, ".tiff")) {
+    g_autofree float *mosaic = make_mosaic (slices, n, side, across, low, &width, &height);
+    return write_tiff (path, mosaic, width, height, error);
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "A picture's name must end in .png or .tif, not as in \"%s\" (--picture)", path);
+  return FALSE;
+}
