@@ -53,7 +53,7 @@ close_device (TdFdkDevice *device)
     td_fdk_fail (run, g_error_copy (device->error));
   else
     td_job_note (run->job, "%s was retired, the other devices did its share: %s",
-                 td_device_info (device->device)->name, device->error->message);
+                 td_device_info (device->device)->id, device->error->message);
 }
 
 /* ── Threads ──────────────────────────────────────────────────────────────────────────────────── */

@@ -192,8 +192,8 @@ td_fdk_filter_thread (gpointer data)
       td_fdk_fail (run, error);
       return NULL;
     }
-    td_job_note (run->job, "%s stopped filtering, %s went on: %s", td_device_info (device)->name,
-                 td_device_info (devices->pdata[i + 1])->name, error->message);
+    td_job_note (run->job, "%s stopped filtering, %s went on: %s", td_device_info (device)->id,
+                 td_device_info (devices->pdata[i + 1])->id, error->message);
     g_error_free (error);
   }
   return NULL;

@@ -6,6 +6,10 @@
 #include "fdk-run.h"
 #include "job-private.h"
 
+/* Shorter times are not measured well enough to be remembered. */
+#define LEAST_KERNEL_S 0.05
+#define LEAST_TRANSFER_S 0.005
+
 /* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
 
 void
@@ -199,7 +203,10 @@ report (TdFdkRun *run, double seconds)
   for (guint i = 0; i < run->n_devices; i++) {
     const TdFdkDevice *device = &run->devices[i];
     g_autofree char *kernel = td_fdk_device_rate_key (device->device, device->family);
-    if (device->kernel_s > 0)
+    g_autofree char *transfer = td_fdk_transfer_rate_key (device->device);
+    if (device->fetch_s > LEAST_TRANSFER_S)
+      td_engine_set_rate (plan->engine, transfer, device->fetch_bytes / device->fetch_s);
+    if (device->kernel_s > LEAST_KERNEL_S)
       td_engine_set_rate (plan->engine, kernel, device->kernel_updates / device->kernel_s);
   }
   td_job_set_family (run->job, run->fdk->families[0]->title);
