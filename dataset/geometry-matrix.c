@@ -153,11 +153,22 @@ turn_begin (const double *angles, guint n)
   return begin;
 }
 
+/* Which way most views follow each other. */
+static double
+direction_of (const double *angles, guint n)
+{
+  double turned = 0;
+
+  for (guint i = 1; i < n; i++)
+    turned += copysign (1, remainder (angles[i] - angles[i - 1], 2 * G_PI));
+  return turned < 0 ? -1 : 1;
+}
+
 gboolean
 td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_rows, const char *name,
                     double *angles_rad, GError **error)
 {
-  double nearest = INFINITY, farthest = 0, first = 0;
+  double nearest = INFINITY, farthest = 0;
 
   for (guint view = 0; view < n; view++) {
     double source[3];
@@ -166,11 +177,7 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
       return FALSE;
     nearest = MIN (nearest, hypot (source[0], source[1]));
     farthest = MAX (farthest, hypot (source[0], source[1]));
-    /* The source lies at (D sin, -D cos). */
-    const double angle = atan2 (source[0], -source[1]);
-    if (view == 0)
-      first = angle;
-    angles_rad[view] = fmod (angle - first + 4 * G_PI + 1e-9, 2 * G_PI) - 1e-9;
+    angles_rad[view] = atan2 (source[0], -source[1]); /* the source lies at (D sin, -D cos) */
   }
   if (farthest > 2 * nearest) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
@@ -178,8 +185,15 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
                  "check the matrices and their axes", name, nearest, farthest);
     return FALSE;
   }
+
+  /* Counted from the first view, in the direction in which they follow each other. */
+  const double first = angles_rad[0], direction = direction_of (angles_rad, n);
+  for (guint view = 0; view < n; view++)
+    angles_rad[view]
+      = fmod (direction * (angles_rad[view] - first) + 4 * G_PI + 1e-9, 2 * G_PI) - 1e-9;
   const double begin = turn_begin (angles_rad, n);
   for (guint view = 0; view < n; view++)
-    angles_rad[view] += first + (angles_rad[view] < begin - 1e-9 ? 2 * G_PI : 0);
+    angles_rad[view]
+      = first + direction * (angles_rad[view] + (angles_rad[view] < begin - 1e-9 ? 2 * G_PI : 0));
   return TRUE;
 }

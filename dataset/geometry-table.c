@@ -181,9 +181,13 @@ check_shape (const char *path, guint line, guint n, guint *shape, GError **error
     *shape = n;
     return TRUE;
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-               "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
-               "lines of four", path, line, n);
+  if (*shape)
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s”: line %u has %u numbers, but the lines before have %u", path, line, n, *shape);
+  else
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
+                 "lines of four", path, line, n);
   return FALSE;
 }
 
@@ -201,11 +205,14 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
     if (!*line || strchr ("#%!", *line))
       continue;
     if (!read_line (line, numbers)) {
+      const gboolean heading = before == 0 && numbers->len == 0;
+
       g_array_set_size (numbers, before);
-      if (before == 0)
-        continue; /* a heading */
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: line %u holds “%.40s”, which are not "
-                   "numbers", path, i + 1, line);
+      if (heading)
+        continue;
+      g_autofree char *shown = g_utf8_make_valid (line, MIN (strlen (line), 40));
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: line %u holds “%s”, which are not "
+                   "numbers", path, i + 1, shown);
       return FALSE;
     }
     if (numbers->len == before)

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Geometry files and the scans they describe, cut short, flipped, contradicting and absurd: each ends with
+ * a scan or with one sentence that says what to do. */
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "dataset/error.h"
+#include "dataset/geometry-file.h"
+#include "dataset/tiff-save.h"
+#include "tests/unit/test-folder.h"
+
+#define COLUMNS 20u
+#define ROWS 10u
+#define VIEWS 6u
+#define FLIPS 400u
+
+/* A sound file of each kind for VIEWS views of COLUMNS x ROWS; "@" stands for what a test changes. */
+static const char nikon[]
+  = "[XTekCT]\nName=part\nProjections=6\nWhiteLevel=60000\nDetectorPixelsX=20\nDetectorPixelsY=10\n"
+    "DetectorPixelSizeX=0.5\nDetectorPixelSizeY=0.5\nSrcToObject=100\nSrcToDetector=300\n"
+    "InitialAngle=0\nAngularStep=60\nObjectOffsetX=0.1\nObjectRoll=0.5\nObjectTilt=0.25\n";
+static const char skyscan[]
+  = "[System]\nScanner=SkyScan1172\nCamera Pixel Size (um)=11.2\n[Acquisition]\nFilename Prefix=part_\n"
+    "Number of Files=6\nNumber of Rows=10\nNumber of Columns=20\nOptical Axis (line)=5\n"
+    "Object to Source (mm)=100\nCamera to Source (mm)=300\nImage Pixel Size (um)=150\n"
+    "Depth (bits)=16\nRotation Step (deg)=60\nRotation Direction=CC\n[Reconstruction]\n"
+    "Postalignment=0.5\n";
+static const char rtk_head[]
+  = "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"3\">\n"
+    "<SourceToIsocenterDistance>100</SourceToIsocenterDistance>\n"
+    "<SourceToDetectorDistance>300</SourceToDetectorDistance>\n";
+
+static char *
+rtk_text (void)
+{
+  GString *text = g_string_new (rtk_head);
+
+  for (guint view = 0; view < VIEWS; view++)
+    g_string_append_printf (text, "<Projection><GantryAngle>%u</GantryAngle></Projection>\n",
+                            60 * view);
+  g_string_append (text, "</RTKThreeDCircularGeometry>\n");
+  return g_string_free (text, FALSE);
+}
+
+/* Pixels of 0.5 mm, 100 and 300 mm. */
+static void
+matrix_of (guint view, double m[12])
+{
+  const double angle = 2 * G_PI * view / VIEWS, c = cos (angle), s = sin (angle), f = 600;
+  const double own[12] = { f * c - 9.5 * s, f * s + 9.5 * c, 0,  950, -4.5 * s, 4.5 * c, -f, 450,
+                           -s, c, 0, 100 };
+
+  for (guint i = 0; i < 12; i++)
+    m[i] = own[i];
+}
+
+static char *
+table_text (gboolean json)
+{
+  GString *text = g_string_new (json ? "{\"matrices\": [" : "# one a line\n");
+
+  for (guint view = 0; view < VIEWS; view++) {
+    double m[12];
+
+    matrix_of (view, m);
+    g_string_append (text, json ? view ? ", [" : "[" : "");
+    for (guint i = 0; i < 12; i++)
+      g_string_append_printf (text, "%s%.9g", i ? ", " : "", m[i]);
+    g_string_append (text, json ? "]" : "\n");
+  }
+  g_string_append (text, json ? "]}\n" : "");
+  return g_string_free (text, FALSE);
+}
+
+static char *
+rabbit_bytes (gsize *size)
+{
+  GByteArray *bytes = g_byte_array_new ();
+  const guint32 head[5] = { COLUMNS, ROWS, VIEWS, 0x3f800000, 0 };
+  const float image[COLUMNS * ROWS] = { 1 };
+
+  g_byte_array_append (bytes, (const guint8 *) head, sizeof head);
+  for (guint view = 0; view < VIEWS; view++) {
+    double m[12], a[12];
+
+    matrix_of (view, m);
+    for (guint row = 0; row < 3; row++)
+      for (guint k = 0; k < 4; k++)
+        a[3 * k + row] = m[4 * row + k] / 100;
+    g_byte_array_append (bytes, (const guint8 *) a, sizeof a);
+    g_byte_array_append (bytes, (const guint8 *) image, sizeof image);
+  }
+  *size = bytes->len;
+  return (char *) g_byte_array_free (bytes, FALSE);
+}
+
+static const struct {
+  const char *name, *file;
+} kinds[] = {
+  { "nikon", "part.xtekct" }, { "skyscan", "part_.log" }, { "rtk", "geometry.xml" },
+  { "json", "geometry.json" }, { "text", "geometry.csv" }, { "rabbitct", "part.rctd" },
+};
+#define N_KINDS G_N_ELEMENTS (kinds)
+#define RABBITCT 5u
+
+static char *
+sound_file (guint kind, gsize *size)
+{
+  char *text = NULL;
+
+  switch (kind) {
+  case 0: text = g_strdup (nikon); break;
+  case 1: text = g_strdup (skyscan); break;
+  case 2: text = rtk_text (); break;
+  case 3: text = table_text (TRUE); break;
+  case 4: text = table_text (FALSE); break;
+  default: return rabbit_bytes (size);
+  }
+  *size = strlen (text);
+  return text;
+}
+
+/* ── Opening ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+make_stack (const TestFolder *folder)
+{
+  guint16 samples[COLUMNS * ROWS];
+  const TdTiffImage image = { COLUMNS, ROWS, TD_SAMPLE_UINT16, 0, NULL };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < COLUMNS * ROWS; i++)
+    samples[i] = (guint16) (1000 + 7 * i);
+  for (guint view = 0; view < VIEWS; view++) {
+    g_autofree char *path = g_strdup_printf ("%s/part_%04u.tif", folder->path, view + 1);
+    td_tiff_save_single (path, path, &image, samples, &error);
+    g_assert_no_error (error);
+  }
+}
+
+static void
+write_file (const TestFolder *folder, const char *name, const char *bytes, gsize size)
+{
+  g_autofree char *path = test_folder_file (folder, name);
+
+  g_assert_true (g_file_set_contents_full (path, bytes, size, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+}
+
+/* As its own scan where it is one, else as the geometry of the stack. */
+static TdScan *
+open_kind (const TestFolder *folder, guint kind, gboolean as_geometry, GError **error)
+{
+  g_autofree char *file = test_folder_file (folder, kinds[kind].file);
+  g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+  const gboolean own = kind == RABBITCT || (kind < 2 && !as_geometry);
+  const TdScanOptions options = { .geometry = own ? NULL : file, .pixel_mm = kind < 2 ? 0 : 0.5 };
+
+  return td_scan_open (own ? file : stack, &options, NULL, error);
+}
+
+/* A scan that can be read, or one sentence. */
+static void
+check_open (const TestFolder *folder, guint kind, gboolean as_geometry)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = open_kind (folder, kind, as_geometry, &error);
+
+  if (!scan) {
+    test_assert_sentence (error, NULL);
+    return;
+  }
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_assert_cmpuint (facts->n_views, >, 0);
+  g_assert_nonnull (facts->angles_rad);
+  for (guint view = 0; view < facts->n_views; view++)
+    g_assert_true (isfinite (facts->angles_rad[view]));
+  if ((gsize) facts->n_columns * facts->n_rows > 1u << 20)
+    return;
+  for (guint frame = 0; frame < 3; frame++) {
+    g_autofree float *out = g_new (float, (gsize) facts->n_columns * facts->n_rows);
+    const guint counts[] = { facts->n_views, facts->n_flats, facts->n_darks };
+    g_autoptr (GError) own = NULL;
+
+    if (counts[frame] > 0
+        && !td_scan_read (scan, frame, counts[frame] - 1, 1, 0, facts->n_rows, out, NULL, &own))
+      test_assert_sentence (own, NULL);
+  }
+}
+
+static void
+test_sound (gconstpointer data)
+{
+  const guint kind = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (GError) error = NULL;
+  gsize size;
+  g_autofree char *bytes = sound_file (kind, &size);
+
+  make_stack (folder);
+  write_file (folder, kinds[kind].file, bytes, size);
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (TdScan) scan = open_kind (folder, kind, i, &error);
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_assert_cmpuint (facts->n_views, ==, VIEWS);
+    g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_CONE);
+    g_assert_cmpfloat_with_epsilon (fabs (facts->angles_rad[1] - facts->angles_rad[0]), G_PI / 3, 1e-6);
+  }
+}
+
+static void
+test_cut_short (gconstpointer data)
+{
+  const guint kind = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  gsize size;
+  g_autofree char *bytes = sound_file (kind, &size);
+
+  make_stack (folder);
+  for (gsize length = 0; length < size; length += size > 2000 ? 29 : 3) {
+    write_file (folder, kinds[kind].file, bytes, length);
+    check_open (folder, kind, length % 2);
+  }
+}
+
+static void
+test_flipped (gconstpointer data)
+{
+  const guint kind = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (500 + kind);
+  gsize size;
+  g_autofree char *bytes = sound_file (kind, &size);
+
+  make_stack (folder);
+  for (guint i = 0; i < FLIPS; i++) {
+    g_autofree char *copy = g_memdup2 (bytes, size);
+    const guint n = g_rand_int_range (random, 1, 5);
+
+    /* Digits and signs for the most part: what stays well formed goes furthest. */
+    for (guint j = 0; j < n; j++)
+      copy[g_rand_int_range (random, 0, (gint32) size)]
+        = j % 3 ? "0123456789-.e,=\n"[g_rand_int_range (random, 0, 16)]
+                : (char) g_rand_int_range (random, 0, 256);
+    write_file (folder, kinds[kind].file, copy, size);
+    check_open (folder, kind, i % 2);
+  }
+}
+
+/* ── Contradictions ───────────────────────────────────────────────────────────────────────────── */
+
+static const struct {
+  guint kind;
+  const char *from, *to; /* in the sound file */
+  const char *says;      /* part of the sentence */
+} wrong[] = {
+  { 0, "Projections=6", "Projections=7", "7 views" },
+  { 0, "DetectorPixelsX=20", "DetectorPixelsX=21", "21 detector columns" },
+  { 0, "SrcToDetector=300", "SrcToDetector=90", "contradict" },
+  { 0, "SrcToObject=100", "SrcToObject=many", "SrcToObject" },
+  { 0, "DetectorPixelSizeX=0.5", "DetectorPixelSizeX=-1", "DetectorPixelSizeX" },
+  { 0, "AngularStep=60", "AngularStep=nan", "AngularStep" },
+  { 0, "AngularStep=60", "", "AngularStep" },
+  { 0, "ObjectTilt=0.25", "ObjectTilt=80", "ObjectTilt" },
+  { 0, "Name=part", "Name=other", "other_" },
+  { 1, "Number of Files=6", "Number of Files=5", "5 angles" },
+  { 1, "Number of Rows=10", "Number of Rows=12", "12 detector rows" },
+  { 1, "Camera to Source (mm)=300", "Camera to Source (mm)=50", "Camera to Source" },
+  { 1, "Rotation Step (deg)=60", "Rotation Step (deg)=0", "Rotation Step" },
+  { 1, "Number of Files=6", "Number of Files=6e9", "Number of Files" },
+  { 1, "Filename Prefix=part_", "Filename Prefix=bone_", NULL }, /* found by the log's own name */
+  { 2, "version=\"3\"", "version=\"9\"", "version 9" },
+  { 2, "<SourceToDetectorDistance>300", "<SourceToDetectorDistance>0", "parallel" },
+  { 2, "<SourceToDetectorDistance>300", "<SourceToDetectorDistance>far", "is not a number" },
+  { 2, "<GantryAngle>60</GantryAngle>",
+    "<GantryAngle>60</GantryAngle><Matrix>1 0 0 0 0 1 0 0 0 0 1 0</Matrix>", "matrix" },
+  { 2, "<GantryAngle>60</GantryAngle>",
+    "<RadiusCylindricalDetector>300</RadiusCylindricalDetector>", "cylinder" },
+  { 2, "<Projection><GantryAngle>300</GantryAngle></Projection>", "", "5 views" },
+  { 2, "</RTKThreeDCircularGeometry>", "", "XML" },
+  { 3, "]]}", "]", "JSON" },
+  { 3, "{\"matrices\"", "{\"motrices\"", "is no geometry" },
+  { 3, "{\"matrices\"", "{\"columns\": 21, \"matrices\"", "21 detector columns" },
+  { 3, "600,", "\"600\",", "something else than numbers" },
+  { 3, "]]}", ", 1]]}", "73 numbers" },
+  { 3, "{\"matrices\"", "{\"vectors\"", NULL },
+  { 4, "600,", "600, 600,", "have 13" },
+  { 4, "600,", "inf,", "not finite" },
+  { 4, "950,", "x950,", "not numbers" },
+};
+
+/* Replaces the first @from; the test is wrong if there is none. */
+static char *
+replace (const char *text, const char *from, const char *to)
+{
+  const char *at = strstr (text, from);
+
+  g_assert_nonnull (at);
+  g_autofree char *begin = g_strndup (text, at - text);
+  return g_strconcat (begin, to, at + strlen (from), NULL);
+}
+
+static void
+test_contradictions (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++) {
+    const guint kind = wrong[i].kind;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GError) error = NULL;
+    gsize size;
+    g_autofree char *bytes = sound_file (kind, &size);
+    g_autofree char *text = replace (bytes, wrong[i].from, wrong[i].to);
+
+    make_stack (folder);
+    write_file (folder, kinds[kind].file, text, strlen (text));
+    g_autoptr (TdScan) scan = open_kind (folder, kind, FALSE, &error);
+    g_test_message ("“%s” for “%s”", wrong[i].to, wrong[i].from);
+    if (!wrong[i].says)
+      continue; /* whichever: no crash */
+    g_assert_null (scan);
+    test_assert_sentence (error, wrong[i].says);
+  }
+}
+
+/* Matrices that are none of this scan's: other axes, other units, another detector. */
+static void
+test_foreign_matrices (void)
+{
+  static const struct {
+    guint from[4]; /* columns of the matrix taken in this order */
+    double scale, shift;
+    const char *says;
+  } foreign[] = {
+    { { 0, 2, 1, 3 }, 1, 0, "orbit" },      /* y along the axis */
+    { { 0, 1, 2, 3 }, 1, 500, "detector" }, /* another detector */
+    { { 0, 0, 2, 3 }, 1, 0, "singular" },
+    { { 0, 1, 2, 3 }, 0, 0, "singular" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (foreign); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GString) text = g_string_new ("# matrices\n");
+    g_autoptr (GError) error = NULL;
+
+    for (guint view = 0; view < VIEWS; view++) {
+      double m[12];
+
+      matrix_of (view, m);
+      for (guint row = 0; row < 3; row++)
+        for (guint k = 0; k < 4; k++) {
+          const guint at = foreign[i].from[k];
+          const double value = m[4 * row + at] + (row == 0 ? foreign[i].shift * m[8 + at] : 0);
+          g_string_append_printf (text, "%.9g%s", value * foreign[i].scale, k + row < 5 ? " " : "\n");
+        }
+    }
+    make_stack (folder);
+    write_file (folder, kinds[4].file, text->str, text->len);
+    g_autoptr (TdScan) scan = open_kind (folder, 4, TRUE, &error);
+    g_assert_null (scan);
+    test_assert_sentence (error, foreign[i].says);
+  }
+}
+
+/* A geometry in millimetres needs the pixel's size, and a missing file is named. */
+static void
+test_missing (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *text = rtk_text (), *file = test_folder_file (folder, "geometry.xml");
+  g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+  TdScanOptions options = { .geometry = file };
+  g_autoptr (GError) error = NULL;
+
+  make_stack (folder);
+  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  test_assert_sentence (error, "geometry.xml");
+  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+  write_file (folder, "geometry.xml", text, strlen (text));
+  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  test_assert_sentence (error, "--pixel-mm");
+  g_clear_error (&error);
+  options.geometry = folder->path;
+  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  test_assert_sentence (error, "no geometry file");
+  g_clear_error (&error);
+  options.geometry = stack; /* an image */
+  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  test_assert_sentence (error, NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct {
+    const char *what;
+    GTestDataFunc function;
+  } tests[] = { { "sound", test_sound }, { "cut-short", test_cut_short }, { "flipped", test_flipped } };
+
+  g_test_init (&argc, &argv, NULL);
+  for (guint t = 0; t < G_N_ELEMENTS (tests); t++)
+    for (guint kind = 0; kind < N_KINDS; kind++) {
+      g_autofree char *name = g_strdup_printf ("/geometries/%s/%s", tests[t].what, kinds[kind].name);
+      g_test_add_data_func (name, GUINT_TO_POINTER (kind), tests[t].function);
+    }
+  g_test_add_func ("/geometries/contradictions", test_contradictions);
+  g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
+  g_test_add_func ("/geometries/missing", test_missing);
+  return g_test_run ();
+}
