@@ -15,15 +15,94 @@ static const TdCliHelp help = {
   "    tomodesk-cli bench --cone --device cuda:0 --size 1024\n"
   "  This computer's processor:\n"
   "    tomodesk-cli bench --cone --device host --size 256 --views 360\n"
+  "  A problem of iFDK's Table 4, whole or a quarter along every side:\n"
+  "    tomodesk-cli bench --cone --device cuda:0 --preset 2k-1k\n"
+  "    tomodesk-cli bench --cone --device host --preset 1k-512/4\n"
+  "Presets, 1024 views of the first number's square onto the second's cube, as there:\n"
+  "  512-128 512-256 512-512 512-1k 512-2k   1k-128 1k-256 1k-512 1k-1k 1k-2k\n"
+  "  2k-128 2k-256 2k-512 2k-1k 2k-2k   (onto 2k: 1024 × 1024 × 2048 voxels)\n"
+  "One that the device has no memory for is halved along every side until it fits, which is said.\n"
   "  Whole jobs, on one or several devices, with options of its own:\n"
   "    tomodesk-cli bench --cone --end-to-end --help\n",
 };
 
 typedef struct {
-  char *device;
-  int size, columns, views, runs;
+  char *device, *preset;
+  int size, slices, columns, views, runs;
   gboolean cone, json;
 } Options;
+
+/* ── Presets ──────────────────────────────────────────────────────────────────────────────────── */
+
+#define PRESET_VIEWS 1024
+
+static int
+preset_side (const char *text)
+{
+  static const struct {
+    const char *name;
+    int side;
+  } sides[] = { { "128", 128 }, { "256", 256 }, { "512", 512 }, { "1k", 1024 }, { "2k", 2048 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sides); i++)
+    if (g_str_equal (text, sides[i].name))
+      return sides[i].side;
+  return 0;
+}
+
+static void
+shrink (Options *o, int by)
+{
+  o->columns /= by;
+  o->size /= by;
+  o->slices /= by;
+  o->views /= by;
+}
+
+/* "1k-512" or "1k-512/4"; FALSE: there is no such problem in the table. */
+static gboolean
+take_preset (Options *o)
+{
+  g_auto (GStrv) parts = g_strsplit (o->preset, "/", 2);
+  g_auto (GStrv) sides = g_strsplit (parts[0] ? parts[0] : "", "-", 2);
+  const int by = parts[0] && parts[1] ? (int) g_ascii_strtoll (parts[1], NULL, 10) : 1;
+
+  if (g_strv_length (sides) != 2 || (by != 1 && by != 2 && by != 4 && by != 8 && by != 16))
+    return FALSE;
+  o->columns = preset_side (sides[0]);
+  o->slices = preset_side (sides[1]);
+  o->size = MIN (o->slices, 1024);
+  o->views = PRESET_VIEWS;
+  if (o->columns < 512 || o->slices == 0)
+    return FALSE;
+  shrink (o, by);
+  return TRUE;
+}
+
+/* Projections (packed by some kernels) and volume, with room beside them. */
+static double
+bytes_needed (const Options *o)
+{
+  return sizeof (float) * (2.5 * o->columns * o->columns * o->views
+                           + 1.3 * o->size * o->size * o->slices);
+}
+
+static void
+fit_preset (Options *o, TdDevice *device)
+{
+  const guint64 free_bytes = td_device_memory_free (device);
+  int by = 1;
+
+  while (free_bytes > 0 && bytes_needed (o) > 0.9 * free_bytes && o->size >= 64) {
+    shrink (o, 2);
+    by *= 2;
+  }
+  if (by > 1)
+    fprintf (stderr, "tomodesk-cli: %s has %" G_GUINT64_FORMAT " MiB free: the preset's sides were divided "
+             "by %d\n", td_device_info (device)->id, free_bytes >> 20, by);
+}
+
+/* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
 
 static int
 parse (int argc, char **argv, Options *o)
@@ -31,6 +110,8 @@ parse (int argc, char **argv, Options *o)
   const GOptionEntry entries[] = {
     { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
+    { "preset", 0, 0, G_OPTION_ARG_STRING, &o->preset,
+      "A problem of iFDK's Table 4 (below) instead of sizes", "NAME" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
@@ -42,6 +123,10 @@ parse (int argc, char **argv, Options *o)
 
   if (status >= 0)
     return status;
+  if (o->preset && !take_preset (o))
+    return td_cli_usage ("bench", "--preset is one of the names below, as in 1k-512 or 1k-512/4, not "
+                         "\"%s\"", o->preset);
+  o->slices = o->slices ? o->slices : o->size;
   o->columns = o->columns ? o->columns : o->size;
   o->views = o->views ? o->views : o->size;
   if (o->size < 1 || o->columns < 1 || o->views < 1 || o->size > 4096 || o->columns > 8192
@@ -93,9 +178,9 @@ print_table (const Options *o, TdDevice *device, const GArray *rows, double base
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
 
-  g_string_append_printf (out, "%s (%s): %d² × %d views → %d³ voxels, median of %d\n"
+  g_string_append_printf (out, "%s (%s): %d² × %d views → %d × %d × %d voxels, median of %d\n"
                                "baseline: %s, %.2f GUPS\n\n%-11s %-7s %9s %9s %14s %7s %9s", info->name,
-                          info->id, o->columns, o->views, o->size, o->runs,
+                          info->id, o->columns, o->views, o->size, o->size, o->slices, o->runs,
                           naive ? "a plain loop in C" : "the standard kernel", baseline, "kernel",
                           "storage", "seconds", "GUPS", "spread", "ratio", "error");
   for (guint i = 0; i < rows->len; i++) {
@@ -117,7 +202,9 @@ print_json (const Options *o, TdDevice *device, const GArray *rows, double basel
   json_builder_begin_object (builder);
   td_json_add_string (builder, "device", td_device_info (device)->id);
   td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_json_add_string (builder, "preset", o->preset);
   td_json_add_integer (builder, "size", o->size);
+  td_json_add_integer (builder, "slices", o->slices);
   td_json_add_integer (builder, "columns", o->columns);
   td_json_add_integer (builder, "views", o->views);
   td_json_add_number (builder, "baseline_gups", baseline);
@@ -154,10 +241,13 @@ td_cli_bench_cone (int argc, char **argv)
   if (status >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);
+  g_autofree char *preset = o.preset;
   g_free (o.device);
   if (!device)
     return td_cli_fail (error);
-  const TdConeBenchSpec spec = { (guint) o.size, (guint) o.columns, (guint) o.views, (guint) o.runs,
+  if (o.preset)
+    fit_preset (&o, device);
+  const TdConeBenchSpec spec = { (guint) o.size, (guint) o.slices, (guint) o.columns, (guint) o.views, (guint) o.runs,
                                  td_cli_cancellable () };
   g_autoptr (TdConeBench) bench = td_cone_bench_new (device, &spec, &error);
   if (!bench || !measure (bench, rows, &error))

@@ -219,7 +219,9 @@ td_geometry_file_load_rtk (const char *path, GError **error)
     return NULL;
   }
   if (local) {
-    g_autofree char *why = g_utf8_make_valid (local->message, -1);
+    g_autofree char *valid = g_utf8_make_valid (local->message, -1);
+    g_auto (GStrv) sentences = g_strsplit (valid, ". ", -1);
+    g_autofree char *why = g_strjoinv ("; ", sentences);
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is not sound XML: %s", path, why);
     return NULL;
   }

@@ -210,9 +210,9 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
       g_array_set_size (numbers, before);
       if (heading)
         continue;
-      g_autofree char *shown = g_utf8_make_valid (line, MIN (strlen (line), 40));
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: line %u holds “%s”, which are not "
-                   "numbers", path, i + 1, shown);
+      g_autofree char *shown = g_utf8_make_valid (line, MIN (strcspn (line, " "), 40));
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: line %u, beginning with “%s”, holds "
+                   "something else than numbers", path, i + 1, shown);
       return FALSE;
     }
     if (numbers->len == before)

@@ -28,7 +28,7 @@ projection_floats (const TdConeBench *bench)
 static guint64
 voxels (const TdConeBench *bench)
 {
-  return (guint64) bench->spec.size * bench->spec.size * bench->spec.size;
+  return (guint64) bench->spec.size * bench->spec.size * bench->spec.slices;
 }
 
 void
@@ -57,8 +57,13 @@ make_task (TdConeBench *bench, GError **error)
   td_cone_bench_geometry (spec->n_columns, spec->size, &geometry);
   for (guint i = 0; i < spec->n_views; i++)
     angles[i] = 2 * G_PI * i / spec->n_views;
-  return td_cone_task_init (&bench->task, &geometry, angles, spec->n_views, spec->n_columns,
-                            spec->n_columns, error);
+  if (!td_cone_task_init (&bench->task, &geometry, angles, spec->n_views, spec->n_columns,
+                          spec->n_columns, error))
+    return FALSE;
+  /* Of a tall volume every voxel is seen too. */
+  td_cone_task_set_volume (&bench->task, spec->size, spec->size, spec->slices,
+                           geometry.voxel_mm * spec->size / MAX (spec->size, spec->slices));
+  return TRUE;
 }
 
 /* White noise, by a generator fast enough for billions of samples. */
@@ -123,9 +128,10 @@ td_cone_bench_free (TdConeBench *bench)
 static gboolean
 judge (TdConeBench *bench, double *relative, GError **error)
 {
-  const guint n = bench->spec.size, side = MIN (BLOCK, n);
-  const guint starts[3][3] = { { (n - side) / 2, (n - side) / 2, (n - side) / 2 },
-                               { 0, (n - side) / 2, n / 4 }, { n - side, n - side, n - side } };
+  const guint n = bench->spec.size, nz = bench->spec.slices, side = MIN (BLOCK, MIN (n, nz));
+  const guint starts[3][3] = { { (n - side) / 2, (n - side) / 2, (nz - side) / 2 },
+                               { 0, (n - side) / 2, (nz - side) / 4 },
+                               { n - side, n - side, nz - side } };
   g_autofree double *truth = g_new (double, side * side * side);
   g_autofree float *line = g_new (float, side);
   double difference = 0, norm = 0;
@@ -167,7 +173,7 @@ run_once (TdConeBench *bench, TdConeProjector *projector, double *seconds, GErro
     return FALSE;
   const gint64 start = g_get_monotonic_time ();
   if (!td_cone_projector_add (projector, bench->queue, bench->rows, 0, spec->n_columns, bench->views,
-                              spec->n_views, bench->volume, 0, spec->size, spec->cancellable, error)
+                              spec->n_views, bench->volume, 0, spec->slices, spec->cancellable, error)
       || !td_queue_finish (bench->queue, error))
     return FALSE;
   *seconds = (g_get_monotonic_time () - start) * 1e-6;
@@ -187,7 +193,7 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
 {
   const TdConeBenchSpec *spec = &bench->spec;
   const char *why = family->unsupported (&bench->task, precision, td_device_info (bench->device));
-  const TdConeLimits limits = { spec->n_views, spec->n_columns, spec->size, precision };
+  const TdConeLimits limits = { spec->n_views, spec->n_columns, spec->slices, precision };
 
   if (why) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "%s: %s", family->name, why);
@@ -241,7 +247,8 @@ td_cone_bench_naive (TdConeBench *bench)
 {
   const guint n = bench->spec.size;
   /* A few slices of the middle are enough, and all that a large volume has time for. */
-  const guint slices = (guint) CLAMP (2e8 / ((double) n * n * bench->spec.n_views), 1, n);
+  const guint slices = (guint) CLAMP (2e8 / ((double) n * n * bench->spec.n_views), 1,
+                                       bench->spec.slices);
 
   if (!td_device_info (bench->device)->host_pointers)
     return 0;
@@ -252,7 +259,7 @@ td_cone_bench_naive (TdConeBench *bench)
       matrices[13 * v + i] = (float) bench->task.matrices[12 * v + i];
     matrices[13 * v + 12] = (float) bench->task.view_weights[v];
   }
-  Naive work = { bench, matrices, (n - slices) / 2, out };
+  Naive work = { bench, matrices, (bench->spec.slices - slices) / 2, out };
   const gint64 start = g_get_monotonic_time ();
   td_parallel_for (slices * n, naive_row, &work);
   const double seconds = (g_get_monotonic_time () - start) * 1e-6;

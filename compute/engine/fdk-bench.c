@@ -266,8 +266,8 @@ gboolean
 td_fdk_bench_kernel (TdFdkBench *bench, const char *id, double *seconds, GError **error)
 {
   const TdFdkBenchSpec *spec = &bench->spec;
-  const TdConeBenchSpec cone = { spec->size, spec->n_columns, spec->n_views, MAX (3, spec->runs),
-                                 spec->cancellable };
+  const TdConeBenchSpec cone = { spec->size, spec->size, spec->n_columns, spec->n_views,
+                                 MAX (3, spec->runs), spec->cancellable };
   const TdPrecision precision = spec->recipe.precision;
   const TdConeLimits limits = { spec->n_views, spec->n_columns, spec->size, precision };
   TdRecipe recipe = spec->recipe;

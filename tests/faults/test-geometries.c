@@ -286,7 +286,7 @@ static const struct {
   { 3, "{\"matrices\"", "{\"vectors\"", NULL },
   { 4, "600,", "600, 600,", "have 13" },
   { 4, "600,", "inf,", "not finite" },
-  { 4, "950,", "x950,", "not numbers" },
+  { 4, "950,", "x950,", "than numbers" },
 };
 
 /* Replaces the first @from; the test is wrong if there is none. */
