@@ -283,6 +283,15 @@ set_extend_edges (TdRecipe *recipe, const char *option, const char *value, GErro
   return parse_switch (option, value, &recipe->filter.extend_edges, error);
 }
 
+/* The same choice by its kinds' names. */
+static gboolean
+set_padding (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  static const char *const names[] = { "zero", "edge", NULL };
+
+  return parse_name (option, value, names, &recipe->filter.extend_edges, error);
+}
+
 static gboolean
 set_method (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
@@ -512,7 +521,10 @@ static const TdRecipeOption options[] = {
     set_cutoff },
   { "order", "N", "Order of the Butterworth filter (4)",
     set_order },
-  { "extend-edges", NULL, "Pad with the edge values: for samples wider than the detector",
+  { "padding", "NAME",
+    "What stands beside each row: zero, or edge (its edge values) for samples wider than the detector",
+    set_padding },
+  { "extend-edges", NULL, "The same as --padding edge",
     set_extend_edges },
   { "method", "NAME", "auto, fbp, fdk or fourier",
     set_method },

@@ -137,7 +137,7 @@ test_refused_options (void)
     { "format", "png" }, { "bits", "12" }, { "range", "5:1" }, { "range", "5" },
     { "prepare", "polish" }, { "prepare", "minus-log:roof=1" }, { "prepare", "minus-log=0" },
     { "prepare", "no-polish" }, { "kernel", "butter" }, { "device", "" },
-    { "extend-edges", "maybe" }, { "bin", "0" },
+    { "extend-edges", "maybe" }, { "padding", "mirror" }, { "bin", "0" },
     { "bin", "2,3,4" }, { "bin-views", "65" }, { "crop", "1,2,3" }, { "crop", "-1,0,5,5" },
     { "colour", "blue" },
   };
