@@ -16,6 +16,7 @@ typedef struct {
   TdScan *scan;
   TdScanFrame frame; /* nothing of it 0 */
   guint n_columns;   /* seen */
+  guint8 *bad;       /* bad pixels as seen, the view's facts'; NULL: none */
 } View;
 
 /* ── Places ───────────────────────────────────────────────────────────────────────────────────── */
@@ -80,19 +81,31 @@ td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row)
 
 /* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Adds one row of the scan to the sums and counts of the columns seen. */
+/* The first of the scan's rows that make rows [row0, row0 + n_rows) seen. */
+static guint
+first_row (const View *view, guint row0, guint n_rows)
+{
+  const guint first = view->frame.crop_row + row0 * view->frame.bin_rows;
+  const guint count = n_rows * view->frame.bin_rows;
+
+  return view->frame.flip_rows ? td_scan_facts (view->scan)->n_rows - first - count : first;
+}
+
+/* Adds one row of the scan to the sums and counts of the columns seen. @bad: the row's bad pixels, and
+   those of the row seen, which have nothing better. */
 static void
-add_row (const View *view, const float *row, double *sums, guint *counts)
+add_row (const View *view, const float *row, const guint8 *bad, const guint8 *seen_bad, double *sums,
+         guint *counts)
 {
   const TdScanFrame *frame = &view->frame;
   const guint n = td_scan_facts (view->scan)->n_columns;
-  const float *from = row + (frame->flip_columns ? n - 1 - frame->crop_column : frame->crop_column);
   const int step = frame->flip_columns ? -1 : 1;
+  guint at = frame->flip_columns ? n - 1 - frame->crop_column : frame->crop_column;
 
   for (guint i = 0; i < view->n_columns; i++)
-    for (guint k = 0; k < frame->bin_columns; k++, from += step)
-      if (isfinite (*from)) {
-        sums[i] += *from;
+    for (guint k = 0; k < frame->bin_columns; k++, at += step)
+      if (isfinite (row[at]) && (!bad || !bad[at] || seen_bad[i])) {
+        sums[i] += row[at];
         counts[i]++;
       }
 }
@@ -109,13 +122,16 @@ copy_row (const View *view, const float *row, float *out)
       out[i] = row[n - 1 - first - i];
 }
 
-/* One row seen out of its group of the scan's: @n_frames of them @frame_pace apart, and in each the
+/* Row @row seen out of its group of the scan's: @n_frames of them @frame_pace apart, and in each the
    rows of the group, which lie one after another. */
 static void
-make_row (const View *view, const float *group, guint n_frames, gsize frame_pace, double *sums,
-          guint *counts, float *out)
+make_row (const View *view, guint row, const float *group, guint n_frames, gsize frame_pace,
+          double *sums, guint *counts, float *out)
 {
   const gsize n = td_scan_facts (view->scan)->n_columns;
+  const guint8 *bad = td_scan_facts (view->scan)->bad_pixels;
+  const guint8 *seen_bad = view->bad ? view->bad + (gsize) row * view->n_columns : NULL;
+  const guint first = first_row (view, row, 1);
 
   if (n_frames * view->frame.bin_rows * view->frame.bin_columns == 1) {
     copy_row (view, group, out);
@@ -125,19 +141,10 @@ make_row (const View *view, const float *group, guint n_frames, gsize frame_pace
   memset (counts, 0, view->n_columns * sizeof *counts);
   for (guint f = 0; f < n_frames; f++)
     for (guint r = 0; r < view->frame.bin_rows; r++)
-      add_row (view, group + f * frame_pace + r * n, sums, counts);
+      add_row (view, group + f * frame_pace + r * n, bad ? bad + (first + r) * n : NULL, seen_bad,
+               sums, counts);
   for (guint i = 0; i < view->n_columns; i++)
     out[i] = counts[i] ? (float) (sums[i] / counts[i]) : NAN;
-}
-
-/* The first of the scan's rows that make rows [row0, row0 + n_rows) seen. */
-static guint
-first_row (const View *view, guint row0, guint n_rows)
-{
-  const guint first = view->frame.crop_row + row0 * view->frame.bin_rows;
-  const guint count = n_rows * view->frame.bin_rows;
-
-  return view->frame.flip_rows ? td_scan_facts (view->scan)->n_rows - first - count : first;
 }
 
 /* What a portion of reading needs. */
@@ -210,7 +217,7 @@ view_read (gpointer source, TdFrameKind kind, guint first, guint count, guint ro
       const guint members = MIN (group, end - begin - f * group);
       for (guint row = 0; row < n_rows; row++, out += view->n_columns) {
         const guint from = view->frame.flip_rows ? n_rows - 1 - row : row;
-        make_row (view, work.frames + f * group * frame + from * bin * columns, members, frame,
+        make_row (view, row0 + row, work.frames + f * group * frame + from * bin * columns, members, frame,
                   work.sums, work.counts, out);
       }
     }
@@ -253,7 +260,7 @@ view_read_sinograms (gpointer source, guint first, guint count, guint row0, guin
             memcpy (rows.frames + (m * bin + r) * columns,
                     work.frames + ((gsize) r * views + v * group + m) * columns,
                     columns * sizeof (float));
-        make_row (view, rows.frames, members, bin * columns, rows.sums, rows.counts, out);
+        make_row (view, row0 + row, rows.frames, members, bin * columns, rows.sums, rows.counts, out);
       }
     }
   workspace_clear (&rows);
@@ -369,6 +376,37 @@ see_geometry (const TdScanFacts *facts, const TdScanFrame *frame, guint n_column
     out->volume_size[i] = (out->volume_size[i] + frame->bin_columns - 1) / frame->bin_columns;
 }
 
+/* Whether all of a group is bad. */
+static gboolean
+all_bad (const View *view, const TdScanFacts *whole, guint row, guint column)
+{
+  const TdScanFrame *frame = &view->frame;
+  const guint first = first_row (view, row, 1);
+
+  for (guint r = 0; r < frame->bin_rows; r++)
+    for (guint k = 0; k < frame->bin_columns; k++) {
+      const guint at = frame->crop_column + column * frame->bin_columns + k;
+      const guint stored = frame->flip_columns ? whole->n_columns - 1 - at : at;
+      if (!whole->bad_pixels[(gsize) (first + r) * whole->n_columns + stored])
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static guint8 *
+see_bad_pixels (const View *view, const TdScanFacts *whole)
+{
+  const guint n_rows = view->frame.crop_rows / view->frame.bin_rows;
+
+  if (!whole->bad_pixels)
+    return NULL;
+  guint8 *bad = g_new (guint8, (gsize) n_rows * view->n_columns);
+  for (guint row = 0; row < n_rows; row++)
+    for (guint column = 0; column < view->n_columns; column++)
+      bad[(gsize) row * view->n_columns + column] = all_bad (view, whole, row, column);
+  return bad;
+}
+
 static void
 note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame)
 {
@@ -383,7 +421,7 @@ note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame)
 }
 
 static gboolean
-fill_facts (TdScan *scan, const View *view, GError **error)
+fill_facts (TdScan *scan, View *view, GError **error)
 {
   const TdScanFacts *whole = td_scan_facts (view->scan);
   const TdScanFrame *frame = &view->frame;
@@ -403,6 +441,7 @@ fill_facts (TdScan *scan, const View *view, GError **error)
   facts->flat_positions = g_memdup2 (whole->flat_positions, whole->n_flats * sizeof (double));
   for (guint i = 0; facts->flat_positions && i < facts->n_flats; i++)
     facts->flat_positions[i] /= frame->bin_views;
+  facts->bad_pixels = view->bad = see_bad_pixels (view, whole);
   facts->centre_px = td_scan_frame_column (frame, whole->n_columns, whole->centre_px);
   see_geometry (whole, frame, facts->n_columns, facts->n_rows, &facts->geometry);
   note (scan, whole, frame);
@@ -427,7 +466,7 @@ td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
     return NULL;
 
   View *view = g_new (View, 1);
-  *view = (View) { td_scan_ref (scan), whole, whole.crop_columns / whole.bin_columns };
+  *view = (View) { td_scan_ref (scan), whole, whole.crop_columns / whole.bin_columns, NULL };
   g_autoptr (TdScan) out
       = td_scan_alloc (facts->path, scan->vtable->read_sinograms ? &by_rows : &by_frames, view);
   if (!fill_facts (out, view, error) || !td_scan_validate (out, error))

@@ -8,8 +8,9 @@
  * other, whose facts (sizes, angles, pixel size, centre, cone-beam geometry) say what is seen, and
  * whose frames are read and averaged when they are asked for; nothing behind it needs to know.
  *
- * Binning averages raw values, of flats and darks too, over the finite ones of each group. Columns and
- * rows that do not fill a group at the end are left out; the last views make a smaller group.
+ * Binning averages raw values, of flats and darks too, over the finite ones of each group that are not
+ * marked as bad pixels; a group is bad if all of it is. Columns and rows that do not fill a group at
+ * the end are left out; the last views make a smaller group.
  */
 typedef struct {
   gboolean flip_columns, flip_rows;        /* the stored image is mirrored: undo it */

@@ -314,6 +314,68 @@ test_drag (gconstpointer id)
     td_test_volume_clear (&volumes[i]);
 }
 
+/* ── The axis nobody stated ───────────────────────────────────────────────────────────────────── */
+
+/* The scan's frames without what it says about its axis. */
+static TdScan *
+without_centre (TdScan *scan)
+{
+  TdScanFacts facts = *td_scan_facts (scan);
+  const gsize frame = (gsize) facts.n_rows * facts.n_columns;
+  float *all = g_new (float, frame * (facts.n_views + facts.n_flats + facts.n_darks));
+  float *flats = all + frame * facts.n_views, *darks = flats + frame * facts.n_flats;
+  g_autoptr (GError) error = NULL;
+
+  facts.centre_px = NAN;
+  td_scan_read (scan, TD_FRAME_PROJECTION, 0, facts.n_views, 0, facts.n_rows, all, NULL, &error);
+  td_scan_read (scan, TD_FRAME_FLAT, 0, facts.n_flats, 0, facts.n_rows, flats, NULL, &error);
+  td_scan_read (scan, TD_FRAME_DARK, 0, facts.n_darks, 0, facts.n_rows, darks, NULL, &error);
+  g_assert_no_error (error);
+  return td_scan_new_from_memory (&facts, all, flats, darks, g_free, all);
+}
+
+static const struct {
+  const char *phantom;
+  guint n_columns;
+  double centre_px, photons;
+} unknowns[] = {
+  { "shepp-logan", 128, 20.31, 30000 },
+  { "discs", 101, 84.62, 5000 },
+  { "ellipsoids", 140, 11.5, 100000 },
+  { "boxes", 120, 103.77, 20000 },
+};
+
+/* --centre auto: found, and the slice is as good as with the axis known. */
+static void
+test_auto (void)
+{
+  const Case c = { "host", "auto", NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (unknowns); i++) {
+    const Field field = { "auto", unknowns[i].n_columns, 600, unknowns[i].centre_px, 0, 0, 360, FALSE };
+    TdPhantomScan spec;
+    TdRecipe recipe;
+    g_autoptr (GError) error = NULL;
+
+    describe (&field, &spec);
+    spec.phantom = unknowns[i].phantom;
+    spec.logged = FALSE;
+    spec.photons = unknowns[i].photons;
+    g_autoptr (TdScan) known = td_phantom_scan_new (&spec, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdScan) scan = without_centre (known);
+    set_recipe (&recipe, &c, "auto");
+    recipe.centre_auto = TRUE;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdPlanFacts *facts = td_plan_facts (plan);
+    g_test_message ("%s, axis %.2f: %.3f. %s", spec.phantom, spec.centre_px, facts->centre_px,
+                    facts->notes[0]);
+    g_assert_cmpfloat_with_epsilon (facts->centre_px, spec.centre_px, 0.25);
+    g_assert_true (facts->half_acquisition);
+  }
+}
+
 static void
 add_device (const char *device)
 {
@@ -356,6 +418,7 @@ main (int argc, char **argv)
   g_autoptr (GPtrArray) devices = td_test_devices ();
 
   g_test_add_func ("/half/choice", test_choice);
+  g_test_add_func ("/half/auto", test_auto);
   for (guint i = 0; i < devices->len; i++) {
     add_device (devices->pdata[i]);
     add_families (devices->pdata[i]);

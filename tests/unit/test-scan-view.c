@@ -16,6 +16,7 @@
 typedef struct {
   float frames[VIEWS][ROWS][COLUMNS], flats[FLATS][ROWS][COLUMNS];
   double angles[VIEWS], flat_positions[FLATS];
+  guint8 bad[ROWS][COLUMNS];
 } Arrays;
 
 static TdScan *
@@ -25,7 +26,7 @@ make_scan (Arrays *arrays)
     .n_columns = COLUMNS, .n_rows = ROWS, .n_views = VIEWS, .n_flats = FLATS,
     .sample_type = TD_SAMPLE_UINT16, .angles_rad = arrays->angles,
     .flat_positions = arrays->flat_positions, .centre_px = 10.3, .half_acquisition = TRUE,
-    .energy_kev = 20,
+    .energy_kev = 20, .bad_pixels = &arrays->bad[0][0],
   };
 
   td_test_random (&arrays->frames[0][0][0], VIEWS * ROWS * COLUMNS, 1);
@@ -35,6 +36,11 @@ make_scan (Arrays *arrays)
   for (guint f = 0; f < FLATS; f++)
     arrays->flat_positions[f] = f * VIEWS / 2.0;
   arrays->frames[4][5][6] = NAN;
+  memset (arrays->bad, 0, sizeof arrays->bad);
+  arrays->bad[2][1] = arrays->bad[2][2] = arrays->bad[3][1] = arrays->bad[3][2] = 1;
+  for (guint r = 0; r < 6; r++)
+    for (guint c = 6; c < 14; c++)
+      arrays->bad[r][c] = 1;
   td_geometry_init_parallel (&facts.geometry);
   facts.geometry.pixel_width_mm = 0.5;
   facts.geometry.pixel_height_mm = 0.25;
@@ -55,6 +61,20 @@ static const TdScanFrame frames[] = {
   { .bin_columns = COLUMNS, .bin_rows = ROWS, .bin_views = VIEWS },
 };
 
+static gboolean
+is_bad (const Arrays *arrays, const TdScanFrame *frame, guint r, guint c)
+{
+  const guint br = MAX (frame->bin_rows, 1), bc = MAX (frame->bin_columns, 1);
+  gboolean bad = TRUE;
+
+  for (guint i = 0; i < br * bc; i++) {
+    const guint row = frame->crop_row + r * br + i / bc, column = frame->crop_column + c * bc + i % bc;
+    bad = bad && arrays->bad[frame->flip_rows ? ROWS - 1 - row : row]
+                            [frame->flip_columns ? COLUMNS - 1 - column : column];
+  }
+  return bad;
+}
+
 /* The mean of the finite samples of a group, straight from the definition. */
 static float
 by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint f, guint r, guint c)
@@ -62,8 +82,8 @@ by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint
   const guint bins[3] = { MAX (frame->bin_views, 1), MAX (frame->bin_rows, 1),
                           MAX (frame->bin_columns, 1) };
   const guint group = kind == TD_FRAME_PROJECTION ? bins[0] : 1;
-  double sum = 0;
-  guint count = 0;
+  double sums[2] = { 0 };
+  guint counts[2] = { 0 };
 
   for (guint df = 0; df < group && (kind == TD_FRAME_FLAT || f * group + df < VIEWS); df++)
     for (guint dr = 0; dr < bins[1]; dr++)
@@ -73,12 +93,15 @@ by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint
         column = frame->flip_columns ? COLUMNS - 1 - column : column;
         const float value = kind == TD_FRAME_FLAT ? arrays->flats[f][row][column]
                                                   : arrays->frames[f * group + df][row][column];
-        if (isfinite (value)) {
-          sum += value;
-          count++;
-        }
+        for (guint bad = 0; bad < 2; bad++)
+          if (isfinite (value) && (bad || !arrays->bad[row][column])) {
+            sums[bad] += value;
+            counts[bad]++;
+          }
       }
-  return count ? (float) (sum / count) : NAN;
+  /* Of the good ones, if there is any: whether they are finite or not. */
+  const gboolean all = is_bad (arrays, frame, r, c);
+  return counts[all] ? (float) (sums[all] / counts[all]) : NAN;
 }
 
 static void
@@ -149,6 +172,10 @@ test_frames (void)
       const double expected = 6.2 + 0.03 * (v * bv + (members - 1) / 2.0);
       g_assert_cmpfloat (fabs (remainder (facts->angles_rad[v] - expected, 2 * G_PI)), <, 1e-12);
     }
+    for (guint r = 0; r < facts->n_rows; r++)
+      for (guint c = 0; c < facts->n_columns; c++)
+        g_assert_cmpint (facts->bad_pixels[r * facts->n_columns + c], ==,
+                         is_bad (arrays, frame, r, c));
     check_frames (view, arrays, TD_FRAME_PROJECTION, frame);
     check_frames (view, arrays, TD_FRAME_FLAT, frame);
   }
