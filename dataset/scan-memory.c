@@ -28,6 +28,23 @@ memory_read (gpointer source, TdFrameKind kind, guint first, guint count, guint 
   return TRUE;
 }
 
+static gboolean
+memory_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows, float *out,
+                       GCancellable *cancellable, GError **error)
+{
+  MemorySource *memory = source;
+  const gsize columns = memory->n_columns;
+
+  for (gsize row = row0; row < (gsize) row0 + n_rows; row++) {
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+    for (gsize i = 0; i < count; i++, out += columns)
+      memcpy (out, memory->frames[TD_FRAME_PROJECTION] + ((first + i) * memory->n_rows + row) * columns,
+              columns * sizeof *out);
+  }
+  return TRUE;
+}
+
 static void
 memory_free (gpointer source)
 {
@@ -38,7 +55,9 @@ memory_free (gpointer source)
   g_free (memory);
 }
 
-static const TdScanSource memory_vtable = { .read = memory_read, .free = memory_free };
+static const TdScanSource memory_vtable = { .read = memory_read,
+                                            .read_sinograms = memory_read_sinograms,
+                                            .free = memory_free };
 
 TdScan *
 td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, const float *flats,

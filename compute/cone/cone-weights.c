@@ -122,15 +122,17 @@ td_cone_redundancy_weights (const TdGeometry *geometry, TdRedundancy kind, const
 
   angle_range (angles_rad, n_views, &low, &high);
   const double overscan = (high - low - G_PI) / 2;
-  for (guint view = 0; view < n_views; view++)
-    for (guint column = 0; column < n_columns; column++) {
-      const double gamma = fan_angle (&fan, column);
-      double weight = 0.5;
-
-      if (kind == TD_REDUNDANCY_PARKER)
-        weight = parker (angles_rad[view] - low, gamma, overscan);
-      else if (kind == TD_REDUNDANCY_WANG)
-        weight = wang (sign * gamma, overlap);
-      weights[(gsize) view * n_columns + column] = (float) weight;
-    }
+  g_autofree double *gammas = g_new (double, n_columns);
+  g_autofree float *same = g_new (float, n_columns); /* in all views */
+  for (guint column = 0; column < n_columns; column++) {
+    gammas[column] = fan_angle (&fan, column);
+    same[column] = kind == TD_REDUNDANCY_WANG ? (float) wang (sign * gammas[column], overlap) : 0.5f;
+  }
+  for (guint view = 0; view < n_views; view++) {
+    float *out = weights + (gsize) view * n_columns;
+    if (kind != TD_REDUNDANCY_PARKER)
+      memcpy (out, same, n_columns * sizeof *out);
+    for (guint column = 0; kind == TD_REDUNDANCY_PARKER && column < n_columns; column++)
+      out[column] = (float) parker (angles_rad[view] - low, gammas[column], overscan);
+  }
 }

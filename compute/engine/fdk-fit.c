@@ -54,19 +54,26 @@ set_batch (TdFdkPlan *fdk, guint batch)
   fdk->n_batches = parts_of (fdk->task.n_views, fdk->batch);
 }
 
-static void
-set_filter_rows (TdFdkPlan *fdk, guint rows)
-{
-  fdk->filter_rows = rows;
-  fdk->n_chunks = parts_of (fdk->n_rows, rows);
-  fdk->window_chunks = fdk->n_chunks;
-}
-
 /* Chunks that a slab may need at once, and some that are on their way. */
 static guint
 least_chunks (const TdFdkPlan *fdk)
 {
   return MIN (fdk->n_chunks, parts_of (fdk->slab_rows, fdk->filter_rows) + 1 + AHEAD);
+}
+
+/* And those of the next slab: more would take time to allocate, and bring nothing. */
+static guint
+enough_chunks (const TdFdkPlan *fdk)
+{
+  return MIN (fdk->n_chunks, least_chunks (fdk) + parts_of (fdk->slab_rows, fdk->filter_rows));
+}
+
+static void
+set_filter_rows (TdFdkPlan *fdk, guint rows)
+{
+  fdk->filter_rows = rows;
+  fdk->n_chunks = parts_of (fdk->n_rows, rows);
+  fdk->window_chunks = enough_chunks (fdk);
 }
 
 /* ── Bytes ────────────────────────────────────────────────────────────────────────────────────── */
@@ -214,7 +221,6 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
   for (guint i = 0; i < n; i++)
     fdk->turns = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
   fdk->equal_rows = !any_device (devices, is_cpu);
-  set_filter_rows (fdk, (guint) CLAMP (chunk / row_bytes (fdk), 1, (guint64) fdk->n_rows));
   if (fdk->share == TD_SHARE_PROJECTION) {
     set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, fdk->task.n_views / (4 * n));
@@ -225,6 +231,7 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
       set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 8 * n), 16, GPU_SLAB)));
     set_batch (fdk, fdk->task.n_views);
   }
+  set_filter_rows (fdk, (guint) CLAMP (chunk / row_bytes (fdk), 1, (guint64) fdk->n_rows));
 }
 
 static gboolean
