@@ -77,8 +77,6 @@ td_rings_low_modes (guint n, guint pad, double sigma)
   return 2 * highest (n, pad, sigma) + 1;
 }
 
-enum { LOW_N, LOW_PAD, LOW_SIGMA, LOW_SIGN };
-
 static double
 mode_at (guint mode, gint64 place, guint length)
 {
@@ -96,47 +94,26 @@ padded_view (guint u, guint n, guint pad)
   return u < pad + n ? u - pad : n - 2 - (u - pad - n);
 }
 
-static void
-fill_analysis (float *table, const double *made_for)
+void
+td_rings_low_analysis (guint n, guint pad, double sigma, double *table)
 {
-  guint n = (guint) made_for[LOW_N], pad = (guint) made_for[LOW_PAD], length = n + 2 * pad;
-  double sigma = made_for[LOW_SIGMA];
-  guint n_modes = td_rings_low_modes (n, pad, sigma);
-  g_autofree double *line = g_new (double, n);
+  guint n_modes = td_rings_low_modes (n, pad, sigma), length = n + 2 * pad;
 
+  memset (table, 0, (gsize) n_modes * n * sizeof *table);
   for (guint mode = 0; mode < n_modes; mode++) {
     guint k = (mode + 1) / 2;
     double weight = exp (-0.5 * pow (k / sigma, 2)) * (k == 0 || 2 * k == length ? 1 : 2) / length;
-    memset (line, 0, n * sizeof *line);
     for (guint u = 0; u < length; u++)
-      line[padded_view (u, n, pad)] += weight * mode_at (mode, u, length);
-    for (guint view = 0; view < n; view++)
-      table[(gsize) mode * n + view] = (float) (made_for[LOW_SIGN] * line[view]);
+      table[(gsize) mode * n + padded_view (u, n, pad)] += weight * mode_at (mode, u, length);
   }
 }
 
-static void
-fill_synthesis (float *table, const double *made_for)
+void
+td_rings_low_synthesis (guint n, guint pad, double sigma, double *table)
 {
-  guint n = (guint) made_for[LOW_N], pad = (guint) made_for[LOW_PAD];
-  guint n_modes = td_rings_low_modes (n, pad, made_for[LOW_SIGMA]);
+  guint n_modes = td_rings_low_modes (n, pad, sigma);
 
   for (guint mode = 0; mode < n_modes; mode++)
     for (guint view = 0; view < n; view++)
-      table[(gsize) mode * n + view] = (float) mode_at (mode, view + pad, n + 2 * pad);
-}
-
-gboolean
-td_rings_low_tables (TdSlab *slab, const char *key, guint n, guint pad, double sigma,
-                     gboolean negative, TdBuffer **analysis, TdBuffer **synthesis, GError **error)
-{
-  const double made_for[TD_RINGS_TABLE_KEYS] = { n, pad, sigma, negative ? -1 : 1 };
-  guint64 floats = (guint64) td_rings_low_modes (n, pad, sigma) * n;
-  g_autofree char *analysis_key = g_strconcat (key, " analysis", NULL);
-  g_autofree char *synthesis_key = g_strconcat (key, " synthesis", NULL);
-
-  *analysis = td_rings_table (slab, analysis_key, made_for, floats, fill_analysis, error);
-  *synthesis = *analysis ? td_rings_table (slab, synthesis_key, made_for, floats, fill_synthesis, error)
-                         : NULL;
-  return *synthesis != NULL;
+      table[(gsize) mode * n + view] = mode_at (mode, view + pad, n + 2 * pad);
 }

@@ -105,6 +105,6 @@ gboolean td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, 
  * padding to sizes that an FFT likes.
  */
 guint td_rings_low_modes (guint n, guint pad, double sigma);
-gboolean td_rings_low_tables (TdSlab *slab, const char *key, guint n, guint pad, double sigma,
-                              gboolean negative, TdBuffer **analysis, TdBuffer **synthesis,
-                              GError **error);
+/* [mode][view] */
+void td_rings_low_analysis (guint n, guint pad, double sigma, double *table);
+void td_rings_low_synthesis (guint n, guint pad, double sigma, double *table);

@@ -42,6 +42,23 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
          + 2 * sizeof (float) * (guint64) n_modes * facts->n_views;
 }
 
+enum { VIEWS, PAD, WINDOW, SYNTHESIS };
+
+static void
+fill_table (float *table, const double *made_for)
+{
+  guint n = (guint) made_for[VIEWS], pad = (guint) made_for[PAD];
+  gsize floats = (gsize) td_rings_low_modes (n, pad, made_for[WINDOW]) * n;
+  g_autofree double *exact = g_new (double, floats);
+
+  if (made_for[SYNTHESIS] != 0)
+    td_rings_low_synthesis (n, pad, made_for[WINDOW], exact);
+  else
+    td_rings_low_analysis (n, pad, made_for[WINDOW], exact);
+  for (gsize i = 0; i < floats; i++)
+    table[i] = (float) exact[i];
+}
+
 static gboolean
 make_lines (const TdRings *rings, TdBuffer *table, TdBuffer *modes, guint n_modes, TdBuffer *lines,
             GError **error)
@@ -82,15 +99,20 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   TdSlab *slab = rings->slab;
   guint pad = padding (slab->n_views);
   guint n_modes = td_rings_low_modes (slab->n_views, pad, step->values[SIGMA]);
-  TdBuffer *analysis, *synthesis;
-  TdBuffer *modes
-      = td_rings_buffer (rings, "rings modes 0", (guint64) n_modes * slab->n_columns, error);
+  guint64 floats = (guint64) n_modes * slab->n_views;
+  const double there[TD_RINGS_TABLE_KEYS] = { slab->n_views, pad, step->values[SIGMA], FALSE };
+  const double back[TD_RINGS_TABLE_KEYS] = { slab->n_views, pad, step->values[SIGMA], TRUE };
+  TdBuffer *analysis
+      = td_rings_table (slab, "rings-filtering analysis", there, floats, fill_table, error);
+  TdBuffer *synthesis
+      = analysis ? td_rings_table (slab, "rings-filtering synthesis", back, floats, fill_table, error)
+                 : NULL;
+  TdBuffer *modes = synthesis ? td_rings_buffer (rings, "rings modes 0",
+                                                 (guint64) n_modes * slab->n_columns, error)
+                              : NULL;
   TdRingsLines lines;
 
-  return modes
-         && td_rings_low_tables (slab, "rings-filtering", slab->n_views, pad, step->values[SIGMA], FALSE,
-                                 &analysis, &synthesis, error)
-         && td_rings_lines (rings, FALSE, &lines, error)
+  return modes && td_rings_lines (rings, FALSE, &lines, error)
          && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
                               analysis, n_modes, modes, error)
          && make_lines (rings, synthesis, modes, n_modes, lines.lines[0], error)

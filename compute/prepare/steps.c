@@ -21,6 +21,7 @@ static const TdStepKind *const steps[] = {
   &td_step_rings_sorting,
   &td_step_rings_filtering,
   &td_step_rings_fitting,
+  &td_step_rings_wavelet,
   &td_step_rings_normalise,
   NULL,
 };

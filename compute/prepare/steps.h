@@ -19,6 +19,7 @@ extern const TdStepKind td_step_rings_dead;
 extern const TdStepKind td_step_rings_sorting;
 extern const TdStepKind td_step_rings_filtering;
 extern const TdStepKind td_step_rings_fitting;
+extern const TdStepKind td_step_rings_wavelet;
 extern const TdStepKind td_step_rings_normalise;
 
 /* Parameters that more than the step itself asks for. */

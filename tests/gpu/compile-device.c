@@ -363,6 +363,7 @@ static const struct {
   { "rings-sort", { NULL } },
   { "prepare-correct", { NULL } },
   { "prepare-zingers", { NULL } },
+  { "rings-wavelet", { NULL } },
 };
 
 /* So that a new kernel is not forgotten. Kernels for CPUs are compiled by PoCL in the unit tests. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/prepare/prepare.h"
+#include "compute/prepare/wavelet.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/rings-reference.h"
@@ -220,15 +221,63 @@ test_normalise (gconstpointer id)
   check_shapes (id, &step, normalise);
 }
 
+static void
+wavelet (TdSinogram *sinogram, const TdStep *step)
+{
+  const TdWavelet *used = &td_wavelets[(guint) step->values[2]];
+  guint levels = 1;
+
+  while (1 << levels < step->values[0] && (used->taps - 1) << levels <= sinogram->n_columns / 2)
+    levels++;
+  td_reference_rings_wavelet (sinogram, used->low, used->taps, levels, step->values[1]);
+}
+
+static void
+test_wavelet (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-wavelet", NULL, 0);
+  check_shapes (id, &step, wavelet);
+  init (&step, "rings-wavelet", (double[]) { 100, 4.5, 0 }, 3);
+  check_shapes (id, &step, wavelet);
+}
+
+/* Orthonormal to their even shifts, and blind to polynomials of less than taps / 2 terms. */
+static void
+test_wavelets (void)
+{
+  for (guint w = 0; w < G_N_ELEMENTS (td_wavelets); w++) {
+    const TdWavelet *used = &td_wavelets[w];
+    double high[TD_WAVELET_MAX_TAPS];
+    g_assert_cmpstr (used->name, ==, td_wavelet_names[w]);
+    td_wavelet_high (used, high);
+    for (guint shift = 0; shift < used->taps; shift += 2) {
+      double sum = 0;
+      for (guint i = shift; i < used->taps; i++)
+        sum += used->low[i] * used->low[i - shift];
+      g_assert_cmpfloat_with_epsilon (sum, shift == 0, 1e-12);
+    }
+    for (guint power = 0; power < used->taps / 2; power++) {
+      double sum = 0;
+      for (guint i = 0; i < used->taps; i++)
+        sum += high[i] * pow ((double) i / used->taps, power);
+      g_assert_cmpfloat_with_epsilon (sum, 0, 1e-8);
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
     { "sorting", test_sorting }, { "large", test_large },         { "dead", test_dead },
     { "filtering", test_filtering }, { "fitting", test_fitting }, { "normalise", test_normalise },
+    { "wavelet", test_wavelet },
   };
 
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/rings/wavelets", test_wavelets);
   td_test_each_device ("/rings", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }
