@@ -222,8 +222,11 @@ sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, int n_views, 
         mean[l] += line[l];
     }
     TD_GLOBAL const float *line = data + (size_t) view * n_columns;
-    for (int l = 0; l < width; l++)
-      total[l] += td_abs (line[l] - mean[l] / (float) window);
+    /* What the division rounds is no roughness: columns that stay the same have none. */
+    for (int l = 0; l < width; l++) {
+      float away = td_abs (line[l] - mean[l] / (float) window);
+      total[l] += away > 1e-6f * td_abs (line[l]) ? away : 0.0f;
+    }
   }
   for (int l = 0; l < width; l++)
     sums[l] = total[l];

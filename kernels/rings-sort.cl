@@ -265,3 +265,140 @@ rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *
   else
     slide_median (from + at, to + at, n, n_lines, size, first, end, width);
 }
+
+/* ── Offsets ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* lines[column][view] = the second difference across columns, 2 x - left - right, mirrored at the ends,
+   of the first n views. */
+TD_KERNEL void
+rings_curvature_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+                          TD_GLOBAL float *TD_RESTRICT lines, int first_row, int n_views,
+                          int n_columns, int n)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+
+  if (view >= n)
+    return;
+  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n - view);
+  TD_GLOBAL const float *from = data + ((size_t) (first_row + row) * n_views + view) * n_columns;
+  TD_GLOBAL float *to = lines + ((size_t) row * n_columns + column) * n + view;
+  for (int c = 0; c < width; c++) {
+    int left = td_max (column + c - 1, 0), right = td_min (column + c + 1, n_columns - 1);
+    for (int v = 0; v < height; v++) {
+      TD_GLOBAL const float *in = from + (size_t) v * n_columns;
+      to[(size_t) c * n + v] = (in[column + c] - in[left]) + (in[column + c] - in[right]);
+    }
+  }
+}
+
+#define MAX_BLOCKS 8
+
+/* Takes @value into the rising list of @count values. */
+TD_FN void
+insert (float *list, int count, float value)
+{
+  for (; count > 0 && list[count - 1] > value; count--)
+    list[count] = list[count - 1];
+  list[count] = value;
+}
+
+TD_FN float
+middle (const float *list, int count)
+{
+  return 0.5f * (list[(count - 1) / 2] + list[count / 2]);
+}
+
+/* sorted is [row][column][block][n]. Of each column the median of the blocks' medians; whether it stands
+   out, from its standard error, which the blocks' quartiles tell, and from what the blocks differ by, but
+   for the two that differ most; and how far the quartiles are apart, the median of the blocks. */
+TD_KERNEL void
+rings_block_medians (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
+                     TD_GLOBAL float *TD_RESTRICT medians, TD_GLOBAL float *TD_RESTRICT marks,
+                     TD_GLOBAL float *TD_RESTRICT widths, int n, int n_columns, int n_blocks,
+                     float threshold, float consistency)
+{
+  int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  float found[MAX_BLOCKS], width[MAX_BLOCKS];
+
+  if (column >= n_columns)
+    return;
+  size_t at = (size_t) row * n_columns + column;
+  for (int block = 0; block < n_blocks; block++) {
+    TD_GLOBAL const float *values = sorted + (at * n_blocks + block) * n;
+    insert (found, block, 0.5f * (values[(n - 1) / 2] + values[n / 2]));
+    insert (width, block, values[n - 1 - n / 4] - values[n / 4]);
+  }
+  float median = middle (found, n_blocks), quartiles = middle (width, n_blocks);
+  float spread = found[n_blocks - 1 - n_blocks / 8] - found[n_blocks / 8];
+  /* A normal distribution's quartiles are 1.349 apart, and its median has 1.2533 times the mean's
+     standard error. */
+  float error = quartiles * (1.2533f / 1.349f) / td_sqrt ((float) (n * n_blocks));
+  int stands_out = td_abs (median) >= threshold * error && td_abs (median) >= consistency * spread;
+  medians[at] = median;
+  marks[at] = stands_out ? 1.0f : 0.0f;
+  widths[at] = quartiles;
+}
+
+/* Wider by `factor` than any column from NEAR to FAR away on both sides, and not narrow altogether. */
+#define NEAR 6
+#define FAR 9
+
+TD_FN int
+is_restless (TD_GLOBAL const float *widths, int column, int n_columns, float factor, float least)
+{
+  if (column < 2 || column >= n_columns - 2 || widths[column] < least)
+    return 0;
+  float around = 0;
+  int compared = 0;
+  for (int away = NEAR; away <= FAR; away++) {
+    if (column - away >= 0) {
+      around = td_max (around, widths[column - away]);
+      compared = 1;
+    }
+    if (column + away < n_columns) {
+      around = td_max (around, widths[column + away]);
+      compared = 1;
+    }
+  }
+  return compared && widths[column] > factor * around;
+}
+
+/* marks = 1 at restless columns and between two of them that are at most 3 apart: the inner columns of a
+   few dead ones do not differ from each other. */
+TD_KERNEL void
+rings_mark_restless (TD_ITEM TD_GLOBAL const float *TD_RESTRICT widths,
+                     TD_GLOBAL float *TD_RESTRICT marks, int n_columns, float factor, float least)
+{
+  int column = rings_item (td_global_x (), td_global_y ());
+  size_t at = (size_t) td_global_z () * n_columns;
+
+  if (column >= n_columns)
+    return;
+  TD_GLOBAL const float *line = widths + at;
+  int left = is_restless (line, column - 1, n_columns, factor, least)
+             || is_restless (line, column - 2, n_columns, factor, least);
+  int right = is_restless (line, column + 1, n_columns, factor, least)
+              || is_restless (line, column + 2, n_columns, factor, least);
+  int marked = is_restless (line, column, n_columns, factor, least) || (left && right);
+  marks[at + column] = marked ? 1.0f : 0.0f;
+}
+
+/* to = values within `reach` columns of a marked one that are not restless, else 0. */
+TD_KERNEL void
+rings_keep_marked (TD_ITEM TD_GLOBAL const float *TD_RESTRICT values,
+                   TD_GLOBAL const float *TD_RESTRICT marks,
+                   TD_GLOBAL const float *TD_RESTRICT restless, TD_GLOBAL float *TD_RESTRICT to,
+                   int n_columns, int reach)
+{
+  int column = rings_item (td_global_x (), td_global_y ());
+  int first = td_max (column - reach, 0), end = td_min (column + reach + 1, n_columns), kept = 0;
+  size_t at = (size_t) td_global_z () * n_columns;
+
+  if (column >= n_columns)
+    return;
+  for (int i = first; i < end; i++)
+    kept = kept || (marks[at + i] != 0.0f && restless[at + i] == 0.0f);
+  to[at + column] = kept && restless[at + column] == 0.0f ? values[at + column] : 0.0f;
+}

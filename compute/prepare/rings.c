@@ -158,3 +158,20 @@ td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double snr, gui
          && td_rings_sort (rings, &profile, n_columns, 1, error)
          && mark (rings, ratio, profile.lines[0], snr, margin, marks, error);
 }
+
+gboolean
+td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint strip = td_slab_strip (slab);
+  guint64 strips = (slab->n_columns + strip - 1) / strip;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_bridge", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (marks), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+  };
+  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
+}

@@ -73,6 +73,10 @@ gboolean td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_piece
 gboolean td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double snr, guint margin,
                           TdBuffer *ratio, TdBuffer *marks, GError **error);
 
+/* Columns with marks take the straight line between the nearest ones without; the first and the last
+   column have none. */
+gboolean td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error);
+
 /* ── Modes ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Floats that depend on @made_for only, on the device; filled again when that changes. */

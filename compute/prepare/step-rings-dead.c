@@ -60,23 +60,6 @@ measure (const TdRings *rings, TdBuffer *profile, GError **error)
 }
 
 static gboolean
-bridge (const TdRings *rings, TdBuffer *marks, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  guint strip = td_slab_strip (slab);
-  guint64 strips = (slab->n_columns + strip - 1) / strip;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_bridge", error);
-
-  if (!kernel)
-    return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (marks), TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
-  };
-  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
-}
-
-static gboolean
 run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   const TdStep *step = user;
@@ -89,7 +72,7 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   return marks && measure (rings, own, error)
          && td_rings_median (rings, own, around, 1, n_columns, (guint) step->values[SIZE], error)
          && td_rings_detect (rings, own, around, step->values[SNR], MARGIN, ratio, marks, error)
-         && bridge (rings, marks, error);
+         && td_rings_bridge (rings, marks, error);
 }
 
 static gboolean

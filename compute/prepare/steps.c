@@ -16,6 +16,7 @@ static const TdStepKind *const steps[] = {
   &td_step_zingers_angle,
   &td_step_beam_hardening,
   &td_step_rings,
+  &td_step_rings_all,
   &td_step_rings_dead,
   &td_step_rings_large,
   &td_step_rings_sorting,

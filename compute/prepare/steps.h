@@ -14,6 +14,7 @@ extern const TdStepKind td_step_minus_log;
 extern const TdStepKind td_step_zingers_angle;
 extern const TdStepKind td_step_beam_hardening;
 extern const TdStepKind td_step_rings;
+extern const TdStepKind td_step_rings_all;
 extern const TdStepKind td_step_rings_large;
 extern const TdStepKind td_step_rings_dead;
 extern const TdStepKind td_step_rings_sorting;

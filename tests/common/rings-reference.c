@@ -165,22 +165,10 @@ td_reference_rings_large (TdSinogram *s, guint size, double snr, double drop, gb
 
 /* ── Algorithm 6 ──────────────────────────────────────────────────────────────────────────────── */
 
-void
-td_reference_rings_dead (TdSinogram *s, guint size, double snr)
+/* Masked columns, none of them at the ends, by linear interpolation. */
+static void
+bridge (TdSinogram *s, const gboolean *mask)
 {
-  g_autofree double *rough = g_new0 (double, s->n_columns);
-
-  for (guint c = 0; c < s->n_columns; c++)
-    for (guint v = 0; v < s->n_views; v++) {
-      double mean = 0;
-      for (gint64 j = -5; j < 5; j++)
-        mean += AT (s, half_sample (v + j, s->n_views), c) / 10;
-      rough[c] += fabs (AT (s, v, c) - mean);
-    }
-  g_autofree double *around = median_filter (rough, s->n_columns, size);
-  for (guint c = 0; c < s->n_columns; c++)
-    rough[c] = around[c] != 0 ? rough[c] / around[c] : 1;
-  g_autofree gboolean *mask = detect (rough, s->n_columns, snr, 2);
   for (guint c = 0; c < s->n_columns; c++) {
     guint left = c, right = c;
     if (!mask[c])
@@ -193,6 +181,26 @@ td_reference_rings_dead (TdSinogram *s, guint size, double snr)
       AT (s, v, c) = AT (s, v, left)
                      + (AT (s, v, right) - AT (s, v, left)) * (c - left) / (right - left);
   }
+}
+
+void
+td_reference_rings_dead (TdSinogram *s, guint size, double snr)
+{
+  g_autofree double *rough = g_new0 (double, s->n_columns);
+
+  for (guint c = 0; c < s->n_columns; c++)
+    for (guint v = 0; v < s->n_views; v++) {
+      double mean = 0;
+      for (gint64 j = -5; j < 5; j++)
+        mean += AT (s, half_sample (v + j, s->n_views), c) / 10;
+      double away = fabs (AT (s, v, c) - mean);
+      rough[c] += away > 1e-6 * fabs (AT (s, v, c)) ? away : 0;
+    }
+  g_autofree double *around = median_filter (rough, s->n_columns, size);
+  for (guint c = 0; c < s->n_columns; c++)
+    rough[c] = around[c] != 0 ? rough[c] / around[c] : 1;
+  g_autofree gboolean *mask = detect (rough, s->n_columns, snr, 2);
+  bridge (s, mask);
 }
 
 /* ── Algorithm 2 ──────────────────────────────────────────────────────────────────────────────── */
@@ -366,4 +374,94 @@ td_reference_rings_normalise (TdSinogram *s, double reach, guint n_blocks)
       for (guint c = 0; c < s->n_columns; c++)
         AT (s, v, c) += q[c];
   }
+}
+
+/* ── Offsets ──────────────────────────────────────────────────────────────────────────────────── */
+
+static double
+middle (double *list, guint n)
+{
+  qsort (list, n, sizeof *list, rising);
+  return 0.5 * (list[(n - 1) / 2] + list[n / 2]);
+}
+
+/* One column's median second difference and its quartiles' distance, each the median of the blocks', and
+   whether it stands out. */
+static gboolean
+look_at (const TdSinogram *s, guint c, double threshold, double *median, double *width)
+{
+  guint n_blocks = CLAMP (s->n_views / 8, 1, 8), n = s->n_views / n_blocks;
+  g_autofree double *list = g_new (double, n);
+  double medians[8], widths[8];
+
+  for (guint block = 0; block < n_blocks; block++) {
+    for (guint i = 0; i < n; i++) {
+      guint v = block * n + i;
+      list[i] = 2 * AT (s, v, c) - AT (s, v, c > 0 ? c - 1 : 0)
+                - AT (s, v, MIN (c + 1, s->n_columns - 1));
+    }
+    medians[block] = middle (list, n);
+    widths[block] = list[n - 1 - n / 4] - list[n / 4];
+  }
+  *median = middle (medians, n_blocks);
+  *width = middle (widths, n_blocks);
+  double spread = medians[n_blocks - 1 - n_blocks / 8] - medians[n_blocks / 8];
+  return fabs (*median) >= threshold * *width * 1.2533 / 1.349 / sqrt (n * n_blocks)
+         && (threshold == 0 || fabs (*median) >= 2 * spread);
+}
+
+static gboolean
+is_restless (const double *widths, guint n, gint64 c, double factor)
+{
+  double around = 0;
+  guint compared = 0;
+
+  if (c < 2 || c + 2 >= n || widths[c] < 0.01)
+    return FALSE;
+  for (gint64 i = 0; i < n; i++)
+    if (ABS (i - c) >= 6 && ABS (i - c) <= 9) {
+      around = MAX (around, widths[i]);
+      compared++;
+    }
+  return compared > 0 && widths[c] > factor * around;
+}
+
+/* (alpha + L) q = @m by Thomas' algorithm. */
+static void
+solve (double *m, guint n, double alpha)
+{
+  g_autofree double *diagonal = g_new (double, n);
+
+  for (guint i = 0; i < n; i++) {
+    diagonal[i] = alpha + (i > 0) + (i + 1 < n) - (i > 0 ? 1 / diagonal[i - 1] : 0);
+    m[i] += i > 0 ? m[i - 1] / diagonal[i - 1] : 0;
+  }
+  m[n - 1] /= diagonal[n - 1];
+  for (guint i = n - 1; i-- > 0;)
+    m[i] = (m[i] + m[i + 1]) / diagonal[i];
+}
+
+void
+td_reference_rings (TdSinogram *s, double reach, double threshold, double dead)
+{
+  guint n = s->n_columns;
+  g_autofree double *m = g_new (double, n), *width = g_new (double, n), *q = g_new0 (double, n);
+  g_autofree gboolean *marked = g_new0 (gboolean, n), *mask = g_new0 (gboolean, n);
+  double half = sinh (0.5 / reach);
+
+  for (guint c = 0; c < n; c++)
+    marked[c] = look_at (s, c, threshold, &m[c], &width[c]);
+  for (gint64 c = 0; c < n; c++)
+    mask[c] = is_restless (width, n, c, dead)
+              || ((is_restless (width, n, c - 1, dead) || is_restless (width, n, c - 2, dead))
+                  && (is_restless (width, n, c + 1, dead) || is_restless (width, n, c + 2, dead)));
+  for (gint64 c = 0; c < n; c++)
+    for (gint64 i = MAX (c - 4, 0); i <= MIN (c + 4, n - 1); i++)
+      if (marked[i] && !mask[i] && !mask[c])
+        q[c] = m[c];
+  solve (q, n, 4 * half * half);
+  for (guint v = 0; v < s->n_views; v++)
+    for (guint c = 0; c < n; c++)
+      AT (s, v, c) -= q[c];
+  bridge (s, mask);
 }

@@ -243,6 +243,42 @@ test_wavelet (gconstpointer id)
   check_shapes (id, &step, wavelet);
 }
 
+static void
+offsets (TdSinogram *sinogram, const TdStep *step)
+{
+  td_reference_rings (sinogram, step->values[0], step->values[1], step->values[2]);
+}
+
+static void
+test_offsets (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings", NULL, 0);
+  check_shapes (id, &step, offsets);
+  init (&step, "rings", (double[]) { 12.5, 0, 2 }, 3);
+  check_shapes (id, &step, offsets);
+}
+
+static void
+all (TdSinogram *sinogram, const TdStep *step)
+{
+  guint wide = (guint) step->values[1] | 1;
+
+  td_reference_rings_dead (sinogram, wide, step->values[2]);
+  td_reference_rings_large (sinogram, wide, step->values[2], 0.1, FALSE);
+  td_reference_rings_sorting (sinogram, (guint) step->values[0] | 1);
+}
+
+static void
+test_all (gconstpointer id)
+{
+  TdStep step;
+
+  init (&step, "rings-all", (double[]) { 7, 31, 3 }, 3);
+  check_shapes (id, &step, all);
+}
+
 /* Orthonormal to their even shifts, and blind to polynomials of less than taps / 2 terms. */
 static void
 test_wavelets (void)
@@ -274,6 +310,7 @@ main (int argc, char **argv)
     { "sorting", test_sorting }, { "large", test_large },         { "dead", test_dead },
     { "filtering", test_filtering }, { "fitting", test_fitting }, { "normalise", test_normalise },
     { "wavelet", test_wavelet },
+    { "rings", test_offsets },       { "all", test_all },
   };
 
   g_test_init (&argc, &argv, NULL);

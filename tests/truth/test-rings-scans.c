@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rings in whole reconstructions: generated ones with a known truth, and a measured scan. */
+#include <math.h>
+#include <string.h>
+
+#include "dataset/phantom-scan.h"
+#include "tests/common/pipeline.h"
+
+static TdEngine *engine;
+
+static void
+reconstruct (TdScan *scan, double centre_px, const char *steps, TdTestVolume *volume)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  recipe.centre_px = centre_px;
+  if (steps && !td_recipe_set (&recipe, "prepare", steps, &error))
+    g_assert_no_error (error);
+  td_test_reconstruct (engine, scan, &recipe, volume, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (volume->nx, ==, volume->ny);
+}
+
+/* Mean over the angle at each whole radius about the middle: what rings are made of. */
+static double *
+radial_means (const float *slice, guint nx, guint *n)
+{
+  double middle = (nx - 1) / 2.0;
+  double *means = g_new0 (double, nx);
+
+  *n = nx / 2 - 8;
+  for (guint r = 0; r < *n; r++) {
+    guint n_angles = 8 * (r + 4);
+    for (guint i = 0; i < n_angles; i++) {
+      double angle = 2 * G_PI * i / n_angles, x = middle + r * cos (angle), y = middle + r * sin (angle);
+      gsize at = (gsize) y * nx + (gsize) x;
+      double right = x - floor (x), below = y - floor (y);
+      means[r] += ((1 - below) * ((1 - right) * slice[at] + right * slice[at + 1])
+                   + below * ((1 - right) * slice[at + nx] + right * slice[at + nx + 1])) / n_angles;
+    }
+  }
+  return means;
+}
+
+/* Mean square of what of the radial means is narrower than 5 pixels. */
+static double
+ring_energy (const float *slice, guint nx)
+{
+  guint n;
+  g_autofree double *means = radial_means (slice, nx, &n);
+  double sum = 0;
+
+  for (guint r = 4; r + 4 < n; r++) {
+    double around = 0;
+    for (guint i = r - 2; i <= r + 2; i++)
+      around += means[i] / 5;
+    sum += pow (means[r] - around, 2);
+  }
+  return sum / (n - 8);
+}
+
+static double
+rms_difference (const float *a, const float *b, gsize n)
+{
+  double sum = 0;
+
+  for (gsize i = 0; i < n; i++)
+    sum += pow (a[i] - (b ? b[i] : 0), 2);
+  return sqrt (sum / n);
+}
+
+static float *
+difference (const TdTestVolume *a, const TdTestVolume *b)
+{
+  gsize n = (gsize) a->nx * a->ny;
+  float *out = g_new (float, n);
+
+  for (gsize i = 0; i < n; i++)
+    out[i] = a->slices[i] - b->slices[i];
+  return out;
+}
+
+/* The object's own edges are in both slices, so rings are what they differ by. */
+static void
+check_phantom (const char *phantom, guint n_columns, double rings, double photons, const char *steps,
+               double amplitude, double error_up, double change)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdTestVolume clean, ringed, treated, kept;
+
+  td_phantom_scan_init (&spec);
+  spec.phantom = phantom;
+  spec.n_columns = n_columns;
+  spec.n_rows = 1;
+  spec.n_views = n_columns * 3 / 2;
+  spec.attenuation = 1.5;
+  spec.photons = photons;
+  spec.counts = 50000;
+  spec.seed = 5;
+  g_autoptr (TdScan) without = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  spec.rings = rings;
+  g_autoptr (TdScan) with = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  reconstruct (without, NAN, NULL, &clean);
+  reconstruct (without, NAN, steps, &kept);
+  reconstruct (with, NAN, NULL, &ringed);
+  reconstruct (with, NAN, steps, &treated);
+
+  gsize n = (gsize) clean.nx * clean.ny;
+  g_autofree float *truth = g_new (float, n);
+  td_phantom_scan_truth (&spec, 0, clean.nx, clean.ny, 8, truth);
+  double ratio = rms_difference (treated.slices, truth, n) / rms_difference (clean.slices, truth, n);
+  double changed = rms_difference (kept.slices, clean.slices, n)
+                   / rms_difference (clean.slices, NULL, n);
+  /* With noise, the treated scan is compared with the treated one that had no rings: what noise leaves
+     in the flats is a ring in both. */
+  g_autofree float *before = difference (&ringed, &clean);
+  g_autofree float *after = difference (&treated, photons > 0 ? &kept : &clean);
+  double fall = sqrt (ring_energy (before, clean.nx) / ring_energy (after, clean.nx));
+  g_test_message ("%s, %u columns, rings of %g %%, %g photons: rings fall %.1f times, error is %.3f of "
+                  "that without rings, a scan without rings changes by %.2f %%", phantom, n_columns,
+                  100 * rings, photons, fall, ratio, 100 * changed);
+  g_assert_cmpfloat (fall, >=, amplitude);
+  g_assert_cmpfloat (ratio, <=, error_up);
+  g_assert_cmpfloat (changed, <=, change);
+  td_test_volume_clear (&clean);
+  td_test_volume_clear (&kept);
+  td_test_volume_clear (&ringed);
+  td_test_volume_clear (&treated);
+}
+
+static void
+test_phantoms (void)
+{
+  check_phantom ("shepp-logan", 256, 0.01, 0, "rings", 10, 1.05, 0.005);
+  check_phantom ("shepp-logan", 181, 0.01, 0, "rings", 10, 1.05, 0.005);
+  check_phantom ("shepp-logan", 256, 0.002, 0, "rings", 10, 1.05, 0.005);
+  check_phantom ("boxes", 256, 0.005, 0, "rings", 10, 1.05, 0.005);
+}
+
+/* Flats of 10 frames have noise, hence rings of their own, which go too. */
+static void
+test_noise (void)
+{
+  check_phantom ("shepp-logan", 512, 0.02, 20000, "rings", 10, 1.05, 0.15);
+}
+
+/* ── The measured scan ────────────────────────────────────────────────────────────────────────── */
+
+/* Where a profile crosses a share of the way from its first to its last values. */
+static double
+crossing (const double *profile, guint n, double low, double high, double share)
+{
+  for (guint i = 0; i + 1 < n; i++) {
+    double a = (profile[i] - low) / (high - low) - share, b = (profile[i + 1] - low) / (high - low) - share;
+    if (a <= 0 && b > 0)
+      return i + a / (a - b);
+  }
+  g_test_fail ();
+  return 0;
+}
+
+/* 10 to 90 % width of the edge of the brightest rod, across its border averaged over the directions: the
+   rod's middle is its centre of mass. */
+static double
+edge_width (const float *slice, guint nx)
+{
+  enum { REACH = 44 };
+  double x0 = 0, y0 = 0, mass = 0, profile[4 * REACH] = { 0 };
+
+  for (guint y = 0; y < nx; y++)
+    for (guint x = 0; x < nx; x++)
+      if (hypot (x - 249.0, y - 145.0) < 40 && slice[(gsize) y * nx + x] > 0.02) {
+        mass += slice[(gsize) y * nx + x];
+        x0 += x * slice[(gsize) y * nx + x];
+        y0 += y * slice[(gsize) y * nx + x];
+      }
+  x0 /= mass;
+  y0 /= mass;
+  for (guint i = 0; i < 4 * REACH; i++)
+    for (guint k = 0; k < 360; k++) {
+      double r = REACH - i / 4.0, x = x0 + r * cos (k * G_PI / 180), y = y0 + r * sin (k * G_PI / 180);
+      gsize at = (gsize) y * nx + (gsize) x;
+      double right = x - floor (x), below = y - floor (y);
+      profile[i] += (1 - below) * ((1 - right) * slice[at] + right * slice[at + 1])
+                    + below * ((1 - right) * slice[at + nx] + right * slice[at + nx + 1]);
+    }
+  double low = 0, high = 0;
+  for (guint i = 0; i < 16; i++) {
+    low += profile[i] / 16;
+    high += profile[2 * REACH + i] / 16;
+  }
+  return (crossing (profile, 4 * REACH, low, high, 0.9) - crossing (profile, 4 * REACH, low, high, 0.1))
+         / 4;
+}
+
+static void
+test_neutron (void)
+{
+  static const char *const steps[] = { "rings", "rings-all", "rings-dead,rings-sorting" };
+  const char *folder = g_getenv ("TOMODESK_SCANS");
+  g_autofree char *path
+      = folder ? g_build_filename (folder, "sarepy_neutron360", "sinogram_360_neutron_image.tif", NULL)
+               : NULL;
+  g_autoptr (GError) error = NULL;
+  const TdScanOptions options = { .angles = "0:360" };
+  TdTestVolume before, after;
+
+  if (!path || !g_file_test (path, G_FILE_TEST_EXISTS)) {
+    g_test_skip ("no scan");
+    return;
+  }
+  g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+  g_assert_no_error (error);
+  reconstruct (scan, 244.95, "flat-field=47000", &before);
+  double energy = ring_energy (before.slices, before.nx), edge = edge_width (before.slices, before.nx);
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++) {
+    g_autofree char *prepare = g_strconcat ("flat-field=47000,", steps[i], NULL);
+    reconstruct (scan, 244.95, prepare, &after);
+    double fall = energy / ring_energy (after.slices, after.nx);
+    double width = edge_width (after.slices, after.nx);
+    g_test_message ("%s: the rings' energy falls %.0f times; an edge of %.2f pixels gets %.2f", steps[i],
+                    fall, edge, width);
+    g_assert_cmpfloat (fall, >=, 8);
+    g_assert_cmpfloat (fabs (width - edge), <=, 0.05 * edge);
+    td_test_volume_clear (&after);
+  }
+  td_test_volume_clear (&before);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  engine = td_engine_new ();
+  g_test_add_func ("/rings-scans/phantoms", test_phantoms);
+  g_test_add_func ("/rings-scans/noise", test_noise);
+  g_test_add_func ("/rings-scans/neutron", test_neutron);
+  int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
