@@ -7,7 +7,8 @@
 typedef enum { PIXEL_FINE, PIXEL_DARK, PIXEL_HOT } PixelFault;
 
 /* Streams of random numbers: one a row of every frame, and a few more. */
-enum { STREAM_ROWS, STREAM_FLAT_ROWS, STREAM_DARK_ROWS, STREAM_DRIFT, STREAM_GAINS, STREAM_FAULTS };
+enum { STREAM_ROWS, STREAM_FLAT_ROWS, STREAM_DARK_ROWS, STREAM_DRIFT, STREAM_GAINS, STREAM_FAULTS,
+       STREAM_FLICKER, STREAM_FLAT_FLICKER, STREAM_ZINGERS, STREAM_FLAT_ZINGERS };
 
 static guint64
 stream_id (guint kind, guint frame, guint row)
@@ -41,29 +42,62 @@ td_phantom_camera_init (TdPhantomSource *source)
   }
 }
 
-/* The beam at a moment of the scan, 0 at the first view, 1 after the last: a slow swing and a jitter
-   from frame to frame. */
+/* When a frame was taken: 0 before the first view, 1 after the last. @within: of its view's time. */
+static double
+moment_of (const TdPhantomScan *spec, TdFrameKind kind, guint frame, double within)
+{
+  return kind == TD_FRAME_PROJECTION ? (frame + within) / spec->n_views
+                                     : frame >= (spec->n_flats + 1) / 2;
+}
+
+/* The beam at a moment of the scan: a slow swing and a jitter from frame to frame, and each frame's
+   exposure. */
 static double
 beam_intensity (const TdPhantomScan *spec, TdFrameKind kind, guint frame)
 {
   TdRandom random;
-  double moment = kind == TD_FRAME_PROJECTION ? (double) frame / spec->n_views
-                                              : frame >= (spec->n_flats + 1) / 2;
+  double intensity = 1;
 
-  if (spec->wander == 0)
-    return 1;
-  td_random_init (&random, spec->seed, stream_id (STREAM_DRIFT, frame, kind));
-  return 1 + spec->wander * (0.7 * sin (2.6 * G_PI * moment)
-                             + 0.3 * (2 * td_random_uniform (&random) - 1));
+  if (spec->wander != 0) {
+    td_random_init (&random, spec->seed, stream_id (STREAM_DRIFT, frame, kind));
+    intensity += spec->wander * (0.7 * sin (2.6 * G_PI * moment_of (spec, kind, frame, 0))
+                                 + 0.3 * (2 * td_random_uniform (&random) - 1));
+  }
+  if (spec->flicker > 0) {
+    td_random_init (&random, spec->seed, stream_id (STREAM_FLICKER + kind, frame, 0));
+    intensity *= MAX (1 + spec->flicker * td_random_normal (&random), 0.1);
+  }
+  return intensity;
 }
 
 static double
-beam_profile (const TdPhantomScan *spec, guint row, guint column)
+beam_profile (const TdPhantomScan *spec, TdFrameKind kind, guint frame, guint row, guint column)
 {
   double x = (column - td_phantom_middle (spec->n_columns)) / MAX (td_phantom_middle (spec->n_columns), 1);
   double y = (row - td_phantom_middle (spec->n_rows)) / MAX (td_phantom_middle (spec->n_rows), 1);
 
-  return 1 - spec->profile * (x * x + y * y) / 2;
+  return (1 - spec->profile * (x * x + y * y) / 2)
+         * (1 + spec->drift * x * moment_of (spec, kind, frame, 0.5));
+}
+
+/* -log of the mean transmission of two lines: p - log cosh (h p). */
+static double
+hardened (const TdPhantomScan *spec, double p)
+{
+  return spec->hardening > 0 ? p - log (cosh (spec->hardening * p)) : p;
+}
+
+static void
+add_zingers (const TdPhantomScan *spec, TdFrameKind kind, guint frame, guint row, float *row_data)
+{
+  TdRandom random;
+
+  td_random_init (&random, spec->seed, stream_id (STREAM_ZINGERS + kind, frame, row));
+  for (guint u = 0; u < spec->n_columns; u++)
+    if (td_random_uniform (&random) < spec->zingers)
+      row_data[u] = (float) MIN (floor (row_data[u] + spec->counts
+                                                        * (0.5 + 1.5 * td_random_uniform (&random))),
+                                 TD_PHANTOM_FULL_SCALE);
 }
 
 void
@@ -77,9 +111,9 @@ td_phantom_camera_expose (const TdPhantomSource *source, TdFrameKind kind, guint
 
   td_random_init (&random, spec->seed, stream_id (STREAM_ROWS + kind, frame, row));
   for (guint u = 0; u < spec->n_columns; u++) {
-    double level = intensity * beam_profile (spec, row, u);
+    double level = intensity * beam_profile (spec, kind, frame, row, u);
     if (kind == TD_FRAME_PROJECTION)
-      level *= exp (-out[u]);
+      level *= exp (-hardened (spec, out[u]));
     double noise = 0;
     if (spec->photons > 0) {
       level = td_random_poisson (&random, level * spec->photons) / spec->photons;
@@ -92,4 +126,6 @@ td_phantom_camera_expose (const TdPhantomSource *source, TdFrameKind kind, guint
       counts = source->faults[first + u] == PIXEL_HOT ? TD_PHANTOM_FULL_SCALE : spec->dark_counts;
     out[u] = floor (CLAMP (counts, 0, TD_PHANTOM_FULL_SCALE) + 0.5);
   }
+  if (spec->zingers > 0 && kind != TD_FRAME_DARK)
+    add_zingers (spec, kind, frame, row, out);
 }

@@ -142,7 +142,8 @@ check (const TdPhantomScan *spec, GError **error)
   const TdGeometry *g = &spec->geometry;
   const double numbers[] = { spec->tilt_deg, spec->first_deg, spec->range_deg, spec->attenuation,
                              spec->counts, spec->dark_counts, spec->photons, spec->profile,
-                             spec->wander, spec->rings, spec->wobble_mm };
+                             spec->wander, spec->rings, spec->drift, spec->flicker, spec->zingers,
+                             spec->hardening, spec->wobble_mm };
 
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (!isfinite (numbers[i]))
@@ -157,6 +158,10 @@ check (const TdPhantomScan *spec, GError **error)
     return refuse (error, "counts must be above 0, and with the dark level at most 65535");
   if (spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1)
     return refuse (error, "the beam's profile and wander must lie from 0 to below 1");
+  if (spec->flicker < 0 || spec->flicker >= 0.5 || spec->zingers < 0 || spec->zingers > 1)
+    return refuse (error, "flicker goes from 0 to below 0.5, and zingers from 0 to 1");
+  if (fabs (spec->drift) >= 1 || spec->hardening < 0 || spec->hardening >= 1)
+    return refuse (error, "the beam's drift and hardening must lie below 1");
   if (spec->n_dead > spec->n_columns * spec->n_rows)
     return refuse (error, "more dead pixels than pixels");
   if (!td_phantom_is_cone (spec) && spec->wobble_mm != 0)

@@ -33,6 +33,13 @@ typedef struct {
   double wander;           /* relative amplitude of the beam's drift over the views */
   double rings;            /* relative error (standard deviation) of each pixel's gain that the flats
                               do not show */
+  double drift;            /* the beam leans: what one edge of the detector gains from the first view
+                              to the last, and the other loses */
+  double flicker;          /* relative error (standard deviation) of each frame's exposure */
+  double zingers;          /* part of the samples of projections and flats that are hit: between a
+                              half and twice the open beam is added */
+  double hardening;        /* h: a beam of two lines, whose attenuation is 1 - h and 1 + h of what the
+                              object says; 0 … below 1. Line integrals come out too small */
   guint n_dead;            /* pixels stuck at the dark level or at full scale */
   guint64 seed;
 

@@ -16,8 +16,8 @@ enum { WIDTH };
 
 static const TdStepParameter parameters[] = {
   [WIDTH] = { "width", "Smoothing (columns)",
-              "Structures of the mean narrower than this are divided out: three times the widest "
-              "stripe, well below the sample's own details near the axis.", 10, 0.5, 200, 1, NULL },
+              "What the mean shows on a smaller scale is divided out. Keep it near the stripes' own width: "
+              "more takes the sample's own mean away with it.", 2, 0.5, 200, 1, NULL },
 };
 
 static guint

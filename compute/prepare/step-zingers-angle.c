@@ -18,7 +18,7 @@ static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Window (views)",
              "3 for hits in single frames; 5 and more where one lingers in the camera.", 0, 0, 3, 0,
              sizes },
-  [KIND] = { "kind", "Which", "Hits are bright; dark ones are lost samples.", TD_ZINGERS_BOTH,
+  [KIND] = { "kind", "Which", "Hits are bright; dark ones are lost samples.", TD_ZINGERS_BRIGHT,
              TD_ZINGERS_BRIGHT, TD_ZINGERS_BOTH, 0, td_zingers_kinds },
 };
 
