@@ -48,8 +48,8 @@ compare_centres (gconstpointer a, gconstpointer b)
   return difference > 0 ? 1 : difference < 0 ? -1 : 0;
 }
 
-/* Around the consensus and nine tenths of the answers: one that is far off must not press the others
-   together. */
+/* Around the consensus and the answers it took; where there is doubt, nine tenths of all that are better
+   than chance. One that is far off must not press the others together. */
 static void
 find_range (TdAxisPlot *self)
 {
@@ -58,9 +58,12 @@ find_range (TdAxisPlot *self)
   double low = INFINITY, high = -INFINITY;
   guint n = 0;
 
-  for (guint i = 0; i < result->n_trials; i++)
-    if (isfinite (result->trials[i].centre_px) && result->trials[i].confidence >= WEAK)
-      centres[n++] = result->trials[i].centre_px;
+  for (guint i = 0; i < result->n_trials; i++) {
+    const TdAxisTrial *trial = &result->trials[i];
+    gboolean counts = trial->used || (!result->agreed && trial->confidence >= WEAK);
+    if (counts && isfinite (trial->centre_px))
+      centres[n++] = trial->centre_px;
+  }
   qsort (centres, n, sizeof *centres, compare_centres);
   if (n > 0) {
     low = centres[n / 10];
