@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "render/colour-map.h"
 
@@ -145,6 +146,16 @@ on_region_drawn (TdScanView *view, int x, int y, int width, int height, TdWindow
   recipe.region[1] = y;
   recipe.region[2] = width;
   recipe.region[3] = height;
+  td_session_edit (self->session, &recipe, NULL);
+}
+
+static void
+on_crop_drawn (TdScanView *view, int x, int y, int width, int height, TdWindow *self)
+{
+  TdRecipe recipe = *td_session_recipe (self->session);
+  const guint crop[4] = { (guint) x, (guint) y, (guint) width, (guint) height };
+
+  memcpy (recipe.crop, crop, sizeof crop);
   td_session_edit (self->session, &recipe, NULL);
 }
 
@@ -361,6 +372,7 @@ td_window_class_init (TdWindowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_before);
   gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
   gtk_widget_class_bind_template_callback (widget, on_region_drawn);
+  gtk_widget_class_bind_template_callback (widget, on_crop_drawn);
   gtk_widget_class_bind_template_callback (widget, on_row_changed);
   gtk_widget_class_bind_template_callback (widget, on_no_gl);
   gtk_widget_class_bind_template_callback (widget, on_take_requested);

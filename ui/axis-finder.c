@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "axis-finder.h"
 
+#include "compute/engine/centre.h"
 #include "latest.h"
 
 #define PROGRESS_EVERY_US 60000
@@ -72,14 +73,9 @@ work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error
   const Request *request = user;
   Telling telling = { run, 0 };
   TdAxisOptions options = { .progress = tell, .progress_user = &telling };
-  g_autoptr (GPtrArray) devices
-      = td_engine_devices (request->engine, request->recipe.devices, error);
+  TdAxisResult *result = td_engine_find_axis (request->engine, request->scan, &request->recipe,
+                                              &options, cancellable, error);
 
-  if (!devices)
-    return NULL;
-  TdAxisResult *result
-      = td_axis_find (g_ptr_array_index (devices, 0), request->scan, request->recipe.steps,
-                      request->recipe.n_steps, &options, cancellable, error);
   if (!result)
     return NULL;
   Report *report = g_new0 (Report, 1);

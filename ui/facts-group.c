@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "compute/engine/turn.h"
+
 struct _TdFactsGroup {
   AdwPreferencesGroup parent_instance;
   AdwExpanderRow *facts, *notes;
@@ -40,6 +42,15 @@ angles_text (const TdScanFacts *facts)
   double last = facts->angles_rad[facts->n_views - 1] * 180 / G_PI;
 
   return g_strdup_printf (_("%.2f° … %.2f°"), first, last);
+}
+
+static char *
+turn_text (const TdScanFacts *facts)
+{
+  TdTurn turn;
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  return td_turn_describe (&turn);
 }
 
 static char *
@@ -102,6 +113,7 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
                                                 td_sample_name (facts->sample_type)));
   add_fact (self, _("Beam"), g_strdup (beam_text (facts->geometry.beam)));
   add_fact (self, _("Angles"), angles_text (facts));
+  add_fact (self, _("Turn"), turn_text (facts));
   add_fact (self, _("Flats and darks"),
             facts->transmission_logged
                 ? g_strdup (_("none needed: the values are attenuations"))

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "dataset/scan-view.h"
 #include "orbit-facts.h"
 #include "orbit-space.h"
 
@@ -68,6 +69,25 @@ show_view (TdGeometryView *self)
   td_space_view_set_label (self->space, label);
 }
 
+/* Of what the recipe leaves of the frames. A crop that does not fit is told elsewhere. */
+static TdOrbit *
+new_orbit (TdGeometryView *self)
+{
+  TdRecipe recipe = self->recipe;
+  const TdScanFrame frame = {
+    .crop_column = recipe.crop[0], .crop_row = recipe.crop[1], .crop_columns = recipe.crop[2],
+    .crop_rows = recipe.crop[3], .bin_columns = recipe.bin[0], .bin_rows = recipe.bin[1],
+    .bin_views = recipe.bin_views,
+  };
+  g_autoptr (TdScan) seen = td_scan_view_new (self->scan, &frame, NULL);
+
+  if (!seen)
+    return td_orbit_new (td_scan_facts (self->scan), &recipe);
+  recipe.centre_px = td_scan_frame_column (&frame, td_scan_facts (self->scan)->n_columns,
+                                           recipe.centre_px);
+  return td_orbit_new (td_scan_facts (seen), &recipe);
+}
+
 static void
 show (TdGeometryView *self)
 {
@@ -75,7 +95,8 @@ show (TdGeometryView *self)
 
   if (!self->active || !self->scan || self->orbit)
     return;
-  self->orbit = td_orbit_new (td_scan_facts (self->scan), &self->recipe);
+  self->orbit = new_orbit (self);
+  gtk_adjustment_set_upper (self->view_adjustment, self->orbit->n_views - 1);
   td_space_view_set_ball (self->space, origin, self->orbit->radius);
   gtk_label_set_text (self->problem, self->orbit->problem ? self->orbit->problem : "");
   gtk_widget_set_visible (GTK_WIDGET (self->problem), self->orbit->problem != NULL);

@@ -3,11 +3,14 @@
 
 #include <glib/gi18n.h>
 
+#include "detector-row.h"
 #include "number-row.h"
 
 struct _TdRegionGroup {
   TdRecipeGroup parent_instance;
   TdNumberRow *first, *last;
+  AdwComboRow *field; /* TdFieldOfView */
+  TdDetectorRow *detector;
   AdwActionRow *region;
   GtkWidget *whole;
   guint n_rows;
@@ -33,6 +36,28 @@ on_rows_changed (TdNumberRow *row, double value, TdRegionGroup *self)
   if (first == 0 && last + 1 == self->n_rows)
     recipe->row_end = 0; /* all */
   td_recipe_group_commit (TD_RECIPE_GROUP (self), "rows");
+}
+
+static void
+on_field_changed (GObject *object, GParamSpec *property, TdRegionGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  recipe->field_of_view = (TdFieldOfView) adw_combo_row_get_selected (self->field);
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
+}
+
+static void
+on_detector_changed (TdDetectorRow *detector, TdRegionGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  td_detector_row_apply (detector, recipe);
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "detector");
 }
 
 static void
@@ -63,6 +88,10 @@ td_region_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
       : g_strdup (_("The whole slice. Shift and drag in the slice to choose a part"));
   adw_action_row_set_subtitle (self->region, text);
   gtk_widget_set_visible (self->whole, r[2] > 0);
+  td_detector_row_show (self->detector, facts, recipe);
+  adw_combo_row_set_selected (self->field, recipe->field_of_view);
+  gtk_widget_set_visible (GTK_WIDGET (self->field),
+                          facts && facts->geometry.beam == TD_BEAM_PARALLEL);
 }
 
 static void
@@ -83,10 +112,21 @@ td_region_group_init (TdRegionGroup *self)
   self->whole = gtk_button_new_with_label (_("Whole"));
   gtk_widget_set_valign (self->whole, GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (self->region, self->whole);
+  /* In the order of TdFieldOfView. */
+  g_autoptr (GtkStringList) fields = gtk_string_list_new (
+      (const char *[]) { _("Automatic"), _("As the detector"), _("Wide: half acquisition"), NULL });
+  self->field = g_object_new (
+      ADW_TYPE_COMBO_ROW, "title", _("Field of view"), "subtitle",
+      _("Wide: a full turn about an axis near the detector’s edge"), "model", fields, NULL);
+  self->detector = TD_DETECTOR_ROW (td_detector_row_new ());
+  g_signal_connect (self->field, "notify::selected", G_CALLBACK (on_field_changed), self);
+  g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);
   g_signal_connect (self->first, "changed", G_CALLBACK (on_rows_changed), self);
   g_signal_connect (self->last, "changed", G_CALLBACK (on_rows_changed), self);
   g_signal_connect (self->whole, "clicked", G_CALLBACK (on_whole_clicked), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->first));
   adw_preferences_group_add (group, GTK_WIDGET (self->last));
   adw_preferences_group_add (group, GTK_WIDGET (self->region));
+  adw_preferences_group_add (group, GTK_WIDGET (self->detector));
+  adw_preferences_group_add (group, GTK_WIDGET (self->field));
 }

@@ -147,12 +147,14 @@ show_lines (TdScanView *self)
   gboolean matrices = td_scan_facts (self->scan)->geometry.view_matrices != NULL;
   double centre = self->has_recipe && !matrices ? centre_at_row (self) : NAN;
   const gint *r = self->recipe.region;
+  const guint *c = self->recipe.crop;
 
   td_slice_view_set_row_line (td_image_pane_view (self->projection), self->row, TRUE);
   td_slice_view_set_column_line (td_image_pane_view (self->projection), centre);
   td_slice_view_set_row_line (td_image_pane_view (self->sinogram), self->view, TRUE);
   td_slice_view_set_column_line (td_image_pane_view (self->sinogram), centre);
   td_slice_view_set_region (td_image_pane_view (self->slice), r[0], r[1], r[2], r[3]);
+  td_slice_view_set_region (td_image_pane_view (self->projection), c[0], c[1], c[2], c[3]);
 }
 
 static void
@@ -389,6 +391,9 @@ td_scan_view_class_init (TdScanViewClass *class)
                                         NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
   td_scan_view_signals[TD_SCAN_VIEW_REGION_DRAWN]
       = g_signal_new ("region-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
+  td_scan_view_signals[TD_SCAN_VIEW_CROP_DRAWN]
+      = g_signal_new ("crop-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
   td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED] = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
                                        NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);

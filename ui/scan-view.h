@@ -16,6 +16,7 @@
  * Signals:
  *   "nudge-centre" (double by_px)   arrow keys in the slice
  *   "region-drawn" (int x, int y, int width, int height)  in the slice
+ *   "crop-drawn" (int x, int y, int width, int height)    in the projection
  *   "row-changed" (guint row)
  *   "slice-shown" (gboolean coarse)
  *   "no-gl" (const char *reason)    once

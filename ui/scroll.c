@@ -12,3 +12,31 @@ td_ignore_scroll (GtkWidget *widget)
       gtk_event_controller_set_propagation_phase (controller, GTK_PHASE_NONE);
   }
 }
+
+/* A row opens by an animation: until it is over. */
+#define SETTLING_US 400000
+
+static gboolean
+follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+{
+  gint64 *until_us = user;
+  GtkWidget *scrolled = gtk_widget_get_ancestor (widget, GTK_TYPE_SCROLLED_WINDOW);
+  graphene_rect_t bounds;
+
+  if (!scrolled || !gtk_widget_compute_bounds (widget, scrolled, &bounds))
+    return G_SOURCE_REMOVE;
+  GtkAdjustment *adjustment
+      = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled));
+  double at = gtk_adjustment_get_value (adjustment), page = gtk_adjustment_get_page_size (adjustment);
+  double top = at + bounds.origin.y, foot = top + bounds.size.height;
+  gtk_adjustment_clamp_page (adjustment, top, MIN (foot, top + page));
+  return g_get_monotonic_time () < *until_us ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+void
+td_scroll_to (GtkWidget *widget)
+{
+  gint64 until_us = g_get_monotonic_time () + SETTLING_US;
+
+  gtk_widget_add_tick_callback (widget, follow, g_memdup2 (&until_us, sizeof until_us), g_free);
+}

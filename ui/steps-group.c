@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "scroll.h"
 #include "step-chooser.h"
 #include "step-row.h"
 #include "step-sections.h"
@@ -138,9 +139,10 @@ td_steps_group_add_step (TdStepsGroup *self, const char *name)
   commit (self, name, NULL);
   for (guint i = 0; i < self->rows->len; i++) {
     TdStepRow *row = g_ptr_array_index (self->rows, i);
-    gboolean added = strcmp (td_step_row_kind (row)->name, name) == 0;
-    if (added)
+    if (strcmp (td_step_row_kind (row)->name, name) == 0) {
       adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
+      td_scroll_to (GTK_WIDGET (row));
+    }
   }
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Preparation in the window: adding, changing, resetting and removing steps, and the pictures before
-   and after one. The tests run in order in one window. */
+/* Preparation in the window: adding, changing, resetting and removing steps, the pictures before and
+   after one, and the part of the detector. The tests run in order in one window. */
 #include <math.h>
 #include <string.h>
 
 #include "ui-test.h"
+#include "ui/detector-row.h"
 #include "ui/step-row.h"
 #include "ui/steps-group.h"
 #include "window-test.h"
@@ -197,6 +198,47 @@ test_edit_ends_before (void)
   td_test_wait (is_settled, NULL, "the slice with the logarithm");
 }
 
+static void
+wait_for_recipe (void)
+{
+  td_test_wait (is_settled, NULL, "the pictures");
+  td_test_assert_slice_is_right (td_session_recipe (session ()));
+}
+
+/* A crop drawn in the projection, taken back. */
+static void
+test_crop (void)
+{
+  TdSliceView *projection = td_image_pane_view (td_scan_view_projection_pane (view ()));
+  const guint crop[4] = { 10, 2, 70, 20 };
+
+  g_signal_emit_by_name (projection, "region-drawn", 10.0, 2.0, 70.0, 20.0);
+  g_assert_cmpmem (td_session_recipe (session ())->crop, sizeof crop, crop, sizeof crop);
+  td_test_wait (is_settled, NULL, "the slice of a part of the detector");
+  g_assert_cmpuint (td_test_shown_slice ()->width, ==, 70);
+  td_test_activate ("undo", NULL);
+  wait_for_recipe ();
+}
+
+/* The numbers under "Detector", and the button that takes them all back. */
+static void
+test_bin (void)
+{
+  TdRecipe recipe = *td_session_recipe (session ());
+
+  recipe.bin[0] = recipe.bin[1] = 2;
+  td_session_edit (session (), &recipe, NULL);
+  td_test_wait (is_settled, NULL, "the binned slice");
+  g_assert_cmpuint (td_test_shown_slice ()->width, ==, 48);
+  TdDetectorRow *row = TD_DETECTOR_ROW (
+      find (GTK_WIDGET (td_test_window), TD_TYPE_DETECTOR_ROW, NULL, NULL));
+  td_detector_row_apply (row, &recipe);
+  g_assert_cmpuint (recipe.bin[0], ==, 2);
+  g_assert_cmpuint (recipe.crop[2], ==, 0);
+  td_test_activate ("undo", NULL);
+  wait_for_recipe ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -212,6 +254,8 @@ main (int argc, char **argv)
   g_test_add_func ("/window-steps/add-and-remove", test_add_and_remove);
   g_test_add_func ("/window-steps/all-steps", test_all_steps);
   g_test_add_func ("/window-steps/edit-ends-before", test_edit_ends_before);
+  g_test_add_func ("/window-steps/crop", test_crop);
+  g_test_add_func ("/window-steps/bin", test_bin);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);
