@@ -8,6 +8,9 @@
    overlaps, are a small part of a GPU's time. */
 #define CPU_SLAB 128
 #define GPU_SLAB 64
+/* Below these every launch and every row costs more than it should; below the second ones much more. */
+#define GOOD_SLAB 16
+#define GOOD_BATCH 64
 #define MIN_SLAB 8
 #define MIN_BATCH 16
 #define CHUNK_BYTES (32u << 20)   /* window: one transfer, one pass of the filter */
@@ -117,6 +120,10 @@ shrink (TdFdkPlan *fdk)
 {
   if (fdk->window && fdk->window_chunks > least_chunks (fdk))
     fdk->window_chunks = MAX (least_chunks (fdk), fdk->window_chunks * 3 / 4);
+  else if (fdk->batch >= 2 * GOOD_BATCH)
+    set_batch (fdk, fdk->batch / 2);
+  else if (fdk->slab >= 2 * GOOD_SLAB)
+    set_slab (fdk, (fdk->slab + 1) / 2);
   else if (fdk->batch > MIN_BATCH && fdk->batch / 2 >= fdk->turns)
     set_batch (fdk, fdk->batch / 2);
   else if (fdk->slab > MIN_SLAB)
@@ -220,7 +227,6 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
   fdk->turns = 1;
   for (guint i = 0; i < n; i++)
     fdk->turns = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
-  fdk->equal_rows = !any_device (devices, is_cpu);
   if (fdk->share == TD_SHARE_PROJECTION) {
     set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, fdk->task.n_views / (4 * n));

@@ -167,10 +167,6 @@ td_fdk_slab_rows (const TdFdkPlan *fdk, guint slab, guint *first, guint *end)
   td_cone_rows_seen (&fdk->task, slab * fdk->slab, td_fdk_slab_slices (fdk, slab), first, end);
   *first = CLAMP (*first, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
   *end = CLAMP (*end, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
-  if (*first >= *end || !fdk->equal_rows)
-    return;
-  *first = MIN (*first, fdk->n_rows - fdk->slab_rows);
-  *end = *first + fdk->slab_rows;
 }
 
 guint64

@@ -35,7 +35,6 @@ typedef struct {
   guint block_rows;          /* window: read at once from a file that likes it; 0: a chunk */
   guint slab, n_slabs;       /* slices */
   guint slab_rows;           /* most detector rows that one slab sees */
-  gboolean equal_rows;       /* every slab is given as many: a device's textures can stay */
   guint turns;               /* views that must come together: the most that a family wants */
   guint batch, n_batches;    /* views added at once, a multiple of turns */
   guint volumes;             /* slabs in a device's memory: one computes while one is fetched */

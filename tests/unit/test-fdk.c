@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "compute/cone/cone-bench.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/fdk.h"
 #include "dataset/phantom-scan.h"
@@ -22,6 +23,7 @@ typedef struct {
   float *slices;
   char *notes;
   gboolean seen[N];
+  guint64 host_bytes, device_bytes; /* peaks */
 } Volume;
 
 static void
@@ -70,7 +72,10 @@ carry_out (TdPlan *plan, Volume *volume, GError **error)
   memset (volume->slices, 0xff, samples * sizeof (float)); /* NaN: a slice that never comes shows */
   td_job_set_sink (job, keep_slices, volume);
   const gboolean ok = td_job_run (job, NULL, error);
-  volume->notes = g_strjoinv ("\n", td_job_result (job)->notes);
+  const TdJobResult *result = td_job_result (job);
+  volume->notes = g_strjoinv ("\n", result->notes);
+  volume->host_bytes = result->host_peak_bytes;
+  volume->device_bytes = result->device_peak_bytes;
   return ok;
 }
 
@@ -174,7 +179,8 @@ test_share_is_chosen (void)
   g_assert_cmpint (((const TdFdkPlan *) whole->extra)->share, ==, TD_SHARE_VOLUME);
 }
 
-/* Small windows, slabs, batches and landing buffers: everything is used again and again. */
+/* Small windows, slabs, batches and landing buffers: everything is used again and again, and the plan's
+   figures hold. */
 static void
 test_tight (gconstpointer limit)
 {
@@ -198,7 +204,79 @@ test_tight (gconstpointer limit)
       carry_out (plan, &volume, &error);
       g_assert_no_error (error);
       assert_close (&volume, &one);
+      const TdPlanFacts *facts = td_plan_facts (plan);
+      g_assert_cmpuint (facts->device_bytes, <=, GPOINTER_TO_SIZE (limit));
+      g_assert_cmpuint (volume.device_bytes, <=, facts->device_bytes);
+      g_assert_cmpuint (volume.host_bytes, <=, facts->host_bytes);
+      g_assert_cmpuint (volume.device_bytes, >, facts->device_bytes / 4);
     }
+}
+
+/* Slabs in proportion to what the devices did before. */
+static void
+test_unequal (void)
+{
+  if (!have_two ())
+    return;
+  g_autoptr (TdPlan) plan = make_plan ("opencl:0,opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0);
+  const TdFdkPlan *fdk = plan->extra;
+  TdDevice *fast = plan->devices->pdata[0], *slow = plan->devices->pdata[1];
+  g_assert_cmpuint (fdk->n_slabs, ==, 4);
+  g_assert_cmpuint (fdk->own[1], ==, 2);
+
+  char *name = slow->info.name;
+  slow->info.name = (char *) "another card";
+  g_autofree char *fast_key = td_fdk_device_rate_key (fast, fdk->families[0]);
+  g_autofree char *slow_key = td_fdk_device_rate_key (slow, fdk->families[0]);
+  td_engine_set_rate (engine, fast_key, 3e6);
+  td_engine_set_rate (engine, slow_key, 1e6);
+  g_autoptr (TdPlan) unequal
+      = make_plan ("opencl:0,opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0);
+  slow->info.name = name;
+  g_assert_cmpuint (((const TdFdkPlan *) unequal->extra)->own[1], ==, 3);
+  g_assert_cmpuint (((const TdFdkPlan *) unequal->extra)->own[2], ==, 4);
+}
+
+/* Large problems on small devices, planned only. */
+static void
+test_large_plans (void)
+{
+  static const struct { guint size, views; guint64 limit; gboolean window; } cases[] = {
+    { 1024, 1024, 1ull << 30, FALSE }, /* some slices see 200 rows, 800 MiB */
+    { 1024, 1024, 2ull << 30, TRUE },
+    { 2048, 1024, 8ull << 30, TRUE },
+    { 2048, 1024, 1ull << 30, FALSE },
+  };
+
+  if (!have_two ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n = cases[i].size;
+    g_autofree double *angles = g_new (double, cases[i].views);
+    TdScanFacts facts = { .n_columns = n, .n_rows = n, .n_views = cases[i].views,
+                          .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
+                          .angles_rad = angles, .centre_px = NAN };
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    for (guint v = 0; v < cases[i].views; v++)
+      angles[v] = 2 * G_PI * v / cases[i].views;
+    td_cone_bench_geometry (n, n, &facts.geometry);
+    g_autoptr (TdScan) large = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+    recipe.filter_on = TD_FILTER_ON_DEVICE;
+    recipe.memory_limit_bytes = cases[i].limit;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, large, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdFdkPlan *fdk = plan->extra;
+    g_autofree char *notes = g_strjoinv (" ", td_plan_facts (plan)->notes);
+    g_test_message ("%s; device %" G_GUINT64_FORMAT " MiB, host %" G_GUINT64_FORMAT " MiB, chunks of %u",
+                    notes, td_plan_facts (plan)->device_bytes >> 20, td_plan_facts (plan)->host_bytes >> 20,
+                    fdk->filter_rows);
+    g_assert_cmpint (fdk->window, ==, cases[i].window);
+    g_assert_cmpuint (td_plan_facts (plan)->device_bytes, <=, cases[i].limit);
+  }
 }
 
 /* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
@@ -442,6 +520,8 @@ main (int argc, char **argv)
 
   g_test_add_func ("/fdk/shares", test_shares);
   g_test_add_func ("/fdk/share-is-chosen", test_share_is_chosen);
+  g_test_add_func ("/fdk/unequal", test_unequal);
+  g_test_add_func ("/fdk/large-plans", test_large_plans);
   g_test_add_data_func ("/fdk/tight/1M", GSIZE_TO_POINTER (1 << 20), test_tight);
   g_test_add_data_func ("/fdk/tight/3M", GSIZE_TO_POINTER (3 << 20), test_tight);
   for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
