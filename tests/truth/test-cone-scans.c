@@ -174,8 +174,9 @@ test_mid_plane (gconstpointer device)
 }
 
 /* A small memory limit cuts the volume into slabs and the views into batches, and must change nothing
-   but rounding; the plan's figure must hold. Rows count from another one then, and where rounding moves
-   a coordinate across a step of the texture unit's 8-bit weights, that step shows. */
+   but rounding; the plan's figure must hold. Rows count from another one then: a coordinate of up to 64 pixels
+   in single precision moves by 4e-6 of a pixel at most, and where that takes it across a step of the texture
+   unit's 8-bit weights, the step shows. */
 static void
 test_out_of_core (gconstpointer device)
 {
@@ -203,7 +204,7 @@ test_out_of_core (gconstpointer device)
   g_autoptr (TdDevice) opened = td_device_open (device, &failure);
   g_assert_no_error (failure);
   const TdDeviceInfo *info = td_device_info (opened);
-  const double bound = info->texture_linear && !info->texture_slow ? 1e-4 : 1e-6;
+  const double bound = info->texture_linear && !info->texture_slow ? 1e-4 : 4e-6;
   g_test_message ("relative RMS %.2e, bound %.1e", sqrt (error / norm), bound);
   g_assert_cmpfloat (norm, >, 0);
   g_assert_cmpfloat (sqrt (error / norm), <=, bound);
