@@ -12,6 +12,7 @@ static const TdStepKind *const steps[] = {
   &td_step_flat_field,
   &td_step_dose,
   &td_step_double_flat,
+  &td_step_paganin,
   &td_step_minus_log,
   &td_step_zingers_angle,
   &td_step_beam_hardening,

@@ -10,6 +10,7 @@ extern const TdStepKind td_step_zingers;
 extern const TdStepKind td_step_flat_field;
 extern const TdStepKind td_step_dose;
 extern const TdStepKind td_step_double_flat;
+extern const TdStepKind td_step_paganin;
 extern const TdStepKind td_step_minus_log;
 extern const TdStepKind td_step_zingers_angle;
 extern const TdStepKind td_step_beam_hardening;

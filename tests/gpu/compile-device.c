@@ -358,6 +358,7 @@ static const struct {
   { "check-texture", { "CHANNELS=1", "LINEAR=1", "LAYERED=0" } },
   { "check-texture", { "CHANNELS=2", "LINEAR=0", "LAYERED=1" } },
   { "check-texture", { "CHANNELS=4", "LINEAR=1", "LAYERED=1" } },
+  { "paganin", { NULL } },
   { "prepare", { NULL } },
   { "rings-columns", { NULL } },
   { "rings-sort", { NULL } },

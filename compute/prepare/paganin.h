@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "dataset/scan.h"
+#include "step.h"
+
+/**
+ * Single-distance phase retrieval: Paganin et al., J. Microscopy 206 (2002), and the form of Paganin et
+ * al., J. Optics 22 (2020), whose Laplacian is that of the pixels. Of a homogeneous object, whose
+ * refractive index is 1 - delta + i beta everywhere, the transmission behind a distance z is
+ *
+ *   T_z = (1 - L^2 laplacian) exp (-mu t),   L^2 = z delta / mu = z lambda (delta / beta) / 4 pi
+ *
+ * and dividing the spectrum of T_z by 1 + L^2 k^2 gives exp (-mu t) back. Against a point source that is
+ * magnified by M, z / M and pixels of size p / M take the place of z and p.
+ *
+ * The division is a convolution with a kernel that falls as exp (-r / L): over both directions across, its
+ * sum beyond a distance d is exp (-d / L), since it integrates to exp (-|y| / L) / 2 L along a line. So what
+ * is further away than d changes a transmission by at most exp (-d / L) times what the transmissions there
+ * differ from those at the edge, by which they are replaced. With the pixels' Laplacian that is exact with
+ * exp (-d t), 4 sinh^2 (t / 2) = 1 / L^2 in pixels, as all its terms are positive. The continuous one, cut
+ * off at the highest frequency, has beside it a tail of alternating sign, of which the n-th term is at
+ * most 4 f / (1 + f)^2 / (2 pi n)^2 with f = pi^2 L^2: it acts on differences from one row to the next only.
+ */
+typedef struct {
+  double length_px[2]; /* L along a row, and along a column */
+  guint reach_px[2];   /* distance beyond which TD_PAGANIN_REST of the kernel lies */
+  gboolean discrete;   /* the pixels' Laplacian */
+} TdPaganin;
+
+#define TD_PAGANIN_REST 2e-6
+
+/* Which parameter of the step is which. */
+enum {
+  TD_PAGANIN_DELTA_BETA,
+  TD_PAGANIN_ENERGY,
+  TD_PAGANIN_DISTANCE,
+  TD_PAGANIN_PIXEL,
+  TD_PAGANIN_LAPLACIAN,
+};
+
+/* NULL; else what is missing or absurd and what to do (transfer full). */
+char *td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *facts);
+/* L^2 k^2 of the @n frequencies of a line; @axis 0: along a row, 1: along a column. */
+void td_paganin_response (const TdPaganin *paganin, guint axis, guint n, float *response);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "paganin.h"
+#include "slab.h"
+#include "steps.h"
+
+static const char *const laplacians[] = { "continuous", "pixels", NULL };
+
+static const TdStepParameter parameters[] = {
+  [TD_PAGANIN_DELTA_BETA] = { "delta-beta", "δ/β",
+                              "Of the object's main material at this energy: about 100 for metals, 1000 "
+                              "for tissue and plastics. Larger smooths more.", 500, 0.1, 1e6, 1, NULL },
+  [TD_PAGANIN_ENERGY] = { "energy", "Energy (keV)", "0 takes what the scan says.", 0, 0, 1000, 3, NULL },
+  [TD_PAGANIN_DISTANCE] = { "distance", "Sample to detector (mm)", "0 takes what the scan says.", 0, 0,
+                            1e6, 3, NULL },
+  [TD_PAGANIN_PIXEL] = { "pixel", "Pixel size (µm)",
+                         "Of the detector, as it is after binning; 0 takes what the scan says.", 0, 0,
+                         1e6, 4, NULL },
+  [TD_PAGANIN_LAPLACIAN] = { "laplacian", "Laplacian",
+                             "Continuous is the usual formula (2002); that of the pixels (2020) keeps "
+                             "finer detail and more noise.", 0, 0, 1, 0, laplacians },
+};
+
+#define BATCH_BYTES (64u << 20)
+#define MOST_PAIRS 65535 /* work-groups in z on every API */
+
+/* The images that frames are padded to, and how many at once. */
+typedef struct {
+  guint nx, ny, n_pairs;
+} Shape;
+
+static Shape
+shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns)
+{
+  Shape shape = { .nx = td_fft_good_size (n_columns + 2 * paganin->reach_px[0]), .ny = 1 };
+
+  if (paganin->length_px[1] > 0)
+    shape.ny = td_fft_good_size (n_rows + 2 * paganin->reach_px[1]);
+  guint64 bytes = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
+  shape.n_pairs = (guint) CLAMP (BATCH_BYTES / bytes, 1, MIN ((n_views + 1) / 2, MOST_PAIRS));
+  return shape;
+}
+
+static char *
+unsupported (const TdStep *step, const TdScanFacts *facts)
+{
+  TdPaganin paganin;
+
+  return td_paganin_init (&paganin, step, facts);
+}
+
+static guint
+halo (const TdStep *step, const TdScanFacts *facts)
+{
+  TdPaganin paganin;
+  g_autofree char *reason = td_paganin_init (&paganin, step, facts);
+
+  return reason ? 0 : MIN (paganin.reach_px[1], facts->n_rows);
+}
+
+static guint64
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  TdPaganin paganin;
+  g_autofree char *reason = td_paganin_init (&paganin, step, facts);
+
+  if (reason)
+    return 0;
+  Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns);
+  guint64 images = 2 * sizeof (float) * (guint64) shape.nx * shape.ny * shape.n_pairs;
+  /* The transform may want as much again. */
+  return 2 * images + (shape.nx + shape.ny) * sizeof (float);
+}
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdPaganin paganin;
+  Shape shape;
+  TdFft *fft;
+} Held;
+
+static void
+held_free (gpointer data)
+{
+  Held *held = data;
+
+  td_fft_free (held->fft);
+  g_free (held);
+}
+
+static gboolean
+load_response (TdSlab *slab, const Held *held, guint axis, GError **error)
+{
+  guint n = axis == 0 ? held->shape.nx : held->shape.ny;
+  g_autofree float *response = g_new (float, n);
+  TdBuffer *buffer = td_slab_buffer (slab, axis == 0 ? "paganin across" : "paganin down",
+                                     n * sizeof (float), error);
+
+  td_paganin_response (&held->paganin, axis, n, response);
+  return buffer && td_slab_upload (slab, buffer, response, n * sizeof (float), error);
+}
+
+/* The transform and the tables for this slab's size, kept for the next. */
+static const Held *
+hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
+{
+  const Held *kept = td_slab_kept (slab, "paganin");
+  Held wanted = { .paganin = *paganin };
+
+  wanted.shape = shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns);
+  if (kept && memcmp (&kept->shape, &wanted.shape, sizeof wanted.shape) == 0
+      && kept->paganin.length_px[0] == paganin->length_px[0]
+      && kept->paganin.length_px[1] == paganin->length_px[1]
+      && kept->paganin.discrete == paganin->discrete)
+    return kept;
+
+  /* Work with the old ones may still be on its way. */
+  if (!td_queue_finish (slab->queue, error) || !load_response (slab, &wanted, 0, error)
+      || !load_response (slab, &wanted, 1, error))
+    return NULL;
+  td_slab_keep (slab, "paganin", NULL, NULL);
+  wanted.fft = td_fft_new (slab->device, wanted.shape.ny > 1 ? TD_FFT_C2C_2D : TD_FFT_C2C_1D,
+                           (guint[]) { wanted.shape.nx, wanted.shape.ny }, wanted.shape.n_pairs, error);
+  if (!wanted.fft)
+    return NULL;
+  Held *held = g_memdup2 (&wanted, sizeof wanted);
+  td_slab_keep (slab, "paganin", held, held_free);
+  return held;
+}
+
+typedef struct {
+  TdKernel *pack, *divide, *unpack;
+} Kernels;
+
+static gboolean
+run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, GError **error)
+{
+  guint nx = held->shape.nx, ny = held->shape.ny, n_pairs = held->shape.n_pairs;
+  guint strip = td_slab_strip (slab), strips = (nx + strip - 1) / strip;
+  guint own_strips = (slab->n_columns + strip - 1) / strip;
+  TdBuffer *across = td_slab_buffer (slab, "paganin across", 0, error);
+  TdBuffer *down = td_slab_buffer (slab, "paganin down", 0, error);
+  TdBuffer *images = td_slab_buffer (slab, "paganin images",
+                                     2 * sizeof (float) * (guint64) nx * ny * n_pairs, error);
+  const float scale = 1.0f / ((float) nx * (float) ny);
+
+  if (!images)
+    return FALSE;
+  const TdArg pack[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (images), TD_ARG_VALUE (first_view),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_rows), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (nx), TD_ARG_VALUE (ny), TD_ARG_VALUE (strip),
+  };
+  const TdArg divide[] = {
+    TD_ARG_BUFFER (images), TD_ARG_BUFFER (across), TD_ARG_BUFFER (down), TD_ARG_VALUE (nx),
+    TD_ARG_VALUE (ny), TD_ARG_VALUE (scale), TD_ARG_VALUE (strip),
+  };
+  const TdArg unpack[] = {
+    TD_ARG_BUFFER (images), TD_ARG_BUFFER (slab->data), TD_ARG_VALUE (first_view),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx), TD_ARG_VALUE (ny),
+    TD_ARG_VALUE (strip),
+  };
+  return td_slab_launch (slab, kernels->pack, strips, ny, n_pairs, pack, G_N_ELEMENTS (pack), error)
+         && td_fft_run (slab->queue, held->fft, images, 0, FALSE, error)
+         && td_slab_launch (slab, kernels->divide, strips, ny, n_pairs, divide, G_N_ELEMENTS (divide),
+                            error)
+         && td_fft_run (slab->queue, held->fft, images, 0, TRUE, error)
+         && td_slab_launch (slab, kernels->unpack, own_strips, slab->n_rows, n_pairs, unpack,
+                            G_N_ELEMENTS (unpack), error);
+}
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  TdPaganin paganin;
+  Kernels kernels;
+  g_autofree char *reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
+
+  if (reason) {
+    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    return FALSE;
+  }
+  const Held *held = hold (slab, &paganin, error);
+  if (!held || !(kernels.pack = td_slab_kernel (slab, "paganin", "paganin_pack", error))
+      || !(kernels.divide = td_slab_kernel (slab, "paganin", "paganin_divide", error))
+      || !(kernels.unpack = td_slab_kernel (slab, "paganin", "paganin_unpack", error)))
+    return FALSE;
+  for (guint view = 0; view < slab->n_views; view += 2 * held->shape.n_pairs)
+    if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
+        || !run_batch (slab, held, &kernels, view, error))
+      return FALSE;
+  return TRUE;
+}
+
+const TdStepKind td_step_paganin = {
+  .name = "paganin",
+  .title = "Phase retrieval",
+  .summary = "Turns the bright rims of a coherent beam into contrast: Paganin, from a single distance.",
+  .stage = TD_STEP_FLAT,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .unsupported = unsupported,
+  .halo = halo,
+  .workspace_bytes = workspace_bytes,
+  .run = run,
+};

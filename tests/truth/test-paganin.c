@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Phase retrieval on every device: against the published formula in double precision, against what the
+   transport-of-intensity equation makes of a known thickness, and whatever way rows are cut. */
+#include <complex.h>
+#include <fftw3.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/prepare/paganin.h"
+#include "compute/prepare/prepare.h"
+#include "tests/common/devices.h"
+
+#define BOUND 1e-5
+
+/* 20 keV, 50 mm, pixels of 1 µm: L is 2.2 columns at delta / beta = 20 and 11 at 500. */
+static TdScan *
+make_scan (const float *projections, guint n_rows, guint n_views, guint n_columns)
+{
+  g_autofree double *angles = g_new0 (double, n_views);
+  TdScanFacts facts = {
+    .path = "memory", .format = "memory", .title = "phase", .n_columns = n_columns, .n_rows = n_rows,
+    .n_views = n_views, .sample_type = TD_SAMPLE_FLOAT32, .angles_rad = angles, .centre_px = NAN,
+    .energy_kev = 20, .propagation_mm = 50,
+  };
+
+  td_geometry_init_parallel (&facts.geometry);
+  facts.geometry.pixel_width_mm = facts.geometry.pixel_height_mm = 1e-3;
+  return td_scan_new_from_memory (&facts, projections, NULL, NULL, NULL, NULL);
+}
+
+static void
+init_step (TdStep *step, double delta_beta, gboolean discrete)
+{
+  td_step_init (step, td_prepare_step ("paganin", NULL));
+  step->values[TD_PAGANIN_DELTA_BETA] = delta_beta;
+  step->values[TD_PAGANIN_LAPLACIAN] = discrete;
+}
+
+/* Rows [row0, row0 + n) of @data, [row][view][column], through @steps, in place. */
+static void
+prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, float *data, guint row0,
+         guint n)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  gsize row = (gsize) facts->n_views * facts->n_columns;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  TdBuffer *buffer = td_test_buffer (device, queue, data + row0 * row, n * row * sizeof (float));
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, scan, NULL, steps, n_steps, n, &error);
+
+  g_assert_no_error (error);
+  td_preparation_run (preparation, queue, buffer, row0, n, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_download (queue, data + row0 * row, buffer, 0, n * row * sizeof (float), &error);
+  td_test_finish (queue);
+  td_buffer_free (buffer);
+}
+
+/* ── The formula ──────────────────────────────────────────────────────────────────────────────── */
+
+/* One view of [row][view][column], its edges repeated 20 L around. */
+static void
+reference (const float *data, guint n_rows, guint n_views, guint n_columns, guint view, double length,
+           gboolean discrete, double *out)
+{
+  guint pad = (guint) ceil (20 * length) + 4, down = n_rows > 1 ? pad : 0;
+  guint nx = n_columns + 2 * pad, ny = n_rows + 2 * down;
+  fftw_complex *image = fftw_alloc_complex ((gsize) nx * ny);
+  fftw_plan there = fftw_plan_dft_2d (ny, nx, image, image, FFTW_FORWARD, FFTW_ESTIMATE);
+  fftw_plan back = fftw_plan_dft_2d (ny, nx, image, image, FFTW_BACKWARD, FFTW_ESTIMATE);
+
+  for (gint64 y = 0; y < ny; y++)
+    for (gint64 x = 0; x < nx; x++) {
+      gsize row = CLAMP (y - down, 0, (gint64) n_rows - 1);
+      gsize column = CLAMP (x - pad, 0, (gint64) n_columns - 1);
+      image[y * nx + x] = data[(row * n_views + view) * n_columns + column];
+    }
+  fftw_execute (there);
+  for (guint y = 0; y < ny; y++)
+    for (guint x = 0; x < nx; x++) {
+      double kx = 2 * G_PI * MIN (x, nx - x) / nx, ky = 2 * G_PI * MIN (y, ny - y) / ny;
+      double k2 = discrete ? 4 - 2 * cos (kx) - 2 * cos (ky) : kx * kx + ky * ky;
+      image[(gsize) y * nx + x] /= (1 + length * length * k2) * nx * ny;
+    }
+  fftw_execute (back);
+  for (guint y = 0; y < n_rows; y++)
+    for (guint x = 0; x < n_columns; x++)
+      out[((gsize) y * n_views + view) * n_columns + x] = creal (image[(gsize) (y + down) * nx + x + pad]);
+  fftw_destroy_plan (there);
+  fftw_destroy_plan (back);
+  fftw_free (image);
+}
+
+static float *
+random_transmissions (gsize n)
+{
+  float *data = g_new (float, n);
+  g_autoptr (GRand) random = g_rand_new_with_seed (11);
+
+  for (gsize i = 0; i < n; i++)
+    data[i] = 0.6 + 0.3 * sin (i * 0.0137) + g_rand_double_range (random, -0.1, 0.1);
+  return data;
+}
+
+static void
+test_formula (gconstpointer id)
+{
+  static const guint shapes[][3] = { /* rows, views, columns */
+    { 1, 1, 37 }, { 1, 5, 64 }, { 9, 1, 41 }, { 33, 4, 50 }, { 2, 3, 127 },
+  };
+  TdDevice *device = td_test_open (id);
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    for (guint discrete = 0; discrete < 2; discrete++) {
+      guint n_rows = shapes[i][0], n_views = shapes[i][1], n_columns = shapes[i][2];
+      gsize n = (gsize) n_rows * n_views * n_columns;
+      g_autofree float *data = random_transmissions (n);
+      g_autofree double *expected = g_new (double, n);
+      TdStep step;
+      TdPaganin paganin;
+      double worst = 0;
+
+      init_step (&step, i % 2 ? 100 : 20, discrete);
+      g_autoptr (TdScan) scan = make_scan (data, n_rows, n_views, n_columns);
+      g_assert_null (td_paganin_init (&paganin, &step, td_scan_facts (scan)));
+      for (guint view = 0; view < n_views; view++)
+        reference (data, n_rows, n_views, n_columns, view, paganin.length_px[0], discrete, expected);
+      g_autofree float *got = g_memdup2 (data, n * sizeof *data);
+      prepare (device, scan, &step, 1, got, 0, n_rows);
+      for (gsize k = 0; k < n; k++)
+        worst = isfinite (got[k]) ? MAX (worst, fabs (got[k] - expected[k])) : INFINITY;
+      g_test_message ("%u rows, %u views, %u columns, L %.2f: %.1e", n_rows, n_views, n_columns,
+                      paganin.length_px[0], worst);
+      g_assert_cmpfloat (worst, <=, BOUND);
+    }
+  td_test_close (device);
+}
+
+/* An even beam has no rims. */
+static void
+test_constant (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+  float data[3 * 2 * 40];
+  TdStep step;
+
+  for (guint i = 0; i < G_N_ELEMENTS (data); i++)
+    data[i] = 0.7f;
+  g_autoptr (TdScan) scan = make_scan (data, 3, 2, 40);
+  init_step (&step, 100, FALSE);
+  prepare (device, scan, &step, 1, data, 0, 3);
+  for (guint i = 0; i < G_N_ELEMENTS (data); i++)
+    g_assert_cmpfloat_with_epsilon (data[i], 0.7, BOUND);
+  td_test_close (device);
+}
+
+/* ── Rows cut ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_slabs (gconstpointer id)
+{
+  const guint n_rows = 120, n_columns = 48, row_floats = 2 * n_columns;
+  TdDevice *device = td_test_open (id);
+  g_autofree float *data = random_transmissions ((gsize) n_rows * row_floats);
+  g_autoptr (TdScan) scan = make_scan (data, n_rows, 2, n_columns);
+
+  for (guint discrete = 0; discrete < 2; discrete++) {
+    g_autofree float *whole = g_memdup2 (data, n_rows * row_floats * sizeof *data);
+    TdPaganin paganin;
+    TdStep step;
+    double worst = 0;
+
+    init_step (&step, 20, discrete);
+    g_assert_null (td_paganin_init (&paganin, &step, td_scan_facts (scan)));
+    guint halo = td_preparation_halo (&step, 1, td_scan_facts (scan));
+    g_assert_cmpuint (halo, ==, paganin.reach_px[1]);
+    g_assert_cmpuint (2 * halo, <, n_rows);
+    prepare (device, scan, &step, 1, whole, 0, n_rows);
+    for (guint row = 0; row < n_rows; row += 17) {
+      guint first = row > halo ? row - halo : 0, end = MIN (row + halo + 1, n_rows);
+      g_autofree float *cut = g_memdup2 (data, n_rows * row_floats * sizeof *data);
+      prepare (device, scan, &step, 1, cut, first, end - first);
+      for (guint i = 0; i < row_floats; i++)
+        worst = MAX (worst, fabs (cut[row * row_floats + i] - whole[row * row_floats + i]));
+    }
+    /* Values differ by 0.8 at most. The alternating tail adds up to half of its first term on either
+       side for steady data, and beyond that as noise does. */
+    double f = pow (G_PI * paganin.length_px[1], 2);
+    double tail = discrete ? 0 : 4 * f / pow (1 + f, 2) / pow (2 * G_PI * halo, 2) * sqrt (halo);
+    g_test_message ("a halo of %u rows, L %.2f: %.1e, bound %.1e", halo, paganin.length_px[1], worst,
+                    TD_PAGANIN_REST + tail + 1e-6);
+    g_assert_cmpfloat (worst, <=, TD_PAGANIN_REST + tail + 1e-6);
+  }
+  td_test_close (device);
+}
+
+/* ── A known thickness ────────────────────────────────────────────────────────────────────────── */
+
+/* mu t as a sum of Gaussians, and what the transport-of-intensity equation makes of it:
+   T_z = (1 - L^2 laplacian) exp (-mu t) = exp (-mu t) (1 + L^2 (laplacian mu t - |gradient mu t|^2)) */
+static double
+forward (double x, double y, double length, double *absorbed)
+{
+  static const double bumps[][4] = { /* x, y, width, height */
+    { 70, 60, 9, 0.8 }, { 95, 75, 6, 0.5 }, { 65, 80, 10, 0.4 },
+  };
+  double t = 0, tx = 0, ty = 0, laplacian = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (bumps); i++) {
+    double dx = x - bumps[i][0], dy = y - bumps[i][1], s2 = bumps[i][2] * bumps[i][2];
+    double value = bumps[i][3] * exp (-0.5 * (dx * dx + dy * dy) / s2);
+    t += value;
+    tx -= dx / s2 * value;
+    ty -= dy / s2 * value;
+    laplacian += ((dx * dx + dy * dy) / (s2 * s2) - 2 / s2) * value;
+  }
+  *absorbed = t;
+  return exp (-t) * (1 + length * length * (laplacian - tx * tx - ty * ty));
+}
+
+static void
+test_thickness (gconstpointer id)
+{
+  const guint n_rows = 140, n_columns = 150;
+  TdDevice *device = td_test_open (id);
+  g_autofree float *data = g_new0 (float, n_rows * n_columns);
+  g_autoptr (TdScan) scan = make_scan (data, n_rows, 1, n_columns);
+  TdStep steps[2];
+  TdPaganin paganin;
+  double worst = 0, before = 0, absorbed;
+
+  init_step (&steps[0], 50, FALSE);
+  td_step_init (&steps[1], td_prepare_step ("minus-log", NULL));
+  g_assert_null (td_paganin_init (&paganin, &steps[0], td_scan_facts (scan)));
+  for (guint y = 0; y < n_rows; y++)
+    for (guint x = 0; x < n_columns; x++)
+      data[y * n_columns + x] = forward (x, y, paganin.length_px[0], &absorbed);
+  g_autofree float *retrieved = g_memdup2 (data, n_rows * n_columns * sizeof *data);
+  prepare (device, scan, &steps[1], 1, data, 0, n_rows);
+  prepare (device, scan, steps, 2, retrieved, 0, n_rows);
+  for (guint y = 0; y < n_rows; y++)
+    for (guint x = 0; x < n_columns; x++) {
+      forward (x, y, paganin.length_px[0], &absorbed);
+      before = MAX (before, fabs (data[y * n_columns + x] - absorbed));
+      worst = MAX (worst, fabs (retrieved[y * n_columns + x] - absorbed));
+    }
+  g_test_message ("L is %.2f pixels; off by %.3f before, by %.1e after", paganin.length_px[0], before,
+                  worst);
+  g_assert_cmpfloat (before, >, 0.1);
+  g_assert_cmpfloat (worst, <, 2e-4);
+  td_test_close (device);
+}
+
+/* ── What it asks for ─────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_parameters (void)
+{
+  float data[4 * 64] = { 0 };
+  g_autoptr (TdScan) scan = make_scan (data, 4, 1, 64);
+  TdScanFacts facts = *td_scan_facts (scan);
+  TdPaganin paganin, other;
+  TdStep step;
+
+  init_step (&step, 100, FALSE);
+  g_assert_null (td_paganin_init (&paganin, &step, &facts));
+  /* lambda = 0.06199 nm; sqrt (0.05 m × lambda × 100 / 4 pi) = 4.966 µm */
+  g_assert_cmpfloat_with_epsilon (paganin.length_px[0], 4.966, 1e-3);
+
+  /* A point source twice as near as the detector: half the distance, half the pixels. */
+  facts.geometry.beam = TD_BEAM_CONE;
+  facts.geometry.source_axis_mm = 50;
+  facts.geometry.source_detector_mm = 100;
+  g_assert_null (td_paganin_init (&other, &step, &facts));
+  g_assert_cmpfloat_with_epsilon (other.length_px[0], paganin.length_px[0] * sqrt (0.5) * 2, 1e-9);
+
+  step.values[TD_PAGANIN_DELTA_BETA] = 1e6;
+  g_autofree char *absurd = td_preparation_unsupported (&step, 1, &facts);
+  g_assert_nonnull (strstr (absurd, "check them"));
+  init_step (&step, 100, FALSE);
+  facts = *td_scan_facts (scan);
+  facts.energy_kev = 0;
+  g_autofree char *energy = td_preparation_unsupported (&step, 1, &facts);
+  g_assert_nonnull (strstr (energy, "paganin:energy=25"));
+  step.values[TD_PAGANIN_ENERGY] = 30;
+  facts.propagation_mm = 0;
+  g_autofree char *distance = td_preparation_unsupported (&step, 1, &facts);
+  g_assert_nonnull (strstr (distance, "paganin:distance=100"));
+  step.values[TD_PAGANIN_DISTANCE] = 30;
+  facts.geometry.pixel_width_mm = 0;
+  g_autofree char *pixel = td_preparation_unsupported (&step, 1, &facts);
+  g_assert_nonnull (strstr (pixel, "paganin:pixel=1.6"));
+  step.values[TD_PAGANIN_PIXEL] = 1;
+  g_assert_null (td_preparation_unsupported (&step, 1, &facts));
+}
+
+int
+main (int argc, char **argv)
+{
+  static const TdDeviceTest tests[] = {
+    { "formula", test_formula },
+    { "constant", test_constant },
+    { "slabs", test_slabs },
+    { "thickness", test_thickness },
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/paganin/parameters", test_parameters);
+  td_test_each_device ("/paganin", tests, G_N_ELEMENTS (tests));
+  return g_test_run ();
+}
