@@ -20,6 +20,8 @@ static const TdCliHelp help = {
   "    tomodesk-cli bench --device cuda:0 --family all --model\n"
   "  What a slice costs with filtering:\n"
   "    tomodesk-cli bench --filter\n"
+  "  From sinograms in memory to slices in memory, with the transfers (bench --end-to-end --help):\n"
+  "    tomodesk-cli bench --end-to-end --device cuda:0 --columns 2048 --rows-in-memory 256\n"
   "  Cone beam, with options of its own (bench --cone --help):\n"
   "    tomodesk-cli bench --cone --size 256 --views 360\n",
 };
@@ -299,6 +301,9 @@ td_cli_bench (int argc, char **argv)
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--cone") == 0)
       return td_cli_bench_cone (argc, argv);
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--end-to-end") == 0)
+      return td_cli_bench_end (argc, argv);
   int status = parse (argc, argv, &o);
   if (status >= 0 || (status = complete (&o)) >= 0)
     return status;

@@ -97,6 +97,14 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
     shape.batch = MAX (16, shape.run);
     shape.lanes = 16;
   }
+  /* With 48 KiB of local memory for a group more views in one buffer beat fewer in two. */
+  if (slices == 4 && shape.side == 2 && !shape.half && device->local_memory_bytes <= 1 << 16) {
+    shape.tile = 32;
+    shape.threads = 128;
+    shape.resident = 4;
+    shape.lanes = 16;
+    shape.buffers = 1;
+  }
   if (device->cpu_shaped)
     shape.unroll = 1; /* there it only makes the build longer, as do large tiles */
   return shape;
