@@ -152,6 +152,9 @@ typedef struct { /* CUDA_TEXTURE_DESC */
   X (TdCuResult, memory_free, "cuMemFree_v2", (TdCuPointer pointer)) \
   X (TdCuResult, host_alloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags)) \
   X (TdCuResult, host_free, "cuMemFreeHost", (void *memory)) \
+  X (TdCuResult, host_register, "cuMemHostRegister_v2", \
+     (void *memory, size_t bytes, unsigned flags)) \
+  X (TdCuResult, host_unregister, "cuMemHostUnregister", (void *memory)) \
   X (TdCuResult, upload, "cuMemcpyHtoDAsync_v2", \
      (TdCuPointer to, const void *from, size_t bytes, TdCuStream stream)) \
   X (TdCuResult, download, "cuMemcpyDtoHAsync_v2", \

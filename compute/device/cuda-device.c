@@ -139,38 +139,14 @@ buffer_map (TdBuffer *base)
   return NULL;
 }
 
-static void *
-host_alloc (TdDevice *base, guint64 bytes)
-{
-  TdCudaDevice *device = td_cuda_device (base);
-  void *memory = NULL;
-
-  if (!td_cuda_enter (device, NULL))
-    return NULL;
-  /* Portable: pinned for every card, since one ring of buffers may feed several. */
-  if (device->cu->host_alloc (&memory, bytes, TD_CU_HOST_ALLOC_PORTABLE) != 0)
-    memory = NULL;
-  td_cuda_leave (device);
-  return memory;
-}
-
-static void
-host_free (TdDevice *base, void *memory)
-{
-  TdCudaDevice *device = td_cuda_device (base);
-
-  if (td_cuda_enter (device, NULL)) {
-    device->cu->host_free (memory);
-    td_cuda_leave (device);
-  }
-}
-
 static void
 device_free (TdDevice *base)
 {
   TdCudaDevice *device = td_cuda_device (base);
 
   device->cu->primary_release (device->card);
+  g_hash_table_unref (device->pinned);
+  g_mutex_clear (&device->pinned_lock);
   g_free (device);
 }
 
@@ -180,8 +156,8 @@ static const TdDeviceOps cuda_ops = {
   .buffer_new = buffer_new,
   .buffer_free = buffer_free,
   .buffer_map = buffer_map,
-  .host_alloc = host_alloc,
-  .host_free = host_free,
+  .host_alloc = td_cuda_host_alloc,
+  .host_free = td_cuda_host_free,
   .queue_new = td_cuda_queue_new,
   .queue_free = td_cuda_queue_free,
   .queue_finish = td_cuda_queue_finish,
@@ -349,12 +325,16 @@ td_cuda_open (guint index, TdDevice **out, GError **error)
   device = g_new0 (TdCudaDevice, 1);
   device->cu = cu;
   device->card = card;
+  g_mutex_init (&device->pinned_lock);
+  device->pinned = g_hash_table_new (NULL, NULL);
   /* Threads that wait sleep instead of spinning: preparation and writing need the processor. Fails
      harmlessly if somebody else in this process has already chosen. */
   cu->primary_flags (card, TD_CU_CONTEXT_BLOCKING_SYNC);
   if (!td_cuda_check (device, cu->primary_retain (&device->context, card), "start using the card",
                       error)) {
     g_prefix_error (error, "cuda:%u: ", index);
+    g_hash_table_unref (device->pinned);
+    g_mutex_clear (&device->pinned_lock);
     g_free (device);
     return FALSE;
   }

@@ -13,6 +13,8 @@ typedef struct {
   const TdCuDriver *cu;
   TdCuDevice card;
   TdCuContext context;
+  GMutex pinned_lock;
+  GHashTable *pinned; /* cuda-pinned.c: blocks that were mapped, by address */
 } TdCudaDevice;
 
 typedef struct {
@@ -43,6 +45,8 @@ gboolean td_cuda_enter (TdCudaDevice *device, GError **error);
 void td_cuda_leave (TdCudaDevice *device);
 
 /* The operations, by file. */
+void *td_cuda_host_alloc (TdDevice *device, guint64 bytes);
+void td_cuda_host_free (TdDevice *device, void *memory);
 gboolean td_cuda_queue_new (TdDevice *device, TdQueue **queue, GError **error);
 void td_cuda_queue_free (TdQueue *queue);
 gboolean td_cuda_queue_finish (TdQueue *queue, GError **error);

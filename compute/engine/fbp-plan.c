@@ -10,6 +10,7 @@
 #define GRAIN 16
 #define MAX_SLAB 64
 #define LARGE_SLAB_BYTES ((guint64) 1 << 30)
+#define SMALL_SLAB_BYTES ((guint64) 128 << 20)
 #define FILTER_BYTES ((guint64) 32 << 20)
 #define KEEP_BYTES ((guint64) 256 << 20)
 #define MAX_ELEMENTS ((guint64) G_MAXINT32)
@@ -290,12 +291,30 @@ too_large (const TdPlan *plan)
   return NULL;
 }
 
+/* Slabs as small as graphics cards still do at their full rate, where small ones cost nothing to read:
+   the first one is under way sooner, the last one ends sooner, and less memory has to be pinned. */
+static guint
+small_slab (const TdPlan *plan, const TdFbp *fbp)
+{
+  const guint64 each = MAX (td_fbp_filtered_bytes (fbp), td_fbp_slice_bytes (fbp));
+  guint slab = MIN (GRAIN, plan->facts.n_slices);
+
+  for (guint i = 0; i < plan->devices->len; i++)
+    if (td_device_info (g_ptr_array_index (plan->devices, i))->kind != TD_DEVICE_GPU)
+      return slab;
+  while (slab > 4 && slab * each > SMALL_SLAB_BYTES)
+    slab -= 4;
+  return slab;
+}
+
 static guint
 usual_slab (const TdPlan *plan, const TdFbp *fbp)
 {
   guint n = plan->facts.n_slices;
   guint slab = (n / USUAL_SLABS + GRAIN - 1) / GRAIN * GRAIN;
 
+  if (td_scan_facts (plan->scan)->in_memory && fbp->halo == 0)
+    return small_slab (plan, fbp);
   slab = CLAMP (slab, GRAIN, MAX_SLAB);
   slab = MAX (slab, (4 * fbp->halo + GRAIN - 1) / GRAIN * GRAIN); /* halos are work done twice */
   while (slab > GRAIN && slab * td_fbp_filtered_bytes (fbp) > LARGE_SLAB_BYTES)

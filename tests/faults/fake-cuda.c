@@ -68,6 +68,8 @@ EXPORT (cuMemAlloc_v2, (TdCuPointer *pointer, size_t bytes),
 EXPORT (cuMemFree_v2, (TdCuPointer pointer), free ((void *) (size_t) pointer); return 0;)
 EXPORT (cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags), *memory = malloc (bytes); return 0;)
 EXPORT (cuMemFreeHost, (void *memory), free (memory); return 0;)
+EXPORT (cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags), return fault ("register");)
+EXPORT (cuMemHostUnregister, (void *memory), return 0;)
 EXPORT (cuMemcpyHtoDAsync_v2, (TdCuPointer to, const void *from, size_t bytes, TdCuStream stream),
         memcpy ((void *) (size_t) to, from, bytes); return 0;)
 EXPORT (cuMemcpyDtoHAsync_v2, (void *to, TdCuPointer from, size_t bytes, TdCuStream stream),

@@ -165,6 +165,43 @@ test_out_of_memory (void)
   g_assert_nonnull (strstr (error->message, "Fake 9000"));
 }
 
+/* Small blocks come from the driver, large ones are mapped here and registered; where the driver does
+   not register, all come from it. */
+static void
+check_pinned (const char *plan)
+{
+  const gsize sizes[] = { 1, 4096, 3 << 20, 4 << 20, (9 << 20) + 12345 };
+  char *blocks[G_N_ELEMENTS (sizes)];
+  g_autoptr (GError) error = NULL;
+
+  if (!have_compiler () || !in_own_process (FAKE_DRIVER, COMPILER_FOLDERS, plan))
+    return;
+  g_autoptr (TdDevice) device = open_fake ();
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    blocks[i] = td_device_host_alloc (device, sizes[i], &error);
+    g_assert_no_error (error);
+    memset (blocks[i], (int) i + 1, sizes[i]);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    g_assert_cmpint (blocks[i][0], ==, i + 1);
+    g_assert_cmpint (blocks[i][sizes[i] - 1], ==, i + 1);
+    td_device_host_free (device, blocks[i]);
+  }
+  g_assert_cmpuint (td_device_live_objects (device), ==, 0);
+}
+
+static void
+test_pinned (void)
+{
+  check_pinned ("");
+}
+
+static void
+test_pinned_refused (void)
+{
+  check_pinned ("register=801");
+}
+
 static void
 assert_finish_fails (TdErrorCode code)
 {
@@ -208,6 +245,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/old-driver", test_old_driver);
   g_test_add_func ("/cuda/works", test_works);
   g_test_add_func ("/cuda/out-of-memory", test_out_of_memory);
+  g_test_add_func ("/cuda/pinned", test_pinned);
+  g_test_add_func ("/cuda/pinned-refused", test_pinned_refused);
   g_test_add_func ("/cuda/lost", test_lost);
   g_test_add_func ("/cuda/timeout", test_timeout);
   g_test_add_func ("/cuda/bug", test_bug);
