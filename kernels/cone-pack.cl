@@ -66,13 +66,14 @@ cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
   to[(size_t) layer * p.view_stride + (size_t) row * p.pitch + column]
       = inside ? from[((size_t) layer * p.n_rows + r) * p.n_columns + c] : 0.0f;
 #else
-  if (column >= p.n_columns || row >= p.n_rows || layer >= p.n_layers)
+  if (column >= p.n_columns || row >= p.texel_rows || layer >= p.n_layers)
     return;
   const size_t view = (size_t) p.n_rows * p.n_columns;
   const size_t pixel = (size_t) row * p.n_columns + column;
-  const size_t texel = layer * view + pixel;
+  const size_t texel = (size_t) layer * p.texel_rows * p.n_columns + pixel;
   for (int channel = 0; channel < PACK; channel++) {
-    const float value = from[(layer + (size_t) channel * p.n_views_between) * view + pixel];
+    const float value
+        = row < p.n_rows ? from[(layer + (size_t) channel * p.n_views_between) * view + pixel] : 0.0f;
 #if HALF
     td_store_half (to, PACK * texel + channel, value);
 #else

@@ -63,6 +63,7 @@ typedef struct {
 typedef struct {
   int n_columns, n_rows, n_layers;
   int n_views_between;        /* texel channels are views that far apart */
+  int texel_rows;             /* of the texture: those beyond n_rows become zeros */
   int pitch, view_stride;     /* of the padded target; 0: texels, packed */
 } TdConePack;
 

@@ -46,23 +46,33 @@ upload_matrices (TdConeDeviceProjector *self, TdQueue *queue, const guint *views
   return self->tables[slot].read != NULL;
 }
 
+/* Rows of the texture. Where the texels are made here it is as high as it will ever be, with zeros below
+   what is given: a new texture for every slab costs milliseconds and makes the queue wait. */
+static guint
+texel_rows (const TdConeDeviceProjector *self, guint n_rows)
+{
+  return self->staging ? self->limits.max_rows : n_rows;
+}
+
 static gboolean
 pack (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint n_rows, guint n_layers,
       GError **error)
 {
-  const guint n_columns = self->task.n_columns;
+  const guint n_columns = self->task.n_columns, high = texel_rows (self, n_rows);
   const TdConePack params = {
     .n_columns = (int) n_columns,
     .n_rows = (int) n_rows,
     .n_layers = (int) n_layers,
     .n_views_between = (int) n_layers,
+    .texel_rows = (int) high,
     .pitch = (int) n_columns + 2,
     .view_stride = (int) ((n_columns + 2) * (n_rows + 3)),
   };
   const gboolean squares = self->way == TD_CONE_WAY_COLUMNS; /* of 32, which it transposes */
   const guint local[3] = { squares ? 32 : 64, squares ? 8 : 4, 1 };
   const guint groups[3] = { (n_columns + 2 + local[0] - 1) / local[0],
-                            squares ? (n_rows + 31) / 32 : (n_rows + 3 + 3) / 4, n_layers };
+                            squares ? (n_rows + 31) / 32 : (MAX (n_rows + 3, high) + 3) / 4,
+                            n_layers };
   const TdArg args[] = { TD_ARG_BUFFER (projections), TD_ARG_BUFFER (self->staging),
                          TD_ARG_VALUE (params) };
 
@@ -70,12 +80,13 @@ pack (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint 
 }
 
 static gboolean
-fill_texture (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint n_rows,
+fill_texture (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint given_rows,
               guint n_layers, GError **error)
 {
+  const guint n_rows = texel_rows (self, given_rows);
   TdBuffer *texels = self->staging ? self->staging : projections;
 
-  if (self->texture && (self->texture_rows != n_rows || self->texture_layers < n_layers)) {
+  if (self->texture && self->texture_rows != n_rows) {
     if (!td_queue_finish (queue, error))
       return FALSE;
     g_clear_pointer (&self->texture, td_texture_free);
@@ -85,14 +96,13 @@ fill_texture (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections
       .texel = td_cone_texel (self->pack, self->half),
       .width = self->task.n_columns,
       .height = n_rows,
-      .layers = n_layers,
+      .layers = self->limits.max_views / self->pack,
       .linear = TRUE,
     };
     self->texture = td_texture_new (self->base.device, &spec, error);
     if (!self->texture)
       return FALSE;
     self->texture_rows = n_rows;
-    self->texture_layers = n_layers;
   }
   return td_texture_write (queue, self->texture, 0, n_layers, texels, 0, error);
 }

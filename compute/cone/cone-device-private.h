@@ -35,7 +35,7 @@ typedef struct {
   TdBuffer *matrices;     /* float [max_views / pack][3][4] */
   TdBuffer *staging;      /* packed texels, or padded projections */
   TdTexture *texture;
-  guint texture_rows, texture_layers;
+  guint texture_rows;
   /* Pinned, what matrices is filled from, in turns; the event passes when the queue has read it. */
   struct {
     float *floats;

@@ -348,6 +348,7 @@ static const struct {
   { "cone-pack", { "PACK=4", "HALF=1", "PADDED=0" } },
   { "cone-weight", { NULL } },
   { "filter", { NULL } },
+  { "rows-gather", { NULL } },
   { "bench-units", { "UNIT=0" } },
   { "bench-units", { "UNIT=1" } },
   { "bench-units", { "UNIT=2" } },
