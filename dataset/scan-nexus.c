@@ -10,7 +10,7 @@
 #include "scan-hdf5.h"
 
 /* NXtomo's image_key. image_key_control may hold -1 too: pictures taken for alignment. */
-enum { KEY_PROJECTION = 0, KEY_FLAT = 1, KEY_DARK = 2 };
+enum { KEY_ALIGNMENT = -1, KEY_PROJECTION = 0, KEY_FLAT = 1, KEY_DARK = 2 };
 
 static gboolean
 nexus_probe (const char *path, const TdScanOptions *options)
@@ -63,7 +63,7 @@ read_keys (hid_t file, const TdNexusPlace *place, const char *name, gsize n, con
 /* Which frames are what. */
 static gboolean
 sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const TdNexusPlace *place,
-             GError **error)
+             guint *n_alignment, GError **error)
 {
   g_autoptr (GError) local = NULL;
   guint n = td_h5_frames_count (source->frames[0]), count[3] = { 0 };
@@ -91,9 +91,15 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const TdNexusPlace *p
   }
   if (!keys && !control)
     td_scan_note (scan, "There is no image_key: all %u frames were taken as projections.", n);
-  if (count[0] + count[1] + count[2] < n)
-    td_scan_note (scan, "%u of %u frames are marked as invalid or for alignment and are left out.",
-                  n - count[0] - count[1] - count[2], n);
+  for (guint i = 0; control && i < n; i++) /* behind the views: take_angles() hands them on */
+    if (control[i] == KEY_ALIGNMENT)
+      source->indices[TD_FRAME_PROJECTION][count[TD_FRAME_PROJECTION] + (*n_alignment)++] = i;
+  if (*n_alignment)
+    td_scan_note (scan, "%u frames were taken for alignment: they are not among the views, but help to "
+                        "find the axis.", *n_alignment);
+  if (count[0] + count[1] + count[2] + *n_alignment < n)
+    td_scan_note (scan, "%u of %u frames are marked as invalid and are left out.",
+                  n - count[0] - count[1] - count[2] - *n_alignment, n);
   scan->facts.n_views = count[TD_FRAME_PROJECTION];
   scan->facts.n_flats = count[TD_FRAME_FLAT];
   scan->facts.n_darks = count[TD_FRAME_DARK];
@@ -101,9 +107,22 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const TdNexusPlace *p
   return TRUE;
 }
 
+static void
+take_alignment (TdScan *scan, const guint *frames, guint n, const double *angles)
+{
+  g_autofree double *extra = g_new (double, n);
+
+  for (guint i = 0; i < n; i++) {
+    extra[i] = angles[frames[i]];
+    if (!isfinite (extra[i]))
+      return;
+  }
+  td_scan_take_extra (scan, extra, n);
+}
+
 static gboolean
 take_angles (TdScan *scan, const TdH5Source *source, hid_t file, const TdNexusPlace *place,
-             const TdScanOptions *options, GError **error)
+             guint n_alignment, const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   guint n_frames = td_h5_frames_count (source->frames[0]);
@@ -126,6 +145,8 @@ take_angles (TdScan *scan, const TdH5Source *source, hid_t file, const TdNexusPl
   facts->angles_rad = g_new (double, facts->n_views);
   for (guint i = 0; i < facts->n_views; i++)
     facts->angles_rad[i] = angles[n == n_frames ? source->indices[TD_FRAME_PROJECTION][i] : i];
+  if (n == n_frames)
+    take_alignment (scan, source->indices[TD_FRAME_PROJECTION] + facts->n_views, n_alignment, angles);
   return TRUE;
 }
 
@@ -174,7 +195,8 @@ take_centre (TdScan *scan, hid_t detector)
   /* Relative to the middle by convention; some files state the column itself. */
   facts->centre_px = fabs (value) <= middle + 0.5 ? middle + value : value;
   td_scan_note (scan, "The file's own estimate of the centre of rotation, from the motor position "
-                "(%g), is column %.2f.", value, facts->centre_px);
+                "(%g), is column %.2f%s.", value, facts->centre_px,
+                scan->flip_columns ? " of the frames as they are stored" : "");
 }
 
 static void
@@ -184,9 +206,12 @@ take_flips (TdScan *scan, hid_t detector)
 
   td_h5_number (detector, "x_flipped", &x);
   td_h5_number (detector, "y_flipped", &y);
-  if ((x != 0) != (y != 0))
-    td_scan_note (scan, "The file says that frames are mirrored (%s): slices are mirrored too.",
-                  x != 0 ? "x_flipped" : "y_flipped");
+  scan->flip_columns = x != 0;
+  scan->flip_rows = y != 0;
+  if (x != 0 || y != 0)
+    td_scan_note (scan, "The file says that its frames are mirrored (%s%s%s): they are turned over as "
+                  "they are read.", x != 0 ? "x_flipped" : "", x != 0 && y != 0 ? ", " : "",
+                  y != 0 ? "y_flipped" : "");
 }
 
 static void
@@ -241,8 +266,8 @@ take_details (TdScan *scan, hid_t file, const TdNexusPlace *place, GError **erro
   take_energy (scan, entry);
   if (detector >= 0) {
     take_pixel_size (scan, detector, entry);
-    take_centre (scan, detector);
     take_flips (scan, detector);
+    take_centre (scan, detector);
     view = td_h5_string (detector, "field_of_view");
     scan->facts.half_acquisition = view && g_ascii_strcasecmp (view, "half") == 0;
     scan->facts.propagation_mm = td_h5_length_mm (detector, "distance", 1e3);
@@ -261,6 +286,7 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
   g_auto (TdNexusPlace) place = { 0 };
   g_autofree char *label = NULL;
   TdH5Frames *frames;
+  guint n_alignment = 0;
 
   if (file < 0 || !td_nexus_find (file, path, options->dataset, &place, error))
     return NULL;
@@ -277,8 +303,8 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
   if (!place.defined)
     td_scan_note (scan, "The file defines no NXtomo entry; the frames of %s were taken.",
                   place.frames_path);
-  if (!sort_frames (scan, source, file, &place, error)
-      || !take_angles (scan, source, file, &place, options, error)
+  if (!sort_frames (scan, source, file, &place, &n_alignment, error)
+      || !take_angles (scan, source, file, &place, n_alignment, options, error)
       || !take_details (scan, file, &place, error) || !td_scan_validate (scan, error))
     return NULL;
   return g_steal_pointer (&scan);

@@ -23,6 +23,10 @@ struct TdScan {
   TdScanFacts facts;
   const TdScanSource *vtable;
   gpointer source; /* the reader's; freed by vtable->free */
+  double *extra_rad; /* angles of frames beside the views; owned */
+  guint n_extra;     /* they are read as projections n_views … */
+  gboolean flip_columns, flip_rows; /* the files hold mirrored frames: td_scan_open() has them turned
+                                       over, and the centre that the facts state with them */
 };
 
 typedef struct {
@@ -49,6 +53,10 @@ extern const TdScanReader td_scan_reader_tiff;
 
 /* Takes @source; facts are empty, parallel beam, centre unknown. */
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
+/* Deep copies of all but path; what @scan had is freed. */
+void td_scan_copy_facts (TdScan *scan, const TdScanFacts *facts);
+/* The source has @n projections more behind its views, taken at these angles for alignment. */
+void td_scan_take_extra (TdScan *scan, const double *angles_rad, guint n);
 void td_scan_note (TdScan *scan, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of
    every open. */

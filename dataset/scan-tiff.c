@@ -210,7 +210,22 @@ note_companions (TdScan *scan, const TdTiffSet *set)
     td_scan_note (scan, "Darks: %u, beginning with %s", facts->n_darks,
                   (char *) set->darks->pdata[0]);
   if (set->half_turn)
-    td_scan_note (scan, "%s is a projection at 180° and is not among the views.", set->half_turn);
+    td_scan_note (scan, "%s is a projection at 180°: it is not among the views, but helps to find the "
+                        "axis.", set->half_turn);
+}
+
+/* The projection at 180°, behind the views; one that does not fit them is left. */
+static void
+take_half_turn (TdScan *scan, TdTiffFrames *frames, const TdTiffSet *set)
+{
+  const char *const paths[] = { set->half_turn, NULL };
+  const guint n = td_tiff_frames_count (frames);
+
+  if (!set->half_turn || set->sinograms || frames->frames->len > 0
+      || !td_tiff_frames_add (frames, paths, NULL) || td_tiff_frames_count (frames) != n + 1)
+    return;
+  const double angle_rad = scan->facts.angles_rad[0] + G_PI;
+  td_scan_take_extra (scan, &angle_rad, 1);
 }
 
 /* @scan is sound once this has succeeded. */
@@ -289,6 +304,7 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
                          scan->facts.angles_rad != NULL, error)
       || !guess_logged (scan, source, error))
     return NULL;
+  take_half_turn (scan, frames, set);
   return g_steal_pointer (&scan);
 }
 

@@ -281,6 +281,16 @@ static const TdScanSource by_frames = { .read = view_read, .free = view_free };
 static const TdScanSource by_rows
     = { .read = view_read, .read_sinograms = view_read_sinograms, .free = view_free };
 
+TdScan *
+td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
+{
+  const gboolean is_view = scan->vtable == &by_frames || scan->vtable == &by_rows;
+  const View *view = is_view ? scan->source : NULL;
+
+  *frame = view ? view->frame : (TdScanFrame) { 0 };
+  return view ? view->scan : NULL;
+}
+
 /* ── Facts ────────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
@@ -342,13 +352,13 @@ bin_angles (const TdScanFacts *facts, guint group, guint n, double *angles_rad, 
 /* The principal point stays where it is on the detector; offsets count from what is seen of it. A
    mirrored image is undone: the geometry is that of the true one. */
 static void
-see_geometry (const TdScanFacts *facts, const TdScanFrame *frame, guint n_columns, guint n_rows,
-              TdGeometry *out)
+see_geometry (const TdScanFacts *facts, const TdScanFrame *frame, TdGeometry *out)
 {
+  const guint n_columns = frame->crop_columns / frame->bin_columns;
+  const guint n_rows = frame->crop_rows / frame->bin_rows;
   TdScanFrame upright = *frame;
 
   upright.flip_columns = upright.flip_rows = FALSE;
-  td_geometry_copy (out, &facts->geometry);
   out->pixel_width_mm *= frame->bin_columns;
   out->pixel_height_mm *= frame->bin_rows;
   if (out->beam == TD_BEAM_PARALLEL)
@@ -425,25 +435,20 @@ fill_facts (TdScan *scan, View *view, GError **error)
 {
   const TdScanFacts *whole = td_scan_facts (view->scan);
   const TdScanFrame *frame = &view->frame;
-  TdScanFacts *facts = &scan->facts, fresh = scan->facts;
+  TdScanFacts *facts = &scan->facts;
 
-  *facts = *whole;
-  facts->path = fresh.path;
-  g_free (fresh.title);
-  g_strfreev (fresh.notes);
-  facts->title = g_strdup (whole->title);
-  facts->format = g_strdup (whole->format);
-  facts->notes = g_strdupv (whole->notes);
+  td_scan_copy_facts (scan, whole);
   facts->n_columns = view->n_columns;
   facts->n_rows = frame->crop_rows / frame->bin_rows;
   facts->n_views = (whole->n_views + frame->bin_views - 1) / frame->bin_views;
+  g_free (facts->angles_rad);
   facts->angles_rad = g_new (double, facts->n_views);
-  facts->flat_positions = g_memdup2 (whole->flat_positions, whole->n_flats * sizeof (double));
   for (guint i = 0; facts->flat_positions && i < facts->n_flats; i++)
     facts->flat_positions[i] /= frame->bin_views;
+  g_free (facts->bad_pixels);
   facts->bad_pixels = view->bad = see_bad_pixels (view, whole);
   facts->centre_px = td_scan_frame_column (frame, whole->n_columns, whole->centre_px);
-  see_geometry (whole, frame, facts->n_columns, facts->n_rows, &facts->geometry);
+  see_geometry (whole, frame, &facts->geometry);
   note (scan, whole, frame);
   return bin_angles (whole, frame->bin_views, facts->n_views, facts->angles_rad, error);
 }

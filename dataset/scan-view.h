@@ -30,6 +30,8 @@ double td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row);
 double td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column);
 double td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row);
 
+/* The scan seen, and how; NULL, and a frame that changes nothing, if @scan is no view. */
+TdScan *td_scan_view_base (const TdScan *scan, TdScanFrame *frame);
 /* References @scan. Returns: (transfer full): NULL with @error set if the crop is not inside the frames,
    groups are larger than what there is, or views that would be averaged look in different
    directions. */

@@ -8,6 +8,7 @@
 #include "geometry-file.h"
 #include "geometry-matrix.h"
 #include "scan-companions.h"
+#include "scan-view.h"
 
 /* The transposing reader holds at most this much beside the caller's buffer. */
 #define TRANSPOSE_BYTES ((gsize) 16 << 20)
@@ -167,6 +168,24 @@ facts_clear (TdScanFacts *facts)
   g_strfreev (facts->notes);
 }
 
+void
+td_scan_copy_facts (TdScan *scan, const TdScanFacts *from)
+{
+  TdScanFacts *facts = &scan->facts;
+  char *path = g_steal_pointer (&facts->path);
+
+  facts_clear (facts);
+  *facts = *from;
+  facts->path = path;
+  facts->format = g_strdup (from->format);
+  facts->title = g_strdup (from->title);
+  facts->angles_rad = g_memdup2 (from->angles_rad, from->n_views * sizeof (double));
+  facts->flat_positions = g_memdup2 (from->flat_positions, from->n_flats * sizeof (double));
+  facts->bad_pixels = g_memdup2 (from->bad_pixels, (gsize) from->n_rows * from->n_columns);
+  facts->notes = g_strdupv (from->notes);
+  td_geometry_copy (&facts->geometry, &from->geometry);
+}
+
 TdScan *
 td_scan_ref (TdScan *scan)
 {
@@ -182,6 +201,7 @@ td_scan_unref (TdScan *scan)
   if (scan->source && scan->vtable->free)
     scan->vtable->free (scan->source);
   facts_clear (&scan->facts);
+  g_free (scan->extra_rad);
   g_free (scan);
 }
 
@@ -216,6 +236,17 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
     geometry->source_detector_mm = options->source_detector_mm;
   }
   return scan;
+}
+
+/* Takes @scan. */
+static TdScan *
+turned_over (TdScan *scan, GError **error)
+{
+  const TdScanFrame frame = { .flip_columns = scan->flip_columns, .flip_rows = scan->flip_rows };
+  g_autoptr (TdScan) stored = scan;
+
+  return td_scan_frame_is_plain (&frame) ? g_steal_pointer (&stored)
+                                         : td_scan_view_new (stored, &frame, error);
 }
 
 /* The first reader that takes @path. */
@@ -263,7 +294,8 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   scan = open_by_reader (path, &own, cancellable, error);
   if (options)
     own.angles = options->angles;
-  return scan ? with_options (scan, &own, geometry, error) : NULL;
+  scan = scan ? with_options (scan, &own, geometry, error) : NULL;
+  return scan ? turned_over (scan, error) : NULL;
 }
 
 static guint

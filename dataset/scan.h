@@ -118,6 +118,12 @@ gboolean td_scan_read (TdScan *scan, TdFrameKind kind, guint first, guint count,
 gboolean td_scan_read_sinograms (TdScan *scan, guint first, guint count, guint row0, guint n_rows,
                                  float *out, GCancellable *cancellable, GError **error);
 
+/* Projections taken beside the views, for alignment: one at 180 degrees, or some when the stage had come
+   round. How many there are, and a scan that has them behind its views: for those who look for views
+   half a turn apart. (transfer full): @scan itself if there are none. Any thread. */
+guint td_scan_extra_frames (const TdScan *scan);
+TdScan *td_scan_with_extra (TdScan *scan);
+
 /* For phantoms and tests: a scan over arrays in memory. Takes copies of nothing: the arrays must
  * outlive the scan, or be freed by @destroy(@user). flats and darks may be NULL. */
 TdScan *td_scan_new_from_memory (const TdScanFacts *facts, const float *projections,

@@ -27,7 +27,8 @@ static const TdAxisMethodKind *const kinds[TD_AXIS_COUNT] = {
 
 typedef struct {
   TdDevice *device;
-  TdScan *scan;
+  TdScan *scan;        /* with the frames beside its views behind them */
+  guint n_extra;
   const TdAxisOptions *options;
   GCancellable *cancellable;
   TdAxisRows *rows;
@@ -87,13 +88,24 @@ td_axis_result_free (TdAxisResult *result)
   g_free (result);
 }
 
+/* The correlation takes what was measured half a turn from a view, though it be no view itself; it
+   lies behind them. */
+static guint
+views_for (const Search *search, TdAxisMethod method)
+{
+  const guint n = td_scan_facts (search->scan)->n_views;
+
+  return method == TD_AXIS_CORRELATION ? n : n - search->n_extra;
+}
+
 /* ── What can be searched ─────────────────────────────────────────────────────────────────────── */
 
 /* Bits of the methods to run; 0 with @error if none can be. Those that were asked for by name must
    suit. */
 static guint
-choose_methods (const TdScanFacts *facts, guint wanted, GError **error)
+choose_methods (const Search *search, guint wanted, GError **error)
 {
+  const TdScanFacts *facts = td_scan_facts (search->scan);
   guint chosen = 0;
   const char *reason = "it has no views half a turn apart";
 
@@ -101,7 +113,8 @@ choose_methods (const TdScanFacts *facts, guint wanted, GError **error)
     if (wanted && !(wanted & (1u << m)))
       continue;
     const char *why = kinds[m]->unsuited
-                          ? kinds[m]->unsuited (facts->angles_rad, facts->n_views, facts->n_columns)
+                          ? kinds[m]->unsuited (facts->angles_rad, views_for (search, m),
+                                                facts->n_columns)
                           : NULL;
     if (!why)
       chosen |= 1u << m;
@@ -142,7 +155,7 @@ check (const TdScanFacts *facts, Search *search, GError **error)
                  facts->n_columns - 1);
     return FALSE;
   }
-  search->methods = choose_methods (facts, options ? options->methods : 0, error);
+  search->methods = choose_methods (search, options ? options->methods : 0, error);
   return search->methods != 0;
 }
 
@@ -165,7 +178,7 @@ try_method (Search *search, guint index, TdAxisMethod method, double first_px, d
   guint row = td_axis_rows_row (search->rows, index);
   g_autofree char *what = g_strdup_printf ("row %u: %s", row, td_axis_method_name (method));
   const TdAxisInput input = {
-    .sinogram = search->sinograms[index], .n_views = facts->n_views,
+    .sinogram = search->sinograms[index], .n_views = views_for (search, method),
     .n_columns = facts->n_columns, .angles_rad = facts->angles_rad, .row = row,
     .first_px = first_px, .last_px = last_px, .device = search->device,
     .cancellable = search->cancellable,
@@ -284,15 +297,16 @@ TdAxisResult *
 td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
               const TdAxisOptions *options, GCancellable *cancellable, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (scan);
-  Search search = { .device = device, .scan = scan, .options = options,
-                    .cancellable = cancellable };
+  g_autoptr (TdScan) all = td_scan_with_extra (scan);
+  const TdScanFacts *facts = td_scan_facts (all);
+  Search search = { .device = device, .scan = all, .options = options, .cancellable = cancellable,
+                    .n_extra = facts->n_views - td_scan_facts (scan)->n_views };
   double middle_row = (facts->n_rows - 1) / 2.0;
   TdAxisResult *result = NULL;
 
   if (!check (facts, &search, error))
     return NULL;
-  search.rows = td_axis_rows_new (device, scan, steps, n_steps, options, error);
+  search.rows = td_axis_rows_new (device, all, steps, n_steps, options, error);
   if (!search.rows)
     return NULL;
   guint n = td_axis_rows_count (search.rows);

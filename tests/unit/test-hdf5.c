@@ -203,6 +203,58 @@ test_esrf (void)
   g_assert_true (facts->half_acquisition);
   g_assert_cmpstr (facts->title, ==, "bone");
   g_assert_nonnull (strstr (facts->notes[0], "2 scans"));
+
+  g_assert_cmpuint (td_scan_extra_frames (scan), ==, 1);
+  g_autoptr (TdScan) all = td_scan_with_extra (scan);
+  g_assert_cmpuint (td_scan_facts (all)->n_views, ==, VIEWS + 1);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (all)->angles_rad[VIEWS], 42 * G_PI / 180, 1e-12);
+  check_frame (all, TD_FRAME_PROJECTION, VIEWS - 1, 11);
+  check_frame (all, TD_FRAME_PROJECTION, VIEWS, 12);
+  check_frame (all, TD_FRAME_FLAT, 0, 1);
+}
+
+/* Frames that are stored mirrored come out the right way round, with all that belongs to them. */
+static void
+test_flips (gconstpointer which)
+{
+  const gboolean x = GPOINTER_TO_UINT (which) & 1, y = GPOINTER_TO_UINT (which) & 2;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nx");
+  g_autoptr (GError) error = NULL;
+  const double flips[2] = { x, y }, cor = 2.25;
+  double control[VIEWS + 4];
+  float frame[ROWS][COLUMNS], rows[2][VIEWS][COLUMNS];
+  hid_t file = td_h5_create (path);
+
+  add_nxtomo (file, "entry", "degree", 1);
+  {
+    g_auto (TdH5Id) detector = td_h5_find (file, "/entry/instrument/detector", NULL);
+    for (guint i = 0; i < VIEWS + 4; i++)
+      control[i] = i == 12 ? -1 : i == 5 ? 0 : keys[i];
+    g_assert_true (td_h5_add_doubles (detector, "image_key_control", control, VIEWS + 4, NULL));
+    g_assert_true (td_h5_add_doubles (detector, "x_flipped", &flips[0], 0, NULL));
+    g_assert_true (td_h5_add_doubles (detector, "y_flipped", &flips[1], 0, NULL));
+    g_assert_true (td_h5_add_doubles (detector, "estimated_cor_from_motor", &cor, 0, "pixel"));
+  }
+  g_assert_true (td_h5_finish (file));
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  g_autoptr (TdScan) all = td_scan_with_extra (scan);
+  g_assert_cmpfloat (td_scan_facts (scan)->centre_px, ==, x ? 10 - 7.25 : 7.25);
+  g_assert_cmpuint (td_scan_facts (scan)->n_columns, ==, COLUMNS);
+  g_assert_cmpuint (td_scan_facts (all)->n_views, ==, VIEWS + 1);
+  for (guint i = 0; i < 3; i++) {
+    static const guint numbers[] = { 0, VIEWS, 0 }, stored[] = { 2, 12, 1 };
+    td_scan_read (all, i == 2 ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, numbers[i], 1, 0, ROWS,
+                  &frame[0][0], NULL, &error);
+    g_assert_no_error (error);
+    for (guint r = 0; r < ROWS; r++)
+      for (guint c = 0; c < COLUMNS; c++)
+        g_assert_cmpfloat (frame[r][c], ==, value_of (stored[i], y ? ROWS - 1 - r : r,
+                                                      x ? COLUMNS - 1 - c : c));
+  }
+  td_scan_read_sinograms (scan, 0, VIEWS, 1, 2, &rows[0][0][0], NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (rows[1][3][4], ==, value_of (5, y ? ROWS - 3 : 2, x ? COLUMNS - 5 : 4));
 }
 
 static void
@@ -604,6 +656,10 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/radians", "rad", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/no-unit", NULL, test_nxtomo);
   g_test_add_func ("/hdf5/nxtomo/esrf", test_esrf);
+  g_test_add_data_func ("/hdf5/nxtomo/as-stored", GUINT_TO_POINTER (0), test_flips);
+  g_test_add_data_func ("/hdf5/nxtomo/x-flipped", GUINT_TO_POINTER (1), test_flips);
+  g_test_add_data_func ("/hdf5/nxtomo/y-flipped", GUINT_TO_POINTER (2), test_flips);
+  g_test_add_data_func ("/hdf5/nxtomo/both-flipped", GUINT_TO_POINTER (3), test_flips);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
   g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
   g_test_add_func ("/hdf5/links/external", test_external_link);

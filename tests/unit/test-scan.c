@@ -298,6 +298,14 @@ test_found (gconstpointer data)
     g_assert_cmpfloat (first_value (scan, TD_FRAME_FLAT, i), ==, case_->flats[i]);
   for (guint i = 0; i < length (case_->darks); i++)
     g_assert_cmpfloat (first_value (scan, TD_FRAME_DARK, i), ==, case_->darks[i]);
+  g_assert_cmpuint (td_scan_extra_frames (scan), ==, strcmp (case_->name, "half-turn") == 0);
+  if (strcmp (case_->name, "half-turn") == 0) {
+    g_autoptr (TdScan) all = td_scan_with_extra (scan);
+    g_assert_cmpuint (td_scan_facts (all)->n_views, ==, 3);
+    g_assert_cmpfloat (td_scan_facts (all)->angles_rad[2], ==, G_PI);
+    g_assert_cmpfloat (first_value (all, TD_FRAME_PROJECTION, 2), ==, 3);
+    g_assert_cmpfloat (first_value (all, TD_FRAME_PROJECTION, 1), ==, 2);
+  }
   if (strcmp (case_->name, "esrf") == 0) {
     g_assert_cmpfloat (facts->flat_positions[0], ==, 0);
     g_assert_cmpfloat (facts->flat_positions[1], ==, 3);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The frames beside the views: a scan with them behind its views, over the same source. */
+#include <string.h>
+
+#include "scan-private.h"
+#include "scan-view.h"
+
+void
+td_scan_take_extra (TdScan *scan, const double *angles_rad, guint n)
+{
+  g_free (scan->extra_rad);
+  scan->extra_rad = g_memdup2 (angles_rad, n * sizeof *angles_rad);
+  scan->n_extra = n;
+}
+
+guint
+td_scan_extra_frames (const TdScan *scan)
+{
+  TdScanFrame frame;
+  TdScan *base = td_scan_view_base (scan, &frame);
+
+  return base ? td_scan_extra_frames (base) : scan->n_extra;
+}
+
+static gboolean
+extra_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+            float *out, GCancellable *cancellable, GError **error)
+{
+  TdScan *scan = source;
+
+  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable, error);
+}
+
+static void
+extra_free (gpointer source)
+{
+  td_scan_unref (source);
+}
+
+static const TdScanSource extra_vtable = { .read = extra_read, .free = extra_free };
+
+static TdScan *
+with_extra (TdScan *scan)
+{
+  const TdScanFacts *whole = &scan->facts;
+  TdScan *out = td_scan_alloc (whole->path, &extra_vtable, td_scan_ref (scan));
+  TdScanFacts *facts = &out->facts;
+
+  td_scan_copy_facts (out, whole);
+  g_free (facts->angles_rad);
+  facts->n_views = whole->n_views + scan->n_extra;
+  facts->angles_rad = g_new (double, facts->n_views);
+  memcpy (facts->angles_rad, whole->angles_rad, whole->n_views * sizeof (double));
+  memcpy (facts->angles_rad + whole->n_views, scan->extra_rad, scan->n_extra * sizeof (double));
+  return out;
+}
+
+TdScan *
+td_scan_with_extra (TdScan *scan)
+{
+  TdScanFrame frame;
+  TdScan *base = td_scan_view_base (scan, &frame);
+
+  if (td_scan_extra_frames (scan) == 0 || frame.bin_views > 1)
+    return td_scan_ref (scan);
+  if (!base)
+    return with_extra (scan);
+  g_autoptr (TdScan) all = td_scan_with_extra (base);
+  /* What was good for the views is good for more of them. */
+  return td_scan_view_new (all, &frame, NULL);
+}
