@@ -189,6 +189,29 @@ fit_line (Fit *fit, gboolean with_slope)
   fit->slope_error *= scale;
 }
 
+/* A method whose results scatter from row to row is not better than that, whatever it says. */
+static void
+widen_sigmas (Fit *fit)
+{
+  g_autofree double *away = g_new (double, fit->n);
+
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    guint n = 0;
+    for (guint i = 0; i < fit->n; i++) {
+      double off = fit->trials[i].centre_px - td_axis_line_at (&fit->line, fit->trials[i].row);
+      if (fit->trials[i].method == m && fit->sigma[i] > 0 && fabs (off) < LINE_REACH)
+        away[n++] = fabs (off);
+    }
+    if (n < 3)
+      continue;
+    qsort (away, n, sizeof *away, compare_doubles);
+    double scatter = 1.4826 * (n % 2 ? away[n / 2] : (away[n / 2 - 1] + away[n / 2]) / 2);
+    for (guint i = 0; i < fit->n; i++)
+      if (fit->trials[i].method == m && fit->sigma[i] > 0)
+        fit->sigma[i] = MAX (fit->sigma[i], scatter);
+  }
+}
+
 static guint
 rows_used (const Fit *fit)
 {
@@ -305,6 +328,8 @@ td_axis_agree (TdAxisResult *result, const double *spreads, double middle_row)
                                "flat field and -log are done, and the angles; or give it by hand");
     return;
   }
+  fit_line (&fit, TRUE);
+  widen_sigmas (&fit);
   fit_line (&fit, TRUE);
   double slope_error = fit.slope_error;
   if (rows_used (&fit) < 3 || fabs (fit.line.slope) < SIGNIFICANT * fit.slope_error)

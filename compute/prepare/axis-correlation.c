@@ -219,8 +219,11 @@ static gboolean
 refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError **error)
 {
   const TdAxisInput *input = self->input;
+  g_autofree double *response
+      = td_axis_response (input->sinogram, input->n_views, input->n_columns);
   g_autoptr (TdAxisLikeness) likeness
-      = td_axis_likeness_new (self->rows, input->n_columns, self->pairs);
+      = response ? td_axis_likeness_new (input->sinogram, input->n_columns, self->pairs, response)
+                 : NULL;
   double drift = lean * g_array_index (self->pairs, TdAxisPair, 0).off_rad / 2, top;
 
   if (!likeness) {

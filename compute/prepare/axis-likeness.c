@@ -15,7 +15,9 @@ struct TdAxisLikeness {
   guint n_columns, n_rows;
   GArray *pairs;            /* TdAxisPair, their views numbered by the spectrum's rows */
   double first_off_rad;     /* 0: all are exact */
-  float *line;              /* [n_rows][n_columns]: rows on their way */
+  double *response;
+  float *rows;              /* [n_rows][n_columns]: on their grid */
+  float *lines[3];          /* [n_pairs][n_columns]: W (a - b); W a; W b */
 };
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -33,7 +35,8 @@ number (GHashTable *numbers, GArray *views, guint view)
 }
 
 TdAxisLikeness *
-td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs)
+td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
+                      const double *response)
 {
   g_autoptr (GHashTable) numbers = g_hash_table_new (NULL, NULL);
   g_autoptr (GArray) views = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -50,13 +53,19 @@ td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs)
   }
   self->first_off_rad = g_array_index (pairs, TdAxisPair, 0).off_rad;
   self->n_rows = views->len;
-  self->line = g_new (float, (gsize) self->n_rows * n_columns);
+  self->rows = g_new (float, (gsize) self->n_rows * n_columns);
+  for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
+    self->lines[i] = g_new (float, (gsize) pairs->len * n_columns);
   for (guint i = 0; i < views->len; i++)
-    memcpy (self->line + (gsize) i * n_columns,
+    memcpy (self->rows + (gsize) i * n_columns,
             rows + (gsize) g_array_index (views, guint, i) * n_columns, n_columns * sizeof *rows);
-  self->spectrum = td_axis_spectrum_new (self->line, self->n_rows, n_columns, FALSE);
-  if (!self->spectrum)
-    g_clear_pointer (&self, td_axis_likeness_free);
+  self->spectrum = td_axis_spectrum_new (self->rows, self->n_rows, n_columns, TRUE);
+  if (!self->spectrum) {
+    td_axis_likeness_free (self);
+    return NULL;
+  }
+  self->response
+      = g_memdup2 (response, (td_axis_spectrum_length (self->spectrum) / 2 + 1) * sizeof *response);
   return self;
 }
 
@@ -67,7 +76,10 @@ td_axis_likeness_free (TdAxisLikeness *self)
     return;
   td_axis_spectrum_free (self->spectrum);
   g_array_unref (self->pairs);
-  g_free (self->line);
+  g_free (self->response);
+  g_free (self->rows);
+  for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
+    g_free (self->lines[i]);
   g_free (self);
 }
 
@@ -81,82 +93,111 @@ reach_of (const TdAxisLikeness *self, double window_px)
   return (guint) CLAMP (reach, LEAST_REACH, (self->n_columns - 1) / 2);
 }
 
+/* One pair under the window, from the first column on; the rest of the line stays 0. */
 static void
-compare (const TdAxisPair *pair, const float *a, const float *b0, const float *b1, guint reach,
-         double *differ, double *all)
+lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0, const float *b1,
+         guint reach)
 {
-  guint width = 2 * reach + 1;
+  const TdAxisPair *pair = &g_array_index (self->pairs, TdAxisPair, index);
+  guint width = 2 * reach + 1, n = self->n_columns;
   double w1 = pair->share, w0 = 1 - w1;
 
+  for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
+    memset (self->lines[i] + (gsize) index * n, 0, n * sizeof (float));
   for (guint t = 0; t < width; t++) {
-    double x = a[t], y = w0 * b0[width - 1 - t] + w1 * b1[width - 1 - t];
     double weight = td_axis_fade ((gint) t - (gint) reach, reach);
-    *differ += weight * (x - y) * (x - y);
-    *all += weight * (x * x + y * y);
+    double x = weight * a[t], y = weight * (w0 * b0[width - 1 - t] + w1 * b1[width - 1 - t]);
+    self->lines[0][(gsize) index * n + t] = (float) (x - y);
+    self->lines[1][(gsize) index * n + t] = (float) x;
+    self->lines[2][(gsize) index * n + t] = (float) y;
   }
 }
 
+/* sum r^2 |FT|^2 over all frequencies and lines; INFINITY: no memory. */
+static double
+filtered_energy (const TdAxisLikeness *self, const float *lines)
+{
+  guint n = self->pairs->len;
+  g_autoptr (TdAxisSpectrum) spectrum = td_axis_spectrum_new (lines, n, self->n_columns, FALSE);
+  double sum = 0;
+
+  if (!spectrum)
+    return INFINITY;
+  guint half = td_axis_spectrum_length (spectrum) / 2;
+  for (guint row = 0; row < n; row++) {
+    const float *bin = td_axis_spectrum_bins (spectrum, row);
+    for (guint i = 1; i <= half; i++) {
+      double square = (double) bin[2 * i] * bin[2 * i] + (double) bin[2 * i + 1] * bin[2 * i + 1];
+      sum += (i < half ? 2 : 1) * self->response[i] * self->response[i] * square;
+    }
+  }
+  return sum;
+}
+
 double
-td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double window_px)
+td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double window_px,
+                     double *energy)
 {
   guint reach = reach_of (self, window_px), width = 2 * reach + 1;
-  double differ = 0, all = 0;
 
   if (self->first_off_rad == 0)
-    td_axis_spectrum_rows (self->spectrum, 0, self->n_rows, centre_px - reach, width, self->line);
+    td_axis_spectrum_rows (self->spectrum, 0, self->n_rows, centre_px - reach, width, self->rows);
   for (guint i = 0; i < self->pairs->len; i++) {
     const TdAxisPair *pair = &g_array_index (self->pairs, TdAxisPair, i);
-    float *a = self->line + (gsize) pair->view * width;
-    float *b0 = self->line + (gsize) pair->below * width;
-    float *b1 = self->line + (gsize) pair->above * width;
+    float *a = self->rows + (gsize) pair->view * width;
+    float *b0 = self->rows + (gsize) pair->below * width;
+    float *b1 = self->rows + (gsize) pair->above * width;
     if (self->first_off_rad != 0) {
       double start = centre_px + drift_px * pair->off_rad / self->first_off_rad - reach;
-      a = self->line;
-      b0 = b1 = self->line + width;
+      a = self->rows;
+      b0 = b1 = self->rows + width;
       td_axis_spectrum_rows (self->spectrum, pair->view, 1, start, width, a);
       td_axis_spectrum_rows (self->spectrum, pair->below, 1, start, width, b0);
     }
-    compare (pair, a, b0, b1, reach, &differ, &all);
+    lay_out (self, i, a, b0, b1, reach);
   }
-  return all > 0 ? 1 - differ / all : 0;
+  if (energy)
+    *energy = filtered_energy (self, self->lines[1]) + filtered_energy (self, self->lines[2]);
+  return filtered_energy (self, self->lines[0]);
 }
 
 /* ── The climb ────────────────────────────────────────────────────────────────────────────────── */
 
-/* One step to the top of the parabola through three or nine places @h apart; FALSE: it was on the
-   slope, and went up it by @h. */
+/* One step to the bottom of the parabola through three or six places @h apart; FALSE: it was on the
+   slope, and went down it by @h. @top: 1 - D / E where it began; @bend: of D / E. */
 static gboolean
 climb_once (TdAxisLikeness *self, double *centre, double *drift, double h, double *top, double *bend)
 {
-  double c = *centre, d = *drift;
-  double here = td_axis_likeness_at (self, c, d, c);
-  double left = td_axis_likeness_at (self, c - h, d, c);
-  double right = td_axis_likeness_at (self, c + h, d, c);
+  double c = *centre, d = *drift, energy;
+  double here = td_axis_likeness_at (self, c, d, c, &energy);
+  double left = td_axis_likeness_at (self, c - h, d, c, NULL);
+  double right = td_axis_likeness_at (self, c + h, d, c, NULL);
   double slope_c = (right - left) / (2 * h), bend_cc = (left - 2 * here + right) / (h * h);
 
-  *top = here;
-  *bend = -bend_cc;
+  energy = MAX (energy, G_MINDOUBLE);
+  *top = 1 - here / energy;
+  *bend = bend_cc / energy;
   if (self->first_off_rad == 0) {
-    double step = bend_cc < 0 ? -slope_c / bend_cc : (right > left ? h : -h);
+    double step = bend_cc > 0 ? -slope_c / bend_cc : (right < left ? h : -h);
     *centre = c + CLAMP (step, -h, h);
-    return bend_cc < 0 && fabs (step) <= h;
+    return bend_cc > 0 && fabs (step) <= h;
   }
-  double below = td_axis_likeness_at (self, c, d - h, c);
-  double above = td_axis_likeness_at (self, c, d + h, c);
-  double both = td_axis_likeness_at (self, c + h, d + h, c);
+  double below = td_axis_likeness_at (self, c, d - h, c, NULL);
+  double above = td_axis_likeness_at (self, c, d + h, c, NULL);
+  double both = td_axis_likeness_at (self, c + h, d + h, c, NULL);
   double slope_d = (above - below) / (2 * h), bend_dd = (below - 2 * here + above) / (h * h);
   double bend_cd = (both - right - above + here) / (h * h);
   double determinant = bend_cc * bend_dd - bend_cd * bend_cd;
-  if (bend_cc < 0 && determinant > 0) {
+  if (bend_cc > 0 && determinant > 0) {
     double step_c = (bend_cd * slope_d - bend_dd * slope_c) / determinant;
     double step_d = (bend_cd * slope_c - bend_cc * slope_d) / determinant;
-    *bend = determinant / -bend_dd;
+    *bend = determinant / bend_dd / energy;
     *centre = c + CLAMP (step_c, -h, h);
     *drift = d + CLAMP (step_d, -h, h);
     return fabs (step_c) <= h && fabs (step_d) <= h;
   }
-  *centre = c + (right > left ? h : -h);
-  *drift = d + (above > below ? h : -h);
+  *centre = c + (right < left ? h : -h);
+  *drift = d + (above < below ? h : -h);
   return FALSE;
 }
 

@@ -94,14 +94,12 @@ td_axis_bin (const float *sinogram, guint n_views, guint n_columns, guint by_vie
   return binned;
 }
 
-/* Whitening at low frequencies times signal / (signal + noise), from the mean spectrum of all views;
-   the noise's is what the highest sixteenth holds. */
 static double *
 make_response (const TdAxisSpectrum *spectrum, guint n_views)
 {
   guint n = td_axis_spectrum_length (spectrum), half = n / 2, tail = half - half / 16;
   g_autofree double *power = g_new0 (double, half + 1);
-  double *response = g_new0 (double, half + 1), floor = 0;
+  double *response = g_new0 (double, half + 1), noise = 0;
 
   for (guint v = 0; v < n_views; v++) {
     const float *bin = td_axis_spectrum_bins (spectrum, v);
@@ -109,16 +107,25 @@ make_response (const TdAxisSpectrum *spectrum, guint n_views)
       power[i] += (double) bin[2 * i] * bin[2 * i] + (double) bin[2 * i + 1] * bin[2 * i + 1];
   }
   for (guint i = tail; i <= half; i++)
-    floor += power[i] / (half + 1 - tail);
+    noise += power[i] / (half + 1 - tail);
   for (guint i = 1; i <= half; i++) {
     double f = (double) i / n, mean = 0;
     guint reach = i / 4 + 1, from = i > reach ? i - reach : 1, to = MIN (i + reach, half);
     for (guint j = from; j <= to; j++)
       mean += power[j] / (to - from + 1);
-    double signal = mean > 0 ? MAX (1 - floor / mean, 0) : 0;
+    double signal = mean > 0 ? MAX (1 - noise / mean, 0) : 0;
     response[i] = f / hypot (f, CORNER) * signal * 0.5 * (1 + cos (G_PI * i / half));
   }
   return response;
+}
+
+double *
+td_axis_response (const float *sinogram, guint n_views, guint n_columns)
+{
+  g_autoptr (TdAxisSpectrum) spectrum
+      = td_axis_spectrum_new (sinogram, n_views, n_columns, TRUE);
+
+  return spectrum ? make_response (spectrum, n_views) : NULL;
 }
 
 float *

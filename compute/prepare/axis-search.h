@@ -31,6 +31,16 @@ double td_axis_fade (gint t, guint reach);
 float *td_axis_bin (const float *sinogram, guint n_views, guint n_columns, guint by_views,
                     guint by_columns);
 
-/* Filters rows with the ones's signal-to-noise ratio: see axis-search.c. (transfer full): [n_views]
-   [n_columns], 0 outside. NULL: no memory. */
+/* What tells views apart: where in the spectrum the rows stand out of their noise. Low frequencies,
+   which carry the drifting beam and what lies outside the field, are whitened below 0.06 cycles a
+   pixel:
+
+     r (f) = f / sqrt (f^2 + 0.06^2) * max (1 - noise / power (f), 0) * cos^2 (pi f)
+
+   power being the mean over all views, smoothed over half an octave, and noise what the highest
+   sixteenth holds. (transfer full): bins 0 … length / 2 of td_axis_spectrum_length() for so many
+   columns. NULL: no memory. */
+double *td_axis_response (const float *sinogram, guint n_views, guint n_columns);
+/* Rows filtered by it: (transfer full), [n_views][n_columns], 0 in the outermost columns, which the
+   filter's edges reach. NULL: no memory. */
 float *td_axis_whiten (const float *sinogram, guint n_views, guint n_columns);

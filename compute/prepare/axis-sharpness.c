@@ -19,6 +19,8 @@
 #define WIDE_PX 10        /* ranges wider than this, in columns, begin coarse */
 #define FINEST_PX 0.1     /* between the last trials; the parabola through them divides it further */
 #define TRIALS 13         /* of each closer search */
+/* Values of a sample that is cut off are wrong, and what they look like is a weak witness. */
+#define CUT_OFF_SPREAD_PX 0.25
 #define CUTOFF 0.5        /* of the trial slices' filter: noise says nothing about the centre */
 
 typedef struct {
@@ -178,6 +180,8 @@ find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
            && search_close (&trials, MAX (reach, 1), estimate, error);
     trials_clear (&trials);
   }
+  if (quality == TD_AXIS_QUALITY_VARIATION)
+    estimate->spread_px = CUT_OFF_SPREAD_PX;
   return done;
 }
 

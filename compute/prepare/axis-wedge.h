@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * The double wedge of a sinogram of a whole turn, joined of half a turn and its own mirror image (Vo et
+ * al., Opt. Express 22 (2014), section 2): its two-dimensional Fourier transform F lives where
+ * |m| <= 2 pi r |f|, m in cycles a turn, f in cycles a pixel, r half the width.
+ */
+typedef struct TdAxisWedge TdAxisWedge;
+
+/* Half turns of @n_views views, transformed over @length columns (at least the widest); F is weighed by
+   @weights: frequencies 0 … length / 2, copied. NULL: no memory. */
+TdAxisWedge *td_axis_wedge_new (guint n_views, guint length, const double *weights);
+void td_axis_wedge_free (TdAxisWedge *wedge);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisWedge, td_axis_wedge_free)
+
+/* Mean |F| outside the wedge over mean |F| everywhere, |m| <= TD_AXIS_WEDGE_DROP left out, of @half:
+   [n_views][width], width odd, its middle column on the centre, under the window td_axis_fade(). Spread
+   over the host's threads. */
+double td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width);
+
+#define TD_AXIS_WEDGE_DROP 2

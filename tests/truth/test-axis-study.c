@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The search for the rotation axis on generated scans whose axis is known: "--scans N" takes N of them,
+   "--first I" begins with the I-th, "--trials" shows every trial. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/engine/centre.h"
+#include "dataset/phantom-scan.h"
+#include "dataset/random.h"
+
+/* Columns that count as found, and parts of a hundred scans. */
+#define FOUND_PX 0.1
+#define LEAST_FOUND 95
+#define LEAST_FLAGGED 90
+
+static guint n_scans = 12, first_scan;
+static gboolean show_trials;
+
+static double
+between (TdRandom *random, double low, double high)
+{
+  return low + (high - low) * td_random_uniform (random);
+}
+
+static gboolean
+coin (TdRandom *random)
+{
+  return td_random_uniform (random) < 0.5;
+}
+
+/* Any scan of a parallel beam: half a turn or a whole one, the axis up to 30 % of the width off the
+   middle, so that the sample is mostly cut off on one side. */
+static void
+invent (guint number, TdPhantomScan *spec)
+{
+  /* Those that have something in every row, and are not the same from everywhere. */
+  static const char *const phantoms[] = { "shepp-logan", "discs", "ellipsoids", "boxes" };
+  TdRandom random;
+
+  td_random_init (&random, 24, number);
+  td_phantom_scan_init (spec);
+  spec->phantom = phantoms[(guint) between (&random, 0, 3.999)];
+  spec->n_columns = (guint) between (&random, 128, 300);
+  spec->n_rows = (guint) between (&random, 32, 80);
+  gboolean whole = coin (&random);
+  spec->range_deg = whole ? 360 : 180;
+  spec->n_views = (guint) (between (&random, 60, 320) * (whole ? 2 : 1));
+  spec->end_point = coin (&random);
+  spec->first_deg = between (&random, -90, 90);
+  spec->centre_px
+      = (spec->n_columns - 1) / 2.0 + between (&random, -0.3, 0.3) * spec->n_columns;
+  spec->offset_field = whole && td_random_uniform (&random) < 0.33;
+  spec->attenuation = between (&random, 0.7, 3);
+  spec->photons = pow (10, between (&random, 3, 6));
+  spec->rings = coin (&random) ? between (&random, 0, 0.02) : 0;
+  spec->wander = coin (&random) ? between (&random, 0, 0.05) : 0;
+  spec->tilt_deg = coin (&random) ? between (&random, -1, 1) : 0;
+  spec->seed = number + 1;
+}
+
+static void
+show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
+{
+  double off = result->centre_px - spec->centre_px;
+
+  g_test_message ("%3u %-11s %3u x %2u, %3u views %3.0f%s, axis %+.2f%s, %7.0f photons, rings %.3f, "
+                  "wander %.2f: off %+7.3f +- %.3f, tilt %+.2f for %+.2f, %s%s",
+                  number, spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
+                  spec->range_deg, spec->end_point ? "+" : " ",
+                  (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns,
+                  spec->offset_field ? " wide" : "", spec->photons, spec->rings, spec->wander, off,
+                  result->uncertainty_px, result->tilt_deg, spec->tilt_deg,
+                  result->agreed ? "agreed" : result->advice, fabs (off) <= FOUND_PX ? "" : " ***");
+  for (guint i = 0; show_trials && i < result->n_trials; i++) {
+    const TdAxisTrial *trial = &result->trials[i];
+    double truth = spec->centre_px + tan (spec->tilt_deg * G_PI / 180)
+                                         * (trial->row - (spec->n_rows - 1) / 2.0);
+    g_test_message ("      row %2u %-11s %+8.3f, confidence %.2f%s", trial->row,
+                    td_axis_method_name (trial->method), trial->centre_px - truth, trial->confidence,
+                    trial->used ? "" : ", left out");
+  }
+}
+
+static void
+test_study (void)
+{
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  guint found = 0, lost = 0, flagged = 0, too_careful = 0;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  for (guint number = first_scan; number < first_scan + n_scans; number++) {
+    g_autoptr (GError) error = NULL;
+    TdPhantomScan spec;
+
+    invent (number, &spec);
+    g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdAxisResult) result
+        = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    gboolean near = fabs (result->centre_px - spec.centre_px) <= FOUND_PX;
+    found += near;
+    lost += !near;
+    flagged += !near && !result->agreed;
+    too_careful += near && !result->agreed;
+    show (&spec, number, result);
+    td_engine_trim (engine);
+  }
+  g_test_message ("%u of %u within %g columns; of the %u others %u say so; %u found but not agreed",
+                  found, n_scans, FOUND_PX, lost, flagged, too_careful);
+  /* Of a small sample one may be lost by chance. */
+  g_assert_cmpuint (found * 100 + (n_scans < 100 ? 100 : 0), >=, n_scans * LEAST_FOUND);
+  if (n_scans >= 100)
+    g_assert_cmpuint (flagged * 100, >=, lost * LEAST_FLAGGED);
+}
+
+static void
+take_options (int *argc, char **argv)
+{
+  int kept = 1;
+
+  for (int i = 1; i < *argc; i++) {
+    if (g_str_equal (argv[i], "--scans") && i + 1 < *argc)
+      n_scans = (guint) atoi (argv[++i]);
+    else if (g_str_equal (argv[i], "--first") && i + 1 < *argc)
+      first_scan = (guint) atoi (argv[++i]);
+    else if (g_str_equal (argv[i], "--trials"))
+      show_trials = TRUE;
+    else
+      argv[kept++] = argv[i];
+  }
+  *argc = kept;
+}
+
+int
+main (int argc, char **argv)
+{
+  take_options (&argc, argv);
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/axis/study", test_study);
+  return g_test_run ();
+}
