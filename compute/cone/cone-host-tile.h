@@ -156,23 +156,25 @@ typedef struct {
   float u[TD_CONE_STRIP], v[TD_CONE_STRIP], weight[TD_CONE_STRIP];
 } Places;
 
+/* A view's numerators at a voxel, and their steps along x. */
+typedef struct {
+  const float *view;
+  double u, v, w, du, dv, dw; /* v counted from the kept rows on */
+  double scale;
+} Line;
+
 static inline void
-find_places (const TdConeGeneral *general, guint view, double x, double y, double z, guint n,
-             Places *places)
+find_places (const TdConeGeneral *general, const Line *line, guint n, Places *places)
 {
-  const TdConeTask *task = general->task;
-  const double *m = task->matrices + 12 * (gsize) general->numbers[view];
-  const double scale = task->view_weights[general->numbers[view]];
-  const double u0 = m[0] * x + m[1] * y + m[2] * z + m[3], du = m[0] * task->voxel_mm;
-  const double v0 = m[4] * x + m[5] * y + m[6] * z + m[7], dv = m[4] * task->voxel_mm;
-  const double w0 = m[8] * x + m[9] * y + m[10] * z + m[11], dw = m[8] * task->voxel_mm;
-  const double right = task->n_columns, bottom = general->n_rows, row0 = general->row0;
+  const double right = general->task->n_columns, bottom = general->n_rows;
+  const double u0 = line->u, v0 = line->v, w0 = line->w, du = line->du, dv = line->dv, dw = line->dw;
+  const double scale = line->scale;
   const int pitch = (int) general->pitch;
 
   for (int i = 0; i < (int) n; i++) {
     const double w = w0 + i * dw;
     const double depth = 1 / (w > 1e-9 ? w : 1e-9); /* finite at and behind the source, too */
-    const double u_far = (u0 + i * du) * depth, v_far = (v0 + i * dv) * depth - row0;
+    const double u_far = (u0 + i * du) * depth, v_far = (v0 + i * dv) * depth;
     const double u_low = u_far < right ? u_far : right, v_low = v_far < bottom ? v_far : bottom;
     const double u = u_low > -1 ? u_low : -1, v = v_low > -1 ? v_low : -1;
     /* Shifted by one to the pad, hence never negative: truncation is floor. */
@@ -197,6 +199,179 @@ add_places (const float *restrict view, int pitch, guint n, const Places *restri
   }
 }
 
+static inline Line
+line_of (const TdConeGeneral *general, guint view, double x, double y, double z)
+{
+  const TdConeTask *task = general->task;
+  const double *m = task->matrices + 12 * (gsize) general->numbers[view];
+  const double w = m[8] * x + m[9] * y + m[10] * z + m[11], dw = m[8] * task->voxel_mm;
+
+  return (Line) {
+    .view = general->views + view * general->view_stride,
+    .u = m[0] * x + m[1] * y + m[2] * z + m[3],
+    .v = m[4] * x + m[5] * y + m[6] * z + m[7] - general->row0 * w,
+    .w = w,
+    .du = m[0] * task->voxel_mm,
+    .dv = m[4] * task->voxel_mm - general->row0 * dw,
+    .dw = dw,
+    .scale = task->view_weights[general->numbers[view]],
+  };
+}
+
+static void
+add_slowly (const TdConeGeneral *general, const Line *line, guint n, float *out)
+{
+  Places places;
+
+  find_places (general, line, n, &places);
+  add_places (line->view, (int) general->pitch, n, &places, out);
+}
+
+#ifdef __AVX512F__
+#define BLOCK 16
+#define BLOCKS (TD_CONE_STRIP / BLOCK)
+#define BLOCK_ROWS 6 /* rows of a view that a block may see; more are rare and go by gathers */
+
+/* Where the blocks of a strip are seen. Numerators count from the upper left pixel of a block's own
+   window, so that single precision is enough for its voxels. */
+typedef struct {
+  int column[BLOCKS], row[BLOCKS], rows[BLOCKS]; /* rows 0: not surely inside, or too wide */
+  float nu[BLOCKS], du[BLOCKS], nv[BLOCKS], dv[BLOCKS], nw[BLOCKS];
+} Windows;
+
+/* Eight blocks at once. Ratios of linear functions are monotonic: a block's ends bound what lies
+   between. Places of blocks that are not inside are never looked at. */
+static inline void
+find_eight (const TdConeGeneral *general, const Line *line, int first, Windows *windows)
+{
+  const __m512d index = _mm512_add_pd (_mm512_set1_pd (first), _mm512_set_pd (7, 6, 5, 4, 3, 2, 1, 0));
+  const __m512d one = _mm512_set1_pd (1), edge = _mm512_set1_pd (-1), near = _mm512_set1_pd (1e-8);
+  const __m512d right = _mm512_set1_pd (general->task->n_columns);
+  const __m512d bottom = _mm512_set1_pd (general->n_rows);
+  const __m512d step_u = _mm512_set1_pd (BLOCK * line->du), step_v = _mm512_set1_pd (BLOCK * line->dv);
+  const __m512d step_w = _mm512_set1_pd (BLOCK * line->dw);
+  const __m512d u = _mm512_fmadd_pd (index, step_u, _mm512_set1_pd (line->u));
+  const __m512d v = _mm512_fmadd_pd (index, step_v, _mm512_set1_pd (line->v));
+  const __m512d w = _mm512_fmadd_pd (index, step_w, _mm512_set1_pd (line->w));
+  const __m512d end = _mm512_add_pd (w, step_w);
+  const __m512d near_depth = _mm512_div_pd (one, w), far_depth = _mm512_div_pd (one, end);
+  const __m512d u0 = _mm512_mul_pd (u, near_depth), v0 = _mm512_mul_pd (v, near_depth);
+  const __m512d u1 = _mm512_mul_pd (_mm512_add_pd (u, step_u), far_depth);
+  const __m512d v1 = _mm512_mul_pd (_mm512_add_pd (v, step_v), far_depth);
+  const __m512d u_low = _mm512_min_pd (u0, u1), u_high = _mm512_max_pd (u0, u1);
+  const __m512d v_low = _mm512_min_pd (v0, v1), v_high = _mm512_max_pd (v0, v1);
+
+  __mmask8 good = _mm512_cmp_pd_mask (w, near, _CMP_GT_OQ) & _mm512_cmp_pd_mask (end, near, _CMP_GT_OQ);
+  good &= _mm512_cmp_pd_mask (u_low, edge, _CMP_GE_OQ) & _mm512_cmp_pd_mask (u_high, right, _CMP_LT_OQ);
+  good &= _mm512_cmp_pd_mask (v_low, edge, _CMP_GE_OQ) & _mm512_cmp_pd_mask (v_high, bottom, _CMP_LT_OQ);
+  const __m256i column = _mm512_cvttpd_epi32 (_mm512_add_pd (u_low, one));
+  const __m256i row = _mm512_cvttpd_epi32 (_mm512_add_pd (v_low, one));
+  const __m256i wide
+      = _mm256_sub_epi32 (_mm512_cvttpd_epi32 (_mm512_add_pd (u_high, one)), column);
+  const __m256i rows = _mm256_add_epi32 (
+      _mm256_sub_epi32 (_mm512_cvttpd_epi32 (_mm512_add_pd (v_high, one)), row), _mm256_set1_epi32 (2));
+  good &= _mm256_cmple_epi32_mask (rows, _mm256_set1_epi32 (BLOCK_ROWS));
+  good &= _mm256_cmplt_epi32_mask (wide, _mm256_set1_epi32 (31));
+  _mm256_storeu_si256 ((__m256i *) (windows->column + first), column);
+  _mm256_storeu_si256 ((__m256i *) (windows->row + first), row);
+  _mm256_storeu_si256 ((__m256i *) (windows->rows + first), _mm256_maskz_mov_epi32 (good, rows));
+
+  const __m512d uc = _mm512_sub_pd (_mm512_cvtepi32_pd (column), one);
+  const __m512d vr = _mm512_sub_pd (_mm512_cvtepi32_pd (row), one);
+  const __m512d dw = _mm512_set1_pd (line->dw);
+  _mm256_storeu_ps (windows->nu + first, _mm512_cvtpd_ps (_mm512_fnmadd_pd (uc, w, u)));
+  _mm256_storeu_ps (windows->nv + first, _mm512_cvtpd_ps (_mm512_fnmadd_pd (vr, w, v)));
+  _mm256_storeu_ps (windows->nw + first, _mm512_cvtpd_ps (w));
+  _mm256_storeu_ps (windows->du + first,
+                    _mm512_cvtpd_ps (_mm512_fnmadd_pd (uc, dw, _mm512_set1_pd (line->du))));
+  _mm256_storeu_ps (windows->dv + first,
+                    _mm512_cvtpd_ps (_mm512_fnmadd_pd (vr, dw, _mm512_set1_pd (line->dv))));
+}
+
+/* One row of a view under a block's voxels. */
+static inline __m512
+across (const float *from, __m512i at, __m512 fraction)
+{
+  const __m512 left = _mm512_permutex2var_ps (_mm512_loadu_ps (from), at, _mm512_loadu_ps (from + 16));
+  const __m512 right = _mm512_permutex2var_ps (_mm512_loadu_ps (from + 1), at,
+                                               _mm512_loadu_ps (from + 17));
+  return _mm512_fmadd_ps (fraction, _mm512_sub_ps (right, left), left);
+}
+
+/* 1 / w to single precision: an estimate of 14 bits and one step of Newton's. */
+static inline __m512
+inverse (__m512 w)
+{
+  const __m512 guess = _mm512_rcp14_ps (w);
+  return _mm512_mul_ps (guess, _mm512_fnmadd_ps (w, guess, _mm512_set1_ps (2)));
+}
+
+/* Sixteen voxels of a row see few columns and rows: each row's two vectors are loaded once, and the
+   voxels pick their columns by permutes. */
+static inline void
+add_block (const Line *line, const Windows *windows, int i, gsize pitch, guint n, float *out)
+{
+  const __m512 lanes = _mm512_set_ps (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512 zero = _mm512_setzero_ps ();
+  const __m512 w = _mm512_fmadd_ps (lanes, _mm512_set1_ps ((float) line->dw),
+                                    _mm512_set1_ps (windows->nw[i]));
+  const __m512 depth = inverse (w);
+  const __m512 u = _mm512_max_ps (zero, _mm512_mul_ps (depth,
+      _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->du[i]), _mm512_set1_ps (windows->nu[i]))));
+  const __m512 v = _mm512_max_ps (zero, _mm512_mul_ps (depth,
+      _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->dv[i]), _mm512_set1_ps (windows->nv[i]))));
+  /* Rounding may lift a voxel to the window's last row: it is that one whole then. */
+  const __m512i at = _mm512_cvttps_epi32 (u);
+  const __m512i down = _mm512_min_epi32 (_mm512_cvttps_epi32 (v),
+                                         _mm512_set1_epi32 (windows->rows[i] - 2));
+  const __m512 fu = _mm512_sub_ps (u, _mm512_cvtepi32_ps (at));
+  const __m512 fv = _mm512_sub_ps (v, _mm512_cvtepi32_ps (down));
+  const float *from = line->view + windows->row[i] * pitch + windows->column[i];
+  __m512 top = across (from, at, fu), bottom = across (from + pitch, at, fu);
+
+  for (int k = 1; k + 1 < windows->rows[i]; k++) {
+    const __mmask16 below = _mm512_cmpge_epi32_mask (down, _mm512_set1_epi32 (k));
+    from += pitch;
+    top = _mm512_mask_mov_ps (top, below, bottom);
+    bottom = _mm512_mask_mov_ps (bottom, below, across (from + pitch, at, fu));
+  }
+  const __m512 weight = _mm512_mul_ps (_mm512_set1_ps ((float) line->scale), _mm512_mul_ps (depth, depth));
+  const __m512 value = _mm512_fmadd_ps (fv, _mm512_sub_ps (bottom, top), top);
+  const __mmask16 wanted = (__mmask16) ((1u << n) - 1);
+  _mm512_mask_storeu_ps (out, wanted,
+                         _mm512_fmadd_ps (weight, value, _mm512_maskz_loadu_ps (wanted, out)));
+}
+
+static inline void
+add_line (const TdConeGeneral *general, const Line *line, guint n, float *out)
+{
+  const int blocks = (int) (n + BLOCK - 1) / BLOCK;
+  Windows windows;
+
+  for (int i = 0; i < blocks; i += 8)
+    find_eight (general, line, i, &windows);
+  for (int i = 0; i < blocks; i++) {
+    const guint now = MIN (BLOCK, n - BLOCK * (guint) i);
+
+    if (windows.rows[i] > 0) {
+      add_block (line, &windows, i, general->pitch, now, out + BLOCK * i);
+      continue;
+    }
+    Line block = *line;
+    block.u += BLOCK * i * line->du;
+    block.v += BLOCK * i * line->dv;
+    block.w += BLOCK * i * line->dw;
+    add_slowly (general, &block, now, out + BLOCK * i);
+  }
+}
+#else
+static inline void
+add_line (const TdConeGeneral *general, const Line *line, guint n, float *out)
+{
+  add_slowly (general, line, n, out);
+}
+#endif
+
 static void
 any_row (const TdConeGeneral *general, guint index)
 {
@@ -204,15 +379,13 @@ any_row (const TdConeGeneral *general, guint index)
   const double y = task->first_mm[1] - index % task->ny * task->voxel_mm;
   const double z = task->first_mm[2] - (general->slice0 + index / task->ny) * task->voxel_mm;
   float *out = general->volume + (gsize) index * task->nx;
-  Places places;
 
   for (guint i = 0; i < task->nx; i += TD_CONE_STRIP) {
     const guint n = MIN (TD_CONE_STRIP, task->nx - i);
     const double x = task->first_mm[0] + i * task->voxel_mm;
     for (guint view = 0; view < general->n_views; view++) {
-      find_places (general, view, x, y, z, n, &places);
-      add_places (general->views + view * general->view_stride, (int) general->pitch, n, &places,
-                  out + i);
+      const Line line = line_of (general, view, x, y, z);
+      add_line (general, &line, n, out + i);
     }
   }
 }
@@ -246,4 +419,10 @@ naive_row (const TdConeTask *task, const float *matrices, const float *projectio
   }
 }
 
-const TdConeFuncs FUNCS = { tile_columns, any_row, naive_row };
+#ifdef __AVX512F__
+#define ROWS_UP_TO 31
+#else
+#define ROWS_UP_TO 11 /* gathers are slower than permutes */
+#endif
+
+const TdConeFuncs FUNCS = { tile_columns, any_row, naive_row, ROWS_UP_TO };

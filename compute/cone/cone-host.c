@@ -201,7 +201,8 @@ add_general (const TdConeTask *task, const float *projections, guint row0, guint
                  task->n_columns, n_rows);
     return FALSE;
   }
-  general->views = work.views = g_try_new0 (float, general->view_stride * TD_CONE_BATCH);
+  general->views = work.views = g_try_new0 (float, general->view_stride * TD_CONE_BATCH
+                                                             + TD_CONE_AHEAD);
   if (!work.views) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
                  "Not enough memory for %u views at once.", TD_CONE_BATCH);
@@ -224,7 +225,6 @@ td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, 
                   const guint *views, guint n_views, float *volume, guint slice0, guint n,
                   GCancellable *cancellable, GError **error)
 {
-  /* A few slices do not fill the vectors along z; vectors along x do better there. */
-  return (n >= 4 && fast_path_fits (task) ? add_upright : add_general) (
+  return (n > td_cone_funcs ()->rows_up_to && fast_path_fits (task) ? add_upright : add_general) (
       task, projections, row0, n_rows, views, n_views, volume, slice0, n, cancellable, error);
 }

@@ -42,6 +42,7 @@ typedef struct {
   float *volume;
 } TdConeGeneral;
 
+#define TD_CONE_AHEAD 64 /* floats behind the last view that vectors may read */
 #define TD_CONE_STRIP 256 /* voxels of a row worked on at once: their places stay in L1 */
 
 typedef struct {
@@ -53,6 +54,8 @@ typedef struct {
      from unpadded projections; what anybody would write first. matrices: [view][13], the weight last. */
   void (*naive) (const TdConeTask *task, const float *matrices, const float *projections, guint slice,
                  guint j, float *out);
+  /* Up to this many slices rows are quicker than columns, whose vectors they do not fill: measured. */
+  guint rows_up_to;
 } TdConeFuncs;
 const TdConeFuncs *td_cone_funcs (void); /* for this CPU */
 extern const TdConeFuncs td_cone_funcs_plain, td_cone_funcs_avx2, td_cone_funcs_avx512;
