@@ -1,46 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
 #include "engine-private.h"
-#include "fbp-private.h"
-#include "job-private.h"
-
-/* Points on the device's clock; the work's stages lie between them. */
-enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, DOWN, DOWNED, N_MARKS };
-
-typedef struct {
-  TdBuffer *data, *slices; /* NULL on direct runs: the slots are used */
-  TdEvent *marks[N_MARKS];
-  gboolean downloads;
-  double updates;          /* to be booked on completion */
-} Lane;
-
-struct TdFbpKit {
-  TdJob *job;              /* the present one; not referenced */
-  TdDevice *device;
-  TdQueue *compute, *up, *down; /* up and down are compute itself when there is one lane */
-  TdPreparation *preparation;
-  TdRowFilter *filter;
-  TdBackprojector *projector;
-  guint max_slices, max_rows, batch, filter_rows;
-  double projector_row;    /* the row whose centre the projector has */
-  gboolean uncounted;      /* something was prepared since the counts were collected */
-  TdPreparationCounts counts; /* of what is held: every preview of it reports them */
-  Lane lanes[2];
-  guint n_lanes;
-  TdBuffer *filtered;      /* the core rows, filtered; NULL: where the raw ones were */
-  double busy_s, updates;
-
-  /* Previews: what lanes[0].data and filtered hold. */
-  gboolean keep;
-  TdScan *scan;
-  TdRecipe recipe;         /* that made what is held */
-  guint held_row0, held_rows, held_first, held_count; /* rows prepared; rows filtered (count 0: none) */
-  guint nx, ny, n_filtered;
-  gboolean blend;          /* the filtered rows were blended, about centre_px */
-  double centre_px;
-  const TdBackprojectFamily *family;
-};
+#include "fbp-kit-private.h"
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -69,8 +29,8 @@ make_inputs (TdFbpKit *kit, const TdFbp *fbp, GError **error)
 }
 
 /* What depends on the field of view. */
-static gboolean
-make_field (TdFbpKit *kit, const TdPlan *plan, GError **error)
+gboolean
+td_fbp_kit_make_field (TdFbpKit *kit, const TdPlan *plan, GError **error)
 {
   const TdFbp *fbp = plan->extra;
   TdBackprojectTask task;
@@ -103,8 +63,8 @@ make_field (TdFbpKit *kit, const TdPlan *plan, GError **error)
   return TRUE;
 }
 
-static void
-free_field (TdFbpKit *kit)
+void
+td_fbp_kit_free_field (TdFbpKit *kit)
 {
   g_clear_pointer (&kit->projector, td_backprojector_free);
   g_clear_pointer (&kit->filter, td_row_filter_free);
@@ -147,7 +107,7 @@ td_fbp_kit_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
   kit->centre_px = fbp->centre_px;
   kit->projector_row = plan->facts.first_slice;
   if (!make_queues (kit, error) || !make_inputs (kit, fbp, error)
-      || !make_preparation (kit, plan, error) || !make_field (kit, plan, error)) {
+      || !make_preparation (kit, plan, error) || !td_fbp_kit_make_field (kit, plan, error)) {
     td_fbp_kit_free (kit);
     return NULL;
   }
@@ -157,7 +117,7 @@ td_fbp_kit_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
 }
 
 static void
-clear_marks (Lane *lane)
+clear_marks (TdFbpLane *lane)
 {
   for (guint i = 0; i < N_MARKS; i++)
     g_clear_pointer (&lane->marks[i], td_event_free);
@@ -175,7 +135,7 @@ td_fbp_kit_free (TdFbpKit *kit)
     td_queue_finish (kit->compute, NULL);
   if (kit->down && kit->down != kit->compute)
     td_queue_finish (kit->down, NULL);
-  free_field (kit);
+  td_fbp_kit_free_field (kit);
   td_preparation_free (kit->preparation);
   for (guint i = 0; i < G_N_ELEMENTS (kit->lanes); i++) {
     clear_marks (&kit->lanes[i]);
@@ -206,7 +166,7 @@ td_fbp_kit_max_slices (const TdFbpKit *kit)
 /* ── Submitting ───────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-mark (TdQueue *queue, Lane *lane, guint place, GError **error)
+mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
 {
   lane->marks[place] = td_event_record (queue, error);
   return lane->marks[place] != NULL;
@@ -223,7 +183,7 @@ end_of_piece (TdFbpKit *kit, GError **error)
 }
 
 static gboolean
-upload (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
+upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   guint64 row = td_fbp_row_bytes (fbp);
@@ -308,7 +268,7 @@ aim (TdFbpKit *kit, guint row, GError **error)
 
 /* From `filtered`, or where there is none from @rows at @offset, where they were filtered in place. */
 static gboolean
-project (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, TdBuffer *rows, guint64 offset,
+project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer *rows, guint64 offset,
          TdBuffer *slices, guint64 slices_offset, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
@@ -334,7 +294,7 @@ project (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, TdBuffer *rows, guint
 }
 
 static gboolean
-download (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
+download (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   guint64 slice = td_fbp_slice_bytes (fbp);
@@ -352,7 +312,7 @@ download (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
 
 /* Previews: what is held already is not made again. */
 static gboolean
-submit_kept (TdFbpKit *kit, Lane *lane, const TdFbpWork *work, GError **error)
+submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   guint64 core = (work->first - work->row0) * td_fbp_row_bytes (fbp);
@@ -385,7 +345,7 @@ gboolean
 td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
-  Lane *lane = &kit->lanes[index];
+  TdFbpLane *lane = &kit->lanes[index];
   TdBuffer *data = lane->data ? lane->data : work->in->buffer;
   TdBuffer *slices = lane->slices ? lane->slices : work->out->buffer;
   guint64 core = (work->first - work->row0) * td_fbp_row_bytes (fbp);
@@ -406,7 +366,7 @@ td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **e
 /* ── Completing ───────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-book (TdFbpKit *kit, Lane *lane, guint from, guint to, const char *stage, GError **error)
+book (TdFbpKit *kit, TdFbpLane *lane, guint from, guint to, const char *stage, GError **error)
 {
   double seconds;
 
@@ -423,7 +383,7 @@ book (TdFbpKit *kit, Lane *lane, guint from, guint to, const char *stage, GError
 gboolean
 td_fbp_kit_complete (TdFbpKit *kit, guint index, GError **error)
 {
-  Lane *lane = &kit->lanes[index];
+  TdFbpLane *lane = &kit->lanes[index];
   TdEvent *last = lane->downloads ? lane->marks[DOWNED] : lane->marks[PROJECTED];
 
   if (!td_event_sync (last, error) || !book (kit, lane, UP, UPPED, "upload", error)
@@ -453,140 +413,4 @@ td_fbp_kit_book_counts (TdFbpKit *kit, GError **error)
     td_engine_set_rate (plan->engine, key, kit->updates / kit->busy_s);
   }
   return TRUE;
-}
-
-/* ── Previews: kits that wait for the next job ────────────────────────────────────────────────── */
-
-typedef struct {
-  const TdPlan *plan;
-  TdDevice *device;
-  const TdBackprojectFamily *family;
-} Wanted;
-
-static gboolean
-kit_matches (gpointer item, gpointer user)
-{
-  const TdFbpKit *kit = item;
-  const Wanted *wanted = user;
-  const TdPlan *plan = wanted->plan;
-  const TdFbp *fbp = plan->extra;
-
-  return kit->device == wanted->device && kit->family == wanted->family && kit->scan == plan->scan
-         && kit->max_slices == fbp->slab_slices && kit->batch == fbp->batch
-         && kit->max_rows == MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows)
-         && kit->recipe.interpolation == plan->recipe.interpolation
-         && kit->recipe.precision == plan->recipe.precision;
-}
-
-static gboolean
-same_steps (const TdRecipe *a, const TdRecipe *b)
-{
-  if (a->n_steps != b->n_steps)
-    return FALSE;
-  for (guint i = 0; i < a->n_steps; i++)
-    if (!td_step_equal (&a->steps[i], &b->steps[i]))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean
-same_filter (const TdFilter *a, const TdFilter *b)
-{
-  return a->kind == b->kind && a->cutoff == b->cutoff && a->order == b->order
-         && a->extend_edges == b->extend_edges;
-}
-
-/* Half acquisition weights the rows about the axis before they are filtered. */
-static gboolean
-blended_anew (const TdFbpKit *kit, const TdPlan *plan)
-{
-  const TdFbp *fbp = plan->extra;
-
-  return fbp->blend != kit->blend
-         || (fbp->blend
-             && (fbp->centre_px != kit->centre_px || plan->recipe.tilt_deg != kit->recipe.tilt_deg));
-}
-
-static gboolean
-make_ready (TdFbpKit *kit, TdJob *job, GError **error)
-{
-  const TdPlan *plan = job->plan;
-  const TdFbp *fbp = plan->extra;
-  TdBackprojectTask task;
-
-  kit->job = job;
-  kit->busy_s = kit->updates = 0;
-  kit->projector_row = plan->facts.first_slice;
-  if (kit->nx != fbp->nx || kit->ny != fbp->ny || kit->n_filtered != fbp->n_filtered) {
-    kit->held_count = 0;
-    free_field (kit);
-    if (!make_field (kit, plan, error))
-      return FALSE;
-  }
-  if (blended_anew (kit, plan))
-    kit->held_count = 0;
-  kit->blend = fbp->blend;
-  kit->centre_px = fbp->centre_px;
-  td_fbp_task (plan, kit->projector_row, &task);
-  if (!same_steps (&kit->recipe, &plan->recipe)) {
-    td_preparation_set_steps (kit->preparation, plan->recipe.steps, plan->recipe.n_steps);
-    kit->held_rows = kit->held_count = 0;
-  }
-  if (!same_filter (&kit->recipe.filter, &plan->recipe.filter)) {
-    kit->held_count = 0;
-    if (!td_row_filter_set (kit->filter, &plan->recipe.filter, error))
-      return FALSE;
-  }
-  kit->recipe = plan->recipe;
-  td_job_set_family (job, kit->projector->description ? kit->projector->description
-                                                      : kit->family->name);
-  td_backprojector_set_cancellable (kit->projector, job->cancellable);
-  return td_backprojector_update (kit->projector, &task, error);
-}
-
-static void
-kit_free (gpointer kit)
-{
-  td_fbp_kit_free (kit);
-}
-
-TdFbpKit *
-td_fbp_kit_take (TdJob *job, TdDevice *device, const TdBackprojectFamily *family, GError **error)
-{
-  const TdPlan *plan = job->plan;
-  const TdFbp *fbp = plan->extra;
-  Wanted wanted = { plan, device, family };
-  TdFbpKit *kit = td_engine_take (plan->engine, kit_free, kit_matches, &wanted);
-
-  if (kit && make_ready (kit, job, NULL))
-    return kit;
-  td_fbp_kit_free (kit);
-  return td_fbp_kit_new (job, device, family, fbp->slab_slices, fbp->batch, error);
-}
-
-void
-td_fbp_kit_give (TdFbpKit *kit)
-{
-  TdPlan *plan = kit->job->plan;
-  const TdFbp *fbp = plan->extra;
-  guint64 bytes = kit->max_rows * td_fbp_row_bytes (fbp)
-                  + kit->max_slices * (td_fbp_filtered_bytes (fbp) + td_fbp_slice_bytes (fbp));
-
-  td_backprojector_set_cancellable (kit->projector, NULL);
-  kit->job = NULL;
-  td_engine_give (plan->engine, kit, bytes, kit_free);
-}
-
-gboolean
-td_fbp_kit_settle (TdFbpKit *kit)
-{
-  return td_queue_finish (kit->compute, NULL)
-         && (kit->n_lanes == 1
-             || (td_queue_finish (kit->up, NULL) && td_queue_finish (kit->down, NULL)));
-}
-
-gboolean
-td_fbp_kit_holds (const TdFbpKit *kit, const TdFbpWork *work)
-{
-  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0;
 }

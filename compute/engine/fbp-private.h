@@ -5,10 +5,11 @@
 #include "plan-private.h"
 
 /**
- * Parallel-beam filtered back-projection, in seven files:
+ * Parallel-beam filtered back-projection, in eight files:
  *   fbp-plan.c  geometry, weights, slabs and buffers: fills TdFbp
  *   fbp-field.c the directions and the field of view: half acquisition (compute/parallel/row-blend.h)
- *   fbp-kit.c   what one device needs to turn a slab of raw rows into slices: TdFbpKit
+ *   fbp-kit.c   what one device needs to turn a slab of raw rows into slices: TdFbpKit;
+ *               fbp-kit-keep.c keeps a preview's for the next one
  *   fbp-slots.c the memory that travels between the threads
  *   fbp-run.c   the threads: fbp-reader.c -> slabs -> fbp-worker.c, one a device -> the job's writer
  *

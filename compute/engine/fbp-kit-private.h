@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "fbp-private.h"
+#include "job-private.h"
+
+/* What fbp-kit.c, which makes kits and sends slabs through them, shares with fbp-kit-keep.c, which has
+   those of previews wait for the next one. */
+
+/* Points on the device's clock; the work's stages lie between them. */
+enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, DOWN, DOWNED, N_MARKS };
+
+typedef struct {
+  TdBuffer *data, *slices; /* NULL on direct runs: the slots are used */
+  TdEvent *marks[N_MARKS];
+  gboolean downloads;
+  double updates;          /* to be booked on completion */
+} TdFbpLane;
+
+struct TdFbpKit {
+  TdJob *job;              /* the present one; not referenced */
+  TdDevice *device;
+  TdQueue *compute, *up, *down; /* up and down are compute itself when there is one lane */
+  TdPreparation *preparation;
+  TdRowFilter *filter;
+  TdBackprojector *projector;
+  guint max_slices, max_rows, batch, filter_rows;
+  double projector_row;    /* the row whose centre the projector has */
+  gboolean uncounted;      /* something was prepared since the counts were collected */
+  TdPreparationCounts counts; /* of what is held: every preview of it reports them */
+  TdFbpLane lanes[2];
+  guint n_lanes;
+  TdBuffer *filtered;      /* the core rows, filtered; NULL: where the raw ones were */
+  double busy_s, updates;
+
+  /* Previews: what lanes[0].data and filtered hold. */
+  gboolean keep;
+  TdScan *scan;
+  TdRecipe recipe;         /* that made what is held */
+  guint held_row0, held_rows, held_first, held_count; /* rows prepared; rows filtered (count 0: none) */
+  guint nx, ny, n_filtered;
+  gboolean blend;          /* the filtered rows were blended, about centre_px */
+  double centre_px;
+  const TdBackprojectFamily *family;
+};
+
+/* Buffers, filter and projector of the plan's field of view. */
+gboolean td_fbp_kit_make_field (TdFbpKit *kit, const TdPlan *plan, GError **error);
+void td_fbp_kit_free_field (TdFbpKit *kit);
