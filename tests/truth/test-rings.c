@@ -279,6 +279,60 @@ test_all (gconstpointer id)
   check_shapes (id, &step, all);
 }
 
+/* ── Chunks ───────────────────────────────────────────────────────────────────────────────────── */
+
+static float *
+run_rows (TdDevice *device, TdScan *scan, const TdStep *step, const float *data, guint row0, guint n_rows)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  gsize row = (gsize) facts->n_views * facts->n_columns, bytes = n_rows * row * sizeof (float);
+  float *out = g_malloc (bytes);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  TdBuffer *buffer = td_test_buffer (device, queue, data + row0 * row, bytes);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
+
+  g_assert_no_error (error);
+  td_preparation_run (preparation, queue, buffer, row0, n_rows, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_download (queue, out, buffer, 0, bytes, &error);
+  td_test_finish (queue);
+  td_buffer_free (buffer);
+  return out;
+}
+
+/* Rows too large for the workspace to hold two of them: the second one's is a chunk of its own. */
+static void
+test_chunks (gconstpointer id)
+{
+  static const struct {
+    const char *step;
+    guint n_views, n_columns;
+  } cases[] = { { "rings-sorting", 2052, 2100 }, { "rings", 2052, 2100 }, { "rings-filtering", 2052, 4200 } };
+  TdDevice *device = td_test_open (id);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    gsize row = (gsize) cases[i].n_views * cases[i].n_columns;
+    g_autofree float *data = g_new (float, 2 * row);
+    g_autofree double *angles = g_new0 (double, cases[i].n_views);
+    TdStep step;
+
+    for (guint k = 0; k < 2 * row; k++) /* noise, and a stripe every 23 columns */
+      data[k] = (k * 2654435761u >> 16) / 65536.0f + (k % cases[i].n_columns % 23 == 7 ? 0.3f : 0);
+    init (&step, cases[i].step, NULL, 0);
+    g_autoptr (TdScan) scan
+        = td_test_scan (data, 2, cases[i].n_views, cases[i].n_columns, angles);
+    g_autofree float *both = run_rows (device, scan, &step, data, 0, 2);
+    g_autofree float *second = run_rows (device, scan, &step, data, 1, 1);
+    g_assert_cmpmem (both + row, row * sizeof (float), second, row * sizeof (float));
+    g_assert_true (memcmp (second, data + row, row * sizeof (float)) != 0);
+  }
+  td_test_close (device);
+}
+
+/* ── Wavelets ─────────────────────────────────────────────────────────────────────────────────── */
+
 /* Orthonormal to their even shifts, and blind to polynomials of less than taps / 2 terms. */
 static void
 test_wavelets (void)
@@ -311,6 +365,7 @@ main (int argc, char **argv)
     { "filtering", test_filtering }, { "fitting", test_fitting }, { "normalise", test_normalise },
     { "wavelet", test_wavelet },
     { "rings", test_offsets },       { "all", test_all },
+    { "chunks", test_chunks },
   };
 
   g_test_init (&argc, &argv, NULL);
