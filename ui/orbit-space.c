@@ -101,7 +101,7 @@ add_orbit (TdSpace *space, const TdOrbit *orbit, guint view)
   for (guint i = 0; i < orbit->n_views; i += step) {
     double source[3];
     td_orbit_source (orbit, i, source);
-    td_space_dot (space, source, orbit_ink, 2.5);
+    td_space_dot (space, source, orbit_ink, orbit->n_views < 120 ? 4 : 2.5);
   }
   if (orbit->n_views < 2)
     return;

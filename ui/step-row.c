@@ -162,6 +162,7 @@ add_before (TdStepRow *self)
 
   gtk_button_set_icon_name (GTK_BUTTON (button), "view-conceal-symbolic");
   gtk_widget_set_tooltip_text (button, tip);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
   g_signal_connect (button, "toggled", G_CALLBACK (on_before_toggled), self);
