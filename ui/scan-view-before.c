@@ -71,7 +71,7 @@ on_slice_before (const TdPreviewResult *result, const GError *error, gboolean la
     put_image (self, self->slice, result->image);
   else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     td_image_pane_set_message (self->slice, error->message);
-  td_image_pane_set_updating (self->slice, td_preview_busy (self->before.preview));
+  td_scan_view_show_busy (self);
 }
 
 static void
@@ -88,7 +88,7 @@ on_sinogram_before (TdImage *image, const GError *error, gpointer user)
     put_image (self, self->sinogram, image);
   else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     td_image_pane_set_message (self->sinogram, error->message);
-  td_image_pane_set_updating (self->sinogram, td_frame_loader_busy (self->before.sinograms));
+  td_scan_view_show_busy (self);
 }
 
 static void
@@ -102,7 +102,7 @@ ask_slice (TdScanView *self)
   }
   recipe_before (self, &recipe);
   td_preview_request (self->before.preview, self->scan, &recipe, self->row);
-  td_image_pane_set_updating (self->slice, TRUE);
+  td_scan_view_show_busy (self);
 }
 
 static void
@@ -119,7 +119,7 @@ ask_sinogram (TdScanView *self)
   recipe_before (self, &recipe);
   td_frame_loader_sinogram (self->before.sinograms, self->scan, self->row, recipe.steps,
                             recipe.n_steps);
-  td_image_pane_set_updating (self->sinogram, TRUE);
+  td_scan_view_show_busy (self);
 }
 
 /* ── Pictures of the recipe ─────────────────────────────────────────────────────────────────── */
@@ -131,19 +131,30 @@ keep (TdImage **kept, TdImage *image)
   *kept = image ? td_image_ref (image) : NULL;
 }
 
+static void
+keep_problem (char **kept, const GError *error)
+{
+  g_free (*kept);
+  *kept = error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+              ? g_strdup (error->message)
+              : NULL;
+}
+
 gboolean
-td_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle)
+td_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle, const GError *error)
 {
   keep (&self->before.after_slice, image);
+  keep_problem (&self->before.slice_problem, error);
   g_free (self->before.after_subtitle);
   self->before.after_subtitle = g_strdup (subtitle);
   return self->before.on;
 }
 
 gboolean
-td_before_keep_sinogram (TdScanView *self, TdImage *image)
+td_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *error)
 {
   keep (&self->before.after_sinogram, image);
+  keep_problem (&self->before.sinogram_problem, error);
   return self->before.on && td_image_pane_get_option (self->sinogram);
 }
 
@@ -152,6 +163,7 @@ td_before_slice_stale (TdScanView *self)
 {
   keep (&self->before.slice, NULL);
   keep (&self->before.after_slice, NULL);
+  keep_problem (&self->before.slice_problem, NULL);
   if (self->before.on)
     ask_slice (self);
 }
@@ -161,6 +173,7 @@ td_before_sinogram_stale (TdScanView *self)
 {
   keep (&self->before.sinogram, NULL);
   keep (&self->before.after_sinogram, NULL);
+  keep_problem (&self->before.sinogram_problem, NULL);
   if (self->before.on)
     ask_sinogram (self);
   show_badges (self);
@@ -168,16 +181,23 @@ td_before_sinogram_stale (TdScanView *self)
 
 /* ── Between them ───────────────────────────────────────────────────────────────────────────── */
 
+/* One that is on its way comes by itself. */
+static void
+put_after (TdScanView *self, TdImagePane *pane, TdImage *image, const char *problem)
+{
+  if (image)
+    put_image (self, pane, image);
+  else if (problem)
+    td_image_pane_set_message (pane, problem);
+}
+
 static void
 show_after (TdScanView *self)
 {
-  if (self->before.after_slice) /* else it comes by itself */
-    put_image (self, self->slice, self->before.after_slice);
-  if (self->before.after_sinogram)
-    put_image (self, self->sinogram, self->before.after_sinogram);
+  put_after (self, self->slice, self->before.after_slice, self->before.slice_problem);
+  put_after (self, self->sinogram, self->before.after_sinogram, self->before.sinogram_problem);
   td_image_pane_set_subtitle (self->slice, self->before.after_subtitle);
-  td_image_pane_set_updating (self->slice, td_preview_busy (self->preview));
-  td_image_pane_set_updating (self->sinogram, td_frame_loader_busy (self->sinograms));
+  td_scan_view_show_busy (self);
 }
 
 void
@@ -219,6 +239,8 @@ forget (TdBefore *before)
   keep (&before->after_slice, NULL);
   keep (&before->after_sinogram, NULL);
   g_clear_pointer (&before->after_subtitle, g_free);
+  g_clear_pointer (&before->slice_problem, g_free);
+  g_clear_pointer (&before->sinogram_problem, g_free);
 }
 
 void

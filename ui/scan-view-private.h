@@ -17,6 +17,7 @@ typedef struct {
   TdImage *slice, *sinogram;             /* NULL: to be asked for when they are wanted */
   TdImage *after_slice, *after_sinogram; /* the recipe's; NULL: on its way */
   char *after_subtitle;
+  char *slice_problem, *sinogram_problem; /* why there is none of the recipe's; NULL: there is */
 } TdBefore;
 
 /* Shared by scan-view.c (pictures asked for and shown), scan-view-links.c (what is done in one picture
@@ -50,6 +51,8 @@ typedef enum {
 extern guint td_scan_view_signals[TD_SCAN_VIEW_N_SIGNALS];
 
 void td_scan_view_connect (TdScanView *self);
+/* Spinners, by what is on its way to what is shown. */
+void td_scan_view_show_busy (TdScanView *self);
 
 /* scan-view-before.c */
 void td_before_init (TdScanView *self, TdEngine *engine);
@@ -59,6 +62,7 @@ void td_before_reset (TdScanView *self);
 /* What was kept is old: recipe or row changed. Asks anew while it is shown. */
 void td_before_slice_stale (TdScanView *self);
 void td_before_sinogram_stale (TdScanView *self);
-/* Keeps a picture of the recipe's. TRUE: it is not to be shown now. */
-gboolean td_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle);
-gboolean td_before_keep_sinogram (TdScanView *self, TdImage *image);
+/* Keeps a picture of the recipe's, or why there is none. TRUE: it is not to be shown now. */
+gboolean td_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle,
+                               const GError *error);
+gboolean td_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *error);

@@ -9,6 +9,19 @@ guint td_scan_view_signals[TD_SCAN_VIEW_N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdScanView, td_scan_view, GTK_TYPE_WIDGET)
 
+void
+td_scan_view_show_busy (TdScanView *self)
+{
+  const TdBefore *before = &self->before;
+
+  td_image_pane_set_updating (self->projection, td_frame_loader_busy (self->projections));
+  td_image_pane_set_updating (self->sinogram,
+                              td_frame_loader_busy (self->sinograms)
+                                  || (before->on && td_frame_loader_busy (before->sinograms)));
+  td_image_pane_set_updating (self->slice, td_preview_busy (self->preview)
+                                               || (before->on && td_preview_busy (before->preview)));
+}
+
 /* ── Asking for pictures ────────────────────────────────────────────────────────────────────── */
 
 static void
@@ -16,7 +29,7 @@ request_projection (TdScanView *self)
 {
   td_frame_loader_projection (self->projections, self->scan, self->view,
                               td_image_pane_get_option (self->projection));
-  td_image_pane_set_updating (self->projection, TRUE);
+  td_scan_view_show_busy (self);
 }
 
 static void
@@ -27,7 +40,7 @@ request_sinogram (TdScanView *self)
   td_frame_loader_sinogram (self->sinograms, self->scan, self->row,
                             prepared ? self->recipe.steps : NULL,
                             prepared ? self->recipe.n_steps : 0);
-  td_image_pane_set_updating (self->sinogram, TRUE);
+  td_scan_view_show_busy (self);
   td_before_sinogram_stale (self);
 }
 
@@ -37,7 +50,7 @@ request_slice (TdScanView *self)
   if (!self->has_recipe)
     return;
   td_preview_request (self->preview, self->scan, &self->recipe, self->row);
-  td_image_pane_set_updating (self->slice, TRUE);
+  td_scan_view_show_busy (self);
   td_before_slice_stale (self);
 }
 
@@ -58,7 +71,7 @@ on_projection (TdImage *image, const GError *error, gpointer user)
   TdScanView *self = user;
 
   show_frame (self->projection, image, error);
-  td_image_pane_set_updating (self->projection, td_frame_loader_busy (self->projections));
+  td_scan_view_show_busy (self);
 }
 
 static void
@@ -66,9 +79,9 @@ on_sinogram (TdImage *image, const GError *error, gpointer user)
 {
   TdScanView *self = user;
 
-  if (!td_before_keep_sinogram (self, image))
+  if (!td_before_keep_sinogram (self, image, error))
     show_frame (self->sinogram, image, error);
-  td_image_pane_set_updating (self->sinogram, td_frame_loader_busy (self->sinograms));
+  td_scan_view_show_busy (self);
 }
 
 /* The width of a 64-bit number differs between machines: it must not be in a translated format. */
@@ -104,7 +117,7 @@ show_slice (TdScanView *self, const TdPreviewResult *result)
   g_strlcpy (self->slice_readout.units, result->units, sizeof self->slice_readout.units);
   self->slice_readout.width = result->image->extent_width;
   self->slice_readout.height = result->image->extent_height;
-  if (td_before_keep_slice (self, result->image, subtitle))
+  if (td_before_keep_slice (self, result->image, subtitle, NULL))
     return;
   td_slice_view_set_pixel_mm (td_image_pane_view (self->slice), result->pixel_mm, result->pixel_mm);
   td_image_pane_set_image (self->slice, result->image);
@@ -120,11 +133,11 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   if (result)
     show_slice (self, result);
   else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
-           && !td_before_keep_slice (self, NULL, NULL)) {
+           && !td_before_keep_slice (self, NULL, NULL, error)) {
     td_image_pane_set_message (self->slice, error->message);
     td_image_pane_set_subtitle (self->slice, NULL);
   }
-  td_image_pane_set_updating (self->slice, td_preview_busy (self->preview));
+  td_scan_view_show_busy (self);
 }
 
 /* ── Lines ──────────────────────────────────────────────────────────────────────────────────── */
