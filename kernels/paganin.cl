@@ -3,24 +3,25 @@
    keeps them apart. data is [row][view][column], images [pair][y][x]; an item takes `strip` columns of one
    row of one pair. Pair 0 holds the views first_view and the one after. */
 
-/* What stands at place @i of a padded line of @padded: the line of @n, then its last value up to the
-   middle of the padding, its first one after it, as the transform goes round. */
+/* What stands at place @i of a padded line: the line of @n, then its last value `after` times, then its
+   first one, as the transform goes round. */
 TD_FN int
-paganin_source (int i, int n, int padded)
+paganin_source (int i, int n, int after)
 {
   if (i < n)
     return i;
-  return i - n < (padded - n + 1) / 2 ? n - 1 : 0;
+  return i - n < after ? n - 1 : 0;
 }
 
 TD_KERNEL void
 paganin_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
-              int first_view, int n_views, int n_rows, int n_columns, int nx, int ny, int strip)
+              int first_view, int n_views, int n_rows, int n_columns, int nx, int ny, int rows_after,
+              int strip)
 {
   int first = td_global_x () * strip, y = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, nx), view = first_view + 2 * pair;
-  int second = td_min (view + 1, n_views - 1);
-  size_t row = (size_t) paganin_source (y, n_rows, ny) * n_views;
+  int columns_after = (nx - n_columns + 1) / 2, second = td_min (view + 1, n_views - 1);
+  size_t row = (size_t) paganin_source (y, n_rows, rows_after) * n_views;
 
   if (view >= n_views)
     return;
@@ -28,7 +29,7 @@ paganin_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
   TD_GLOBAL const float *b = data + (row + second) * n_columns;
   TD_GLOBAL float2 *out = images + ((size_t) pair * ny + y) * nx;
   for (int x = first; x < end; x++) {
-    int column = paganin_source (x, n_columns, nx);
+    int column = paganin_source (x, n_columns, columns_after);
     out[x] = td_float2 (a[column], b[column]);
   }
 }

@@ -168,10 +168,15 @@ check_recipe (TdPlan *plan, GError **error)
     g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
     return FALSE;
   }
-  if (facts->transmission_logged)
+  if (facts->transmission_logged) {
     td_plan_note (plan, "The scan's values are -log of the transmission already: flat field and "
                         "logarithm are left out.");
-  else if (facts->n_flats == 0)
+    for (guint i = 0; i < recipe->n_steps; i++)
+      if (recipe->steps[i].enabled && td_preparation_skips (&recipe->steps[i], facts)
+          && !td_prepare_step (recipe->steps[i].name, NULL)->preset_on)
+        td_plan_note (plan, "So is the step %s, which works on what comes before the logarithm.",
+                      recipe->steps[i].name);
+  } else if (facts->n_flats == 0)
     for (guint i = 0; i < recipe->n_steps; i++)
       if (recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "flat-field") == 0
           && td_preparation_skips (&recipe->steps[i], facts))

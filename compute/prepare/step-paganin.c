@@ -25,18 +25,26 @@ static const TdStepParameter parameters[] = {
 #define BATCH_BYTES (64u << 20)
 #define MOST_PAIRS 65535 /* work-groups in z on every API */
 
-/* The images that frames are padded to, and how many at once. */
+/* The images that frames are padded to, and how many at once. Rows that are cut off have their neighbours
+   in the halo: what the transform brings round from the other end is as far from the slab's own rows as
+   what the halo leaves out. So only the detector's own ends are continued. */
 typedef struct {
   guint nx, ny, n_pairs;
+  guint rows_after; /* of the padding, those that continue the last row */
 } Shape;
 
 static Shape
-shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns)
+shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns, gboolean at_top,
+          gboolean at_bottom)
 {
+  guint reach = paganin->reach_px[1];
   Shape shape = { .nx = td_fft_good_size (n_columns + 2 * paganin->reach_px[0]), .ny = 1 };
 
-  if (paganin->length_px[1] > 0)
-    shape.ny = td_fft_good_size (n_rows + 2 * paganin->reach_px[1]);
+  if (paganin->length_px[1] > 0) {
+    shape.ny = td_fft_good_size (n_rows + (at_top ? reach : 0) + (at_bottom ? reach : 0));
+    guint padding = shape.ny - n_rows;
+    shape.rows_after = at_top == at_bottom ? (padding + 1) / 2 : at_bottom ? padding : 0;
+  }
   guint64 bytes = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
   shape.n_pairs = (guint) CLAMP (BATCH_BYTES / bytes, 1, MIN ((n_views + 1) / 2, MOST_PAIRS));
   return shape;
@@ -67,8 +75,9 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 
   if (reason)
     return 0;
-  Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns);
-  guint64 images = 2 * sizeof (float) * (guint64) shape.nx * shape.ny * shape.n_pairs;
+  Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns, TRUE, TRUE);
+  guint64 image = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
+  guint64 images = MAX (image, MIN (BATCH_BYTES, image * ((facts->n_views + 1) / 2)));
   /* The transform may want as much again. */
   return 2 * images + (shape.nx + shape.ny) * sizeof (float);
 }
@@ -107,9 +116,11 @@ static const Held *
 hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
 {
   const Held *kept = td_slab_kept (slab, "paganin");
+  guint end = slab->row0 + slab->n_rows;
   Held wanted = { .paganin = *paganin };
 
-  wanted.shape = shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns);
+  wanted.shape = shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns, slab->row0 == 0,
+                           end == td_scan_facts (slab->scan)->n_rows);
   if (kept && memcmp (&kept->shape, &wanted.shape, sizeof wanted.shape) == 0
       && kept->paganin.length_px[0] == paganin->length_px[0]
       && kept->paganin.length_px[1] == paganin->length_px[1]
@@ -151,7 +162,8 @@ run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_v
   const TdArg pack[] = {
     TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (images), TD_ARG_VALUE (first_view),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_rows), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (nx), TD_ARG_VALUE (ny), TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (nx), TD_ARG_VALUE (ny), TD_ARG_VALUE (held->shape.rows_after),
+    TD_ARG_VALUE (strip),
   };
   const TdArg divide[] = {
     TD_ARG_BUFFER (images), TD_ARG_BUFFER (across), TD_ARG_BUFFER (down), TD_ARG_VALUE (nx),
