@@ -22,6 +22,8 @@ static const TdCliHelp help = {
   "    tomodesk-cli bench --filter\n"
   "  From sinograms in memory to slices in memory, with the transfers (bench --end-to-end --help):\n"
   "    tomodesk-cli bench --end-to-end --device cuda:0 --columns 2048 --rows-in-memory 256\n"
+  "  Preparation, with options of its own (bench --prepare --help):\n"
+  "    tomodesk-cli bench --prepare --device host\n"
   "  Cone beam, with options of its own (bench --cone --help):\n"
   "    tomodesk-cli bench --cone --size 256 --views 360\n",
 };
@@ -298,6 +300,9 @@ td_cli_bench (int argc, char **argv)
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_bench_row_free);
   g_autoptr (GError) error = NULL;
 
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--prepare") == 0)
+      return td_cli_bench_prepare (argc, argv);
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--cone") == 0)
       return td_cli_bench_cone (argc, argv);

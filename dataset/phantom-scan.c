@@ -224,6 +224,8 @@ fill_facts (TdScan *scan, const TdPhantomSource *source)
       facts->flat_positions[i] = i < (facts->n_flats + 1) / 2 ? 0 : facts->n_views;
   }
   facts->centre_px = source->centre_px;
+  facts->energy_kev = spec->energy_kev;
+  facts->propagation_mm = spec->propagation_mm;
   facts->half_acquisition = spec->offset_field;
   facts->geometry = spec->geometry;
   if (spec->wobble_mm > 0)

@@ -42,6 +42,8 @@ typedef struct {
                               object says; 0 … below 1. Line integrals come out too small */
   guint n_dead;            /* pixels stuck at the dark level or at full scale */
   guint64 seed;
+  double energy_kev;       /* what the scan says of itself; 0: nothing */
+  double propagation_mm;
 
   TdGeometry geometry;     /* parallel, or cone on a circular orbit with distances and pixel size, offsets
                               and tilts; axis_offset_mm is set from the centre where that is given */

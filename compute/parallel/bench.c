@@ -26,8 +26,8 @@ compare_doubles (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static TdBenchTimes
-summarise (double *seconds, guint n)
+TdBenchTimes
+td_bench_times (double *seconds, guint n)
 {
   qsort (seconds, n, sizeof *seconds, compare_doubles);
   return (TdBenchTimes) { .median_s = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
@@ -172,10 +172,10 @@ measure (Baseline *baseline, Filtering *filtering, TdTrial *trial, const TdBench
       return FALSE;
     both[at] = filters[at] + ours[at];
   }
-  row->times = summarise (ours, spec->runs);
-  row->baseline = summarise (theirs, spec->runs);
-  row->filter_s = summarise (filters, spec->runs).median_s / spec->n_slices;
-  row->fbp_s = spec->filter ? summarise (both, spec->runs).median_s / spec->n_slices : 0;
+  row->times = td_bench_times (ours, spec->runs);
+  row->baseline = td_bench_times (theirs, spec->runs);
+  row->filter_s = td_bench_times (filters, spec->runs).median_s / spec->n_slices;
+  row->fbp_s = spec->filter ? td_bench_times (both, spec->runs).median_s / spec->n_slices : 0;
   return TRUE;
 }
 

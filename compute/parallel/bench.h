@@ -25,6 +25,9 @@ typedef struct {
   double median_s, low_s, high_s;
 } TdBenchTimes;
 
+/* Sorts @seconds. */
+TdBenchTimes td_bench_times (double *seconds, guint n);
+
 typedef struct {
   char *family, *variant; /* variant in words */
   guint n_slices;

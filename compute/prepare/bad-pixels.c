@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "median.h"
 
 #define WINDOW 2                /* pixels to either side that a pixel is compared with */
 #define STUCK_FRAMES 5          /* so many equal samples of a pixel are no coincidence */
@@ -91,28 +92,7 @@ read_band (TdScan *scan, Band *band, guint row0, guint n_rows, GCancellable *can
   return TRUE;
 }
 
-static int
-compare_floats (const void *a, const void *b)
-{
-  float x = *(const float *) a, y = *(const float *) b;
-
-  return x < y ? -1 : x > y;
-}
-
-/* Median of the finite values; sorts them to the front. NAN: there is none. */
-static float
-median_of (float *values, gsize n)
-{
-  gsize finite = 0;
-
-  for (gsize i = 0; i < n; i++)
-    if (isfinite (values[i]))
-      values[finite++] = values[i];
-  qsort (values, finite, sizeof *values, compare_floats);
-  return finite ? values[finite / 2] : NAN;
-}
-
-static float
+static double
 median_around (const Band *band, const float *feature, guint row, guint column)
 {
   float values[(2 * WINDOW + 1) * (2 * WINDOW + 1)];
@@ -123,7 +103,7 @@ median_around (const Band *band, const float *feature, guint row, guint column)
   for (guint y = top; y < bottom; y++)
     for (guint x = left; x < right; x++)
       values[n++] = feature[(gsize) (y - band->first) * band->n_columns + x];
-  return median_of (values, n);
+  return td_median (values, n);
 }
 
 /* How far the pixels of a band lie from their neighbourhood, [feature][row][column]. */
@@ -142,8 +122,8 @@ residuals_of_row (guint index, gpointer user)
   for (guint f = 0; f < N_FEATURES; f++)
     for (guint column = 0; column < band->n_columns && band->known[f]; column++)
       residuals->away[((gsize) f * band->n_rows + index) * band->n_columns + column]
-          = band->feature[f][(gsize) (row - band->first) * band->n_columns + column]
-            - median_around (band, band->feature[f], row, column);
+          = (float) (band->feature[f][(gsize) (row - band->first) * band->n_columns + column]
+                     - median_around (band, band->feature[f], row, column));
 }
 
 static float *
@@ -160,7 +140,7 @@ measure_residuals (const Band *band)
 static double
 spread_of (float *away, gsize n)
 {
-  double spread = 1.4826 * median_of (away, n), sum = 0;
+  double spread = 1.4826 * td_median (away, n), sum = 0;
 
   for (gsize i = 0; i < n; i++)
     sum += isfinite (away[i]) ? away[i] : 0;

@@ -6,6 +6,7 @@
 
 #include "compute/device/host.h"
 #include "flat-beam.h"
+#include "median.h"
 
 /* Enough for a thousandth at a hundred photons a pixel; and what all views together may take. */
 #define PIXELS_A_VIEW 4096u
@@ -131,67 +132,68 @@ read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand *band
   return ok;
 }
 
-/* ── Which strips are air ─────────────────────────────────────────────────────────────────────── */
+/* ── Which pixels are air ─────────────────────────────────────────────────────────────────────── */
 
-static double
-strip_mean (const Air *air, guint view, guint strip)
+/* Pixels that are judged together: a row's strip, or a column of all rows. */
+typedef guint (*GroupOf) (const Air *air, gsize pixel);
+
+static guint
+strip_of (const Air *air, gsize pixel)
 {
-  const float *values = air->values + view * air->pixels + (gsize) strip * air->width;
-  double sum = 0;
-  guint n = 0;
-
-  for (guint i = 0; i < air->width; i++)
-    if (isfinite (values[i])) {
-      sum += values[i];
-      n++;
-    }
-  return n ? sum / n : -INFINITY;
+  return (guint) (pixel / air->width);
 }
 
-/* Strips that are not air become unknown. */
-static void
-drop_shadowed (Air *air)
+static guint
+column_of (const Air *air, gsize pixel)
 {
-  guint n_strips = air->n_rows * air->n_strips;
-  g_autofree guint *bright = g_new0 (guint, n_strips);
-  g_autofree double *means = g_new (double, n_strips);
+  return (guint) (pixel % (air->width * air->n_strips));
+}
 
-  for (guint v = 0; v < air->n_views; v++) {
+/* Mean of each group over some views; -INFINITY: nothing is known. */
+static void
+group_means (const Air *air, GroupOf group_of, guint n_groups, guint view0, guint view1, double *means)
+{
+  g_autofree guint *counts = g_new0 (guint, n_groups);
+
+  for (guint g = 0; g < n_groups; g++)
+    means[g] = 0;
+  for (guint v = view0; v < view1; v++)
+    for (gsize i = 0; i < air->pixels; i++)
+      if (isfinite (air->values[v * air->pixels + i])) {
+        means[group_of (air, i)] += air->values[v * air->pixels + i];
+        counts[group_of (air, i)]++;
+      }
+  for (guint g = 0; g < n_groups; g++)
+    means[g] = counts[g] ? means[g] / counts[g] : -INFINITY;
+}
+
+/* Groups that are not air become unknown. */
+static void
+drop_shadowed (Air *air, GroupOf group_of, guint n_groups)
+{
+  guint n_parts = MIN (TD_DOSE_PARTS, air->n_views), best = 0;
+  g_autofree guint *bright = g_new0 (guint, n_groups);
+  g_autofree double *means = g_new (double, n_groups);
+
+  for (guint part = 0; part < n_parts; part++) {
     double brightest = -INFINITY;
-    for (guint s = 0; s < n_strips; s++) {
-      means[s] = strip_mean (air, v, s);
-      brightest = MAX (brightest, means[s]);
-    }
-    for (guint s = 0; s < n_strips; s++)
-      bright[s] += means[s] >= TD_DOSE_AIR * brightest;
+    group_means (air, group_of, n_groups, (guint) ((guint64) part * air->n_views / n_parts),
+                 (guint) ((guint64) (part + 1) * air->n_views / n_parts), means);
+    for (guint g = 0; g < n_groups; g++)
+      brightest = MAX (brightest, means[g]);
+    for (guint g = 0; g < n_groups; g++)
+      bright[g] += means[g] >= TD_DOSE_AIR * brightest;
   }
-  guint best = 0;
-  for (guint s = 0; s < n_strips; s++)
-    best = MAX (best, bright[s]);
-  /* Where no strip is air all the time, those that are most of it. */
-  double needed = MIN (TD_DOSE_VIEWS * air->n_views, best);
+  /* Where nothing is air all the time, what is most of it. */
+  for (guint g = 0; g < n_groups; g++)
+    best = MAX (best, bright[g]);
   for (guint v = 0; v < air->n_views; v++)
-    for (guint s = 0; s < n_strips; s++)
-      for (guint i = 0; i < air->width && bright[s] < needed; i++)
-        air->values[v * air->pixels + (gsize) s * air->width + i] = NAN;
+    for (gsize i = 0; i < air->pixels; i++)
+      if (bright[group_of (air, i)] < best)
+        air->values[v * air->pixels + i] = NAN;
 }
 
 /* ── Averaging ────────────────────────────────────────────────────────────────────────────────── */
-
-static int
-compare_floats (const void *a, const void *b)
-{
-  float x = *(const float *) a, y = *(const float *) b;
-
-  return x < y ? -1 : x > y;
-}
-
-static double
-middle (float *values, gsize n)
-{
-  qsort (values, n, sizeof *values, compare_floats);
-  return n % 2 ? values[n / 2] : ((double) values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 static void
 average_view (guint view, gpointer user)
@@ -208,10 +210,10 @@ average_view (guint view, gpointer user)
   air->doses[view] = 1;
   if (n == 0)
     return;
-  double median = middle (finite, n);
+  double median = td_median (finite, n);
   for (gsize i = 0; i < n; i++)
     away[i] = (float) fabs (finite[i] - median);
-  double limit = TD_DOSE_CLIP * 1.4826 * middle (away, n);
+  double limit = TD_DOSE_CLIP * 1.4826 * td_median (away, n);
   for (gsize i = 0; i < n; i++)
     if (fabs (finite[i] - median) <= limit) {
       sum += finite[i];
@@ -241,8 +243,10 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
   for (guint b = 0, at = 0; b < air.n_bands; at += air.bands[b++].n_rows)
     if (!read_band (&air, flats, spec, &air.bands[b], at, cancellable, error))
       return NULL;
-  if (spec->borders)
-    drop_shadowed (&air);
+  if (spec->borders) {
+    drop_shadowed (&air, strip_of, air.n_rows * air.n_strips);
+    drop_shadowed (&air, column_of, air.width * air.n_strips);
+  }
   td_parallel_for (air.n_views, average_view, &air);
   return g_bytes_new_take (g_steal_pointer (&air.doses), air.n_views * sizeof (float));
 }

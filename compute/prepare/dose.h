@@ -12,13 +12,13 @@
  * TD_DOSE_CLIP robust standard deviations (1.4826 times the median absolute deviation) from their
  * median; 1 if that is not above 0.
  *
- * At the borders, a row's first and last columns are a strip each; a strip is air if its mean is at
- * least TD_DOSE_AIR of the brightest strip's in TD_DOSE_VIEWS of the views: samples and holders that
- * reach the border in some rows are left out.
+ * At the borders, what the sample or its holder shadows is left out: first a row's first or last columns,
+ * then a column of all rows, if its mean is below TD_DOSE_AIR of the brightest one's in any of the
+ * TD_DOSE_PARTS parts of the scan.
  */
 #define TD_DOSE_CLIP 4.0
 #define TD_DOSE_AIR 0.9
-#define TD_DOSE_VIEWS 0.95
+#define TD_DOSE_PARTS 16
 #define TD_DOSE_MAX_COLUMNS 256
 
 typedef struct {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "median.h"
 
 /* Ranges kept: a job's reading thread is at most a few slabs ahead of the last device. */
 #define N_KEPT 8
@@ -191,14 +192,6 @@ typedef struct {
   float *out;
 } Medians;
 
-static int
-compare_floats (const void *a, const void *b)
-{
-  float x = *(const float *) a, y = *(const float *) b;
-
-  return x < y ? -1 : x > y;
-}
-
 static void
 median_row (guint index, gpointer user)
 {
@@ -211,12 +204,11 @@ median_row (guint index, gpointer user)
       guint n = 0;
       for (guint f = 0; f < frames->n_frames; f++) {
         float value = medians->samples[((gsize) f * medians->n_rows + index) * frames->row + column];
-        if (frames->group[f] == group && isfinite (value))
+        if (frames->group[f] == group)
           values[n++] = value;
       }
-      qsort (values, n, sizeof *values, compare_floats);
       medians->out[((gsize) group * frames->n_rows + medians->first + index) * frames->row + column]
-          = n == 0 ? NAN : n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+          = (float) td_median (values, n);
     }
 }
 

@@ -397,29 +397,55 @@ repair (TdSlab *slab, GError **error)
                             G_N_ELEMENTS (repair_args), error);
 }
 
-gboolean
-td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
-                    guint n_rows, const char *until, GCancellable *cancellable, GError **error)
+static TdSlab
+slab_of (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0, guint n_rows,
+         GCancellable *cancellable)
 {
   const TdScanFacts *facts = td_scan_facts (preparation->scan);
-  guint64 samples = (guint64) n_rows * facts->n_views * facts->n_columns;
-  TdSlab slab = {
+
+  return (TdSlab) {
     .device = preparation->device, .queue = queue, .data = data, .n_rows = n_rows,
     .n_views = facts->n_views, .n_columns = facts->n_columns, .row0 = row0,
     .scan = preparation->scan, .cancellable = cancellable, .state = preparation,
   };
+}
 
-  if (!ready_counters (preparation, queue, samples, error) || !repair (&slab, error))
+gboolean
+td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
+                       guint n_rows, GError **error)
+{
+  TdSlab slab = slab_of (preparation, queue, data, row0, n_rows, NULL);
+  guint64 samples = (guint64) n_rows * slab.n_views * slab.n_columns;
+
+  return ready_counters (preparation, queue, samples, error) && repair (&slab, error);
+}
+
+gboolean
+td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
+                         guint n_rows, const TdStep *step, GCancellable *cancellable, GError **error)
+{
+  TdSlab slab = slab_of (preparation, queue, data, row0, n_rows, cancellable);
+
+  if (!preparation->counters && !ready_counters (preparation, queue, 0, error))
+    return FALSE;
+  if (td_preparation_skips (step, td_scan_facts (preparation->scan))
+      || td_prepare_step (step->name, NULL)->run (step, &slab, error))
+    return TRUE;
+  g_prefix_error (error, "Preparation step \"%s\": ", step->name);
+  return FALSE;
+}
+
+gboolean
+td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
+                    guint n_rows, const char *until, GCancellable *cancellable, GError **error)
+{
+  if (!td_preparation_repair (preparation, queue, data, row0, n_rows, error))
     return FALSE;
   for (guint i = 0; i < preparation->n_steps; i++) {
     const TdStep *step = &preparation->steps[i];
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    if (g_cancellable_set_error_if_cancelled (cancellable, error)
+        || !td_preparation_run_step (preparation, queue, data, row0, n_rows, step, cancellable, error))
       return FALSE;
-    if (!td_preparation_skips (step, facts)
-        && !td_prepare_step (step->name, NULL)->run (step, &slab, error)) {
-      g_prefix_error (error, "Preparation step \"%s\": ", step->name);
-      return FALSE;
-    }
     if (until && strcmp (until, step->name) == 0)
       break;
   }

@@ -55,6 +55,12 @@ guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, cons
 gboolean td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                              guint n_rows, const char *until, GCancellable *cancellable,
                              GError **error);
+/* What comes first of every run, and one step alone: for the bench. */
+gboolean td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
+                                guint n_rows, GError **error);
+gboolean td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
+                                  guint row0, guint n_rows, const TdStep *step,
+                                  GCancellable *cancellable, GError **error);
 /* Blocks until the queue has passed; counts since the last call. */
 gboolean td_preparation_counts (TdPreparation *preparation, TdQueue *queue,
                                 TdPreparationCounts *counts, GError **error);

@@ -3,7 +3,7 @@
 
 /* A part set aside should still be in a processor's cache when it is read; a graphics card wants much
    work at a time. */
-#define CPU_BYTES (1u << 20)
+#define CPU_BYTES (16u << 20)
 #define GPU_BYTES (64u << 20)
 
 const char *const td_zingers_kinds[] = { "bright", "dark", "both", NULL };

@@ -103,7 +103,7 @@ setup (Fixture *x, guint n_rows, guint n_views, guint n_columns, Content content
     .n_columns = n_columns, .n_rows = n_rows, .n_views = n_views, .n_flats = x->frames.n_flats,
     .n_darks = x->frames.n_darks, .sample_type = TD_SAMPLE_FLOAT32, .angles_rad = x->angles,
     .flat_positions = counted ? x->positions : NULL, .bad_pixels = x->mask, .centre_px = NAN,
-    .energy_kev = 20, .propagation_mm = 100,
+    .energy_kev = 20, .propagation_mm = 1,
     .geometry = { .pixel_width_mm = 0.001, .pixel_height_mm = 0.001 },
   };
   x->scan = td_scan_new_from_memory (&facts, x->projections, x->flats, x->darks, NULL, NULL);
@@ -436,6 +436,11 @@ test_extremes (gconstpointer id)
         TdStep step;
         setup (&x, few[s][0], few[s][1], few[s][2], content);
         td_step_init (&step, *kind);
+        g_autofree char *refused = td_preparation_unsupported (&step, 1, td_scan_facts (x.scan));
+        if (refused) { /* phase retrieval, of a detector narrower than its blur */
+          clear (&x);
+          continue;
+        }
         g_autofree float *got = run (device, &x, &step, 1, 0, x.frames.n_rows, NULL);
         for (gsize i = 0; i < (gsize) x.frames.n_rows * x.frames.n_views * x.frames.n_columns; i++)
           if (!isfinite (got[i])) {

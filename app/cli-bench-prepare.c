@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli-verbs.h"
+#include "cli.h"
+#include "compute/prepare/prepare-bench.h"
+
+static const TdCliHelp help = {
+  "--prepare [OPTION…]",
+  "Measures every preparation step at its presets, in GB/s: the bytes of the rows it works on, read and\n"
+  "written once, over the best of several runs. Beside it a copy of the same bytes in the device's memory,\n"
+  "and the time that back-projecting the same rows takes.",
+  "  One row, a preview's case:\n"
+  "    tomodesk-cli bench --prepare --device host\n"
+  "  A slab of rows, where neighbours are shared:\n"
+  "    tomodesk-cli bench --prepare --device cuda:0 --rows 16 --csv\n",
+};
+
+typedef struct {
+  char *device;
+  int columns, views, rows, runs;
+  gboolean prepare, json, csv;
+} Options;
+
+static int
+parse (int argc, char **argv, Options *o)
+{
+  const GOptionEntry entries[] = {
+    { "prepare", 0, 0, G_OPTION_ARG_NONE, &o->prepare, "Preparation", NULL },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
+    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Columns, and pixels across a slice (2048)", "N" },
+    { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views (1800)", "N" },
+    { "rows", 0, 0, G_OPTION_ARG_INT, &o->rows, "Rows wanted at a time (1)", "N" },
+    { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (11)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
+    { "csv", 0, 0, G_OPTION_ARG_NONE, &o->csv, "Print comma-separated values", NULL },
+    { NULL },
+  };
+  int status = td_cli_parse (argc, argv, &help, entries, NULL, 0, NULL);
+
+  if (status >= 0)
+    return status;
+  if (o->columns < 1 || o->views < 1 || o->columns > 65536 || o->views > 65536)
+    return td_cli_usage ("bench", "--columns and --views go from 1 to 65536");
+  if (o->rows < 1 || o->rows > 4096)
+    return td_cli_usage ("bench", "--rows goes from 1 to 4096");
+  if (o->runs < 5 || o->runs > 1000)
+    return td_cli_usage ("bench", "--runs goes from 5 to 1000: fewer say little");
+  if (o->json && o->csv)
+    return td_cli_usage ("bench", "--json and --csv exclude each other");
+  return -1;
+}
+
+/* ── Reporting ────────────────────────────────────────────────────────────────────────────────── */
+
+static double
+gigabytes_per_s (guint64 bytes, const TdBenchTimes *times)
+{
+  return bytes * 1e-9 / times->low_s;
+}
+
+/* All measured steps, one after another. */
+static double
+sum_s (const TdPrepareBench *bench)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < bench->rows->len; i++) {
+    const TdPrepareBenchRow *row = bench->rows->pdata[i];
+    sum += row->unsupported ? 0 : row->times.low_s;
+  }
+  return sum;
+}
+
+static int
+print_table (const Options *o, TdDevice *device, const TdPrepareBench *bench)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  g_string_append_printf (out, "%s (%s): %d row(s) of %d views, %d columns; best of %d, spread to the "
+                               "median and the worst\n\n%-18s %5s %10s %14s %9s %9s %15s\n",
+                          info->name, info->id, o->rows, o->views, o->columns, o->runs, "step", "rows",
+                          "ms", "spread", "GB/s", "copy GB/s", "back-projection");
+  for (guint i = 0; i < bench->rows->len; i++) {
+    const TdPrepareBenchRow *row = bench->rows->pdata[i];
+    if (row->unsupported) {
+      g_string_append_printf (out, "%-18s left out: %s\n", row->step, row->unsupported);
+      continue;
+    }
+    g_autofree char *spread
+        = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (row->times.median_s / row->times.low_s - 1),
+                           100 * (row->times.high_s / row->times.low_s - 1));
+    g_string_append_printf (out, "%-18s %5u %10.3f %14s %9.2f %9.2f %13.2f %%\n", row->step,
+                            row->rows_worked, 1e3 * row->times.low_s, spread,
+                            gigabytes_per_s (row->bytes, &row->times),
+                            gigabytes_per_s (row->bytes, &row->copy),
+                            100 * row->times.low_s / bench->backproject.low_s);
+  }
+  g_string_append_printf (out, "%-18s %5s %10.3f %14s %9s %9s %13.2f %%\n", "all of these", "",
+                          1e3 * sum_s (bench), "", "", "",
+                          100 * sum_s (bench) / bench->backproject.low_s);
+  g_string_append_printf (out, "%-18s %5d %10.3f %14s", "back-projection", o->rows,
+                          1e3 * bench->backproject.low_s, bench->family);
+  return td_cli_print_text (out->str);
+}
+
+static int
+print_csv (const Options *o, TdDevice *device, const TdPrepareBench *bench)
+{
+  g_autoptr (GString) out
+      = g_string_new ("device,columns,views,rows,step,rows_worked,bytes,low_s,median_s,high_s,"
+                      "gigabytes_per_second,copy_low_s,copy_gigabytes_per_second,backproject_low_s");
+
+  for (guint i = 0; i < bench->rows->len; i++) {
+    const TdPrepareBenchRow *row = bench->rows->pdata[i];
+    if (!row->unsupported)
+      g_string_append_printf (
+          out, "\n%s,%d,%d,%d,%s,%u,%" G_GUINT64_FORMAT ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
+          td_device_info (device)->id, o->columns, o->views, o->rows, row->step, row->rows_worked,
+          row->bytes, row->times.low_s, row->times.median_s, row->times.high_s,
+          gigabytes_per_s (row->bytes, &row->times), row->copy.low_s,
+          gigabytes_per_s (row->bytes, &row->copy), bench->backproject.low_s);
+  }
+  return td_cli_print_text (out->str);
+}
+
+static void
+add_times (JsonBuilder *builder, const char *prefix, const TdBenchTimes *times)
+{
+  g_autofree char *low = g_strconcat (prefix, "low_s", NULL);
+  g_autofree char *median = g_strconcat (prefix, "median_s", NULL);
+  g_autofree char *high = g_strconcat (prefix, "high_s", NULL);
+
+  td_json_add_number (builder, low, times->low_s);
+  td_json_add_number (builder, median, times->median_s);
+  td_json_add_number (builder, high, times->high_s);
+}
+
+static void
+add_json_row (JsonBuilder *builder, const TdPrepareBenchRow *row)
+{
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "step", row->step);
+  td_json_add_string (builder, "unsupported", row->unsupported);
+  if (!row->unsupported) {
+    td_json_add_integer (builder, "rows_worked", row->rows_worked);
+    td_json_add_integer (builder, "bytes", row->bytes);
+    add_times (builder, "", &row->times);
+    add_times (builder, "copy_", &row->copy);
+    td_json_add_number (builder, "gigabytes_per_second", gigabytes_per_s (row->bytes, &row->times));
+    td_json_add_number (builder, "copy_gigabytes_per_second",
+                        gigabytes_per_s (row->bytes, &row->copy));
+  }
+  json_builder_end_object (builder);
+}
+
+static int
+print_json (const Options *o, TdDevice *device, const TdPrepareBench *bench)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "device", td_device_info (device)->id);
+  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_json_add_integer (builder, "columns", o->columns);
+  td_json_add_integer (builder, "views", o->views);
+  td_json_add_integer (builder, "rows", o->rows);
+  td_json_add_integer (builder, "runs", o->runs);
+  td_json_add_string (builder, "backproject_family", bench->family);
+  add_times (builder, "backproject_", &bench->backproject);
+  td_json_add_number (builder, "steps_low_s", sum_s (bench));
+  json_builder_set_member_name (builder, "steps");
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < bench->rows->len; i++)
+    add_json_row (builder, bench->rows->pdata[i]);
+  json_builder_end_array (builder);
+  json_builder_end_object (builder);
+  return td_cli_print_json (builder);
+}
+
+int
+td_cli_bench_prepare (int argc, char **argv)
+{
+  Options o = { .columns = 2048, .views = 1800, .rows = 1, .runs = 11 };
+  g_autoptr (GError) error = NULL;
+  int status = parse (argc, argv, &o);
+
+  g_autofree char *id = o.device;
+  if (status >= 0)
+    return status;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  if (!device)
+    return td_cli_fail (error);
+  const TdPrepareBenchSpec spec = {
+    .n_columns = o.columns, .n_views = o.views, .n_rows = o.rows, .runs = o.runs,
+    .cancellable = td_cli_cancellable (),
+  };
+  td_cli_progress ("measuring", 0, -1, "each step");
+  g_autoptr (TdPrepareBench) bench = td_prepare_bench_run (device, &spec, &error);
+  td_cli_progress_clear ();
+  if (!bench)
+    return td_cli_fail (error);
+  return o.json  ? print_json (&o, device, bench)
+         : o.csv ? print_csv (&o, device, bench)
+                 : print_table (&o, device, bench);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "prepare-bench.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "compute/parallel/trial.h"
+#include "dataset/phantom-scan.h"
+
+#define FIRST "bad-values"
+
+/* What all steps are measured with. */
+typedef struct {
+  const TdPrepareBenchSpec *spec;
+  TdDevice *device;
+  TdScan *scan;
+  TdQueue *queue;
+} Bench;
+
+static void
+bench_clear (Bench *bench)
+{
+  td_queue_free (bench->queue);
+  td_scan_unref (bench->scan);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
+static void
+row_free (gpointer data)
+{
+  TdPrepareBenchRow *row = data;
+
+  g_free (row->step);
+  g_free (row->unsupported);
+  g_free (row);
+}
+
+void
+td_prepare_bench_free (TdPrepareBench *bench)
+{
+  if (!bench)
+    return;
+  g_ptr_array_unref (bench->rows);
+  g_free (bench->family);
+  g_free (bench);
+}
+
+/* A scan for facts, flats and air; its projections are never read but for the dose. */
+static TdScan *
+make_scan (const TdPrepareBenchSpec *spec, guint n_rows, GError **error)
+{
+  TdPhantomScan phantom;
+
+  td_phantom_scan_init (&phantom);
+  phantom.n_columns = spec->n_columns;
+  phantom.n_rows = n_rows;
+  phantom.n_views = spec->n_views;
+  phantom.n_dead = MIN (n_rows * spec->n_columns / 1000, 10000);
+  phantom.energy_kev = 20;
+  phantom.propagation_mm = 100;
+  phantom.geometry.pixel_width_mm = phantom.geometry.pixel_height_mm = 0.001;
+  return td_phantom_scan_new (&phantom, error);
+}
+
+/* ── The data ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* The samples of one row that a step may meet: a disc that wanders, and noise. */
+static float *
+make_row (const TdPrepareBenchSpec *spec, TdStepStage stage, gboolean counts)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (11);
+  float *row = g_new (float, (gsize) spec->n_views * spec->n_columns), *to = row;
+
+  for (guint v = 0; v < spec->n_views; v++)
+    for (guint c = 0; c < spec->n_columns; c++) {
+      double x = (c + 0.5) / spec->n_columns * 2.4 - 1.2 - 0.2 * sin (3.0 * v / spec->n_views);
+      double p = 2 * sqrt (MAX (0, 0.8 - x * x)) + 0.02 * (2 * g_rand_double (random) - 1);
+      *to++ = (float) (stage == TD_STEP_ABSORPTION ? p : counts ? 200 + 40000 * exp (-p) : exp (-p));
+    }
+  return row;
+}
+
+static TdBuffer *
+make_data (const Bench *bench, const TdStepKind *kind, guint n_rows, GError **error)
+{
+  gsize row_bytes = (gsize) bench->spec->n_views * bench->spec->n_columns * sizeof (float);
+  TdStepStage stage = kind ? kind->stage : TD_STEP_INTENSITY;
+  gboolean counts = stage == TD_STEP_INTENSITY || g_str_equal (kind->name, "flat-field");
+  g_autofree float *row = make_row (bench->spec, stage, counts);
+  g_autoptr (TdBuffer) data = td_buffer_new (bench->device, n_rows * row_bytes, error);
+
+  for (guint r = 0; data && r < n_rows; r++)
+    if (!td_upload (bench->queue, data, r * row_bytes, row, row_bytes, error)
+        || !td_queue_finish (bench->queue, error))
+      return NULL;
+  return g_steal_pointer (&data);
+}
+
+/* ── A step ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const TdStep *step; /* NULL: what comes before all of them */
+  TdPreparation *preparation;
+  TdBuffer *pristine, *data;
+  guint row0, n_rows;
+} Work;
+
+static void
+work_clear (Work *work)
+{
+  td_preparation_free (work->preparation);
+  td_buffer_free (work->pristine);
+  td_buffer_free (work->data);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Work, work_clear)
+
+/* GLib's clock counts microseconds, of which a step on a small row takes one. */
+static double
+now_s (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* The copy restores what the step is to work on. */
+static gboolean
+run_once (const Bench *bench, const Work *work, double *copy_s, double *step_s, GError **error)
+{
+  double start = now_s ();
+
+  if (!td_copy (bench->queue, work->data, 0, work->pristine, 0, work->data->bytes, error)
+      || !td_queue_finish (bench->queue, error))
+    return FALSE;
+  double between = now_s ();
+  gboolean ok = work->step
+                  ? td_preparation_run_step (work->preparation, bench->queue, work->data, work->row0,
+                                             work->n_rows, work->step, bench->spec->cancellable, error)
+                  : td_preparation_repair (work->preparation, bench->queue, work->data, work->row0,
+                                           work->n_rows, error);
+  if (!ok || !td_queue_finish (bench->queue, error))
+    return FALSE;
+  *copy_s = between - start;
+  *step_s = now_s () - between;
+  return TRUE;
+}
+
+static gboolean
+time_work (const Bench *bench, const Work *work, TdPrepareBenchRow *row, GError **error)
+{
+  guint runs = bench->spec->runs;
+  g_autofree double *copies = g_new (double, runs), *steps = g_new (double, runs);
+
+  for (gint run = -1; run < (gint) runs; run++)
+    if (g_cancellable_set_error_if_cancelled (bench->spec->cancellable, error)
+        || !run_once (bench, work, &copies[MAX (run, 0)], &steps[MAX (run, 0)], error))
+      return FALSE;
+  row->rows_worked = work->n_rows;
+  row->bytes = 2 * work->data->bytes;
+  row->copy = td_bench_times (copies, runs);
+  row->times = td_bench_times (steps, runs);
+  return TRUE;
+}
+
+static gboolean
+measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenchRow *row, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (bench->scan);
+  TdStep step;
+  g_auto (Work) work = { 0 };
+
+  if (kind) {
+    td_step_init (&step, kind);
+    work.step = &step;
+    row->unsupported = td_preparation_unsupported (&step, 1, facts);
+    if (row->unsupported)
+      return TRUE;
+  }
+  guint halo = kind ? td_preparation_halo (&step, 1, facts) : 0;
+  work.n_rows = bench->spec->n_rows + 2 * halo;
+  work.row0 = (facts->n_rows - work.n_rows) / 2;
+  work.preparation = td_preparation_new (bench->device, bench->scan, NULL, work.step, kind ? 1 : 0,
+                                         work.n_rows, error);
+  work.pristine = work.preparation ? make_data (bench, kind, work.n_rows, error) : NULL;
+  work.data = work.pristine ? td_buffer_new (bench->device, work.pristine->bytes, error) : NULL;
+  return work.data && time_work (bench, &work, row, error);
+}
+
+/* ── All of them ──────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+time_backprojection (const Bench *bench, TdPrepareBench *result, GError **error)
+{
+  const TdPrepareBenchSpec *spec = bench->spec;
+  g_autofree double *seconds = g_new (double, spec->runs);
+  TdBackprojectTask task;
+
+  td_trial_task_init (&task, spec->n_columns, spec->n_views, spec->n_columns,
+                      TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE);
+  g_autofree double *angles = (double *) task.angles_rad;
+  const TdBackprojectFamily *family
+      = td_backproject_choose ("auto", &task, bench->device, spec->n_rows, error);
+  g_autoptr (TdTrial) trial
+      = family ? td_trial_new (bench->device, &task, spec->n_rows, 2, error) : NULL;
+  if (!trial || !td_trial_prepare (trial, family, NULL, error))
+    return FALSE;
+  for (gint run = -1; run < (gint) spec->runs; run++)
+    if (g_cancellable_set_error_if_cancelled (spec->cancellable, error)
+        || !td_trial_run (trial, &seconds[MAX (run, 0)], error))
+      return FALSE;
+  result->backproject = td_bench_times (seconds, spec->runs);
+  result->family = g_strdup (family->name);
+  return TRUE;
+}
+
+/* As many rows as the step with the largest halo asks for. */
+static guint
+rows_needed (const TdPrepareBenchSpec *spec, const TdScanFacts *facts)
+{
+  guint halo = 0;
+
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++) {
+    TdStep step;
+    td_step_init (&step, *kind);
+    if ((*kind)->halo && !td_preparation_skips (&step, facts))
+      halo = MAX (halo, (*kind)->halo (&step, facts));
+  }
+  return spec->n_rows + 2 * MIN (halo, 4096);
+}
+
+static gboolean
+add_row (const Bench *bench, TdPrepareBench *result, const TdStepKind *kind, GError **error)
+{
+  TdPrepareBenchRow *row = g_new0 (TdPrepareBenchRow, 1);
+
+  row->step = g_strdup (kind ? kind->name : FIRST);
+  g_ptr_array_add (result->rows, row);
+  return measure (bench, kind, row, error);
+}
+
+TdPrepareBench *
+td_prepare_bench_run (TdDevice *device, const TdPrepareBenchSpec *spec, GError **error)
+{
+  g_autoptr (TdPrepareBench) result = g_new0 (TdPrepareBench, 1);
+  g_auto (Bench) bench = { .spec = spec, .device = device };
+
+  result->rows = g_ptr_array_new_with_free_func (row_free);
+  /* Halos may depend on the scan: ask one of a single row first. */
+  g_autoptr (TdScan) small = make_scan (spec, 1, error);
+  bench.scan = small ? make_scan (spec, rows_needed (spec, td_scan_facts (small)), error) : NULL;
+  bench.queue = bench.scan ? td_queue_new (device, error) : NULL;
+  if (!bench.queue || !add_row (&bench, result, NULL, error))
+    return NULL;
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
+    if (!add_row (&bench, result, *kind, error))
+      return NULL;
+  return time_backprojection (&bench, result, error) ? g_steal_pointer (&result) : NULL;
+}
