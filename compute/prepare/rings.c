@@ -83,6 +83,14 @@ td_rings_table (TdSlab *slab, const char *key, const double made_for[TD_RINGS_TA
 
 /* ── Profiles ─────────────────────────────────────────────────────────────────────────────────── */
 
+guint64
+td_rings_profiles_bytes (const TdScanFacts *facts)
+{
+  guint64 pieces = (facts->n_views + TD_RINGS_LEAST_PIECE - 1) / TD_RINGS_LEAST_PIECE;
+  guint64 profiles = 8; /* four of a caller's, two with their order to be sorted */
+  return sizeof (float) * ((pieces + profiles) * facts->n_columns + 2);
+}
+
 gboolean
 td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float scale,
                     TdBuffer *profile, GError **error)

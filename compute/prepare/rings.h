@@ -67,6 +67,10 @@ gboolean td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first
 /* scale × the sum of [row][piece][column]. */
 gboolean td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float scale,
                              TdBuffer *profile, GError **error);
+/* A row's share of what td_rings_detect(), td_rings_line_means() and their callers keep. */
+guint64 td_rings_profiles_bytes (const TdScanFacts *facts);
+/* Views that one item adds up, at least: sums are [row][piece][column]. */
+#define TD_RINGS_LEAST_PIECE 32
 /* Marks the columns where a / b stands out from the noise by @snr, Vo et al. 2018, algorithm 4, and
    their neighbours, none of them in @margin columns at the ends. @ratio and @marks are float
    profiles. */

@@ -39,12 +39,13 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   const TdStepKind *kinds[N_PARTS];
   TdStep parts[N_PARTS];
-  guint64 most = 0;
+  guint64 bytes[N_PARTS];
 
   make_parts (step, kinds, parts);
   for (guint i = 0; i < N_PARTS; i++)
-    most = MAX (most, kinds[i]->workspace_bytes (&parts[i], facts, n_rows));
-  return most;
+    bytes[i] = kinds[i]->workspace_bytes (&parts[i], facts, n_rows);
+  /* The last two share all they have; the first takes more rows at a time. */
+  return bytes[0] + MAX (bytes[1], bytes[2]);
 }
 
 static gboolean

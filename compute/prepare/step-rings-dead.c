@@ -20,20 +20,13 @@ static const TdStepParameter parameters[] = {
 
 #define WINDOW 10     /* views that a column is compared with the mean of, as published */
 #define CPU_PIECE 256 /* views that one item adds up */
-#define GPU_PIECE 32
+#define GPU_PIECE TD_RINGS_LEAST_PIECE
 #define MARGIN 2      /* columns at the ends that have no neighbour to take from */
-
-static guint64
-row_bytes (const TdScanFacts *facts)
-{
-  guint64 pieces = (facts->n_views + GPU_PIECE - 1) / GPU_PIECE;
-  return (pieces + 10) * facts->n_columns * sizeof (float);
-}
 
 static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, row_bytes (facts));
+  return td_rings_workspace_bytes (n_rows, td_rings_profiles_bytes (facts));
 }
 
 static gboolean
@@ -78,7 +71,7 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 static gboolean
 run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, row_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
+  return td_rings_each (slab, td_rings_profiles_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_dead = {

@@ -45,7 +45,8 @@ static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, row_bytes (step, facts))
-         + sizeof (float) * (guint64) modes_of (step, facts->n_views) * facts->n_views;
+         + sizeof (float) * ((guint64) modes_of (step, facts->n_views) * facts->n_views
+                             + (guint64) ceil (REACH * step->values[SIZE]) + 1);
 }
 
 /* Orthonormal on the views: powers times the one before, less what the others hold (twice: Gram and

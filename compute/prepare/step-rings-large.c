@@ -27,9 +27,15 @@ static const TdStepParameter parameters[] = {
 };
 
 static guint64
+row_bytes (const TdScanFacts *facts)
+{
+  return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts);
+}
+
+static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, td_rings_lines_bytes (facts, TRUE));
+  return td_rings_workspace_bytes (n_rows, row_bytes (facts));
 }
 
 static gboolean
@@ -78,8 +84,7 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 static gboolean
 run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, td_rings_lines_bytes (td_scan_facts (slab->scan), TRUE), run_chunk, step,
-                        error);
+  return td_rings_each (slab, row_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_large = {

@@ -42,7 +42,8 @@ static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, row_bytes (step, facts))
-         + 2 * sizeof (float) * (guint64) blocks_of (step, facts->n_views) * facts->n_views;
+         + sizeof (float) * (2 * (guint64) blocks_of (step, facts->n_views) * facts->n_views
+                             + (guint64) ceil (REACH * step->values[SIZE]) + 1);
 }
 
 /* made_for: views, blocks, TRUE for means and FALSE for ones. */

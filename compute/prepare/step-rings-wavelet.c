@@ -91,7 +91,7 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 
   levels_of (step, facts->n_views, facts->n_columns, &levels);
   return td_rings_workspace_bytes (n_rows, row_bytes (&levels))
-         + 2 * sizeof (float) * (guint64) levels.n_modes * facts->n_views;
+         + 2 * sizeof (float) * ((guint64) levels.n_modes * facts->n_views + levels.wavelet->taps);
 }
 
 /* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */

@@ -32,6 +32,7 @@ static const TdStepParameter parameters[] = {
 #define REACH 16          /* exp (-16) is left out */
 #define MAX_BLOCKS 8      /* as in kernels/rings-sort.cl */
 #define LEAST_BLOCK 8     /* views */
+#define LEAST_VIEWS 16
 #define CONSISTENCY 2.0f  /* a stripe is that many times what the blocks differ by */
 #define LEAST_WIDTH 0.01f /* of the quartiles, in -log: quieter pixels do no harm */
 #define SPREAD 4          /* columns beside a stripe that are taken along: one left out among many would
@@ -46,7 +47,8 @@ row_bytes (const TdScanFacts *facts)
 static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, row_bytes (facts)) + sizeof (float) * facts->n_views;
+  return td_rings_workspace_bytes (n_rows, row_bytes (facts))
+         + sizeof (float) * (facts->n_views + (guint64) ceil (REACH * step->values[SIZE]) + 1);
 }
 
 /* made_for: reach. -1 / (alpha + L) as a convolution. */
@@ -161,6 +163,9 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 static gboolean
 run (const TdStep *step, TdSlab *slab, GError **error)
 {
+  /* What stays the same cannot be told from so little. */
+  if (slab->n_views < LEAST_VIEWS)
+    return TRUE;
   return td_rings_each (slab, row_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
 }
 

@@ -332,32 +332,25 @@ td_reference_rings_fitting (TdSinogram *s, guint order, double sigma, gboolean d
 
 /* ── Titarenko ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Thomas' algorithm for (alpha + L) q = -L p. */
-static double *
-solve_offsets (const double *p, guint n, double alpha)
+/* (alpha + L) q = @m by Thomas' algorithm, in place. */
+static void
+solve (double *m, guint n, double alpha)
 {
   g_autofree double *diagonal = g_new (double, n);
-  double *q = g_new (double, n);
 
   for (guint i = 0; i < n; i++) {
-    double left = i > 0 ? p[i - 1] : p[i], right = i + 1 < n ? p[i + 1] : p[i];
-    diagonal[i] = alpha + (i > 0) + (i + 1 < n);
-    q[i] = left + right - 2 * p[i];
+    diagonal[i] = alpha + (i > 0) + (i + 1 < n) - (i > 0 ? 1 / diagonal[i - 1] : 0);
+    m[i] += i > 0 ? m[i - 1] / diagonal[i - 1] : 0;
   }
-  for (guint i = 1; i < n; i++) {
-    diagonal[i] -= 1 / diagonal[i - 1];
-    q[i] += q[i - 1] / diagonal[i - 1];
-  }
-  q[n - 1] /= diagonal[n - 1];
+  m[n - 1] /= diagonal[n - 1];
   for (guint i = n - 1; i-- > 0;)
-    q[i] = (q[i] + q[i + 1]) / diagonal[i];
-  return q;
+    m[i] = (m[i] + m[i + 1]) / diagonal[i];
 }
 
 void
 td_reference_rings_normalise (TdSinogram *s, double reach, guint n_blocks)
 {
-  g_autofree double *mean = g_new (double, s->n_columns);
+  g_autofree double *mean = g_new (double, s->n_columns), *q = g_new (double, s->n_columns);
   double half = sinh (0.5 / reach);
   guint blocks = MIN (n_blocks, s->n_views);
 
@@ -369,7 +362,9 @@ td_reference_rings_normalise (TdSinogram *s, double reach, guint n_blocks)
       for (guint v = first; v < end; v++)
         mean[c] += AT (s, v, c) / (end - first);
     }
-    g_autofree double *q = solve_offsets (mean, s->n_columns, 4 * half * half);
+    for (guint c = 0; c < s->n_columns; c++)
+      q[c] = mean[c > 0 ? c - 1 : 0] + mean[MIN (c + 1, s->n_columns - 1)] - 2 * mean[c];
+    solve (q, s->n_columns, 4 * half * half);
     for (guint v = first; v < end; v++)
       for (guint c = 0; c < s->n_columns; c++)
         AT (s, v, c) += q[c];
@@ -426,21 +421,6 @@ is_restless (const double *widths, guint n, gint64 c, double factor)
   return compared > 0 && widths[c] > factor * around;
 }
 
-/* (alpha + L) q = @m by Thomas' algorithm. */
-static void
-solve (double *m, guint n, double alpha)
-{
-  g_autofree double *diagonal = g_new (double, n);
-
-  for (guint i = 0; i < n; i++) {
-    diagonal[i] = alpha + (i > 0) + (i + 1 < n) - (i > 0 ? 1 / diagonal[i - 1] : 0);
-    m[i] += i > 0 ? m[i - 1] / diagonal[i - 1] : 0;
-  }
-  m[n - 1] /= diagonal[n - 1];
-  for (guint i = n - 1; i-- > 0;)
-    m[i] = (m[i] + m[i + 1]) / diagonal[i];
-}
-
 void
 td_reference_rings (TdSinogram *s, double reach, double threshold, double dead)
 {
@@ -449,6 +429,8 @@ td_reference_rings (TdSinogram *s, double reach, double threshold, double dead)
   g_autofree gboolean *marked = g_new0 (gboolean, n), *mask = g_new0 (gboolean, n);
   double half = sinh (0.5 / reach);
 
+  if (s->n_views < 16)
+    return;
   for (guint c = 0; c < n; c++)
     marked[c] = look_at (s, c, threshold, &m[c], &width[c]);
   for (gint64 c = 0; c < n; c++)

@@ -50,8 +50,11 @@ prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, flo
       = td_preparation_new (device, scan, NULL, steps, n_steps, n, &error);
 
   g_assert_no_error (error);
+  guint64 before = device->allocated_bytes;
   td_preparation_run (preparation, queue, buffer, row0, n, NULL, NULL, &error);
   g_assert_no_error (error);
+  g_assert_cmpuint (device->allocated_bytes - before, <=,
+                    td_preparation_workspace_bytes (steps, n_steps, facts, n));
   td_download (queue, data + row0 * row, buffer, 0, n * row * sizeof (float), &error);
   td_test_finish (queue);
   td_buffer_free (buffer);

@@ -64,8 +64,11 @@ check (TdDevice *device, const TdStep *step, Reference reference, guint n_rows, 
   g_autoptr (TdPreparation) preparation
       = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
   g_assert_no_error (error);
+  guint64 before = device->allocated_bytes;
   td_preparation_run (preparation, queue, buffer, 0, n_rows, NULL, NULL, &error);
   g_assert_no_error (error);
+  g_assert_cmpuint (device->allocated_bytes - before, <=,
+                    td_preparation_workspace_bytes (step, 1, td_scan_facts (scan), n_rows));
   td_download (queue, got, buffer, 0, n * sizeof (float), &error);
   td_test_finish (queue);
   for (gsize i = 0; i < n; i++)
