@@ -239,15 +239,30 @@ take_geometry (TdScan *scan, const char *path, gboolean own_angles, GError **err
   return file && td_geometry_file_apply (file, scan, own_angles, error);
 }
 
-/* Floats without flats may be -log(I/I0) already. Air is what the detector's sides see: there it is
- * near 0 and less than in the middle, while transmissions are highest there. */
+/* What the detector's columns see on the average of all rows. */
+static float *
+column_profile (const float *image, gsize width, gsize height)
+{
+  g_autofree double *sums = g_new0 (double, width);
+  float *profile = g_new (float, width);
+
+  for (gsize y = 0; y < height; y++)
+    for (gsize x = 0; x < width; x++)
+      sums[x] += image[y * width + x];
+  for (gsize x = 0; x < width; x++)
+    profile[x] = (float) (sums[x] / height);
+  return profile;
+}
+
+/* Floats without flats may be -log(I/I0) already. Air is what the detector's sides see, or one of them
+   where it is moved aside: there logarithms are near 0, which transmissions are nowhere. */
 static gboolean
 guess_logged (TdScan *scan, const TiffSource *source, GError **error)
 {
   const TdTiffFrames *frames = source->frames[TD_FRAME_PROJECTION];
   gsize width = frames->layout.width, height = frames->layout.height, side = MAX (width / 16, 1);
-  g_autofree float *image = NULL;
-  double air = 0, middle = 0;
+  g_autofree float *image = NULL, *profile = NULL;
+  double left = 0, right = 0, low = INFINITY, high = -INFINITY;
 
   if (scan->facts.n_flats > 0 || scan->facts.sample_type < TD_SAMPLE_FLOAT32 || width < 16)
     return TRUE;
@@ -256,15 +271,17 @@ guess_logged (TdScan *scan, const TiffSource *source, GError **error)
     return TRUE;
   if (!td_tiff_frames_read (frames, td_tiff_frames_count (frames) / 2, 0, height, image, error))
     return FALSE;
-  for (gsize y = 0; y < height; y++) {
-    const float *row = image + y * width;
-
-    for (gsize x = 0; x < side; x++)
-      air += ((double) row[x] + row[width - 1 - x]) / (2.0 * side);
-    for (gsize x = width / 2 - side; x < width / 2 + side; x++)
-      middle += row[x] / (2.0 * side);
+  profile = column_profile (image, width, height);
+  for (gsize x = 0; x < width; x++) {
+    low = MIN (low, profile[x]);
+    high = MAX (high, profile[x]);
   }
-  scan->facts.transmission_logged = middle > 0 && fabs (air) < middle / 2;
+  for (gsize x = 0; x < side; x++) {
+    left += profile[x] / side;
+    right += profile[width - 1 - x] / side;
+  }
+  const double air = MIN (left, right);
+  scan->facts.transmission_logged = high > 0 && fabs (air) < high / 8 && air < low + (high - low) / 4;
   td_scan_note (scan, "There are no flats; the values look like %s.",
                 scan->facts.transmission_logged ? "attenuations: −log was taken already"
                                                 : "transmissions");

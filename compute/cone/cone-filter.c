@@ -5,9 +5,11 @@
 
 struct TdConeFilter {
   TdDevice *device;
-  guint n_columns, n_views, max_rows;
-  double u_middle, v_middle;
+  guint n_columns, n_wide, shift; /* measured, filtered, and where the former lie */
+  guint n_views, max_rows;
+  double u_middle, v_middle;      /* of the measured columns */
   TdBuffer *cosine, *redundancy;
+  TdBuffer *wide;                 /* filtered rows that are wider than the measured; NULL: in place */
   TdProgram *program;
   TdKernel *kernel;
   TdRowFilter *ramp;
@@ -44,19 +46,19 @@ static gboolean
 make_tables (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
              const double *angles_rad, GError **error)
 {
-  const gsize rays = (gsize) task->n_views * task->n_columns;
+  const gsize rays = (gsize) task->n_views * task->n_measured;
   g_autofree float *cosine = g_new (float, 6 * (gsize) task->n_views);
   g_autofree float *redundancy = g_new (float, rays);
   g_autoptr (TdQueue) queue = td_queue_new (filter->device, error);
   TdRedundancy kind;
 
   if (!queue
-      || !td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_columns, &kind, error))
+      || !td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, &kind, error))
     return FALSE;
   for (guint view = 0; view < task->n_views; view++)
-    centred_cosine (task->matrices + 12 * (gsize) view, filter->u_middle, filter->v_middle,
-                    cosine + 6 * (gsize) view);
-  td_cone_redundancy_weights (geometry, kind, angles_rad, task->n_views, task->n_columns, redundancy);
+    centred_cosine (task->matrices + 12 * (gsize) view, filter->u_middle + filter->shift,
+                    filter->v_middle, cosine + 6 * (gsize) view);
+  td_cone_redundancy_weights (geometry, kind, angles_rad, task->n_views, task->n_measured, redundancy);
   filter->cosine = upload_table (filter->device, queue, cosine, 6 * (guint64) task->n_views, error);
   if (!filter->cosine)
     return FALSE;
@@ -72,10 +74,12 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   const guint64 lines = (guint64) max_rows * task->n_views;
 
   filter->device = td_device_ref (device);
-  filter->n_columns = task->n_columns;
+  filter->n_columns = task->n_measured;
+  filter->n_wide = task->n_columns;
+  filter->shift = task->shift;
   filter->n_views = task->n_views;
   filter->max_rows = max_rows;
-  filter->u_middle = (task->n_columns - 1) / 2.0;
+  filter->u_middle = (task->n_measured - 1) / 2.0;
   filter->v_middle = (task->n_rows - 1) / 2.0;
   if (lines > G_MAXINT) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
@@ -91,9 +95,15 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->kernel = td_program_kernel (filter->program, "cone_weight", error);
   if (!filter->kernel)
     return NULL;
-  filter->ramp = td_row_filter_new (device, task->n_columns, (guint) lines, error);
+  filter->ramp = td_row_filter_new_wide (device, filter->n_columns, filter->n_wide, (guint) lines,
+                                         error);
   if (!filter->ramp || !td_row_filter_set (filter->ramp, spec, error))
     return NULL;
+  if (filter->n_wide > filter->n_columns) {
+    filter->wide = td_buffer_new (device, lines * filter->n_wide * sizeof (float), error);
+    if (!filter->wide)
+      return NULL;
+  }
   return g_steal_pointer (&filter);
 }
 
@@ -114,14 +124,25 @@ td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint 
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
                          TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
 
-  return td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error)
-         && td_row_filter_run (filter->ramp, queue, rows, 0, n_rows * filter->n_views, error);
+  const guint lines = n_rows * filter->n_views;
+  const TdRowBlend place = { .shift = filter->shift };
+
+  if (!td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error))
+    return FALSE;
+  if (!filter->wide)
+    return td_row_filter_run (filter->ramp, queue, rows, 0, lines, error);
+  return td_row_filter_run_to (filter->ramp, queue, rows, 0, lines, &place, filter->wide, 0, error)
+         && td_copy (queue, rows, 0, filter->wide, 0,
+                     (guint64) lines * filter->n_wide * sizeof (float), error);
 }
 
 guint64
 td_cone_filter_workspace_bytes (const TdConeTask *task, guint max_rows)
 {
+  const gboolean wide = task->n_columns > task->n_measured;
+
   return td_row_filter_workspace_bytes (task->n_columns, max_rows * task->n_views)
+         + (wide ? (guint64) max_rows * task->n_views * task->n_columns * sizeof (float) : 0)
          + (6 + (guint64) task->n_columns) * task->n_views * sizeof (float);
 }
 
@@ -134,6 +155,7 @@ td_cone_filter_free (TdConeFilter *filter)
   td_program_free (filter->program);
   td_buffer_free (filter->cosine);
   td_buffer_free (filter->redundancy);
+  td_buffer_free (filter->wide);
   td_device_unref (filter->device);
   g_free (filter);
 }

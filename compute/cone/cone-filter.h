@@ -14,7 +14,8 @@ typedef struct TdConeFilter TdConeFilter;
 TdConeFilter *td_cone_filter_new (TdDevice *device, const TdConeTask *task,
                                   const TdGeometry *geometry, const double *angles_rad,
                                   const TdFilter *filter, guint max_rows, GError **error);
-/* Enqueues; in place. Detector rows [row0, row0 + n_rows) lie in @rows. */
+/* Enqueues; in place. Detector rows [row0, row0 + n_rows) lie in @rows, as wide as the task's n_measured;
+   filtered they are as wide as its n_columns, which @rows must hold. */
 gboolean td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0,
                              guint n_rows, GError **error);
 guint64 td_cone_filter_workspace_bytes (const TdConeTask *task, guint max_rows);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataset/error.h"
+#include "dataset/geometry-matrix.h"
 
 /* Millimetres on the axis that one detector column spans, along the detector's u. */
 static double
@@ -110,7 +111,7 @@ init_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angle
   memset (task, 0, sizeof *task);
   if (!check_geometry (geometry, angles_rad, n_views, error))
     return FALSE;
-  task->n_columns = n_columns;
+  task->n_columns = task->n_measured = n_columns;
   task->n_rows = n_rows;
   task->n_views = n_views;
   task->matrices = g_new (double, 12 * (gsize) n_views);
@@ -148,6 +149,21 @@ columns_of_turn (const TdConeTask *task)
   const double longer = MAX (axis + 0.5, task->n_columns - 0.5 - axis);
 
   return (guint) CLAMP (ceil (2 * longer - 1e-6), task->n_columns, 2.0 * task->n_columns);
+}
+
+void
+td_cone_task_widen (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad)
+{
+  TdRedundancy kind;
+
+  if (!td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, &kind, NULL)
+      || kind != TD_REDUNDANCY_WANG || task->n_columns != task->n_measured)
+    return;
+  task->n_columns = columns_of_turn (task);
+  if (task->matrices[3] / task->matrices[11] < (task->n_measured - 1) / 2.0)
+    task->shift = task->n_columns - task->n_measured;
+  for (guint view = 0; view < task->n_views; view++)
+    td_matrix_shift (task->matrices + 12 * (gsize) view, task->shift);
 }
 
 gboolean

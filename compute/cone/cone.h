@@ -23,7 +23,9 @@
  * z), row 0 of a slice at the top (largest y): the parallel beam's conventions with slice = row.
  */
 typedef struct {
-  guint n_columns, n_rows, n_views;
+  guint n_columns, n_rows, n_views; /* of the filtered projections */
+  guint n_measured;      /* columns of the detector: n_columns, unless td_cone_task_widen() added some */
+  guint shift;           /* and where the first of them lies among n_columns */
   guint nx, ny, nz;
   double voxel_mm;
   double first_mm[3];    /* centre of the first stored voxel: smallest x, largest y, largest z */
@@ -41,6 +43,10 @@ gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const 
    are 1, on w as the matrices give it. */
 gboolean td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometry, guint n_views,
                                      guint n_columns, guint n_rows, GError **error);
+/* For an offset detector: lets the filtered projections reach as far to the short side of the axis as to
+   the long one, since what the ramp makes of a row does not end where the row does. Nothing happens to
+   any other. */
+void td_cone_task_widen (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad);
 /* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
 void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
 void td_cone_task_copy (TdConeTask *to, const TdConeTask *from); /* to is overwritten, not freed */

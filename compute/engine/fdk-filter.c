@@ -63,11 +63,11 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   td_job_add_stage (run->job, "prepare", (g_get_monotonic_time () - start) * 1e-6);
 
   start = g_get_monotonic_time ();
-  const guint64 offset = (guint64) (detector_row - first) * row_floats * sizeof (float);
+  const guint64 filtered_bytes = (guint64) facts->n_views * fdk->task.n_columns * sizeof (float);
   if ((stage->filter
        && !td_cone_filter_run (stage->filter, stage->queue, stage->rows, first, end - first, error))
-      || !td_download (stage->queue, stage->staging, stage->rows, offset,
-                       (guint64) n * row_floats * sizeof (float), error)
+      || !td_download (stage->queue, stage->staging, stage->rows, (detector_row - first) * filtered_bytes,
+                       n * filtered_bytes, error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;
   Scatter scatter = { stage, stage->staging, row, n };

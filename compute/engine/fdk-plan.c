@@ -119,6 +119,8 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
                               facts->n_columns, facts->n_rows, error);
   if (!good)
     return FALSE;
+  if (!facts->filtered)
+    td_cone_task_widen (&fdk->task, &fdk->geometry, fdk->angles_rad);
 
   TdConeTask *task = &fdk->task;
   const gint *region = recipe->region;
@@ -174,7 +176,7 @@ td_fdk_chunk_bytes (const TdFdkPlan *fdk, const TdScanFacts *facts)
 {
   const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo);
 
-  return (guint64) rows * facts->n_views * facts->n_columns * sizeof (float);
+  return (guint64) rows * facts->n_views * fdk->task.n_columns * sizeof (float);
 }
 
 TdFdkBatch

@@ -22,7 +22,8 @@
  */
 typedef struct {
   guint shift;           /* column of the filtered row that the measured row's first one comes to */
-  guint n_views;         /* rows of one sinogram: they share a centre */
+  guint n_views;         /* rows of one sinogram: they share a centre; 0: rows keep their weights and
+                            are only shifted */
   guint row0;            /* the run's first row, counted from the first sinogram's first */
   double centre_px;      /* of the first sinogram, in columns of the measured row */
   double centre_step_px; /* added from one sinogram to the next: a tilted axis */

@@ -97,7 +97,7 @@ weighted (const Run *run, Piece *piece, guint row, float *copy)
   const guint n = run->filter->n_columns;
   const float *values = run->rows + (gsize) row * n;
 
-  if (!blend)
+  if (!blend || blend->n_views == 0)
     return values;
   const gint64 sinogram = ((gint64) blend->row0 + row) / blend->n_views;
   if (piece->sinogram != sinogram)

@@ -141,10 +141,10 @@ chunk_params (const TdRowFilter *self, const Run *run, guint row, guint n_rows)
     .wide_high = wide >> 32,
   };
 
-  if (run->blend) {
+  params.shift = run->blend ? run->blend->shift : 0;
+  if (run->blend && run->blend->n_views > 0) {
     /* Counted from the chunk's own sinogram: the sum stays within an int. */
     const guint64 row0 = (guint64) run->blend->row0 + row;
-    params.shift = run->blend->shift;
     params.n_views = run->blend->n_views;
     params.row0 = row0 % run->blend->n_views;
     params.centre
@@ -204,7 +204,7 @@ td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64
 
   if (n_rows > self->max_rows || !holds (rows, offset, (guint64) n_rows * self->n_columns)
       || !holds (wide, wide_offset, (guint64) n_rows * self->n_wide)
-      || (blend && (!blend->n_views || (guint64) blend->shift + self->n_columns > self->n_wide))) {
+      || (blend && (guint64) blend->shift + self->n_columns > self->n_wide)) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
                  "%u rows to filter are more than %u or outside their buffer", n_rows, self->max_rows);
     return FALSE;

@@ -2,9 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/scan-writer.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/png.h"
 #include "tests/common/truth.h"
+#include "tests/unit/test-folder.h"
 
 /* Whole cone- and fan-beam jobs: measured scans with published segmentations, generated ones with a
    known object, in core and out of core. */
@@ -127,8 +129,42 @@ phantom_scan (const char *phantom, guint n, guint n_views, TdPhantomScan *spec)
   return scan;
 }
 
-/* Ellipsoids: the mid-plane inside each within 1 % of the object's largest value, judged where the truth
-   is flat for five voxels around: nearer edges the ramp filter's response to them is what one sees. */
+/* Ellipsoids: the slice of row @row inside each within 1 % of the object's largest value, judged where the
+   truth is flat for @margin voxels around: nearer edges the ramp filter's response to them is what one
+   sees. */
+static void
+check_inside (const TdPhantomScan *spec, guint row, int margin, const TdTestVolume *volume,
+              const float *slice)
+{
+  const int nx = (int) volume->nx, ny = (int) volume->ny;
+  g_autofree float *truth = g_new (float, (gsize) nx * ny);
+  double error = 0, square = 0, peak = 0;
+  guint count = 0;
+
+  td_phantom_scan_truth (spec, row, volume->nx, volume->ny, 1, truth);
+  for (int i = 0; i < nx * ny; i++)
+    peak = MAX (peak, truth[i]);
+  for (int y = margin; y + margin < ny; y++)
+    for (int x = margin; x + margin < nx; x++) {
+      const float value = truth[y * nx + x];
+      gboolean flat = value > 0;
+      for (int j = -margin; flat && j <= margin; j++)
+        for (int i = -margin; flat && i <= margin; i++)
+          flat = truth[(y + j) * nx + x + i] == value;
+      if (!flat)
+        continue;
+      const double difference = (slice[y * nx + x] - value) / peak;
+      error += difference;
+      square += difference * difference;
+      count++;
+    }
+  g_test_message ("mean error %.5f, RMS %.5f of the peak over %u voxels", error / count,
+                  sqrt (square / count), count);
+  g_assert_cmpuint (count, >, 50);
+  g_assert_cmpfloat (fabs (error / count), <=, 0.003);
+  g_assert_cmpfloat (sqrt (square / count), <=, 0.01);
+}
+
 static void
 test_mid_plane (gconstpointer device)
 {
@@ -143,34 +179,100 @@ test_mid_plane (gconstpointer device)
   recipe.row_first = N / 2 - 4;
   recipe.row_end = N / 2 + 4;
   reconstruct (scan, &recipe, &volume);
-
-  g_autofree float *truth = g_new (float, volume.nx * volume.ny);
-  td_phantom_scan_truth (&spec, N / 2, volume.nx, volume.ny, 1, truth);
-  const float *slice = volume.slices + 4 * (gsize) volume.nx * volume.ny;
-  double error = 0, square = 0, peak = 0;
-  guint count = 0;
-  for (guint i = 0; i < volume.nx * volume.ny; i++)
-    peak = MAX (peak, truth[i]);
-  for (guint y = 5; y + 5 < volume.ny; y++)
-    for (guint x = 5; x + 5 < volume.nx; x++) {
-      const float value = truth[y * volume.nx + x];
-      gboolean flat = value > 0;
-      for (int j = -5; flat && j <= 5; j++)
-        for (int i = -5; flat && i <= 5; i++)
-          flat = truth[(y + j) * volume.nx + x + i] == value;
-      if (!flat)
-        continue;
-      const double difference = (slice[y * volume.nx + x] - value) / peak;
-      error += difference;
-      square += difference * difference;
-      count++;
-    }
-  g_test_message ("mean error %.5f, RMS %.5f of the peak over %u voxels", error / count,
-                  sqrt (square / count), count);
-  g_assert_cmpuint (count, >, 50);
-  g_assert_cmpfloat (fabs (error / count), <=, 0.002);
-  g_assert_cmpfloat (sqrt (square / count), <=, 0.01);
+  check_inside (&spec, N / 2, 5, &volume, volume.slices + 4 * (gsize) volume.nx * volume.ny);
   td_test_volume_clear (&volume);
+}
+
+/* ── From files alone ─────────────────────────────────────────────────────────────────────────── */
+
+#define FILE_COLUMNS 97u
+#define FILE_ROWS 76u
+
+static const struct {
+  const char *name;
+  double offset_u, offset_v, tilt_deg[3], range_deg, centre, wobble_mm;
+  gboolean fan;
+} file_cases[] = {
+  { "upright", 0, 0, { 0 }, 360, NAN, 0, FALSE },
+  { "tilted", 0, 0, { 1.5, -1, 2 }, 360, NAN, 0, FALSE },
+  { "offsets", 2.3, -4.2, { 0 }, 360, NAN, 0, FALSE },
+  { "axis", 0, 0, { 0 }, 360, 50.7, 0, FALSE },
+  { "short", 0, 0, { 0 }, 215, NAN, 0, FALSE },
+  { "short-tilted", 1.2, 3, { 1, 1, -1 }, -220, NAN, 0, FALSE },
+  { "offset-detector", 0, 0, { 0 }, 360, 33, 0, FALSE },
+  { "offset-detector-tilted", 0, 2, { 1, -0.5, 0.3 }, 360, 64.4, 0, FALSE },
+  { "wobble", 0, 0, { 0 }, 360, NAN, 0.6, FALSE },
+  { "wobble-short", 0.8, 0, { 0 }, 225, NAN, 0.3, FALSE },
+  { "fan", 1.3, 0, { 0 }, 360, NAN, 0, TRUE },
+  { "fan-short", 0, 0, { 0 }, 220, NAN, 0, TRUE },
+};
+
+/* Frames of a generated scan into a folder or a file. */
+static void
+write_scan (TdScan *scan, const char *path, TdScanFormat format)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, format, facts, FALSE, &error);
+  g_autofree float *frame = g_new (float, (gsize) facts->n_rows * facts->n_columns);
+  const guint counts[] = { facts->n_views, facts->n_flats, facts->n_darks };
+
+  g_assert_no_error (error);
+  for (guint kind = 0; kind < 3; kind++)
+    for (guint i = 0; i < counts[kind]; i++) {
+      td_scan_read (scan, kind, i, 1, 0, facts->n_rows, frame, NULL, &error);
+      td_scan_writer_write (writer, kind, i, 1, frame, &error);
+      g_assert_no_error (error);
+    }
+  td_scan_writer_finish (writer, &error);
+  g_assert_no_error (error);
+}
+
+/* What the files say is enough: geometry, angles and the size of the volume. */
+static void
+test_file (gconstpointer data)
+{
+  const guint which = GPOINTER_TO_UINT (data);
+  const TdScanFormat formats[] = { TD_SCAN_TIFF, TD_SCAN_NXTOMO };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  TdPhantomScan spec;
+  g_autoptr (GError) error = NULL;
+
+  { g_autoptr (TdScan) unused = phantom_scan ("ellipsoids", FILE_COLUMNS, 260, &spec); }
+  spec.n_rows = file_cases[which].fan ? 1 : FILE_ROWS;
+  spec.logged = which % 2;
+  spec.n_flats = 2;
+  spec.n_darks = 1;
+  spec.attenuation = 2;
+  spec.range_deg = file_cases[which].range_deg;
+  spec.centre_px = file_cases[which].centre;
+  spec.offset_field = fabs (spec.centre_px - (FILE_COLUMNS - 1) / 2.0) > 0.05 * FILE_COLUMNS;
+  spec.wobble_mm = file_cases[which].wobble_mm;
+  spec.geometry.beam = file_cases[which].fan ? TD_BEAM_FAN : TD_BEAM_CONE;
+  spec.geometry.detector_offset_u_px = file_cases[which].offset_u;
+  spec.geometry.detector_offset_v_px = file_cases[which].offset_v;
+  for (guint k = 0; k < 3; k++)
+    spec.geometry.detector_tilt_rad[k] = file_cases[which].tilt_deg[k] * G_PI / 180;
+  g_autoptr (TdScan) made = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+
+  for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
+    g_autofree char *path = test_folder_file (folder, formats[f] == TD_SCAN_TIFF ? "scan" : "scan.nxs");
+    TdRecipe recipe;
+    TdTestVolume volume;
+
+    write_scan (made, path, formats[f]);
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    g_assert_no_error (error);
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+    recipe.row_first = spec.n_rows / 2;
+    recipe.row_end = spec.n_rows / 2 + 1;
+    reconstruct (scan, &recipe, &volume);
+    g_assert_cmpuint (volume.nx, ==, td_phantom_scan_side (&spec));
+    check_inside (&spec, spec.n_rows / 2, 5, &volume, volume.slices);
+    td_test_volume_clear (&volume);
+  }
 }
 
 /* A small memory limit cuts the volume into slabs and the views into batches, and must change nothing
@@ -256,6 +358,10 @@ main (int argc, char **argv)
   g_test_add_data_func ("/cone-scans/htc/ta", "ta", test_htc);
   g_test_add_data_func ("/cone-scans/htc/solid-disc", "solid_disc", test_htc);
   g_test_add_func ("/cone-scans/centre-and-tilt", test_centre_and_tilt);
+  for (guint i = 0; i < G_N_ELEMENTS (file_cases); i++) {
+    g_autofree char *name = g_strdup_printf ("/cone-scans/file/%s", file_cases[i].name);
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_file);
+  }
   g_autoptr (GPtrArray) devices = td_test_devices ();
   for (guint i = 0; i < devices->len; i++) {
     g_autofree char *plane = g_strdup_printf ("/cone-scans/mid-plane/%s", (char *) devices->pdata[i]);
