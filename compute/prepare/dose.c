@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "dataset/error.h"
+#include "dataset/scan-view.h"
 #include "flat-beam.h"
 #include "median.h"
 
@@ -233,22 +235,56 @@ td_dose_host_bytes (const TdScanFacts *facts)
          + ROWS_A_BAND * (guint64) facts->n_columns * sizeof (float);
 }
 
+static gboolean
+check_region (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error)
+{
+  if (spec->borders
+      || ((guint64) spec->x + spec->width <= facts->n_columns
+          && (guint64) spec->y + spec->height <= facts->n_rows))
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "the air region of %u × %u pixels at column %u, row %u does not lie on the detector of "
+               "%u × %u pixels; give another (--prepare dose=region:x=…:y=…:width=…:height=…), or take "
+               "the borders (--prepare dose=borders)",
+               spec->width, spec->height, spec->x, spec->y, facts->n_columns, facts->n_rows);
+  return FALSE;
+}
+
+/* Of views that are the mean of several. */
+static GBytes *
+bin_doses (const float *doses, guint n, guint bin)
+{
+  guint n_binned = (n + bin - 1) / bin;
+  float *binned = g_new0 (float, n_binned);
+
+  for (guint v = 0; v < n; v++)
+    binned[v / bin] += doses[v] / (float) MIN (bin, n - v / bin * bin);
+  return g_bytes_new_take (binned, n_binned * sizeof *binned);
+}
+
+/* Asks the whole detector, also where the recipe shows a part of it: the air may be elsewhere. */
 static GBytes *
 make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GError **error)
 {
   const TdDoseSpec *spec = user;
+  TdScanFrame frame;
+  TdScan *whole = td_scan_view_base (td_flats_scan (flats), &frame);
+  g_autoptr (TdFlats) own = whole ? td_flats_new (whole) : td_flats_ref (flats);
+  const TdScanFacts *facts = td_scan_facts (td_flats_scan (own));
   g_auto (Air) air = { 0 };
 
-  place_air (&air, spec, td_scan_facts (td_flats_scan (flats)));
+  if (!check_region (spec, facts, error))
+    return NULL;
+  place_air (&air, spec, facts);
   for (guint b = 0, at = 0; b < air.n_bands; at += air.bands[b++].n_rows)
-    if (!read_band (&air, flats, spec, &air.bands[b], at, cancellable, error))
+    if (!read_band (&air, own, spec, &air.bands[b], at, cancellable, error))
       return NULL;
   if (spec->borders) {
     drop_shadowed (&air, strip_of, air.n_rows * air.n_strips);
     drop_shadowed (&air, column_of, air.width * air.n_strips);
   }
   td_parallel_for (air.n_views, average_view, &air);
-  return g_bytes_new_take (g_steal_pointer (&air.doses), air.n_views * sizeof (float));
+  return bin_doses (air.doses, air.n_views, MAX (frame.bin_views, 1));
 }
 
 GBytes *

@@ -6,7 +6,8 @@
 
 /**
  * The dose of each frame: the transmission where no sample is, which a steady beam leaves at 1. It is
- * read from the scan itself, from the same pixels for every slab and device.
+ * read from the scan itself, from the same pixels for every slab and device, whatever part of the
+ * detector is cropped.
  *
  * A view's dose is the mean over its air pixels of the transmission, without those further than
  * TD_DOSE_CLIP robust standard deviations (1.4826 times the median absolute deviation) from their
@@ -24,7 +25,7 @@
 typedef struct {
   gboolean borders;
   guint columns;             /* borders: of each strip; the rows are spread over the detector */
-  guint x, y, width, height; /* else: the air region, inside the detector */
+  guint x, y, width, height; /* else: the air region, in the scan as opened */
   TdStep flat_field;         /* disabled: the values are transmissions already */
 } TdDoseSpec;
 

@@ -34,21 +34,6 @@ td_dose_is_of_region (const TdStep *step)
   return step->values[AIR] == REGION;
 }
 
-static char *
-unsupported (const TdStep *step, const TdScanFacts *facts)
-{
-  const double *v = step->values;
-
-  if (!td_dose_is_of_region (step)
-      || (v[X] + v[WIDTH] <= facts->n_columns && v[Y] + v[HEIGHT] <= facts->n_rows))
-    return NULL;
-  return g_strdup_printf ("the air region of the step dose, %.0f × %.0f pixels at column %.0f, row "
-                          "%.0f, does not lie on the detector of %u × %u pixels; give another "
-                          "(--prepare dose=region:x=…:y=…:width=…:height=…), or take the borders "
-                          "(--prepare dose=borders)",
-                          v[WIDTH], v[HEIGHT], v[X], v[Y], facts->n_columns, facts->n_rows);
-}
-
 static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
@@ -175,7 +160,6 @@ const TdStepKind td_step_dose = {
   .stage = TD_STEP_FLAT,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .unsupported = unsupported,
   .workspace_bytes = workspace_bytes,
   .host_bytes = host_bytes,
   .run = run,

@@ -8,6 +8,7 @@
 #include "tests/common/truth.h"
 
 static TdEngine *engine;
+static const char *crop; /* what --crop gives; NULL: all is seen */
 
 /* Odd sizes; the disc leaves air at both borders. Noiseless, but for the camera's whole counts. */
 static void
@@ -34,6 +35,10 @@ reconstruct (const TdPhantomScan *spec, const char *device, const char *prepare,
   recipe.row_end = 7;
   if (prepare)
     td_recipe_set (&recipe, "prepare", prepare, &error);
+  if (crop)
+    td_recipe_set (&recipe, "crop", crop, &error);
+  if (crop)
+    td_recipe_set (&recipe, "bin-views", "2", &error);
   g_assert_no_error (error);
   td_test_reconstruct (engine, scan, &recipe, volume, &error);
   g_assert_no_error (error);
@@ -98,6 +103,20 @@ test_dose (void)
   check (&spec, NULL, "dose", 0.02, 2e-3);
   check (&spec, NULL, "dose=rows:columns=4", 0.02, 2e-3);
   check (&spec, NULL, "dose=region:x=2:y=1:width=6:height=7", 0.02, 2e-3);
+}
+
+/* No air is left in what is cropped: the dose is the whole frame's all the same. */
+static void
+test_dose_cropped (void)
+{
+  TdPhantomScan spec;
+
+  describe (&spec);
+  spec.flicker = 0.1;
+  crop = "40,1,50,8";
+  check (&spec, NULL, "dose", 0.01, 2e-3);
+  check (&spec, NULL, "dose=region:x=2:y=0:width=6:height=1", 0.01, 2e-3);
+  crop = NULL;
 }
 
 /* Frames swing and jitter, and the beam leans as well: only both steps together mend that. */
@@ -231,6 +250,7 @@ main (int argc, char **argv)
   engine = td_engine_new ();
   g_test_add_func ("/prepare-scans/drift", test_drift);
   g_test_add_func ("/prepare-scans/dose", test_dose);
+  g_test_add_func ("/prepare-scans/dose-cropped", test_dose_cropped);
   g_test_add_func ("/prepare-scans/dose-and-drift", test_dose_and_drift);
   g_test_add_func ("/prepare-scans/zingers", test_zingers);
   g_test_add_func ("/prepare-scans/bad-pixels", test_bad_pixels);

@@ -310,9 +310,18 @@ test_dose_region (gconstpointer id)
 
   on_each_path (device, check_region, NULL);
   setup (&x, 5, 17, 33, TRANSMISSIONS);
-  g_autofree char *reason = td_preparation_unsupported (&outside, 1, td_scan_facts (x.scan));
-  g_assert_nonnull (reason);
-  g_assert_nonnull (strstr (reason, "33 × 5"));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdBuffer) buffer = td_buffer_new (device, 5 * 17 * 33 * sizeof (float), &error);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, x.scan, NULL, &outside, 1, 5, &error);
+  g_assert_no_error (error);
+  g_assert_false (td_preparation_run (preparation, queue, buffer, 0, 5, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "33 × 5"));
+  g_clear_pointer (&preparation, td_preparation_free);
+  g_clear_pointer (&buffer, td_buffer_free);
+  g_clear_pointer (&queue, td_queue_free);
   clear (&x);
   td_test_close (device);
 }
