@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "axis-methods.h"
+#include "axis-pairs.h"
 #include "compute/device/host-fftw.h"
 
 /**
@@ -40,13 +41,6 @@ typedef struct {
 } Place;
 
 static int
-compare_places (const void *a, const void *b)
-{
-  double x = ((const Place *) a)->angle, y = ((const Place *) b)->angle;
-  return (x > y) - (x < y);
-}
-
-static int
 compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
@@ -57,12 +51,15 @@ static Place *
 sorted_places (const double *angles_rad, guint n)
 {
   Place *places = g_new (Place, n);
+  g_autofree double *folded = g_new (double, n);
 
   for (guint i = 0; i < n; i++) {
-    double angle = fmod (angles_rad[i], 2 * G_PI);
-    places[i] = (Place) { angle < 0 ? angle + 2 * G_PI : angle, i };
+    folded[i] = fmod (angles_rad[i], 2 * G_PI);
+    folded[i] += folded[i] < 0 ? 2 * G_PI : 0;
   }
-  qsort (places, n, sizeof *places, compare_places);
+  g_autofree guint *order = td_axis_order (folded, n);
+  for (guint i = 0; i < n; i++)
+    places[i] = (Place) { folded[order[i]], order[i] };
   return places;
 }
 

@@ -234,6 +234,58 @@ test_by_hand (gconstpointer id)
   }
 }
 
+/* The same views in another order, some of them twice; and a part of the slice. */
+static void
+test_order (gconstpointer id)
+{
+  const guint columns = 41, views = 60, more = 75, rows = 2;
+  const Case c = { id, "auto", NULL };
+  const gint region[4] = { 3, 50, 40, 11 };
+  g_autofree float *sinograms = g_new (float, rows * more * columns);
+  g_autofree float *mixed = g_new (float, rows * more * columns);
+  g_autofree double *angles = g_new (double, more), *mixed_angles = g_new (double, more);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+  TdTestVolume plain, volume, part;
+
+  td_test_random (sinograms, rows * views * columns, 5);
+  for (guint v = 0; v < views; v++)
+    angles[v] = 2 * G_PI * v / views;
+  for (guint v = 0; v < more; v++) {
+    const guint from = v < views ? v * 23 % views : (v * 7) % views; /* 23 and 60: all of them once */
+    mixed_angles[v] = angles[from] + (v % 3) * 2 * G_PI;
+    for (guint row = 0; row < rows; row++)
+      memcpy (mixed + (row * more + v) * columns, sinograms + (row * views + from) * columns,
+              columns * sizeof (float));
+  }
+  g_autoptr (TdScan) scan = td_test_scan (sinograms, rows, views, columns, angles);
+  g_autoptr (TdScan) shuffled = td_test_scan (mixed, rows, more, columns, mixed_angles);
+  set_recipe (&recipe, &c, "half");
+  recipe.centre_px = 5.2;
+  td_test_reconstruct (engine, scan, &recipe, &plain, &error);
+  g_assert_no_error (error);
+  td_test_reconstruct (engine, shuffled, &recipe, &volume, &error);
+  g_assert_no_error (error);
+  memcpy (recipe.region, region, sizeof region);
+  td_test_reconstruct (engine, scan, &recipe, &part, &error);
+  g_assert_no_error (error);
+
+  const guint n = plain.nx;
+  const gsize pixels = (gsize) rows * n * n;
+  g_autofree double *truth = g_new (double, pixels);
+  for (gsize i = 0; i < pixels; i++)
+    truth[i] = plain.slices[i];
+  g_assert_cmpfloat (td_truth_relative_rms (volume.slices, truth, pixels), <, 1e-5);
+  for (guint row = 0; row < rows; row++)
+    for (gint y = 0; y < region[3]; y++)
+      for (gint x = 0; x < region[2]; x++)
+        g_assert_cmpfloat_with_epsilon (part.slices[(row * region[3] + y) * region[2] + x],
+                                        truth[(row * n + region[1] + y) * n + region[0] + x], 1e-4);
+  td_test_volume_clear (&plain);
+  td_test_volume_clear (&volume);
+  td_test_volume_clear (&part);
+}
+
 /* ── When it is taken, and when refused ───────────────────────────────────────────────────────── */
 
 static const struct {
@@ -386,8 +438,10 @@ add_device (const char *device)
   }
   g_autofree char *hand = g_strdup_printf ("/half/%s/by-hand", device);
   g_autofree char *drag = g_strdup_printf ("/half/%s/drag", device);
+  g_autofree char *order = g_strdup_printf ("/half/%s/order", device);
   g_test_add_data_func_full (hand, g_strdup (device), test_by_hand, g_free);
   g_test_add_data_func_full (drag, g_strdup (device), test_drag, g_free);
+  g_test_add_data_func_full (order, g_strdup (device), test_order, g_free);
 }
 
 /* Each family that takes the task on this device, on one field. */
