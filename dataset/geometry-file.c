@@ -6,8 +6,8 @@
 
 #include "error.h"
 #include "geometry-matrix.h"
-#include "scan-adapt.h"
 #include "scan-private.h"
+#include "scan-white.h"
 #include "text-file.h"
 
 #define HEAD_BYTES 4096
@@ -260,9 +260,16 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     facts->centre_px = (facts->n_columns - 1) / 2.0 + geometry.detector_offset_u_px;
   if (!take_angles (file, scan, own_angles, error))
     return FALSE;
-  td_scan_adapt (scan, file->mirrored, file->white_level);
+  td_scan_take_white (scan, file->white_level);
   td_scan_note (scan, "Geometry: %s (%s)", file->path, file->format);
   for (guint i = 0; i < file->notes->len; i++)
     td_scan_note (scan, "%s", (char *) file->notes->pdata[i]);
-  return td_scan_validate (scan, error);
+  if (!td_scan_validate (scan, error))
+    return FALSE;
+  if (file->mirrored) {
+    /* The geometry is that of the image turned round; the centre is a column of the stored one. */
+    scan->flip_columns = !scan->flip_columns;
+    facts->centre_px = facts->n_columns - 1 - facts->centre_px;
+  }
+  return TRUE;
 }
