@@ -385,20 +385,30 @@ rings_mark_restless (TD_ITEM TD_GLOBAL const float *TD_RESTRICT widths,
   marks[at + column] = marked ? 1.0f : 0.0f;
 }
 
-/* to = values within `reach` columns of a marked one that are not restless, else 0. */
+/* to = values that are to be explained: those within BESIDE columns of a marked one, and where at least one
+   column of MANY within AROUND is marked, else 0. Restless columns neither count nor are kept. */
+#define BESIDE 4
+#define AROUND 32
+#define MANY 3
+
 TD_KERNEL void
 rings_keep_marked (TD_ITEM TD_GLOBAL const float *TD_RESTRICT values,
                    TD_GLOBAL const float *TD_RESTRICT marks,
                    TD_GLOBAL const float *TD_RESTRICT restless, TD_GLOBAL float *TD_RESTRICT to,
-                   int n_columns, int reach)
+                   int n_columns)
 {
   int column = rings_item (td_global_x (), td_global_y ());
-  int first = td_max (column - reach, 0), end = td_min (column + reach + 1, n_columns), kept = 0;
+  int first = td_max (column - AROUND, 0), end = td_min (column + AROUND + 1, n_columns);
+  int beside = 0, around = 0;
   size_t at = (size_t) td_global_z () * n_columns;
 
   if (column >= n_columns)
     return;
-  for (int i = first; i < end; i++)
-    kept = kept || (marks[at + i] != 0.0f && restless[at + i] == 0.0f);
-  to[at + column] = kept && restless[at + column] == 0.0f ? values[at + column] : 0.0f;
+  for (int i = first; i < end; i++) {
+    int marked = marks[at + i] != 0.0f && restless[at + i] == 0.0f ? 1 : 0;
+    around += marked;
+    beside += i >= column - BESIDE && i <= column + BESIDE ? marked : 0;
+  }
+  int kept = (beside > 0 || around * MANY >= end - first) && restless[at + column] == 0.0f;
+  to[at + column] = kept ? values[at + column] : 0.0f;
 }

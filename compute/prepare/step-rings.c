@@ -9,8 +9,9 @@
  * does is not. So the median over the views of a column's second difference across columns, m, is that of
  * the offsets sought, L q = m, however sharp the object's edges are. It counts where it stands out from its
  * own standard error and is there in all blocks of the views; so a scan without stripes stays as it is. The
- * offsets are the smallest that explain it, (alpha + L) q = m, with the alpha and the convolution of
- * step-rings-normalise.c, which takes means where this takes medians.
+ * columns beside it count along, and all of them where many stand out: one left out among stripes would be
+ * made up for by its neighbours. The offsets are the smallest that explain it, (alpha + L) q = m, with the
+ * alpha and the convolution of step-rings-normalise.c, which takes means where this takes medians.
  *
  * Dead and fluctuating pixels show in the same second differences: they vary over the views, between their
  * quartiles, far more than those of the columns around. They are bridged.
@@ -19,7 +20,7 @@ enum { SIZE, THRESHOLD, DEAD };
 
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Widest stripe (columns)",
-             "Wider takes wider stripes, and more of what is round and centred on the axis.", 5, 0.5, 50,
+             "Wider takes wider stripes, and more of what is round and centred on the axis.", 4, 0.5, 50,
              1, NULL },
   [THRESHOLD] = { "threshold", "Detection threshold (standard errors)",
                   "0 corrects every column; 3 to 5 leave a scan without rings alone.", 4, 0, 20, 1,
@@ -35,8 +36,6 @@ static const TdStepParameter parameters[] = {
 #define LEAST_VIEWS 16
 #define CONSISTENCY 2.0f  /* a stripe is that many times what the blocks differ by */
 #define LEAST_WIDTH 0.01f /* of the quartiles, in -log: quieter pixels do no harm */
-#define SPREAD 4          /* columns beside a stripe that are taken along: one left out among many would
-                             be made up for by its neighbours */
 
 static guint64
 row_bytes (const TdScanFacts *facts)
@@ -122,14 +121,13 @@ static gboolean
 keep (const TdRings *rings, const Found *found, GError **error)
 {
   const TdSlab *slab = rings->slab;
-  const int reach = SPREAD;
   TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_keep_marked", error);
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (found->medians), TD_ARG_BUFFER (found->marks), TD_ARG_BUFFER (found->restless),
-    TD_ARG_BUFFER (found->kept), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (reach),
+    TD_ARG_BUFFER (found->kept), TD_ARG_VALUE (slab->n_columns),
   };
   return td_rings_launch (rings, kernel, slab->n_columns, args, G_N_ELEMENTS (args), error);
 }

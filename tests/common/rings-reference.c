@@ -437,10 +437,15 @@ td_reference_rings (TdSinogram *s, double reach, double threshold, double dead)
     mask[c] = is_restless (width, n, c, dead)
               || ((is_restless (width, n, c - 1, dead) || is_restless (width, n, c - 2, dead))
                   && (is_restless (width, n, c + 1, dead) || is_restless (width, n, c + 2, dead)));
-  for (gint64 c = 0; c < n; c++)
-    for (gint64 i = MAX (c - 4, 0); i <= MIN (c + 4, n - 1); i++)
-      if (marked[i] && !mask[i] && !mask[c])
-        q[c] = m[c];
+  for (gint64 c = 0; c < n; c++) {
+    guint beside = 0, around = 0, looked_at = 0;
+    for (gint64 i = MAX (c - 32, 0); i <= MIN (c + 32, n - 1); i++, looked_at++) {
+      around += marked[i] && !mask[i];
+      beside += marked[i] && !mask[i] && ABS (i - c) <= 4;
+    }
+    if ((beside > 0 || 3 * around >= looked_at) && !mask[c])
+      q[c] = m[c];
+  }
   solve (q, n, 4 * half * half);
   for (guint v = 0; v < s->n_views; v++)
     for (guint c = 0; c < n; c++)

@@ -143,11 +143,12 @@ test_phantoms (void)
   check_phantom ("boxes", 256, 0.005, 0, "rings", 10, 1.05, 0.005);
 }
 
-/* Flats of 10 frames have noise, hence rings of their own, which go too. */
+/* Flats of 10 frames have noise, hence rings of their own, which go too. What noise leaves of the offsets
+   makes the bounds wider. */
 static void
 test_noise (void)
 {
-  check_phantom ("shepp-logan", 512, 0.02, 20000, "rings", 10, 1.05, 0.15);
+  check_phantom ("shepp-logan", 512, 0.02, 20000, "rings", 8, 1.08, 0.15);
 }
 
 /* ── The measured scan ────────────────────────────────────────────────────────────────────────── */

@@ -334,6 +334,39 @@ test_chunks (gconstpointer id)
   td_test_close (device);
 }
 
+/* Every kernel on little data, for a simulator that sees each access (meson.build). */
+static void
+test_small (gconstpointer id)
+{
+  static const guint shapes[][3] = { { 1, 33, 41 }, { 2, 17, 35 }, { 1, 1, 3 }, { 2, 3, 1 } };
+  const TdStepKind *const *kinds = td_prepare_steps ();
+  TdDevice *device = td_test_open (id);
+  gboolean cpu_shaped = device->info.cpu_shaped;
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    for (guint k = 0; kinds[k]; k++) {
+      guint n_rows = shapes[i][0], n_views = shapes[i][1], n_columns = shapes[i][2];
+      g_autofree float *data = g_new (float, n_rows * n_views * n_columns);
+      g_autofree double *angles = g_new0 (double, n_views);
+      TdStep step;
+
+      if (!g_str_has_prefix (kinds[k]->name, "rings"))
+        continue;
+      td_step_init (&step, kinds[k]);
+      for (guint r = 0; r < n_rows; r++)
+        fill (data + r * n_views * n_columns, n_views, n_columns, STRIPED, r);
+      g_autoptr (TdScan) scan = td_test_scan (data, n_rows, n_views, n_columns, angles);
+      device->info.cpu_shaped = cpu_shaped;
+      g_autofree float *one = run_rows (device, scan, &step, data, 0, n_rows);
+      device->info.cpu_shaped = cpu_shaped && device->info.host_pointers;
+      g_autofree float *other = run_rows (device, scan, &step, data, 0, n_rows);
+      for (guint j = 0; j < n_rows * n_views * n_columns; j++)
+        g_assert_cmpfloat_with_epsilon (one[j], other[j], BOUND);
+    }
+  device->info.cpu_shaped = cpu_shaped;
+  td_test_close (device);
+}
+
 /* ── Wavelets ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* Orthonormal to their even shifts, and blind to polynomials of less than taps / 2 terms. */
@@ -368,7 +401,7 @@ main (int argc, char **argv)
     { "filtering", test_filtering }, { "fitting", test_fitting }, { "normalise", test_normalise },
     { "wavelet", test_wavelet },
     { "rings", test_offsets },       { "all", test_all },
-    { "chunks", test_chunks },
+    { "chunks", test_chunks },       { "small", test_small },
   };
 
   g_test_init (&argc, &argv, NULL);
