@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verb centre, and --centre auto. */
+#include <math.h>
+#include <string.h>
+
+#include "dataset/volume.h"
+#include "tests/common/cli.h"
+#include "tests/common/png.h"
+#include "tests/unit/test-folder.h"
+
+#define CENTRE 43.3
+
+static void
+make_scan (TestFolder *folder, const char *range)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder->path, "phantom", "discs", "--output", "scan.nxs", "--columns", "81",
+               "--rows", "20", "--views", "180", "--centre", "43.3", "--photons", "20000", "--range",
+               range, NULL);
+  g_assert_cmpint (run.status, ==, 0);
+}
+
+/* The contract: these members, of these types. */
+static void
+test_json (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder, "360");
+  td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "centre_px"), CENTRE, 0.1);
+  g_assert_cmpfloat (json_object_get_double_member (json, "uncertainty_px"), >, 0);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "tilt_deg"), 0, 0.5);
+  g_assert_true (json_object_get_boolean_member (json, "agreed"));
+  g_assert_true (json_object_get_null_member (json, "advice"));
+
+  JsonArray *methods = json_object_get_array_member (json, "methods");
+  g_assert_cmpuint (json_array_get_length (methods), ==, 4);
+  for (guint i = 0; i < json_array_get_length (methods); i++) {
+    JsonObject *method = json_array_get_object_element (methods, i);
+    g_assert_nonnull (json_object_get_string_member (method, "name"));
+    g_assert_cmpfloat_with_epsilon (json_object_get_double_member (method, "centre_px"), CENTRE, 0.3);
+    JsonArray *rows = json_object_get_array_member (method, "rows");
+    g_assert_cmpuint (json_array_get_length (rows), ==, 5);
+    g_assert_cmpuint (json_array_get_length (json_object_get_array_member (method, "trials")), ==, 5);
+    for (guint r = 0; r < 5; r++)
+      g_assert_cmpint (json_array_get_int_element (rows, r), <, 20);
+  }
+}
+
+static void
+test_options (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder, "180");
+  td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", "--rows", "5:15",
+               "--method", "correlation", "--range", "38:48", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  JsonArray *methods = json_object_get_array_member (json, "methods");
+  g_assert_cmpuint (json_array_get_length (methods), ==, 1);
+  JsonObject *method = json_array_get_object_element (methods, 0);
+  g_assert_cmpstr (json_object_get_string_member (method, "name"), ==, "correlation");
+  g_assert_cmpint (json_array_get_int_element (json_object_get_array_member (method, "rows"), 0), >=,
+                   5);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "centre_px"), CENTRE, 0.3);
+}
+
+/* Nine slices side by side, and a table that says which is which. */
+static void
+test_picture (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *png = g_build_filename (folder->path, "trials.png", NULL);
+  g_autofree char *tiff = g_build_filename (folder->path, "trials.tif", NULL);
+  g_auto (TdTestRun) run = { 0 }, table = { 0 };
+  guint width, height;
+
+  make_scan (folder, "360");
+  td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", "--picture",
+               "trials.png", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  JsonObject *picture = json_object_get_object_member (json, "picture");
+  JsonArray *centres = json_object_get_array_member (picture, "centres_px");
+  g_assert_cmpuint (json_array_get_length (centres), ==, 9);
+  g_assert_cmpfloat_with_epsilon (json_array_get_double_element (centres, 4), CENTRE, 0.2);
+  g_autofree guint8 *grey = td_test_png_read (png, &width, &height);
+  g_assert_cmpuint (width, ==, 3 * 81 + 2 * 4);
+  g_assert_cmpuint (height, ==, 3 * 81 + 2 * 4);
+  guint dark = 0;
+  for (guint i = 0; i < width * height; i++)
+    dark += grey[i] < 128;
+  g_assert_cmpuint (dark, >, width * height / 4);
+  g_assert_cmpuint (dark, <, width * height);
+
+  td_test_cli (&table, folder->path, "centre", "scan.nxs", "--device", "host", "--picture",
+               "trials.tif", NULL);
+  g_assert_cmpint (table.status, ==, 0);
+  g_assert_nonnull (strstr (table.out, "picture"));
+  g_assert_nonnull (strstr (table.out, "correlation"));
+  g_autoptr (TdVolume) volume = td_volume_open (tiff, NULL);
+  g_assert_nonnull (volume);
+  g_assert_cmpuint (td_volume_facts (volume)->nx, ==, width);
+  g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 1);
+}
+
+static void
+test_auto (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder, "360");
+  td_test_cli (&run, folder->path, "reconstruct", "scan.nxs", "--device", "host", "--output", "out",
+               "--centre", "auto", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "centre_px"), CENTRE, 0.1);
+}
+
+static void
+test_refusals (void)
+{
+  static const struct {
+    const char *words[2];
+    int status;
+    const char *says;
+  } cases[] = {
+    { { "--method", "magic" }, 2, "correlation" },
+    { { "--range", "40" }, 2, "--range" },
+    { { "--range", "50:40" }, 2, "--range" },
+    { { "--picture", "trials.jpg" }, 2, ".png" },
+    { { "--rows", "19:25" }, 1, "Rows" },
+    { { "--range", "9000:9100" }, 1, "--range" },
+    { { "--picture", "nowhere/trials.png" }, 1, "nowhere" },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  make_scan (folder, "180");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", cases[i].words[0],
+                 cases[i].words[1], NULL);
+    td_test_run_assert_refused (&run, cases[i].status, cases[i].says);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cli/centre/json", test_json);
+  g_test_add_func ("/cli/centre/options", test_options);
+  g_test_add_func ("/cli/centre/picture", test_picture);
+  g_test_add_func ("/cli/centre/auto", test_auto);
+  g_test_add_func ("/cli/centre/refusals", test_refusals);
+  return g_test_run ();
+}
