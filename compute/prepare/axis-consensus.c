@@ -14,9 +14,11 @@
 #define ROUNDS 15
 /* A slope within this many standard errors is none. */
 #define SIGNIFICANT 3
-/* In columns: methods whose results lie further apart disagree, and a centre known less well than that
-   is not found. */
-#define AGREE_PX 0.15
+/* In columns: methods whose results lie further apart than twice that disagree, and a centre known less
+   well than that is not found. */
+#define AGREE_PX 0.12
+/* Of a method's own spread, what all its rows may have in common. */
+#define COMMON 0.7
 /* Of the evidence: what methods that contradict may have at most. */
 #define MOST_CONTRADICTION 0.35
 
@@ -24,6 +26,7 @@ typedef struct {
   const TdAxisTrial *trials;
   guint n;
   double *sigma;   /* [n] of each trial, in columns; 0: it counts for nothing */
+  double common[TD_AXIS_COUNT]; /* what more rows do not reduce */
   double *weight;  /* [n] after the robust rounds */
   TdAxisLine line;
   double centre_error, slope_error;
@@ -35,11 +38,14 @@ td_axis_line_at (const TdAxisLine *line, double row)
   return line->centre_px + line->slope * (row - line->middle);
 }
 
-/* What a method is off by on good data: below that, a small spread means nothing. */
+/* What a method is off by on good data, on all rows alike: a smaller spread means nothing, and neither
+   do more rows. */
 static double
 floor_of (TdAxisMethod method)
 {
-  return method == TD_AXIS_CORRELATION ? 0.02 : 0.05;
+  static const double floors[TD_AXIS_COUNT] = { 0.01, 0.05, 0.04, 0.03 };
+
+  return floors[method];
 }
 
 static double *
@@ -53,6 +59,21 @@ make_sigmas (const TdAxisTrial *trials, const double *spreads, guint n)
       sigma[i] = hypot (floor, own) / sqrt (trials[i].confidence);
   }
   return sigma;
+}
+
+static void
+find_common (Fit *fit, const double *spreads)
+{
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    double squares = 0;
+    guint n = 0;
+    for (guint i = 0; i < fit->n; i++)
+      if (fit->trials[i].method == m && fit->sigma[i] > 0 && isfinite (spreads[i])) {
+        squares += spreads[i] * spreads[i];
+        n++;
+      }
+    fit->common[m] = hypot (floor_of (m), n ? COMMON * sqrt (squares / n) : 0);
+  }
 }
 
 /* ── The mode ─────────────────────────────────────────────────────────────────────────────────── */
@@ -166,6 +187,20 @@ solve (Fit *fit, gboolean with_slope)
   }
 }
 
+/* Many rows of a method count for no more than what they have in common allows. */
+static void
+cap_weights (Fit *fit)
+{
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    double sum = 0, most = 1 / (fit->common[m] * fit->common[m]);
+    for (guint i = 0; i < fit->n; i++)
+      sum += fit->trials[i].method == m ? fit->weight[i] : 0;
+    for (guint i = 0; i < fit->n && sum > most; i++)
+      if (fit->trials[i].method == m)
+        fit->weight[i] *= most / sum;
+  }
+}
+
 /* Iteratively reweighted by Tukey's biweight. */
 static void
 fit_line (Fit *fit, gboolean with_slope)
@@ -183,6 +218,7 @@ fit_line (Fit *fit, gboolean with_slope)
       if (fabs (x) < 1)
         fit->weight[i] = (1 - x * x) * (1 - x * x) / (fit->sigma[i] * fit->sigma[i]);
     }
+    cap_weights (fit);
     solve (fit, with_slope);
   }
   fit->centre_error *= scale;
@@ -290,8 +326,10 @@ judge (TdAxisResult *result, const Fit *fit)
     against += opinions[m].votes_against;
     if (opinions[m].n == 0)
       continue;
-    low = MIN (low, opinions[m].away);
-    high = MAX (high, opinions[m].away);
+    /* What a method may be off by is no disagreement. */
+    double beyond = MAX (fabs (opinions[m].away) - 1.5 * fit->common[m], 0);
+    low = MIN (low, copysign (beyond, opinions[m].away));
+    high = MAX (high, copysign (beyond, opinions[m].away));
     methods++;
     n += opinions[m].n;
   }
@@ -319,6 +357,7 @@ td_axis_agree (TdAxisResult *result, const double *spreads, double middle_row)
   g_autofree double *weight = g_new0 (double, result->n_trials);
   Fit fit = { .trials = result->trials, .n = result->n_trials, .sigma = sigma, .weight = weight };
 
+  find_common (&fit, spreads);
   fit.line = find_mode (&fit, middle_row);
   result->centre_px = fit.line.centre_px;
   result->uncertainty_px = NAN;

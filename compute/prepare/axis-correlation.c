@@ -27,6 +27,11 @@
 /* Of the lean, in columns a radian and column of the detector. */
 #define MOST_LEAN 0.3
 #define LEAN_STEPS 30
+/* What the centre may be off by, in columns, where a single pair tells it, and where it is followed to
+   an angle that was not measured. */
+#define FEW_SPREAD_PX 0.04
+#define LEAN_SPREAD_PX 0.12
+#define FEW_PAIRS 8
 
 typedef struct {
   double off_rad;
@@ -235,6 +240,10 @@ refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError *
   if (!td_axis_likeness_climb (likeness, &estimate->centre_px, &drift, &top, &estimate->spread_px,
                                input->cancellable, error))
     return FALSE;
+  if (leans (self))
+    estimate->spread_px = hypot (estimate->spread_px, LEAN_SPREAD_PX);
+  else if (self->pairs->len < FEW_PAIRS)
+    estimate->spread_px = hypot (estimate->spread_px, FEW_SPREAD_PX);
   if (top < 0.05) {
     estimate->confidence = 0;
     estimate->reason = "views half a turn apart do not resemble each other";

@@ -108,8 +108,8 @@ load_half (Halves *self, const guint *picked, guint n, guint by_views, GError **
   g_autofree double *weights = make_weights (self, binned, self->n_views[h]);
   if (weights) {
     self->rows[h] = td_axis_spectrum_new (binned, self->n_views[h], self->n_columns, TRUE);
-    self->wedges[h]
-        = td_axis_wedge_new (self->n_views[h], td_fft_good_size (self->n_columns), weights);
+    self->wedges[h] = td_axis_wedge_new (self->n_views[h], td_fft_good_size (self->n_columns),
+                                         self->n_columns / 2.0, weights);
   }
   if (self->rows[h] && self->wedges[h])
     return TRUE;

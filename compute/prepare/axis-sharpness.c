@@ -20,7 +20,7 @@
 #define FINEST_PX 0.1     /* between the last trials; the parabola through them divides it further */
 #define TRIALS 13         /* of each closer search */
 /* Values of a sample that is cut off are wrong, and what they look like is a weak witness. */
-#define CUT_OFF_SPREAD_PX 0.25
+#define CUT_OFF_SPREAD_PX 0.3
 #define CUTOFF 0.5        /* of the trial slices' filter: noise says nothing about the centre */
 
 typedef struct {

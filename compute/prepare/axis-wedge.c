@@ -11,16 +11,18 @@
 struct TdAxisWedge {
   guint n_views, length;
   fftwf_plan along_views, along_columns;
+  double radius;
   double *weights;
 };
 
 TdAxisWedge *
-td_axis_wedge_new (guint n_views, guint length, const double *weights)
+td_axis_wedge_new (guint n_views, guint length, double radius, const double *weights)
 {
   TdAxisWedge *wedge = g_new0 (TdAxisWedge, 1);
 
   wedge->n_views = n_views;
   wedge->length = length;
+  wedge->radius = radius;
   wedge->weights = g_memdup2 (weights, (length / 2 + 1) * sizeof *weights);
   wedge->along_views = td_fftw_plan (2 * n_views);
   wedge->along_columns = td_fftw_plan (length);
@@ -78,7 +80,7 @@ transform_row (guint m, gpointer data)
   Joined *joined = data;
   guint n = joined->wedge->length;
   fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
-  double radius = joined->width / 2.0;
+  double radius = joined->wedge->radius;
 
   memset (from, 0, n * sizeof *from);
   memcpy (from, joined->mixed + (gsize) m * joined->width, joined->width * sizeof *from);

@@ -6,13 +6,14 @@
 /**
  * The double wedge of a sinogram of a whole turn, joined of half a turn and its own mirror image (Vo et
  * al., Opt. Express 22 (2014), section 2): its two-dimensional Fourier transform F lives where
- * |m| <= 2 pi r |f|, m in cycles a turn, f in cycles a pixel, r half the width.
+ * |m| <= 2 pi r |f|, m in cycles a turn, f in cycles a pixel, r the sample's radius in pixels.
  */
 typedef struct TdAxisWedge TdAxisWedge;
 
-/* Half turns of @n_views views, transformed over @length columns (at least the widest); F is weighed by
-   @weights: frequencies 0 … length / 2, copied. NULL: no memory. */
-TdAxisWedge *td_axis_wedge_new (guint n_views, guint length, const double *weights);
+/* Half turns of @n_views views of a sample within @radius pixels of the axis, transformed over @length
+   columns (at least the widest); F is weighed by @weights: frequencies 0 … length / 2, copied. NULL: no
+   memory. */
+TdAxisWedge *td_axis_wedge_new (guint n_views, guint length, double radius, const double *weights);
 void td_axis_wedge_free (TdAxisWedge *wedge);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisWedge, td_axis_wedge_free)
 

@@ -15,6 +15,8 @@
 #define WIDE_REACH 0.04
 /* Columns to either side of what the quick methods found that trial slices are made for. */
 #define CLOSE_PX 5.0
+/* What a method is worth that found the centre only when told where to look. */
+#define SECOND_LOOK 0.6
 /* Trial slices cost much: of the progress bar, how many quick methods one is worth. */
 #define SLICES_SHARE 3.0
 
@@ -171,31 +173,58 @@ tell (Search *search, const char *what)
 }
 
 static gboolean
+estimate_row (Search *search, guint index, TdAxisMethod method, double first_px, double last_px,
+              TdAxisEstimate *estimate, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (search->scan);
+  const TdAxisInput input = {
+    .sinogram = search->sinograms[index], .n_views = facts->n_views,
+    .n_columns = facts->n_columns, .angles_rad = facts->angles_rad,
+    .row = td_axis_rows_row (search->rows, index), .first_px = first_px, .last_px = last_px,
+    .device = search->device, .cancellable = search->cancellable,
+  };
+
+  *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
+  if (input.sinogram && !kinds[method]->find (&input, estimate, error))
+    return FALSE;
+  if (!(estimate->centre_px >= first_px && estimate->centre_px <= last_px)) {
+    estimate->centre_px = NAN;
+    estimate->confidence = 0;
+  }
+  return TRUE;
+}
+
+static void
+announce (Search *search, guint index, TdAxisMethod method)
+{
+  g_autofree char *what = g_strdup_printf ("row %u: %s", td_axis_rows_row (search->rows, index),
+                                           td_axis_method_name (method));
+
+  tell (search, what);
+  search->done += method == TD_AXIS_SHARPNESS ? SLICES_SHARE : 1;
+}
+
+static void
+add_trial (Search *search, guint index, TdAxisMethod method, const TdAxisEstimate *estimate)
+{
+  const TdAxisTrial trial = { .method = method, .row = td_axis_rows_row (search->rows, index),
+                              .centre_px = estimate->centre_px,
+                              .confidence = estimate->confidence };
+
+  g_array_append_val (search->trials, trial);
+  g_array_append_val (search->spreads, estimate->spread_px);
+}
+
+static gboolean
 try_method (Search *search, guint index, TdAxisMethod method, double first_px, double last_px,
             GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (search->scan);
-  guint row = td_axis_rows_row (search->rows, index);
-  g_autofree char *what = g_strdup_printf ("row %u: %s", row, td_axis_method_name (method));
-  const TdAxisInput input = {
-    .sinogram = search->sinograms[index], .n_views = views_for (search, method),
-    .n_columns = facts->n_columns, .angles_rad = facts->angles_rad, .row = row,
-    .first_px = first_px, .last_px = last_px, .device = search->device,
-    .cancellable = search->cancellable,
-  };
-  TdAxisEstimate estimate = { NAN, 0, NAN, NULL };
+  TdAxisEstimate estimate;
 
-  tell (search, what);
-  if (input.sinogram && !kinds[method]->find (&input, &estimate, error))
+  announce (search, index, method);
+  if (!estimate_row (search, index, method, first_px, last_px, &estimate, error))
     return FALSE;
-  gboolean found = isfinite (estimate.centre_px) && estimate.centre_px >= first_px
-                   && estimate.centre_px <= last_px;
-  const TdAxisTrial trial = { .method = method, .row = row,
-                              .centre_px = found ? estimate.centre_px : NAN,
-                              .confidence = found ? estimate.confidence : 0 };
-  g_array_append_val (search->trials, trial);
-  g_array_append_val (search->spreads, estimate.spread_px);
-  search->done += method == TD_AXIS_SHARPNESS ? SLICES_SHARE : 1;
+  add_trial (search, index, method, &estimate);
   return TRUE;
 }
 
@@ -246,23 +275,41 @@ try_overlap (Search *search, GError **error)
   return TRUE;
 }
 
+/* Everywhere; if that leads away from what the others found, once more near it: a seam between other
+   columns can look better from afar, but not from near by. */
+static gboolean
+try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error)
+{
+  double at = td_axis_line_at (line, td_axis_rows_row (search->rows, index));
+  TdAxisEstimate wide, near;
+
+  announce (search, index, TD_AXIS_FOURIER);
+  if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, &wide, error))
+    return FALSE;
+  if (isfinite (at) && !(fabs (wide.centre_px - at) <= CLOSE_PX)) {
+    if (!estimate_row (search, index, TD_AXIS_FOURIER, at - CLOSE_PX, at + CLOSE_PX, &near, error))
+      return FALSE;
+    near.confidence *= SECOND_LOOK;
+    if (near.confidence > 0)
+      wide = near;
+  }
+  add_trial (search, index, TD_AXIS_FOURIER, &wide);
+  return TRUE;
+}
+
 /* Trial slices where the quick methods point to; without an answer from them, everywhere. */
 static gboolean
-try_slices (Search *search, GError **error)
+try_slices (Search *search, guint index, GError **error)
 {
   TdAxisLine line = best_line (search);
+  double first = search->first_px, last = search->last_px;
 
-  for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
-    double first = search->first_px, last = search->last_px;
-    if (isfinite (line.centre_px)) {
-      double at = td_axis_line_at (&line, td_axis_rows_row (search->rows, i));
-      first = at - CLOSE_PX;
-      last = at + CLOSE_PX;
-    }
-    if (!try_method (search, i, TD_AXIS_SHARPNESS, first, last, error))
-      return FALSE;
+  if (isfinite (line.centre_px)) {
+    double at = td_axis_line_at (&line, td_axis_rows_row (search->rows, index));
+    first = at - CLOSE_PX;
+    last = at + CLOSE_PX;
   }
-  return TRUE;
+  return try_method (search, index, TD_AXIS_SHARPNESS, first, last, error);
 }
 
 static gboolean
@@ -274,23 +321,25 @@ asked (const Search *search, TdAxisMethod method)
 static gboolean
 run (Search *search, GError **error)
 {
-  static const TdAxisMethod quick[] = { TD_AXIS_CORRELATION, TD_AXIS_FOURIER };
   guint n = td_axis_rows_count (search->rows);
-  double each = 1 + asked (search, TD_AXIS_OVERLAP)
-                + (asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0);
 
-  for (guint m = 0; m < G_N_ELEMENTS (quick); m++)
-    each += asked (search, quick[m]);
-  search->all = n * each;
+  search->all = n * (1 + asked (search, TD_AXIS_OVERLAP) + asked (search, TD_AXIS_CORRELATION)
+                     + asked (search, TD_AXIS_FOURIER)
+                     + (asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
   if (!read_rows (search, error)
       || (asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
     return FALSE;
-  for (guint i = 0; i < n; i++)
-    for (guint m = 0; m < G_N_ELEMENTS (quick); m++)
-      if (asked (search, quick[m])
-          && !try_method (search, i, quick[m], search->first_px, search->last_px, error))
-        return FALSE;
-  return !asked (search, TD_AXIS_SHARPNESS) || try_slices (search, error);
+  for (guint i = 0; i < n && asked (search, TD_AXIS_CORRELATION); i++)
+    if (!try_method (search, i, TD_AXIS_CORRELATION, search->first_px, search->last_px, error))
+      return FALSE;
+  TdAxisLine line = best_line (search);
+  for (guint i = 0; i < n && asked (search, TD_AXIS_FOURIER); i++)
+    if (!try_fourier (search, &line, i, error))
+      return FALSE;
+  for (guint i = 0; i < n && asked (search, TD_AXIS_SHARPNESS); i++)
+    if (!try_slices (search, i, error))
+      return FALSE;
+  return TRUE;
 }
 
 TdAxisResult *

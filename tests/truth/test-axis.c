@@ -213,7 +213,7 @@ test_wedge (void)
     double weights[17];
     for (guint k = 0; k < G_N_ELEMENTS (weights); k++)
       weights[k] = 1 + 0.3 * k;
-    g_autoptr (TdAxisWedge) wedge = td_axis_wedge_new ((guint) views, (guint) length, weights);
+    g_autoptr (TdAxisWedge) wedge = td_axis_wedge_new ((guint) views, (guint) length, 0.4 * width, weights);
     double outside = 0, all = 0;
     guint n_outside = 0, n_all = 0;
     for (gint m = TD_AXIS_WEDGE_DROP + 1; m <= views; m++)
@@ -229,7 +229,7 @@ test_wedge (void)
                    * cexp (-2 * G_PI * I * ((double) m * v / (2 * views) + (double) k * t / length));
           }
         double f = MIN (k, length - k) / (double) length;
-        gboolean out = m > 2 * G_PI * f * width / 2.0;
+        gboolean out = m > 2 * G_PI * f * 0.4 * width;
         outside += out ? weights[MIN (k, length - k)] * cabs (sum) : 0;
         n_outside += out;
         all += weights[MIN (k, length - k)] * cabs (sum);
