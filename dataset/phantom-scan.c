@@ -48,6 +48,8 @@ derive (const TdPhantomScan *spec)
   source.unit_px = spec->n_columns / 2.0;
   if (spec->offset_field)
     source.unit_px = MAX (source.centre_px, spec->n_columns - 1 - source.centre_px) + 0.5;
+  if (spec->fill > 0)
+    source.unit_px *= spec->fill;
   source.attenuation_px = spec->attenuation > 0 ? spec->attenuation / (2 * source.unit_px) : 1;
   return source;
 }
@@ -156,6 +158,8 @@ check (const TdPhantomScan *spec, GError **error)
     return refuse (error, "attenuation, photons, rings and the dark level cannot be negative");
   if (!spec->logged && (spec->counts <= 0 || spec->counts + spec->dark_counts > TD_PHANTOM_FULL_SCALE))
     return refuse (error, "counts must be above 0, and with the dark level at most 65535");
+  if (!(spec->fill >= 0 && spec->fill <= 1))
+    return refuse (error, "the part of the field that the object fills must lie from 0 to 1");
   if (spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1)
     return refuse (error, "the beam's profile and wander must lie from 0 to below 1");
   if (spec->flicker < 0 || spec->flicker >= 0.5 || spec->zingers < 0 || spec->zingers > 1)

@@ -21,6 +21,7 @@ typedef struct {
   gboolean end_point;      /* the last view lies at first + range, not one step before */
   gboolean offset_field;   /* the object fills the field that a 360 degree scan about an off-middle
                               centre sees, not the detector's */
+  double fill;             /* how much of that field the object takes, 0 … 1; 0: all of it */
   double attenuation;      /* -log along a path of value 1 as long as the object's field of view;
                               0: phantom values are attenuation per pixel */
 

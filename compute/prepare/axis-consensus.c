@@ -16,7 +16,7 @@
 #define SIGNIFICANT 3
 /* In columns: methods whose results lie further apart than twice that disagree, and a centre known less
    well than that is not found. */
-#define AGREE_PX 0.12
+#define AGREE_PX 0.1
 /* Of a method's own spread, what all its rows may have in common. */
 #define COMMON 0.7
 /* Of the evidence: what methods that contradict may have at most. */

@@ -8,6 +8,7 @@
 #include "axis-methods.h"
 #include "axis-rows.h"
 #include "axis-slices.h"
+#include "axis-tilt.h"
 
 /* Of the detector's width: how far from its middle the axis is looked for. */
 #define REACH 0.3
@@ -15,8 +16,13 @@
 #define WIDE_REACH 0.04
 /* Columns to either side of what the quick methods found that trial slices are made for. */
 #define CLOSE_PX 5.0
+/* Columns: whole projections that say another centre than the rows are not believed. */
+#define MOST_APART_PX 0.5
 /* What a method is worth that found the centre only when told where to look. */
 #define SECOND_LOOK 0.6
+#define SECOND_SPREAD_PX 0.25
+#define SECOND_REACH_PX 1.0
+#define LEAST_MET 0.35
 /* Trial slices cost much: of the progress bar, how many quick methods one is worth. */
 #define SLICES_SHARE 3.0
 
@@ -286,12 +292,17 @@ try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error
   announce (search, index, TD_AXIS_FOURIER);
   if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, &wide, error))
     return FALSE;
+  /* Nobody told it where the others are: to come there is no chance. */
+  if (fabs (wide.centre_px - at) <= SECOND_REACH_PX)
+    wide.confidence = MAX (wide.confidence, LEAST_MET);
   if (isfinite (at) && !(fabs (wide.centre_px - at) <= CLOSE_PX)) {
     if (!estimate_row (search, index, TD_AXIS_FOURIER, at - CLOSE_PX, at + CLOSE_PX, &near, error))
       return FALSE;
-    near.confidence *= SECOND_LOOK;
-    if (near.confidence > 0)
+    if (fabs (near.centre_px - at) < SECOND_REACH_PX) {
       wide = near;
+      wide.confidence *= SECOND_LOOK;
+      wide.spread_px = SECOND_SPREAD_PX;
+    }
   }
   add_trial (search, index, TD_AXIS_FOURIER, &wide);
   return TRUE;
@@ -342,34 +353,65 @@ run (Search *search, GError **error)
   return TRUE;
 }
 
+/* Whole projections know the tilt better than rows, where there are some to compare. */
+static gboolean
+improve_tilt (Search *search, const TdStep *steps, guint n_steps, TdAxisResult *result,
+              GError **error)
+{
+  double middle = (td_scan_facts (search->scan)->n_rows - 1) / 2.0, slope_error;
+  TdAxisLine line = { result->centre_px, tan (result->tilt_deg * G_PI / 180), middle };
+  gboolean found;
+
+  if (!asked (search, TD_AXIS_CORRELATION) || isnan (line.centre_px))
+    return TRUE;
+  tell (search, "tilt");
+  if (!td_axis_tilt (search->device, search->scan, steps, n_steps, &line, &slope_error, &found,
+                     search->cancellable, error))
+    return FALSE;
+  if (!found || fabs (line.centre_px - result->centre_px) > MOST_APART_PX)
+    return TRUE;
+  result->tilt_deg = atan (line.slope) * 180 / G_PI;
+  result->tilt_uncertainty_deg = atan (slope_error) * 180 / G_PI;
+  if (fabs (result->tilt_deg) < 3 * result->tilt_uncertainty_deg)
+    result->tilt_deg = 0;
+  return TRUE;
+}
+
+static TdAxisResult *
+make_result (Search *search, const TdStep *steps, guint n_steps, GError **error)
+{
+  g_autoptr (TdAxisResult) result = g_new0 (TdAxisResult, 1);
+
+  result->n_trials = search->trials->len;
+  result->trials = g_memdup2 (search->trials->data, search->trials->len * sizeof (TdAxisTrial));
+  td_axis_agree (result, (const double *) search->spreads->data,
+                 (td_scan_facts (search->scan)->n_rows - 1) / 2.0);
+  if (!improve_tilt (search, steps, n_steps, result, error))
+    return NULL;
+  search->done = search->all;
+  tell (search, "done");
+  return g_steal_pointer (&result);
+}
+
 TdAxisResult *
 td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
               const TdAxisOptions *options, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (TdScan) all = td_scan_with_extra (scan);
-  const TdScanFacts *facts = td_scan_facts (all);
-  Search search = { .device = device, .scan = all, .options = options, .cancellable = cancellable,
-                    .n_extra = facts->n_views - td_scan_facts (scan)->n_views };
-  double middle_row = (facts->n_rows - 1) / 2.0;
+  Search search = { .device = device, .scan = scan, .options = options,
+                    .cancellable = cancellable };
   TdAxisResult *result = NULL;
 
-  if (!check (facts, &search, error))
+  if (!check (td_scan_facts (scan), &search, error))
     return NULL;
-  search.rows = td_axis_rows_new (device, all, steps, n_steps, options, error);
+  search.rows = td_axis_rows_new (device, scan, steps, n_steps, options, error);
   if (!search.rows)
     return NULL;
   guint n = td_axis_rows_count (search.rows);
   search.sinograms = g_new0 (float *, n);
   search.trials = g_array_new (FALSE, FALSE, sizeof (TdAxisTrial));
   search.spreads = g_array_new (FALSE, FALSE, sizeof (double));
-  if (run (&search, error)) {
-    result = g_new0 (TdAxisResult, 1);
-    result->n_trials = search.trials->len;
-    result->trials = g_memdup2 (search.trials->data, search.trials->len * sizeof (TdAxisTrial));
-    td_axis_agree (result, (const double *) search.spreads->data, middle_row);
-    search.done = search.all;
-    tell (&search, "done");
-  }
+  if (run (&search, error))
+    result = make_result (&search, steps, n_steps, error);
   for (guint i = 0; i < n; i++)
     g_free (search.sinograms[i]);
   g_free (search.sinograms);

@@ -30,7 +30,8 @@ coin (TdRandom *random)
 }
 
 /* Any scan of a parallel beam: half a turn or a whole one, the axis up to 30 % of the width off the
-   middle, so that the sample is mostly cut off on one side. */
+   middle. Three of four half turns see all of the sample; a whole turn sees it from one side or the
+   other. */
 static void
 invent (guint number, TdPhantomScan *spec)
 {
@@ -50,6 +51,9 @@ invent (guint number, TdPhantomScan *spec)
   spec->first_deg = between (&random, -90, 90);
   spec->centre_px
       = (spec->n_columns - 1) / 2.0 + between (&random, -0.3, 0.3) * spec->n_columns;
+  double room = MIN (spec->centre_px, spec->n_columns - 1 - spec->centre_px) / (spec->n_columns / 2.0);
+  if (!whole && td_random_uniform (&random) < 0.75)
+    spec->fill = room * between (&random, 0.7, 1);
   spec->offset_field = whole && td_random_uniform (&random) < 0.33;
   spec->attenuation = between (&random, 0.7, 3);
   spec->photons = pow (10, between (&random, 3, 6));
@@ -65,12 +69,12 @@ show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
   double off = result->centre_px - spec->centre_px;
 
   g_test_message ("%3u %-11s %3u x %2u, %3u views %3.0f%s, axis %+.2f%s, %7.0f photons, rings %.3f, "
-                  "wander %.2f: off %+7.3f +- %.3f, tilt %+.2f for %+.2f, %s%s",
+                  "wander %.2f: off %+7.3f +- %.3f, tilt %+.2f +- %.2f for %+.2f, %s%s",
                   number, spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
                   spec->range_deg, spec->end_point ? "+" : " ",
                   (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns,
-                  spec->offset_field ? " wide" : "", spec->photons, spec->rings, spec->wander, off,
-                  result->uncertainty_px, result->tilt_deg, spec->tilt_deg,
+                  spec->offset_field ? " wide" : spec->fill > 0 ? " fits" : "", spec->photons, spec->rings, spec->wander, off,
+                  result->uncertainty_px, result->tilt_deg, result->tilt_uncertainty_deg, spec->tilt_deg,
                   result->agreed ? "agreed" : result->advice, fabs (off) <= FOUND_PX ? "" : " ***");
   for (guint i = 0; show_trials && i < result->n_trials; i++) {
     const TdAxisTrial *trial = &result->trials[i];
