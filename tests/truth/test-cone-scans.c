@@ -5,6 +5,7 @@
 #include "dataset/scan-writer.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/png.h"
+#include "tests/common/segment.h"
 #include "tests/common/truth.h"
 #include "tests/unit/test-folder.h"
 
@@ -23,39 +24,6 @@ reconstruct (TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume)
 }
 
 /* ── The Helsinki challenge's scans ───────────────────────────────────────────────────────────── */
-
-/* Otsu's threshold over 512 bins. */
-static double
-otsu (const float *values, gsize n)
-{
-  enum { BINS = 512 };
-  double count[BINS] = { 0 }, low = INFINITY, high = -INFINITY, total = 0, best = -1, threshold = 0;
-
-  for (gsize i = 0; i < n; i++) {
-    low = MIN (low, values[i]);
-    high = MAX (high, values[i]);
-  }
-  for (gsize i = 0; i < n; i++)
-    count[MIN (BINS - 1, (guint) ((values[i] - low) / (high - low) * BINS))]++;
-  for (guint b = 0; b < BINS; b++)
-    total += b * count[b];
-
-  double below = 0, sum = 0;
-  for (guint b = 0; b + 1 < BINS; b++) {
-    below += count[b];
-    sum += b * count[b];
-    const double above = (double) n - below;
-    if (below == 0 || above == 0)
-      continue;
-    const double apart = sum / below - (total - sum) / above;
-    const double between = below * above * apart * apart;
-    if (between > best) {
-      best = between;
-      threshold = low + (b + 1) * (high - low) / BINS;
-    }
-  }
-  return threshold;
-}
 
 static void
 test_htc (gconstpointer name)
@@ -90,14 +58,7 @@ test_htc (gconstpointer name)
   g_assert_cmpuint (width, ==, volume.nx);
   g_assert_cmpuint (height, ==, volume.ny);
   const gsize n = (gsize) width * height;
-  const double threshold = otsu (volume.slices, n);
-  gsize both = 0, ours = 0, theirs = 0;
-  for (gsize i = 0; i < n; i++) {
-    ours += volume.slices[i] > threshold;
-    theirs += truth[i] > 0;
-    both += volume.slices[i] > threshold && truth[i] > 0;
-  }
-  const double dice = 2.0 * both / (ours + theirs);
+  const double dice = td_segment_dice (volume.slices, n, td_segment_otsu (volume.slices, n), truth);
   g_test_message ("Dice %.5f", dice);
   g_assert_cmpfloat (dice, >=, 0.997);
   td_test_volume_clear (&volume);
