@@ -2,12 +2,7 @@
 /* Corrections of intensities, transmissions and line integrals. data is [row][view][column] throughout;
    an item takes `strip` columns of one view of one row: x counts strips, y views, z rows, unless said
    otherwise. */
-
-TD_FN size_t
-row_of_view (int row, int view, int n_views, int n_columns)
-{
-  return ((size_t) row * n_views + view) * n_columns;
-}
+#include "prepare-common.h"
 
 /* Where pixel row * n_columns + column lies in a view. */
 TD_FN size_t

@@ -3,6 +3,7 @@
    [row][view][column]; the samples of a part of it are copied aside first, so that each is compared
    with what was measured. An item takes `strip` columns of one view of one row: x counts strips, y
    views (of the part), z rows. */
+#include "prepare-common.h"
 
 TD_FN float
 lower (float a, float b)
@@ -56,12 +57,6 @@ higher (float a, float b)
     (to) = zinger ? (m) : (value); \
     hits += zinger; \
   }
-
-TD_FN size_t
-row_of_view (int row, int view, int n_views, int n_columns)
-{
-  return ((size_t) row * n_views + view) * n_columns;
-}
 
 /* Index i of 0 … n - 1 mirrored at the ends, which are not repeated. */
 TD_FN int

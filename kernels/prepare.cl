@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Raw intensities to -log of the transmission. data is [row][view][column] throughout; an item takes
    `strip` columns of one view of one row: x counts strips, y views, z rows. */
-
-TD_FN size_t
-row_of_view (int row, int view, int n_views, int n_columns)
-{
-  return ((size_t) row * n_views + view) * n_columns;
-}
+#include "prepare-common.h"
 
 /* Natural logarithm of a normal positive number, by Cephes' logf (1 ulp). One formula for all
    devices, so that they agree, and free of branches, so that CPUs do it in vectors. */
