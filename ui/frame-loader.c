@@ -13,6 +13,7 @@ struct TdFrameLoader {
   TdLatest *latest;
   TdFrameShow show;
   gpointer user;
+  TdFlats *flats; /* of the scan last asked for: what steps read of it is read once */
 };
 
 typedef struct {
@@ -20,7 +21,8 @@ typedef struct {
   gboolean sinogram;
   guint index;       /* view or row */
   gboolean corrected;
-  TdStep *steps;     /* sinogram; NULL: raw */
+  TdFlats *flats;    /* sinogram */
+  TdStep *steps;     /* NULL: raw */
   guint n_steps;
 } Request;
 
@@ -30,6 +32,7 @@ request_free (gpointer user)
   Request *request = user;
 
   td_scan_unref (request->scan);
+  td_flats_unref (request->flats);
   g_free (request->steps);
   g_free (request);
 }
@@ -106,7 +109,7 @@ prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gs
   if (!buffer)
     return FALSE;
   g_autoptr (TdPreparation) preparation = td_preparation_new (
-      device, request->scan, NULL, request->steps, request->n_steps, n_rows, error);
+      device, request->scan, request->flats, request->steps, request->n_steps, n_rows, error);
   if (!preparation)
     return FALSE;
   return td_upload (queue, buffer, 0, rows, bytes, error)
@@ -181,7 +184,12 @@ td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row, const 
 {
   Request *request = g_new0 (Request, 1);
 
+  if (!loader->flats || td_flats_scan (loader->flats) != scan) {
+    td_flats_unref (loader->flats);
+    loader->flats = td_flats_new (scan);
+  }
   request->scan = td_scan_ref (scan);
+  request->flats = td_flats_ref (loader->flats);
   request->sinogram = TRUE;
   request->index = row;
   request->steps = g_memdup2 (steps, n_steps * sizeof *steps);
@@ -207,5 +215,6 @@ td_frame_loader_free (TdFrameLoader *loader)
   if (!loader)
     return;
   td_latest_free (loader->latest);
+  td_flats_unref (loader->flats);
   g_free (loader);
 }
