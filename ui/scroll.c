@@ -13,13 +13,19 @@ td_ignore_scroll (GtkWidget *widget)
   }
 }
 
-/* A row opens by an animation: until it is over. */
+/* A row opens by an animation: until it is over, and for some frames on a machine too busy to draw it. */
 #define SETTLING_US 400000
+#define SETTLING_FRAMES 12
+
+typedef struct {
+  gint64 until_us;
+  guint frames;
+} Following;
 
 static gboolean
 follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
 {
-  gint64 *until_us = user;
+  Following *following = user;
   GtkWidget *scrolled = gtk_widget_get_ancestor (widget, GTK_TYPE_SCROLLED_WINDOW);
   graphene_rect_t bounds;
 
@@ -30,13 +36,17 @@ follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
   double at = gtk_adjustment_get_value (adjustment), page = gtk_adjustment_get_page_size (adjustment);
   double top = at + bounds.origin.y, foot = top + bounds.size.height;
   gtk_adjustment_clamp_page (adjustment, top, MIN (foot, top + page));
-  return g_get_monotonic_time () < *until_us ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+  following->frames++;
+  return g_get_monotonic_time () < following->until_us || following->frames < SETTLING_FRAMES
+             ? G_SOURCE_CONTINUE
+             : G_SOURCE_REMOVE;
 }
 
 void
 td_scroll_to (GtkWidget *widget)
 {
-  gint64 until_us = g_get_monotonic_time () + SETTLING_US;
+  Following *following = g_new0 (Following, 1);
 
-  gtk_widget_add_tick_callback (widget, follow, g_memdup2 (&until_us, sizeof until_us), g_free);
+  following->until_us = g_get_monotonic_time () + SETTLING_US;
+  gtk_widget_add_tick_callback (widget, follow, following, g_free);
 }
