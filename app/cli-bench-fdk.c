@@ -46,7 +46,8 @@ parse (int argc, char **argv, Options *o)
     { "filter-on", 0, 0, G_OPTION_ARG_STRING, &o->filter_on, "auto, cpu or device", "NAME" },
     { "kernel", 0, 0, G_OPTION_ARG_STRING, &o->kernel, "auto, turned, texture, …", "NAME" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &o->precision, "single or half", "NAME" },
-    { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->memory_limit, "On the host and each device", "SIZE" },
+    { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->memory_limit, "On the host and each device",
+      "SIZE" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
@@ -107,8 +108,8 @@ print_table (const Options *o, const GArray *rows, double kernel_s)
   const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
   g_autoptr (GString) out = g_string_new (NULL);
 
-  g_string_append_printf (out, "%d² × %d views → %d³ voxels, host to host, %s, median of %d\n", o->columns,
-                          o->views, o->size, first->family, o->runs);
+  g_string_append_printf (out, "%d² × %d views → %d³ voxels, host to host, %s, median of %d\n",
+                          o->columns, o->views, o->size, first->family, o->runs);
   if (kernel_s > 0)
     g_string_append_printf (out, "kernel alone, all in the first device's memory: %.4f s, %.1f GUPS\n",
                             kernel_s, first->gups * first->median_s / kernel_s);
@@ -117,7 +118,8 @@ print_table (const Options *o, const GArray *rows, double kernel_s)
     g_string_append_printf (out, "\n%s\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->devices, row->median_s,
                             row->low_s, row->high_s, row->gups);
     if (kernel_s > 0)
-      g_string_append_printf (out, ", %.3f × the kernel alone%s", row->median_s / (kernel_s / row->n_devices),
+      g_string_append_printf (out, ", %.3f × the kernel alone%s",
+                              row->median_s / (kernel_s / row->n_devices),
                               row->n_devices > 1 ? " on as many" : "");
     if (i > 0)
       g_string_append_printf (out, "\n  speed-up %.2f, difference from the first %.1e",

@@ -42,13 +42,13 @@ volume_bytes (const TdFdkBench *bench)
 
 /* ── Host memory ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Without a reserve: virtual machines have their memory grow as it is used, and refuse in advance what they
-   could give. Filled at once, lest pages come one by one while the first job runs. */
+/* Without a reserve: virtual machines have their memory grow as it is used, and refuse in advance
+   what they could give. Filled at once, lest pages come one by one while the first job runs. */
 static float *
 map_memory (guint64 bytes, GError **error)
 {
-  void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1, 0);
+  void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
   if (memory == MAP_FAILED) {
     g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for %" G_GUINT64_FORMAT " MiB.",
@@ -278,14 +278,16 @@ td_fdk_bench_kernel (TdFdkBench *bench, const char *id, double *seconds, GError 
   *seconds = 0;
   recipe.memory_limit_bytes = 0;
   g_strlcpy (recipe.devices, id, sizeof recipe.devices);
-  g_autoptr (TdPlan) plan = td_plan_new (bench->engine, bench->scan, &recipe, NULL, spec->cancellable, error);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (bench->engine, bench->scan, &recipe, NULL, spec->cancellable, error);
   if (!plan)
     return FALSE;
   TdDevice *device = plan->devices->pdata[0];
+  const TdDeviceInfo *info = td_device_info (device);
   const TdFdkPlan *fdk = plan->extra;
   const guint64 bytes = projection_bytes (bench) + volume_bytes (bench)
-                        + fdk->families[0]->workspace_bytes (&fdk->task, &limits, td_device_info (device));
-  if (td_device_info (device)->kind == TD_DEVICE_CPU || bytes > td_device_memory_free (device) / 20 * 19)
+                        + fdk->families[0]->workspace_bytes (&fdk->task, &limits, info);
+  if (info->kind == TD_DEVICE_CPU || bytes > td_device_memory_free (device) / 20 * 19)
     return TRUE;
   g_autoptr (TdConeBench) alone = td_cone_bench_new (device, &cone, error);
   if (!alone || !td_cone_bench_run (alone, fdk->families[0], precision, &row, error))

@@ -4,8 +4,8 @@
 #include "job.h"
 
 /**
- * Measures whole FDK jobs, from projections in host memory to a volume in host memory: reading, filtering,
- * both transfers, back-projection. The projections are random; no disk takes part.
+ * Measures whole FDK jobs, from projections in host memory to a volume in host memory: reading,
+ * filtering, both transfers, back-projection. The projections are random; no disk takes part.
  */
 typedef struct {
   guint size;        /* voxels along each side */
@@ -34,8 +34,8 @@ typedef struct TdFdkBench TdFdkBench;
 TdFdkBench *td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error);
 /* Jobs on @devices ("cuda:0,cuda:1"). */
 gboolean td_fdk_bench_run (TdFdkBench *bench, const char *devices, TdFdkBenchRow *row, GError **error);
-/* The kernel alone, on projections and volume that are in the device's memory: seconds; 0: they do not fit
-   there, or it is no device that copies. */
+/* The kernel alone, on projections and volume that are in the device's memory: seconds; 0: they do
+   not fit there, or it is no device that copies. */
 gboolean td_fdk_bench_kernel (TdFdkBench *bench, const char *device, double *seconds, GError **error);
 void td_fdk_bench_row_clear (TdFdkBenchRow *row);
 void td_fdk_bench_free (TdFdkBench *bench);

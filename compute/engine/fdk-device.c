@@ -32,7 +32,7 @@ td_fdk_device_stopped (const TdFdkDevice *device)
          || g_cancellable_is_cancelled (device->run->cancellable);
 }
 
-/* The last thread of the device has ended: its memory goes, and what it did not deliver is free again. */
+/* The last thread of the device has ended: its memory goes, what it did not deliver is free again. */
 static void
 close_device (TdFdkDevice *device)
 {
@@ -72,9 +72,10 @@ thread_gone (gpointer data)
   TdFdkRun *run = device->run;
 
   if (!start->returned)
-    td_fdk_device_fail (device, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
-                                             "A thread that worked for %s ended before its time; look "
-                                             "at the system log.", td_device_info (device->device)->name));
+    td_fdk_device_fail (device,
+                        g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
+                                     "A thread that worked for %s ended before its time; look at the "
+                                     "system log.", td_device_info (device->device)->name));
   g_mutex_lock (&run->lock);
   const gboolean last = --device->running == 0;
   g_mutex_unlock (&run->lock);

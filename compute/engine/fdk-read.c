@@ -41,9 +41,8 @@ td_fdk_read (TdFdkRun *run, guint row0, guint n, float *out, GError **error)
   if (run->fdk->n_chunks == 1) { /* a preview: the engine remembers such */
     ok = td_engine_read_rows (plan->engine, plan->scan, row0, n, out, run->cancellable, error);
   } else if (facts->in_memory) {
-    Read read = { run, row0, n, MAX (1, PIECE_BYTES / (facts->n_columns * (guint) sizeof (float))), 0, out,
-                  NULL };
-    read.steps = (facts->n_views + read.step - 1) / read.step;
+    const guint step = MAX (1, PIECE_BYTES / (facts->n_columns * (guint) sizeof (float)));
+    Read read = { run, row0, n, step, (facts->n_views + step - 1) / step, out, NULL };
     td_parallel_for (n * read.steps, read_piece, &read);
     ok = read.error == NULL;
     if (!ok)

@@ -6,8 +6,8 @@
 
 /**
  * The running half of td_method_fdk. Each device has a thread that computes (fdk-worker.c), one that
- * fetches finished slabs (fdk-land.c) and, with a window, one that feeds it rows (fdk-window.c). The last
- * of them to end, however it ended, hands back what the device had not delivered (fdk-device.c).
+ * fetches finished slabs (fdk-land.c) and, with a window, one that feeds it rows (fdk-window.c). The
+ * last of them to end, however it ended, hands back what the device had not delivered (fdk-device.c).
  */
 typedef struct TdFdkRun TdFdkRun;
 typedef struct TdFdkDevice TdFdkDevice;
@@ -16,7 +16,8 @@ typedef struct TdFdkWorker TdFdkWorker;
 
 /* ── Pinned memory (fdk-pinned.c) ─────────────────────────────────────────────────────────────── */
 
-/* Buffers of equal size for transfers, kept by the engine between jobs: pinning takes longer than copying. */
+/* Buffers of equal size for transfers, kept by the engine between jobs: pinning takes longer than
+   copying. */
 typedef struct {
   TdDevice *device;
   guint64 bytes;
@@ -40,7 +41,8 @@ typedef struct {
 /* The next buffer, once the transfer that used it has passed; blocks. */
 void *td_fdk_ring_next (TdFdkRing *ring, GError **error);
 /* Enqueues the transfer of the buffer that td_fdk_ring_next() gave. */
-gboolean td_fdk_ring_send (TdFdkRing *ring, TdBuffer *to, guint64 offset, guint64 bytes, GError **error);
+gboolean td_fdk_ring_send (TdFdkRing *ring, TdBuffer *to, guint64 offset, guint64 bytes,
+                           GError **error);
 /* The queue has been finished; @sound: without failing. */
 void td_fdk_ring_clear (TdFdkRing *ring, TdEngine *engine, gboolean sound);
 
@@ -136,13 +138,13 @@ gpointer td_fdk_filter_thread (gpointer run);
 
 TdFdkWindow *td_fdk_window_new (TdFdkDevice *device);
 void td_fdk_window_free (TdFdkWindow *window);
-/* The computing thread's, on its queue. Blocks until the rows that the slab sees are there, filters those
-   that are not yet; they stay until td_fdk_window_passed(). FALSE without @error: stopped. */
+/* The computing thread's, on its queue. Blocks until the rows that the slab sees are there, filters
+   those that are not yet; they stay until td_fdk_window_passed(). FALSE without @error: stopped. */
 gboolean td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **error);
-/* Enqueues: the rows that the slab sees, of the batch's views, into @to, float [place][n_rows][column] for
-   rows from row0 on; the others there are 0. */
-gboolean td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch, guint slab,
-                               guint row0, guint n_rows, TdBuffer *to, GError **error);
+/* Enqueues: the rows that the slab sees, of the batch's views, into @to, float
+   [place][n_rows][column] for rows from row0 on; the others there are 0. */
+gboolean td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch,
+                               guint slab, guint row0, guint n_rows, TdBuffer *to, GError **error);
 /* What was enqueued so far is all that this slab wants of its rows. */
 gboolean td_fdk_window_passed (TdFdkWindow *window, TdQueue *queue, GError **error);
 /* The computing thread's end: counts and times for the job. */

@@ -124,9 +124,9 @@ cost_of (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
 static void
 note_costs (TdPlan *plan, gboolean volume, const Cost *cost, const Cost *other)
 {
-  td_plan_note (plan, "The devices share the %s: about %.3g s, %.3g s if they shared the %s (kernels %.3g "
-                      "and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, adding up %.3g and %.3g s; "
-                      "--share).",
+  td_plan_note (plan, "The devices share the %s: about %.3g s, %.3g s if they shared the %s (kernels "
+                      "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, adding up %.3g and "
+                      "%.3g s; --share).",
                 volume ? "volume" : "projections", cost->total, other->total,
                 volume ? "projections" : "volume", cost->kernel, other->kernel, cost->upload,
                 other->upload, cost->download, other->download, cost->sum, other->sum);

@@ -7,8 +7,8 @@
 #include "kernels/params.h"
 
 /* Rows on a device, a chunk of some at a time. The feeding thread brings raw ones in the order in
-   which the slabs will want them, as far ahead as there is memory; the computing thread prepares and filters
-   them in place, between its kernels, when it comes to them. */
+   which the slabs will want them, as far ahead as there is memory; the computing thread prepares and
+   filters them in place, between its kernels, when it comes to them. */
 typedef struct {
   TdBuffer *data;    /* [row][view][column], halo included; NULL: not here */
   TdEvent *sent;
@@ -105,8 +105,8 @@ rows_of (const TdFdkWindow *window, guint index, guint *row0, guint *end, guint 
   *end = MIN (facts->n_rows, fdk->row0 + MIN (first + fdk->filter_rows, fdk->n_rows) + fdk->halo);
 }
 
-/* The next chunk that is not here: of the slab being computed, else of those in the device's own range that
-   nobody has taken yet. Under the lock, as the two below. */
+/* The next chunk that is not here: of the slab being computed, else of those in the device's own
+   range that nobody has taken yet. Under the lock, as the two below. */
 static gboolean
 next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
 {
@@ -195,8 +195,9 @@ fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
     window->block_row0 = row0;
     window->block_rows = MIN (fdk->block_rows, facts->n_rows - row0);
     if (!window->block) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough host memory to read %u rows at once; set a "
-                   "memory limit.", fdk->block_rows);
+      g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                   "Not enough host memory to read %u rows at once; set a memory limit.",
+                   fdk->block_rows);
       return FALSE;
     }
     if (!td_fdk_read (run, row0, window->block_rows, window->block, error)) {
@@ -359,8 +360,8 @@ td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **e
 }
 
 gboolean
-td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch, guint slab, guint row0,
-                      guint n_rows, TdBuffer *to, GError **error)
+td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch, guint slab,
+                      guint row0, guint n_rows, TdBuffer *to, GError **error)
 {
   const TdFdkPlan *fdk = window->device->run->fdk;
   const guint64 bytes = (guint64) batch->n * n_rows * fdk->task.n_columns * sizeof (float);

@@ -28,8 +28,8 @@ open_part (TdFdkDevice *device, guint slab)
 
 /* ── Sharing the volume ───────────────────────────────────────────────────────────────────────── */
 
-/* The first of the device's own, which follows the one before it; else the last of whoever has most left,
-   who would come to it last. */
+/* The first of the device's own, which follows the one before it; else the last of whoever has most
+   left, who would come to it last. */
 static gboolean
 free_slab (const TdFdkDevice *device, guint *slab)
 {

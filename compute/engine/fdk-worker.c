@@ -261,7 +261,8 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
     if (!worker->used[slot])
       return FALSE;
   }
-  const double updates = (double) batch.n * td_fdk_slab_slices (fdk, part->slab) * fdk->task.ny * fdk->task.nx;
+  const double updates
+      = (double) batch.n * td_fdk_slab_slices (fdk, part->slab) * fdk->task.ny * fdk->task.nx;
   part->updates += updates;
   td_job_add_updates (run->job, updates);
   return TRUE;

@@ -8,9 +8,9 @@
  * FDK as a job. Slabs of the volume go from the top down, and so do the detector rows that they see:
  * each is read and filtered once, in time for the first slab that sees it (iFDK, section 3.1).
  *
- * Filtered rows wait in one of two places. "Window": each device filters for itself and keeps the rows that
- * its next slabs see; nothing filtered crosses the bus. "Host": one thread filters for all devices
- * into host memory (or a file, when that is short), and batches of views are sent from there.
+ * Filtered rows wait in one of two places. "Window": each device filters for itself and keeps the
+ * rows that its next slabs see; nothing filtered crosses the bus. "Host": one thread filters for all
+ * devices into host memory (or a file, when that is short), and batches of views are sent from there.
  *
  * Several devices share the volume, each its own range of slabs until it runs out of them and helps the
  * others; or the projections, each adding some of the views to every slab, whose parts are summed on the

@@ -245,7 +245,8 @@ carry_out (TdFdkRun *run, GError **error)
   }
   if (!make_landing (run, error))
     return FALSE;
-  const guint64 block = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
+  const guint64 block
+      = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
   bytes += run->landing->n * run->landing->bytes
            + run->plan->devices->len * (TD_FDK_RING * fdk->ring_bytes + block);
   td_job_add_host_bytes (run->job, bytes);
