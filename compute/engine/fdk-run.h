@@ -141,10 +141,9 @@ void td_fdk_window_free (TdFdkWindow *window);
 /* The computing thread's, on its queue. Blocks until the rows that the slab sees are there, filters
    those that are not yet; they stay until td_fdk_window_passed(). FALSE without @error: stopped. */
 gboolean td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **error);
-/* Enqueues: the rows that the slab sees, of the batch's views, into @to, float
-   [place][n_rows][column] for rows from row0 on; the others there are 0. */
+/* Enqueues: rows [row0, row0 + n_rows) of the batch's views into @to, [place][row][column]. */
 gboolean td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch,
-                               guint slab, guint row0, guint n_rows, TdBuffer *to, GError **error);
+                               guint row0, guint n_rows, TdBuffer *to, GError **error);
 /* What was enqueued so far is all that this slab wants of its rows. */
 gboolean td_fdk_window_passed (TdFdkWindow *window, TdQueue *queue, GError **error);
 /* The computing thread's end: counts and times for the job. */

@@ -360,21 +360,16 @@ td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **e
 }
 
 gboolean
-td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch, guint slab,
-                      guint row0, guint n_rows, TdBuffer *to, GError **error)
+td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch, guint row0,
+                      guint n_rows, TdBuffer *to, GError **error)
 {
   const TdFdkPlan *fdk = window->device->run->fdk;
-  const guint64 bytes = (guint64) batch->n * n_rows * fdk->task.n_columns * sizeof (float);
   const guint step = fdk->filter_rows;
-  guint first, last;
 
-  td_fdk_slab_rows (fdk, slab, &first, &last);
-  if (last - first < n_rows && !td_fill_zero (queue, to, 0, bytes, error))
-    return FALSE;
-  for (guint i = first / step; i * step < last; i++) {
+  for (guint i = row0 / step; i * step < row0 + n_rows; i++) {
     guint chunk_row0, chunk_end, own;
     rows_of (window, i, &chunk_row0, &chunk_end, &own);
-    const guint from = MAX (i * step, first), end = MIN ((i + 1) * step, last);
+    const guint from = MAX (i * step, row0), end = MIN ((i + 1) * step, row0 + n_rows);
     const TdRowsGather params = {
       .n_columns = (int) fdk->task.n_columns,
       .n_views = (int) fdk->task.n_views,

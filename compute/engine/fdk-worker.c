@@ -226,8 +226,7 @@ ready_rows (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint
     return !worker->filled[slot] || td_event_wait (worker->queue, worker->filled[slot], error);
   if (part->batches->len == 1 && !td_fdk_window_ready (window, worker->queue, part->slab, error))
     return FALSE;
-  if (!td_fdk_window_gather (window, worker->queue, batch, part->slab, row0, n_rows, worker->rows[slot],
-                             error))
+  if (!td_fdk_window_gather (window, worker->queue, batch, row0, n_rows, worker->rows[slot], error))
     return FALSE;
   return part->batches->len < worker->device->run->fdk->n_batches
          || td_fdk_window_passed (window, worker->queue, error);
@@ -249,10 +248,6 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
           || !td_fill_zero (worker->queue, part->volume, 0, part->volume->bytes, error)))
     return part->volume == NULL;
   if (row0 < end) {
-    if (fdk->window) { /* as many for every slab: the projector keeps its textures */
-      row0 = MIN (row0, fdk->n_rows - fdk->slab_rows);
-      end = row0 + fdk->slab_rows;
-    }
     if (!ready_rows (worker, part, &batch, slot, row0, end - row0, error)
         || !project (worker, part, &batch, slot, row0, end - row0, error))
       return FALSE;
