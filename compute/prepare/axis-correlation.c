@@ -29,7 +29,7 @@
 #define LEAN_STEPS 30
 /* What the centre may be off by, in columns, where a single pair tells it, and where it is followed to
    an angle that was not measured. */
-#define FEW_SPREAD_PX 0.04
+#define FEW_SPREAD_PX 0.07
 #define LEAN_SPREAD_PX 0.12
 #define FEW_PAIRS 8
 

@@ -18,6 +18,7 @@ struct TdAxisLikeness {
   double *response;
   float *rows;              /* [n_rows][n_columns]: on their grid */
   float *lines[3];          /* [n_pairs][n_columns]: W (a - b); W a; W b */
+  GCancellable *cancellable; /* of the climb */
 };
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -140,6 +141,10 @@ td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, do
 {
   guint reach = reach_of (self, window_px), width = 2 * reach + 1;
 
+  if (energy)
+    *energy = 0;
+  if (g_cancellable_is_cancelled (self->cancellable))
+    return 0;
   if (self->first_off_rad == 0)
     td_axis_spectrum_rows (self->spectrum, 0, self->n_rows, centre_px - reach, width, self->rows);
   for (guint i = 0; i < self->pairs->len; i++) {
@@ -207,6 +212,7 @@ td_axis_likeness_climb (TdAxisLikeness *self, double *centre_px, double *drift_p
 {
   double bend = 0;
 
+  self->cancellable = cancellable;
   for (double h = 0.5; h > 0.1; h /= 2)
     for (guint tries = 0; tries < 6; tries++) {
       if (g_cancellable_set_error_if_cancelled (cancellable, error))
@@ -214,6 +220,8 @@ td_axis_likeness_climb (TdAxisLikeness *self, double *centre_px, double *drift_p
       if (climb_once (self, centre_px, drift_px, h, top, &bend))
         break;
     }
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return FALSE;
   /* What does not match is taken for noise: independent in as many places as the rows have columns. */
   guint n = self->pairs->len * (2 * reach_of (self, *centre_px) + 1);
   *spread_px = bend > 0 ? sqrt (MAX (1 - *top, 0) * 2 / (bend * n)) : NAN;

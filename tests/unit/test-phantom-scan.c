@@ -313,6 +313,33 @@ test_angles (void)
   g_assert_cmpfloat_with_epsilon (td_scan_facts (closed)->angles_rad[10], -350 * G_PI / 180, 1e-12);
 }
 
+/* Half as large, with the same attenuation along its own field: a scan of half as many columns in the
+   middle of the detector, nothing beside it. */
+static void
+test_fill (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec, half;
+  float wide[40], narrow[20];
+
+  td_phantom_scan_init (&spec);
+  spec.phantom = "discs";
+  spec.n_columns = 40;
+  spec.n_rows = spec.n_views = 3;
+  spec.logged = TRUE;
+  half = spec;
+  half.n_columns = 20;
+  spec.fill = 0.5;
+  g_autoptr (TdScan) filled = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdScan) small_scan = td_phantom_scan_new (&half, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_scan_read (filled, TD_FRAME_PROJECTION, 1, 1, 1, 1, wide, NULL, &error));
+  g_assert_true (td_scan_read (small_scan, TD_FRAME_PROJECTION, 1, 1, 1, 1, narrow, NULL, &error));
+  for (guint u = 0; u < 40; u++)
+    g_assert_cmpfloat_with_epsilon (wide[u], u >= 10 && u < 30 ? narrow[u - 10] : 0, 1e-5);
+}
+
 static void
 test_refusals (void)
 {
@@ -322,6 +349,8 @@ test_refusals (void)
     { G_STRUCT_OFFSET (TdPhantomScan, counts), 70000, "65535" },
     { G_STRUCT_OFFSET (TdPhantomScan, wander), 1, "wander" },
     { G_STRUCT_OFFSET (TdPhantomScan, tilt_deg), 60, "tilted" },
+    { G_STRUCT_OFFSET (TdPhantomScan, fill), 1.5, "field" },
+    { G_STRUCT_OFFSET (TdPhantomScan, fill), -1, "field" },
   };
   TdPhantomScan spec;
 
@@ -355,6 +384,7 @@ main (int argc, char **argv)
   g_test_add_func ("/phantom-scan/cone-tilt", test_cone_tilt);
   g_test_add_func ("/phantom-scan/truth", test_truth);
   g_test_add_func ("/phantom-scan/angles", test_angles);
+  g_test_add_func ("/phantom-scan/fill", test_fill);
   g_test_add_func ("/phantom-scan/refusals", test_refusals);
   return g_test_run ();
 }
