@@ -114,9 +114,6 @@ td_fbp_set_field (TdPlan *plan, TdFbp *fbp, GError **error)
   fbp->n_filtered = fbp->n_columns;
   if (!choose_field (plan, fbp, &turn, error) || (fbp->blend && !set_width (plan, fbp, error)))
     return FALSE;
-  g_autofree char *words = td_turn_describe (&turn);
-  td_plan_note (plan, "Views: %s%s.", words,
-                recipe->reverse_rotation ? "; taken as turning the other way" : "");
   note_field (plan, fbp, &turn);
 
   const double period = fbp->blend ? 2 * G_PI : G_PI;

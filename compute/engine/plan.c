@@ -7,6 +7,7 @@
 #include "engine-private.h"
 #include "json.h"
 #include "plan-private.h"
+#include "turn.h"
 
 /* In the order "auto" asks them. */
 static const TdMethod *const methods[] = {
@@ -185,6 +186,18 @@ check_recipe (TdPlan *plan, GError **error)
   return TRUE;
 }
 
+static void
+note_turn (TdPlan *plan)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  TdTurn turn;
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  g_autofree char *words = td_turn_describe (&turn);
+  td_plan_note (plan, "Views: %s%s.", words,
+                plan->recipe.reverse_rotation ? "; taken as turning the other way" : "");
+}
+
 /* ── Making a plan ────────────────────────────────────────────────────────────────────────────── */
 
 static void
@@ -214,6 +227,7 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
       || !td_plan_resolve_centre (plan, cancellable, error))
     return NULL;
+  note_turn (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;
   plan->devices = td_engine_devices (engine, recipe->devices, error);
