@@ -53,9 +53,14 @@ print_text (const TdScanFacts *facts)
     printf ("  pixel        %g mm × %g mm\n", geometry->pixel_width_mm, geometry->pixel_height_mm);
   else
     printf ("  pixel        size unknown: values come out per pixel (--pixel-mm)\n");
-  if (geometry->beam != TD_BEAM_PARALLEL)
+  if (geometry->beam != TD_BEAM_PARALLEL && geometry->source_detector_mm > 0)
     printf ("  source       %g mm to the axis, %g mm to the detector\n", geometry->source_axis_mm,
             geometry->source_detector_mm);
+  else if (geometry->beam != TD_BEAM_PARALLEL)
+    printf ("  source       %g mm to the axis\n", geometry->source_axis_mm);
+  if (geometry->view_matrices)
+    printf ("  geometry     a projection matrix for each of the %u views\n",
+            geometry->n_view_matrices);
   if (facts->energy_kev > 0)
     printf ("  energy       %g keV\n", facts->energy_kev);
   if (facts->propagation_mm > 0)

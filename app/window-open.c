@@ -155,7 +155,8 @@ add_filter (GtkFileChooser *chooser, const char *name, const char *const *patter
 static void
 on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  static const char *const scans[] = { "*.nxs", "*.nx", "*.h5", "*.hdf5", "*.hdf", "*.tif",
+  static const char *const scans[] = { "*.nxs", "*.nx", "*.h5", "*.hdf5", "*.hdf", "*.xtekct",
+                                       "*.log", "*.rctd", "*.tif",
                                        "*.tiff", "*.TIF", "*.TIFF", "*.raw", "*.json", NULL };
   static const char *const all[] = { "*", NULL };
   GtkFileChooser *chooser

@@ -47,6 +47,21 @@ td_matrix_source (const double matrix[12], double source_mm[3])
   return td_matrix_solve (matrix, b, source_mm);
 }
 
+void
+td_matrix_distances (const double matrix[12], double pixel_mm, double *source_axis_mm,
+                     double *source_detector_mm)
+{
+  const double square = dot (matrix + 8, matrix + 8), along = dot (matrix, matrix + 8) / square;
+  double source[3], columns[3];
+
+  /* Columns that a step across the beam makes at distance 1 from the source. */
+  for (guint k = 0; k < 3; k++)
+    columns[k] = matrix[k] - along * matrix[8 + k];
+  const double focal = sqrt (dot (columns, columns) / square);
+  *source_axis_mm = td_matrix_source (matrix, source) ? hypot (source[0], source[1]) : 0;
+  *source_detector_mm = isfinite (focal) && pixel_mm > 0 ? focal * pixel_mm : 0;
+}
+
 gboolean
 td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows, double matrix[12])
 {

@@ -13,6 +13,11 @@ gboolean td_matrix_solve (const double matrix[12], const double b[3], double x[3
 /* Where the source stands; FALSE: the matrix is singular. */
 gboolean td_matrix_source (const double matrix[12], double source_mm[3]);
 
+/* From the source to the z axis and, with columns of @pixel_mm, to the detector; 0 where the matrix does
+   not say. */
+void td_matrix_distances (const double matrix[12], double pixel_mm, double *source_axis_mm,
+                          double *source_detector_mm);
+
 /* A view as ASTRA's "cone_vec" has it: source, middle of the detector, and the steps from one column
    and one row to the next, all in mm. @vectors: 12 numbers in that order. FALSE: degenerate. */
 gboolean td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,

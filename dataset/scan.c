@@ -96,7 +96,7 @@ static gboolean
 angles_of_matrices (TdScan *scan, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
-  const TdGeometry *g = &facts->geometry;
+  TdGeometry *g = &facts->geometry;
   g_autofree double *angles = NULL;
   gboolean same = facts->angles_rad != NULL;
 
@@ -110,6 +110,9 @@ angles_of_matrices (TdScan *scan, GError **error)
   if (!td_matrices_angles (g->view_matrices, facts->n_views, facts->n_columns, facts->n_rows,
                            facts->path, angles, error))
     return FALSE;
+  if (!(g->source_axis_mm > 0))
+    td_matrix_distances (g->view_matrices, g->pixel_width_mm, &g->source_axis_mm,
+                         &g->source_detector_mm);
   for (guint i = 0; same && i < facts->n_views; i++)
     same = fabs (remainder (angles[i] - facts->angles_rad[i], 2 * G_PI)) < SAME_ANGLE;
   if (same)
@@ -229,6 +232,13 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
       td_scan_unref (scan);
       return NULL;
     }
+  }
+  if (options->source_axis_mm > 0 && geometry->view_matrices) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "“%s” has a projection matrix for every view, which say where the source is: leave "
+                 "its distances (--sod-mm, --sdd-mm) out", scan->facts.path);
+    td_scan_unref (scan);
+    return NULL;
   }
   if (options->source_axis_mm > 0 && options->source_detector_mm > 0) {
     geometry->beam = scan->facts.n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE;

@@ -106,6 +106,10 @@ test_refusals (void)
     { { "disc", "--output", "missing/x.nxs" }, 1, "missing" },
     { { "disc", "--output", "x", "--columns", "2000000", "--rows", "2000000" }, 1, "fewer" },
     { { "disc", "ring", "--output", "x" }, 2, "ring" },
+    { { "disc", "--output", "x", "--wobble-mm", "1" }, 2, "--cone" },
+    { { "disc", "--output", "x", "--cone", "--detector-tilt", "1,2" }, 2, "three angles" },
+    { { "disc", "--output", "x", "--cone", "--detector-tilt", "60,0,0" }, 1, "45°" },
+    { { "disc", "--output", "x", "--cone", "--wobble-mm", "50" }, 1, "wobble" },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
 

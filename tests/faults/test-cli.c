@@ -91,6 +91,8 @@ test_usage (void)
     { { "plan", "a", "--recipe", "/nowhere/recipe.json" }, "/nowhere/recipe.json" },
     { { "plan", "a", "--raw", "10:20" }, "--raw" },
     { { "reconstruct", "a" }, "--output" },
+    { { "bench", "--cone", "--preset", "3k-1k" }, "3k-1k" },
+    { { "bench", "--cone", "--preset", "1k-512/3" }, "1k-512/3" },
     { { "reconstruct", "a", "--output" }, "--output" },
     { { "reconstruct", "a", "--output", "b", "--bits", "12" }, "12" },
     { { "reconstruct", "a", "--output", "b", "--centre", "left" }, "left" },

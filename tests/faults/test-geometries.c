@@ -361,6 +361,29 @@ test_foreign_matrices (void)
   }
 }
 
+/* Matrices leave nothing open that options could state. */
+static void
+test_stated_twice (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *text = table_text (TRUE), *file = test_folder_file (folder, "geometry.json");
+  g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+  TdScanOptions options = { .geometry = file, .pixel_mm = 0.5, .source_axis_mm = 200,
+                            .source_detector_mm = 300 };
+  g_autoptr (GError) error = NULL;
+
+  make_stack (folder);
+  write_file (folder, "geometry.json", text, strlen (text));
+  g_assert_null (td_scan_open (stack, &options, NULL, &error));
+  test_assert_sentence (error, "--sod-mm");
+  g_clear_error (&error);
+  options.source_axis_mm = options.source_detector_mm = 0;
+  g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->geometry.source_axis_mm, 100, 1e-6);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->geometry.source_detector_mm, 300, 1e-6);
+}
+
 /* A geometry in millimetres needs the pixel's size, and a missing file is named. */
 static void
 test_missing (void)
@@ -406,5 +429,6 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/contradictions", test_contradictions);
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
   g_test_add_func ("/geometries/missing", test_missing);
+  g_test_add_func ("/geometries/stated-twice", test_stated_twice);
   return g_test_run ();
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bench as it is typed. */
+#include "tests/common/cli.h"
+
+/* Every named problem is known, and shrunk ones come out in its proportions. */
+static void
+test_presets (void)
+{
+  static const struct { const char *name; int columns, size, slices, views; } presets[] = {
+    { "512-512/16", 32, 32, 32, 64 },
+    { "1k-128/16", 64, 8, 8, 64 },
+    { "512-2k/16", 32, 64, 128, 64 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (presets); i++) {
+    g_auto (TdTestRun) run = { 0 };
+
+    td_test_cli (&run, NULL, "bench", "--cone", "--preset", presets[i].name, "--device", "host", "--runs",
+                 "3", "--json", NULL);
+    g_assert_cmpint (run.status, ==, 0);
+    g_autoptr (JsonObject) object = td_test_run_json (&run);
+    g_assert_cmpstr (json_object_get_string_member (object, "preset"), ==, presets[i].name);
+    g_assert_cmpint (json_object_get_int_member (object, "columns"), ==, presets[i].columns);
+    g_assert_cmpint (json_object_get_int_member (object, "size"), ==, presets[i].size);
+    g_assert_cmpint (json_object_get_int_member (object, "slices"), ==, presets[i].slices);
+    g_assert_cmpint (json_object_get_int_member (object, "views"), ==, presets[i].views);
+    JsonArray *rows = json_object_get_array_member (object, "rows");
+    g_assert_cmpuint (json_array_get_length (rows), >, 0);
+    g_assert_cmpfloat (json_object_get_double_member (json_array_get_object_element (rows, 0), "error"), <,
+                       1e-5);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cli/bench/presets", test_presets);
+  return g_test_run ();
+}
