@@ -271,16 +271,18 @@ rings_join_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums, TD_GLOBAL floa
 
 /* ── What stands out ──────────────────────────────────────────────────────────────────────────── */
 
-/* ratio = a / b, 1 where b is 0. */
+/* ratio = a / b; 1 where b is 0, and where the two differ by more than the factor `most`. */
 TD_KERNEL void
 rings_ratio (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a, TD_GLOBAL const float *TD_RESTRICT b,
-             TD_GLOBAL float *TD_RESTRICT ratio, int n_columns)
+             TD_GLOBAL float *TD_RESTRICT ratio, int n_columns, float most)
 {
   int column = rings_item (td_global_x (), td_global_y ());
   size_t at = (size_t) td_global_z () * n_columns + column;
 
-  if (column < n_columns)
-    ratio[at] = b[at] != 0.0f ? a[at] / b[at] : 1.0f;
+  if (column >= n_columns)
+    return;
+  float value = b[at] != 0.0f ? a[at] / b[at] : 1.0f;
+  ratio[at] = most > 0.0f && (value > most || value * most < 1.0f) ? 1.0f : value;
 }
 
 /* Vo et al. 2018, algorithm 4: a line through the middle half of the sorted profile says what noise

@@ -108,15 +108,17 @@ td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float 
 }
 
 static gboolean
-make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, TdBuffer *ratio, GError **error)
+make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffer *ratio, GError **error)
 {
   TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_ratio", error);
   guint n_columns = rings->slab->n_columns;
+  const float factor = (float) most;
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (a), TD_ARG_BUFFER (b), TD_ARG_BUFFER (ratio), TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (factor),
   };
   return td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
 }
@@ -146,7 +148,7 @@ mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, double snr, guint
 }
 
 gboolean
-td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double snr, guint margin,
+td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, double snr, guint margin,
                  TdBuffer *ratio, TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
@@ -161,7 +163,7 @@ td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double snr, gui
     if (!profile.order[i])
       return FALSE;
   }
-  return make_ratio (rings, a, b, ratio, error)
+  return make_ratio (rings, a, b, most, ratio, error)
          && td_copy (rings->slab->queue, profile.lines[0], 0, ratio, 0, bytes, error)
          && td_rings_sort (rings, &profile, n_columns, 1, error)
          && mark (rings, ratio, profile.lines[0], snr, margin, marks, error);

@@ -73,9 +73,9 @@ guint64 td_rings_profiles_bytes (const TdScanFacts *facts);
 #define TD_RINGS_LEAST_PIECE 32
 /* Marks the columns where a / b stands out from the noise by @snr, Vo et al. 2018, algorithm 4, and
    their neighbours, none of them in @margin columns at the ends. @ratio and @marks are float
-   profiles. */
-gboolean td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double snr, guint margin,
-                          TdBuffer *ratio, TdBuffer *marks, GError **error);
+   profiles. Ratios beyond @most, or one part of it, count as 1; 0: none do. */
+gboolean td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, double snr,
+                          guint margin, TdBuffer *ratio, TdBuffer *marks, GError **error);
 
 /* Columns with marks take the straight line between the nearest ones without; the first and the last
    column have none. */

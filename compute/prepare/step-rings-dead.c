@@ -64,7 +64,7 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 
   return marks && measure (rings, own, error)
          && td_rings_median (rings, own, around, 1, n_columns, (guint) step->values[SIZE], error)
-         && td_rings_detect (rings, own, around, step->values[SNR], MARGIN, ratio, marks, error)
+         && td_rings_detect (rings, own, around, 0, step->values[SNR], MARGIN, ratio, marks, error)
          && td_rings_bridge (rings, marks, error);
 }
 

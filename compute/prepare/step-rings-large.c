@@ -6,7 +6,8 @@
 /**
  * Vo et al., Opt. Express 26 (2018), algorithm 5: columns whose mean over the middle of the sorted values
  * differs from the median of the columns around are stripes (algorithm 4); they take their neighbours'
- * sorted values in their own order. Sizes of 2 to 5 times the widest stripe.
+ * sorted values in their own order. As published, but that means which differ by more than MOST_RATIO are
+ * not compared.
  */
 enum { SIZE, SNR, DROP, NORMALISE };
 
@@ -25,6 +26,9 @@ static const TdStepParameter parameters[] = {
                   "Also divides every column by its factor, as published; leave it off where the "
                   "object ends within the detector.", 0, 0, 1, 0, switch_names },
 };
+
+/* No gain is so wrong: there the object ends, and means are compared with next to nothing. */
+#define MOST_RATIO 1.5
 
 static guint64
 row_bytes (const TdScanFacts *facts)
@@ -74,7 +78,7 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
                            (guint) step->values[SIZE], error)
       || !td_rings_line_means (rings, lines.lines[0], dropped, n_views - dropped, own, error)
       || !td_rings_line_means (rings, lines.lines[1], dropped, n_views - dropped, around, error)
-      || !td_rings_detect (rings, own, around, step->values[SNR], 0, ratio, marks, error)
+      || !td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks, error)
       || (step->values[NORMALISE] != 0 && !divide (rings, ratio, error)))
     return FALSE;
   return td_rings_unsort (rings, lines.lines[1], lines.order[0], lines.lines[0], error)

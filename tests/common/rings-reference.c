@@ -151,6 +151,8 @@ td_reference_rings_large (TdSinogram *s, guint size, double snr, double drop, gb
       around += smooth[(gsize) r * s->n_columns + c];
     }
     factor[c] = around != 0 ? own / around : 1;
+    if (factor[c] > 1.5 || factor[c] * 1.5 < 1) /* no stripe, but where the object ends */
+      factor[c] = 1;
   }
   g_autofree gboolean *mask = detect (factor, s->n_columns, snr, 0);
   for (guint c = 0; c < s->n_columns; c++)
