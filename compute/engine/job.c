@@ -277,6 +277,10 @@ add_count_notes (TdJob *job)
   if (counts->dose_high > 0)
     td_job_note (job, "The frames' doses, from %.4g to %.4g of the flats', were divided out.",
                  counts->dose_low, counts->dose_high);
+  if (counts->dose_high > 0 && counts->dose_high < 0.9)
+    td_job_note (job, "No frame's dose comes near the flats': unless the source was weaker than then, "
+                      "there is no air where it was looked for; give a region (--prepare dose=region:…) "
+                      "or leave the step dose out.");
   if (counts->clamped_transmissions)
     td_job_note (job, "%" G_GUINT64_FORMAT " zero or negative transmissions were raised before the "
                       "logarithm.", counts->clamped_transmissions);
