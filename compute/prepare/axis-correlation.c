@@ -32,6 +32,8 @@
 #define FEW_SPREAD_PX 0.07
 #define LEAN_SPREAD_PX 0.12
 #define FEW_PAIRS 8
+/* Pairs compared to parts of a pixel: so many, spread over the turn, leave nothing to be desired. */
+#define MOST_PAIRS 720
 
 typedef struct {
   double off_rad;
@@ -219,6 +221,18 @@ scan_range (const Correlation *self, TdAxisCurve *curve, double *lean_of)
   }
 }
 
+static GArray *
+some_pairs (const Correlation *self)
+{
+  GArray *some = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
+  guint n = MIN (self->pairs->len, MOST_PAIRS);
+
+  for (guint i = 0; i < n; i++)
+    g_array_append_val (some, g_array_index (self->pairs, TdAxisPair,
+                                             (guint64) i * self->pairs->len / n));
+  return some;
+}
+
 /* To parts of a pixel. */
 static gboolean
 refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError **error)
@@ -226,9 +240,9 @@ refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError *
   const TdAxisInput *input = self->input;
   g_autofree double *response
       = td_axis_response (input->sinogram, input->n_views, input->n_columns);
+  g_autoptr (GArray) pairs = some_pairs (self);
   g_autoptr (TdAxisLikeness) likeness
-      = response ? td_axis_likeness_new (input->sinogram, input->n_columns, self->pairs, response)
-                 : NULL;
+      = response ? td_axis_likeness_new (input->sinogram, input->n_columns, pairs, response) : NULL;
   double drift = lean * g_array_index (self->pairs, TdAxisPair, 0).off_rad / 2, top;
 
   if (!likeness) {
