@@ -247,8 +247,8 @@ td_cli_bench_cone (int argc, char **argv)
     return td_cli_fail (error);
   if (o.preset)
     fit_preset (&o, device);
-  const TdConeBenchSpec spec = { (guint) o.size, (guint) o.slices, (guint) o.columns, (guint) o.views, (guint) o.runs,
-                                 td_cli_cancellable () };
+  const TdConeBenchSpec spec = { (guint) o.size, (guint) o.slices, (guint) o.columns, (guint) o.views,
+                                 (guint) o.runs, td_cli_cancellable () };
   g_autoptr (TdConeBench) bench = td_cone_bench_new (device, &spec, &error);
   if (!bench || !measure (bench, rows, &error))
     return td_cli_fail (error);

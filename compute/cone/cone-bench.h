@@ -4,9 +4,10 @@
 #include "cone-family.h"
 
 /**
- * Measures cone-beam back-projection of n_columns^2 x n_views random projections onto size^2 x slices voxels,
- * all of which the detector sees, on one device, in GUPS as the iFDK paper defines it: 2^30 voxel updates a second. The time is that of adding
- * all views to the volume in device memory, packing included.
+ * Measures cone-beam back-projection of n_columns^2 x n_views random projections onto size^2 x slices
+ * voxels, all of which the detector sees, on one device, in GUPS as the iFDK paper defines it: 2^30 voxel
+ * updates a second. The time is that of adding all views to the volume in device memory, packing
+ * included.
  */
 typedef struct {
   guint size;        /* voxels along x and y */

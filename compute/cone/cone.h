@@ -36,7 +36,8 @@ typedef struct {
 } TdConeTask;
 
 /* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns (for an
-   offset detector, as many as its turn sees), nz = rows, unless the geometry proposes its own. Angles in radians, one a view. */
+   offset detector, as many as its turn sees), nz = rows, unless the geometry proposes its own. Angles in
+   radians, one a view. */
 gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                             guint n_views, guint n_columns, guint n_rows, GError **error);
 /* As td_cone_task_init() for projections that are weighted and filtered already (RabbitCT): all weights

@@ -85,3 +85,39 @@ td_cone_camera_error (const TdConeCamera *camera, TdEngine *engine, TdScan *scan
   g_assert_cmpfloat (norm, >, 0);
   return sqrt (off / norm);
 }
+
+double
+td_camera_middle (guint n)
+{
+  return (n - 1) / 2.0;
+}
+
+void
+td_camera_turn (double p[3], guint a, guint b, double degrees)
+{
+  const double c = cos (degrees * G_PI / 180), s = sin (degrees * G_PI / 180), pa = p[a], pb = p[b];
+
+  p[a] = c * pa - s * pb;
+  p[b] = s * pa + c * pb;
+}
+
+void
+td_camera_write (const char *folder, const char *name, const char *text)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+TdScan *
+td_camera_open (const char *folder, const char *name, const char *geometry, double pixel_mm)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+  g_autofree char *file = geometry ? g_build_filename (folder, geometry, NULL) : NULL;
+  const TdScanOptions options = { .geometry = file, .pixel_mm = pixel_mm };
+  g_autoptr (GError) error = NULL;
+  TdScan *scan = td_scan_open (path, &options, NULL, &error);
+
+  g_assert_no_error (error);
+  return scan;
+}

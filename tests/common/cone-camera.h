@@ -30,3 +30,10 @@ void td_cone_camera_save (const TdConeCamera *camera, const float *views, const 
    0.9 of the field of view. */
 double td_cone_camera_error (const TdConeCamera *camera, TdEngine *engine, TdScan *scan,
                              double voxel_mm);
+
+/* Small things that those tests share. */
+double td_camera_middle (guint n);                                     /* of n pixels */
+void td_camera_turn (double p[3], guint a, guint b, double degrees);   /* axis a towards axis b */
+void td_camera_write (const char *folder, const char *name, const char *text);
+/* FOLDER/NAME with the geometry file FOLDER/GEOMETRY (NULL: none); asserts that it opens. */
+TdScan *td_camera_open (const char *folder, const char *name, const char *geometry, double pixel_mm);
