@@ -14,9 +14,10 @@
 #define ROUNDS 15
 /* A slope within this many standard errors is none. */
 #define SIGNIFICANT 3
-/* In columns: methods whose results lie further apart than twice that disagree, and a centre known less
-   well than that is not found. */
-#define AGREE_PX 0.1
+/* In columns: methods whose results lie further apart disagree, and a centre known less well than that
+   is not found. */
+#define AGREE_PX 0.2
+#define CERTAIN_PX 0.08
 /* Of a method's own spread, what all its rows may have in common. */
 #define COMMON 0.7
 /* Of the evidence: what methods that contradict may have at most. */
@@ -340,9 +341,9 @@ judge (TdAxisResult *result, const Fit *fit)
   else if (against > MOST_CONTRADICTION * (with + against))
     result->advice = g_strdup_printf ("Part of the trials lie far from column %.2f: look at the trial "
                                       "slices, or narrow the range searched", fit->line.centre_px);
-  else if (methods > 1 && high - low > 2 * AGREE_PX)
+  else if (methods > 1 && high - low > AGREE_PX)
     result->advice = say_disagreement (result, opinions, &fit->line);
-  else if (result->uncertainty_px > AGREE_PX)
+  else if (result->uncertainty_px > CERTAIN_PX)
     result->advice = g_strdup_printf ("The centre is uncertain by %.2f columns: try more rows, or look "
                                       "at the trial slices", result->uncertainty_px);
   else if (methods < 2 && rows_used (fit) < 2)
