@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/common/fdk.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dataset/phantom-scan.h"
+#include "tests/common/devices.h"
+#include "tests/common/pipeline.h"
+
+TdEngine *td_fdk_engine;
+TdScan *td_fdk_scan;
+
+void
+td_fdk_test_begin (const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+
+  td_test_own_cache (name);
+  td_fdk_engine = td_engine_new ();
+  td_phantom_scan_init (&spec);
+  spec.phantom = "shepp-logan";
+  spec.n_columns = spec.n_rows = TD_FDK_N;
+  spec.n_views = 36;
+  spec.range_deg = 360;
+  spec.logged = TRUE;
+  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.4,
+                                 .pixel_height_mm = 0.4, .source_axis_mm = 300,
+                                 .source_detector_mm = 450 };
+  td_fdk_scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+}
+
+void
+td_fdk_test_end (void)
+{
+  td_scan_unref (td_fdk_scan);
+  td_engine_unref (td_fdk_engine);
+}
+
+static void
+keep_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  TdFdkVolume *volume = user;
+
+  for (guint i = first; i < first + count; i++) {
+    g_assert_false (volume->seen[i]); /* each once */
+    volume->seen[i] = TRUE;
+  }
+  memcpy (volume->slices + first * TD_FDK_N * TD_FDK_N, slices,
+          count * TD_FDK_N * TD_FDK_N * sizeof *slices);
+}
+
+void
+td_fdk_volume_clear (TdFdkVolume *volume)
+{
+  g_free (volume->slices);
+  g_free (volume->notes);
+}
+TdPlan *
+td_fdk_test_plan (const char *devices, TdShareKind share, TdFilterPlace filter_on,
+                  guint64 memory_limit)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, devices, sizeof recipe.devices);
+  recipe.share = share;
+  recipe.filter_on = filter_on;
+  recipe.memory_limit_bytes = memory_limit;
+  TdPlan *plan = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+gboolean
+td_fdk_test_run (TdPlan *plan, TdFdkVolume *volume, GError **error)
+{
+  g_autoptr (TdJob) job = td_job_new (plan);
+  const gsize samples = (gsize) TD_FDK_N * TD_FDK_N * TD_FDK_N;
+
+  *volume = (TdFdkVolume) { g_new (float, samples) };
+  memset (volume->slices, 0xff, samples * sizeof (float)); /* NaN: a slice that never comes shows */
+  td_job_set_sink (job, keep_slices, volume);
+  const gboolean ok = td_job_run (job, NULL, error);
+  const TdJobResult *result = td_job_result (job);
+  volume->notes = g_strjoinv ("\n", result->notes);
+  volume->host_bytes = result->host_peak_bytes;
+  volume->device_bytes = result->device_peak_bytes;
+  return ok;
+}
+
+void
+td_fdk_test_close (const TdFdkVolume *got, const TdFdkVolume *truth)
+{
+  double error = 0, norm = 0;
+
+  for (gsize i = 0; i < (gsize) TD_FDK_N * TD_FDK_N * TD_FDK_N; i++) {
+    error += pow ((double) got->slices[i] - truth->slices[i], 2);
+    norm += pow (truth->slices[i], 2);
+  }
+  g_test_message ("relative RMS %.2e", sqrt (error / norm));
+  g_assert_cmpfloat (norm, >, 0);
+  g_assert_true (sqrt (error / norm) <= 1e-5); /* NaN fails too */
+}
+
+void
+td_fdk_test_reference (TdFdkVolume *volume)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan = td_fdk_test_plan ("opencl:0", TD_SHARE_AUTO, TD_FILTER_ON_CPU, 0);
+
+  td_fdk_test_run (plan, volume, &error);
+  g_assert_no_error (error);
+}
+
+gboolean
+td_fdk_test_two (void)
+{
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  const gboolean have = g_ptr_array_find_with_equal_func (devices, "opencl:1", g_str_equal, NULL);
+
+  if (!have)
+    g_test_skip ("no second OpenCL device");
+  return have;
+}
