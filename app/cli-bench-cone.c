@@ -32,6 +32,14 @@ typedef struct {
   gboolean cone, json;
 } Options;
 
+static void
+options_clear (Options *o)
+{
+  g_free (o->device);
+  g_free (o->preset);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+
 /* ── Presets ──────────────────────────────────────────────────────────────────────────────────── */
 
 #define PRESET_VIEWS 1024
@@ -230,7 +238,7 @@ print_json (const Options *o, TdDevice *device, const GArray *rows, double basel
 int
 td_cli_bench_cone (int argc, char **argv)
 {
-  Options o = { .size = 256, .runs = 5 };
+  g_auto (Options) o = { .size = 256, .runs = 5 };
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (TdConeBenchRow));
 
@@ -241,8 +249,6 @@ td_cli_bench_cone (int argc, char **argv)
   if (status >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);
-  g_autofree char *preset = o.preset;
-  g_free (o.device);
   if (!device)
     return td_cli_fail (error);
   if (o.preset)

@@ -20,7 +20,8 @@
 #define LANES 32
 #define COLUMNS 8 /* of voxels a group, one above the other: they share most of what they load */
 
-/* One view (of PACK turned ones) as one column of voxels sees it. */
+/* One view (of PACK turned ones) as one column of voxels sees it: all LANES * VOXELS of it, whether the
+   slab has them or not, so that every position lies on the line. */
 typedef struct {
   float4 line;  /* weights of columns u0 and u0 + 1 (0 and 0: not seen); position of the first voxel on
                    the line, in rows, 1 or more; its step a voxel */
@@ -28,14 +29,14 @@ typedef struct {
 } Sight;
 
 TD_FN Sight
-look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, int n, TdConeProject p)
+look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, TdConeProject p)
 {
   const float2 place = turned (entry % PACK, x, y);
   const Aim a = aim (matrices + 3 * (entry / PACK), place.x, place.y, z);
   const float weight = a.inverse * a.inverse;
   const float u = a.u + p.u_middle, v = a.v + p.v_middle;
   const float u0 = td_floor (u), f = u - u0;
-  const float top = td_floor (td_fmin (v, td_mad ((float) (n - 1), a.dv, v))) - 1.0f;
+  const float top = td_floor (td_fmin (v, td_mad ((float) (LANES * VOXELS - 1), a.dv, v))) - 1.0f;
   const int seen = u > -1.0f && u < (float) p.n_columns;
   Sight s;
 
@@ -76,7 +77,7 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
 
     td_warp_barrier ();
     if (lane < entries)
-      sights[column][lane] = look (matrices, first + lane, x, y, z, n, p);
+      sights[column][lane] = look (matrices, first + lane, x, y, z, p);
     td_warp_barrier ();
     for (int entry = 0; entry < entries; entry += PACK) {
       TD_UNROLL
@@ -85,7 +86,7 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
         const int seen = inside && s.column >= 0;
 
         if (seen) {
-          const int needed = (int) (td_abs (s.line.w) * (float) (n - 1)) + 5;
+          const int needed = (int) (td_abs (s.line.w) * (float) (LANES * VOXELS - 1)) + 5;
           const TD_GLOBAL Texel *from = projections + ((size_t) ((first + entry) / PACK) * (p.n_columns + 2)
                                                        + s.column) * p.n_rows;
           TD_UNROLL_BY (2)

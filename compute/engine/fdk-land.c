@@ -52,17 +52,16 @@ fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guin
 {
   const TdFdkPlan *fdk = device->run->fdk;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
-  TdEvent *begin = td_event_record (device->fetch, error);
-  TdEvent *end = NULL;
+  TdEvent **marks = device->fetch_marks;
   double seconds = 0;
-  const gboolean ok = begin
+  const gboolean ok = (marks[0] = td_event_record (device->fetch, error))
                       && td_download (device->fetch, to, part->volume, slice0 * slice, n * slice, error)
-                      && (end = td_event_record (device->fetch, error))
+                      && (marks[1] = td_event_record (device->fetch, error))
                       && td_queue_finish (device->fetch, error)
-                      && td_event_elapsed (begin, end, &seconds, error);
+                      && td_event_elapsed (marks[0], marks[1], &seconds, error);
 
-  td_event_free (begin);
-  td_event_free (end);
+  g_clear_pointer (&marks[0], td_event_free);
+  g_clear_pointer (&marks[1], td_event_free);
   device->fetch_s += seconds;
   device->fetch_bytes += n * slice;
   td_job_add_stage (device->run->job, "download", seconds);

@@ -105,7 +105,8 @@ struct TdFdkDevice {
   TdFdkWorker *worker;
   TdFdkWindow *window;        /* NULL: host */
   GThread *threads[3];
-  TdQueue *fetch;             /* the fetching thread's, as the next line */
+  TdQueue *fetch;             /* the fetching thread's, as the next two lines */
+  TdEvent *fetch_marks[2];    /* kept here, so that a thread that ends loses nothing */
   double kernel_s, kernel_updates, fetch_s, fetch_bytes;
 
   guint running;              /* threads; under the run's lock, as all below */

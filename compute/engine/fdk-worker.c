@@ -83,6 +83,8 @@ td_fdk_worker_free (TdFdkWorker *worker)
     td_buffer_free (worker->volumes[i]);
   }
   td_cone_projector_free (worker->projector);
+  for (guint i = 0; i < G_N_ELEMENTS (worker->device->fetch_marks); i++)
+    td_event_free (worker->device->fetch_marks[i]);
   td_queue_free (worker->device->fetch);
   td_queue_free (worker->ring.queue);
   td_queue_free (worker->queue);

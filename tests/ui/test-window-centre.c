@@ -122,7 +122,7 @@ int
 main (int argc, char **argv)
 {
   const char *options[] = { "--columns=256", "--rows=12", "--views=180", "--centre=131.3",
-                            "--photons=20000", "--flats=4", "--darks=2", NULL };
+                            "--photons=1000000", "--flats=4", "--darks=2", NULL };
 
   g_test_init (&argc, &argv, NULL);
   g_autofree char *path = td_test_phantom ("centre.nxs", options);
