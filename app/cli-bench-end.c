@@ -6,6 +6,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/job.h"
+#include "dataset/random.h"
 
 static const TdCliHelp help = {
   "--end-to-end [OPTION…]",
@@ -52,20 +53,6 @@ parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
   return td_cli_recipe_finish (recipe, "bench");
 }
 
-/* White noise, by a generator fast enough for billions of samples. */
-static void
-fill_noise (float *out, guint64 n)
-{
-  guint64 state = 0x9e3779b97f4a7c15u;
-
-  for (guint64 i = 0; i < n; i++) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    out[i] = (float) (state >> 40) * 0x1p-23f - 1;
-  }
-}
-
 static TdScan *
 noise_scan (const Options *o, GError **error)
 {
@@ -85,7 +72,7 @@ noise_scan (const Options *o, GError **error)
   }
   for (int i = 0; i < o->views; i++)
     angles[i] = G_PI * i / o->views;
-  fill_noise (projections, n);
+  td_random_noise (projections, n, 0);
   return td_scan_new_from_memory (&facts, projections, NULL, NULL, g_free, projections);
 }
 

@@ -81,3 +81,16 @@ td_random_poisson (TdRandom *random, double mean)
       return count;
   }
 }
+
+void
+td_random_noise (float *out, guint64 n, guint64 seed)
+{
+  guint64 state = 0x9e3779b97f4a7c15u * (seed + 1);
+
+  for (guint64 i = 0; i < n; i++) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    out[i] = (float) (state >> 40) * 0x1p-23f - 1;
+  }
+}

@@ -17,3 +17,6 @@ double td_random_normal (TdRandom *random);   /* mean 0, variance 1 */
 /* Exact for every mean >= 0: inversion below 10, Hoermann's PTRS (Insurance: Mathematics and
    Economics 12, 1993) above. */
 double td_random_poisson (TdRandom *random, double mean);
+/* White noise in [-1, 1), by a generator fast enough for billions of samples and no more than that:
+   for measuring. */
+void td_random_noise (float *out, guint64 n, guint64 seed);

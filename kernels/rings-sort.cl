@@ -13,20 +13,39 @@ rings_key (float value)
   return (uint) (bits ^ (bits >> 31 & 0x7fffffff)) ^ 0x80000000u;
 }
 
+/* What an item turns: @width columns of @height views, and where it begins in data and in lines. */
+typedef struct {
+  int column, width, height; /* 0: nothing */
+  size_t data, line;
+} RingsTile;
+
+TD_FN RingsTile
+rings_tile (int item, int row, int first_row, int n_views, int n_columns)
+{
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+  RingsTile tile;
+
+  tile.column = column;
+  tile.width = td_min (TD_LANES, n_columns - column);
+  tile.height = td_max (0, td_min (TILE_VIEWS, n_views - view));
+  tile.data = ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+  tile.line = ((size_t) row * n_columns + column) * n_views + view;
+  return tile;
+}
+
 TD_KERNEL void
 rings_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float *TD_RESTRICT lines,
                 int first_row, int n_views, int n_columns)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
-  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
-  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+  RingsTile tile = rings_tile (item, row, first_row, n_views, n_columns);
+  int width = tile.width, height = tile.height;
 
-  if (view >= n_views)
+  if (height == 0)
     return;
-  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n_views - view);
-  TD_GLOBAL const float *from
-      = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
-  TD_GLOBAL float *to = lines + ((size_t) row * n_columns + column) * n_views + view;
+  TD_GLOBAL const float *from = data + tile.data;
+  TD_GLOBAL float *to = lines + tile.line;
   for (int c = 0; c < width; c++)
     for (int v = 0; v < height; v++)
       to[(size_t) c * n_views + v] = from[(size_t) v * n_columns + c];
@@ -39,16 +58,15 @@ rings_from_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
                   int first_row, int n_views, int n_columns, int only_marked)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
-  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
-  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+  RingsTile tile = rings_tile (item, row, first_row, n_views, n_columns);
+  int width = tile.width, height = tile.height;
 
-  if (view >= n_views)
+  if (height == 0)
     return;
-  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n_views - view);
-  TD_GLOBAL const float *from = lines + ((size_t) row * n_columns + column) * n_views + view;
-  TD_GLOBAL float *to = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+  TD_GLOBAL const float *from = lines + tile.line;
+  TD_GLOBAL float *to = data + tile.data;
   for (int c = 0; c < width; c++)
-    if (!only_marked || marks[(size_t) row * n_columns + column + c] != 0.0f)
+    if (!only_marked || marks[(size_t) row * n_columns + tile.column + c] != 0.0f)
       for (int v = 0; v < height; v++)
         to[(size_t) v * n_columns + c] = from[(size_t) c * n_views + v];
 }
@@ -60,14 +78,13 @@ rings_add_difference (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a,
                       int first_row, int n_views, int n_columns)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
-  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
-  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+  RingsTile tile = rings_tile (item, row, first_row, n_views, n_columns);
+  int width = tile.width, height = tile.height;
 
-  if (view >= n_views)
+  if (height == 0)
     return;
-  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n_views - view);
-  size_t from = ((size_t) row * n_columns + column) * n_views + view;
-  TD_GLOBAL float *to = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+  size_t from = tile.line;
+  TD_GLOBAL float *to = data + tile.data;
   for (int v = 0; v < height; v++)
     for (int c = 0; c < width; c++) {
       size_t at = from + (size_t) c * n_views + v;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cone-host.h"
+#include "dataset/random.h"
 
 #define GUPS (1024.0 * 1024.0 * 1024.0)
 #define BLOCK 12 /* voxels along the sides of the blocks that are judged */
@@ -66,20 +67,6 @@ make_task (TdConeBench *bench, GError **error)
   return TRUE;
 }
 
-/* White noise, by a generator fast enough for billions of samples. */
-static void
-fill_noise (float *out, guint64 n)
-{
-  guint64 state = 0x9e3779b97f4a7c15u;
-
-  for (guint64 i = 0; i < n; i++) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    out[i] = (float) (state >> 40) * 0x1p-23f - 1;
-  }
-}
-
 TdConeBench *
 td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error)
 {
@@ -100,7 +87,7 @@ td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error
                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections.", bytes >> 20);
     return NULL;
   }
-  fill_noise (bench->projections, projection_floats (bench));
+  td_random_noise (bench->projections, projection_floats (bench), 0);
   bench->rows = td_buffer_new (device, bytes, error);
   bench->volume = bench->rows ? td_buffer_new (device, voxels (bench) * sizeof (float), error) : NULL;
   if (!bench->volume || !td_upload (bench->queue, bench->rows, 0, bench->projections, bytes, error)

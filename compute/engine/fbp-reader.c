@@ -1,50 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "compute/device/host.h"
 #include "engine-private.h"
 #include "fbp-run-private.h"
-
-typedef struct {
-  TdFbpRun *run;
-  guint row0;
-  float *rows;
-  GError *error; /* the first one; under the run's lock */
-} Copy;
-
-static void
-copy_row (guint index, gpointer user)
-{
-  Copy *copy = user;
-  const TdFbp *fbp = copy->run->fbp;
-  GError *error = NULL;
-
-  if (td_scan_read_sinograms (copy->run->plan->scan, 0, fbp->n_views, copy->row0 + index, 1,
-                              copy->rows + index * (td_fbp_row_bytes (fbp) / sizeof (float)),
-                              copy->run->job->cancellable, &error))
-    return;
-  g_mutex_lock (&copy->run->lock);
-  if (!copy->error)
-    copy->error = g_steal_pointer (&error);
-  g_mutex_unlock (&copy->run->lock);
-  g_clear_error (&error);
-}
-
-/* What lies in memory is copied by several threads: one is slower than a graphics card takes it. */
-static gboolean
-read_rows (TdFbpRun *run, guint row0, guint n_rows, float *rows, GError **error)
-{
-  Copy copy = { run, row0, rows, NULL };
-
-  if (!td_scan_facts (run->plan->scan)->in_memory)
-    return td_scan_read_sinograms (run->plan->scan, 0, run->fbp->n_views, row0, n_rows, rows,
-                                   run->job->cancellable, error);
-  td_parallel_for (n_rows, copy_row, &copy);
-  if (!copy.error)
-    return TRUE;
-  g_propagate_error (error, copy.error);
-  return FALSE;
-}
+#include "scan-rows.h"
 
 gboolean
 td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **error)
@@ -66,8 +25,8 @@ td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **er
                               run->job->cancellable, error))
       return FALSE;
   } else if (known < work->n_rows
-             && !read_rows (run, work->row0 + known, work->n_rows - known,
-                            work->in->host + known * row, error))
+             && !td_scan_rows (scan, work->row0 + known, work->n_rows - known,
+                               work->in->host + known * row, run->job->cancellable, error))
     return FALSE;
   if (carry && run->fbp->halo) {
     carry->n_rows = MIN (2 * run->fbp->halo, work->n_rows);

@@ -7,6 +7,7 @@
 
 #include "compute/cone/cone-bench.h"
 #include "compute/device/host.h"
+#include "dataset/random.h"
 #include "fdk.h"
 
 #define GUPS (1024.0 * 1024.0 * 1024.0)
@@ -72,18 +73,11 @@ fill_piece (guint index, gpointer user)
   const Copy *copy = user;
   const guint64 first = (guint64) index * PIECE, n = MIN (PIECE, copy->bytes - first);
   float *out = (float *) (copy->to + first);
-  guint64 state = 0x9e3779b97f4a7c15u * (index + 1);
 
-  if (copy->from) {
+  if (copy->from)
     memcpy (out, copy->from + first, n);
-    return;
-  }
-  for (guint64 i = 0; i < n / sizeof (float); i++) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    out[i] = (float) (state >> 40) * 0x1p-23f - 1;
-  }
+  else
+    td_random_noise (out, n / sizeof (float), index);
 }
 
 static void

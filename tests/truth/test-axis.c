@@ -19,6 +19,7 @@
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-private.h"
 #include "tests/common/devices.h"
+#include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
 
 static float *
@@ -356,22 +357,6 @@ test_rows (void)
 
 /* ── Measured scans ───────────────────────────────────────────────────────────────────────────── */
 
-static TdScan *
-open_measured (const char *name, const TdScanOptions *options)
-{
-  const char *folder = g_getenv ("TOMODESK_SCANS");
-  g_autofree char *path = folder ? g_build_filename (folder, name, NULL) : NULL;
-  g_autoptr (GError) error = NULL;
-
-  if (!path || !g_file_test (path, G_FILE_TEST_EXISTS)) {
-    g_test_skip ("no scan");
-    return NULL;
-  }
-  TdScan *scan = td_scan_open (path, options, NULL, &error);
-  g_assert_no_error (error);
-  return scan;
-}
-
 static void
 recipe_init (TdRecipe *recipe, const char *device)
 {
@@ -411,7 +396,7 @@ methods_near (const TdAxisResult *result, double truth, double within)
 static void
 test_i13 (gconstpointer device)
 {
-  g_autoptr (TdScan) scan = open_measured ("i13_24737", NULL);
+  g_autoptr (TdScan) scan = td_test_open_measured ("i13_24737", NULL);
   g_autoptr (TdEngine) engine = td_engine_new ();
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
@@ -434,7 +419,7 @@ static void
 test_neutron (void)
 {
   const TdScanOptions options = { .angles = "0:360", .sinograms = TRUE };
-  g_autoptr (TdScan) scan = open_measured ("sarepy_neutron360", &options);
+  g_autoptr (TdScan) scan = td_test_open_measured ("sarepy_neutron360", &options);
   g_autoptr (TdEngine) engine = td_engine_new ();
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;

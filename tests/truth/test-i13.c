@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
@@ -9,22 +10,6 @@
 #define PUBLISHED_CENTRE 85.83
 
 static TdEngine *engine;
-
-static TdScan *
-open_scan (const char *name)
-{
-  const char *folder = g_getenv ("TOMODESK_SCANS");
-  g_autofree char *path = folder ? g_build_filename (folder, name, NULL) : NULL;
-  g_autoptr (GError) error = NULL;
-
-  if (!path || !g_file_test (path, G_FILE_TEST_EXISTS)) {
-    g_test_skip ("no scan");
-    return NULL;
-  }
-  TdScan *scan = td_scan_open (path, NULL, NULL, &error);
-  g_assert_no_error (error);
-  return scan;
-}
 
 static void
 reconstruct (TdScan *scan, const char *device, double centre_px, guint row_first, guint row_end,
@@ -45,7 +30,7 @@ reconstruct (TdScan *scan, const char *device, double centre_px, guint row_first
 static void
 test_facts (void)
 {
-  g_autoptr (TdScan) scan = open_scan ("i13_24737");
+  g_autoptr (TdScan) scan = td_test_open_measured ("i13_24737", NULL);
   if (!scan)
     return;
   const TdScanFacts *facts = td_scan_facts (scan);
@@ -62,7 +47,7 @@ test_facts (void)
 static void
 test_devices_agree (void)
 {
-  g_autoptr (TdScan) scan = open_scan ("i13_24737");
+  g_autoptr (TdScan) scan = td_test_open_measured ("i13_24737", NULL);
   g_autoptr (GPtrArray) devices = td_test_devices ();
   TdTestVolume host, other;
 
@@ -105,7 +90,7 @@ sharpness (const TdTestVolume *volume)
 static void
 test_sharpness_peaks_at_the_centre (void)
 {
-  g_autoptr (TdScan) scan = open_scan ("i13_24737");
+  g_autoptr (TdScan) scan = td_test_open_measured ("i13_24737", NULL);
   double best = -INFINITY, at = 0, values[81];
   TdTestVolume volume;
 
@@ -128,7 +113,7 @@ test_sharpness_peaks_at_the_centre (void)
 static void
 test_k11 (void)
 {
-  g_autoptr (TdScan) scan = open_scan ("k11_diad/k11-18014.nxs");
+  g_autoptr (TdScan) scan = td_test_open_measured ("k11_diad/k11-18014.nxs", NULL);
   TdTestVolume volume;
 
   if (!scan)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dataset/phantom-scan.h"
+#include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
 
 static TdEngine *engine;
@@ -204,20 +205,13 @@ static void
 test_neutron (void)
 {
   static const char *const steps[] = { "rings", "rings-all", "rings-dead,rings-sorting" };
-  const char *folder = g_getenv ("TOMODESK_SCANS");
-  g_autofree char *path
-      = folder ? g_build_filename (folder, "sarepy_neutron360", "sinogram_360_neutron_image.tif", NULL)
-               : NULL;
-  g_autoptr (GError) error = NULL;
   const TdScanOptions options = { .angles = "0:360" };
+  g_autoptr (TdScan) scan
+      = td_test_open_measured ("sarepy_neutron360/sinogram_360_neutron_image.tif", &options);
   TdTestVolume before, after;
 
-  if (!path || !g_file_test (path, G_FILE_TEST_EXISTS)) {
-    g_test_skip ("no scan");
+  if (!scan)
     return;
-  }
-  g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
-  g_assert_no_error (error);
   reconstruct (scan, 244.95, "flat-field=47000", &before);
   double energy = ring_energy (before.slices, before.nx), edge = edge_width (before.slices, before.nx);
   for (guint i = 0; i < G_N_ELEMENTS (steps); i++) {
