@@ -69,6 +69,21 @@ show_view (TdGeometryView *self)
   td_space_view_set_label (self->space, label);
 }
 
+/* The centre at the middle of the rows that are left. */
+static double
+seen_centre (const TdScanFacts *facts, const TdScanFacts *seen, const TdScanFrame *frame,
+             const TdRecipe *recipe)
+{
+  const double stated = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+
+  if (facts->geometry.beam != TD_BEAM_PARALLEL)
+    return td_scan_frame_column (frame, facts->n_columns, recipe->centre_px);
+  return td_axis_line_seen (facts, frame, seen->n_rows,
+                            isfinite (recipe->centre_px) ? recipe->centre_px : stated,
+                            recipe->tilt_deg)
+      .centre_px;
+}
+
 /* Of what the recipe leaves of the frames. A crop that does not fit is told elsewhere. */
 static TdOrbit *
 new_orbit (TdGeometryView *self)
@@ -83,8 +98,7 @@ new_orbit (TdGeometryView *self)
 
   if (!seen)
     return td_orbit_new (td_scan_facts (self->scan), &recipe);
-  recipe.centre_px = td_scan_frame_column (&frame, td_scan_facts (self->scan)->n_columns,
-                                           recipe.centre_px);
+  recipe.centre_px = seen_centre (td_scan_facts (self->scan), td_scan_facts (seen), &frame, &recipe);
   return td_orbit_new (td_scan_facts (seen), &recipe);
 }
 

@@ -65,6 +65,12 @@ add_volume (GArray *facts, const TdOrbit *orbit)
 {
   const TdConeTask *task = &orbit->task;
 
+  if (orbit->beam == TD_BEAM_PARALLEL) {
+    add (facts, _("Volume"),
+         g_strdup_printf (_("%u slices of %u × %u pixels"), orbit->n_rows, orbit->field.columns,
+                          orbit->field.columns));
+    return;
+  }
   if (!orbit->has_task)
     return;
   add (facts, _("Voxel"), g_strdup_printf (_("%.5g mm"), task->voxel_mm));
@@ -77,11 +83,14 @@ add_volume (GArray *facts, const TdOrbit *orbit)
 /* ── The turn ───────────────────────────────────────────────────────────────────────────────── */
 
 static const char *
-turn_text (const TdOrbit *orbit, double span)
+turn_text (const TdOrbit *orbit)
 {
+  if (orbit->beam == TD_BEAM_PARALLEL && orbit->field.wide)
+    return _("half acquisition: both sides of the turn put together");
   if (orbit->beam == TD_BEAM_PARALLEL)
-    return span > 1.9 * G_PI ? _("a full turn") : span > 0.9 * G_PI ? _("half a turn")
-                                                                    : _("less than half a turn");
+    return orbit->turn.kind == TD_TURN_FULL   ? _("a full turn")
+           : orbit->turn.kind == TD_TURN_HALF ? _("half a turn")
+                                              : _("less than half a turn");
   if (!orbit->has_task)
     return _("not enough to reconstruct");
   switch (orbit->redundancy) {
@@ -94,19 +103,25 @@ turn_text (const TdOrbit *orbit, double span)
   }
 }
 
+static const char *
+direction_text (int direction)
+{
+  return direction > 0   ? _("source anticlockwise, seen from above the sample")
+         : direction < 0 ? _("source clockwise, seen from above the sample")
+                         : _("not told by the order of the views");
+}
+
 static void
 add_turn (GArray *facts, const TdOrbit *orbit)
 {
   const double first = orbit->angles_rad[0], last = orbit->angles_rad[orbit->n_views - 1];
-  const double span = fabs (last - first) * orbit->n_views / MAX (orbit->n_views - 1.0, 1);
 
   add (facts, _("Views"),
        g_strdup_printf (_("%u from %.2f° to %.2f°"), orbit->n_views, degrees (first),
                         degrees (last)));
-  add (facts, _("Turn"), g_strdup (turn_text (orbit, span)));
-  add (facts, _("Direction"),
-       g_strdup (last >= first ? _("source anticlockwise, seen from above the sample")
-                               : _("source clockwise, seen from above the sample")));
+  add (facts, _("Turn"), g_strdup (turn_text (orbit)));
+  if (orbit->n_views > 1)
+    add (facts, _("Direction"), g_strdup (direction_text (orbit->turn.direction)));
 }
 
 /* ── The detector ───────────────────────────────────────────────────────────────────────────── */

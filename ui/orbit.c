@@ -166,11 +166,21 @@ place_cone_volume (TdOrbit *orbit)
   }
 }
 
+/* As wide as the slices are: in half acquisition, what both sides of the turn see. */
 static void
-place_parallel_volume (TdOrbit *orbit)
+place_parallel_volume (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
 {
+  const double tilt = tan (recipe ? recipe->tilt_deg * G_PI / 180 : 0);
+  const TdAxisLine axis
+      = { orbit->centre_px,
+          tilt * orbit->geometry.pixel_height_mm / orbit->geometry.pixel_width_mm };
+  g_autoptr (GError) error = NULL;
+
+  if (!td_field_choose (facts, recipe ? recipe->field_of_view : TD_FIELD_AUTO, &axis, &orbit->turn,
+                        &orbit->field, &error))
+    orbit->problem = g_strdup (error->message);
   orbit->half_mm[0] = orbit->half_mm[1]
-      = orbit->n_columns * orbit->geometry.pixel_width_mm / 2;
+      = orbit->field.columns * orbit->geometry.pixel_width_mm / 2;
   orbit->half_mm[2] = orbit->n_rows * orbit->geometry.pixel_height_mm / 2;
 }
 
@@ -253,8 +263,9 @@ td_orbit_new (const TdScanFacts *facts, const TdRecipe *recipe)
   if (!(orbit->geometry.pixel_height_mm > 0))
     orbit->geometry.pixel_height_mm = orbit->geometry.pixel_width_mm;
   apply_recipe (orbit, facts, recipe);
+  td_turn_of_angles (orbit->angles_rad, orbit->n_views, &orbit->turn);
   if (orbit->beam == TD_BEAM_PARALLEL)
-    place_parallel_volume (orbit);
+    place_parallel_volume (orbit, facts, recipe);
   else
     make_task (orbit);
   if (!can_be_drawn (orbit))

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/cone/cone.h"
-#include "compute/engine/recipe.h"
+#include "compute/engine/field.h"
 #include "dataset/scan.h"
 
 /**
@@ -18,6 +18,8 @@ typedef struct {
   double *angles_rad;     /* n_views: with the recipe's offset and direction; owned */
   TdGeometry geometry;    /* with the recipe's centre and tilt; owned */
   double centre_px;       /* parallel: at the middle row */
+  TdTurn turn;            /* of the angles as they are here */
+  TdField field;          /* parallel: how wide the slices are */
   TdConeTask task;        /* cone and fan: the volume; nothing if problem is set */
   gboolean has_task;
   TdRedundancy redundancy;
@@ -27,7 +29,8 @@ typedef struct {
   char *problem;          /* what keeps it from being reconstructed; NULL: nothing */
 } TdOrbit;
 
-/* @recipe: (nullable). */
+/* @recipe: (nullable): its centre is in columns of @facts, at the middle row. Crop and bins are not
+   looked at: @facts are of what they leave. */
 TdOrbit *td_orbit_new (const TdScanFacts *facts, const TdRecipe *recipe);
 void td_orbit_free (TdOrbit *orbit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOrbit, td_orbit_free)

@@ -3,6 +3,7 @@
 
 #include "engine-private.h"
 #include "fbp-private.h"
+#include "field.h"
 
 /* Slabs are small enough that the first slices come soon and the pipeline fills fast, and large
    enough for the projectors, which take 16 slices at once. */
@@ -57,19 +58,15 @@ set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
   return TRUE;
 }
 
-/* The tilted axis leaves the recipe's centre from the measured detector's middle row on; what is
-   cropped has another middle, and what is binned other steps. */
 static void
 set_axis (const TdPlan *plan, TdFbp *fbp)
 {
-  const TdScanFrame *frame = &plan->frame;
-  const guint n_rows = td_scan_facts (plan->measured)->n_rows;
-  const double tilt = tan (plan->recipe.tilt_deg * G_PI / 180);
-  const double middle = td_scan_frame_row_back (frame, n_rows, (fbp->n_rows - 1) / 2.0);
+  const TdAxisLine axis
+      = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame, fbp->n_rows,
+                           plan->recipe.centre_px, plan->recipe.tilt_deg);
 
-  fbp->tilt = tilt * MAX (frame->bin_rows, 1) / MAX (frame->bin_columns, 1);
-  fbp->centre_px = plan->centre_px
-                   + tilt * (middle - (n_rows - 1) / 2.0) / MAX (frame->bin_columns, 1);
+  fbp->centre_px = axis.centre_px;
+  fbp->tilt = axis.slope;
 }
 
 static void

@@ -166,6 +166,56 @@ test_parallel (void)
   }
 }
 
+static const char *
+fact (GArray *facts, const char *title)
+{
+  for (guint i = 0; i < facts->len; i++)
+    if (strcmp (g_array_index (facts, TdOrbitFact, i).title, title) == 0)
+      return g_array_index (facts, TdOrbitFact, i).value;
+  return "";
+}
+
+/* Half acquisition: the volume is as wide as the slices are, not as the detector is. */
+static void
+test_wide_field (void)
+{
+  TdScanFacts facts;
+  TdRecipe recipe;
+  double source[3], u, v;
+
+  init_facts (&facts, TD_BEAM_PARALLEL);
+  td_recipe_init (&recipe);
+  recipe.centre_px = 7;
+  g_autoptr (TdOrbit) wide = td_orbit_new (&facts, &recipe);
+  /* The farther edge is 52 columns from the axis. */
+  g_assert_true (wide->field.wide);
+  assert_near (wide->half_mm[0], (2 * 52 + 1) * 0.3 / 2, 1e-9);
+  assert_near (wide->half_mm[1], wide->half_mm[0], 0);
+  assert_near (wide->half_mm[2], ROWS * 0.25 / 2, 1e-9);
+  /* What the detector sees farthest out lies just inside, on one side of view 0, on the other of the
+     opposite one. */
+  for (guint view = 0; view < VIEWS; view += VIEWS / 2) {
+    td_orbit_pixel (wide, view, COLUMNS - 1, 0, source);
+    assert_near (source[0], (view ? -1 : 1) * 52 * 0.3, 1e-9);
+  }
+  td_orbit_project (wide, 0, (double[3]) { 0, 0, 0 }, &u, &v);
+  assert_near (u, 7, 1e-9);
+  g_autoptr (GArray) list = td_orbit_facts (wide);
+  g_assert_nonnull (strstr (fact (list, "Volume"), "105 × 105"));
+  g_assert_nonnull (strstr (fact (list, "Turn"), "half acquisition"));
+
+  recipe.field_of_view = TD_FIELD_FULL;
+  g_autoptr (TdOrbit) narrow = td_orbit_new (&facts, &recipe);
+  assert_near (narrow->half_mm[0], COLUMNS * 0.3 / 2, 1e-9);
+  /* Asked for on half a turn: the sentence of the plan, and the detector's width. */
+  recipe.field_of_view = TD_FIELD_HALF;
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = G_PI * view / VIEWS;
+  g_autoptr (TdOrbit) half = td_orbit_new (&facts, &recipe);
+  g_assert_nonnull (strstr (half->problem, "full turn"));
+  assert_near (half->half_mm[0], COLUMNS * 0.3 / 2, 1e-9);
+}
+
 /* A cone's centre in the recipe is the column that the axis projects to. */
 static void
 test_centre (void)
@@ -183,15 +233,6 @@ test_centre (void)
     td_orbit_project (orbit, view, (double[3]) { 0, 0, 0 }, &u, &v);
     assert_near (u, 34.5, 1e-9);
   }
-}
-
-static const char *
-fact (GArray *facts, const char *title)
-{
-  for (guint i = 0; i < facts->len; i++)
-    if (strcmp (g_array_index (facts, TdOrbitFact, i).title, title) == 0)
-      return g_array_index (facts, TdOrbitFact, i).value;
-  return "";
 }
 
 static void
@@ -282,6 +323,7 @@ main (int argc, char **argv)
   g_test_add_func ("/orbit/cone", test_cone);
   g_test_add_func ("/orbit/matrices", test_matrices);
   g_test_add_func ("/orbit/parallel", test_parallel);
+  g_test_add_func ("/orbit/wide-field", test_wide_field);
   g_test_add_func ("/orbit/centre", test_centre);
   g_test_add_func ("/orbit/facts", test_facts);
   g_test_add_func ("/orbit/nonsense", test_nonsense);

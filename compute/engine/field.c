@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "field.h"
+
+#include <math.h>
+
+#include "compute/parallel/row-blend.h"
+
+/* Opposite views over less of a turn than this leave half of the wide field to chance. */
+#define LEAST_TURN_RAD (1.5 * G_PI)
+#define WIDEST 1048576u
+
+TdAxisLine
+td_axis_line_seen (const TdScanFacts *measured, const TdScanFrame *frame, guint n_rows,
+                   double centre_px, double tilt_deg)
+{
+  const double tilt = tan (tilt_deg * G_PI / 180), columns = MAX (frame->bin_columns, 1);
+  const double middle = td_scan_frame_row_back (frame, measured->n_rows, (n_rows - 1) / 2.0);
+
+  return (TdAxisLine) {
+    .centre_px = td_scan_frame_column (frame, measured->n_columns, centre_px)
+                 + tilt * (middle - (measured->n_rows - 1) / 2.0) / columns,
+    .slope = tilt * MAX (frame->bin_rows, 1) / columns,
+  };
+}
+
+/* The axis lies on the detector, nearer to an edge than to the middle. */
+static gboolean
+axis_near_edge (guint n_columns, double centre_px)
+{
+  const double last = n_columns - 1;
+
+  return n_columns > 1 && centre_px >= 0 && centre_px <= last
+         && fabs (centre_px - last / 2) > last / 4;
+}
+
+/* As wide as the row whose axis is farthest out needs it. */
+static guint64
+wide_columns (const TdScanFacts *facts, const TdAxisLine *axis)
+{
+  const double lean = axis->slope * (facts->n_rows - 1) / 2.0;
+
+  return MAX (td_row_blend_width (facts->n_columns, axis->centre_px - lean),
+              td_row_blend_width (facts->n_columns, axis->centre_px + lean));
+}
+
+gboolean
+td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine *axis,
+                 const TdTurn *turn, TdField *field, GError **error)
+{
+  const double covered = turn->full.covered_rad;
+  const gboolean opposite = turn->n_views > 1 && covered >= LEAST_TURN_RAD
+                            && turn->full.largest_gap_rad < G_PI * 0.999;
+
+  *field = (TdField) { .columns = facts->n_columns };
+  if (asked == TD_FIELD_HALF && !opposite) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Half acquisition needs views over a full turn, and these cover %.1f of 360 degrees; "
+                 "take --field-of-view full", covered * 180 / G_PI);
+    return FALSE;
+  }
+  field->wide = asked == TD_FIELD_HALF
+                || (asked == TD_FIELD_AUTO && opposite
+                    && (facts->half_acquisition
+                            ? facts->n_columns > 1
+                            : turn->kind == TD_TURN_FULL
+                                  && axis_near_edge (facts->n_columns, axis->centre_px)));
+  if (!field->wide)
+    return TRUE;
+  const guint64 columns = wide_columns (facts, axis);
+  if (columns > WIDEST) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "The rotation axis, column %.2f, is so far from the detector that slices would be "
+                 "%" G_GUINT64_FORMAT " pixels wide; mend --centre, or take --field-of-view full",
+                 axis->centre_px, columns);
+    return FALSE;
+  }
+  field->columns = (guint) columns;
+  return TRUE;
+}
