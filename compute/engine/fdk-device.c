@@ -3,25 +3,24 @@
 
 /* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Others can do what this device did not; anything else would fail there too. */
-static gboolean
-others_can_go_on (const GError *error)
-{
-  return error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY;
-}
-
 void
 td_fdk_device_fail (TdFdkDevice *device, GError *error)
 {
   TdFdkRun *run = device->run;
 
-  if (!others_can_go_on (error))
-    td_fdk_fail (run, g_error_copy (error));
   g_mutex_lock (&run->lock);
+  const gboolean again = td_fdk_can_retry (error) && !device->error;
+  const gboolean stop = again || !td_fdk_others_can_go_on (error);
+  if (stop && !run->error) {
+    run->error = g_error_copy (error);
+    run->failed = again ? device : NULL;
+  }
   if (!device->error)
     device->error = g_steal_pointer (&error);
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
+  if (stop)
+    g_cancellable_cancel (run->cancellable);
   g_clear_error (&error);
 }
 
@@ -45,7 +44,7 @@ close_device (TdFdkDevice *device)
   const gboolean last = --run->devices_left == 0 && run->unfinished > 0 && !run->error;
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
-  if (!device->error || !others_can_go_on (device->error))
+  if (!device->error || td_fdk_can_retry (device->error) || !td_fdk_others_can_go_on (device->error))
     return;
   if (last && run->n_devices > 1)
     g_prefix_error (&device->error, "No device is left; the last to fail was ");

@@ -124,19 +124,19 @@ close_stage (Stage *stage)
   td_queue_free (stage->queue);
 }
 
-/* Rows from *@row on; *@row tells how far it came. */
+/* Rows from *@row on, @step at a time; *@row tells how far it came. */
 static gboolean
-filter_from (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
+filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **error)
 {
   const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   Stage stage = { .run = run, .device = device, .halo = fdk->halo };
   const gint64 start = g_get_monotonic_time ();
   const guint first = *row;
-  gboolean ok = open_stage (&stage, MIN (facts->n_rows, fdk->filter_rows + 2 * stage.halo), error);
+  gboolean ok = open_stage (&stage, MIN (facts->n_rows, step + 2 * stage.halo), error);
 
   while (ok && *row < fdk->n_rows) {
-    const guint n = MIN (fdk->filter_rows, fdk->n_rows - *row);
+    const guint n = MIN (step, fdk->n_rows - *row);
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && filter_rows (&stage, *row, n, error);
     if (ok)
@@ -148,6 +148,27 @@ filter_from (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
   if (ok && bytes > (64 << 20))
     td_engine_set_rate (run->plan->engine, key, bytes * 1e6 / (g_get_monotonic_time () - start));
   return ok;
+}
+
+/* As often as fewer rows at once may help. */
+static gboolean
+filter_on (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
+{
+  GError *reason = NULL;
+
+  for (guint step = run->fdk->filter_rows; !filter_from (run, device, step, row, &reason);) {
+    const gboolean memory = g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
+    if (step == 1 || (!memory && !g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_TIMEOUT))) {
+      g_propagate_error (error, reason);
+      return FALSE;
+    }
+    td_engine_drop_idle (run->plan->engine);
+    step = (step + 1) / 2;
+    td_job_note (run->job, "%s: %s; filtering %u rows at a time.", td_device_info (device)->id,
+                 reason->message, step);
+    g_clear_error (&reason);
+  }
+  return TRUE;
 }
 
 /* Whom to ask, in this order: the plan's choice first. */
@@ -174,7 +195,7 @@ td_fdk_filter_thread (gpointer data)
 {
   TdFdkRun *run = data;
   g_autoptr (GPtrArray) devices = candidates (run);
-  guint row = 0;
+  guint row = run->rows_done; /* of an earlier attempt */
 
   for (guint i = 0; i < devices->len; i++) {
     TdDevice *device = devices->pdata[i];
@@ -184,7 +205,7 @@ td_fdk_filter_thread (gpointer data)
     if (extra)
       td_device_set_memory_limit (device, run->plan->recipe.memory_limit_bytes);
     td_job_add_host_bytes (run->job, extra ? (gint64) run->fdk->filter_bytes : 0);
-    const gboolean ok = filter_from (run, device, &row, &error);
+    const gboolean ok = filter_on (run, device, &row, &error);
     td_job_add_host_bytes (run->job, extra ? -(gint64) run->fdk->filter_bytes : 0);
     if (ok)
       return NULL;

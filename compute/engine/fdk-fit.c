@@ -112,6 +112,12 @@ device_bytes (const TdFdkPlan *fdk, const TdPlan *plan, TdDevice *device, const 
   return bytes + (fdk->filter_on_device || info->host_pointers ? filter_bytes (fdk, plan) : 0);
 }
 
+guint64
+td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices, guint index)
+{
+  return device_bytes (fdk, plan, devices->pdata[index], fdk->families[index]);
+}
+
 /* ── Shrinking ────────────────────────────────────────────────────────────────────────────────── */
 
 /* One step smaller, what costs least first; FALSE: there is none left. */
@@ -143,7 +149,7 @@ shrink (TdFdkPlan *fdk)
 
 /* Out of core is nothing but this. */
 static gboolean
-fit_device (TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family, guint64 budget,
+fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family, guint64 budget,
             GError **error)
 {
   guint64 need;
@@ -166,6 +172,7 @@ fit_pinned (TdFdkPlan *fdk, const TdScanFacts *facts, guint n_devices, guint64 l
 {
   const guint64 slice = slab_bytes (fdk) / fdk->slab;
   const guint64 ring = left / 8 / (TD_FDK_RING * n_devices);
+  const guint64 most_landing = LAND_BYTES >> fdk->halvings, most_ring = CHUNK_BYTES >> fdk->halvings;
 
   if (fdk->share == TD_SHARE_PROJECTION) {
     /* Each device fetches one and holds a part of two others at most: with three for each, and one on
@@ -177,12 +184,12 @@ fit_pinned (TdFdkPlan *fdk, const TdScanFacts *facts, guint n_devices, guint64 l
   } else {
     fdk->n_landing = 2 * n_devices + 2;
     fdk->land_slices
-        = (guint) CLAMP (MIN (LAND_BYTES, left / 4 / fdk->n_landing) / slice, 1, (guint64) fdk->slab);
+        = (guint) CLAMP (MIN (most_landing, left / 4 / fdk->n_landing) / slice, 1, (guint64) fdk->slab);
   }
-  while (fdk->window && fdk->filter_rows > 1 && td_fdk_chunk_bytes (fdk, facts) > ring)
+  while (fdk->window && fdk->filter_rows > 1 && td_fdk_chunk_bytes (fdk, facts) > MIN (ring, most_ring))
     set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
   fdk->ring_bytes = fdk->window ? td_fdk_chunk_bytes (fdk, facts)
-                                : MAX (MIN (CHUNK_BYTES, ring),
+                                : MAX (MIN (most_ring, ring),
                                        (guint64) fdk->task.n_columns * fdk->slab_rows * sizeof (float));
 }
 
@@ -237,11 +244,15 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
       set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 8 * n), 16, GPU_SLAB)));
     set_batch (fdk, fdk->task.n_views);
   }
+  if (fdk->most_slab)
+    set_slab (fdk, MIN (fdk->slab, fdk->most_slab));
+  if (fdk->most_batch)
+    set_batch (fdk, MIN (fdk->batch, fdk->most_batch));
   set_filter_rows (fdk, (guint) CLAMP (chunk / row_bytes (fdk), 1, (guint64) fdk->n_rows));
 }
 
 static gboolean
-fit_place (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const guint64 host = td_plan_host_budget (plan);
@@ -253,8 +264,11 @@ fit_place (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
   fit_pinned (fdk, facts, devices->len, left);
   for (guint i = 0; i < devices->len; i++) {
     TdDevice *device = devices->pdata[i];
+    if (fdk->retired && fdk->retired[i])
+      continue;
     const gboolean shared = td_device_info (device)->host_pointers;
-    const guint64 budget = shared ? left / 2 : td_device_memory_free (device) / 10 * 8;
+    const guint64 free = shared ? left / 2 : td_device_memory_free (device) / 10 * 8;
+    const guint64 budget = fdk->budgets ? MIN (free, fdk->budgets[i]) : free;
     if (!fit_device (plan, fdk, device, fdk->families[i], budget, error))
       return FALSE;
   }
@@ -266,25 +280,24 @@ fit_place (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
                                               + (guint) (MIN (FILTER_BYTES, left / 4 / devices->len)
                                                          / row_bytes (fdk)));
   fdk->filter_bytes = filter_bytes (fdk, plan);
-  plan->facts.device_bytes = plan->facts.host_bytes = 0;
+  fdk->device_bytes = fdk->host_bytes = 0;
   for (guint i = 0; i < devices->len; i++) {
-    const guint64 bytes = device_bytes (fdk, plan, devices->pdata[i], fdk->families[i]);
-    plan->facts.device_bytes = MAX (plan->facts.device_bytes, bytes);
-    plan->facts.host_bytes += is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
+    const guint64 bytes = td_fdk_device_bytes (plan, fdk, devices, i);
+    fdk->device_bytes = MAX (fdk->device_bytes, bytes);
+    fdk->host_bytes += is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
   }
-  plan->facts.host_bytes += fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
-                            + devices->len * (TD_FDK_RING * fdk->ring_bytes
-                                              + fdk->block_rows * row_bytes (fdk));
+  fdk->host_bytes += fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
+                     + devices->len * (TD_FDK_RING * fdk->ring_bytes
+                                       + fdk->block_rows * row_bytes (fdk));
   if (!fdk->window)
-    plan->facts.host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes)
-                              + td_fdk_chunk_bytes (fdk, facts)
-                              + (fdk->filter_on_device || any_device (devices, is_host)
-                                     ? 0 : fdk->filter_bytes);
+    fdk->host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk, facts)
+                       + (fdk->filter_on_device || any_device (devices, is_host) ? 0
+                                                                                : fdk->filter_bytes);
   return TRUE;
 }
 
 gboolean
-td_fdk_fit (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+td_fdk_fit (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
   fdk->window = fdk->filter_on_device && fdk->share == TD_SHARE_VOLUME && !any_device (devices, is_host);
   if (fdk->window && fit_place (plan, fdk, devices, NULL))

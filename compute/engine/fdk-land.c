@@ -110,6 +110,17 @@ slab_done (TdFdkRun *run)
 
 /* ── Sharing the volume ───────────────────────────────────────────────────────────────────────── */
 
+/* Slices from @first on, @most at the most, that nobody has delivered. */
+static guint
+undelivered (const TdFdkRun *run, guint first, guint most)
+{
+  guint n = 0;
+
+  while (n < most && !run->delivered[first + n])
+    n++;
+  return n;
+}
+
 /* A few slices at a time. What another device had already delivered of the slab before it failed is left
    out. */
 static gboolean
@@ -117,11 +128,14 @@ land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
 {
   TdFdkRun *run = device->run;
   const TdFdkPlan *fdk = run->fdk;
-  TdFdkSlab *slab = &run->slabs[part->slab];
-  const guint all = td_fdk_slab_slices (fdk, part->slab);
+  const guint slice0 = part->slab * fdk->slab, all = td_fdk_slab_slices (fdk, part->slab);
 
-  while (slab->emitted < all) {
-    const guint first = slab->emitted, n = MIN (fdk->land_slices, all - first);
+  for (guint first = 0, n; first < all; first += n) {
+    n = undelivered (run, slice0 + first, MIN (fdk->land_slices, all - first));
+    if (n == 0) {
+      n = 1;
+      continue;
+    }
     float *landing = take_landing (device);
     if (!landing)
       return TRUE;
@@ -129,8 +143,9 @@ land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
       put_landing (run, landing);
       return FALSE;
     }
-    slab->emitted += n; /* one device at a time has the slab */
-    if (!emit (run, part->slab * fdk->slab + first, n, landing, error))
+    for (guint i = 0; i < n; i++)
+      run->delivered[slice0 + first + i] = TRUE;
+    if (!emit (run, slice0 + first, n, landing, error))
       return FALSE;
   }
   close_part (device, part);
@@ -185,6 +200,8 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
     slab->summed = batches;
   }
   g_mutex_unlock (&run->lock);
+  for (guint i = 0; complete && i < slices; i++)
+    run->delivered[index * fdk->slab + i] = TRUE;
   if (complete && !emit (run, index * fdk->slab, slices, mine, error))
     return FALSE;
   if (complete)

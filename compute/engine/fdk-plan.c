@@ -17,6 +17,7 @@ td_fdk_plan_free (TdFdkPlan *fdk)
   g_free (fdk->angles_rad);
   g_free (fdk->families);
   g_free (fdk->own);
+  g_free (fdk->budgets);
   g_free (fdk);
 }
 
@@ -232,6 +233,8 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.ny = task->ny;
   plan->facts.slab_slices = fdk->slab;
   plan->facts.n_slabs = fdk->n_slabs;
+  plan->facts.device_bytes = fdk->device_bytes;
+  plan->facts.host_bytes = fdk->host_bytes;
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";

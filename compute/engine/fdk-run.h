@@ -51,7 +51,6 @@ void td_fdk_ring_clear (TdFdkRing *ring, TdEngine *engine, gboolean sound);
 /* A slab as the run sees it. */
 typedef struct {
   gboolean taken;     /* volume share: by somebody */
-  guint emitted;      /* slices that have gone to the writer already */
   GQueue todo;        /* projection share: batches nobody has taken, GUINT_TO_POINTER (batch) */
   float *sum;         /* projection share: the parts delivered so far, in pinned memory */
   guint summed;       /* batches in it */
@@ -76,25 +75,35 @@ void td_fdk_part_free (TdFdkPart *part);
 
 /* ── The run (method-fdk.c) ───────────────────────────────────────────────────────────────────── */
 
+/* One attempt, or several if a failure can be got around (fdk-retry.c): devices and slabs are an
+   attempt's, all else is kept. */
 struct TdFdkRun {
   gatomicrefcount references; /* slices on their way to the writer hold one */
   TdJob *job;
   TdPlan *plan;
-  const TdFdkPlan *fdk;
-  GCancellable *cancellable;  /* cancelled by the first failure too */
+  TdFdkPlan now;              /* the plan's, as failures have changed it; owns families, own, retired,
+                                 budgets */
+  const TdFdkPlan *fdk;       /* now */
+  GCancellable *cancellable;  /* the attempt's, cancelled by the first failure too */
   float *projections;         /* host: [view][n_rows][column] */
   TdFdkPinned *landing;
   TdFdkDevice *devices;
   guint n_devices;
+  gboolean *delivered;        /* by slice: has gone to the writer; whoever has taken its slab writes it */
+  guint *families_tried;      /* by device */
+  guint n_retired;
+  gboolean dropped_idle;
 
   GMutex lock;                /* all below, and what TdFdkDevice says */
   GCond changed;
   guint rows_done;            /* host: of n_rows, from the top */
   TdFdkSlab *slabs;
+  guint n_slabs;
   guint unfinished;           /* slabs not yet emitted */
   GQueue free_landing;        /* float * of landing */
   guint devices_left;
   GError *error;              /* the first */
+  TdFdkDevice *failed;        /* whose error it is, if another attempt may get around it */
 };
 
 struct TdFdkDevice {
@@ -121,6 +130,12 @@ void td_fdk_fail (TdFdkRun *run, GError *error); /* takes @error */
 void td_fdk_device_fail (TdFdkDevice *device, GError *error); /* takes @error */
 /* Under the lock. */
 gboolean td_fdk_device_stopped (const TdFdkDevice *device);
+/* fdk-retry.c: another attempt may do; another device may. */
+gboolean td_fdk_can_retry (const GError *error);
+gboolean td_fdk_others_can_go_on (const GError *error);
+/* All threads of the attempt have ended with run->error. TRUE: with what was changed the next may do
+   better. */
+gboolean td_fdk_retry (TdFdkRun *run);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
 

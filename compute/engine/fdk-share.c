@@ -156,11 +156,12 @@ compare (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 
 /* Ranges of slabs in proportion to what the devices did earlier. Without windows all take the top
    one: the rows that it sees are filtered first. */
-static void
-share_slabs (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
+void
+td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 {
   double all = 0, sum = 0;
 
+  g_free (fdk->own);
   fdk->own = g_new0 (guint, devices->len + 1);
   for (guint i = 0; i < devices->len; i++)
     all += kernel_rate (plan, devices->pdata[i], fdk->families[i]);
@@ -180,6 +181,6 @@ td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **
   if (fdk->share == TD_SHARE_AUTO ? !compare (plan, fdk, devices, error)
                                   : !td_fdk_fit (plan, fdk, devices, error))
     return FALSE;
-  share_slabs (plan, fdk, devices);
+  td_fdk_share_slabs (plan, fdk, devices);
   return TRUE;
 }

@@ -43,6 +43,12 @@ typedef struct {
   guint64 ring_bytes;        /* of each of the RING pinned buffers that feed a device */
   const TdConeFamily **families; /* one for each device */
   guint *own;                /* n_devices + 1: device d begins with slabs own[d] to own[d + 1] - 1 */
+  guint64 device_bytes, host_bytes; /* what all of this takes, of each device at most and of the host */
+  /* What failures taught (fdk-retry.c). */
+  gboolean *retired;         /* devices that take no part any more; NULL: none */
+  guint64 *budgets;          /* most bytes of each device; NULL: what it has free */
+  guint halvings;            /* of the host's pinned memory */
+  guint most_batch, most_slab; /* after a watchdog; 0: any */
 } TdFdkPlan;
 
 #define TD_FDK_RING 3
@@ -56,11 +62,15 @@ gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCance
                       GError **error);
 
 /* fdk-fit.c: slabs, batches, chunks and buffers that fit the memory of host and devices, for the scheme
-   in fdk->share and the place in fdk->filter_on_device; sets the plan's bytes. */
-gboolean td_fdk_fit (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
+   in fdk->share and the place in fdk->filter_on_device. */
+gboolean td_fdk_fit (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
+/* What fdk takes of a device as it is. */
+guint64 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices, guint index);
 /* fdk-share.c: who filters; volume or projections, by what either costs (Okitsu et al., Table 1), and
    whether that fits; each device's first slabs by its measured speed. Notes say why. */
 gboolean td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
+/* Each device's first slabs by its measured speed, into fdk->own. */
+void td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices);
 
 /* What measured rates hold for, keys of td_engine_rate(). (transfer full) */
 char *td_fdk_job_rate_key (const TdPlan *plan, const TdFdkPlan *fdk);       /* updates/s, end to end */

@@ -91,7 +91,7 @@ unmap_projections (TdFdkRun *run)
 static gboolean
 make_landing (TdFdkRun *run, GError **error)
 {
-  const TdFdkPlan *fdk = run->fdk;
+  TdFdkPlan *fdk = &run->now;
   GPtrArray *devices = run->plan->devices;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
   TdDevice *device = devices->pdata[0];
@@ -99,11 +99,37 @@ make_landing (TdFdkRun *run, GError **error)
   for (guint i = 0; i < devices->len; i++)
     if (!td_device_info (devices->pdata[i])->host_pointers)
       device = devices->pdata[i];
-  run->landing = td_fdk_pinned_take (run->plan->engine, device, fdk->n_landing,
-                                     fdk->land_slices * slice, error);
+  for (;;) {
+    g_autoptr (GError) reason = NULL;
+
+    run->landing = td_fdk_pinned_take (run->plan->engine, device, fdk->n_landing,
+                                       fdk->land_slices * slice, &reason);
+    if (run->landing)
+      break;
+    /* Sums of projections' parts need whole slabs. */
+    if (!g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_MEMORY) || fdk->land_slices == 1
+        || fdk->share == TD_SHARE_PROJECTION) {
+      g_propagate_error (error, g_steal_pointer (&reason));
+      return FALSE;
+    }
+    td_engine_drop_idle (run->plan->engine);
+    fdk->land_slices = (fdk->land_slices + 1) / 2;
+    td_job_note (run->job, "Memory was short: %u slices are fetched at a time.", fdk->land_slices);
+  }
   for (guint i = 0; run->landing && i < run->landing->n; i++)
     g_queue_push_tail (&run->free_landing, run->landing->memory[i]);
-  return run->landing != NULL;
+  return TRUE;
+}
+
+static gboolean
+slab_delivered (const TdFdkRun *run, guint slab)
+{
+  const guint first = slab * run->fdk->slab, n = td_fdk_slab_slices (run->fdk, slab);
+  guint done = 0;
+
+  while (done < n && run->delivered[first + done])
+    done++;
+  return done == n;
 }
 
 static void
@@ -112,9 +138,11 @@ make_slabs (TdFdkRun *run)
   const TdFdkPlan *fdk = run->fdk;
 
   run->slabs = g_new0 (TdFdkSlab, fdk->n_slabs);
-  run->unfinished = fdk->n_slabs;
+  run->n_slabs = run->unfinished = fdk->n_slabs;
   for (guint i = 0; i < fdk->n_slabs; i++) {
     g_queue_init (&run->slabs[i].todo);
+    run->slabs[i].taken = slab_delivered (run, i);
+    run->unfinished -= run->slabs[i].taken;
     for (guint b = 0; fdk->share == TD_SHARE_PROJECTION && b < fdk->n_batches; b++)
       g_queue_push_tail (&run->slabs[i].todo, GUINT_TO_POINTER (b));
   }
@@ -123,7 +151,9 @@ make_slabs (TdFdkRun *run)
 static void
 make_devices (TdFdkRun *run)
 {
-  run->n_devices = run->devices_left = run->plan->devices->len;
+  const TdFdkPlan *fdk = run->fdk;
+
+  run->devices_left = run->n_devices - run->n_retired;
   run->devices = g_new0 (TdFdkDevice, run->n_devices);
   for (guint i = 0; i < run->n_devices; i++) {
     TdFdkDevice *device = &run->devices[i];
@@ -131,13 +161,37 @@ make_devices (TdFdkRun *run)
     device->run = run;
     device->index = i;
     device->device = run->plan->devices->pdata[i];
-    device->family = run->fdk->families[i];
+    device->family = fdk->families[i];
     device->open = g_ptr_array_new_with_free_func ((GDestroyNotify) td_fdk_part_free);
     g_queue_init (&device->landing);
     g_queue_init (&device->free_volumes);
+    if (fdk->retired[i])
+      continue;
     device->worker = td_fdk_worker_new (device);
-    device->window = run->fdk->window ? td_fdk_window_new (device) : NULL;
+    device->window = fdk->window ? td_fdk_window_new (device) : NULL;
   }
+}
+
+/* What belongs to an attempt; the sums of slabs that it left incomplete can be used again. */
+static void
+clear_attempt (TdFdkRun *run)
+{
+  for (guint i = 0; run->devices && i < run->n_devices; i++) {
+    g_ptr_array_unref (run->devices[i].open);
+    g_queue_clear (&run->devices[i].landing);
+    g_queue_clear (&run->devices[i].free_volumes);
+    g_clear_error (&run->devices[i].error);
+  }
+  g_mutex_lock (&run->lock);
+  for (guint i = 0; run->slabs && i < run->n_slabs; i++) {
+    g_queue_clear (&run->slabs[i].todo);
+    if (run->slabs[i].sum)
+      g_queue_push_tail (&run->free_landing, run->slabs[i].sum);
+  }
+  g_mutex_unlock (&run->lock);
+  g_clear_pointer (&run->devices, g_free);
+  g_clear_pointer (&run->slabs, g_free);
+  g_clear_object (&run->cancellable);
 }
 
 static TdFdkRun *
@@ -148,8 +202,14 @@ run_new (TdJob *job)
   g_atomic_ref_count_init (&run->references);
   run->job = td_job_ref (job);
   run->plan = td_plan_ref (td_job_plan (job));
-  run->fdk = run->plan->extra;
-  run->cancellable = g_cancellable_new ();
+  run->now = *(const TdFdkPlan *) run->plan->extra;
+  run->fdk = &run->now;
+  run->n_devices = run->plan->devices->len;
+  run->now.families = g_memdup2 (run->now.families, run->n_devices * sizeof *run->now.families);
+  run->now.own = g_memdup2 (run->now.own, (run->n_devices + 1) * sizeof *run->now.own);
+  run->delivered = g_new0 (gboolean, run->now.task.nz);
+  run->now.retired = g_new0 (gboolean, run->n_devices);
+  run->families_tried = g_new0 (guint, run->n_devices);
   g_mutex_init (&run->lock);
   g_cond_init (&run->changed);
   g_queue_init (&run->free_landing);
@@ -169,20 +229,16 @@ td_fdk_run_unref (TdFdkRun *run)
   if (!g_atomic_ref_count_dec (&run->references))
     return;
   const gboolean sound = run->error == NULL;
-  for (guint i = 0; i < run->n_devices; i++) {
-    g_ptr_array_unref (run->devices[i].open);
-    g_queue_clear (&run->devices[i].landing);
-    g_queue_clear (&run->devices[i].free_volumes);
-    g_clear_error (&run->devices[i].error);
-  }
-  for (guint i = 0; run->slabs && i < run->fdk->n_slabs; i++)
-    g_queue_clear (&run->slabs[i].todo);
-  g_free (run->devices);
-  g_free (run->slabs);
+  clear_attempt (run);
+  g_free (run->now.families);
+  g_free (run->now.own);
+  g_free (run->now.budgets);
+  g_free (run->delivered);
+  g_free (run->now.retired);
+  g_free (run->families_tried);
   g_queue_clear (&run->free_landing);
   td_fdk_pinned_give (run->plan->engine, run->landing, sound);
   g_clear_error (&run->error);
-  g_object_unref (run->cancellable);
   g_mutex_clear (&run->lock);
   g_cond_clear (&run->changed);
   td_plan_unref (run->plan);
@@ -200,7 +256,7 @@ report (TdFdkRun *run, double seconds)
   g_autofree char *key = td_fdk_job_rate_key (plan, run->fdk);
 
   td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
-  for (guint i = 0; i < run->n_devices; i++) {
+  for (guint i = 0; run->devices && i < run->n_devices; i++) {
     const TdFdkDevice *device = &run->devices[i];
     g_autofree char *kernel = td_fdk_device_rate_key (device->device, device->family);
     g_autofree char *transfer = td_fdk_transfer_rate_key (device->device);
@@ -219,7 +275,8 @@ run_threads (TdFdkRun *run)
       = run->fdk->window ? NULL : g_thread_new ("fdk-filter", td_fdk_filter_thread, run);
 
   for (guint i = 0; i < run->n_devices; i++)
-    td_fdk_device_start (&run->devices[i]);
+    if (!run->fdk->retired[i])
+      td_fdk_device_start (&run->devices[i]);
   g_mutex_lock (&run->lock);
   while (run->devices_left > 0)
     g_cond_wait (&run->changed, &run->lock);
@@ -232,33 +289,60 @@ run_threads (TdFdkRun *run)
     g_thread_join (filter);
 }
 
+/* What there was no need for yet; what there is stays, attempt after attempt. */
 static gboolean
-carry_out (TdFdkRun *run, GError **error)
+make_memory (TdFdkRun *run, GError **error)
 {
   const TdFdkPlan *fdk = run->fdk;
-  gint64 bytes = fdk->window || fdk->on_disk ? 0 : (gint64) fdk->projection_bytes;
+  const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
 
-  if (!fdk->window) {
-    run->projections = map_projections (fdk, error);
-    if (!run->projections)
-      return FALSE;
-  }
-  if (!make_landing (run, error))
+  if (!fdk->window && !run->projections && !(run->projections = map_projections (fdk, error)))
     return FALSE;
+  if (!run->landing && !make_landing (run, error))
+    return FALSE;
+  run->now.land_slices = (guint) MIN (fdk->land_slices, run->landing->bytes / slice);
+  return TRUE;
+}
+
+static void
+attempt (TdFdkRun *run)
+{
+  const TdFdkPlan *fdk = run->fdk;
+  gint64 bytes = run->projections && !fdk->on_disk ? (gint64) fdk->projection_bytes : 0;
   const guint64 block
       = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
   bytes += run->landing->n * run->landing->bytes
            + run->plan->devices->len * (TD_FDK_RING * fdk->ring_bytes + block);
   td_job_add_host_bytes (run->job, bytes);
   make_slabs (run);
-  make_devices (run);
-  run_threads (run);
-  td_job_add_host_bytes (run->job, -bytes);
-  if (run->error) {
-    g_propagate_error (error, g_error_copy (run->error));
-    return FALSE;
+  if (run->unfinished > 0) { /* else all came before the failure that the last attempt ended with */
+    make_devices (run);
+    run_threads (run);
   }
-  return !g_cancellable_set_error_if_cancelled (run->cancellable, error);
+  td_job_add_host_bytes (run->job, -bytes);
+}
+
+/* FALSE without @error: another attempt may do better. */
+static gboolean
+try (TdFdkRun *run, GCancellable *cancellable, GError **error)
+{
+  if (!make_memory (run, error))
+    return FALSE;
+  clear_attempt (run);
+  run->cancellable = g_cancellable_new ();
+  const gulong woken = g_cancellable_connect (run->cancellable, G_CALLBACK (on_cancel), run, NULL);
+  const gulong handler
+      = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (cancel_run),
+                                             g_object_ref (run->cancellable), g_object_unref)
+                    : 0;
+  attempt (run);
+  g_cancellable_disconnect (cancellable, handler);
+  g_cancellable_disconnect (run->cancellable, woken);
+  if (!run->error)
+    return !g_cancellable_set_error_if_cancelled (run->cancellable, error);
+  if (!td_fdk_retry (run))
+    g_propagate_error (error, g_error_copy (run->error));
+  return FALSE;
 }
 
 static gboolean
@@ -266,15 +350,13 @@ run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
 {
   TdFdkRun *run = run_new (job);
   const gint64 start = g_get_monotonic_time ();
-  const gulong woken = g_cancellable_connect (run->cancellable, G_CALLBACK (on_cancel), run, NULL);
-  gulong handler = 0;
+  GError *reason = NULL;
+  gboolean ok;
 
-  if (cancellable)
-    handler = g_cancellable_connect (cancellable, G_CALLBACK (cancel_run),
-                                     g_object_ref (run->cancellable), g_object_unref);
-  const gboolean ok = carry_out (run, error);
-  g_cancellable_disconnect (cancellable, handler);
-  g_cancellable_disconnect (run->cancellable, woken);
+  while (!(ok = try (run, cancellable, &reason)) && !reason)
+    ;
+  if (reason)
+    g_propagate_error (error, reason);
   if (ok)
     report (run, (g_get_monotonic_time () - start) * 1e-6);
   unmap_projections (run);
