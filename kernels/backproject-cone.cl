@@ -10,7 +10,7 @@
      GENERAL  1: u, v and w for every voxel (tilted detectors); 0: upright, u and w constant along z
 
    Coordinates are voxels from the axis; the matrices map them to detector pixels from (u_middle,
-   v_middle), which keeps the numbers small, and are scaled so that 1 / w^2 is the view's weight. */
+   v_middle) and are scaled so that 1 / w^2 is the view's weight. */
 #ifndef PACK
 #define PACK 1
 #endif
@@ -33,7 +33,7 @@ TD_FN float
 blend (const TD_GLOBAL float *line, int row, float f, TdConeProject p)
 {
   const TD_GLOBAL float *at = line + (size_t) row * p.pitch;
-  return td_mad (f, at[1] - at[0], at[0]);
+  return td_fma (f, at[1] - at[0], at[0]);
 }
 #endif
 
@@ -52,31 +52,35 @@ cone_backproject (TD_ITEM
   const int i = td_global_x (), j = td_global_y (), k = td_global_z ();
   const float x = p.x_first + (float) i, y = p.y_first - (float) j;
   const float z = p.z_first - (float) (p.slice0 + k);
-  float sum = 0.0f;
 
   if (i >= p.nx || j >= p.ny || k >= p.n_slices)
     return;
+  float sum = load (volume, i, j, k, p);
   for (int view = 0; view < p.n_layers; view++) {
     const float4 mu = matrices[3 * view], mv = matrices[3 * view + 1], mw = matrices[3 * view + 2];
-    const float w = td_mad (mw.x, x, td_mad (mw.y, y, td_mad (mw.z, z, mw.w)));
-    const float inverse = 1.0f / w;
-    const float u = td_mad (mu.x, x, td_mad (mu.y, y, td_mad (mu.z, z, mu.w))) * inverse + p.u_middle;
-    const float v = td_mad (mv.x, x, td_mad (mv.y, y, td_mad (mv.z, z, mv.w))) * inverse + p.v_middle;
+    const float w = td_fma (mw.x, x, td_fma (mw.y, y, td_fma (mw.z, z, mw.w)));
+    const float inverse = 1.0f / w, weight = inverse * inverse;
+    const float u
+        = td_fma (td_fma (mu.x, x, td_fma (mu.y, y, td_fma (mu.z, z, mu.w))), inverse, p.u_middle);
+    const float v
+        = td_fma (td_fma (mv.x, x, td_fma (mv.y, y, td_fma (mv.z, z, mv.w))), inverse, p.v_middle);
 
     if (!(w > 0.0f))
       continue;
 #if TEXTURE
-    sum += inverse * inverse * td_layer1_linear (projections, u + 0.5f, v + 0.5f, view);
+    sum = td_fma (weight, td_layer1_linear (projections, u, v - (float) p.row0, view), sum);
 #else
-    if (!(u > -1.0f && v > -1.0f && u < (float) p.n_columns && v < (float) p.n_rows))
+    if (!(u > -1.0f && u < (float) p.n_columns && v > (float) (p.row0 - 1)
+          && v < (float) (p.row0 + p.n_rows)))
       continue;
     const float u0 = td_floor (u), v0 = td_floor (v);
+    const int row = (int) v0 - p.row0;
     const TD_GLOBAL float *line = projections + (size_t) view * p.view_stride + p.pitch + 1 + (int) u0;
-    const float a = blend (line, (int) v0, u - u0, p), b = blend (line, (int) v0 + 1, u - u0, p);
-    sum += inverse * inverse * td_mad (v - v0, b - a, a);
+    const float a = blend (line, row, u - u0, p), b = blend (line, row + 1, u - u0, p);
+    sum = td_fma (weight, td_fma (v - v0, b - a, a), sum);
 #endif
   }
-  volume[((size_t) k * p.ny + j) * p.nx + i] += sum;
+  store (volume, i, j, k, sum, p);
 }
 
 #elif TEXTURE
@@ -93,7 +97,7 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
   const int j = td_group_y () * (GROUP / X_LANES / Z_LANES) + lane / Z_LANES / X_LANES;
   const int k0 = td_group_z () * (VOXELS * Z_LANES) + lane % Z_LANES;
   const float x = p.x_first + (float) i, y = p.y_first - (float) j;
-  const float z = p.z_first - (float) (p.slice0 + k0);
+  const float z = p.z_first - (float) (p.slice0 + k0), row0 = (float) p.row0;
   Texel sums[VOXELS];
 
   /* The computed quarter (half) of the slice; its turned copies cover the rest. */
@@ -101,19 +105,19 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
     return;
   TD_UNROLL
   for (int k = 0; k < VOXELS; k++)
-    sums[k] = ZERO;
+    sums[k] = k0 + k * Z_LANES < p.n_slices ? load (volume, i, j, k0 + k * Z_LANES, p) : ZERO;
 
   for (int layer = first_layer; layer < p.n_layers; layer++) {
     TD_UNROLL
     for (int turn = 0; turn < PACK; turn++) {
       const float2 place = turned (turn, x, y);
-      const Aim a = aim (matrices + 3 * layer, place.x, place.y, z);
+      const Aim a = aim (matrices + 3 * layer, place.x, place.y, p.u_middle, p.v_middle);
       const float weight = a.inverse * a.inverse;
-      const float u = a.u + p.u_middle + 0.5f, v = a.v + p.v_middle + 0.5f;
       TD_UNROLL
-      for (int k = 0; k < VOXELS; k++)
-        sums[k] += weight * from_turned (turn, FETCH (projections, u,
-                                                      td_mad ((float) (k * Z_LANES), a.dv, v), layer));
+      for (int k = 0; k < VOXELS; k++) {
+        const float v = td_fma (z - (float) (k * Z_LANES), a.dv, a.v) - row0;
+        sums[k] = add_scaled (sums[k], weight, from_turned (turn, FETCH (projections, a.u, v, layer)));
+      }
     }
   }
   TD_UNROLL
@@ -123,8 +127,9 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
 }
 
 #else
-/* Upright, arithmetic, few slices (cone-columns.cl does many): along z the thread keeps the two blended detector rows around v and loads a new
-   one only when v passes a row: two loads an update instead of four. */
+/* Upright, arithmetic, few slices (cone-columns.cl does many): along z the thread keeps the two blended
+   detector rows around v and loads a new one only when v passes a row: two loads an update instead of
+   four. */
 TD_KERNEL void
 cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,
                   const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
@@ -133,42 +138,41 @@ cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,
   const int i = td_global_x (), j = td_global_y (), k0 = td_global_z () * VOXELS;
   const float x = p.x_first + (float) i, y = p.y_first - (float) j;
   const float z = p.z_first - (float) (p.slice0 + k0);
-  const float last = (float) p.n_rows;
+  const float top = (float) (p.row0 - 1), bottom = (float) (p.row0 + p.n_rows);
   float sums[VOXELS];
 
   if (i >= p.nx || j >= p.ny)
     return;
   TD_UNROLL
   for (int k = 0; k < VOXELS; k++)
-    sums[k] = 0.0f;
+    sums[k] = k0 + k < p.n_slices ? load (volume, i, j, k0 + k, p) : 0.0f;
 
   for (int view = 0; view < p.n_layers; view++) {
-    const Aim a = aim (matrices + 3 * view, x, y, z);
+    const Aim a = aim (matrices + 3 * view, x, y, p.u_middle, p.v_middle);
     const float weight = a.inverse * a.inverse;
-    const float u = a.u + p.u_middle, v = a.v + p.v_middle;
 
-    if (!(u > -1.0f && u < (float) p.n_columns))
+    if (!(a.u > -1.0f && a.u < (float) p.n_columns))
       continue;
-    const float u0 = td_floor (u), f = u - u0;
+    const float u0 = td_floor (a.u), f = a.u - u0;
     const TD_GLOBAL float *line = projections + (size_t) view * p.view_stride + p.pitch + 1 + (int) u0;
-    int row = -3;
+    int row = p.row0 - 3;
     float upper = 0.0f, lower = 0.0f;
     TD_UNROLL
     for (int k = 0; k < VOXELS; k++) {
-      const float at = td_fmin (td_fmax (td_mad ((float) k, a.dv, v), -1.0f), last);
+      const float at = td_fmin (td_fmax (td_fma (z - (float) k, a.dv, a.v), top), bottom);
       const float whole = td_floor (at);
       const int now = (int) whole;
       if (now != row) {
-        upper = now == row + 1 ? lower : blend (line, now, f, p);
-        lower = blend (line, now + 1, f, p);
+        upper = now == row + 1 ? lower : blend (line, now - p.row0, f, p);
+        lower = blend (line, now + 1 - p.row0, f, p);
         row = now;
       }
-      sums[k] = td_mad (weight, td_mad (at - whole, lower - upper, upper), sums[k]);
+      sums[k] = td_fma (weight, td_fma (at - whole, lower - upper, upper), sums[k]);
     }
   }
   TD_UNROLL
   for (int k = 0; k < VOXELS; k++)
     if (k0 + k < p.n_slices)
-      volume[((size_t) (k0 + k) * p.ny + j) * p.nx + i] += sums[k];
+      store (volume, i, j, k0 + k, sums[k], p);
 }
 #endif

@@ -20,36 +20,36 @@
 #define LANES 32
 #define COLUMNS 8 /* of voxels a group, one above the other: they share most of what they load */
 
+/* Adding 1.5 * 2^23 to a number rounds it to the next whole one, and leaves that in the low bits. Of two
+   as near it takes the even one, which a line that begins with an even row does not change. */
+#define ROUND 12582912.0f
+#define WHOLE 0x3fffff
+
 /* One view (of PACK turned ones) as one column of voxels sees it: all LANES * VOXELS of it, whether the
    slab has them or not, so that every position lies on the line. */
 typedef struct {
-  float4 line;  /* weights of columns u0 and u0 + 1 (0 and 0: not seen); position of the first voxel on
-                   the line, in rows, 1 or more; its step a voxel */
-  int column, row; /* u0 + 1; detector row of the line's first element */
+  float4 line; /* weights of columns u0 and u0 + 1 (0 and 0: not seen); half a row less than where height
+                  0 is seen; rows a voxel of height */
+  int column, row; /* u0 + 1; detector row of the line's first element, even */
 } Sight;
 
 TD_FN Sight
 look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, TdConeProject p)
 {
   const float2 place = turned (entry % PACK, x, y);
-  const Aim a = aim (matrices + 3 * (entry / PACK), place.x, place.y, z);
+  const Aim a = aim (matrices + 3 * (entry / PACK), place.x, place.y, p.u_middle, p.v_middle);
   const float weight = a.inverse * a.inverse;
-  const float u = a.u + p.u_middle, v = a.v + p.v_middle;
-  const float u0 = td_floor (u), f = u - u0;
-  const float top = td_floor (td_fmin (v, td_mad ((float) (LANES * VOXELS - 1), a.dv, v))) - 1.0f;
-  const int seen = u > -1.0f && u < (float) p.n_columns;
+  const float u0 = td_floor (a.u), f = a.u - u0;
+  const float least = td_fmin (td_fma (z, a.dv, a.v),
+                               td_fma (z - (float) (LANES * VOXELS - 1), a.dv, a.v));
+  const int seen = a.u > -1.0f && a.u < (float) p.n_columns;
   Sight s;
 
-  s.line = td_float4 (seen ? weight - f * weight : 0.0f, seen ? f * weight : 0.0f, v - top, a.dv);
+  s.line = td_float4 (seen ? td_fma (-f, weight, weight) : 0.0f, seen ? f * weight : 0.0f, a.v, a.dv);
   s.column = seen ? (int) u0 + 1 : -1;
-  s.row = seen ? (int) top : 0;
+  s.row = seen ? 2 * (int) td_floor (0.5f * least) : 0;
   return s;
 }
-
-/* Adding 2^23 - 1/2 rounds a position of 1 or more down in one addition, and leaves the index in the
-   low bits; at a whole number it may give the one below, whose next element then has weight 1. */
-#define ROUND 8388607.5f
-#define ROUNDED 8388608.0f
 
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (LANES, COLUMNS, 1, 4)
 cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections,
@@ -71,7 +71,7 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
 
   TD_UNROLL
   for (int k = 0; k < VOXELS; k++)
-    sums[k] = ZERO;
+    sums[k] = inside && LANES * k + lane < n ? load (volume, i, j, k0 + LANES * k + lane, p) : ZERO;
   for (int first = 0; first < p.n_layers * PACK; first += LANES) {
     const int entries = td_min (LANES, p.n_layers * PACK - first);
 
@@ -86,31 +86,30 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
         const int seen = inside && s.column >= 0;
 
         if (seen) {
-          const int needed = (int) (td_abs (s.line.w) * (float) (LANES * VOXELS - 1)) + 5;
+          const int needed = (int) (td_abs (s.line.w) * (float) (LANES * VOXELS - 1)) + 6;
           const TD_GLOBAL Texel *from = projections + ((size_t) ((first + entry) / PACK) * (p.n_columns + 2)
                                                        + s.column) * p.n_rows;
           TD_UNROLL_BY (2)
           for (int r = lane; r < needed; r += LANES) {
-            const int row = s.row + r;
+            const int row = s.row - p.row0 + r;
             Texel a = ZERO, b = ZERO;
             if ((uint) row < (uint) p.n_rows) {
               a = from[row];
               b = from[row + p.n_rows];
             }
-            line[r] = s.line.x * a + s.line.y * b;
+            line[r] = add_both (s.line.x, a, s.line.y, b);
           }
         }
         td_warp_barrier ();
         if (seen) {
-          const float start = td_mad ((float) lane, s.line.w, s.line.z);
+          const float shift = ROUND - (float) s.row;
           TD_UNROLL
           for (int k = 0; k < VOXELS; k++) {
-            const float at = td_mad ((float) (k * LANES), s.line.w, start);
-            const float rounded = at + ROUND;
-            const float f = at - (rounded - ROUNDED);
-            const TD_LOCAL_PTR Texel *cell = line + (td_float_as_int (rounded) & 0x7fffff);
-            const Texel a = cell[0], b = cell[1];
-            sums[k] += from_turned (turn, a + f * (b - a));
+            const float at = td_fma (z - (float) (k * LANES + lane), s.line.w, s.line.z);
+            const float rounded = at + shift;
+            const float f = at - (rounded - shift) + 0.5f;
+            const TD_LOCAL_PTR Texel *cell = line + (td_float_as_int (rounded) & WHOLE);
+            sums[k] += from_turned (turn, between (cell[0], cell[1], f));
           }
         }
         td_warp_barrier ();

@@ -7,31 +7,67 @@
 typedef float Texel;
 #define ZERO 0.0f
 #define FETCH td_layer1_linear
+#define EACH(f) f ()
 #elif PACK == 2
 typedef float2 Texel;
 #define ZERO td_float2 (0.0f, 0.0f)
 #define FETCH td_layer2_linear
+#define EACH(f) td_float2 (f (.x), f (.y))
 #else
 typedef float4 Texel;
 #define ZERO td_float4 (0.0f, 0.0f, 0.0f, 0.0f)
 #define FETCH td_layer4_linear
+#define EACH(f) td_float4 (f (.x), f (.y), f (.z), f (.w))
 #endif
 
-/* A view's matrix applied to (x, y), before z: numerators and 1 / w. */
+/* A voxel must come out the same to the last bit however the volume is cut into slabs, the views into
+   batches and the detector's rows into windows: textures filter with weights of 8 bits, and a position
+   that rounds otherwise takes another weight. Hence everything is a function of the voxel's place in
+   the whole volume; positions are detector rows from the first of all, from which a window's first
+   row, an integer, is taken away without rounding; sums go on from what the volume holds, view after
+   view; and where a compiler might round a product or not, it is told. */
+
+/* sum + s t; s a + t b; from a to b by t. */
+TD_FN Texel
+add_scaled (Texel sum, float s, Texel t)
+{
+#define TERM(c) td_fma (s, t c, sum c)
+  return EACH (TERM);
+#undef TERM
+}
+
+TD_FN Texel
+add_both (float s, Texel a, float t, Texel b)
+{
+#define TERM(c) td_fma (t, b c, s * a c)
+  return EACH (TERM);
+#undef TERM
+}
+
+TD_FN Texel
+between (Texel a, Texel b, float t)
+{
+#define TERM(c) td_fma (t, b c - a c, a c)
+  return EACH (TERM);
+#undef TERM
+}
+
+/* A view's matrix applied to (x, y): 1 / w, u, and v at height z: v + z dv. Positions count from where
+   (u_middle, v_middle) says that the matrix' own zero lies. */
 typedef struct {
   float u, v, dv, inverse;
 } Aim;
 
 TD_FN Aim
-aim (const TD_GLOBAL float4 *matrix, float x, float y, float z)
+aim (const TD_GLOBAL float4 *matrix, float x, float y, float u_middle, float v_middle)
 {
   const float4 mu = matrix[0], mv = matrix[1], mw = matrix[2];
   Aim a;
 
-  a.inverse = td_reciprocal (td_mad (mw.x, x, td_mad (mw.y, y, mw.w)));
-  a.u = td_mad (mu.x, x, td_mad (mu.y, y, mu.w)) * a.inverse;
-  a.v = td_mad (mv.x, x, td_mad (mv.y, y, td_mad (mv.z, z, mv.w))) * a.inverse;
-  a.dv = -mv.z * a.inverse;
+  a.inverse = td_reciprocal (td_fma (mw.x, x, td_fma (mw.y, y, mw.w)));
+  a.u = td_fma (td_fma (mu.x, x, td_fma (mu.y, y, mu.w)), a.inverse, u_middle);
+  a.v = td_fma (td_fma (mv.x, x, td_fma (mv.y, y, mv.w)), a.inverse, v_middle);
+  a.dv = mv.z * a.inverse;
   return a;
 }
 
@@ -61,24 +97,41 @@ from_turned (int turn, Texel t)
 #endif
 }
 
-/* Adds a thread's sums to (i, j) and its turned copies. */
+/* (i, j) and its turned copies: (x, y) -> (-y, x) a quarter turn; rows count downwards, so (i, j) ->
+   (j, n - 1 - i). */
+#define FIRST ((size_t) j * p.nx + i)
+#define HALF_TURN ((size_t) (p.ny - 1 - j) * p.nx + (p.nx - 1 - i))
+#define QUARTER ((size_t) (p.nx - 1 - i) * p.nx + j)
+#define THREE_QUARTERS ((size_t) i * p.nx + (p.nx - 1 - j))
+
+TD_FN Texel
+load (const TD_GLOBAL float *volume, int i, int j, int k, TdConeProject p)
+{
+  const TD_GLOBAL float *at = volume + k * ((size_t) p.ny * p.nx);
+
+#if PACK == 1
+  return at[FIRST];
+#elif PACK == 2
+  return td_float2 (at[FIRST], at[HALF_TURN]);
+#else
+  return td_float4 (at[FIRST], at[QUARTER], at[HALF_TURN], at[THREE_QUARTERS]);
+#endif
+}
+
 TD_FN void
 store (TD_GLOBAL float *volume, int i, int j, int k, Texel sum, TdConeProject p)
 {
-  const size_t slice = (size_t) p.ny * p.nx;
-  TD_GLOBAL float *at = volume + k * slice;
+  TD_GLOBAL float *at = volume + k * ((size_t) p.ny * p.nx);
 
 #if PACK == 1
-  at[(size_t) j * p.nx + i] += sum;
+  at[FIRST] = sum;
 #elif PACK == 2
-  at[(size_t) j * p.nx + i] += sum.x;
-  at[(size_t) (p.ny - 1 - j) * p.nx + (p.nx - 1 - i)] += sum.y;
+  at[FIRST] = sum.x;
+  at[HALF_TURN] = sum.y;
 #else
-  /* (x, y) -> (-y, x) a quarter turn; rows count downwards, so (i, j) -> (j, n - 1 - i). */
-  const int n = p.nx - 1;
-  at[(size_t) j * p.nx + i] += sum.x;
-  at[(size_t) (n - i) * p.nx + j] += sum.y;
-  at[(size_t) (n - j) * p.nx + (n - i)] += sum.z;
-  at[(size_t) i * p.nx + (n - j)] += sum.w;
+  at[FIRST] = sum.x;
+  at[QUARTER] = sum.y;
+  at[HALF_TURN] = sum.z;
+  at[THREE_QUARTERS] = sum.w;
 #endif
 }

@@ -54,10 +54,10 @@ typedef struct {
   int slice0;
   int x_count, y_count;       /* voxels computed by threads: all, or those whose turned copies cover all */
   int n_layers;               /* views, or sets of turned views */
-  int n_columns, n_rows;      /* of the projections given */
+  int n_columns, n_rows, row0; /* of the projections given; the detector's row of their first */
   int pitch, view_stride;     /* arithmetic: floats from row to row and view to view, with the pads */
   float x_first, y_first, z_first; /* first voxel, in voxels from the axis; y and z fall */
-  float u_middle, v_middle;   /* the detector pixel matrices count from */
+  float u_middle, v_middle;   /* the detector pixel matrices count from, as the kernel counts */
 } TdConeProject;
 
 typedef struct {

@@ -5,8 +5,8 @@
 
 #include "kernels/params.h"
 
-/* Matrices in voxels from the axis, detector coordinates counted from the middle of the given rows,
-   scaled by 1 / sqrt (weight) so that the kernel's 1 / w^2 carries the view's weight. */
+/* Matrices in voxels from the axis, detector coordinates counted from the detector's middle (not that of
+   the given rows: what they see must not depend on those), scaled by 1 / sqrt (weight) so that the kernel's 1 / w^2 carries the view's weight. */
 static void
 fill_table (const TdConeDeviceProjector *self, const guint *views, guint n, double u_middle,
             double v_middle, float *table)
@@ -145,6 +145,9 @@ project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, 
          TdBuffer *volume, guint slice0, guint n_slices, double u_middle, double v_middle, GError **error)
 {
   const TdConeTask *task = &self->task;
+  /* Texels' centres lie at + 0.5; columns of voxels round positions by half a row less. */
+  const double right = self->textures ? 0.5 : 0;
+  const double down = self->textures ? 0.5 : self->way == TD_CONE_WAY_COLUMNS ? -0.5 : 0;
   const TdConeProject params = {
     .nx = (int) task->nx,
     .ny = (int) task->ny,
@@ -155,13 +158,14 @@ project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, 
     .n_layers = (int) n_layers,
     .n_columns = (int) task->n_columns,
     .n_rows = (int) n_rows,
+    .row0 = (int) row0,
     .pitch = (int) (self->way == TD_CONE_WAY_COLUMNS ? self->line : task->n_columns + 2),
     .view_stride = (int) ((task->n_columns + 2) * (n_rows + 3)),
     .x_first = (float) (task->first_mm[0] / task->voxel_mm),
     .y_first = (float) (task->first_mm[1] / task->voxel_mm),
     .z_first = (float) (task->first_mm[2] / task->voxel_mm),
-    .u_middle = (float) u_middle,
-    .v_middle = (float) (v_middle - row0),
+    .u_middle = (float) (u_middle + right),
+    .v_middle = (float) (v_middle + down),
   };
   TdArg args[5] = {
     self->textures ? (TdArg) TD_ARG_TEXTURE (self->texture) : (TdArg) TD_ARG_BUFFER (self->staging),
@@ -192,7 +196,7 @@ td_cone_device_add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections
   TdConeDeviceProjector *self = (TdConeDeviceProjector *) base;
   const guint n_layers = n_views / self->pack;
   const double u_middle = floor (self->task.n_columns / 2.0);
-  const double v_middle = floor (row0 + n_rows / 2.0);
+  const double v_middle = floor (self->task.n_rows / 2.0);
 
   if (n_views % self->pack != 0 || n_views > self->limits.max_views || n_rows > self->limits.max_rows) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,

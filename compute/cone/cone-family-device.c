@@ -216,13 +216,23 @@ steepest (const TdConeTask *task)
   return slope;
 }
 
+/* Whole columns of voxels where there are enough slices: of the volume, since what a voxel becomes must
+   not depend on the slab that it comes in. */
+static gboolean
+has_columns (const TdConeTask *task)
+{
+  return task->nz >= TD_CONE_LANES * 3 / 4 && steepest (task) > 0;
+}
+
 static guint
 arithmetic_pack (const TdConeTask *task, TdPrecision precision)
 {
+  if (!has_columns (task))
+    return 1;
   return td_cone_turned (task, 4) ? 4 : td_cone_turned (task, 2) ? 2 : 1;
 }
 
-/* Whole columns of voxels where there are enough slices and local memory for their lines. */
+/* If there is local memory for their lines. */
 static gboolean
 take_columns (TdConeDeviceProjector *self)
 {
@@ -231,11 +241,11 @@ take_columns (TdConeDeviceProjector *self)
   const double slope = steepest (&self->task);
   const guint enough = MAX (1, self->limits.max_slices / TD_CONE_LANES);
 
-  if (slope == 0 || self->limits.max_slices < TD_CONE_LANES * 3 / 4)
+  if (!has_columns (&self->task))
     return FALSE;
   self->pack = arithmetic_pack (&self->task, self->limits.precision);
   for (self->shape.voxels = MIN (4, enough); self->shape.voxels > 0; self->shape.voxels--) {
-    const double line = slope * (TD_CONE_LANES * self->shape.voxels - 1) + 7;
+    const double line = slope * (TD_CONE_LANES * self->shape.voxels - 1) + 8;
     if (line * self->pack * sizeof (float) * TD_CONE_COLUMNS + sights > local)
       continue;
     self->line = (guint) line;

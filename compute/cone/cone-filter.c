@@ -6,7 +6,8 @@
 struct TdConeFilter {
   TdDevice *device;
   guint n_columns, n_wide, shift; /* measured, filtered, and where the former lie */
-  guint n_views, max_rows;
+  guint n_views;
+  guint rows_at_once;             /* that the ramp takes */
   double u_middle, v_middle;      /* of the measured columns */
   TdBuffer *cosine, *redundancy;
   TdBuffer *wide;                 /* filtered rows that are wider than the measured; NULL: in place */
@@ -78,7 +79,8 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->n_wide = task->n_columns;
   filter->shift = task->shift;
   filter->n_views = task->n_views;
-  filter->max_rows = max_rows;
+  /* Two lines go through one transform, and must be of one row, lest it matter what chunk that is in. */
+  filter->rows_at_once = task->n_views % 2 == 1 ? 1 : max_rows;
   filter->u_middle = (task->n_measured - 1) / 2.0;
   filter->v_middle = (task->n_rows - 1) / 2.0;
   if (lines > G_MAXINT) {
@@ -95,8 +97,8 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->kernel = td_program_kernel (filter->program, "cone_weight", error);
   if (!filter->kernel)
     return NULL;
-  filter->ramp = td_row_filter_new_wide (device, filter->n_columns, filter->n_wide, (guint) lines,
-                                         error);
+  filter->ramp = td_row_filter_new_wide (device, filter->n_columns, filter->n_wide,
+                                         filter->rows_at_once * task->n_views, error);
   if (!filter->ramp || !td_row_filter_set (filter->ramp, spec, error))
     return NULL;
   if (filter->n_wide > filter->n_columns) {
@@ -105,6 +107,22 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
       return NULL;
   }
   return g_steal_pointer (&filter);
+}
+
+static gboolean
+run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint n_rows, GError **error)
+{
+  const TdRowBlend place = { .shift = filter->shift };
+  TdBuffer *to = filter->wide ? filter->wide : rows;
+
+  for (guint row = 0; row < n_rows; row += filter->rows_at_once) {
+    const guint n = MIN (filter->rows_at_once, n_rows - row);
+    const guint64 line = (guint64) row * filter->n_views * sizeof (float);
+    if (!td_row_filter_run_to (filter->ramp, queue, rows, line * filter->n_columns, n * filter->n_views,
+                               filter->wide ? &place : NULL, to, line * filter->n_wide, error))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 gboolean
@@ -124,16 +142,12 @@ td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint 
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
                          TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
 
-  const guint lines = n_rows * filter->n_views;
-  const TdRowBlend place = { .shift = filter->shift };
-
-  if (!td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error))
+  if (!td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error)
+      || !run_ramp (filter, queue, rows, n_rows, error))
     return FALSE;
-  if (!filter->wide)
-    return td_row_filter_run (filter->ramp, queue, rows, 0, lines, error);
-  return td_row_filter_run_to (filter->ramp, queue, rows, 0, lines, &place, filter->wide, 0, error)
-         && td_copy (queue, rows, 0, filter->wide, 0,
-                     (guint64) lines * filter->n_wide * sizeof (float), error);
+  return !filter->wide
+         || td_copy (queue, rows, 0, filter->wide, 0,
+                     (guint64) n_rows * filter->n_views * filter->n_wide * sizeof (float), error);
 }
 
 guint64

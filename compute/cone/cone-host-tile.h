@@ -3,7 +3,11 @@
    table. Along a column of voxels u and w are constant and v is linear: the two detector columns
    around u are blended once, weights included, and 16 voxels at a time pick their rows from two
    vectors by one permute each. What bounds it: about 20 instructions for 16 voxels, of which the
-   permutes and the rounding share one port. */
+   permutes and the rounding share one port.
+
+   A voxel comes out the same to the last bit whatever slab and batch it is in: rows count from the
+   detector's first, slices from the volume's, in double precision; the sixteen voxels that share one
+   rounding begin with a slice whose number is a multiple of 16; sums go on from what is there. */
 #include "cone-host.h"
 
 #include <math.h>
@@ -15,12 +19,18 @@
 typedef struct {
   const float *left, *right; /* the two columns, row 0 of the pad */
   float a, b;                /* their weights */
-  double v, dv;              /* padded row of the first voxel of the chunk, rows a voxel */
+  double v, dv;              /* row of the volume's first slice, counted with the pad; rows a slice */
 } Ray;
+
+static inline double
+row_of (const Ray *ray, guint slice)
+{
+  return ray->v + slice * ray->dv;
+}
 
 /* FALSE: the voxel column does not see this view's detector. */
 static inline gboolean
-aim (const TdConeBatch *batch, guint view, double x, double y, double z, Ray *ray)
+aim (const TdConeBatch *batch, guint view, double x, double y, Ray *ray)
 {
   const TdConeTask *task = batch->task;
   const double *m = task->matrices + 12 * (gsize) batch->numbers[view];
@@ -36,35 +46,36 @@ aim (const TdConeBatch *batch, guint view, double x, double y, double z, Ray *ra
   ray->right = ray->left + batch->column_stride;
   ray->a = (float) (weight * (1 - fraction));
   ray->b = (float) (weight * fraction);
-  ray->v = (m[4] * x + m[5] * y + m[6] * z + m[7]) * depth - batch->row0 + TD_CONE_PAD;
+  ray->v = (m[4] * x + m[5] * y + m[6] * task->first_mm[2] + m[7]) * depth + TD_CONE_PAD;
   ray->dv = -m[6] * depth * task->voxel_mm;
   return TRUE;
 }
 
-/* The voxels [*first, *end) of a chunk of n, in steps of 16, that touch the kept rows. */
+/* The voxels [*first, *end) of a chunk of n from @slice on, in steps of 16, that touch the kept rows. */
 static inline gboolean
-touch (const TdConeBatch *batch, const Ray *ray, guint n, guint *first, guint *end)
+touch (const TdConeBatch *batch, const Ray *ray, guint slice, guint n, guint *first, guint *end)
 {
-  const double low = TD_CONE_PAD - 1.0, high = TD_CONE_PAD + (double) batch->n_rows;
+  const double low = batch->row0 + TD_CONE_PAD - 1.0, high = low + 1 + batch->n_rows;
   guint a = 0, b = (n + 15) / 16;
 
-  while (a < b && ray->v + (16 * a + 15) * ray->dv <= low)
+  while (a < b && row_of (ray, slice + 16 * a + 15) <= low)
     a++;
-  while (b > a && ray->v + 16.0 * (b - 1) * ray->dv >= high)
+  while (b > a && row_of (ray, slice + 16 * (b - 1)) >= high)
     b--;
   *first = 16 * a;
   *end = 16 * b;
   return a < b;
 }
 
+/* Voxels [first, end) of a chunk that begins with @slice; the columns' first kept row is row0. */
 #ifdef __AVX512F__
 static inline void
-add_ray (const Ray *ray, guint first, guint end, float *sums)
+add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float *sums)
 {
   float line[2 * TD_CONE_CHUNK + 4 * TD_CONE_PAD] __attribute__ ((aligned (64)));
-  const double v_first = ray->v + first * ray->dv;
-  const gsize row = (gsize) v_first;
-  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 36;
+  const guint above = (guint) row_of (ray, slice + first) - 1; /* the line's first, one to spare */
+  const gsize row = above - row0;
+  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 37;
   const __m512 a = _mm512_set1_ps (ray->a), b = _mm512_set1_ps (ray->b);
 
   for (guint i = 0; i < rows; i += 16) {
@@ -74,13 +85,13 @@ add_ray (const Ray *ray, guint first, guint end, float *sums)
   }
   const __m512 lanes = _mm512_set_ps (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   const __m512 steps = _mm512_mul_ps (lanes, _mm512_set1_ps ((float) ray->dv));
-  double v = v_first - (double) row;
-  for (guint k = first; k < end; k += 16, v += 16 * ray->dv) {
+  for (guint k = first; k < end; k += 16) {
+    const double v = row_of (ray, slice + k);
     const guint base = (guint) v;
     const __m512 at = _mm512_add_ps (steps, _mm512_set1_ps ((float) (v - base)));
     const __m512i index = _mm512_cvttps_epi32 (at);
     const __m512 fraction = _mm512_sub_ps (at, _mm512_cvtepi32_ps (index));
-    const float *here = line + base;
+    const float *here = line + (base - above);
     const __m512 value = _mm512_permutex2var_ps (_mm512_loadu_ps (here), index,
                                                  _mm512_loadu_ps (here + 16));
     const __m512 next = _mm512_permutex2var_ps (_mm512_loadu_ps (here + 1), index,
@@ -91,20 +102,20 @@ add_ray (const Ray *ray, guint first, guint end, float *sums)
 }
 #else
 static inline void
-add_ray (const Ray *ray, guint first, guint end, float *sums)
+add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float *sums)
 {
   float line[2 * TD_CONE_CHUNK + 4 * TD_CONE_PAD];
-  const double v_first = ray->v + first * ray->dv;
-  const gsize row = (gsize) v_first;
-  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 36;
+  const guint above = (guint) row_of (ray, slice + first) - 1;
+  const gsize row = above - row0;
+  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 37;
 
   for (guint i = 0; i < rows; i++)
     line[i] = ray->a * ray->left[row + i] + ray->b * ray->right[row + i];
-  double v = v_first - (double) row;
-  for (guint k = first; k < end; k += 16, v += 16 * ray->dv) {
+  for (guint k = first; k < end; k += 16) {
+    const double v = row_of (ray, slice + k);
     const guint base = (guint) v;
     const float start = (float) (v - base), dv = (float) ray->dv;
-    const float *here = line + base;
+    const float *here = line + (base - above);
     for (guint lane = 0; lane < 16; lane++) {
       const float at = start + (float) lane * dv;
       const int index = (int) at;
@@ -123,14 +134,13 @@ column (const TdConeBatch *batch, guint i, guint j, guint k0, guint n)
   float *voxels = batch->volume + ((gsize) j * task->nx + i) * batch->n_slices + k0;
   const double x = task->first_mm[0] + i * task->voxel_mm;
   const double y = task->first_mm[1] - j * task->voxel_mm;
-  const double z = task->first_mm[2] - (batch->slice0 + k0) * task->voxel_mm;
 
   memcpy (sums, voxels, n * sizeof *sums);
   for (guint view = 0; view < batch->n_views; view++) {
     Ray ray;
     guint first, end;
-    if (aim (batch, view, x, y, z, &ray) && touch (batch, &ray, n, &first, &end))
-      add_ray (&ray, first, end, sums);
+    if (aim (batch, view, x, y, &ray) && touch (batch, &ray, batch->slice0 + k0, n, &first, &end))
+      add_ray (&ray, batch->row0, batch->slice0 + k0, first, end, sums);
   }
   memcpy (voxels, sums, n * sizeof *sums);
 }
@@ -159,27 +169,28 @@ typedef struct {
 /* A view's numerators at a voxel, and their steps along x. */
 typedef struct {
   const float *view;
-  double u, v, w, du, dv, dw; /* v counted from the kept rows on */
+  double u, v, w, du, dv, dw;
   double scale;
 } Line;
 
 static inline void
 find_places (const TdConeGeneral *general, const Line *line, guint n, Places *places)
 {
-  const double right = general->task->n_columns, bottom = general->n_rows;
+  const double right = general->task->n_columns;
+  const double above = general->row0 - 1.0, bottom = above + 1 + general->n_rows;
   const double u0 = line->u, v0 = line->v, w0 = line->w, du = line->du, dv = line->dv, dw = line->dw;
   const double scale = line->scale;
-  const int pitch = (int) general->pitch;
+  const int pitch = (int) general->pitch, row0 = (int) general->row0;
 
   for (int i = 0; i < (int) n; i++) {
     const double w = w0 + i * dw;
     const double depth = 1 / (w > 1e-9 ? w : 1e-9); /* finite at and behind the source, too */
     const double u_far = (u0 + i * du) * depth, v_far = (v0 + i * dv) * depth;
     const double u_low = u_far < right ? u_far : right, v_low = v_far < bottom ? v_far : bottom;
-    const double u = u_low > -1 ? u_low : -1, v = v_low > -1 ? v_low : -1;
+    const double u = u_low > -1 ? u_low : -1, v = v_low > above ? v_low : above;
     /* Shifted by one to the pad, hence never negative: truncation is floor. */
     const int column = (int) (u + 1), row = (int) (v + 1);
-    places->index[i] = row * pitch + column;
+    places->index[i] = (row - row0) * pitch + column;
     places->u[i] = (float) (u + 1 - column);
     places->v[i] = (float) (v + 1 - row);
     const double weight = scale * depth * depth;
@@ -204,16 +215,14 @@ line_of (const TdConeGeneral *general, guint view, double x, double y, double z)
 {
   const TdConeTask *task = general->task;
   const double *m = task->matrices + 12 * (gsize) general->numbers[view];
-  const double w = m[8] * x + m[9] * y + m[10] * z + m[11], dw = m[8] * task->voxel_mm;
-
   return (Line) {
     .view = general->views + view * general->view_stride,
     .u = m[0] * x + m[1] * y + m[2] * z + m[3],
-    .v = m[4] * x + m[5] * y + m[6] * z + m[7] - general->row0 * w,
-    .w = w,
+    .v = m[4] * x + m[5] * y + m[6] * z + m[7],
+    .w = m[8] * x + m[9] * y + m[10] * z + m[11],
     .du = m[0] * task->voxel_mm,
-    .dv = m[4] * task->voxel_mm - general->row0 * dw,
-    .dw = dw,
+    .dv = m[4] * task->voxel_mm,
+    .dw = m[8] * task->voxel_mm,
     .scale = task->view_weights[general->numbers[view]],
   };
 }
@@ -235,35 +244,44 @@ add_slowly (const TdConeGeneral *general, const Line *line, guint n, float *out)
 /* Where the blocks of a strip are seen. Numerators count from the upper left pixel of a block's own
    window, so that single precision is enough for its voxels. */
 typedef struct {
-  int column[BLOCKS], row[BLOCKS], rows[BLOCKS]; /* rows 0: not surely inside, or too wide */
+  int column[BLOCKS], row[BLOCKS], rows[BLOCKS]; /* row: of those kept; rows 0: not surely inside, or
+                                                    too wide */
   float nu[BLOCKS], du[BLOCKS], nv[BLOCKS], dv[BLOCKS], nw[BLOCKS];
 } Windows;
 
-/* Eight blocks at once. Ratios of linear functions are monotonic: a block's ends bound what lies
-   between. Places of blocks that are not inside are never looked at. */
-static inline void
-find_eight (const TdConeGeneral *general, const Line *line, int first, Windows *windows)
+/* start + index step */
+static inline __m512d
+at_index (__m512d index, double start, double step)
 {
-  const __m512d index = _mm512_add_pd (_mm512_set1_pd (first), _mm512_set_pd (7, 6, 5, 4, 3, 2, 1, 0));
-  const __m512d one = _mm512_set1_pd (1), edge = _mm512_set1_pd (-1), near = _mm512_set1_pd (1e-8);
-  const __m512d right = _mm512_set1_pd (general->task->n_columns);
-  const __m512d bottom = _mm512_set1_pd (general->n_rows);
-  const __m512d step_u = _mm512_set1_pd (BLOCK * line->du), step_v = _mm512_set1_pd (BLOCK * line->dv);
-  const __m512d step_w = _mm512_set1_pd (BLOCK * line->dw);
-  const __m512d u = _mm512_fmadd_pd (index, step_u, _mm512_set1_pd (line->u));
-  const __m512d v = _mm512_fmadd_pd (index, step_v, _mm512_set1_pd (line->v));
-  const __m512d w = _mm512_fmadd_pd (index, step_w, _mm512_set1_pd (line->w));
-  const __m512d end = _mm512_add_pd (w, step_w);
+  return _mm512_fmadd_pd (index, _mm512_set1_pd (step), _mm512_set1_pd (start));
+}
+
+/* Eight blocks of the strip's n voxels at once. Ratios of linear functions are monotonic: a block's first
+   and last voxel bound what lies between, and see no row that is not kept, unless it is beyond the
+   detector. Places of blocks that are not inside are never looked at. */
+static inline void
+find_eight (const TdConeGeneral *general, const Line *line, int first, guint n, Windows *windows)
+{
+  const __m512d block = _mm512_add_pd (_mm512_set1_pd (first), _mm512_set_pd (7, 6, 5, 4, 3, 2, 1, 0));
+  const __m512d index = _mm512_mul_pd (block, _mm512_set1_pd (BLOCK));
+  const __m512d last = _mm512_min_pd (_mm512_add_pd (index, _mm512_set1_pd (BLOCK - 1)),
+                                      _mm512_set1_pd (n - 1.0));
+  const __m512d one = _mm512_set1_pd (1), near = _mm512_set1_pd (1e-8);
+  const __m512d left = _mm512_set1_pd (-1), right = _mm512_set1_pd (general->task->n_columns);
+  const __m512d above = _mm512_set1_pd (general->row0 - 1.0);
+  const __m512d bottom = _mm512_set1_pd ((double) general->row0 + general->n_rows);
+  const __m512d u = at_index (index, line->u, line->du), v = at_index (index, line->v, line->dv);
+  const __m512d w = at_index (index, line->w, line->dw), end = at_index (last, line->w, line->dw);
   const __m512d near_depth = _mm512_div_pd (one, w), far_depth = _mm512_div_pd (one, end);
   const __m512d u0 = _mm512_mul_pd (u, near_depth), v0 = _mm512_mul_pd (v, near_depth);
-  const __m512d u1 = _mm512_mul_pd (_mm512_add_pd (u, step_u), far_depth);
-  const __m512d v1 = _mm512_mul_pd (_mm512_add_pd (v, step_v), far_depth);
+  const __m512d u1 = _mm512_mul_pd (at_index (last, line->u, line->du), far_depth);
+  const __m512d v1 = _mm512_mul_pd (at_index (last, line->v, line->dv), far_depth);
   const __m512d u_low = _mm512_min_pd (u0, u1), u_high = _mm512_max_pd (u0, u1);
   const __m512d v_low = _mm512_min_pd (v0, v1), v_high = _mm512_max_pd (v0, v1);
 
   __mmask8 good = _mm512_cmp_pd_mask (w, near, _CMP_GT_OQ) & _mm512_cmp_pd_mask (end, near, _CMP_GT_OQ);
-  good &= _mm512_cmp_pd_mask (u_low, edge, _CMP_GE_OQ) & _mm512_cmp_pd_mask (u_high, right, _CMP_LT_OQ);
-  good &= _mm512_cmp_pd_mask (v_low, edge, _CMP_GE_OQ) & _mm512_cmp_pd_mask (v_high, bottom, _CMP_LT_OQ);
+  good &= _mm512_cmp_pd_mask (u_low, left, _CMP_GE_OQ) & _mm512_cmp_pd_mask (u_high, right, _CMP_LT_OQ);
+  good &= _mm512_cmp_pd_mask (v_low, above, _CMP_GE_OQ) & _mm512_cmp_pd_mask (v_high, bottom, _CMP_LT_OQ);
   const __m256i column = _mm512_cvttpd_epi32 (_mm512_add_pd (u_low, one));
   const __m256i row = _mm512_cvttpd_epi32 (_mm512_add_pd (v_low, one));
   const __m256i wide
@@ -273,7 +291,8 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, Windows *
   good &= _mm256_cmple_epi32_mask (rows, _mm256_set1_epi32 (BLOCK_ROWS));
   good &= _mm256_cmplt_epi32_mask (wide, _mm256_set1_epi32 (31));
   _mm256_storeu_si256 ((__m256i *) (windows->column + first), column);
-  _mm256_storeu_si256 ((__m256i *) (windows->row + first), row);
+  _mm256_storeu_si256 ((__m256i *) (windows->row + first),
+                       _mm256_sub_epi32 (row, _mm256_set1_epi32 ((int) general->row0)));
   _mm256_storeu_si256 ((__m256i *) (windows->rows + first), _mm256_maskz_mov_epi32 (good, rows));
 
   const __m512d uc = _mm512_sub_pd (_mm512_cvtepi32_pd (column), one);
@@ -349,7 +368,7 @@ add_line (const TdConeGeneral *general, const Line *line, guint n, float *out)
   Windows windows;
 
   for (int i = 0; i < blocks; i += 8)
-    find_eight (general, line, i, &windows);
+    find_eight (general, line, i, n, &windows);
   for (int i = 0; i < blocks; i++) {
     const guint now = MIN (BLOCK, n - BLOCK * (guint) i);
 

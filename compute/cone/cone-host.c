@@ -44,6 +44,7 @@ typedef struct {
   const float *projections; /* first kept row of the batch's first view */
   gsize view_floats;        /* from view to view there */
   float *views;
+  guint slice0;             /* of out; the batch's may be up to 15 before it */
   float *out;
 } Work;
 
@@ -70,20 +71,37 @@ run_tile (guint index, gpointer user)
   work->funcs->tile (&work->batch, index);
 }
 
-/* [y][x][slice] added to [slice][y][x]; one row of voxels a call. */
+/* [slice][y][x] to [y][x][slice]; one row of voxels a call. */
+static void
+load_row (guint j, gpointer user)
+{
+  Work *work = user;
+  const TdConeBatch *batch = &work->batch;
+  const guint nx = batch->task->nx, above = work->slice0 - batch->slice0;
+  float *to = batch->volume + (gsize) j * nx * batch->n_slices;
+
+  for (guint i0 = 0; i0 < nx; i0 += 16)
+    for (guint k = above; k < batch->n_slices; k++) {
+      const float *from = work->out + ((gsize) (k - above) * batch->task->ny + j) * nx;
+      for (guint i = i0; i < MIN (i0 + 16, nx); i++)
+        to[(gsize) i * batch->n_slices + k] = from[i];
+    }
+}
+
+/* And back. */
 static void
 store_row (guint j, gpointer user)
 {
   Work *work = user;
   const TdConeBatch *batch = &work->batch;
-  const guint nx = batch->task->nx;
+  const guint nx = batch->task->nx, above = work->slice0 - batch->slice0;
   const float *from = batch->volume + (gsize) j * nx * batch->n_slices;
 
   for (guint i0 = 0; i0 < nx; i0 += 16)
-    for (guint k = 0; k < batch->n_slices; k++) {
-      float *to = work->out + ((gsize) k * batch->task->ny + j) * nx;
+    for (guint k = above; k < batch->n_slices; k++) {
+      float *to = work->out + ((gsize) (k - above) * batch->task->ny + j) * nx;
       for (guint i = i0; i < MIN (i0 + 16, nx); i++)
-        to[i] += from[(gsize) i * batch->n_slices + k];
+        to[i] = from[(gsize) i * batch->n_slices + k];
     }
 }
 
@@ -109,23 +127,25 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
              const guint *views, guint n_views, float *volume, guint slice0, guint n,
              GCancellable *cancellable, GError **error)
 {
-  Work work = { .funcs = td_cone_funcs (), .out = volume };
+  Work work = { .funcs = td_cone_funcs (), .slice0 = slice0, .out = volume };
   TdConeBatch *batch = &work.batch;
 
   batch->task = task;
-  batch->slice0 = slice0;
-  batch->n_slices = n;
+  batch->slice0 = slice0 / TD_CONE_GROUP * TD_CONE_GROUP;
+  batch->n_slices = n + slice0 - batch->slice0;
   lay_out (batch, row0, n_rows);
   if (batch->n_rows == 0)
     return TRUE;
   work.view_floats = (gsize) n_rows * task->n_columns;
-  batch->volume = g_try_new0 (float, (gsize) n * task->ny * task->nx);
+  batch->volume = g_try_new0 (float, (gsize) batch->n_slices * task->ny * task->nx);
   work.views = g_try_new0 (float, batch->view_stride * TD_CONE_BATCH);
   gboolean ok = batch->volume && work.views;
   if (!ok)
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
                  "Not enough memory to back-project %u slices at once; use fewer (memory limit).", n);
   batch->views = work.views;
+  if (ok)
+    td_parallel_for (task->ny, load_row, &work);
   for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
     batch->numbers = views + view;
     batch->n_views = MIN (TD_CONE_BATCH, n_views - view);
@@ -146,7 +166,7 @@ guint64
 td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices)
 {
   const guint64 column = (guint64) n_rows + 2 * TD_CONE_PAD + 15;
-  return sizeof (float) * ((guint64) n_slices * task->ny * task->nx
+  return sizeof (float) * ((guint64) (n_slices + TD_CONE_GROUP - 1) * task->ny * task->nx
                            + column * (task->n_columns + 2) * TD_CONE_BATCH);
 }
 
@@ -225,6 +245,7 @@ td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, 
                   const guint *views, guint n_views, float *volume, guint slice0, guint n,
                   GCancellable *cancellable, GError **error)
 {
-  return (n > td_cone_funcs ()->rows_up_to && fast_path_fits (task) ? add_upright : add_general) (
+  /* Chosen for the volume, since slabs of a few slices must come out as those of many. */
+  return (task->nz > td_cone_funcs ()->rows_up_to && fast_path_fits (task) ? add_upright : add_general) (
       task, projections, row0, n_rows, views, n_views, volume, slice0, n, cancellable, error);
 }

@@ -9,7 +9,8 @@
  * [view][column][row] with one column of zeros on either side and TD_CONE_PAD rows of zeros above and
  * below, so that no index needs a test in the inner loop; the volume is accumulated as [y][x][z].
  */
-#define TD_CONE_PAD 48    /* > 16 voxels' rows (31) + one vector read ahead */
+#define TD_CONE_GROUP 16  /* voxels along z that are computed together; the first's slice is a multiple */
+#define TD_CONE_PAD 48    /* > a group's rows (31) + one vector read ahead */
 #define TD_CONE_BATCH 16  /* views back-projected while a voxel column is in registers */
 #define TD_CONE_TILE 16   /* columns of voxels a tile is wide and deep: its detector columns stay in L2 */
 #define TD_CONE_CHUNK 128 /* voxels along z worked on at once: eight vectors of sums */
@@ -17,7 +18,7 @@
 
 typedef struct {
   const TdConeTask *task;
-  guint slice0, n_slices;
+  guint slice0, n_slices;  /* from the first of a group on */
   guint n_views;           /* of this batch */
   const guint *numbers;    /* their numbers in the task */
   guint row0, n_rows;      /* the detector rows kept */
@@ -54,7 +55,8 @@ typedef struct {
      from unpadded projections; what anybody would write first. matrices: [view][13], the weight last. */
   void (*naive) (const TdConeTask *task, const float *matrices, const float *projections, guint slice,
                  guint j, float *out);
-  /* Up to this many slices rows are quicker than columns, whose vectors they do not fill: measured. */
+  /* For volumes of up to this many slices rows are quicker than columns, whose vectors they do not fill:
+     measured. */
   guint rows_up_to;
 } TdConeFuncs;
 const TdConeFuncs *td_cone_funcs (void); /* for this CPU */

@@ -70,7 +70,7 @@ void td_cone_pixel (const double matrix[12], double u, double v, double point_mm
 gboolean td_cone_upright (const TdConeTask *task);
 
 /* Detector rows [*first, *end) that slices [slice0, slice0 + n) see, all views, with the rows linear
-   interpolation touches. Empty (first = end) if none. */
+   interpolation touches, and what rounding may add to them. Empty (first = end) if none. */
 void td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *first, guint *end);
 
 /* ── Weights before filtering ─────────────────────────────────────────────────────────────────── */
