@@ -126,23 +126,26 @@ add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float 
 }
 #endif
 
+/* Slices [slice, end) of a column of voxels, @slice the first of a group; the batch may begin later. */
 static void
-column (const TdConeBatch *batch, guint i, guint j, guint k0, guint n)
+column (const TdConeBatch *batch, guint i, guint j, guint slice, guint end)
 {
   const TdConeTask *task = batch->task;
   float sums[TD_CONE_CHUNK] __attribute__ ((aligned (64))) = { 0 };
-  float *voxels = batch->volume + ((gsize) j * task->nx + i) * batch->n_slices + k0;
+  const guint from = MAX (slice, batch->slice0);
+  float *voxels
+      = batch->volume + ((gsize) j * task->nx + i) * batch->n_slices + (from - batch->slice0);
   const double x = task->first_mm[0] + i * task->voxel_mm;
   const double y = task->first_mm[1] - j * task->voxel_mm;
 
-  memcpy (sums, voxels, n * sizeof *sums);
+  memcpy (sums + (from - slice), voxels, (end - from) * sizeof *sums);
   for (guint view = 0; view < batch->n_views; view++) {
     Ray ray;
-    guint first, end;
-    if (aim (batch, view, x, y, &ray) && touch (batch, &ray, batch->slice0 + k0, n, &first, &end))
-      add_ray (&ray, batch->row0, batch->slice0 + k0, first, end, sums);
+    guint a, b;
+    if (aim (batch, view, x, y, &ray) && touch (batch, &ray, slice, end - slice, &a, &b))
+      add_ray (&ray, batch->row0, slice, a, b, sums);
   }
-  memcpy (voxels, sums, n * sizeof *sums);
+  memcpy (voxels, sums + (from - slice), (end - from) * sizeof *sums);
 }
 
 static void
@@ -151,10 +154,12 @@ tile_columns (const TdConeBatch *batch, guint tile)
   const TdConeTask *task = batch->task;
   const guint i0 = tile % batch->tiles_x * TD_CONE_TILE, j0 = tile / batch->tiles_x * TD_CONE_TILE;
 
-  for (guint k0 = 0; k0 < batch->n_slices; k0 += TD_CONE_CHUNK)
+  const guint all = batch->slice0 + batch->n_slices;
+
+  for (guint k = batch->slice0 / TD_CONE_GROUP * TD_CONE_GROUP; k < all; k += TD_CONE_CHUNK)
     for (guint j = j0; j < MIN (j0 + TD_CONE_TILE, task->ny); j++)
       for (guint i = i0; i < MIN (i0 + TD_CONE_TILE, task->nx); i++)
-        column (batch, i, j, k0, MIN (TD_CONE_CHUNK, batch->n_slices - k0));
+        column (batch, i, j, k, MIN (k + TD_CONE_CHUNK, all));
 }
 
 /* ── Any geometry ─────────────────────────────────────────────────────────────────────────────── */

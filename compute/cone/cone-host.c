@@ -44,7 +44,6 @@ typedef struct {
   const float *projections; /* first kept row of the batch's first view */
   gsize view_floats;        /* from view to view there */
   float *views;
-  guint slice0;             /* of out; the batch's may be up to 15 before it */
   float *out;
 } Work;
 
@@ -77,12 +76,12 @@ load_row (guint j, gpointer user)
 {
   Work *work = user;
   const TdConeBatch *batch = &work->batch;
-  const guint nx = batch->task->nx, above = work->slice0 - batch->slice0;
+  const guint nx = batch->task->nx;
   float *to = batch->volume + (gsize) j * nx * batch->n_slices;
 
   for (guint i0 = 0; i0 < nx; i0 += 16)
-    for (guint k = above; k < batch->n_slices; k++) {
-      const float *from = work->out + ((gsize) (k - above) * batch->task->ny + j) * nx;
+    for (guint k = 0; k < batch->n_slices; k++) {
+      const float *from = work->out + ((gsize) k * batch->task->ny + j) * nx;
       for (guint i = i0; i < MIN (i0 + 16, nx); i++)
         to[(gsize) i * batch->n_slices + k] = from[i];
     }
@@ -94,12 +93,12 @@ store_row (guint j, gpointer user)
 {
   Work *work = user;
   const TdConeBatch *batch = &work->batch;
-  const guint nx = batch->task->nx, above = work->slice0 - batch->slice0;
+  const guint nx = batch->task->nx;
   const float *from = batch->volume + (gsize) j * nx * batch->n_slices;
 
   for (guint i0 = 0; i0 < nx; i0 += 16)
-    for (guint k = above; k < batch->n_slices; k++) {
-      float *to = work->out + ((gsize) (k - above) * batch->task->ny + j) * nx;
+    for (guint k = 0; k < batch->n_slices; k++) {
+      float *to = work->out + ((gsize) k * batch->task->ny + j) * nx;
       for (guint i = i0; i < MIN (i0 + 16, nx); i++)
         to[i] = from[(gsize) i * batch->n_slices + k];
     }
@@ -127,17 +126,17 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
              const guint *views, guint n_views, float *volume, guint slice0, guint n,
              GCancellable *cancellable, GError **error)
 {
-  Work work = { .funcs = td_cone_funcs (), .slice0 = slice0, .out = volume };
+  Work work = { .funcs = td_cone_funcs (), .out = volume };
   TdConeBatch *batch = &work.batch;
 
   batch->task = task;
-  batch->slice0 = slice0 / TD_CONE_GROUP * TD_CONE_GROUP;
-  batch->n_slices = n + slice0 - batch->slice0;
+  batch->slice0 = slice0;
+  batch->n_slices = n;
   lay_out (batch, row0, n_rows);
   if (batch->n_rows == 0)
     return TRUE;
   work.view_floats = (gsize) n_rows * task->n_columns;
-  batch->volume = g_try_new0 (float, (gsize) batch->n_slices * task->ny * task->nx);
+  batch->volume = g_try_new (float, (gsize) n * task->ny * task->nx);
   work.views = g_try_new0 (float, batch->view_stride * TD_CONE_BATCH);
   gboolean ok = batch->volume && work.views;
   if (!ok)
@@ -166,7 +165,7 @@ guint64
 td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices)
 {
   const guint64 column = (guint64) n_rows + 2 * TD_CONE_PAD + 15;
-  return sizeof (float) * ((guint64) (n_slices + TD_CONE_GROUP - 1) * task->ny * task->nx
+  return sizeof (float) * ((guint64) n_slices * task->ny * task->nx
                            + column * (task->n_columns + 2) * TD_CONE_BATCH);
 }
 

@@ -10,7 +10,7 @@
  * below, so that no index needs a test in the inner loop; the volume is accumulated as [y][x][z].
  */
 #define TD_CONE_GROUP 16  /* voxels along z that are computed together; the first's slice is a multiple */
-#define TD_CONE_PAD 48    /* > a group's rows (31) + one vector read ahead */
+#define TD_CONE_PAD 80    /* a group's rows (29), what a line has to spare (37), a vector read ahead */
 #define TD_CONE_BATCH 16  /* views back-projected while a voxel column is in registers */
 #define TD_CONE_TILE 16   /* columns of voxels a tile is wide and deep: its detector columns stay in L2 */
 #define TD_CONE_CHUNK 128 /* voxels along z worked on at once: eight vectors of sums */
@@ -18,7 +18,7 @@
 
 typedef struct {
   const TdConeTask *task;
-  guint slice0, n_slices;  /* from the first of a group on */
+  guint slice0, n_slices;
   guint n_views;           /* of this batch */
   const guint *numbers;    /* their numbers in the task */
   guint row0, n_rows;      /* the detector rows kept */

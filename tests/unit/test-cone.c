@@ -5,6 +5,7 @@
 #include "compute/cone/cone-family.h"
 #include "compute/cone/cone-filter.h"
 #include "dataset/phantom.h"
+#include "tests/common/cone-slabs.h"
 
 static TdGeometry
 plain_geometry (void)
@@ -217,49 +218,13 @@ static void
 check_family (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
               TdPrecision precision, const float *projections, const double *truth, double bound)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
-  const gsize slice = (gsize) task->ny * task->nx;
+  const gsize samples = (gsize) task->nz * task->ny * task->nx;
   const guint turns = family->turned_views (task, precision);
-  const guint slab = MAX (1, (task->nz + 1) / 2), per_turn = MAX (1, task->n_views / turns / 2);
-  const TdConeLimits limits = { per_turn * turns, task->n_rows, slab, precision };
-  g_autoptr (TdConeProjector) projector = td_cone_projector_new (family, device, task, &limits, &error);
-  g_assert_no_error (error);
-  g_autofree float *got = g_new (float, slice * task->nz);
+  g_autofree float *got = g_new (float, samples);
 
-  for (guint k = 0; k < task->nz; k += slab) {
-    const guint n = MIN (slab, task->nz - k);
-    guint first, end;
-    td_cone_rows_seen (task, k, n, &first, &end);
-    if (first == end) { /* nothing seen: any row will do */
-      first = 0;
-      end = 1;
-    }
-    const gsize view_floats = (gsize) (end - first) * task->n_columns;
-    g_autoptr (TdBuffer) volume = td_buffer_new (device, n * slice * sizeof (float), &error);
-    g_autoptr (TdBuffer) rows = td_buffer_new (device, limits.max_views * view_floats * sizeof (float),
-                                               &error);
-    g_assert_no_error (error);
-    td_fill_zero (queue, volume, 0, n * slice * sizeof (float), &error);
-    for (guint v = 0; v < task->n_views / turns; v += per_turn) {
-      const guint count = MIN (per_turn, task->n_views / turns - v);
-      g_autofree guint *views = g_new (guint, count * turns);
-      for (guint i = 0; i < count * turns; i++) {
-        views[i] = v + i % count + i / count * (task->n_views / turns);
-        td_upload (queue, rows, i * view_floats * sizeof (float),
-                   projections + ((gsize) views[i] * task->n_rows + first) * task->n_columns,
-                   view_floats * sizeof (float), &error);
-      }
-      g_assert_no_error (error);
-      td_cone_projector_add (projector, queue, rows, first, end - first, views, count * turns, volume, k,
-                             n, NULL, &error);
-      g_assert_no_error (error);
-    }
-    td_download (queue, got + k * slice, volume, 0, n * slice * sizeof (float), &error);
-    td_queue_finish (queue, &error);
-    g_assert_no_error (error);
-  }
-  check_close (truth, got, slice * task->nz, bound);
+  td_test_cone_slabs (family, device, task, precision, projections, MAX (1, (task->nz + 1) / 2),
+                      MAX (1, task->n_views / turns / 2), got);
+  check_close (truth, got, samples, bound);
 }
 
 static void

@@ -4,6 +4,7 @@
 
 #include "compute/cone/cone-bench.h"
 #include "compute/engine/engine-private.h"
+#include "dataset/random.h"
 #include "tests/common/fdk.h"
 
 /* What devices share, where rows are filtered, what plans say of it. */
@@ -103,6 +104,61 @@ test_tight (gconstpointer limit)
       g_assert_cmpuint (volume.host_bytes, <=, facts->host_bytes);
       g_assert_cmpuint (volume.device_bytes, >, facts->device_bytes / 4);
     }
+}
+
+/* A scan of noise. */
+static TdScan *
+noise_scan (guint n_views)
+{
+  static float projections[40 * TD_FDK_N * TD_FDK_N];
+  TdScanFacts facts = *td_scan_facts (td_fdk_scan);
+  g_autofree double *angles = g_new (double, n_views);
+
+  g_assert_cmpuint (n_views, <=, 40);
+  td_random_noise (projections, (gsize) n_views * TD_FDK_N * TD_FDK_N, 11);
+  for (guint i = 0; i < n_views; i++)
+    angles[i] = 2 * G_PI * i / n_views;
+  facts.n_views = n_views;
+  facts.angles_rad = angles;
+  return td_scan_new_from_memory (&facts, projections, NULL, NULL, NULL, NULL);
+}
+
+/* Memory limits and several devices change how the volume is cut, and not a bit of it. */
+static void
+test_cuts (gconstpointer n_views)
+{
+  static const char *const devices[] = { "host", "opencl:0", "opencl:0,opencl:1" };
+  static const guint64 limits[] = { 0, 3 << 20, 1600 << 10 };
+
+  if (!td_fdk_test_two ())
+    return;
+  TdScan *phantom = td_fdk_scan;
+  td_fdk_scan = noise_scan (GPOINTER_TO_UINT (n_views));
+  for (guint place = TD_FILTER_ON_CPU; place <= TD_FILTER_ON_DEVICE; place++) {
+    g_auto (TdFdkVolume) first = { NULL };
+    for (guint i = 0; i < G_N_ELEMENTS (devices) * G_N_ELEMENTS (limits); i++) {
+      const guint d = i / G_N_ELEMENTS (limits);
+      g_autoptr (GError) error = NULL;
+      g_auto (TdFdkVolume) volume = { NULL };
+      g_autoptr (TdPlan) plan = td_fdk_test_plan (devices[d], TD_SHARE_VOLUME, place,
+                                                  limits[i % G_N_ELEMENTS (limits)]);
+      const TdFdkPlan *fdk = plan->extra;
+      g_test_message ("%s, filtered on %s: %u slabs, %u batches, %u chunks", devices[d],
+                      td_filter_place_name (place), fdk->n_slabs, fdk->n_batches, fdk->n_chunks);
+      td_fdk_test_run (plan, &volume, &error);
+      g_assert_no_error (error);
+      /* The first of a kind of device is what the others must be. */
+      if (i <= G_N_ELEMENTS (limits) && i % G_N_ELEMENTS (limits) == 0) {
+        td_fdk_volume_clear (&first);
+        first.slices = g_memdup2 (volume.slices, sizeof (float) * TD_FDK_N * TD_FDK_N * TD_FDK_N);
+        first.notes = NULL;
+      }
+      g_assert_cmpmem (volume.slices, sizeof (float) * TD_FDK_N * TD_FDK_N * TD_FDK_N, first.slices,
+                       sizeof (float) * TD_FDK_N * TD_FDK_N * TD_FDK_N);
+    }
+  }
+  td_scan_unref (td_fdk_scan);
+  td_fdk_scan = phantom;
 }
 
 /* Slabs in proportion to what the devices did before. */
@@ -212,6 +268,8 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk/large-plans", test_large_plans);
   g_test_add_data_func ("/fdk/tight/1M", GSIZE_TO_POINTER (1 << 20), test_tight);
   g_test_add_data_func ("/fdk/tight/3M", GSIZE_TO_POINTER (3 << 20), test_tight);
+  g_test_add_data_func ("/fdk/cuts/even", GUINT_TO_POINTER (32), test_cuts);
+  g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/cancel", test_cancel);
   const int status = g_test_run ();
   td_fdk_test_end ();
