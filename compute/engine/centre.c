@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "centre-private.h"
+#include "engine-private.h"
 
 #define N_KEPT 16
 /* How soon somebody who waits sees that he was cancelled. */
@@ -141,6 +142,57 @@ make_key (const TdRecipe *recipe, const TdAxisOptions *options)
   return g_string_free (key, FALSE);
 }
 
+static gboolean
+is_device_error (const GError *error)
+{
+  return error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY
+         && error->code != TD_ERROR_DEVICE_BUG;
+}
+
+/* Once more if memory is short: other jobs' idle working sets go. */
+static TdAxisResult *
+search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *recipe,
+           const TdAxisOptions *options, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GError) problem = NULL;
+
+  td_device_set_memory_limit (device, recipe->memory_limit_bytes);
+  TdAxisResult *result = td_axis_find (device, scan, recipe->steps, recipe->n_steps, options,
+                                       cancellable, &problem);
+  if (g_error_matches (problem, TD_ERROR, TD_ERROR_DEVICE_MEMORY)) {
+    td_engine_drop_idle (engine);
+    return td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable, error);
+  }
+  if (problem)
+    g_propagate_error (error, g_steal_pointer (&problem));
+  return result;
+}
+
+/* On the first device that can; at the end there is always the host. */
+static TdAxisResult *
+search (TdEngine *engine, GPtrArray *devices, TdScan *scan, const TdRecipe *recipe,
+        const TdAxisOptions *options, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) host = td_engine_devices (engine, "host", error);
+
+  if (!host)
+    return NULL;
+  for (guint i = 0; i < devices->len; i++) {
+    g_autoptr (GError) problem = NULL;
+    TdDevice *device = devices->pdata[i];
+    TdAxisResult *result
+        = search_on (engine, device, scan, recipe, options, cancellable, &problem);
+    if (result)
+      return result;
+    if (!is_device_error (problem) || device == host->pdata[0]) {
+      g_propagate_error (error, g_steal_pointer (&problem));
+      return NULL;
+    }
+    g_debug ("The axis is searched on another device: %s", problem->message);
+  }
+  return search_on (engine, host->pdata[0], scan, recipe, options, cancellable, error);
+}
+
 TdAxisResult *
 td_engine_find_axis (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
                      const TdAxisOptions *options, GCancellable *cancellable, GError **error)
@@ -155,10 +207,7 @@ td_engine_find_axis (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
     return NULL;
   TdAxisResult *result = td_centres_get (centres, scan, key, cancellable, &problem);
   if (!result && !problem) {
-    TdDevice *device = g_ptr_array_index (devices, 0);
-    td_device_set_memory_limit (device, recipe->memory_limit_bytes);
-    result = td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable,
-                           &problem);
+    result = search (engine, devices, scan, recipe, options, cancellable, &problem);
     td_centres_put (centres, scan, key, result);
   }
   if (problem)

@@ -53,10 +53,9 @@ keep_read_rate (TdFbpRun *run, gint64 busy_us)
     td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes / (busy_us * 1e-6));
 }
 
-gpointer
-td_fbp_reader_thread (gpointer user)
+void
+td_fbp_read (TdFbpRun *run, gpointer unused)
 {
-  TdFbpRun *run = user;
   TdFbpCarry carry = { .rows = g_malloc (MAX (2 * run->fbp->halo * td_fbp_row_bytes (run->fbp), 1)) };
   GError *error = NULL;
   gint64 busy_us = 0;
@@ -77,7 +76,13 @@ td_fbp_reader_thread (gpointer user)
   if (error)
     td_job_fail (run->job, error);
   g_free (carry.rows);
-  td_fbp_thread_ends (run);
-  return NULL;
+}
+
+void
+td_fbp_reader_died (TdFbpRun *run, gpointer unused)
+{
+  td_job_fail (run->job, g_error_new (TD_ERROR, TD_ERROR_IO,
+                                      "The thread that read %s ended before its time; look at the "
+                                      "system log.", td_scan_facts (run->plan->scan)->path));
 }
 

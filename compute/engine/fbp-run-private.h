@@ -51,12 +51,10 @@ typedef struct {
 /* @carry may be NULL. */
 gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **error);
 
-/* Thread bodies; the thread owns a reference of the run. */
-gpointer td_fbp_reader_thread (gpointer run);
-typedef struct {
-  TdFbpRun *run;
-  TdDevice *device;
-  const TdBackprojectFamily *family;
-} TdFbpWorkerStart;
-gpointer td_fbp_worker_thread (gpointer worker_start); /* frees it */
-void td_fbp_thread_ends (TdFbpRun *run); /* a thread's last call; drops its reference */
+/* Thread bodies, and what is called instead of the rest if a thread is ended from outside. */
+void td_fbp_read (TdFbpRun *run, gpointer unused);
+void td_fbp_reader_died (TdFbpRun *run, gpointer unused);
+typedef struct TdFbpWorker TdFbpWorker;
+TdFbpWorker *td_fbp_worker_new (TdFbpRun *run, TdDevice *device, const TdBackprojectFamily *family);
+void td_fbp_work (TdFbpRun *run, gpointer worker); /* frees it, as the next does */
+void td_fbp_worker_died (TdFbpRun *run, gpointer worker);

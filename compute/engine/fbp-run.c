@@ -191,16 +191,6 @@ td_fbp_run_slab_done (TdFbpRun *run)
   g_mutex_unlock (&run->lock);
 }
 
-void
-td_fbp_thread_ends (TdFbpRun *run)
-{
-  g_mutex_lock (&run->lock);
-  run->threads--;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
-  td_fbp_run_unref (run);
-}
-
 /* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* In direct runs the slots are device memory: with less of it, smaller slabs. */
@@ -227,12 +217,53 @@ make_slots_that_fit (TdFbpRun *run, GError **error)
   }
 }
 
+typedef struct {
+  TdFbpRun *run;
+  void (*body) (TdFbpRun *run, gpointer data);
+  void (*died) (TdFbpRun *run, gpointer data);
+  gpointer data;
+  gboolean returned;
+} Thread;
+
 static void
-start_thread (TdFbpRun *run, const char *name, GThreadFunc body, gpointer data)
+thread_gone (gpointer user)
 {
-  td_fbp_run_ref (run);
+  Thread *thread = user;
+  TdFbpRun *run = thread->run;
+
+  if (!thread->returned)
+    thread->died (run, thread->data);
+  g_mutex_lock (&run->lock);
+  run->threads--;
+  g_cond_broadcast (&run->changed);
+  g_mutex_unlock (&run->lock);
+  td_fbp_run_unref (run);
+  g_free (thread);
+}
+
+/* Called however the thread ends, so that nothing waits for work that nobody does. */
+static GPrivate guard = G_PRIVATE_INIT (thread_gone);
+
+static gpointer
+thread_body (gpointer user)
+{
+  Thread *thread = user;
+
+  g_private_set (&guard, thread);
+  thread->body (thread->run, thread->data);
+  thread->returned = TRUE;
+  return NULL;
+}
+
+static void
+start_thread (TdFbpRun *run, const char *name, void (*body) (TdFbpRun *run, gpointer data),
+              void (*died) (TdFbpRun *run, gpointer data), gpointer data)
+{
+  Thread *thread = g_new0 (Thread, 1);
+
+  *thread = (Thread) { td_fbp_run_ref (run), body, died, data };
   run->threads++;
-  g_thread_unref (g_thread_new (name, body, data));
+  g_thread_unref (g_thread_new (name, thread_body, thread));
 }
 
 static void
@@ -246,14 +277,12 @@ start_threads (TdFbpRun *run)
     run->slabs[0].work.in = g_queue_pop_head (&run->free_in);
     g_queue_push_tail (&run->ready, &run->slabs[0]);
   } else {
-    start_thread (run, "reader", td_fbp_reader_thread, run);
+    start_thread (run, "reader", td_fbp_read, td_fbp_reader_died, NULL);
   }
   run->workers = MIN (devices->len, run->n_slabs);
-  for (guint i = 0; i < run->workers; i++) {
-    TdFbpWorkerStart *start = g_new (TdFbpWorkerStart, 1);
-    *start = (TdFbpWorkerStart) { run, g_ptr_array_index (devices, i), run->fbp->families[i] };
-    start_thread (run, "device", td_fbp_worker_thread, start);
-  }
+  for (guint i = 0; i < run->workers; i++)
+    start_thread (run, "device", td_fbp_work, td_fbp_worker_died,
+                  td_fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]));
   g_mutex_unlock (&run->lock);
 }
 

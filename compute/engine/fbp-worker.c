@@ -3,7 +3,9 @@
 #include "fbp-run-private.h"
 
 /* What one device's thread works with. What has to shrink or change after a failure is here. */
-typedef struct {
+typedef struct TdFbpWorker Worker;
+
+struct TdFbpWorker {
   TdFbpRun *run;
   TdDevice *device;
   const TdBackprojectFamily *family;
@@ -12,7 +14,7 @@ typedef struct {
   gboolean dropped_idle;
   TdFbpKit *kit;
   TdFbpSlab *flying[2]; /* by lane */
-} Worker;
+};
 
 /* ── Slices out ───────────────────────────────────────────────────────────────────────────────── */
 
@@ -241,32 +243,60 @@ put_kit_away (Worker *worker, gboolean sound)
     td_fbp_kit_free (kit);
 }
 
-gpointer
-td_fbp_worker_thread (gpointer data)
+static void
+give_slabs_back (Worker *worker)
 {
-  TdFbpWorkerStart *start = data;
-  TdFbpRun *run = start->run;
-  Worker worker = {
-    .run = run, .device = start->device, .family = start->family,
-    .max_slices = run->slab_slices, .batch = MIN (run->fbp->batch, run->slab_slices),
-  };
+  for (guint lane = 0; lane < G_N_ELEMENTS (worker->flying); lane++)
+    if (worker->flying[lane])
+      td_fbp_run_give_back (worker->run, g_steal_pointer (&worker->flying[lane]));
+}
+
+/* ── The thread ───────────────────────────────────────────────────────────────────────────────── */
+
+/* On the heap: what the worker has outlives a thread that is ended from outside. */
+TdFbpWorker *
+td_fbp_worker_new (TdFbpRun *run, TdDevice *device, const TdBackprojectFamily *family)
+{
+  Worker *worker = g_new0 (Worker, 1);
+
+  worker->run = run;
+  worker->device = device;
+  worker->family = family;
+  worker->max_slices = run->slab_slices;
+  worker->batch = MIN (run->fbp->batch, run->slab_slices);
+  return worker;
+}
+
+void
+td_fbp_work (TdFbpRun *run, gpointer data)
+{
+  Worker *worker = data;
   GError *error = NULL;
 
-  g_free (start);
-  while (!work (&worker, &error)) {
+  while (!work (worker, &error)) {
     gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
-    put_kit_away (&worker, cancelled);
-    for (guint lane = 0; lane < G_N_ELEMENTS (worker.flying); lane++)
-      if (worker.flying[lane])
-        td_fbp_run_give_back (run, g_steal_pointer (&worker.flying[lane]));
-    if (cancelled || !recover (&worker, error)) {
-      retire (&worker, g_steal_pointer (&error));
+    put_kit_away (worker, cancelled);
+    give_slabs_back (worker);
+    if (cancelled || !recover (worker, error)) {
+      retire (worker, g_steal_pointer (&error));
       break;
     }
     g_clear_error (&error);
   }
-  put_kit_away (&worker, TRUE);
-  td_fbp_thread_ends (run);
-  return NULL;
+  put_kit_away (worker, TRUE);
+  g_free (worker);
+}
+
+void
+td_fbp_worker_died (TdFbpRun *run, gpointer data)
+{
+  Worker *worker = data;
+
+  put_kit_away (worker, FALSE);
+  give_slabs_back (worker);
+  retire (worker, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
+                               "A thread that worked for %s ended before its time; look at the system "
+                               "log.", td_device_info (worker->device)->name));
+  g_free (worker);
 }

@@ -40,6 +40,7 @@ td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdT
   volume->result = *td_job_result (job);
   volume->device = g_strdup (volume->result.device);
   volume->family = g_strdup (volume->result.family);
+  volume->notes = g_strjoinv ("\n", volume->result.notes);
   return TRUE;
 }
 
@@ -49,6 +50,7 @@ td_test_volume_clear (TdTestVolume *volume)
   g_free (volume->slices);
   g_free (volume->device);
   g_free (volume->family);
+  g_free (volume->notes);
   memset (volume, 0, sizeof *volume);
 }
 

@@ -7,7 +7,7 @@
 typedef struct {
   guint nx, ny, n_slices;
   float *slices; /* [slice][y][x] */
-  char *device, *family;
+  char *device, *family, *notes; /* notes: a line each */
   TdJobResult result; /* numbers only: its strings have gone with the job */
 } TdTestVolume;
 

@@ -499,116 +499,6 @@ test_halo (gconstpointer device)
   td_engine_trim (engine);
 }
 
-/* The host with faults: its operations but for some that fail. */
-static TdDeviceOps faulty;
-static const TdDeviceOps *sound;
-static gint launches_left, allocations_left;
-static TdErrorCode failure_code;
-
-static gboolean
-fail (GError **error)
-{
-  g_set_error (error, TD_ERROR, failure_code, "made to fail");
-  return FALSE;
-}
-
-static gboolean
-faulty_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
-               const TdArg *args, guint n_args, GError **error)
-{
-  if (g_atomic_int_add (&launches_left, -1) <= 0)
-    return fail (error);
-  return sound->launch (queue, kernel, groups, local, args, n_args, error);
-}
-
-static gboolean
-faulty_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
-{
-  if (bytes > 100000 && g_atomic_int_add (&allocations_left, -1) <= 0
-      && g_atomic_int_get (&allocations_left) > -3)
-    return fail (error);
-  return sound->buffer_new (device, bytes, buffer, error);
-}
-
-static TdDevice *
-make_faulty (const char *id)
-{
-  g_autoptr (GPtrArray) devices = td_engine_devices (engine, id, NULL);
-  TdDevice *device = g_ptr_array_index (devices, 0);
-
-  sound = device->ops;
-  faulty = *sound;
-  faulty.launch = faulty_launch;
-  faulty.buffer_new = faulty_buffer_new;
-  launches_left = allocations_left = G_MAXINT;
-  device->ops = &faulty;
-  return device;
-}
-
-static void
-test_device_lost (void)
-{
-  g_autoptr (TdScan) scan = phantom_scan (64, 150, 40);
-  TdTestVolume one, two;
-  TdRecipe recipe;
-
-  if (!have_opencl ()) {
-    g_test_skip ("no OpenCL device");
-    return;
-  }
-  recipe_init (&recipe, "host", 33.25);
-  reconstruct (scan, &recipe, &one);
-  /* Its programs built beforehand, the device takes a slab before the host has done them all; it fails
-     in the first one. */
-  recipe_init (&recipe, "opencl:0", 33.25);
-  reconstruct (scan, &recipe, &two);
-  td_test_volume_clear (&two);
-
-  recipe_init (&recipe, "opencl:0,host", 33.25);
-  TdDevice *device = make_faulty ("opencl:0");
-  failure_code = TD_ERROR_DEVICE_LOST;
-  launches_left = 2;
-  reconstruct (scan, &recipe, &two);
-  g_assert_cmpint (launches_left, <, 0);
-  device->ops = sound;
-  assert_close (two.slices, one.slices, (gsize) 64 * 64 * 150, 1e-5);
-  td_test_volume_clear (&two);
-
-  /* Alone it is the end of the job. */
-  g_autoptr (GError) error = NULL;
-  g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
-  make_faulty ("opencl:0");
-  launches_left = 12;
-  g_assert_false (td_test_reconstruct (engine, scan, &recipe, &two, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST);
-  device->ops = sound;
-  td_test_volume_clear (&one);
-}
-
-static void
-test_device_out_of_memory (gconstpointer id)
-{
-  g_autoptr (TdScan) scan = phantom_scan (64, 90, 40);
-  TdTestVolume one, two;
-  TdRecipe recipe;
-
-  if (g_str_equal (id, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
-    return;
-  }
-  recipe_init (&recipe, id, 33.25);
-  reconstruct (scan, &recipe, &one);
-  TdDevice *device = make_faulty (id);
-  failure_code = TD_ERROR_DEVICE_MEMORY;
-  allocations_left = 1;
-  reconstruct (scan, &recipe, &two);
-  g_assert_cmpint (allocations_left, <, 0);
-  device->ops = sound;
-  assert_close (two.slices, one.slices, (gsize) 64 * 64 * 90, 1e-5);
-  td_test_volume_clear (&one);
-  td_test_volume_clear (&two);
-}
-
 /* ── Jobs ─────────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct {
@@ -709,10 +599,6 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/two-lanes", test_two_lanes);
   g_test_add_data_func ("/engine/halo/host", "host", test_halo);
   g_test_add_data_func ("/engine/halo/opencl", "opencl:0", test_halo);
-  g_test_add_func ("/engine/device-lost", test_device_lost);
-  g_test_add_data_func ("/engine/device-out-of-memory/host", "host", test_device_out_of_memory);
-  g_test_add_data_func ("/engine/device-out-of-memory/opencl", "opencl:0",
-                        test_device_out_of_memory);
   g_test_add_func ("/engine/cancel", test_cancel);
   g_test_add_func ("/engine/progress", test_progress);
   int status = g_test_run ();

@@ -1,99 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <pthread.h>
 #include <string.h>
 
 #include "compute/device/device-api.h"
+#include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
 
 /* Devices that fail while they work, and threads that end: nothing is lost while one is left. */
 
-/* A device with faults: its operations but for those that fail. */
-static TdDeviceOps faulty;
-static const TdDeviceOps *sound;
-static gint launches_left, downloads_left;
-static gint failures_left; /* then all is well again */
-static const char *unbuildable; /* a program */
-static gboolean dies; /* the thread, not the call */
-static TdErrorCode failure_code;
-
-static gboolean
-fail (GError **error)
-{
-  if (dies)
-    pthread_exit (NULL);
-  g_set_error (error, TD_ERROR, failure_code, "made to fail");
-  return FALSE;
-}
-
-static gboolean
-faulty_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
-               const TdArg *args, guint n_args, GError **error)
-{
-  if (g_atomic_int_add (&launches_left, -1) <= 0 && g_atomic_int_add (&failures_left, -1) > 0)
-    return fail (error);
-  return sound->launch (queue, kernel, groups, local, args, n_args, error);
-}
-
-static gboolean
-faulty_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
-                 GError **error)
-{
-  if (bytes >= TD_FDK_N * TD_FDK_N * sizeof (float) && g_atomic_int_add (&downloads_left, -1) <= 0
-      && g_atomic_int_add (&failures_left, -1) > 0)
-    return fail (error);
-  return sound->download (queue, host, from, offset, bytes, error);
-}
-
-static gboolean
-faulty_program_build (TdDevice *device, const char *name, const char *source,
-                      const char *const *defines, TdProgram **program, GError **error)
-{
-  if (unbuildable && g_str_equal (name, unbuildable) && g_atomic_int_add (&failures_left, -1) > 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD, "made not to build");
-    return FALSE;
-  }
-  return sound->program_build (device, name, source, defines, program, error);
-}
-
-/* The other device starts when that one has failed, lest it does all the work. */
-static TdDeviceOps patient;
-
-static gboolean
-patient_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
-                const TdArg *args, guint n_args, GError **error)
-{
-  for (guint ms = 0; ms < 10000 && launches_left >= 0 && downloads_left >= 0; ms++)
-    g_usleep (1000);
-  return sound->launch (queue, kernel, groups, local, args, n_args, error);
-}
-
 static TdDevice *
-make_patient (const char *id)
+device_of (const char *id)
 {
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, id, NULL);
-  TdDevice *device = devices->pdata[0];
 
-  patient = *device->ops;
-  patient.launch = patient_launch;
-  device->ops = &patient;
-  return device;
+  return devices->pdata[0];
 }
 
 static TdDevice *
 make_faulty (const char *id)
 {
-  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, id, NULL);
-  TdDevice *device = devices->pdata[0];
+  TdDevice *device = device_of (id);
 
-  sound = device->ops;
-  faulty = *sound;
-  faulty.launch = faulty_launch;
-  faulty.download = faulty_download;
-  faulty.program_build = faulty_program_build;
-  launches_left = downloads_left = failures_left = G_MAXINT;
-  unbuildable = NULL;
-  dies = FALSE;
-  device->ops = &faulty;
+  td_faulty_begin (device);
+  td_faulty.least_bytes = TD_FDK_N * TD_FDK_N * sizeof (float);
   return device;
 }
 
@@ -155,15 +83,15 @@ test_fault (gconstpointer data)
   TdDevice *device = make_faulty ("opencl:1");
   td_engine_trim (td_fdk_engine);
   const guint64 live = td_device_live_objects (device);
-  launches_left = fault->launches;
-  downloads_left = fault->downloads;
-  dies = fault->dies;
-  failure_code = fault->code;
-  TdDevice *other = make_patient ("opencl:0");
+  td_faulty.launches_left = fault->launches;
+  td_faulty.downloads_left = fault->downloads;
+  td_faulty.dies = fault->dies;
+  td_faulty.code = fault->code;
+  td_faulty_wait (device_of ("opencl:0"));
   td_fdk_test_run (plan, &two, &error);
-  device->ops = other->ops = sound;
+  td_faulty_end ();
   g_assert_no_error (error);
-  g_assert_true (launches_left < 0 || downloads_left < 0);
+  g_assert_true (td_faulty_failed ());
   g_test_message ("%s", two.notes);
   /* A device that tries again may find that the other has done everything. */
   g_assert_true (strstr (two.notes, "was retired") || strstr (two.notes, "going on with"));
@@ -219,15 +147,15 @@ test_hiccup (gconstpointer data)
   TdDevice *device = make_faulty ("opencl:1");
   td_engine_trim (td_fdk_engine);
   const guint64 live = td_device_live_objects (device);
-  launches_left = hiccup->launches;
-  downloads_left = hiccup->downloads;
-  failures_left = hiccup->failures;
-  failure_code = hiccup->code;
-  TdDevice *other = make_patient ("opencl:0");
+  td_faulty.launches_left = hiccup->launches;
+  td_faulty.downloads_left = hiccup->downloads;
+  td_faulty.failures_left = hiccup->failures;
+  td_faulty.code = hiccup->code;
+  td_faulty_wait (device_of ("opencl:0"));
   td_fdk_test_run (plan, &two, &error);
-  device->ops = other->ops = sound;
+  td_faulty_end ();
   g_assert_no_error (error);
-  g_assert_true (failures_left <= 0);
+  g_assert_cmpint (td_faulty.failures_left, <=, 0);
   g_test_message ("%s", two.notes);
   g_assert_nonnull (strstr (two.notes, "opencl:1: "));
   g_assert_nonnull (strstr (two.notes, "going on with slabs of"));
@@ -251,12 +179,13 @@ test_build (void)
   g_autoptr (TdPlan) plan = fault_plan (&fault, "opencl:1");
   const TdConeFamily *planned = ((const TdFdkPlan *) plan->extra)->families[0];
   TdDevice *device = make_faulty ("opencl:1");
-  td_device_free_programs (device);
-  unbuildable = "cone-columns";
+  td_engine_trim (td_fdk_engine);
+  td_device_free_programs (device); /* else they would not be built again */
+  td_faulty.unbuildable = "cone-columns";
   td_fdk_test_run (plan, &two, &error);
-  device->ops = sound;
+  td_faulty_end ();
   g_assert_no_error (error);
-  g_assert_cmpint (failures_left, <, G_MAXINT);
+  g_assert_true (td_faulty_failed ());
   g_test_message ("%s", two.notes);
   g_assert_nonnull (strstr (two.notes, "made not to build; going on with"));
   g_assert_null (strstr (two.notes, planned->name));
@@ -305,11 +234,10 @@ test_filter_lost (void)
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) plan = fault_plan (&fault, "opencl:1,opencl:0");
-  TdDevice *device = make_faulty ("opencl:1");
-  failure_code = TD_ERROR_DEVICE_LOST;
-  launches_left = 4;
+  make_faulty ("opencl:1");
+  td_faulty.launches_left = 4;
   td_fdk_test_run (plan, &two, &error);
-  device->ops = sound;
+  td_faulty_end ();
   g_assert_no_error (error);
   g_test_message ("%s", two.notes);
   g_assert_nonnull (strstr (two.notes, "stopped filtering"));
@@ -328,12 +256,12 @@ test_filter_memory (void)
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) plan = fault_plan (&fault, "opencl:1,opencl:0");
-  TdDevice *device = make_faulty ("opencl:1");
-  failure_code = TD_ERROR_DEVICE_MEMORY;
-  launches_left = 1;
-  failures_left = 1;
+  make_faulty ("opencl:1");
+  td_faulty.code = TD_ERROR_DEVICE_MEMORY;
+  td_faulty.launches_left = 1;
+  td_faulty.failures_left = 1;
   td_fdk_test_run (plan, &two, &error);
-  device->ops = sound;
+  td_faulty_end ();
   g_assert_no_error (error);
   g_test_message ("%s", two.notes);
   g_assert_nonnull (strstr (two.notes, "rows at a time"));
@@ -352,15 +280,12 @@ test_all_lost (void)
     g_autoptr (GError) error = NULL;
     g_auto (TdFdkVolume) volume = { NULL };
     g_autoptr (TdPlan) plan = fault_plan (fault, i < 2 ? "opencl:0,opencl:1" : "opencl:0");
-    TdDevice *first = make_faulty ("opencl:0");
-    g_autoptr (GPtrArray) others = td_engine_devices (td_fdk_engine, "opencl:1", NULL);
-    TdDevice *second = others->pdata[0];
-
-    second->ops = &faulty;
-    failure_code = TD_ERROR_DEVICE_LOST;
-    launches_left = 1;
+    make_faulty ("opencl:0");
+    device_of ("opencl:1")->ops = device_of ("opencl:0")->ops;
+    td_faulty.launches_left = 1;
     g_assert_false (td_fdk_test_run (plan, &volume, &error));
-    first->ops = second->ops = sound;
+    td_faulty_end ();
+    device_of ("opencl:1")->ops = device_of ("opencl:0")->ops;
     g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST);
     g_test_message ("%s", error->message);
     g_assert_cmpint (strstr (error->message, "No device is left") != NULL, ==, i < 2);

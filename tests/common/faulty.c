@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/common/faulty.h"
+
+#include <pthread.h>
+
+#define PATIENCE_MS 10000
+
+TdFaulty td_faulty;
+static TdDeviceOps faulty, patient;
+static const TdDeviceOps *sound, *sound_patient;
+static GPtrArray *changed; /* TdDevice, each with its own operations in `before` */
+static GPtrArray *before;
+static gint failed;
+
+static gboolean
+fail (GError **error)
+{
+  g_atomic_int_set (&failed, 1);
+  if (td_faulty.dies)
+    pthread_exit (NULL);
+  g_set_error (error, TD_ERROR, td_faulty.code, "made to fail");
+  return FALSE;
+}
+
+static gboolean
+due (gint *left, guint64 bytes)
+{
+  return bytes >= td_faulty.least_bytes && g_atomic_int_add (left, -1) <= 0
+         && g_atomic_int_add (&td_faulty.failures_left, -1) > 0;
+}
+
+static gboolean
+faulty_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+               const TdArg *args, guint n_args, GError **error)
+{
+  if (due (&td_faulty.launches_left, G_MAXUINT64))
+    return fail (error);
+  return sound->launch (queue, kernel, groups, local, args, n_args, error);
+}
+
+static gboolean
+faulty_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
+               GError **error)
+{
+  if (due (&td_faulty.uploads_left, bytes))
+    return fail (error);
+  return sound->upload (queue, to, offset, host, bytes, error);
+}
+
+static gboolean
+faulty_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
+                 GError **error)
+{
+  if (due (&td_faulty.downloads_left, bytes))
+    return fail (error);
+  return sound->download (queue, host, from, offset, bytes, error);
+}
+
+static gboolean
+faulty_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
+{
+  if (due (&td_faulty.allocations_left, bytes))
+    return fail (error);
+  return sound->buffer_new (device, bytes, buffer, error);
+}
+
+static gboolean
+faulty_program_build (TdDevice *device, const char *name, const char *source,
+                      const char *const *defines, TdProgram **program, GError **error)
+{
+  if (g_strcmp0 (td_faulty.unbuildable, name) == 0
+      && g_atomic_int_add (&td_faulty.failures_left, -1) > 0) {
+    g_atomic_int_set (&failed, 1);
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD, "made not to build");
+    return FALSE;
+  }
+  return sound->program_build (device, name, source, defines, program, error);
+}
+
+static gboolean
+patient_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+                const TdArg *args, guint n_args, GError **error)
+{
+  for (guint ms = 0; ms < PATIENCE_MS && !g_atomic_int_get (&failed); ms++)
+    g_usleep (1000);
+  return sound_patient->launch (queue, kernel, groups, local, args, n_args, error);
+}
+
+static void
+change (TdDevice *device, const TdDeviceOps *ops)
+{
+  if (!changed) {
+    changed = g_ptr_array_new ();
+    before = g_ptr_array_new ();
+  }
+  g_ptr_array_add (changed, device);
+  g_ptr_array_add (before, (gpointer) device->ops);
+  device->ops = ops;
+}
+
+void
+td_faulty_begin (TdDevice *device)
+{
+  if (device->ops != &faulty) {
+    sound = device->ops;
+    faulty = *sound;
+    faulty.launch = faulty_launch;
+    faulty.upload = faulty_upload;
+    faulty.download = faulty_download;
+    faulty.buffer_new = faulty_buffer_new;
+    faulty.program_build = faulty_program_build;
+    change (device, &faulty);
+  }
+  td_faulty = (TdFaulty) { .launches_left = G_MAXINT, .uploads_left = G_MAXINT,
+                           .downloads_left = G_MAXINT, .allocations_left = G_MAXINT,
+                           .failures_left = G_MAXINT, .code = TD_ERROR_DEVICE_LOST };
+  g_atomic_int_set (&failed, 0);
+}
+
+void
+td_faulty_wait (TdDevice *device)
+{
+  sound_patient = device->ops;
+  patient = *sound_patient;
+  patient.launch = patient_launch;
+  change (device, &patient);
+}
+
+void
+td_faulty_end (void)
+{
+  for (guint i = changed ? changed->len : 0; i > 0; i--)
+    ((TdDevice *) changed->pdata[i - 1])->ops = before->pdata[i - 1];
+  g_clear_pointer (&changed, g_ptr_array_unref);
+  g_clear_pointer (&before, g_ptr_array_unref);
+}
+
+gboolean
+td_faulty_failed (void)
+{
+  return g_atomic_int_get (&failed);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/device/device.h"
+
+/* A device with faults: its operations but for those that fail, or end their thread. One device of a
+   kind at a time; what fails when is set after td_faulty_begin(), in any order. */
+typedef struct {
+  gint launches_left, uploads_left, downloads_left, allocations_left; /* before it fails */
+  guint64 least_bytes;    /* smaller transfers and allocations do not count */
+  gint failures_left;     /* then all is well again */
+  const char *unbuildable;/* a program; NULL: none */
+  gboolean dies;          /* the thread, not the call */
+  TdErrorCode code;
+} TdFaulty;
+extern TdFaulty td_faulty;
+
+/* Nothing fails yet. The same operations serve every device of the API. */
+void td_faulty_begin (TdDevice *device);
+/* This device waits with its first launch until the other one has failed, lest it does all the work. */
+void td_faulty_wait (TdDevice *device);
+/* All devices are as they were. */
+void td_faulty_end (void);
+gboolean td_faulty_failed (void);
