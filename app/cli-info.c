@@ -5,6 +5,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/turn.h"
+#include "dataset/scan-mask.h"
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
@@ -145,7 +146,7 @@ info (TdCliRecipe *recipe, const char *path, gboolean json)
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
 
-  if (!scan)
+  if (!scan || (recipe->bad_pixels && !td_scan_mask_fits (scan, recipe->bad_pixels, &error)))
     return td_cli_fail (error);
   if (json)
     return print_json (td_scan_facts (scan));

@@ -142,19 +142,11 @@ parse_raw (TdCliRecipe *recipe, GError **error)
   return FALSE;
 }
 
-/* Who gives a mask wants it used; to find more bad pixels is asked for with --prepare. */
-static gboolean
-use_mask (TdCliRecipe *recipe, GError **error)
-{
-  return td_recipe_step (&recipe->recipe, "bad-pixels")
-         || td_recipe_set (&recipe->recipe, "prepare", "bad-pixels:find=0", error);
-}
-
 static gboolean
 apply (TdCliRecipe *recipe, GError **error)
 {
   if ((recipe->recipe_path && !td_recipe_load (&recipe->recipe, recipe->recipe_path, error))
-      || (recipe->bad_pixels && !use_mask (recipe, error)))
+      || (recipe->bad_pixels && !td_recipe_set_mask (&recipe->recipe, recipe->bad_pixels, error)))
     return FALSE;
   for (guint i = 0; i < recipe->settings->len; i++) {
     Setting *setting = g_ptr_array_index (recipe->settings, i);
@@ -179,7 +171,6 @@ td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
   recipe->scan.source_detector_mm = recipe->sdd_mm;
   recipe->scan.flats = recipe->flats;
   recipe->scan.darks = recipe->darks;
-  recipe->scan.bad_pixels = recipe->bad_pixels;
   recipe->scan.angles = recipe->angles;
   recipe->scan.geometry = recipe->geometry;
   recipe->scan.dataset = recipe->dataset;

@@ -114,38 +114,3 @@ td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **er
   return open_stated (scan, own, TD_FRAME_FLAT, options->flats, error)
          && open_stated (scan, own, TD_FRAME_DARK, options->darks, error);
 }
-
-gboolean
-td_scan_take_bad_pixels (TdScan *scan, const TdScanOptions *options, GError **error)
-{
-  TdScanFacts *facts = &scan->facts;
-  gsize n = (gsize) facts->n_rows * facts->n_columns;
-
-  if (!options->bad_pixels)
-    return TRUE;
-  g_autoptr (TdVolume) image = td_volume_open (options->bad_pixels, error);
-  if (!image)
-    return FALSE;
-  const TdVolumeFacts *mask = td_volume_facts (image);
-  if (mask->nx != facts->n_columns || mask->ny != facts->n_rows || mask->n_slices != 1) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "The mask of bad pixels “%s” has %u image(s) of %u × %u pixels, but the detector has "
-                 "%u × %u: give the mask that belongs to this scan", options->bad_pixels,
-                 mask->n_slices, mask->nx, mask->ny, facts->n_columns, facts->n_rows);
-    return FALSE;
-  }
-  g_autofree float *values = g_try_new (float, n);
-  g_autofree guint8 *bad = g_try_malloc (n);
-  if (!values || !bad) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory for the %u × %u pixels of the mask “%s”", mask->nx, mask->ny,
-                 options->bad_pixels);
-    return FALSE;
-  }
-  if (!td_volume_read (image, 0, 1, values, error))
-    return FALSE;
-  for (gsize i = 0; i < n; i++)
-    bad[i] = values[i] != 0;
-  facts->bad_pixels = g_steal_pointer (&bad);
-  return TRUE;
-}

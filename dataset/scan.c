@@ -268,8 +268,7 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
     if (readers[i]->probe (path, options)) {
       g_autoptr (TdScan) scan = readers[i]->open (path, options, cancellable, error);
 
-      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error))
-          && td_scan_take_bad_pixels (scan, options, error))
+      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error)))
         return g_steal_pointer (&scan);
       return NULL;
     }

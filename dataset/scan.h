@@ -49,7 +49,7 @@ typedef struct {
   double *flat_positions;   /* n_flats: the view index each was taken before (0 = before the first
                                view, n_views = after the last); NULL: unknown, all as one group */
   guint8 *bad_pixels;       /* [n_rows][n_columns]: not 0 where a detector pixel is useless; NULL: no
-                               mask was given */
+                               mask was given (scan-mask.h) */
   gboolean transmission_logged; /* values are already -log(I/I0): no flat field, no logarithm */
   gboolean filtered;        /* weighted and ramp-filtered too: only the back-projection is left */
   gboolean sinogram_order;  /* stored [row][view][column]: whole rows are cheap, whole views dear */
@@ -75,7 +75,6 @@ typedef struct {
 typedef struct {
   const char *flats;     /* path of a file or folder; NULL: search */
   const char *darks;
-  const char *bad_pixels; /* path of an image, not 0 where a detector pixel is useless; NULL */
   const char *angles;    /* path of a text file, or "A:B" in degrees with both ends included; NULL */
   const char *geometry;  /* path of a geometry file (geometry-file.h); NULL: what the files say */
   const char *dataset;   /* HDF5: the data set to take when several could be meant; NULL */

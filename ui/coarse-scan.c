@@ -136,6 +136,10 @@ td_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row, g
   coarse->row_first = 0;
   coarse->row_end = 1;
   memset (coarse->region, 0, sizeof coarse->region);
+  /* What is said of single pixels means nothing to coarse ones: the full slice follows. */
+  TdStep *bad = td_recipe_step (coarse, "bad-pixels");
+  if (bad && *coarse->mask)
+    bad->enabled = FALSE;
   /* A region of the detector means nothing in a scan of one row. */
   TdStep *dose = td_recipe_step (coarse, "dose");
   if (dose && td_dose_is_of_region (dose))

@@ -10,10 +10,10 @@
 #define MOST_REFERENCES 8 /* flats and darks averaged for a quick look */
 
 struct TdFrameLoader {
+  TdEngine *engine;
   TdLatest *latest;
   TdFrameShow show;
   gpointer user;
-  TdFlats *flats; /* of the scan last asked for: what steps read of it is read once */
 };
 
 typedef struct {
@@ -21,9 +21,8 @@ typedef struct {
   gboolean sinogram;
   guint index;       /* view or row */
   gboolean corrected;
-  TdFlats *flats;    /* sinogram */
-  TdStep *steps;     /* NULL: raw */
-  guint n_steps;
+  TdEngine *engine;
+  TdRecipe *recipe;  /* of a sinogram; NULL: raw */
 } Request;
 
 static void
@@ -32,8 +31,8 @@ request_free (gpointer user)
   Request *request = user;
 
   td_scan_unref (request->scan);
-  td_flats_unref (request->flats);
-  g_free (request->steps);
+  td_engine_unref (request->engine);
+  g_free (request->recipe);
   g_free (request);
 }
 
@@ -108,8 +107,14 @@ prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gs
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, bytes, error);
   if (!buffer)
     return FALSE;
-  g_autoptr (TdPreparation) preparation = td_preparation_new (
-      device, request->scan, request->flats, request->steps, request->n_steps, n_rows, error);
+  g_autoptr (TdScan) scan
+      = td_engine_masked (request->engine, request->scan, td_recipe_mask (request->recipe), error);
+  if (!scan)
+    return FALSE;
+  g_autoptr (TdFlats) flats = td_engine_flats (request->engine, scan);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, scan, flats, request->recipe->steps, request->recipe->n_steps,
+                            n_rows, error);
   if (!preparation)
     return FALSE;
   return td_upload (queue, buffer, 0, rows, bytes, error)
@@ -121,7 +126,8 @@ static TdImage *
 load_sinogram (const Request *request, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (request->scan);
-  guint halo = request->steps ? td_preparation_halo (request->steps, request->n_steps, facts) : 0;
+  const TdRecipe *recipe = request->recipe;
+  guint halo = recipe ? td_preparation_halo (recipe->steps, recipe->n_steps, facts) : 0;
   guint first = request->index > halo ? request->index - halo : 0;
   guint end = MIN (request->index + halo + 1, facts->n_rows);
   gsize n = (gsize) facts->n_views * facts->n_columns;
@@ -130,7 +136,7 @@ load_sinogram (const Request *request, GCancellable *cancellable, GError **error
 
   if (!td_scan_read_sinograms (request->scan, 0, facts->n_views, first, end - first, rows,
                                cancellable, error)
-      || (request->steps
+      || (recipe
           && !prepare_rows (request, first, end - first, rows, bytes, cancellable, error)))
     return NULL;
   float *row = g_memdup2 (rows + (request->index - first) * n, n * sizeof (float));
@@ -157,10 +163,11 @@ show (gpointer image, const GError *error, gboolean last, gpointer user)
 }
 
 TdFrameLoader *
-td_frame_loader_new (TdFrameShow show_image, gpointer user)
+td_frame_loader_new (TdEngine *engine, TdFrameShow show_image, gpointer user)
 {
   TdFrameLoader *loader = g_new0 (TdFrameLoader, 1);
 
+  loader->engine = td_engine_ref (engine);
   loader->show = show_image;
   loader->user = user;
   loader->latest = td_latest_new (work, request_free, show, (GDestroyNotify) td_image_unref, loader);
@@ -173,27 +180,22 @@ td_frame_loader_projection (TdFrameLoader *loader, TdScan *scan, guint view, gbo
   Request *request = g_new0 (Request, 1);
 
   request->scan = td_scan_ref (scan);
+  request->engine = td_engine_ref (loader->engine);
   request->index = view;
   request->corrected = corrected;
   td_latest_request (loader->latest, request);
 }
 
 void
-td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row, const TdStep *steps,
-                          guint n_steps)
+td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row, const TdRecipe *recipe)
 {
   Request *request = g_new0 (Request, 1);
 
-  if (!loader->flats || td_flats_scan (loader->flats) != scan) {
-    td_flats_unref (loader->flats);
-    loader->flats = td_flats_new (scan);
-  }
   request->scan = td_scan_ref (scan);
-  request->flats = td_flats_ref (loader->flats);
+  request->engine = td_engine_ref (loader->engine);
   request->sinogram = TRUE;
   request->index = row;
-  request->steps = g_memdup2 (steps, n_steps * sizeof *steps);
-  request->n_steps = n_steps;
+  request->recipe = recipe ? g_memdup2 (recipe, sizeof *recipe) : NULL;
   td_latest_request (loader->latest, request);
 }
 
@@ -215,6 +217,6 @@ td_frame_loader_free (TdFrameLoader *loader)
   if (!loader)
     return;
   td_latest_free (loader->latest);
-  td_flats_unref (loader->flats);
+  td_engine_unref (loader->engine);
   g_free (loader);
 }

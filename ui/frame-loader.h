@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/prepare/step.h"
-#include "dataset/scan.h"
+#include "compute/engine/engine.h"
+#include "compute/engine/recipe.h"
 #include "render/image.h"
 
 /**
@@ -13,13 +13,13 @@ typedef struct TdFrameLoader TdFrameLoader;
 
 typedef void (*TdFrameShow) (TdImage *image, const GError *error, gpointer user);
 
-TdFrameLoader *td_frame_loader_new (TdFrameShow show, gpointer user);
+TdFrameLoader *td_frame_loader_new (TdEngine *engine, TdFrameShow show, gpointer user);
 /* Flat-fielded with averaged flats and darks (-log, as a quick look) or raw. */
 void td_frame_loader_projection (TdFrameLoader *loader, TdScan *scan, guint view,
                                  gboolean corrected);
-/* @steps: (nullable): what is run on the row; NULL: raw. */
-void td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row, const TdStep *steps,
-                               guint n_steps);
+/* @recipe: (nullable): its steps, with its mask, are run on the row; NULL: raw. */
+void td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row,
+                               const TdRecipe *recipe);
 void td_frame_loader_cancel (TdFrameLoader *loader);
 gboolean td_frame_loader_busy (TdFrameLoader *loader);
 void td_frame_loader_free (TdFrameLoader *loader);

@@ -36,6 +36,7 @@ td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan)
 {
   if (scan)
     td_facts_group_show (self->facts, td_scan_facts (scan));
+  td_steps_group_set_scan (TD_STEPS_GROUP (self->steps), scan);
   td_centre_group_set_scan (TD_CENTRE_GROUP (self->centre), engine, scan);
 }
 

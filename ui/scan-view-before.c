@@ -117,8 +117,7 @@ ask_sinogram (TdScanView *self)
     return;
   }
   recipe_before (self, &recipe);
-  td_frame_loader_sinogram (self->before.sinograms, self->scan, self->row, recipe.steps,
-                            recipe.n_steps);
+  td_frame_loader_sinogram (self->before.sinograms, self->scan, self->row, &recipe);
   td_scan_view_show_busy (self);
 }
 
@@ -228,7 +227,7 @@ void
 td_before_init (TdScanView *self, TdEngine *engine)
 {
   self->before.preview = td_preview_new (engine, on_slice_before, self);
-  self->before.sinograms = td_frame_loader_new (on_sinogram_before, self);
+  self->before.sinograms = td_frame_loader_new (engine, on_sinogram_before, self);
 }
 
 static void

@@ -38,8 +38,7 @@ request_sinogram (TdScanView *self)
   gboolean prepared = td_image_pane_get_option (self->sinogram) && self->has_recipe;
 
   td_frame_loader_sinogram (self->sinograms, self->scan, self->row,
-                            prepared ? self->recipe.steps : NULL,
-                            prepared ? self->recipe.n_steps : 0);
+                            prepared ? &self->recipe : NULL);
   td_scan_view_show_busy (self);
   td_before_sinogram_stale (self);
 }
@@ -277,6 +276,8 @@ td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
 {
   g_return_if_fail (self->preview == NULL);
   self->preview = td_preview_new (engine, on_slice, self);
+  self->projections = td_frame_loader_new (engine, on_projection, self);
+  self->sinograms = td_frame_loader_new (engine, on_sinogram, self);
   td_before_init (self, engine);
 }
 
@@ -314,7 +315,8 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
     return;
   gboolean steps_changed = !self->has_recipe || recipe->n_steps != self->recipe.n_steps
                            || memcmp (recipe->steps, self->recipe.steps,
-                                      recipe->n_steps * sizeof *recipe->steps) != 0;
+                                      recipe->n_steps * sizeof *recipe->steps) != 0
+                           || strcmp (recipe->mask, self->recipe.mask) != 0;
   self->recipe = *recipe;
   self->has_recipe = TRUE;
   show_lines (self);
@@ -420,8 +422,6 @@ static void
 td_scan_view_init (TdScanView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  self->projections = td_frame_loader_new (on_projection, self);
-  self->sinograms = td_frame_loader_new (on_sinogram, self);
   td_image_pane_set_title (self->projection, _("Projection"));
   td_image_pane_set_title (self->sinogram, _("Sinogram"));
   td_image_pane_set_title (self->slice, _("Slice"));

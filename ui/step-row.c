@@ -201,7 +201,7 @@ add_footer (TdStepRow *self)
 }
 
 GtkWidget *
-td_step_row_new (const TdStepKind *kind)
+td_step_row_new (const TdStepKind *kind, GtkWidget *first)
 {
   TdStepRow *self = g_object_new (TD_TYPE_STEP_ROW, "title", _(kind->title),
                                   "show-enable-switch", TRUE, NULL);
@@ -214,6 +214,8 @@ td_step_row_new (const TdStepKind *kind)
   }
   td_step_init (&self->step, kind);
   add_before (self);
+  if (first)
+    adw_expander_row_add_row (ADW_EXPANDER_ROW (self), first);
   for (guint i = 0; i < kind->n_parameters; i++)
     add_parameter (self, i);
   add_footer (self);

@@ -14,7 +14,8 @@
 #define TD_TYPE_STEP_ROW (td_step_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdStepRow, td_step_row, TD, STEP_ROW, AdwExpanderRow)
 
-GtkWidget *td_step_row_new (const TdStepKind *kind);
+/* @first: (nullable): a row of the owner's above the parameters. */
+GtkWidget *td_step_row_new (const TdStepKind *kind, GtkWidget *first);
 const TdStepKind *td_step_row_kind (TdStepRow *self);
 /* @step: NULL: not in the recipe. No signal. */
 void td_step_row_show (TdStepRow *self, const TdStep *step);

@@ -4,10 +4,13 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "mask-row.h"
 #include "scroll.h"
 #include "step-chooser.h"
 #include "step-row.h"
 #include "step-sections.h"
+
+#define MASKED "bad-pixels" /* the step that takes a mask */
 
 typedef struct {
   GtkWidget *heading, *list;
@@ -20,6 +23,7 @@ struct _TdStepsGroup {
   GtkWidget *add;
   GtkToggleButton *before_all;
   TdStepChooser *chooser;
+  TdMaskRow *mask;
   char target[32];    /* the step that "before" leaves out; "": all */
   gboolean before;
   gboolean showing;
@@ -121,6 +125,8 @@ on_step_removed (TdStepRow *row, TdStepsGroup *self)
   guint after = recipe->n_steps - (guint) (step - recipe->steps) - 1;
   memmove (step, step + 1, after * sizeof *step);
   memset (&recipe->steps[--recipe->n_steps], 0, sizeof *step);
+  if (strcmp (td_step_row_kind (row)->name, MASKED) == 0)
+    td_recipe_set_mask (recipe, NULL, NULL);
   commit (self, "", NULL);
 }
 
@@ -144,6 +150,21 @@ td_steps_group_add_step (TdStepsGroup *self, const char *name)
       td_scroll_to (GTK_WIDGET (row));
     }
   }
+}
+
+static void
+on_mask_taken (const char *path, gpointer user)
+{
+  TdStepsGroup *self = user;
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+  g_autoptr (GError) error = NULL;
+
+  if (!recipe)
+    return;
+  if (td_recipe_set_mask (recipe, path, &error))
+    commit (self, MASKED, NULL);
+  else
+    td_file_row_set_problem (TD_FILE_ROW (td_mask_row_widget (self->mask)), error->message);
 }
 
 static void
@@ -174,8 +195,15 @@ td_steps_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRec
     gtk_widget_set_visible (self->sections[s].heading, used[s]);
     gtk_widget_set_visible (self->sections[s].list, used[s]);
   }
+  td_mask_row_show (self->mask, recipe->mask);
   guint missing = td_step_chooser_show (self->chooser, recipe);
   gtk_widget_set_sensitive (self->add, missing > 0 && recipe->n_steps < TD_RECIPE_MAX_STEPS);
+}
+
+void
+td_steps_group_set_scan (TdStepsGroup *self, TdScan *scan)
+{
+  td_mask_row_set_scan (self->mask, scan);
 }
 
 /* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
@@ -202,7 +230,8 @@ add_section (TdStepsGroup *self, TdStepSection section)
 static void
 add_row (TdStepsGroup *self, const TdStepKind *kind)
 {
-  GtkWidget *row = td_step_row_new (kind);
+  const gboolean masked = strcmp (kind->name, MASKED) == 0;
+  GtkWidget *row = td_step_row_new (kind, masked ? td_mask_row_widget (self->mask) : NULL);
 
   g_signal_connect (row, "changed", G_CALLBACK (on_step_changed), self);
   g_signal_connect (row, "removed", G_CALLBACK (on_step_removed), self);
@@ -239,6 +268,7 @@ static void
 td_steps_group_finalize (GObject *object)
 {
   g_ptr_array_unref (TD_STEPS_GROUP (object)->rows);
+  td_mask_row_free (TD_STEPS_GROUP (object)->mask);
   G_OBJECT_CLASS (td_steps_group_parent_class)->finalize (object);
 }
 
@@ -259,6 +289,7 @@ td_steps_group_init (TdStepsGroup *self)
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self), _("Preparation"));
   adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (self), new_tools (self));
   self->rows = g_ptr_array_new ();
+  self->mask = td_mask_row_new (on_mask_taken, self);
   for (guint s = 0; s < TD_N_SECTIONS; s++)
     add_section (self, s);
   for (guint i = 0; kinds[i]; i++)

@@ -14,5 +14,7 @@ G_DECLARE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD, STEPS_GROUP, TdRecipeGro
 
 /* As pressing the button of the step that was changed or looked at last (a key held, a key let go). */
 void td_steps_group_set_before (TdStepsGroup *self, gboolean on);
+/* @scan: (nullable). */
+void td_steps_group_set_scan (TdStepsGroup *self, TdScan *scan);
 /* Adds a step with its presets, as chosen from the list. */
 void td_steps_group_add_step (TdStepsGroup *self, const char *name);

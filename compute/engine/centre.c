@@ -205,10 +205,13 @@ td_engine_find_axis (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
 
   if (!devices)
     return NULL;
-  TdAxisResult *result = td_centres_get (centres, scan, key, cancellable, &problem);
+  g_autoptr (TdScan) seen = td_engine_masked (engine, scan, td_recipe_mask (recipe), error);
+  if (!seen)
+    return NULL;
+  TdAxisResult *result = td_centres_get (centres, seen, key, cancellable, &problem);
   if (!result && !problem) {
-    result = search (engine, devices, scan, recipe, options, cancellable, &problem);
-    td_centres_put (centres, scan, key, result);
+    result = search (engine, devices, seen, recipe, options, cancellable, &problem);
+    td_centres_put (centres, seen, key, result);
   }
   if (problem)
     g_propagate_error (error, problem);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/prepare/flats.h"
 #include "engine.h"
 #include "dataset/scan-view.h"
 
 /**
  * What the engine keeps for its methods between jobs. Any thread.
  */
-
-/* A scan's averaged flats, shared by every job on it. (transfer full) */
-TdFlats *td_engine_flats (TdEngine *engine, TdScan *scan);
 
 /* The scan seen through a frame, the same object as long as it is asked for again and again: what is
    kept about a scan goes by the object. (transfer full) */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "centre-private.h"
+#include "dataset/scan-mask.h"
 #include "engine-private.h"
 #include "rates.h"
 
@@ -12,6 +14,7 @@
 #define IDLE_PART 16               /* … that part of the memory that is free */
 #define N_FLATS 2
 #define N_VIEWS 3
+#define N_MASKS 2
 
 typedef struct {
   TdScan *scan;
@@ -19,6 +22,13 @@ typedef struct {
   guint64 bytes;
   float *data; /* [row][view][column] */
 } Rows;
+
+/* A scan with a mask, and the state of the mask's file then. */
+typedef struct {
+  TdScan *scan, *masked;
+  char *path;
+  gint64 size, changed_s, changed_ns;
+} Masked;
 
 typedef struct {
   gpointer item;
@@ -40,6 +50,7 @@ struct TdEngine {
     TdScan *scan, *seen;
     TdScanFrame frame;
   } views[N_VIEWS];    /* newest first */
+  Masked masks[N_MASKS]; /* newest first */
   TdRates *rates;
   TdCentres *centres;
 };
@@ -239,6 +250,58 @@ td_engine_view (TdEngine *engine, TdScan *scan, const TdScanFrame *frame, GError
   return seen;
 }
 
+/* ── Masks ────────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+masked_clear (Masked *masked)
+{
+  g_clear_pointer (&masked->scan, td_scan_unref);
+  g_clear_pointer (&masked->masked, td_scan_unref);
+  g_clear_pointer (&masked->path, g_free);
+}
+
+/* Asked with a scan that has this mask already (by a plan that is made of another's), it is that one. */
+static gboolean
+is_of (const Masked *kept, const Masked *wanted)
+{
+  return kept->path && (kept->scan == wanted->scan || kept->masked == wanted->scan)
+         && strcmp (kept->path, wanted->path) == 0 && kept->size == wanted->size
+         && kept->changed_s == wanted->changed_s && kept->changed_ns == wanted->changed_ns;
+}
+
+TdScan *
+td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **error)
+{
+  Masked wanted = { .scan = scan, .path = (char *) mask };
+  TdScan *masked = NULL;
+  GStatBuf state;
+
+  if (!mask)
+    return td_scan_ref (scan);
+  if (g_stat (mask, &state) == 0) {
+    wanted.size = state.st_size;
+    wanted.changed_s = state.st_mtim.tv_sec;
+    wanted.changed_ns = state.st_mtim.tv_nsec;
+  }
+  g_mutex_lock (&engine->lock);
+  for (guint i = 0; i < N_MASKS && !masked; i++)
+    if (is_of (&engine->masks[i], &wanted))
+      masked = td_scan_ref (engine->masks[i].masked);
+  if (!masked) {
+    masked = td_scan_with_mask (scan, mask, error);
+    if (masked) {
+      masked_clear (&engine->masks[N_MASKS - 1]);
+      memmove (&engine->masks[1], &engine->masks[0], (N_MASKS - 1) * sizeof engine->masks[0]);
+      engine->masks[0] = wanted;
+      engine->masks[0].scan = td_scan_ref (scan);
+      engine->masks[0].masked = td_scan_ref (masked);
+      engine->masks[0].path = g_strdup (mask);
+    }
+  }
+  g_mutex_unlock (&engine->lock);
+  return masked;
+}
+
 /* ── Idle working sets ────────────────────────────────────────────────────────────────────────── */
 
 gpointer
@@ -317,6 +380,8 @@ td_engine_trim (TdEngine *engine)
   }
   for (guint i = 0; i < N_VIEWS; i++)
     drop_view (engine, i);
+  for (guint i = 0; i < N_MASKS; i++)
+    masked_clear (&engine->masks[i]);
   g_mutex_unlock (&engine->lock);
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "compute/device/device.h"
+#include "compute/prepare/flats.h"
+#include "dataset/scan.h"
 
 /**
  * TdEngine: what outlives a job, so that the next preview starts warm: opened devices with their
@@ -18,5 +20,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEngine, td_engine_unref)
 /* Devices named by a recipe ("auto", "host", "cuda:0,opencl:1"). (transfer full) (element-type
    TdDevice, freed with the array). May block on drivers the first time. */
 GPtrArray *td_engine_devices (TdEngine *engine, const char *names, GError **error);
+/* A scan's averaged flats and what else is read of it once, shared by every job and picture of it.
+   (transfer full) */
+TdFlats *td_engine_flats (TdEngine *engine, TdScan *scan);
+/* @scan with the mask of bad pixels at that path (td_recipe_mask()); itself if @mask is NULL. The same
+   object as long as the file is the same and the mask is asked for again and again. Blocks on the disk
+   the first time. (transfer full) */
+TdScan *td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **error);
 /* Drops cached rows and working buffers (a scan was closed). */
 void td_engine_trim (TdEngine *engine);

@@ -33,7 +33,7 @@ struct TdPlan {
   gatomicrefcount references;
   TdPlanFacts facts;
   TdRecipe recipe;
-  TdScan *measured;    /* as opened */
+  TdScan *measured;    /* as opened, with the recipe's mask */
   TdScan *scan;        /* what the method reconstructs: `measured`, or what the recipe's crop and bins
                           show of it */
   TdScanFrame frame;   /* from the one to the other */

@@ -217,11 +217,11 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
 
   g_atomic_ref_count_init (&plan->references);
   plan->engine = td_engine_ref (engine);
-  plan->measured = td_scan_ref (scan);
+  plan->measured = td_engine_masked (engine, scan, td_recipe_mask (recipe), error);
   plan->recipe = *recipe;
   plan->output = g_strdup (output);
 
-  if (!resolve_frame (plan, error))
+  if (!plan->measured || !resolve_frame (plan, error))
     return NULL;
   plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)

@@ -31,6 +31,29 @@ read_centre (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
   return td_field_number (node, key, &recipe->centre_px, error);
 }
 
+static void
+write_mask (const TdRecipe *recipe, JsonBuilder *builder)
+{
+  if (*recipe->mask)
+    json_builder_add_string_value (builder, recipe->mask);
+  else
+    json_builder_add_null_value (builder);
+}
+
+static gboolean
+read_mask (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
+{
+  recipe->mask[0] = 0;
+  if (JSON_NODE_HOLDS_NULL (node))
+    return TRUE;
+  if (!td_field_is_string (node))
+    return td_field_wrong (error, key, "null or the path of an image");
+  if (strlen (json_node_get_string (node)) >= sizeof recipe->mask)
+    return td_field_wrong (error, key, "the path of an image of less than 1024 bytes");
+  g_strlcpy (recipe->mask, json_node_get_string (node), sizeof recipe->mask);
+  return TRUE;
+}
+
 NUMBER_FIELD (tilt, tilt_deg)
 
 NAME_FIELD (filter_kind, "filter", td_filter_name (recipe->filter.kind))
@@ -356,6 +379,7 @@ read_version (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 static const TdRecipeField recipe_fields[] = {
   { "tomodesk_recipe", write_version, read_version },
   { "prepare", td_field_write_steps, td_field_read_steps },
+  { "bad_pixels", write_mask, read_mask },
   { "centre_px", write_centre, read_centre },
   { "tilt_deg", write_tilt, read_tilt },
   { "filter", write_filter, read_filter },

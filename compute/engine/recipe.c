@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/error.h"
+
 void
 td_recipe_init (TdRecipe *recipe)
 {
@@ -83,26 +85,114 @@ td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error)
   return &recipe->steps[at];
 }
 
+/* ── The mask ─────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+keep_path (TdRecipe *recipe, const char *path, GError **error)
+{
+  if (!g_utf8_validate (path, -1, NULL)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The path of the mask of bad pixels is not UTF-8, and a recipe could not name it; "
+                 "rename the file");
+    return FALSE;
+  }
+  if (strlen (path) < sizeof recipe->mask) {
+    g_strlcpy (recipe->mask, path, sizeof recipe->mask);
+    return TRUE;
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "The path of the mask of bad pixels is longer than %d bytes; put it into a folder "
+               "nearer to the root", TD_RECIPE_MAX_PATH - 1);
+  return FALSE;
+}
+
+gboolean
+td_recipe_set_mask (TdRecipe *recipe, const char *path, GError **error)
+{
+  TdRecipe with = *recipe;
+  TdStep *step = td_recipe_step (&with, "bad-pixels");
+
+  if (!path) {
+    recipe->mask[0] = 0;
+    return TRUE;
+  }
+  g_autofree char *whole = g_canonicalize_filename (path, NULL);
+  if (!keep_path (&with, whole, error))
+    return FALSE;
+  /* Who gives a mask wants it used; to find more bad pixels is asked for with the step. */
+  if (step)
+    step->enabled = TRUE;
+  else if (!td_recipe_set (&with, "prepare", "bad-pixels:find=0", error))
+    return FALSE;
+  *recipe = with;
+  return TRUE;
+}
+
+const char *
+td_recipe_mask (const TdRecipe *recipe)
+{
+  for (guint i = 0; i < recipe->n_steps; i++)
+    if (strcmp (recipe->steps[i].name, "bad-pixels") == 0)
+      return recipe->steps[i].enabled && *recipe->mask ? recipe->mask : NULL;
+  return NULL;
+}
+
+/* ── Files ────────────────────────────────────────────────────────────────────────────────────── */
+
+static char *
+folder_of (const char *path)
+{
+  g_autofree char *whole = g_canonicalize_filename (path, NULL);
+
+  return g_path_get_dirname (whole);
+}
+
+/* A recipe and its mask that are moved or copied together stay together. */
+static void
+name_from_folder (TdRecipe *recipe, const char *path)
+{
+  g_autofree char *folder = folder_of (path);
+  g_autofree char *prefix = g_str_has_suffix (folder, "/") ? g_strdup (folder)
+                                                           : g_strconcat (folder, "/", NULL);
+
+  if (g_str_has_prefix (recipe->mask, prefix))
+    memmove (recipe->mask, recipe->mask + strlen (prefix),
+             strlen (recipe->mask + strlen (prefix)) + 1);
+}
+
+static gboolean
+find_from_folder (TdRecipe *recipe, const char *path, GError **error)
+{
+  g_autofree char *folder = folder_of (path);
+  g_autofree char *whole = g_canonicalize_filename (recipe->mask, folder);
+
+  return !*recipe->mask || keep_path (recipe, whole, error);
+}
+
 gboolean
 td_recipe_load (TdRecipe *recipe, const char *path, GError **error)
 {
   g_autofree char *text = NULL;
+  TdRecipe read;
   gsize length;
 
   if (!g_file_get_contents (path, &text, &length, error))
     return FALSE;
-  if (!td_recipe_from_json (recipe, text, error)) {
+  if (!td_recipe_from_json (&read, text, error) || !find_from_folder (&read, path, error)) {
     g_prefix_error (error, "%s: ", path);
     return FALSE;
   }
+  *recipe = read;
   return TRUE;
 }
 
 gboolean
 td_recipe_save (const TdRecipe *recipe, const char *path, GError **error)
 {
-  g_autofree char *text = td_recipe_to_json (recipe);
-  g_autofree char *line = g_strconcat (text, "\n", NULL);
+  TdRecipe named = *recipe;
 
+  name_from_folder (&named, path);
+  g_autofree char *text = td_recipe_to_json (&named);
+  g_autofree char *line = g_strconcat (text, "\n", NULL);
   return g_file_set_contents (path, line, -1, error);
 }

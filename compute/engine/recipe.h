@@ -14,6 +14,7 @@
 #define TD_RECIPE_VERSION 1
 #define TD_RECIPE_MAX_STEPS 24
 #define TD_RECIPE_MAX_BIN 64
+#define TD_RECIPE_MAX_PATH 1024
 
 /* What a slice shows: the detector's width about the axis, or, where the axis is near one edge and the
    stage made a full turn, all that is seen from both sides. Auto: half if the scan says so, or if the
@@ -29,6 +30,9 @@ typedef enum { TD_FILTER_ON_AUTO, TD_FILTER_ON_CPU, TD_FILTER_ON_DEVICE } TdFilt
 typedef struct {
   TdStep steps[TD_RECIPE_MAX_STEPS]; /* in the order they run */
   guint n_steps;
+  /* Path of the mask that the step bad-pixels takes (dataset/scan-mask.h); "": only what it finds.
+     A recipe's file may name it from its own folder on; here it is as the program finds it. */
+  char mask[TD_RECIPE_MAX_PATH];
 
   gboolean centre_auto;      /* find it; centre_px is ignored */
   double centre_px;          /* NAN: the file's estimate, else the detector's middle */
@@ -73,6 +77,12 @@ gboolean td_recipe_load (TdRecipe *recipe, const char *path, GError **error);
 gboolean td_recipe_save (const TdRecipe *recipe, const char *path, GError **error);
 TdStep *td_recipe_step (TdRecipe *recipe, const char *name); /* NULL: not in it */
 TdStep *td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error); /* in order */
+/* Takes the mask at @path, made absolute, and sees to it that it is used: the step bad-pixels is added,
+   taking the mask only, or switched on as it is. NULL: no mask. FALSE: the path is too long, or there
+   is no room for the step. */
+gboolean td_recipe_set_mask (TdRecipe *recipe, const char *path, GError **error);
+/* The mask that is used; NULL: none, or its step is off. */
+const char *td_recipe_mask (const TdRecipe *recipe);
 
 /* One option of the command line, "--filter hann" as ("filter", "hann"): every front end parses
    values here, so that they mean the same everywhere. On an error the recipe is as it was. */

@@ -48,6 +48,7 @@ test_bad_pixels (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_auto (TdTestRun) given = { 0 }, both = { 0 }, off = { 0 }, wrong = { 0 }, none = { 0 };
+  g_auto (TdTestRun) plan = { 0 }, kept = { 0 }, info = { 0 };
 
   make_scan (folder->path);
   write_mask (folder->path, "mask.tif", COLUMNS, ROWS);
@@ -67,6 +68,20 @@ test_bad_pixels (void)
   td_test_cli (&none, folder->path, "reconstruct", "scan.nxs", "--output", "d", "--prepare",
                "bad-pixels=0", NULL);
   td_test_run_assert_refused (&none, 1, "--bad-pixels");
+  td_test_cli (&info, folder->path, "info", "scan.nxs", "--bad-pixels", "other.tif", NULL);
+  td_test_run_assert_refused (&info, 1, "48 × 7 pixels");
+
+  /* The recipe remembers it. */
+  td_test_cli (&plan, folder->path, "plan", "scan.nxs", "--bad-pixels", "mask.tif", "--device", "host",
+               "--json", NULL);
+  g_autoptr (JsonObject) planned = td_test_run_json (&plan);
+  g_autofree char *recipe
+      = json_to_string (json_object_get_member (planned, "recipe"), FALSE);
+  g_autofree char *path = g_build_filename (folder->path, "recipe.json", NULL);
+  g_assert_true (g_file_set_contents (path, recipe, -1, NULL));
+  td_test_cli (&kept, folder->path, "reconstruct", "scan.nxs", "--output", "e", "--recipe",
+               "recipe.json", "--json", NULL);
+  g_assert_cmpint (count (&kept, "bad_pixels"), ==, 7);
 }
 
 /* Every step of this guide's order at once; what they replaced is told. */

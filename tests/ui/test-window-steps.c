@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/tiff-save.h"
 #include "ui-test.h"
 #include "ui/detector-row.h"
+#include "ui/file-row.h"
 #include "ui/step-row.h"
 #include "ui/steps-group.h"
 #include "window-test.h"
@@ -179,6 +181,68 @@ test_all_steps (void)
   td_test_wait (is_settled, NULL, "the recipe's pictures");
 }
 
+static char *
+write_mask (const char *name, guint columns, guint rows)
+{
+  char *path = g_build_filename (td_test_folder (), name, NULL);
+  g_autofree guint8 *mask = g_new0 (guint8, columns * rows);
+  const TdTiffImage image = { .width = columns, .height = rows, .type = TD_SAMPLE_UINT8 };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 40; i < columns * rows; i += columns)
+    mask[i] = mask[i + 1] = 1;
+  td_tiff_save_single (path, name, &image, mask, &error);
+  g_assert_no_error (error);
+  return path;
+}
+
+static TdFileRow *
+mask_row (void)
+{
+  return TD_FILE_ROW (find (step_row ("bad-pixels"), TD_TYPE_FILE_ROW, NULL, NULL));
+}
+
+static gboolean
+has_mask (gpointer user)
+{
+  return td_recipe_mask (td_session_recipe (session ())) != NULL && is_settled (NULL);
+}
+
+static gboolean
+has_problem (gpointer user)
+{
+  return gtk_widget_has_css_class (GTK_WIDGET (mask_row ()), "wrong");
+}
+
+/* A mask is looked at before it is taken, changes the pictures, and is undone like anything else. */
+static void
+test_mask (void)
+{
+  g_autofree char *mask = write_mask ("mask.tif", 96, 24), *other = write_mask ("other.tif", 96, 23);
+  g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
+
+  td_steps_group_add_step (steps_group (), "bad-pixels");
+  g_signal_emit_by_name (mask_row (), "chosen", other);
+  td_test_wait (has_problem, NULL, "the refusal of a mask of another size");
+  g_assert_nonnull (strstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (mask_row ())), "96 × 23"));
+  g_assert_null (td_recipe_mask (td_session_recipe (session ())));
+  g_signal_emit_by_name (mask_row (), "chosen", mask);
+  td_test_wait (has_mask, NULL, "the mask");
+  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (mask_row ())), ==, "mask.tif");
+  td_test_wait (td_test_slice_is_there, before, "the slice with the mask");
+  td_test_assert_slice_is_right (td_session_recipe (session ()));
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-steps-mask");
+  td_test_activate ("undo", NULL);
+  g_assert_null (td_recipe_mask (td_session_recipe (session ())));
+  g_assert_null (td_file_row_get_path (mask_row ()));
+  td_test_activate ("redo", NULL);
+  g_assert_cmpstr (td_file_row_get_path (mask_row ()), ==, mask);
+  g_signal_emit_by_name (mask_row (), "chosen", NULL);
+  g_assert_null (td_recipe_mask (td_session_recipe (session ())));
+  g_signal_emit_by_name (step_row ("bad-pixels"), "removed");
+  td_test_wait (is_settled, NULL, "the recipe's pictures");
+}
+
 /* An edit shows what was edited. */
 static void
 test_edit_ends_before (void)
@@ -253,6 +317,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-steps/before-follows", test_before_follows);
   g_test_add_func ("/window-steps/add-and-remove", test_add_and_remove);
   g_test_add_func ("/window-steps/all-steps", test_all_steps);
+  g_test_add_func ("/window-steps/mask", test_mask);
   g_test_add_func ("/window-steps/edit-ends-before", test_edit_ends_before);
   g_test_add_func ("/window-steps/crop", test_crop);
   g_test_add_func ("/window-steps/bin", test_bin);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compute/engine/recipe.h"
+#include "test-folder.h"
 
 static void
 test_presets (void)
@@ -179,6 +180,56 @@ test_sizes (void)
   g_assert_true (td_parse_size ("0.5k", &bytes, NULL) && bytes == 512);
 }
 
+/* A recipe and its mask may be moved together; one that lies elsewhere is named in full. */
+static void
+test_mask (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *there = g_build_filename (folder->path, "there", NULL);
+  g_autofree char *moved = g_build_filename (folder->path, "moved", NULL);
+  g_autofree char *mask = g_build_filename (there, "masks", "bad.tif", NULL);
+  g_autofree char *file = g_build_filename (there, "a.json", NULL);
+  g_autofree char *file_moved = g_build_filename (moved, "a.json", NULL);
+  g_autofree char *mask_moved = g_build_filename (moved, "masks", "bad.tif", NULL);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  TdRecipe recipe, back;
+
+  td_recipe_init (&recipe);
+  g_assert_null (td_recipe_mask (&recipe));
+  g_assert_true (td_recipe_set_mask (&recipe, mask, &error));
+  g_assert_cmpstr (td_recipe_mask (&recipe), ==, mask);
+  g_assert_cmpfloat (td_recipe_step (&recipe, "bad-pixels")->values[0], ==, 0);
+  g_assert_cmpint (g_mkdir (there, 0700), ==, 0);
+  g_assert_true (td_recipe_save (&recipe, file, &error));
+  g_assert_true (g_file_get_contents (file, &text, NULL, &error));
+  g_assert_nonnull (strstr (text, "\"masks/bad.tif\""));
+  g_assert_true (td_recipe_load (&back, file, &error));
+  g_assert_true (td_recipe_equal (&recipe, &back));
+  g_assert_cmpint (g_rename (there, moved), ==, 0);
+  g_assert_true (td_recipe_load (&back, file_moved, &error));
+  g_assert_cmpstr (td_recipe_mask (&back), ==, mask_moved);
+
+  g_assert_true (td_recipe_set_mask (&recipe, "/elsewhere/bad.tif", &error));
+  g_assert_true (td_recipe_save (&recipe, file_moved, &error));
+  g_assert_true (td_recipe_load (&back, file_moved, &error));
+  g_assert_cmpstr (td_recipe_mask (&back), ==, "/elsewhere/bad.tif");
+  /* Off is not used; none is none. */
+  td_recipe_step (&recipe, "bad-pixels")->enabled = FALSE;
+  g_assert_null (td_recipe_mask (&recipe));
+  g_assert_true (td_recipe_set_mask (&back, NULL, &error));
+  g_assert_null (td_recipe_mask (&back));
+  g_assert_no_error (error);
+
+  g_autofree char *long_path = g_strnfill (TD_RECIPE_MAX_PATH, 'm');
+  g_assert_false (td_recipe_set_mask (&back, long_path, &error));
+  g_assert_nonnull (strstr (error->message, "nearer to the root"));
+  g_clear_error (&error);
+  g_assert_false (td_recipe_set_mask (&back, "/\xff.tif", &error));
+  g_clear_error (&error);
+  g_assert_false (td_recipe_from_json (&back, "{\"tomodesk_recipe\": 1, \"bad_pixels\": 3}", &error));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -190,5 +241,6 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/refused-options", test_refused_options);
   g_test_add_func ("/recipe/step-order", test_steps_keep_their_order);
   g_test_add_func ("/recipe/sizes", test_sizes);
+  g_test_add_func ("/recipe/mask", test_mask);
   return g_test_run ();
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "scan-mask.h"
+
+#include "error.h"
+#include "scan-private.h"
+#include "scan-view.h"
+#include "volume.h"
+
+/* ── The image ────────────────────────────────────────────────────────────────────────────────── */
+
+/* The mask's file, if it is as large as the frames are. */
+static TdVolume *
+open_mask (const TdScan *scan, const char *path, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_autoptr (TdVolume) image = td_volume_open (path, error);
+
+  if (!image) {
+    g_prefix_error (error, "The mask of bad pixels: ");
+    return NULL;
+  }
+  const TdVolumeFacts *mask = td_volume_facts (image);
+  if (mask->nx == facts->n_columns && mask->ny == facts->n_rows && mask->n_slices == 1)
+    return g_steal_pointer (&image);
+  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+               "The mask of bad pixels “%s” has %u image(s) of %u × %u pixels, but the detector has "
+               "%u × %u: give the mask that belongs to this scan", path, mask->n_slices, mask->nx,
+               mask->ny, facts->n_columns, facts->n_rows);
+  return NULL;
+}
+
+gboolean
+td_scan_mask_fits (const TdScan *scan, const char *path, GError **error)
+{
+  g_autoptr (TdVolume) image = open_mask (scan, path, error);
+
+  return image != NULL;
+}
+
+static guint8 *
+read_mask (const TdScan *scan, const char *path, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const gsize n = (gsize) facts->n_rows * facts->n_columns;
+  g_autoptr (TdVolume) image = open_mask (scan, path, error);
+
+  if (!image)
+    return NULL;
+  g_autofree float *values = g_try_new (float, n);
+  g_autofree guint8 *bad = g_try_malloc (n);
+  if (!values || !bad) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "There is no memory for the %u × %u pixels of the mask “%s”", facts->n_columns,
+                 facts->n_rows, path);
+    return NULL;
+  }
+  if (!td_volume_read (image, 0, 1, values, error))
+    return NULL;
+  for (gsize i = 0; i < n; i++)
+    bad[i] = values[i] != 0;
+  return g_steal_pointer (&bad);
+}
+
+/* ── The scan ─────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+masked_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+             float *out, GCancellable *cancellable, GError **error)
+{
+  TdScan *scan = source;
+
+  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable, error);
+}
+
+static gboolean
+masked_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
+                       float *out, GCancellable *cancellable, GError **error)
+{
+  TdScan *scan = source;
+
+  return scan->vtable->read_sinograms (scan->source, first, count, row0, n_rows, out, cancellable,
+                                       error);
+}
+
+static void
+masked_free (gpointer source)
+{
+  td_scan_unref (source);
+}
+
+static const TdScanSource by_frames = { masked_read, NULL, masked_free };
+static const TdScanSource by_rows = { masked_read, masked_read_sinograms, masked_free };
+
+static TdScan *
+with_mask (TdScan *scan, const char *path, GError **error)
+{
+  guint8 *bad = read_mask (scan, path, error);
+
+  if (!bad)
+    return NULL;
+  TdScan *out = td_scan_alloc (scan->facts.path,
+                               scan->vtable->read_sinograms ? &by_rows : &by_frames,
+                               td_scan_ref (scan));
+  td_scan_copy_facts (out, &scan->facts);
+  g_free (out->facts.bad_pixels);
+  out->facts.bad_pixels = bad;
+  td_scan_take_extra (out, scan->extra_rad, scan->n_extra);
+  return out;
+}
+
+/* A mask is stored as the frames are: what turns them over turns it over. */
+TdScan *
+td_scan_with_mask (TdScan *scan, const char *path, GError **error)
+{
+  TdScanFrame frame;
+  TdScan *base = td_scan_view_base (scan, &frame);
+
+  if (!base)
+    return with_mask (scan, path, error);
+  g_autoptr (TdScan) masked = td_scan_with_mask (base, path, error);
+  return masked ? td_scan_view_new (masked, &frame, error) : NULL;
+}
