@@ -220,6 +220,15 @@ test_refusals (void)
 }
 
 static void
+case_free (gpointer data)
+{
+  Case *test = data;
+
+  td_device_unref (test->device);
+  g_free (test);
+}
+
+static void
 add_case (TdDevice *device, const TdBackprojectFamily *family, TdInterpolation interpolation,
           const char *define)
 {
@@ -230,7 +239,7 @@ add_case (TdDevice *device, const TdBackprojectFamily *family, TdInterpolation i
       define ? define : "");
 
   *test = (Case) { td_device_ref (device), family, interpolation, define };
-  g_test_add_data_func (path, test, test_family);
+  g_test_add_data_func_full (path, test, test_family, case_free);
 }
 
 int

@@ -369,7 +369,8 @@ test_refusals (void)
     g_test_message ("%s", error->message);
     g_assert_nonnull (strstr (error->message, cases[i][2]));
   }
-  td_device_set_memory_limit (td_engine_devices (engine, "host", NULL)->pdata[0], 0);
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "host", NULL);
+  td_device_set_memory_limit (devices->pdata[0], 0);
 }
 
 /* The job keeps to the plan's figure, and with less memory gives the same volume. */
