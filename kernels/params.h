@@ -46,7 +46,9 @@ typedef struct {
 typedef struct {
   int n_columns, n_views, n_rows; /* of the slab */
   int row0;                       /* detector row of its first */
-  float u_middle, v_middle;       /* the pixel the cosine's form is centred on */
+  float u_middle, v_middle;       /* the pixel the forms are centred on */
+  float overlap, side;            /* by row: Wang's strip in radians, and the longer side; 0: Parker's */
+  float overscan;                 /* by row: Parker's, radians */
 } TdConeWeight;
 
 typedef struct {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cone-filter.h"
 
+#include <string.h>
+
 #include "kernels/params.h"
 
 struct TdConeFilter {
@@ -10,6 +12,7 @@ struct TdConeFilter {
   guint rows_at_once;             /* that the ramp takes */
   double u_middle, v_middle;      /* of the measured columns */
   TdBuffer *cosine, *redundancy;
+  TdRedundancy shares;            /* by_row: redundancy has the rays' fans, else weights by column */
   TdBuffer *wide;                 /* filtered rows that are wider than the measured; NULL: in place */
   TdProgram *program;
   TdKernel *kernel;
@@ -43,27 +46,76 @@ upload_table (TdDevice *device, TdQueue *queue, const float *table, guint64 coun
   return g_steal_pointer (&buffer);
 }
 
+/* Weights [view][column], the same for all rows. */
+static void
+weights_by_column (const TdConeFilter *filter, const TdConeFan *fan, double angle_rad, float *weights)
+{
+  for (guint column = 0; column < filter->n_columns; column++)
+    weights[column] = (float) td_cone_redundancy_weight (
+        &filter->shares, angle_rad, td_cone_fan_angle (fan, column, filter->v_middle));
+}
+
+/* What the kernel makes weights of: the forms moved to the detector's middle, and the angle. */
+static void
+weights_by_row (const TdConeFilter *filter, const TdConeFan *fan, double angle_rad, float out[7])
+{
+  const double *const forms[2] = { fan->right, fan->ahead };
+
+  for (guint i = 0; i < 2; i++) {
+    const double *form = forms[i];
+    out[3 * i] = (float) form[0];
+    out[3 * i + 1] = (float) form[1];
+    out[3 * i + 2] = (float) (form[0] * filter->u_middle + form[1] * filter->v_middle + form[2]);
+  }
+  out[6] = (float) (angle_rad - filter->shares.first_rad);
+}
+
+static float *
+make_redundancy (const TdConeFilter *filter, const TdGeometry *geometry, const double *angles_rad,
+                 guint n_rows, guint64 *count)
+{
+  const guint each = filter->shares.by_row ? 7 : filter->n_columns;
+  const gboolean same = !geometry->view_matrices && filter->shares.kind != TD_REDUNDANCY_PARKER;
+
+  *count = (guint64) each * filter->n_views;
+  float *out = g_new (float, *count);
+  for (guint view = 0; view < filter->n_views; view++) {
+    float *to = out + (gsize) view * each;
+    double matrix[12];
+    TdConeFan fan;
+
+    if (view > 0 && same) {
+      memcpy (to, out, each * sizeof *to);
+      continue;
+    }
+    td_cone_view_matrix (geometry, angles_rad, view, filter->n_columns, n_rows, matrix);
+    td_cone_fan (matrix, &fan); /* td_cone_redundancy() has seen them all */
+    (filter->shares.by_row ? weights_by_row : weights_by_column) (filter, &fan, angles_rad[view], to);
+  }
+  return out;
+}
+
 static gboolean
 make_tables (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
              const double *angles_rad, GError **error)
 {
-  const gsize rays = (gsize) task->n_views * task->n_measured;
   g_autofree float *cosine = g_new (float, 6 * (gsize) task->n_views);
-  g_autofree float *redundancy = g_new (float, rays);
   g_autoptr (TdQueue) queue = td_queue_new (filter->device, error);
-  TdRedundancy kind;
+  guint64 count;
 
   if (!queue
-      || !td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, &kind, error))
+      || !td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, task->n_rows,
+                              &filter->shares, error))
     return FALSE;
   for (guint view = 0; view < task->n_views; view++)
     centred_cosine (task->matrices + 12 * (gsize) view, filter->u_middle + filter->shift,
                     filter->v_middle, cosine + 6 * (gsize) view);
-  td_cone_redundancy_weights (geometry, kind, angles_rad, task->n_views, task->n_measured, redundancy);
+  g_autofree float *redundancy
+      = make_redundancy (filter, geometry, angles_rad, task->n_rows, &count);
   filter->cosine = upload_table (filter->device, queue, cosine, 6 * (guint64) task->n_views, error);
   if (!filter->cosine)
     return FALSE;
-  filter->redundancy = upload_table (filter->device, queue, redundancy, rays, error);
+  filter->redundancy = upload_table (filter->device, queue, redundancy, count, error);
   return filter->redundancy != NULL;
 }
 
@@ -94,7 +146,9 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->program = td_program_build (device, "cone-weight", NULL, error);
   if (!filter->program)
     return NULL;
-  filter->kernel = td_program_kernel (filter->program, "cone_weight", error);
+  filter->kernel = td_program_kernel (filter->program,
+                                      filter->shares.by_row ? "cone_weight_by_row" : "cone_weight",
+                                      error);
   if (!filter->kernel)
     return NULL;
   filter->ramp = td_row_filter_new_wide (device, filter->n_columns, filter->n_wide,
@@ -136,6 +190,9 @@ td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint 
     .row0 = (int) row0,
     .u_middle = (float) filter->u_middle,
     .v_middle = (float) filter->v_middle,
+    .overlap = (float) filter->shares.overlap_rad,
+    .side = (float) filter->shares.side,
+    .overscan = (float) filter->shares.overscan_rad,
   };
   const guint local[3] = { 64, 1, 1 };
   const guint groups[3] = { (filter->n_columns + 63) / 64, filter->n_views, n_rows };

@@ -141,25 +141,42 @@ init_volume (TdConeTask *task, const TdGeometry *geometry, guint across)
     td_cone_task_set_volume (task, across, across, task->n_rows, task->pitch_mm);
 }
 
-/* Twice the columns on the axis' longer side: what an offset detector sees in a turn. */
+/* Twice the columns on the axis' longer side: what an offset detector sees in a turn. @axis: the column
+   that it projects to. */
 static guint
-columns_of_turn (const TdConeTask *task)
+columns_of_turn (const TdConeTask *task, double axis)
 {
-  const double axis = task->matrices[3] / task->matrices[11];
   const double longer = MAX (axis + 0.5, task->n_columns - 0.5 - axis);
 
   return (guint) CLAMP (ceil (2 * longer - 1e-6), task->n_columns, 2.0 * task->n_columns);
 }
 
+/* The columns that the axis crosses in the first row and in the last: they differ if the detector is turned
+   in its plane. */
+static void
+axis_columns (const TdConeTask *task, double columns[2])
+{
+  const double middle = task->matrices[3] / task->matrices[11];
+  TdConeFan fan = { .right = { 1, 0, -middle } };
+
+  if (!td_cone_fan (task->matrices, &fan) || fan.right[0] == 0)
+    fan = (TdConeFan) { .right = { 1, 0, -middle } };
+  for (guint i = 0; i < 2; i++)
+    columns[i] = -(fan.right[1] * (i ? task->n_rows - 1.0 : 0) + fan.right[2]) / fan.right[0];
+}
+
 void
 td_cone_task_widen (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad)
 {
-  TdRedundancy kind;
+  TdRedundancy redundancy;
+  double axis[2];
 
-  if (!td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, &kind, NULL)
-      || kind != TD_REDUNDANCY_WANG || task->n_columns != task->n_measured)
+  if (!td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, task->n_rows,
+                           &redundancy, NULL)
+      || redundancy.kind != TD_REDUNDANCY_WANG || task->n_columns != task->n_measured)
     return;
-  task->n_columns = columns_of_turn (task);
+  axis_columns (task, axis);
+  task->n_columns = MAX (columns_of_turn (task, axis[0]), columns_of_turn (task, axis[1]));
   if (task->matrices[3] / task->matrices[11] < (task->n_measured - 1) / 2.0)
     task->shift = task->n_columns - task->n_measured;
   for (guint view = 0; view < task->n_views; view++)
@@ -170,18 +187,21 @@ gboolean
 td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                    guint n_views, guint n_columns, guint n_rows, GError **error)
 {
-  TdRedundancy kind;
+  TdRedundancy redundancy;
 
   if (!init_matrices (task, geometry, angles_rad, n_views, n_columns, n_rows, error))
     return FALSE;
-  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, &kind, error)) {
+  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &redundancy, error)) {
     td_cone_task_clear (task);
     return FALSE;
   }
-  angular_shares (angles_rad, n_views, kind != TD_REDUNDANCY_PARKER, task->view_weights);
+  angular_shares (angles_rad, n_views, redundancy.kind != TD_REDUNDANCY_PARKER, task->view_weights);
   for (guint view = 0; view < n_views; view++)
     task->view_weights[view] /= axis_pitch (task->matrices + 12 * (gsize) view);
-  init_volume (task, geometry, kind == TD_REDUNDANCY_WANG ? columns_of_turn (task) : n_columns);
+  init_volume (task, geometry,
+               redundancy.kind == TD_REDUNDANCY_WANG
+                   ? columns_of_turn (task, task->matrices[3] / task->matrices[11])
+                   : n_columns);
   return TRUE;
 }
 

@@ -5,43 +5,111 @@
 #include <string.h>
 
 #include "dataset/error.h"
+#include "dataset/geometry-matrix.h"
 
-/* Fan angles of the detector's columns as the mid-plane sees them, 0 on the ray through the axis, positive
-   to the side of the view's (cos, sin): towards larger columns, unless matrices show it mirrored. */
-typedef struct {
-  double axis_column; /* where the axis projects to */
-  double tangent;     /* of the fan angle, per column */
-} Fan;
+/* Rows may move a column's ray by this part of a column before each row gets weights of its own. */
+#define LEAN 0.005
 
-static Fan
-fan_of (const TdGeometry *geometry, double angle_rad, guint n_columns)
+/* ── Fan angles ───────────────────────────────────────────────────────────────────────────────── */
+
+/* The ray of pixel (u, v) runs along A^-1 (u, v, 1), A the matrix' left part; what counts is its component
+   towards the axis and the one to the right of that, both level. With the source at (D sin, -D cos) they
+   are along (-x, -y) / D and (-y, x) / D of the source's place. */
+gboolean
+td_cone_fan (const double matrix[12], TdConeFan *fan)
 {
-  double matrix[12], source[3], u, v, w, edge[3];
-  const double origin[3] = { 0, 0, 0 };
-  Fan fan = { NAN, NAN };
+  double source[3];
 
-  if (geometry->view_matrices)
-    memcpy (matrix, geometry->view_matrices, sizeof matrix);
-  else
-    td_cone_matrix (geometry, angle_rad, n_columns, 1, matrix);
-  if (!td_cone_matrix_normalise (matrix))
-    return fan;
-  td_cone_project (matrix, origin, &u, &v, &w);
   td_cone_source (matrix, source);
-  td_cone_pixel (matrix, u + 1, v, edge);
-  fan.axis_column = u;
-  fan.tangent = sqrt (edge[0] * edge[0] + edge[1] * edge[1] + edge[2] * edge[2])
-                / sqrt (source[0] * source[0] + source[1] * source[1] + source[2] * source[2]);
-  /* The source stands at (D sin, -D cos): its right is (-source y, source x) / D. */
-  if (edge[1] * source[0] - edge[0] * source[1] < 0)
-    fan.tangent = -fan.tangent;
-  return fan;
+  const double distance = hypot (source[0], source[1]);
+  if (!(distance > 0))
+    return FALSE;
+  for (guint k = 0; k < 3; k++) {
+    const double unit[3] = { k == 0, k == 1, k == 2 };
+    double along[3];
+    if (!td_matrix_solve (matrix, unit, along))
+      return FALSE;
+    fan->right[k] = (along[1] * source[0] - along[0] * source[1]) / distance;
+    fan->ahead[k] = -(along[0] * source[0] + along[1] * source[1]) / distance;
+  }
+  return TRUE;
 }
 
 static double
-fan_angle (const Fan *fan, double column)
+form (const double f[3], double u, double v)
 {
-  return atan ((column - fan->axis_column) * fan->tangent);
+  return f[0] * u + f[1] * v + f[2];
+}
+
+double
+td_cone_fan_angle (const TdConeFan *fan, double u, double v)
+{
+  return atan (form (fan->right, u, v) / form (fan->ahead, u, v));
+}
+
+gboolean
+td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint view, guint n_columns,
+                     guint n_rows, double matrix[12])
+{
+  if (geometry->view_matrices)
+    memcpy (matrix, geometry->view_matrices + 12 * (gsize) view, 12 * sizeof *matrix);
+  else
+    td_cone_matrix (geometry, angles_rad[view], n_columns, n_rows, matrix);
+  return td_cone_matrix_normalise (matrix);
+}
+
+/* ── What the scan asks for ───────────────────────────────────────────────────────────────────── */
+
+/* Over all rows and views: fan angles that every row has on either side, the widest of any, and how far
+   the rows' rays of one column lie apart, in columns. */
+typedef struct {
+  double left, right, widest, lean;
+} Reach;
+
+static void
+reach_of (const TdConeFan *fan, guint n_columns, guint n_rows, Reach *reach)
+{
+  const double last = n_columns - 1.0, bottom = n_rows - 1.0;
+
+  for (guint edge = 0; edge < 2; edge++) {
+    const double v = edge ? bottom : 0;
+    const double a = td_cone_fan_angle (fan, 0, v), b = td_cone_fan_angle (fan, last, v);
+    reach->left = MIN (reach->left, -MIN (a, b));
+    reach->right = MIN (reach->right, MAX (a, b));
+    reach->widest = MAX (reach->widest, MAX (fabs (a), fabs (b)));
+  }
+  for (guint side = 0; side < 2; side++) {
+    const double u = side ? last : 0;
+    const double top = td_cone_fan_angle (fan, u, 0), foot = td_cone_fan_angle (fan, u, bottom);
+    const double column
+        = fabs (td_cone_fan_angle (fan, u + 0.5, 0) - td_cone_fan_angle (fan, u - 0.5, 0));
+    reach->lean = MAX (reach->lean, fabs (top - foot) / column);
+  }
+}
+
+static gboolean
+look (const TdGeometry *geometry, const double *angles_rad, guint n_views, guint n_columns, guint n_rows,
+      Reach *reach, double *axis_column, GError **error)
+{
+  const guint n = geometry->view_matrices ? n_views : 1;
+
+  *reach = (Reach) { .left = INFINITY, .right = INFINITY };
+  for (guint view = 0; view < n; view++) {
+    double matrix[12];
+    TdConeFan fan;
+
+    if (!td_cone_view_matrix (geometry, angles_rad, view, n_columns, n_rows, matrix)
+        || !td_cone_fan (matrix, &fan)) {
+      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                   "View %u's projection matrix says of no source that turns about the axis; check the "
+                   "geometry.", view);
+      return FALSE;
+    }
+    if (view == 0)
+      *axis_column = matrix[3];
+    reach_of (&fan, n_columns, n_rows, reach);
+  }
+  return TRUE;
 }
 
 static void
@@ -57,32 +125,40 @@ angle_range (const double *angles_rad, guint n_views, double *low, double *high)
 
 gboolean
 td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint n_views,
-                    guint n_columns, TdRedundancy *kind, GError **error)
+                    guint n_columns, guint n_rows, TdRedundancy *redundancy, GError **error)
 {
-  double low, high;
-  const Fan fan = fan_of (geometry, angles_rad[0], n_columns);
+  double low, high, axis_column = NAN;
+  Reach reach;
 
+  if (!look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column, error))
+    return FALSE;
   angle_range (angles_rad, n_views, &low, &high);
   const double step = n_views > 1 ? (high - low) / (n_views - 1) : 0;
   const double range = high - low;
-  const double widest = MAX (fabs (fan_angle (&fan, 0)), fabs (fan_angle (&fan, n_columns - 1)));
 
+  *redundancy = (TdRedundancy) { .kind = TD_REDUNDANCY_FULL };
   if (range + 1.5 * step >= 2 * G_PI) {
-    const double middle = (n_columns - 1) / 2.0;
-    const gboolean offset = fabs (fan.axis_column - middle) > 0.05 * n_columns;
-    *kind = offset ? TD_REDUNDANCY_WANG : TD_REDUNDANCY_FULL;
-    return TRUE;
+    if (fabs (axis_column - (n_columns - 1) / 2.0) <= 0.05 * n_columns)
+      return TRUE;
+    redundancy->kind = TD_REDUNDANCY_WANG;
+    redundancy->side = reach.right >= reach.left ? 1 : -1;
+    redundancy->overlap_rad = MAX (MIN (reach.left, reach.right), 1e-9);
+  } else if (range + 1.5 * step >= G_PI + 2 * reach.widest) {
+    redundancy->kind = TD_REDUNDANCY_PARKER;
+    redundancy->overscan_rad = (range - G_PI) / 2;
+    redundancy->first_rad = low;
+  } else {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The views cover %.1f degrees; this geometry needs at least %.1f (180 and the fan "
+                 "angle) or a full turn. Check the angles, or crop the detector.",
+                 range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);
+    return FALSE;
   }
-  if (range + 1.5 * step >= G_PI + 2 * widest) {
-    *kind = TD_REDUNDANCY_PARKER;
-    return TRUE;
-  }
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "The views cover %.1f degrees; this geometry needs at least %.1f (180 and the fan "
-               "angle) or a full turn. Check the angles, or crop the detector.",
-               range * 180 / G_PI, (G_PI + 2 * widest) * 180 / G_PI);
-  return FALSE;
+  redundancy->by_row = reach.lean > LEAN;
+  return TRUE;
 }
+
+/* ── Weights ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* Parker's smooth weight; beta from the first view in the direction of growing angles. The ray
    (beta, gamma) is measured again at (beta + pi - 2 gamma, -gamma) in our geometry, so his gamma is
@@ -109,30 +185,15 @@ wang (double gamma, double overlap)
   return 0.5 * (sin (G_PI / 2 * part) + 1);
 }
 
-void
-td_cone_redundancy_weights (const TdGeometry *geometry, TdRedundancy kind, const double *angles_rad,
-                            guint n_views, guint n_columns, float *weights)
+double
+td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, double fan_rad)
 {
-  double low, high;
-  const Fan fan = fan_of (geometry, angles_rad[0], n_columns);
-  const double first = fan_angle (&fan, 0), last = fan_angle (&fan, n_columns - 1);
-  const double left = -MIN (first, last), right = MAX (first, last);
-  const double sign = right >= left ? 1 : -1;
-  const double overlap = MAX (MIN (left, right), 1e-9);
-
-  angle_range (angles_rad, n_views, &low, &high);
-  const double overscan = (high - low - G_PI) / 2;
-  g_autofree double *gammas = g_new (double, n_columns);
-  g_autofree float *same = g_new (float, n_columns); /* in all views */
-  for (guint column = 0; column < n_columns; column++) {
-    gammas[column] = fan_angle (&fan, column);
-    same[column] = kind == TD_REDUNDANCY_WANG ? (float) wang (sign * gammas[column], overlap) : 0.5f;
-  }
-  for (guint view = 0; view < n_views; view++) {
-    float *out = weights + (gsize) view * n_columns;
-    if (kind != TD_REDUNDANCY_PARKER)
-      memcpy (out, same, n_columns * sizeof *out);
-    for (guint column = 0; kind == TD_REDUNDANCY_PARKER && column < n_columns; column++)
-      out[column] = (float) parker (angles_rad[view] - low, gammas[column], overscan);
+  switch (redundancy->kind) {
+  case TD_REDUNDANCY_PARKER:
+    return parker (angle_rad - redundancy->first_rad, fan_rad, redundancy->overscan_rad);
+  case TD_REDUNDANCY_WANG:
+    return wang (redundancy->side * fan_rad, redundancy->overlap_rad);
+  default:
+    return 0.5;
   }
 }

@@ -80,19 +80,40 @@ void td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *fi
    detector it is D / sqrt (D^2 + u_mm^2 + v_mm^2). */
 void td_cone_cosine (const double matrix[12], double coefficients[6]);
 
+/* A pixel's fan angle: that of its ray seen along the axis, 0 on the ray through the axis, positive to the
+   side of the view's (cos, sin). Its tangent is right . (u, v, 1) / ahead . (u, v, 1), whatever the
+   detector's tilts: with a detector turned in its plane the fan angle depends on the row too. */
+typedef struct {
+  double right[3], ahead[3];
+} TdConeFan;
+
+/* FALSE: the matrix is singular, or the source on the axis. */
+gboolean td_cone_fan (const double matrix[12], TdConeFan *fan);
+double td_cone_fan_angle (const TdConeFan *fan, double u, double v);
+
 typedef enum {
   TD_REDUNDANCY_FULL,   /* 360 degrees: every ray twice */
   TD_REDUNDANCY_PARKER, /* short scan: Parker, Med. Phys. 9 (1982) */
   TD_REDUNDANCY_WANG,   /* offset detector over 360 degrees: Wang, Med. Phys. 29 (2002) */
+} TdRedundancyKind;
+
+typedef struct {
+  TdRedundancyKind kind;
+  gboolean by_row;     /* the weight of a column differs from row to row */
+  double overlap_rad;  /* Wang: fan angle up to which all rows have rays on either side of the axis */
+  double side;         /* Wang: 1 or -1, the sign of the longer side's fan angles */
+  double overscan_rad; /* Parker: half of what the range has over 180 degrees */
+  double first_rad;    /* Parker: where the turn begins */
 } TdRedundancy;
 
 /* What the angles and the detector's position ask for; an error says why none fits. */
 gboolean td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint n_views,
-                             guint n_columns, TdRedundancy *kind, GError **error);
-/* Weights [view][column] (mean 1/2 over a full turn's pairs; times the cosine weight). */
-void td_cone_redundancy_weights (const TdGeometry *geometry, TdRedundancy kind,
-                                 const double *angles_rad, guint n_views, guint n_columns,
-                                 float *weights);
+                             guint n_columns, guint n_rows, TdRedundancy *redundancy, GError **error);
+/* A view's matrix of this geometry, scaled; FALSE as td_cone_matrix_normalise(). */
+gboolean td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint view,
+                              guint n_columns, guint n_rows, double matrix[12]);
+/* Of a ray (mean 1/2 over a full turn's pairs; times the cosine weight). */
+double td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, double fan_rad);
 
 /* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */
 

@@ -81,6 +81,7 @@ TD_FN float td_reciprocal (float x) /* within an ulp or two; normal numbers */
 #define td_sqrt(x) sqrtf (x)
 #define td_cos(x) cosf (x)
 #define td_sin(x) sinf (x)
+#define td_atan(x) atanf (x)
 #define td_isfinite(x) isfinite (x)
 #define td_saturate(x) __saturatef (x) /* into 0 … 1, free with an addition on most devices */
 #define td_float_as_int(x) __float_as_int (x)

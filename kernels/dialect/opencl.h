@@ -65,6 +65,7 @@ typedef long td_long;
 #define td_sqrt(x) sqrt (x)
 #define td_cos(x) cos (x)
 #define td_sin(x) sin (x)
+#define td_atan(x) atan (x)
 #define td_isfinite(x) isfinite (x)
 #define td_saturate(x) clamp ((x), 0.0f, 1.0f)
 #define td_float_as_int(x) as_int (x)
