@@ -123,7 +123,7 @@ on_response (GtkNativeDialog *dialog, int response, TdWindow *self)
     if (path)
       chosen (self, path);
     else
-      td_window_toast (self, _("Only files on this machine's disks can be used"));
+      td_window_toast (self, _("Only files on this machine’s disks can be used"));
   }
   g_object_unref (dialog);
 }
@@ -261,9 +261,14 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, TdWindo
   g_autofree char *path = files ? g_file_get_path (files->data) : NULL;
 
   gtk_widget_remove_css_class (GTK_WIDGET (self->stack), "drop-here");
-  if (!path)
+  if (!path) {
+    td_window_toast (self, _("Only files on this machine’s disks can be used"));
     return FALSE;
-  td_window_open_path (self, path);
+  }
+  if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))
+    load_recipe (self, path);
+  else
+    td_window_open_path (self, path);
   return TRUE;
 }
 

@@ -19,7 +19,6 @@ struct _TdWindow {
   GtkStack *stack;
   AdwViewStack *pages;
   AdwViewSwitcherTitle *switcher;
-  AdwWindowTitle *scan_title;
   AdwFlap *flap;
   GtkToggleButton *sidebar_button;
   AdwStatusPage *failed_page;

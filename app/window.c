@@ -89,7 +89,6 @@ on_scan_changed (TdSession *session, TdWindow *self)
   td_scan_view_set_scan (self->scan_view, scan);
   td_compare_view_set_scan (self->compare_view, scan);
   td_geometry_view_set_scan (self->geometry_view, scan);
-  adw_window_title_set_title (self->scan_title, facts ? facts->title : "");
   gtk_window_set_title (GTK_WINDOW (self), facts ? facts->title : "Tomodesk");
   adw_view_switcher_title_set_title (self->switcher, facts ? facts->title : "Tomodesk");
   if (facts) {
@@ -326,7 +325,6 @@ bind_children (GtkWidgetClass *widget)
   gtk_widget_class_bind_template_child (widget, TdWindow, stack);
   gtk_widget_class_bind_template_child (widget, TdWindow, pages);
   gtk_widget_class_bind_template_child (widget, TdWindow, switcher);
-  gtk_widget_class_bind_template_child (widget, TdWindow, scan_title);
   gtk_widget_class_bind_template_child (widget, TdWindow, flap);
   gtk_widget_class_bind_template_child (widget, TdWindow, sidebar_button);
   gtk_widget_class_bind_template_child (widget, TdWindow, failed_page);

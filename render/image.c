@@ -157,6 +157,38 @@ td_image_value (const TdImage *image, double column, double row, float *value)
   return TRUE;
 }
 
+gboolean
+td_image_statistics (const TdImage *image, double x, double y, double width, double height,
+                     TdImageStatistics *statistics)
+{
+  const double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
+  const guint left = (guint) CLAMP (floor (x * sx), 0, image->width);
+  const guint top = (guint) CLAMP (floor (y * sy), 0, image->height);
+  const guint right = (guint) CLAMP (ceil ((x + width) * sx), 0, image->width);
+  const guint bottom = (guint) CLAMP (ceil ((y + height) * sy), 0, image->height);
+  TdImageStatistics s = { .minimum = INFINITY, .maximum = -INFINITY };
+  double squares = 0;
+
+  for (guint row = top; row < bottom; row++)
+    for (guint column = left; column < right; column++) {
+      const double value = image->pixels[(gsize) row * image->width + column];
+      if (!isfinite (value)) {
+        s.n_bad++;
+        continue;
+      }
+      /* Welford: the values of a slice may lie far from 0 and close together. */
+      const double away = value - s.mean;
+      s.n++;
+      s.mean += away / (double) s.n;
+      squares += away * (value - s.mean);
+      s.minimum = fmin (s.minimum, value);
+      s.maximum = fmax (s.maximum, value);
+    }
+  s.deviation = s.n > 1 ? sqrt (squares / (double) (s.n - 1)) : 0;
+  *statistics = s;
+  return s.n > 0;
+}
+
 TdImage *
 td_image_difference (const TdImage *a, const TdImage *b)
 {

@@ -39,5 +39,14 @@ double td_image_quantile (const TdImage *image, double fraction);
 void td_image_auto_window (const TdImage *image, double *low, double *high);
 /* The sample under (column, row) in full-resolution pixels, first pixel's centre 0; FALSE: outside. */
 gboolean td_image_value (const TdImage *image, double column, double row, float *value);
+/* Of the finite samples of a part of the picture. */
+typedef struct {
+  guint64 n, n_bad;
+  double mean, deviation; /* deviation: sample standard deviation, 0 for fewer than two */
+  double minimum, maximum;
+} TdImageStatistics;
+/* The box is in full-resolution pixels, and clipped to the picture. FALSE: nothing finite is in it. */
+gboolean td_image_statistics (const TdImage *image, double x, double y, double width, double height,
+                              TdImageStatistics *statistics);
 /* a - b where both have the same size, else NULL. */
 TdImage *td_image_difference (const TdImage *a, const TdImage *b);

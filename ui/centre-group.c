@@ -6,6 +6,7 @@
 
 #include "axis-answer.h"
 #include "axis-finder.h"
+#include "compute/engine/centre.h"
 #include "number-row.h"
 #include "scroll.h"
 
@@ -234,7 +235,8 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   guint n = facts ? facts->n_columns : 1;
   double centre = recipe->centre_px;
 
-  self->middle = facts && isfinite (facts->centre_px) ? facts->centre_px : (n - 1) / 2.0;
+  const double stated = facts ? td_stated_centre (facts) : NAN;
+  self->middle = isfinite (stated) ? stated : (n - 1) / 2.0;
   if (!isfinite (centre))
     centre = self->middle;
   /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
@@ -243,8 +245,12 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   td_number_row_set_value (self->tilt, recipe->tilt_deg);
   self->recipe = *recipe;
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
-  /* A matrix for every view says where the axis is. */
-  gtk_widget_set_sensitive (GTK_WIDGET (self), facts && !facts->geometry.view_matrices);
+  /* A matrix for every view says how the axis stands; it can be moved sideways. */
+  gtk_widget_set_sensitive (GTK_WIDGET (self->tilt), facts && !facts->geometry.view_matrices);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->tilt),
+                               facts && facts->geometry.view_matrices
+                                   ? _("As the matrices of the views say")
+                                   : "");
 }
 
 static void

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define STRIP_PX 5.0   /* the colour strip along the foot */
+#define NUMBER_ROOM_PX 7 /* between a handle and its number */
 #define GRAB_PX 8.0
 
 struct _TdHistogram {
@@ -108,6 +109,33 @@ draw_handle (cairo_t *cr, double x, double height)
   cairo_fill (cr);
 }
 
+/* The values of black and white, between their handles where there is room. */
+static void
+draw_numbers (TdHistogram *self, GtkSnapshot *snapshot, const GdkRGBA *colour, double x0, double x1)
+{
+  g_autofree char *low = g_strdup_printf ("%.4g", self->low);
+  g_autofree char *high = g_strdup_printf ("%.4g", self->high);
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  g_autoptr (PangoLayout) left = gtk_widget_create_pango_layout (GTK_WIDGET (self), low);
+  g_autoptr (PangoLayout) right = gtk_widget_create_pango_layout (GTK_WIDGET (self), high);
+  int left_width, right_width;
+
+  pango_attr_list_insert (attributes, pango_attr_scale_new (0.75));
+  pango_layout_set_attributes (left, attributes);
+  pango_layout_set_attributes (right, attributes);
+  pango_layout_get_pixel_size (left, &left_width, NULL);
+  pango_layout_get_pixel_size (right, &right_width, NULL);
+  if (left_width + right_width + 3 * NUMBER_ROOM_PX > x1 - x0)
+    return;
+  gtk_snapshot_save (snapshot);
+  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT ((float) x0 + NUMBER_ROOM_PX, -2));
+  gtk_snapshot_append_layout (snapshot, left, colour);
+  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (
+                                        (float) (x1 - x0 - right_width) - 2 * NUMBER_ROOM_PX, 0));
+  gtk_snapshot_append_layout (snapshot, right, colour);
+  gtk_snapshot_restore (snapshot);
+}
+
 static void
 td_histogram_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
@@ -135,6 +163,7 @@ td_histogram_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   draw_handle (cr, x0, height);
   draw_handle (cr, x1, height);
   cairo_destroy (cr);
+  draw_numbers (self, snapshot, &colour, x0, x1);
   if (gtk_widget_has_visible_focus (widget))
     gtk_snapshot_render_focus (snapshot, gtk_widget_get_style_context (widget), 0, 0, width,
                                height + STRIP_PX);

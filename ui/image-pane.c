@@ -1,31 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "image-pane.h"
+#include "image-pane-private.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 
-#include "histogram.h"
-
 #define SPINNER_AFTER_MS 120 /* what comes sooner needs no spinner, and no drawing of one */
-
-struct _TdImagePane {
-  GtkWidget parent_instance;
-  GtkBox *box;
-  GMenu *option_section;
-  GtkLabel *title, *subtitle, *message, *readout, *badge;
-  GtkSpinner *spinner;
-  GtkToggleButton *enlarge;
-  TdSliceView *view;
-  TdHistogram *histogram;
-  GtkWidget *footer;
-  GSimpleActionGroup *actions;
-  gboolean auto_contrast, updating;
-  guint spinner_timeout;
-  TdReadout describe;
-  gpointer describe_user;
-  gboolean pointed;
-  double column, row; /* under the pointer */
-};
 
 enum { ENLARGE_TOGGLED, OPTION_TOGGLED, CONTRAST_CHANGED, N_SIGNALS };
 static guint signals[N_SIGNALS];
@@ -107,9 +86,12 @@ static void
 on_pointed (TdSliceView *view, double column, double row, gboolean inside, TdImagePane *self)
 {
   self->pointed = inside;
-  self->column = column;
-  self->row = row;
+  if (inside) {
+    self->column = column;
+    self->row = row;
+  }
   update_readout (self);
+  td_image_pane_update_tools (self);
 }
 
 static void
@@ -127,6 +109,13 @@ static void
 on_view_changed (TdSliceView *view, TdImagePane *self)
 {
   update_zoom (self);
+  td_image_pane_update_tools (self);
+}
+
+static void
+on_measured (TdSliceView *view, double x, double y, double width, double height, TdImagePane *self)
+{
+  td_image_pane_measure (self, (double[]) { x, y, width, height });
 }
 
 /* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
@@ -151,6 +140,7 @@ td_image_pane_flip_image (TdImagePane *self, TdImage *image)
   td_slice_view_set_image (self->view, image);
   td_histogram_set_image (self->histogram, image);
   update_readout (self);
+  td_image_pane_picture_changed (self);
 }
 
 void
@@ -351,6 +341,7 @@ td_image_pane_class_init (TdImagePaneClass *class)
 
   g_type_ensure (TD_TYPE_SLICE_VIEW);
   g_type_ensure (TD_TYPE_HISTOGRAM);
+  g_type_ensure (TD_TYPE_PROFILE);
   G_OBJECT_CLASS (class)->dispose = td_image_pane_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/image-pane.ui");
   gtk_widget_class_bind_template_child (widget, TdImagePane, box);
@@ -360,11 +351,14 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_child (widget, TdImagePane, message);
   gtk_widget_class_bind_template_child (widget, TdImagePane, readout);
   gtk_widget_class_bind_template_child (widget, TdImagePane, badge);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, statistics);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, profile);
   gtk_widget_class_bind_template_child (widget, TdImagePane, spinner);
   gtk_widget_class_bind_template_child (widget, TdImagePane, enlarge);
   gtk_widget_class_bind_template_child (widget, TdImagePane, view);
   gtk_widget_class_bind_template_child (widget, TdImagePane, histogram);
   gtk_widget_class_bind_template_callback (widget, on_pointed);
+  gtk_widget_class_bind_template_callback (widget, on_measured);
   gtk_widget_class_bind_template_callback (widget, on_window_changed);
   gtk_widget_class_bind_template_callback (widget, on_view_changed);
   gtk_widget_class_bind_template_callback (widget, on_histogram_window);
@@ -392,9 +386,11 @@ td_image_pane_init (TdImagePane *self)
   };
 
   self->auto_contrast = TRUE;
+  self->column = self->row = NAN;
   self->actions = g_simple_action_group_new ();
   g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries),
                                    self);
+  td_image_pane_add_tools (self);
   gtk_widget_insert_action_group (GTK_WIDGET (self), "pane", G_ACTION_GROUP (self->actions));
   gtk_widget_init_template (GTK_WIDGET (self));
 }

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 static void
 fact_clear (gpointer user)
@@ -111,6 +112,38 @@ direction_text (int direction)
                          : _("not told by the order of the views");
 }
 
+/* Of a matrix a view the sources themselves tell, whatever a list of angles says. */
+static int
+direction_of (const TdOrbit *orbit)
+{
+  double before[3], after[3], turned = 0;
+
+  if (!orbit->matrices)
+    return orbit->turn.direction;
+  td_orbit_source (orbit, 0, before);
+  for (guint view = 1; view < orbit->n_views; view++) {
+    td_orbit_source (orbit, view, after);
+    turned += before[0] * after[1] - before[1] * after[0] > 0 ? 1 : -1;
+    memcpy (before, after, sizeof before);
+  }
+  return turned > 0.8 * (orbit->n_views - 1) ? 1 : turned < -0.8 * (orbit->n_views - 1) ? -1 : 0;
+}
+
+/* A helix, or a gantry that nods: where the source leaves the plane. */
+static void
+add_heights (GArray *facts, const TdOrbit *orbit)
+{
+  double low = INFINITY, high = -INFINITY, source[3];
+
+  for (guint view = 0; view < orbit->n_views; view++) {
+    td_orbit_source (orbit, view, source);
+    low = fmin (low, source[2]);
+    high = fmax (high, source[2]);
+  }
+  if (high - low > 1e-3 * orbit->radius)
+    add (facts, _("Height of the source"), g_strdup_printf (_("%.5g … %.5g mm"), low, high));
+}
+
 static void
 add_turn (GArray *facts, const TdOrbit *orbit)
 {
@@ -121,7 +154,7 @@ add_turn (GArray *facts, const TdOrbit *orbit)
                         degrees (last)));
   add (facts, _("Turn"), g_strdup (turn_text (orbit)));
   if (orbit->n_views > 1)
-    add (facts, _("Direction"), g_strdup (direction_text (orbit->turn.direction)));
+    add (facts, _("Direction"), g_strdup (direction_text (direction_of (orbit))));
 }
 
 /* ── The detector ───────────────────────────────────────────────────────────────────────────── */
@@ -155,6 +188,7 @@ add_detector (GArray *facts, const TdOrbit *orbit)
   }
   if (orbit->matrices) {
     add (facts, _("Orbit"), g_strdup (_("a matrix for every view")));
+    add_heights (facts, orbit);
     return;
   }
   add (facts, _("Tilts"),

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/engine/centre.h"
+#include "dataset/geometry-matrix.h"
+
 /* A parallel beam has no distances: its detector is drawn so many volume radii away. */
 #define PARALLEL_RADII 1.6
 
@@ -126,6 +129,19 @@ td_orbit_distances (const TdOrbit *orbit, guint view, double *source_axis, doubl
 
 /* ── Making one ─────────────────────────────────────────────────────────────────────────────── */
 
+/* As the cone-beam plan does: to larger columns, and round the axis. */
+static void
+move_matrices (TdOrbit *orbit, double columns, double angle_rad)
+{
+  for (guint view = 0; view < orbit->geometry.n_view_matrices; view++) {
+    double *matrix = orbit->geometry.view_matrices + 12 * (gsize) view;
+    if (isfinite (columns) && columns != 0)
+      td_matrix_shift (matrix, columns);
+    if (angle_rad != 0)
+      td_matrix_turn (matrix, angle_rad);
+  }
+}
+
 static void
 apply_recipe (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
 {
@@ -144,8 +160,16 @@ apply_recipe (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
     orbit->centre_px = centre;
     return;
   }
-  /* As the cone-beam plan takes the recipe's centre: the column that the axis projects to. */
-  if (isfinite (centre) && !orbit->matrices)
+  if (orbit->matrices) {
+    move_matrices (orbit, centre - td_stated_centre (facts),
+                   recipe ? recipe->angle_offset_deg * G_PI / 180 : 0);
+    return;
+  }
+  /* As the cone-beam plan takes the recipe's centre, else the file's: the column that the axis projects
+     to. */
+  if (!isfinite (centre))
+    centre = facts->centre_px;
+  if (isfinite (centre))
     geometry->detector_offset_u_px
         = centre - middle
           - geometry->axis_offset_mm * geometry->source_detector_mm

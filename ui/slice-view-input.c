@@ -2,6 +2,9 @@
 #include "slice-view-private.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "keys.h"
 
 #define GRAB_PX 7.0       /* how near a line the pointer must be to take it */
 #define CLICK_PX 4.0      /* a drag shorter than this is a click */
@@ -116,7 +119,9 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
   else if (near_row_line (self, y))
     self->drag = TD_DRAG_LINE;
   else
-    self->drag = state & GDK_SHIFT_MASK ? TD_DRAG_REGION : TD_DRAG_PAN;
+    self->drag = state & GDK_SHIFT_MASK     ? TD_DRAG_REGION
+                 : state & GDK_CONTROL_MASK ? TD_DRAG_MEASURE
+                                            : TD_DRAG_PAN;
 }
 
 static void
@@ -144,23 +149,35 @@ drag_line (TdSliceView *self, double wx, double wy)
   g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_LINE_MOVED], 0, row);
 }
 
-static void
-drag_region (TdSliceView *self, double dx, double dy)
+/* The pixels from where the drag began to the pointer: x, y, width, height. */
+static gboolean
+drag_box (TdSliceView *self, double dx, double dy, double box[4])
 {
   double c0, r0, c1, r1;
 
   if (!td_slice_view_locate (self, self->drag_x, self->drag_y, &c0, &r0))
-    return;
+    return FALSE;
   td_slice_view_locate (self, self->drag_x + dx, self->drag_y + dy, &c1, &r1);
   double x = MAX (round (MIN (c0, c1)), 0), y = MAX (round (MIN (r0, r1)), 0);
   double right = MIN (round (MAX (c0, c1)), self->scene.image->extent_width - 1);
   double bottom = MIN (round (MAX (r0, r1)), self->scene.image->extent_height - 1);
-  td_slice_view_set_region (self, x, y, MAX (right - x + 1, 1), MAX (bottom - y + 1, 1));
+  memcpy (box, (double[]) { x, y, MAX (right - x + 1, 1), MAX (bottom - y + 1, 1) },
+          4 * sizeof *box);
+  return TRUE;
+}
+
+static void
+measure (TdSliceView *self, const double box[4])
+{
+  td_slice_view_set_measured (self, box[0], box[1], box[2], box[3]);
+  g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_MEASURED], 0, box[0], box[1], box[2], box[3]);
 }
 
 static void
 on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
 {
+  double box[4];
+
   if (!self->drag_moved && hypot (dx, dy) < CLICK_PX)
     return;
   self->drag_moved = TRUE;
@@ -183,7 +200,12 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self
     td_slice_view_redraw (self);
     break;
   case TD_DRAG_REGION:
-    drag_region (self, dx, dy);
+    if (drag_box (self, dx, dy, box))
+      td_slice_view_set_region (self, box[0], box[1], box[2], box[3]);
+    break;
+  case TD_DRAG_MEASURE:
+    if (drag_box (self, dx, dy, box))
+      measure (self, box);
     break;
   case TD_DRAG_NONE:
     break;
@@ -199,6 +221,8 @@ on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
   if (self->drag == TD_DRAG_REGION && self->drag_moved)
     g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_REGION_DRAWN], 0, self->region[0],
                    self->region[1], self->region[2], self->region[3]);
+  else if (self->drag == TD_DRAG_MEASURE && !self->drag_moved)
+    measure (self, (double[4]) { 0 });
   else if (!self->drag_moved && button == GDK_BUTTON_PRIMARY
            && td_slice_view_locate (self, self->drag_x, self->drag_y, &column, &row))
     g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_PICKED], 0, column, row);
@@ -225,34 +249,19 @@ static gboolean
 on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
         TdSliceView *self)
 {
-  switch (key) {
-  case GDK_KEY_plus: case GDK_KEY_equal: case GDK_KEY_KP_Add:
-    td_slice_view_zoom_by (self, 1.25);
-    return TRUE;
-  case GDK_KEY_minus: case GDK_KEY_KP_Subtract:
-    td_slice_view_zoom_by (self, 0.8);
-    return TRUE;
-  case GDK_KEY_0: case GDK_KEY_KP_0:
+  int dx, dy;
+
+  if (td_key_arrow (key, &dx, &dy))
+    on_arrow (self, dx, dy, state);
+  else if (td_key_zoom (key))
+    td_slice_view_zoom_by (self, td_key_zoom (key) > 0 ? 1.25 : 0.8);
+  else if (td_key_is_digit (key, 0))
     td_slice_view_fit (self);
-    return TRUE;
-  case GDK_KEY_1: case GDK_KEY_KP_1:
+  else if (td_key_is_digit (key, 1))
     td_slice_view_one_to_one (self);
-    return TRUE;
-  case GDK_KEY_Left:
-    on_arrow (self, -1, 0, state);
-    return TRUE;
-  case GDK_KEY_Right:
-    on_arrow (self, 1, 0, state);
-    return TRUE;
-  case GDK_KEY_Up:
-    on_arrow (self, 0, -1, state);
-    return TRUE;
-  case GDK_KEY_Down:
-    on_arrow (self, 0, 1, state);
-    return TRUE;
-  default:
+  else
     return FALSE;
-  }
+  return TRUE;
 }
 
 void

@@ -7,6 +7,7 @@
 #include "slice-view-private.h"
 
 static const GdkRGBA accent = { 1.0f, 0.72f, 0.16f, 0.95f };
+static const GdkRGBA measuring = { 0.35f, 0.85f, 1.0f, 0.95f };
 static const GdkRGBA shade = { 0, 0, 0, 0.55f };
 static const GdkRGBA white = { 1, 1, 1, 0.95f };
 
@@ -44,9 +45,8 @@ draw_lines (TdSliceView *self, GtkSnapshot *snapshot, double width, double heigh
 }
 
 static void
-draw_region (TdSliceView *self, GtkSnapshot *snapshot)
+draw_box (TdSliceView *self, GtkSnapshot *snapshot, const double r[4], const GdkRGBA *colour)
 {
-  const double *r = self->region;
   double x0, y0, x1, y1;
 
   if (r[2] <= 0)
@@ -56,7 +56,7 @@ draw_region (TdSliceView *self, GtkSnapshot *snapshot)
   GskRoundedRect outline = GSK_ROUNDED_RECT_INIT ((float) round (x0), (float) round (y0),
                                                   (float) (x1 - x0), (float) (y1 - y0));
   float widths[4] = { 1.5f, 1.5f, 1.5f, 1.5f };
-  GdkRGBA colours[4] = { accent, accent, accent, accent };
+  GdkRGBA colours[4] = { *colour, *colour, *colour, *colour };
   gtk_snapshot_append_border (snapshot, &outline, widths, colours);
 }
 
@@ -126,7 +126,8 @@ td_slice_view_draw_overlay (TdSliceView *self, GtkSnapshot *snapshot)
   double height = gtk_widget_get_height (GTK_WIDGET (self));
 
   draw_lines (self, snapshot, width, height);
-  draw_region (self, snapshot);
+  draw_box (self, snapshot, self->region, &accent);
+  draw_box (self, snapshot, self->measured, &measuring);
   draw_scale_bar (self, snapshot, width, height);
   td_draw_focus (GTK_WIDGET (self), snapshot);
 }

@@ -15,12 +15,13 @@ struct _TdSliceView {
   double row_line, column_line;
   gboolean row_draggable;
   double region[4];      /* width 0: none */
+  double measured[4];    /* width 0: none */
   double pixel_mm[2];
 
   /* Input */
   double pointer_x, pointer_y; /* where it was last, widget pixels */
   enum { TD_DRAG_NONE, TD_DRAG_PAN, TD_DRAG_WINDOW, TD_DRAG_LINE, TD_DRAG_WIPE,
-         TD_DRAG_REGION } drag;
+         TD_DRAG_REGION, TD_DRAG_MEASURE } drag;
   TdView drag_view;
   double drag_window[2];
   double drag_x, drag_y; /* where it began, widget pixels */
@@ -36,6 +37,7 @@ typedef enum {
   TD_SIGNAL_VIEW_CHANGED,
   TD_SIGNAL_WINDOW_CHANGED,
   TD_SIGNAL_REGION_DRAWN,
+  TD_SIGNAL_MEASURED,
   TD_SIGNAL_FAILED,
   TD_SLICE_VIEW_N_SIGNALS
 } TdSliceViewSignal;

@@ -2,6 +2,7 @@
 #include "slice-view-private.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "slice-view-overlay.h"
 
@@ -95,6 +96,12 @@ td_slice_view_get_colour_map (TdSliceView *self)
   return self->scene.style.map;
 }
 
+const TdStyle *
+td_slice_view_get_style (TdSliceView *self)
+{
+  return &self->scene.style;
+}
+
 void
 td_slice_view_set_smooth (TdSliceView *self, gboolean smooth)
 {
@@ -159,6 +166,15 @@ td_slice_view_set_column_line (TdSliceView *self, double column)
 {
   self->column_line = column;
   gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+td_slice_view_set_measured (TdSliceView *self, double x, double y, double width, double height)
+{
+  const double box[4] = { x, y, width, height };
+
+  memcpy (self->measured, box, sizeof box);
+  td_slice_view_redraw (self);
 }
 
 void
@@ -316,6 +332,8 @@ td_slice_view_class_init (TdSliceViewClass *class)
   signals[TD_SIGNAL_WINDOW_CHANGED] = add_signal ("window-changed", 2, number, number, none, none);
   signals[TD_SIGNAL_REGION_DRAWN]
       = add_signal ("region-drawn", 4, number, number, number, number);
+  td_slice_view_signals[TD_SIGNAL_MEASURED]
+      = add_signal ("measured", 4, number, number, number, number);
   signals[TD_SIGNAL_FAILED] = add_signal ("failed", 1, G_TYPE_STRING, none, none, none);
 }
 

@@ -12,7 +12,7 @@
  * Positions in this interface are full-resolution picture pixels with the first pixel's centre at 0.
  *
  * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when it
- * begins on one, and with Shift draws a region; middle drag pans; secondary drag changes the contrast
+ * begins on one, with Shift draws a region and with Ctrl a box to measure in; middle drag pans; secondary drag changes the contrast
  * (across: width, along: level); a click picks. Keys: + and - zoom, 0 fits, 1 is one to one, the
  * arrows are handed to the owner as "nudged" (Shift: fine), Ctrl with arrows pans.
  *
@@ -24,6 +24,8 @@
  *   "view-changed" ()                     zoom or position, by the user or a new picture
  *   "window-changed" (double low, double high)  contrast, by the user
  *   "region-drawn" (double x, double y, double width, double height)
+ *   "measured" (double x, double y, double width, double height)  the box, while it is drawn; width
+ *                                         0: taken away by a click with Ctrl
  *   "failed" (const char *reason)         OpenGL is missing; drawing goes on without it
  */
 #define TD_TYPE_SLICE_VIEW (td_slice_view_get_type ())
@@ -38,6 +40,7 @@ void td_slice_view_set_second (TdSliceView *self, TdImage *image);
 void td_slice_view_set_window (TdSliceView *self, double low, double high);
 void td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map);
 TdColourMap td_slice_view_get_colour_map (TdSliceView *self);
+const TdStyle *td_slice_view_get_style (TdSliceView *self);
 void td_slice_view_set_smooth (TdSliceView *self, gboolean smooth);
 
 void td_slice_view_fit (TdSliceView *self);
@@ -50,6 +53,8 @@ void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fit
 void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable);
 void td_slice_view_set_column_line (TdSliceView *self, double column);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
+/* As if drawn by the user, and without a signal. Width 0: none. */
+void td_slice_view_set_measured (TdSliceView *self, double x, double y, double width, double height);
 /* Size of a picture pixel for the scale bar; 0: pixels. Non-square pixels have no scale bar. */
 void td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm);
 /* What assistive technology reads. */

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "keys.h"
+
 #define TURN_RAD_A_PX 0.008
 #define STEP_DEG 5.0
 #define STEP_FINE_DEG 1.0
@@ -99,31 +101,17 @@ static gboolean
 on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
         TdSpaceView *self)
 {
-  switch (key) {
-  case GDK_KEY_plus: case GDK_KEY_equal: case GDK_KEY_KP_Add:
-    zoom_to (self, self->scene.camera.zoom * ZOOM_STEP);
-    return TRUE;
-  case GDK_KEY_minus: case GDK_KEY_KP_Subtract:
-    zoom_to (self, self->scene.camera.zoom / ZOOM_STEP);
-    return TRUE;
-  case GDK_KEY_0: case GDK_KEY_KP_0:
+  int dx, dy;
+
+  if (td_key_arrow (key, &dx, &dy))
+    on_arrow (self, dx, dy, state);
+  else if (td_key_zoom (key))
+    zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, td_key_zoom (key)));
+  else if (td_key_is_digit (key, 0))
     td_space_view_reset (self);
-    return TRUE;
-  case GDK_KEY_Left:
-    on_arrow (self, -1, 0, state);
-    return TRUE;
-  case GDK_KEY_Right:
-    on_arrow (self, 1, 0, state);
-    return TRUE;
-  case GDK_KEY_Up:
-    on_arrow (self, 0, -1, state);
-    return TRUE;
-  case GDK_KEY_Down:
-    on_arrow (self, 0, 1, state);
-    return TRUE;
-  default:
+  else
     return FALSE;
-  }
+  return TRUE;
 }
 
 void

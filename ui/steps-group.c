@@ -256,6 +256,8 @@ new_tools (TdStepsGroup *self)
   self->add = gtk_menu_button_new ();
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->add), _("Add"));
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->add), GTK_WIDGET (self->chooser));
+  /* Beside the panel there is room for the list, whatever the window's height. */
+  gtk_menu_button_set_direction (GTK_MENU_BUTTON (self->add), GTK_ARROW_RIGHT);
   gtk_widget_set_tooltip_text (self->add, _("Add a preparation step"));
   gtk_widget_add_css_class (self->add, "flat");
   gtk_widget_set_valign (box, GTK_ALIGN_CENTER);

@@ -5,6 +5,7 @@
 
 #include "centre-private.h"
 #include "engine-private.h"
+#include "fdk.h"
 
 #define N_KEPT 16
 /* How soon somebody who waits sees that he was cancelled. */
@@ -106,6 +107,12 @@ td_centres_put (TdCentres *centres, TdScan *scan, const char *key, const TdAxisR
   centres->searching = FALSE;
   g_cond_broadcast (&centres->done);
   g_mutex_unlock (&centres->lock);
+}
+
+double
+td_stated_centre (const TdScanFacts *facts)
+{
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? facts->centre_px : td_fdk_stated_centre (facts);
 }
 
 /* ── The search ───────────────────────────────────────────────────────────────────────────────── */

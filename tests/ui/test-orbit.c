@@ -132,6 +132,19 @@ test_matrices (void)
     td_orbit_pixel (b, view, 3, 35, pb);
     assert_near (distance (pa, pb), 0, 1e-6);
   }
+  /* The recipe's centre moves what matrices show, and the slice's turn turns them. */
+  double u, v, u2, v2;
+  td_orbit_project (b, 0, (double[3]) { 0, 0, 0 }, &u, &v);
+  recipe.centre_px = u + 2.5;
+  recipe.angle_offset_deg = 90;
+  g_autoptr (TdOrbit) moved = td_orbit_new (&matrices, &recipe);
+  td_orbit_project (moved, 0, (double[3]) { 0, 0, 0 }, &u2, &v2);
+  assert_near (u2, u + 2.5, 1e-6);
+  assert_near (v2, v, 1e-6);
+  double from[3], to[3];
+  td_orbit_source (b, 5, from);
+  td_orbit_source (moved, 5, to);
+  assert_near (distance (to, (double[3]) { -from[1], from[0], from[2] }), 0, 1e-6);
   g_free (matrices.geometry.view_matrices);
 }
 

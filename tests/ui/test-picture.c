@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What needs no display: pictures and their statistics, views, the slices of a running job, the coarse
    stand-in, the comparison's figures, undoing. */
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
 #include "app/session.h"
+#include "dataset/volume.h"
 #include "render/image.h"
 #include "render/view.h"
 #include "ui/coarse-scan.h"
 #include "ui/compare-figures.h"
+#include "ui/picture-save.h"
 #include "ui/slice-store.h"
 
 static void
@@ -183,6 +186,68 @@ test_undo (void)
   g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 11);
 }
 
+/* A box is clipped to the picture, and what is not finite is counted and left out. */
+static void
+test_box (void)
+{
+  const float values[12] = { 1, 2, 3, 4, 5, NAN, 7, 8, 9, 10, 11, 12 };
+  g_autoptr (TdImage) image = td_image_new_take (g_memdup2 (values, sizeof values), 4, 3);
+  TdImageStatistics s;
+
+  g_assert_true (td_image_statistics (image, 1, 0, 2, 2, &s));
+  g_assert_cmpuint (s.n, ==, 3);
+  g_assert_cmpuint (s.n_bad, ==, 1);
+  g_assert_cmpfloat_with_epsilon (s.mean, 4, 1e-12);
+  g_assert_cmpfloat_with_epsilon (s.deviation, sqrt (7), 1e-12);
+  g_assert_cmpfloat (s.minimum, ==, 2);
+  g_assert_cmpfloat (s.maximum, ==, 7);
+  g_assert_true (td_image_statistics (image, 3, 2, 90, 90, &s));
+  g_assert_cmpuint (s.n, ==, 1);
+  g_assert_cmpfloat (s.deviation, ==, 0);
+  g_assert_false (td_image_statistics (image, 1, 1, 1, 1, &s));
+  g_assert_false (td_image_statistics (image, -7, 0, 3, 3, &s));
+  /* A coarse picture is measured in the full one's pixels. */
+  g_autoptr (TdImage) coarse
+      = td_image_new_coarse_take (g_memdup2 (values, sizeof values), 4, 3, 8, 6);
+  g_assert_true (td_image_statistics (coarse, 4, 0, 4, 2, &s));
+  g_assert_cmpuint (s.n, ==, 2);
+  g_assert_cmpfloat (s.mean, ==, 3.5);
+}
+
+/* TIFF keeps the values, PNG the colours. */
+static void
+test_save (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("tomodesk-test-XXXXXX", NULL);
+  g_autofree char *tif = g_build_filename (folder, "a.TIF", NULL);
+  g_autofree char *png = g_build_filename (folder, "a.png", NULL);
+  g_autofree char *nowhere = g_build_filename (folder, "none", "a.png", NULL);
+  const float values[6] = { 0, 1, 2, 3, 4, 5 };
+  const TdStyle style = { .low = 0, .high = 5, .map = TD_COLOUR_GREY };
+  g_autoptr (TdImage) image = td_image_new_take (g_memdup2 (values, sizeof values), 3, 2);
+  g_autoptr (GError) error = NULL;
+  float back[6];
+
+  g_assert_true (td_picture_save (image, &style, tif, &error));
+  g_autoptr (TdVolume) volume = td_volume_open (tif, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_volume_read (volume, 0, 1, back, &error));
+  g_assert_cmpmem (back, sizeof back, values, sizeof values);
+  g_assert_true (td_picture_save (image, &style, png, &error));
+  g_autoptr (GdkTexture) texture = gdk_texture_new_from_filename (png, &error);
+  g_assert_no_error (error);
+  guint32 pixels[6];
+  gdk_texture_download (texture, (guchar *) pixels, 12);
+  g_assert_cmpuint (pixels[0] & 0xff, ==, 0);
+  g_assert_cmpuint (pixels[5] & 0xff, ==, 255);
+  g_assert_cmpuint (pixels[2] & 0xff, >, pixels[1] & 0xff);
+  g_assert_false (td_picture_save (image, &style, nowhere, &error));
+  g_assert_nonnull (strstr (error->message, "cannot be written"));
+  g_unlink (tif);
+  g_unlink (png);
+  g_rmdir (folder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -195,5 +260,7 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/coarse-centre", test_coarse_centre);
   g_test_add_func ("/picture/figures", test_figures);
   g_test_add_func ("/picture/undo", test_undo);
+  g_test_add_func ("/picture/box", test_box);
+  g_test_add_func ("/picture/save", test_save);
   return g_test_run ();
 }
