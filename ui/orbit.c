@@ -217,7 +217,7 @@ make_task (TdOrbit *orbit)
       = td_cone_task_init (&orbit->task, &orbit->geometry, orbit->angles_rad, orbit->n_views,
                            orbit->n_columns, orbit->n_rows, &error)
         && td_cone_redundancy (&orbit->geometry, orbit->angles_rad, orbit->n_views,
-                               orbit->n_columns, &orbit->redundancy, &error);
+                               orbit->n_columns, orbit->n_rows, &orbit->redundancy, &error);
   if (!orbit->has_task) {
     orbit->problem = g_strdup (error->message);
     return;
