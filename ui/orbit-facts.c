@@ -94,7 +94,7 @@ turn_text (const TdOrbit *orbit)
                                               : _("less than half a turn");
   if (!orbit->has_task)
     return _("not enough to reconstruct");
-  switch (orbit->redundancy) {
+  switch (orbit->redundancy.kind) {
   case TD_REDUNDANCY_PARKER:
     return _("short scan: Parker’s weights");
   case TD_REDUNDANCY_WANG:
