@@ -2,6 +2,7 @@
 #include "gl.h"
 
 #include <gio/gio.h>
+#include <string.h>
 
 #include "render-resources.h"
 
@@ -20,6 +21,19 @@ td_gl_check (GError **error)
   FAIL (error, "OpenGL%s %d.%d is too old to draw with; 3.3 (or ES 3.0) is needed. "
                "A newer graphics driver helps",
         desktop ? "" : " ES", version / 10, version % 10);
+  return FALSE;
+}
+
+gboolean
+td_gl_is_software (void)
+{
+  static const char *const names[] = { "llvmpipe", "softpipe", "swrast", "Software Rasterizer",
+                                       "SWR", "Basic Render" };
+  const char *renderer = (const char *) glGetString (GL_RENDERER);
+
+  for (guint i = 0; renderer && i < G_N_ELEMENTS (names); i++)
+    if (strstr (renderer, names[i]))
+      return TRUE;
   return FALSE;
 }
 

@@ -7,32 +7,73 @@
 /* Sorting every pixel would cost more than drawing it; this many give quantiles good to 0.4 %. */
 #define MAX_SAMPLES 65536
 
-static int
-compare_floats (const void *a, const void *b)
+/* Floats by the order of their bits, as whole numbers: minima of these need no care for NaN. */
+static inline gint32
+ordered (float value)
 {
-  float x = *(const float *) a, y = *(const float *) b;
-  return (x > y) - (x < y);
+  gint32 bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+static float
+from_ordered (gint32 key)
+{
+  float value;
+
+  key ^= (key >> 31) & 0x7fffffff;
+  memcpy (&value, &key, sizeof value);
+  return value;
+}
+
+static inline gboolean
+is_bad (gint32 key)
+{
+  return ((key ^ ((key >> 31) & 0x7fffffff)) & 0x7f800000) == 0x7f800000;
 }
 
 static void
 find_range (TdImage *image)
 {
   gsize n = (gsize) image->width * image->height;
-  float low = INFINITY, high = -INFINITY;
+  gint32 low = G_MAXINT32, high = G_MININT32;
   guint64 bad = 0;
 
   for (gsize i = 0; i < n; i++) {
-    float v = image->pixels[i];
-    if (!isfinite (v)) {
-      bad++;
-      continue;
-    }
-    low = MIN (low, v);
-    high = MAX (high, v);
+    const gint32 key = ordered (image->pixels[i]);
+    const gboolean skip = is_bad (key);
+    low = MIN (low, skip ? G_MAXINT32 : key);
+    high = MAX (high, skip ? G_MININT32 : key);
+    bad += skip;
   }
   image->n_bad = bad;
-  image->minimum = bad == n ? 0 : low;
-  image->maximum = bad == n ? 1 : high;
+  image->minimum = bad == n ? 0 : from_ordered (low);
+  image->maximum = bad == n ? 1 : from_ordered (high);
+}
+
+/* By digits of 11 bits: several times as fast as comparing. */
+static void
+sort_floats (float *values, gsize n)
+{
+  g_autofree guint32 *keys = g_new (guint32, n + 1), *other = g_new (guint32, n + 1);
+
+  for (gsize i = 0; i < n; i++)
+    keys[i] = (guint32) ordered (values[i]) ^ 0x80000000u;
+  for (guint shift = 0; shift < 33; shift += 11) {
+    gsize place[2049] = { 0 };
+    for (gsize i = 0; i < n; i++)
+      place[(keys[i] >> shift & 2047) + 1]++;
+    for (guint digit = 1; digit < 2048; digit++)
+      place[digit] += place[digit - 1];
+    for (gsize i = 0; i < n; i++)
+      other[place[keys[i] >> shift & 2047]++] = keys[i];
+    guint32 *sorted = g_steal_pointer (&other);
+    other = g_steal_pointer (&keys);
+    keys = sorted;
+  }
+  for (gsize i = 0; i < n; i++)
+    values[i] = from_ordered ((gint32) (keys[i] ^ 0x80000000u));
 }
 
 static void
@@ -54,7 +95,7 @@ find_quantiles (TdImage *image)
       image->quantiles[q] = (float) q / (TD_IMAGE_QUANTILES - 1);
     return;
   }
-  qsort (samples, count, sizeof *samples, compare_floats);
+  sort_floats (samples, count);
   for (guint q = 0; q < TD_IMAGE_QUANTILES; q++)
     image->quantiles[q] = samples[(count - 1) * q / (TD_IMAGE_QUANTILES - 1)];
 }
@@ -73,14 +114,17 @@ fill_bins (TdImage *image)
     high = low + MAX (fabs (low) * 1e-6, 1e-12);
   image->bins_low = (float) low;
   image->bins_high = (float) high;
-  double scale = TD_IMAGE_BINS / (high - low);
+  const double scale = TD_IMAGE_BINS / (high - low);
+  /* Neighbours are alike and would wait for each other's sum in one bin: they count apart. */
+  guint counts[4][TD_IMAGE_BINS] = { 0 };
   for (gsize i = 0; i < n; i++) {
-    float v = image->pixels[i];
-    if (isfinite (v)) {
-      double bin = (v - low) * scale;
-      image->bins[(guint) CLAMP (bin, 0, TD_IMAGE_BINS - 1)]++;
-    }
+    const float v = image->pixels[i];
+    const double bin = (v - low) * scale;
+    if (isfinite (v))
+      counts[i % 4][(guint) CLAMP (bin, 0, TD_IMAGE_BINS - 1)]++;
   }
+  for (guint i = 0; i < TD_IMAGE_BINS; i++)
+    image->bins[i] = counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
 }
 
 TdImage *

@@ -10,9 +10,25 @@ typedef struct {
   const TdImage *image;
   const TdStyle *style;
   const guint8 *table;
-  double footprint_x, footprint_y; /* samples a device pixel covers */
+  guint8 bad[4];
   double gain;
 } Drawing;
+
+/* The samples that one device pixel shows along one direction. */
+typedef struct {
+  guint n_taps;
+  guint first, end;  /* device pixels that lie on the picture */
+  double *at;        /* [device pixel]: where its centre is, in samples */
+  guint *taps;       /* [device pixel][n_taps]: samples averaged; one where they are enlarged */
+} Axis;
+
+static void
+axis_clear (Axis *axis)
+{
+  g_free (axis->at);
+  g_free (axis->taps);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Axis, axis_clear)
 
 static float
 fetch (const TdImage *image, double x, double y)
@@ -41,41 +57,77 @@ sample_linear (const TdImage *image, double x, double y)
   return (float) (sum / weights);
 }
 
-static float
-sample_average (const Drawing *d, double x, double y)
+/* @at: filled in for @n device pixels, of which each covers @footprint of the @n_samples. */
+static void
+axis_init (Axis *axis, double *at, guint n, double footprint, guint n_samples)
 {
-  guint nx = CLAMP ((guint) ceil (d->footprint_x), 1, MAX_TAPS);
-  guint ny = CLAMP ((guint) ceil (d->footprint_y), 1, MAX_TAPS);
-  double px = d->footprint_x / nx, py = d->footprint_y / ny;
-  double x0 = x - 0.5 * d->footprint_x + 0.5 * px, y0 = y - 0.5 * d->footprint_y + 0.5 * py;
-  double sum = 0;
+  const guint taps = CLAMP ((guint) ceil (footprint), 1, MAX_TAPS);
+  const double pace = footprint / taps;
 
-  for (guint j = 0; j < ny; j++)
-    for (guint i = 0; i < nx; i++) {
-      float v = fetch (d->image, floor (x0 + i * px), floor (y0 + j * py));
-      if (!isfinite (v))
-        return v;
-      sum += v;
-    }
-  return (float) (sum / (nx * ny));
+  *axis = (Axis) { .n_taps = taps, .first = n, .at = at, .taps = g_new (guint, (gsize) n * taps) };
+  for (guint i = 0; i < n; i++) {
+    if (!(at[i] >= 0 && at[i] < n_samples))
+      continue;
+    axis->first = MIN (axis->first, i);
+    axis->end = i + 1;
+    const double from = at[i] - 0.5 * footprint + 0.5 * pace;
+    for (guint k = 0; k < taps; k++)
+      axis->taps[i * taps + k] = (guint) CLAMP (floor (from + k * pace), 0, n_samples - 1);
+  }
+}
+
+/* A picture is turned and sheared by nothing: columns and rows are placed apart. TRUE: averages are
+   shown, since a device pixel covers more than one sample along either direction. */
+static gboolean
+place (const TdImage *image, const TdView *view, guint width, guint height, double scale,
+       Axis *across, Axis *down)
+{
+  const double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
+  double *xs = g_new (double, width), *ys = g_new (double, height), unused;
+
+  for (guint i = 0; i < width; i++) {
+    td_view_to_picture (view, width / scale, height / scale, (i + 0.5) / scale, 0, &xs[i], &unused);
+    xs[i] = (xs[i] + 0.5 * image->extent_width) * sx;
+  }
+  for (guint j = 0; j < height; j++) {
+    td_view_to_picture (view, width / scale, height / scale, 0, (j + 0.5) / scale, &unused, &ys[j]);
+    ys[j] = (ys[j] + 0.5 * image->extent_height) * sy;
+  }
+  const double fx = sx / (view->zoom * scale), fy = sy / (view->zoom * scale);
+  const gboolean average = MAX (fx, fy) > 1;
+  axis_init (across, xs, width, average ? fx : 0, image->width);
+  axis_init (down, ys, height, average ? fy : 0, image->height);
+  return average;
 }
 
 static void
-shade (const Drawing *d, double x, double y, guint8 *out)
+shade (const Drawing *d, float v, guint8 *out)
 {
-  float v;
-
-  if (MAX (d->footprint_x, d->footprint_y) > 1)
-    v = sample_average (d, x, y);
-  else
-    v = d->style->smooth ? sample_linear (d->image, x, y) : fetch (d->image, floor (x), floor (y));
   if (isfinite (v)) {
     double t = CLAMP ((v - d->style->low) * d->gain, 0, 1);
     memcpy (out, d->table + 4 * (guint) (t * 255 + 0.5), 4);
   } else {
-    for (guint c = 0; c < 3; c++)
-      out[c] = (guint8) (d->style->bad_rgb[c] * 255 + 0.5f);
-    out[3] = 255;
+    memcpy (out, d->bad, 4);
+  }
+}
+
+/* One device row of averages; a bad sample among them makes the sum bad. */
+static void
+draw_averages (const Drawing *d, const Axis *across, const Axis *down, guint j, guint from, guint to,
+               guint8 *rgba)
+{
+  const guint nx = across->n_taps, ny = down->n_taps;
+  const float *rows[MAX_TAPS];
+
+  for (guint k = 0; k < ny; k++)
+    rows[k] = d->image->pixels + (gsize) down->taps[j * ny + k] * d->image->width;
+  for (guint i = from; i < to; i++) {
+    const guint *taps = across->taps + i * nx;
+    double sum = 0;
+    for (guint k = 0; k < ny; k++)
+      for (guint l = 0; l < nx; l++)
+        sum += rows[k][taps[l]];
+    shade (d, (float) (sum / (nx * ny)), rgba + 4 * i);
   }
 }
 
@@ -83,22 +135,24 @@ void
 td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style, const TdSpan *span,
                 guint width, guint height, double scale, guint8 *rgba)
 {
-  double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
-  double range = style->high - style->low;
-  Drawing d = { image, style, td_colour_map_table (style->map), sx / (view->zoom * scale),
-                sy / (view->zoom * scale), range > 0 ? 1 / range : 1e30 };
-  guint from = span ? (guint) (span->from * width + 0.5) : 0;
-  guint to = span ? MIN ((guint) (span->to * width + 0.5), width) : width;
+  const double range = style->high - style->low;
+  Drawing d = { image, style, td_colour_map_table (style->map), { 0, 0, 0, 255 },
+                range > 0 ? 1 / range : 1e30 };
+  g_auto (Axis) across = { 0 }, down = { 0 };
 
-  for (guint j = 0; j < height; j++)
-    for (guint i = from; i < to; i++) {
-      double px, py;
-      td_view_to_picture (view, width / scale, height / scale, (i + 0.5) / scale,
-                          (j + 0.5) / scale, &px, &py);
-      double x = (px + 0.5 * image->extent_width) * sx, y = (py + 0.5 * image->extent_height) * sy;
-      if (x >= 0 && x < image->width && y >= 0 && y < image->height)
-        shade (&d, x, y, rgba + 4 * ((gsize) j * width + i));
-    }
+  for (guint c = 0; c < 3; c++)
+    d.bad[c] = (guint8) (style->bad_rgb[c] * 255 + 0.5f);
+  const gboolean average = place (image, view, width, height, scale, &across, &down);
+  const gboolean smooth = style->smooth && !average;
+  const guint from = MAX (across.first, span ? (guint) (span->from * width + 0.5) : 0);
+  const guint to = MIN (across.end, span ? (guint) (span->to * width + 0.5) : width);
+  for (guint j = down.first; j < down.end; j++) {
+    guint8 *line = rgba + 4 * (gsize) j * width;
+    if (!smooth)
+      draw_averages (&d, &across, &down, j, from, to, line);
+    for (guint i = from; smooth && i < to; i++)
+      shade (&d, sample_linear (image, across.at[i], down.at[j]), line + 4 * i);
+  }
 }
 
 void

@@ -64,7 +64,7 @@ tell (double fraction, const char *what, gpointer user)
   Report *report = g_new0 (Report, 1);
   report->fraction = fraction;
   report->what = g_strdup (what);
-  td_latest_post (telling->run, report);
+  td_latest_post (telling->run, report, TRUE);
 }
 
 static gpointer

@@ -58,7 +58,7 @@ request (TdCompareView *self)
   for (guint i = 0; i < 2; i++) {
     g_clear_pointer (&self->images[i], td_image_unref);
     td_preview_request (self->previews[i], self->scan,
-                        td_compare_side_recipe (side_at (self, i)), self->row);
+                        td_compare_side_recipe (side_at (self, i)), self->row, FALSE);
     td_image_pane_set_updating (pane_at (self, i), TRUE);
   }
 }
@@ -253,8 +253,8 @@ void
 td_compare_view_set_engine (TdCompareView *self, TdEngine *engine)
 {
   g_return_if_fail (self->previews[0] == NULL);
-  self->previews[0] = td_preview_new (engine, on_slice_a, self);
-  self->previews[1] = td_preview_new (engine, on_slice_b, self);
+  self->previews[0] = td_preview_new (engine, on_slice_a, NULL, self);
+  self->previews[1] = td_preview_new (engine, on_slice_b, NULL, self);
 }
 
 void

@@ -10,7 +10,7 @@ struct TdLatestRun {
   gpointer request;
   GCancellable *cancellable;
   gint64 started_us;
-  gboolean posted;  /* main thread: something of it was shown */
+  gboolean posted;  /* main thread: enough of it was shown */
   gboolean dropped; /* main thread: nothing of it may be shown any more */
 };
 
@@ -29,7 +29,7 @@ typedef struct {
   TdLatestRun *run;
   gpointer result;
   GError *error;
-  gboolean last;
+  gboolean last, enough;
 } Message;
 
 static void start (TdLatest *latest);
@@ -92,7 +92,7 @@ deliver (gpointer user)
   gboolean cancelled = g_error_matches (message->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
   if (!run->dropped) {
-    run->posted = TRUE;
+    run->posted |= message->enough;
     if (message->last) {
       clear_impatience (latest);
       latest->run = NULL;
@@ -123,7 +123,7 @@ message_free (gpointer user)
 }
 
 static void
-send (TdLatestRun *run, gpointer result, GError *error, gboolean last)
+send (TdLatestRun *run, gpointer result, GError *error, gboolean last, gboolean enough)
 {
   Message *message = g_new0 (Message, 1);
 
@@ -132,13 +132,14 @@ send (TdLatestRun *run, gpointer result, GError *error, gboolean last)
   message->result = result;
   message->error = error;
   message->last = last;
+  message->enough = enough;
   g_idle_add_full (G_PRIORITY_DEFAULT, deliver, message, message_free);
 }
 
 void
-td_latest_post (TdLatestRun *run, gpointer result)
+td_latest_post (TdLatestRun *run, gpointer result, gboolean enough)
 {
-  send (run, result, NULL, FALSE);
+  send (run, result, NULL, FALSE, enough);
 }
 
 static gpointer
@@ -148,7 +149,7 @@ run_thread (gpointer user)
   GError *error = NULL;
 
   gpointer result = run->latest->work (run->request, run, run->cancellable, &error);
-  send (run, result, error, TRUE);
+  send (run, result, error, TRUE, TRUE);
   run_unref (run);
   return NULL;
 }

@@ -26,8 +26,9 @@ typedef void (*TdLatestShow) (gpointer result, const GError *error, gboolean las
 TdLatest *td_latest_new (TdLatestWork work, GDestroyNotify free_request, TdLatestShow show,
                          GDestroyNotify free_result, gpointer user);
 void td_latest_request (TdLatest *latest, gpointer request); /* takes @request */
-/* Worker thread: shows an early result (transfer full) of the request. */
-void td_latest_post (TdLatestRun *run, gpointer result);
+/* Worker thread: shows an early result (transfer full) of the request. @enough: a newer request may end
+   this one now; FALSE: what a person waits for is still to come. */
+void td_latest_post (TdLatestRun *run, gpointer result, gboolean enough);
 void td_latest_cancel (TdLatest *latest);
 gboolean td_latest_busy (TdLatest *latest); /* running or waiting */
 void td_latest_free (TdLatest *latest);

@@ -24,6 +24,7 @@ struct TdPreview {
   TdLatest *latest;
   Memory *memory;
   TdPreviewShow show;
+  TdPreviewShowSinogram show_sinogram;
   gpointer user;
 };
 
@@ -32,7 +33,14 @@ typedef struct {
   TdScan *scan;
   TdRecipe recipe;
   guint row;
+  gboolean sinogram;
 } Request;
+
+/* What travels to the main thread: one of the two. */
+typedef struct {
+  TdPreviewResult *slice;
+  TdImage *sinogram;
+} Picture;
 
 static void
 memory_unref (Memory *memory)
@@ -65,15 +73,32 @@ request_free (gpointer user)
 }
 
 static void
-result_free (gpointer user)
+result_free (TdPreviewResult *result)
 {
-  TdPreviewResult *result = user;
-
   g_clear_pointer (&result->image, td_image_unref);
   g_free (result->units);
   g_free (result->device);
   g_free (result->family);
   g_free (result);
+}
+
+static Picture *
+picture_new (TdPreviewResult *slice, TdImage *sinogram)
+{
+  Picture *picture = g_new (Picture, 1);
+
+  *picture = (Picture) { slice, sinogram };
+  return picture;
+}
+
+static void
+picture_free (gpointer user)
+{
+  Picture *picture = user;
+
+  g_clear_pointer (&picture->slice, result_free);
+  g_clear_pointer (&picture->sinogram, td_image_unref);
+  g_free (picture);
 }
 
 /* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
@@ -92,6 +117,21 @@ keep_slice (guint first, guint count, const float *slices, gpointer user)
     sink->pixels = g_memdup2 (slices, sink->n * sizeof (float));
 }
 
+typedef struct {
+  TdLatestRun *run;
+  guint n_columns, n_views;
+} Row;
+
+/* On a thread of the job. */
+static void
+post_sinogram (float *sinogram, gpointer user)
+{
+  const Row *row = user;
+  TdImage *image = td_image_new_take (sinogram, row->n_columns, row->n_views);
+
+  td_latest_post (row->run, picture_new (NULL, image), FALSE);
+}
+
 /* Pixels that the full slice would have where a coarse plan's has facts->nx. */
 static double
 full_side (const Request *request, const TdPlanFacts *facts, guint factor)
@@ -105,9 +145,9 @@ full_side (const Request *request, const TdPlanFacts *facts, guint factor)
   return td_row_blend_width (n_columns, factor * facts->centre_px + (factor - 1) / 2.0);
 }
 
-/* One slice of @scan by @recipe; @factor: how coarse. */
+/* One slice of @scan by @recipe; @factor: how coarse; @row: where to show its sinogram, NULL: nowhere. */
 static TdPreviewResult *
-make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor,
+make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor, Row *row,
             GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdPlan) plan = td_plan_new (request->memory->engine, scan, recipe, NULL, cancellable,
@@ -119,6 +159,8 @@ make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint 
   Sink sink = { NULL, (gsize) facts->nx * facts->ny };
 
   td_job_set_sink (job, keep_slice, &sink);
+  if (row)
+    td_job_set_sinogram_sink (job, post_sinogram, row);
   if (!td_job_run (job, cancellable, error) || !sink.pixels) {
     if (!sink.pixels && error && !*error)
       g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
@@ -181,9 +223,9 @@ post_coarse (const Request *request, guint factor, TdLatestRun *run, GCancellabl
     return;
   td_coarse_recipe (&request->recipe, td_scan_facts (request->scan), request->row, factor, &recipe);
   /* A coarse picture that fails says nothing about the full one: that reports for itself. */
-  TdPreviewResult *result = make_slice (request, coarse, &recipe, factor, cancellable, NULL);
+  TdPreviewResult *result = make_slice (request, coarse, &recipe, factor, NULL, cancellable, NULL);
   if (result)
-    td_latest_post (run, result);
+    td_latest_post (run, picture_new (result, NULL), TRUE);
 }
 
 static gpointer
@@ -205,14 +247,17 @@ work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error
   recipe.row_first = request->row;
   recipe.row_end = request->row + 1;
   memset (recipe.region, 0, sizeof recipe.region);
-  TdPreviewResult *result = make_slice (request, request->scan, &recipe, 1, cancellable, error);
-  if (result) {
-    g_mutex_lock (&memory->lock);
-    if (memory->scan == request->scan)
-      memory->full_s = result->seconds;
-    g_mutex_unlock (&memory->lock);
-  }
-  return result;
+  const TdScanFacts *facts = td_scan_facts (request->scan);
+  Row row = { run, facts->n_columns, facts->n_views };
+  TdPreviewResult *result = make_slice (request, request->scan, &recipe, 1,
+                                        whole && request->sinogram ? &row : NULL, cancellable, error);
+  if (!result)
+    return NULL;
+  g_mutex_lock (&memory->lock);
+  if (memory->scan == request->scan)
+    memory->full_s = result->seconds;
+  g_mutex_unlock (&memory->lock);
+  return picture_new (result, NULL);
 }
 
 /* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
@@ -221,12 +266,17 @@ static void
 show (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdPreview *preview = user;
+  const Picture *picture = result;
 
-  preview->show (result, error, last, preview->user);
+  if (picture && picture->sinogram)
+    preview->show_sinogram (picture->sinogram, preview->user);
+  else
+    preview->show (picture ? picture->slice : NULL, error, last, preview->user);
 }
 
 TdPreview *
-td_preview_new (TdEngine *engine, TdPreviewShow show_result, gpointer user)
+td_preview_new (TdEngine *engine, TdPreviewShow show_slice, TdPreviewShowSinogram show_sinogram,
+                gpointer user)
 {
   TdPreview *preview = g_new0 (TdPreview, 1);
 
@@ -234,14 +284,16 @@ td_preview_new (TdEngine *engine, TdPreviewShow show_result, gpointer user)
   g_atomic_ref_count_init (&preview->memory->references);
   g_mutex_init (&preview->memory->lock);
   preview->memory->engine = td_engine_ref (engine);
-  preview->show = show_result;
+  preview->show = show_slice;
+  preview->show_sinogram = show_sinogram;
   preview->user = user;
-  preview->latest = td_latest_new (work, request_free, show, result_free, preview);
+  preview->latest = td_latest_new (work, request_free, show, picture_free, preview);
   return preview;
 }
 
 void
-td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row)
+td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row,
+                    gboolean sinogram)
 {
   Memory *memory = preview->memory;
   Request *request = g_new0 (Request, 1);
@@ -257,6 +309,7 @@ td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, gu
   request->scan = td_scan_ref (scan);
   request->recipe = *recipe;
   request->row = row;
+  request->sinogram = sinogram && preview->show_sinogram;
   td_latest_request (preview->latest, request);
 }
 

@@ -25,13 +25,20 @@ typedef struct {
   TdPreparationCounts counts;
 } TdPreviewResult;
 
+/* The prepared sinogram of a request that asked for it; it comes before the full slice. */
+typedef void (*TdPreviewShowSinogram) (TdImage *sinogram, gpointer user);
 /* @result: NULL with @error; freed after the call. @last: nothing follows of this request. */
 typedef void (*TdPreviewShow) (const TdPreviewResult *result, const GError *error, gboolean last,
                                gpointer user);
 
-TdPreview *td_preview_new (TdEngine *engine, TdPreviewShow show, gpointer user);
-/* The whole slice of detector row @row: the recipe's rows and region are left aside. */
-void td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row);
+/* @show_sinogram: NULL: never asked for. */
+TdPreview *td_preview_new (TdEngine *engine, TdPreviewShow show, TdPreviewShowSinogram show_sinogram,
+                           gpointer user);
+/* The whole slice of detector row @row: the recipe's rows and region are left aside. @sinogram: show
+   the prepared row on the way to it; where the slice is not made of that very row, as of a cropped or
+   binned scan, or not by filtered back-projection, or fails before, none comes. */
+void td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row,
+                         gboolean sinogram);
 /* Shows nothing more of what was asked, and lets the scan go. */
 void td_preview_cancel (TdPreview *preview);
 gboolean td_preview_busy (TdPreview *preview);

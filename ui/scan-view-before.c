@@ -101,7 +101,7 @@ ask_slice (TdScanView *self)
     return;
   }
   recipe_before (self, &recipe);
-  td_preview_request (self->before.preview, self->scan, &recipe, self->row);
+  td_preview_request (self->before.preview, self->scan, &recipe, self->row, FALSE);
   td_scan_view_show_busy (self);
 }
 
@@ -226,7 +226,7 @@ td_scan_view_set_before (TdScanView *self, const char *step)
 void
 td_before_init (TdScanView *self, TdEngine *engine)
 {
-  self->before.preview = td_preview_new (engine, on_slice_before, self);
+  self->before.preview = td_preview_new (engine, on_slice_before, NULL, self);
   self->before.sinograms = td_frame_loader_new (engine, on_sinogram_before, self);
 }
 

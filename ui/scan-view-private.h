@@ -34,6 +34,7 @@ struct _TdScanView {
   TdScan *scan;
   TdRecipe recipe;
   gboolean has_recipe;
+  gboolean sinogram_due;  /* comes on the way to the slice */
   guint row, view;
   TdSliceReadout slice_readout;
   gboolean told_no_gl;

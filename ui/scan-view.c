@@ -16,7 +16,7 @@ td_scan_view_show_busy (TdScanView *self)
 
   td_image_pane_set_updating (self->projection, td_frame_loader_busy (self->projections));
   td_image_pane_set_updating (self->sinogram,
-                              td_frame_loader_busy (self->sinograms)
+                              td_frame_loader_busy (self->sinograms) || self->sinogram_due
                                   || (before->on && td_frame_loader_busy (before->sinograms)));
   td_image_pane_set_updating (self->slice, td_preview_busy (self->preview)
                                                || (before->on && td_preview_busy (before->preview)));
@@ -32,14 +32,40 @@ request_projection (TdScanView *self)
   td_scan_view_show_busy (self);
 }
 
+/* The slice is made of the very row that is shown: its preparation need not be done twice. */
+static gboolean
+sinogram_follows_slice (TdScanView *self)
+{
+  const TdRecipe *recipe = &self->recipe;
+
+  return self->has_recipe && td_image_pane_get_option (self->sinogram)
+         && td_scan_facts (self->scan)->geometry.beam == TD_BEAM_PARALLEL && recipe->crop[2] == 0
+         && MAX (recipe->bin[0], 1) * MAX (recipe->bin[1], 1) * MAX (recipe->bin_views, 1) == 1;
+}
+
+/* By itself. */
 static void
-request_sinogram (TdScanView *self)
+load_sinogram (TdScanView *self)
 {
   gboolean prepared = td_image_pane_get_option (self->sinogram) && self->has_recipe;
 
+  self->sinogram_due = FALSE;
   td_frame_loader_sinogram (self->sinograms, self->scan, self->row,
                             prepared ? &self->recipe : NULL);
   td_scan_view_show_busy (self);
+}
+
+/* Before the slice is asked for. */
+static void
+request_sinogram (TdScanView *self)
+{
+  if (sinogram_follows_slice (self)) {
+    td_frame_loader_cancel (self->sinograms);
+    self->sinogram_due = TRUE;
+    td_scan_view_show_busy (self);
+  } else {
+    load_sinogram (self);
+  }
   td_before_sinogram_stale (self);
 }
 
@@ -48,7 +74,7 @@ request_slice (TdScanView *self)
 {
   if (!self->has_recipe)
     return;
-  td_preview_request (self->preview, self->scan, &self->recipe, self->row);
+  td_preview_request (self->preview, self->scan, &self->recipe, self->row, self->sinogram_due);
   td_scan_view_show_busy (self);
   td_before_slice_stale (self);
 }
@@ -125,6 +151,17 @@ show_slice (TdScanView *self, const TdPreviewResult *result)
 }
 
 static void
+on_slice_sinogram (TdImage *image, gpointer user)
+{
+  TdScanView *self = user;
+
+  if (!sinogram_follows_slice (self))
+    return; /* asked for otherwise in the meantime */
+  self->sinogram_due = FALSE;
+  on_sinogram (image, NULL, self);
+}
+
+static void
 on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpointer user)
 {
   TdScanView *self = user;
@@ -136,6 +173,10 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
     td_image_pane_set_message (self->slice, error->message);
     td_image_pane_set_subtitle (self->slice, NULL);
   }
+  /* What keeps the slice from being made need not keep the row from being shown. */
+  if (last && !td_preview_busy (self->preview) && sinogram_follows_slice (self)
+      && (self->sinogram_due || error))
+    load_sinogram (self);
   td_scan_view_show_busy (self);
 }
 
@@ -194,8 +235,8 @@ td_scan_view_set_row (TdScanView *self, guint row)
   gtk_adjustment_set_value (self->row_adjustment, row);
   show_lines (self);
   show_titles (self);
-  request_slice (self);
   request_sinogram (self);
+  request_slice (self);
   g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED], 0, row);
 }
 
@@ -242,8 +283,10 @@ on_corrected_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 static void
 on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 {
-  if (self->scan)
-    request_sinogram (self);
+  if (!self->scan)
+    return;
+  load_sinogram (self);
+  td_before_sinogram_stale (self);
 }
 
 /* ── Layout ─────────────────────────────────────────────────────────────────────────────────── */
@@ -275,7 +318,7 @@ void
 td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
 {
   g_return_if_fail (self->preview == NULL);
-  self->preview = td_preview_new (engine, on_slice, self);
+  self->preview = td_preview_new (engine, on_slice, on_slice_sinogram, self);
   self->projections = td_frame_loader_new (engine, on_projection, self);
   self->sinograms = td_frame_loader_new (engine, on_sinogram, self);
   td_before_init (self, engine);
@@ -289,7 +332,7 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
   td_frame_loader_cancel (self->sinograms);
   td_before_reset (self);
   g_clear_pointer (&self->scan, td_scan_unref);
-  self->has_recipe = FALSE;
+  self->has_recipe = self->sinogram_due = FALSE;
   clear_panes (self);
   if (!scan)
     return;
@@ -317,12 +360,14 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
                            || memcmp (recipe->steps, self->recipe.steps,
                                       recipe->n_steps * sizeof *recipe->steps) != 0
                            || strcmp (recipe->mask, self->recipe.mask) != 0;
+  gboolean follows = sinogram_follows_slice (self);
+
   self->recipe = *recipe;
   self->has_recipe = TRUE;
   show_lines (self);
-  request_slice (self);
-  if (steps_changed)
+  if (steps_changed || follows != sinogram_follows_slice (self))
     request_sinogram (self);
+  request_slice (self);
 }
 
 void

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "drawing.h"
 #include "slice-view-overlay.h"
 
 guint td_slice_view_signals[TD_SLICE_VIEW_N_SIGNALS];
@@ -78,6 +79,8 @@ td_slice_view_set_second (TdSliceView *self, TdImage *image)
 void
 td_slice_view_set_window (TdSliceView *self, double low, double high)
 {
+  if (low == self->scene.style.low && high == self->scene.style.high)
+    return;
   self->scene.style.low = low;
   self->scene.style.high = high;
   td_slice_view_redraw (self);
@@ -153,17 +156,29 @@ td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fitted)
   td_slice_view_redraw (self);
 }
 
+/* Of a line: NAN is none. What stays where it is need not be drawn again. */
+static gboolean
+same_place (double a, double b)
+{
+  return a == b || (isnan (a) && isnan (b));
+}
+
 void
 td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable)
 {
+  const gboolean same = same_place (row, self->row_line);
+
   self->row_line = row;
   self->row_draggable = draggable;
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  if (!same)
+    gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void
 td_slice_view_set_column_line (TdSliceView *self, double column)
 {
+  if (same_place (column, self->column_line))
+    return;
   self->column_line = column;
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -180,6 +195,9 @@ td_slice_view_set_measured (TdSliceView *self, double x, double y, double width,
 void
 td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height)
 {
+  if (x == self->region[0] && y == self->region[1] && width == self->region[2]
+      && height == self->region[3])
+    return;
   self->region[0] = x;
   self->region[1] = y;
   self->region[2] = width;
@@ -190,6 +208,8 @@ td_slice_view_set_region (TdSliceView *self, double x, double y, double width, d
 void
 td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm)
 {
+  if (width_mm == self->pixel_mm[0] && height_mm == self->pixel_mm[1])
+    return;
   self->pixel_mm[0] = width_mm;
   self->pixel_mm[1] = height_mm;
   gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -351,6 +371,9 @@ td_slice_view_init (TdSliceView *self)
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "crosshair");
-  set_canvas (self, td_gl_canvas_new (&self->scene, gl_failed, self), TRUE);
+  if (td_drawing_by_processor ())
+    set_canvas (self, td_soft_canvas_new (&self->scene), FALSE);
+  else
+    set_canvas (self, td_gl_canvas_new (&self->scene, gl_failed, self), TRUE);
   td_slice_view_add_input (self);
 }

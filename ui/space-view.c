@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "drawing.h"
 #include "focus-ring.h"
 #include "render/soft-space.h"
 
@@ -243,8 +244,10 @@ td_space_view_init (TdSpaceView *self)
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "grab");
+  td_space_view_add_input (self);
+  if (td_drawing_by_processor ())
+    return;
   self->canvas = td_space_canvas_new (&self->scene, gl_failed, self);
   gtk_widget_set_can_target (self->canvas, FALSE);
   gtk_widget_set_parent (self->canvas, GTK_WIDGET (self));
-  td_space_view_add_input (self);
 }

@@ -3,6 +3,8 @@
 #include "engine-private.h"
 #include "fbp-kit-private.h"
 
+#include <string.h>
+
 typedef struct {
   const TdPlan *plan;
   TdDevice *device;
@@ -24,15 +26,16 @@ kit_matches (gpointer item, gpointer user)
          && kit->recipe.precision == plan->recipe.precision;
 }
 
-static gboolean
-same_steps (const TdRecipe *a, const TdRecipe *b)
+/* The place of the first step that differs; G_MAXUINT: none does. */
+static guint
+first_difference (const TdRecipe *a, const TdRecipe *b)
 {
-  if (a->n_steps != b->n_steps)
-    return FALSE;
-  for (guint i = 0; i < a->n_steps; i++)
+  const guint n = MIN (a->n_steps, b->n_steps);
+
+  for (guint i = 0; i < n; i++)
     if (!td_step_equal (&a->steps[i], &b->steps[i]))
-      return FALSE;
-  return TRUE;
+      return i;
+  return a->n_steps == b->n_steps ? G_MAXUINT : n;
 }
 
 static gboolean
@@ -51,6 +54,20 @@ blended_anew (const TdFbpKit *kit, const TdPlan *plan)
   return fbp->blend != kit->blend
          || (fbp->blend
              && (fbp->centre_px != kit->centre_px || plan->recipe.tilt_deg != kit->recipe.tilt_deg));
+}
+
+static void
+change_steps (TdFbpKit *kit, const TdRecipe *recipe)
+{
+  const guint changed = first_difference (&kit->recipe, recipe);
+
+  if (changed == G_MAXUINT)
+    return;
+  td_preparation_set_steps (kit->preparation, recipe->steps, recipe->n_steps);
+  kit->held_rows = kit->held_count = 0;
+  if (kit->early_steps > changed)
+    kit->early_rows = 0;
+  kit->changed_step = changed;
 }
 
 static gboolean
@@ -74,10 +91,7 @@ make_ready (TdFbpKit *kit, TdJob *job, GError **error)
   kit->blend = fbp->blend;
   kit->centre_px = fbp->centre_px;
   td_fbp_task (plan, kit->projector_row, &task);
-  if (!same_steps (&kit->recipe, &plan->recipe)) {
-    td_preparation_set_steps (kit->preparation, plan->recipe.steps, plan->recipe.n_steps);
-    kit->held_rows = kit->held_count = 0;
-  }
+  change_steps (kit, &plan->recipe);
   if (!same_filter (&kit->recipe.filter, &plan->recipe.filter)) {
     kit->held_count = 0;
     if (!td_row_filter_set (kit->filter, &plan->recipe.filter, error))
@@ -115,7 +129,7 @@ td_fbp_kit_give (TdFbpKit *kit)
 {
   TdPlan *plan = kit->job->plan;
   const TdFbp *fbp = plan->extra;
-  guint64 bytes = kit->max_rows * td_fbp_row_bytes (fbp)
+  guint64 bytes = (kit->early ? 2 : 1) * kit->max_rows * td_fbp_row_bytes (fbp)
                   + kit->max_slices * (td_fbp_filtered_bytes (fbp) + td_fbp_slice_bytes (fbp));
 
   td_backprojector_set_cancellable (kit->projector, NULL);
@@ -129,6 +143,86 @@ td_fbp_kit_settle (TdFbpKit *kit)
   return td_queue_finish (kit->compute, NULL)
          && (kit->n_lanes == 1
              || (td_queue_finish (kit->up, NULL) && td_queue_finish (kit->down, NULL)));
+}
+
+/* ── Preparation ──────────────────────────────────────────────────────────────────────────────── */
+
+gboolean
+td_fbp_kit_holds_early (const TdFbpKit *kit, const TdFbpWork *work)
+{
+  return kit->early_rows == work->n_rows && kit->early_row0 == work->row0;
+}
+
+/* Rows as far as the last changed step: from `early`, or raw ones. Sets @done to the steps run. */
+static gboolean
+load_rows (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, guint *done, GError **error)
+{
+  const guint64 bytes = work->n_rows * td_fbp_row_bytes (kit->job->plan->extra);
+
+  *done = 0;
+  if (td_fbp_kit_holds_early (kit, work)) {
+    *done = kit->early_steps;
+    return td_fbp_kit_mark (kit->compute, lane, START, error)
+           && td_copy (kit->compute, lane->data, 0, kit->early, 0, bytes, error);
+  }
+  /* Other rows leave their marks on what steps keep: what is early of these is over. */
+  kit->early_rows = 0;
+  memset (&kit->early_counts, 0, sizeof kit->early_counts);
+  return td_fbp_kit_upload (kit, lane, work, error)
+         && td_preparation_repair (kit->preparation, kit->compute, lane->data, work->row0,
+                                   work->n_rows, error);
+}
+
+/* Only saves time: without memory for it, it is left. */
+static gboolean
+keep_early (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+{
+  const guint64 row = td_fbp_row_bytes (kit->job->plan->extra), bytes = work->n_rows * row;
+  TdPreparationCounts counts;
+
+  if (!kit->early)
+    kit->early = td_buffer_new (kit->device, kit->max_rows * row, NULL);
+  if (!kit->early)
+    return TRUE;
+  if (!td_copy (kit->compute, kit->early, 0, lane->data, 0, bytes, error)
+      || !td_preparation_counts (kit->preparation, kit->compute, &counts, error))
+    return FALSE;
+  td_preparation_counts_add (&kit->early_counts, &counts);
+  kit->early_steps = kit->changed_step;
+  kit->early_row0 = work->row0;
+  kit->early_rows = work->n_rows;
+  return TRUE;
+}
+
+gboolean
+td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+{
+  TdPreparation *preparation = kit->preparation;
+  GCancellable *cancellable = kit->job->cancellable;
+  TdPreparationCounts stale;
+  guint done;
+
+  /* What a cancelled run counted goes with it. */
+  if (kit->uncounted && !td_preparation_counts (preparation, kit->compute, &stale, error))
+    return FALSE;
+  kit->uncounted = TRUE;
+  if (!load_rows (kit, lane, work, &done, error))
+    return FALSE;
+  if (done < kit->changed_step && kit->changed_step != G_MAXUINT) {
+    if (!td_preparation_run_steps (preparation, kit->compute, lane->data, work->row0, work->n_rows,
+                                   done, kit->changed_step, cancellable, error)
+        || !keep_early (kit, lane, work, error))
+      return FALSE;
+    done = kit->changed_step;
+  }
+  return td_preparation_run_steps (preparation, kit->compute, lane->data, work->row0, work->n_rows,
+                                   done, G_MAXUINT, cancellable, error);
+}
+
+gboolean
+td_fbp_kit_needs_rows (const TdFbpKit *kit, const TdFbpWork *work)
+{
+  return !td_fbp_kit_holds (kit, work) && !td_fbp_kit_holds_early (kit, work);
 }
 
 gboolean

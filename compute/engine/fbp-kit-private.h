@@ -42,8 +42,23 @@ struct TdFbpKit {
   gboolean blend;          /* the filtered rows were blended, about centre_px */
   double centre_px;
   const TdBackprojectFamily *family;
+
+  /* Previews: what the steps before the one that was changed last made of the same rows. Dragging its
+     sliders runs it and what follows, nothing else. */
+  TdBuffer *early;         /* made when a step is changed for the first time */
+  guint changed_step;      /* its place; G_MAXUINT: none was changed yet */
+  guint early_steps, early_row0, early_rows; /* steps run on what is there; rows 0: nothing is there */
+  TdPreparationCounts early_counts;
 };
 
 /* Buffers, filter and projector of the plan's field of view. */
 gboolean td_fbp_kit_make_field (TdFbpKit *kit, const TdPlan *plan, GError **error);
 void td_fbp_kit_free_field (TdFbpKit *kit);
+/* Whether `early` holds these rows. */
+gboolean td_fbp_kit_holds_early (const TdFbpKit *kit, const TdFbpWork *work);
+/* Previews: prepares the lane's rows, from `early` where it holds them. */
+gboolean td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work,
+                                  GError **error);
+/* Sends the raw rows to the lane's data. */
+gboolean td_fbp_kit_upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error);
+gboolean td_fbp_kit_mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error);

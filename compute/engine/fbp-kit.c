@@ -103,6 +103,7 @@ td_fbp_kit_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
   kit->filter_rows = MIN (fbp->filter_rows, max_slices * fbp->n_views);
   kit->n_lanes = td_fbp_lanes (fbp, td_device_info (device));
   kit->keep = fbp->keep;
+  kit->changed_step = G_MAXUINT;
   kit->blend = fbp->blend;
   kit->centre_px = fbp->centre_px;
   kit->projector_row = plan->facts.first_slice;
@@ -137,6 +138,7 @@ td_fbp_kit_free (TdFbpKit *kit)
     td_queue_finish (kit->down, NULL);
   td_fbp_kit_free_field (kit);
   td_preparation_free (kit->preparation);
+  td_buffer_free (kit->early);
   for (guint i = 0; i < G_N_ELEMENTS (kit->lanes); i++) {
     clear_marks (&kit->lanes[i]);
     td_buffer_free (kit->lanes[i].data);
@@ -165,8 +167,8 @@ td_fbp_kit_max_slices (const TdFbpKit *kit)
 
 /* ── Submitting ───────────────────────────────────────────────────────────────────────────────── */
 
-static gboolean
-mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
+gboolean
+td_fbp_kit_mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
 {
   lane->marks[place] = td_event_record (queue, error);
   return lane->marks[place] != NULL;
@@ -182,21 +184,21 @@ end_of_piece (TdFbpKit *kit, GError **error)
   return !g_cancellable_set_error_if_cancelled (kit->job->cancellable, error);
 }
 
-static gboolean
-upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+gboolean
+td_fbp_kit_upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   guint64 row = td_fbp_row_bytes (fbp);
   const char *from = (const char *) work->in->host + (work->row0 - work->in_row0) * row;
 
   if (!lane->data)
-    return mark (kit->compute, lane, START, error);
-  return mark (kit->up, lane, UP, error)
+    return td_fbp_kit_mark (kit->compute, lane, START, error);
+  return td_fbp_kit_mark (kit->up, lane, UP, error)
          && td_upload (kit->up, lane->data, 0, from, work->n_rows * row, error)
-         && mark (kit->up, lane, UPPED, error)
+         && td_fbp_kit_mark (kit->up, lane, UPPED, error)
          && (kit->up == kit->compute
              || td_event_wait (kit->compute, lane->marks[UPPED], error))
-         && mark (kit->compute, lane, START, error);
+         && td_fbp_kit_mark (kit->compute, lane, START, error);
 }
 
 static gboolean
@@ -305,9 +307,25 @@ download (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
     return TRUE;
   return (kit->down == kit->compute
           || td_event_wait (kit->down, lane->marks[PROJECTED], error))
-         && mark (kit->down, lane, DOWN, error)
+         && td_fbp_kit_mark (kit->down, lane, DOWN, error)
          && td_download (kit->down, to, lane->slices, 0, work->count * slice, error)
-         && mark (kit->down, lane, DOWNED, error);
+         && td_fbp_kit_mark (kit->down, lane, DOWNED, error);
+}
+
+/* The first of the prepared rows, for a job that is asked to show it. */
+static gboolean
+show_row (TdFbpKit *kit, TdBuffer *rows, guint64 offset, GError **error)
+{
+  const guint64 bytes = td_fbp_row_bytes (kit->job->plan->extra);
+
+  if (!td_job_wants_sinogram (kit->job))
+    return TRUE;
+  g_autofree float *row = g_malloc (bytes);
+  if (!td_download (kit->compute, row, rows, offset, bytes, error)
+      || !td_queue_finish (kit->compute, error))
+    return FALSE;
+  td_job_give_sinogram (kit->job, g_steal_pointer (&row));
+  return TRUE;
 }
 
 /* Previews: what is held already is not made again. */
@@ -318,16 +336,17 @@ submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **err
   guint64 core = (work->first - work->row0) * td_fbp_row_bytes (fbp);
 
   if (td_fbp_kit_holds (kit, work)) {
-    if (!mark (kit->compute, lane, START, error))
+    if (!td_fbp_kit_mark (kit->compute, lane, START, error))
       return FALSE;
   } else {
     kit->held_rows = kit->held_count = 0;
-    if (!upload (kit, lane, work, error) || !prepare (kit, work, lane->data, error))
+    if (!td_fbp_kit_prepare_kept (kit, lane, work, error))
       return FALSE;
     kit->held_row0 = work->row0;
     kit->held_rows = work->n_rows;
   }
-  if (!mark (kit->compute, lane, PREPARED, error) || !end_of_piece (kit, error))
+  if (!td_fbp_kit_mark (kit->compute, lane, PREPARED, error) || !end_of_piece (kit, error)
+      || !show_row (kit, lane->data, core, error))
     return FALSE;
   if (kit->held_count != work->count || kit->held_first != work->first) {
     kit->held_count = 0;
@@ -336,9 +355,9 @@ submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **err
     kit->held_first = work->first;
     kit->held_count = work->count;
   }
-  return mark (kit->compute, lane, FILTERED, error)
+  return td_fbp_kit_mark (kit->compute, lane, FILTERED, error)
          && project (kit, lane, work, lane->data, core, lane->slices, 0, error)
-         && mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
+         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
 }
 
 gboolean
@@ -355,12 +374,12 @@ td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **e
   lane->updates = 0;
   if (kit->keep)
     return submit_kept (kit, lane, work, error);
-  return upload (kit, lane, work, error) && prepare (kit, work, data, error)
-         && mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
+  return td_fbp_kit_upload (kit, lane, work, error) && prepare (kit, work, data, error)
+         && td_fbp_kit_mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
          && filter (kit, work, data, core, error)
-         && mark (kit->compute, lane, FILTERED, error)
+         && td_fbp_kit_mark (kit->compute, lane, FILTERED, error)
          && project (kit, lane, work, data, core, slices, out, error)
-         && mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
+         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
 }
 
 /* ── Completing ───────────────────────────────────────────────────────────────────────────────── */
@@ -406,6 +425,8 @@ td_fbp_kit_book_counts (TdFbpKit *kit, GError **error)
   if (kit->uncounted
       && !td_preparation_counts (kit->preparation, kit->compute, &kit->counts, error))
     return FALSE;
+  if (kit->uncounted)
+    td_preparation_counts_add (&kit->counts, &kit->early_counts);
   kit->uncounted = FALSE;
   td_job_add_counts (kit->job, &kit->counts);
   if (kit->busy_s > 0.2) {

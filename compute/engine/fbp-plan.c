@@ -180,6 +180,8 @@ kit_bytes (const TdPlan *plan, guint index)
     bytes += fbp->slab_slices * td_fbp_filtered_bytes (fbp);
   if (fbp->direct)
     return bytes + fbp->in_slots * in + fbp->out_slots * out;
+  if (fbp->keep)
+    bytes += in; /* what the first of the steps made of the rows */
   return bytes + td_fbp_lanes (fbp, info) * (in + out);
 }
 

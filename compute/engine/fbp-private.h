@@ -101,5 +101,7 @@ TdFbpKit *td_fbp_kit_take (TdJob *job, TdDevice *device, const TdBackprojectFami
 void td_fbp_kit_give (TdFbpKit *kit);
 /* After a cancelled job: waits for what is under way. FALSE: the kit cannot be trusted any more. */
 gboolean td_fbp_kit_settle (TdFbpKit *kit);
-/* The kit holds the prepared rows of this work already: nothing need be read. */
+/* The kit holds the prepared rows of this work already. */
 gboolean td_fbp_kit_holds (const TdFbpKit *kit, const TdFbpWork *work);
+/* FALSE: it holds them, or what the first of the steps made of them: nothing need be read. */
+gboolean td_fbp_kit_needs_rows (const TdFbpKit *kit, const TdFbpWork *work);

@@ -108,7 +108,7 @@ launch (Worker *worker, guint lane, GError **error)
 
   if (!ready_kit (worker, error))
     return FALSE;
-  if (!slab->read && !(run->fbp->keep && td_fbp_kit_holds (worker->kit, &slab->work))
+  if (!slab->read && (!run->fbp->keep || td_fbp_kit_needs_rows (worker->kit, &slab->work))
       && !td_fbp_read_slab (run, slab, NULL, error))
     return FALSE;
   slab->work.out = td_fbp_run_get (run, &run->free_out);

@@ -17,6 +17,8 @@ struct TdJob {
   TdJobWriter *writer;
 
   GMutex lock; /* all below */
+  TdJobSinogram sinogram_sink;         /* NULL: not asked for, or given */
+  gpointer sinogram_user;
   TdJobState state;
   GError *failure;           /* the first error of any thread */
   gint64 started_us, ended_us, first_update_us;
@@ -30,6 +32,9 @@ struct TdJob {
   GMainContext *done_context;
 };
 
+gboolean td_job_wants_sinogram (TdJob *job);
+/* (transfer full); after the job's end, which a cancelled one's threads may outlive, nobody sees it. */
+void td_job_give_sinogram (TdJob *job, float *sinogram);
 /* The first failure counts; it stops the job. (transfer full) */
 void td_job_fail (TdJob *job, GError *error);
 void td_job_slices_done (TdJob *job, guint count);

@@ -60,6 +60,34 @@ td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user)
 }
 
 void
+td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user)
+{
+  job->sinogram_sink = sink;
+  job->sinogram_user = user;
+}
+
+gboolean
+td_job_wants_sinogram (TdJob *job)
+{
+  g_mutex_lock (&job->lock);
+  gboolean wants = job->sinogram_sink && !job->ended_us;
+  g_mutex_unlock (&job->lock);
+  return wants;
+}
+
+void
+td_job_give_sinogram (TdJob *job, float *sinogram)
+{
+  g_mutex_lock (&job->lock);
+  TdJobSinogram sink = job->ended_us ? NULL : g_steal_pointer (&job->sinogram_sink);
+  if (sink) /* under the lock: the job cannot end while it is shown */
+    sink (sinogram, job->sinogram_user);
+  g_mutex_unlock (&job->lock);
+  if (!sink)
+    g_free (sinogram);
+}
+
+void
 td_job_set_overwrite (TdJob *job, gboolean overwrite)
 {
   job->overwrite = overwrite;

@@ -51,6 +51,10 @@ typedef struct {
    first counts from the plan's first_slice. */
 typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpointer user);
 
+/* Called on one of the job's threads: the prepared sinogram of the first slice's row, [view][column]
+   of the plan's scan; (transfer full). */
+typedef void (*TdJobSinogram) (float *sinogram, gpointer user);
+
 typedef struct TdJob TdJob;
 
 TdJob *td_job_new (TdPlan *plan);
@@ -59,6 +63,9 @@ void td_job_unref (TdJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdJob, td_job_unref)
 
 void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
+/* Asks for the row as soon as it is prepared; before the job runs. Only previews by filtered
+   back-projection have it to show, and not if it is too long to be kept: the call may never come. */
+void td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user);
 /* An existing output is replaced (when the new one is complete); else it is refused. */
 void td_job_set_overwrite (TdJob *job, gboolean overwrite);
 /* Runs on the calling thread (which only waits) until done, failed or cancelled. */

@@ -436,20 +436,30 @@ td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *d
 }
 
 gboolean
+td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
+                          guint n_rows, guint from, guint to, GCancellable *cancellable,
+                          GError **error)
+{
+  for (guint i = from; i < MIN (to, preparation->n_steps); i++)
+    if (g_cancellable_set_error_if_cancelled (cancellable, error)
+        || !td_preparation_run_step (preparation, queue, data, row0, n_rows, &preparation->steps[i],
+                                     cancellable, error))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
 td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                     guint n_rows, const char *until, GCancellable *cancellable, GError **error)
 {
-  if (!td_preparation_repair (preparation, queue, data, row0, n_rows, error))
-    return FALSE;
-  for (guint i = 0; i < preparation->n_steps; i++) {
-    const TdStep *step = &preparation->steps[i];
-    if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !td_preparation_run_step (preparation, queue, data, row0, n_rows, step, cancellable, error))
-      return FALSE;
-    if (until && strcmp (until, step->name) == 0)
-      break;
-  }
-  return TRUE;
+  guint end = 0;
+
+  while (end < preparation->n_steps
+         && !(until && strcmp (until, preparation->steps[end].name) == 0))
+    end++;
+  return td_preparation_repair (preparation, queue, data, row0, n_rows, error)
+         && td_preparation_run_steps (preparation, queue, data, row0, n_rows, 0, end + 1,
+                                      cancellable, error);
 }
 
 gboolean

@@ -55,9 +55,14 @@ guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, cons
 gboolean td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                              guint n_rows, const char *until, GCancellable *cancellable,
                              GError **error);
-/* What comes first of every run, and one step alone: for the bench. */
+/* A run in parts, for who keeps what is between them: what comes first of every run, then the recipe's
+   steps [from, to) by their place. */
+gboolean td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
+                                   guint row0, guint n_rows, guint from, guint to,
+                                   GCancellable *cancellable, GError **error);
 gboolean td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                                 guint n_rows, GError **error);
+/* One step alone: for the bench. */
 gboolean td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
                                   guint row0, guint n_rows, const TdStep *step,
                                   GCancellable *cancellable, GError **error);

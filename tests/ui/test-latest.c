@@ -65,14 +65,15 @@ pass_gate (GCancellable *cancellable, GError **error)
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
-/* Requests from 100 on post early, then wait at the gate; smaller ones are done at once. */
+/* Requests from 100 on post early, from 150 on what is not enough, then wait at the gate; from 200 on
+   they only wait; smaller ones are done at once. */
 static gpointer
 work (gpointer request, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   if (GPOINTER_TO_INT (request) < 100)
     return request;
   if (GPOINTER_TO_INT (request) < 200)
-    td_latest_post (run, request);
+    td_latest_post (run, request, GPOINTER_TO_INT (request) < 150);
   return pass_gate (cancellable, error) ? request : NULL;
 }
 
@@ -141,6 +142,28 @@ test_early_then_cancelled (void)
   record_clear ();
 }
 
+/* One that has shown only something on the way is left to finish for a while. */
+static void
+test_not_enough_goes_on (void)
+{
+  TdLatest *latest = new_latest ();
+
+  td_latest_request (latest, GINT_TO_POINTER (150));
+  while (record.posted->len == 0)
+    g_main_context_iteration (NULL, TRUE);
+  g_mutex_lock (&record.lock);
+  record.gate_open = TRUE;
+  g_cond_broadcast (&record.cond);
+  g_mutex_unlock (&record.lock);
+  td_latest_request (latest, GINT_TO_POINTER (7));
+  settle (latest);
+  g_assert_cmpuint (record.shown->len, ==, 2);
+  g_assert_cmpint (GPOINTER_TO_INT (g_ptr_array_index (record.shown, 0)), ==, 150);
+  g_assert_cmpint (last_shown (), ==, 7);
+  td_latest_free (latest);
+  record_clear ();
+}
+
 /* One that shows nothing loses its turn after a while. */
 static void
 test_patience_ends (void)
@@ -200,6 +223,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/latest/newest-wins", test_newest_wins);
   g_test_add_func ("/latest/early-then-cancelled", test_early_then_cancelled);
+  g_test_add_func ("/latest/not-enough-goes-on", test_not_enough_goes_on);
   g_test_add_func ("/latest/patience-ends", test_patience_ends);
   g_test_add_func ("/latest/nothing-after-the-end", test_nothing_after_the_end);
   g_test_add_func ("/latest/cancel-and-go-on", test_cancel_and_go_on);

@@ -16,8 +16,8 @@ test_cone (void)
 {
   td_window_show_page (td_test_window, "geometry");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry");
-  gboolean without_gl = g_strcmp0 (g_getenv ("GDK_DEBUG"), "gl-disable") == 0;
-  g_assert_cmpint (td_space_view_uses_gl (td_geometry_view_space (geometry ())), ==, !without_gl);
+  g_assert_cmpint (td_space_view_uses_gl (td_geometry_view_space (geometry ())),
+                   ==, td_test_with_gl ());
 }
 
 /* The arrow keys turn it; 0 turns it back. */

@@ -54,8 +54,8 @@ test_open (void)
 {
   td_test_open (scan_path);
   assert_slice_is_right ();
-  gboolean without_gl = g_strcmp0 (g_getenv ("GDK_DEBUG"), "gl-disable") == 0;
-  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (td_test_slice_pane ())), ==, !without_gl);
+  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (td_test_slice_pane ())),
+                   ==, td_test_with_gl ());
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-slices");
 }
 

@@ -31,6 +31,13 @@ td_test_activate (const char *action, GVariant *parameter)
   g_action_group_activate_action (G_ACTION_GROUP (td_test_window), action, parameter);
 }
 
+gboolean
+td_test_with_gl (void)
+{
+  return g_strcmp0 (g_getenv ("GDK_DEBUG"), "gl-disable") != 0
+         && g_strcmp0 (g_getenv ("TOMODESK_DRAW"), "gl") == 0;
+}
+
 TdImagePane *
 td_test_slice_pane (void)
 {

@@ -14,6 +14,9 @@ void td_test_activate (const char *action, GVariant *parameter);
 /* Opens a scan and waits for its slice. */
 void td_test_open (const char *path);
 
+/* Whether this run is meant to draw by OpenGL. */
+gboolean td_test_with_gl (void);
+
 TdImagePane *td_test_slice_pane (void);
 TdImage *td_test_shown_slice (void);
 /* A slice of the scan's size is shown that is not @other, and none is on its way. */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Jobs of one slice, one after another as a person changes the steps: what is kept from one to the next
+   may save time only. Each is compared with the same job on an engine that knows nothing. */
+#include <string.h>
+
+#include "compute/engine/job.h"
+#include "dataset/phantom-scan.h"
+#include "tests/common/pipeline.h"
+
+#define COLUMNS 96
+#define ROWS 9
+#define VIEWS 90
+
+static TdScan *scan;
+
+typedef struct {
+  float *slice, *sinogram;
+  gsize n_slice;
+  TdPreparationCounts counts;
+  GCancellable *cancel_at_sinogram; /* NULL: the job goes on */
+} Preview;
+
+static void
+preview_clear (Preview *preview)
+{
+  g_free (preview->slice);
+  g_free (preview->sinogram);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Preview, preview_clear)
+
+static void
+take_slice (guint first, guint count, const float *slices, gpointer user)
+{
+  Preview *preview = user;
+
+  g_assert_cmpuint (count, ==, 1);
+  preview->slice = g_memdup2 (slices, preview->n_slice * sizeof (float));
+}
+
+static void
+take_sinogram (float *sinogram, gpointer user)
+{
+  Preview *preview = user;
+
+  g_assert_null (preview->sinogram);
+  g_assert_null (preview->slice);
+  preview->sinogram = sinogram;
+  if (preview->cancel_at_sinogram)
+    g_cancellable_cancel (preview->cancel_at_sinogram);
+}
+
+static gboolean
+run (TdEngine *engine, const TdRecipe *recipe, Preview *preview, GError **error)
+{
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, error);
+
+  g_assert_nonnull (plan);
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  preview->n_slice = (gsize) facts->nx * facts->ny;
+  td_job_set_sink (job, take_slice, preview);
+  td_job_set_sinogram_sink (job, take_sinogram, preview);
+  gboolean ok = td_job_run (job, preview->cancel_at_sinogram, error);
+  preview->counts = td_job_result (job)->counts;
+  return ok;
+}
+
+static void
+assert_same (const Preview *a, const Preview *b)
+{
+  g_assert_cmpuint (a->n_slice, ==, b->n_slice);
+  g_assert_cmpmem (a->sinogram, VIEWS * COLUMNS * sizeof (float), b->sinogram,
+                   VIEWS * COLUMNS * sizeof (float));
+  g_assert_cmpmem (a->slice, a->n_slice * sizeof (float), b->slice, b->n_slice * sizeof (float));
+  g_assert_cmpuint (a->counts.zingers, ==, b->counts.zingers);
+  g_assert_cmpuint (a->counts.zingers_angle, ==, b->counts.zingers_angle);
+  g_assert_cmpuint (a->counts.clamped_transmissions, ==, b->counts.clamped_transmissions);
+  g_assert_cmpuint (a->counts.dead_pixels, ==, b->counts.dead_pixels);
+  g_assert_cmpfloat (a->counts.dose_low, ==, b->counts.dose_low);
+}
+
+static void
+assert_as_from_the_start (TdEngine *warm, const TdRecipe *recipe)
+{
+  g_autoptr (TdEngine) cold = td_engine_new ();
+  g_autoptr (GError) error = NULL;
+  g_auto (Preview) a = { 0 }, b = { 0 };
+
+  run (warm, recipe, &a, &error);
+  g_assert_no_error (error);
+  run (cold, recipe, &b, &error);
+  g_assert_no_error (error);
+  assert_same (&a, &b);
+}
+
+static void
+recipe_init (TdRecipe *recipe, const char *device)
+{
+  static const char *const steps[] = { "zingers", "dose", "zingers-angle", "rings" };
+
+  td_recipe_init (recipe);
+  g_strlcpy (recipe->devices, device, sizeof recipe->devices);
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
+    g_assert_nonnull (td_recipe_add_step (recipe, steps[i], NULL));
+  recipe->row_first = 4;
+  recipe->row_end = 5;
+}
+
+static void
+test_edits (gconstpointer device)
+{
+  static const struct {
+    const char *step; /* NULL: another row */
+    guint parameter;
+    double value;     /* NAN: switch it; the row */
+  } edits[] = {
+    { "rings", 0, 5 }, { "rings", 0, 9 }, { "zingers-angle", 0, 0.3 }, { "rings", 0, 5 },
+    { "minus-log", 0, 0.2 }, { "minus-log", 0, 0.1 }, { "zingers-angle", 0, 0.5 }, { NULL, 0, 6 },
+    { "zingers-angle", 0, 0.4 }, { "zingers", 0, 2 }, { NULL, 0, 4 }, { "zingers", G_MAXUINT, 0 },
+    { "rings", G_MAXUINT, 0 }, { "rings", G_MAXUINT, 0 }, { "zingers", G_MAXUINT, 0 },
+  };
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  TdRecipe recipe;
+
+  recipe_init (&recipe, device);
+  assert_as_from_the_start (engine, &recipe);
+  for (guint i = 0; i < G_N_ELEMENTS (edits); i++) {
+    if (!edits[i].step) {
+      recipe.row_first = (guint) edits[i].value;
+      recipe.row_end = recipe.row_first + 1;
+    } else {
+      TdStep *step = td_recipe_step (&recipe, edits[i].step);
+      if (edits[i].parameter == G_MAXUINT)
+        step->enabled = !step->enabled;
+      else
+        step->values[edits[i].parameter] = edits[i].value;
+    }
+    assert_as_from_the_start (engine, &recipe);
+  }
+  /* A step more in the middle, and away again. */
+  TdRecipe longer = recipe;
+  g_assert_nonnull (td_recipe_add_step (&longer, "beam-hardening", NULL));
+  assert_as_from_the_start (engine, &longer);
+  assert_as_from_the_start (engine, &recipe);
+}
+
+/* Cancelled between the sinogram and the slice: the next one has neither old rows nor old counts. */
+static void
+test_cancelled (gconstpointer device)
+{
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  TdRecipe recipe;
+
+  recipe_init (&recipe, device);
+  assert_as_from_the_start (engine, &recipe);
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    g_autoptr (GError) error = NULL;
+    g_auto (Preview) preview = { .cancel_at_sinogram = cancellable };
+
+    td_recipe_step (&recipe, i == 1 ? "zingers" : "zingers-angle")->values[0] = 0.6 + 0.1 * i;
+    g_assert_false (run (engine, &recipe, &preview, &error));
+    g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    g_assert_nonnull (preview.sinogram);
+    if (i == 2)
+      td_recipe_step (&recipe, "rings")->values[0] = 7;
+    assert_as_from_the_start (engine, &recipe);
+  }
+}
+
+/* The sinogram is the row that the steps made; and what asks a volume for it does no harm. */
+static void
+test_sinogram (gconstpointer id)
+{
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (GError) error = NULL;
+  g_auto (Preview) preview = { 0 };
+  TdRecipe recipe;
+
+  recipe_init (&recipe, id);
+  run (engine, &recipe, &preview, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (preview.counts.zingers, >, 0);
+  g_assert_cmpfloat (preview.counts.dose_high, >, 0);
+  const guint halo = td_preparation_halo (recipe.steps, recipe.n_steps, td_scan_facts (scan));
+  const guint n = 2 * halo + 1, row0 = recipe.row_first - halo;
+  const gsize bytes = (gsize) n * VIEWS * COLUMNS * sizeof (float);
+  g_autofree float *rows = g_malloc (bytes);
+  g_assert_true (td_scan_read_sinograms (scan, 0, VIEWS, row0, n, rows, NULL, &error));
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdBuffer) buffer = td_buffer_new (device, bytes, &error);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, scan, NULL, recipe.steps, recipe.n_steps, n, &error);
+  g_assert_true (td_upload (queue, buffer, 0, rows, bytes, &error)
+                 && td_preparation_run (preparation, queue, buffer, row0, n, NULL, NULL, &error)
+                 && td_download (queue, rows, buffer, 0, bytes, &error)
+                 && td_queue_finish (queue, &error));
+  g_assert_cmpmem (rows + (gsize) halo * VIEWS * COLUMNS, VIEWS * COLUMNS * sizeof (float),
+                   preview.sinogram, VIEWS * COLUMNS * sizeof (float));
+
+  g_auto (Preview) volume = { 0 };
+  recipe.row_end = recipe.row_first + 2;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_sinogram_sink (job, take_sinogram, &volume);
+  g_assert_true (td_job_run (job, NULL, &error));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  TdPhantomScan spec;
+
+  g_test_init (&argc, &argv, NULL);
+  td_phantom_scan_init (&spec);
+  spec.n_columns = COLUMNS;
+  spec.n_rows = ROWS;
+  spec.n_views = VIEWS;
+  spec.photons = 3000;
+  spec.zingers = 0.002;
+  spec.rings = 0.02;
+  spec.flicker = 0.02;
+  spec.n_dead = 20;
+  scan = td_phantom_scan_new (&spec, NULL);
+  for (guint i = 0; i < devices->len; i++) {
+    const char *device = g_ptr_array_index (devices, i);
+    g_autofree char *edits = g_strdup_printf ("/previews/%s/edits", device);
+    g_autofree char *cancelled = g_strdup_printf ("/previews/%s/cancelled", device);
+    g_autofree char *sinogram = g_strdup_printf ("/previews/%s/sinogram", device);
+    g_test_add_data_func (edits, device, test_edits);
+    g_test_add_data_func (cancelled, device, test_cancelled);
+    g_test_add_data_func (sinogram, device, test_sinogram);
+  }
+  int status = g_test_run ();
+  td_scan_unref (scan);
+  return status;
+}
