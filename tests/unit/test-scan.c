@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scans: written and opened again, found by their files' names, raw, sinograms, real ones. */
-#include <glib/gstdio.h>
+/* Scans: written and opened again, raw, sinograms, in memory. */
 #include <math.h>
 
 #include "dataset/angles.h"
 #include "dataset/error.h"
-#include "dataset/frame-names.h"
 #include "dataset/scan-writer.h"
-#include "dataset/series.h"
 #include "dataset/tiff-save.h"
+#include "open-scan.h"
 #include "test-folder.h"
 
 #define COLUMNS 17u
@@ -74,16 +72,6 @@ write_made (const Made *made, const char *path, TdScanFormat format)
   g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
   td_scan_writer_finish (writer, &error);
   g_assert_no_error (error);
-}
-
-static TdScan *
-open_scan (const char *path, const TdScanOptions *options)
-{
-  g_autoptr (GError) error = NULL;
-  TdScan *scan = td_scan_open (path, options, NULL, &error);
-
-  g_assert_no_error (error);
-  return scan;
 }
 
 static void
@@ -213,258 +201,6 @@ test_writer_gaps (void)
 }
 
 /* One frame of constant @value. */
-static void
-save_frame (const TestFolder *folder, const char *name, guint width, guint height, guint16 value)
-{
-  g_autofree char *path = test_folder_file (folder, name), *parent = g_path_get_dirname (path);
-  g_autofree guint16 *samples = g_new (guint16, width * height);
-  TdTiffImage image = { width, height, TD_SAMPLE_UINT16, 0, NULL };
-
-  g_assert_cmpint (g_mkdir_with_parents (parent, 0777), ==, 0);
-  for (guint i = 0; i < width * height; i++)
-    samples[i] = value;
-  g_assert_true (td_tiff_save_single (path, name, &image, samples, NULL));
-}
-
-static float
-first_value (TdScan *scan, TdFrameKind kind, guint number)
-{
-  float row[COLUMNS];
-  g_autoptr (GError) error = NULL;
-
-  td_scan_read (scan, kind, number, 1, 0, 1, row, NULL, &error);
-  g_assert_no_error (error);
-  return row[0];
-}
-
-/* Layouts of the field's programs: @files are made with values 1, 2, 3 … in this order; @projections,
- * @flats and @darks say by value what must be found, in order. */
-typedef struct {
-  const char *name;
-  const char *files[10];
-  const char *opened;
-  guint projections[5], flats[5], darks[5];
-} Found;
-
-static const Found found[] = {
-  { "natural-order", { "a_9.tif", "a_10.tif", "a_2.tif" }, "", { 3, 1, 2 } },
-  { "prefixes", { "img_0000.tif", "img_0001.tif", "flat_0000.tif", "flat_0001.tif",
-                  "dark_0000.tif" }, "", { 1, 2 }, { 3, 4 }, { 5 } },
-  { "sibling-folders", { "tomo/t_0.tif", "tomo/t_1.tif", "Flat_Before/f_0.tif", "Flat_After/f_0.tif",
-                         "Dark/d_0.tif" }, "tomo", { 1, 2 }, { 4, 3 }, { 5 } },
-  { "from-above", { "tomo/t_0.tif", "tomo/t_1.tif", "flats/f_0.tif", "darks/d_0.tif" }, "",
-    { 1, 2 }, { 3 }, { 4 } },
-  { "by-a-file", { "tomo/t_0.tif", "tomo/t_1.tif", "tomo/other.tif", "ob/f_0.tif" }, "tomo/t_1.tif",
-    { 1, 2 }, { 4 } },
-  { "esrf", { "scan0000.tif", "scan0001.tif", "scan0002.tif", "refHST0000.tif", "refHST0003.tif",
-              "darkend0000.tif" }, "", { 1, 2, 3 }, { 4, 5 }, { 6 } },
-  { "muhrec", { "proj_0001.tif", "proj_0002.tif", "ob_0001.tif", "dc_0001.tif" }, "", { 1, 2 },
-    { 3 }, { 4 } },
-  { "half-turn", { "t_0.tif", "t_1.tif", "t_180deg.tif" }, "", { 1, 2 } },
-  { "below", { "run/raw_0.tiff", "run/raw_1.tiff", "ff_1.tif", "df_1.tif" }, "", { 1, 2 }, { 3 },
-    { 4 } },
-  { "words", { "left.tif", "right.tif" }, "", { 1, 2 } },
-};
-
-static guint
-length (const guint *values)
-{
-  guint n = 0;
-
-  while (n < 5 && values[n])
-    n++;
-  return n;
-}
-
-static void
-test_found (gconstpointer data)
-{
-  const Found *case_ = data;
-  g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *path = test_folder_file (folder, case_->opened);
-  TdScanOptions options = { .angles = "0:180" };
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
-
-  for (guint i = 0; case_->files[i]; i++)
-    save_frame (folder, case_->files[i], COLUMNS, ROWS, i + 1);
-  scan = open_scan (path, &options);
-  facts = td_scan_facts (scan);
-  g_assert_cmpuint (facts->n_views, ==, length (case_->projections));
-  g_assert_cmpuint (facts->n_flats, ==, length (case_->flats));
-  for (guint i = 0; i < facts->n_views; i++)
-    g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, i), ==, case_->projections[i]);
-  for (guint i = 0; i < facts->n_flats; i++)
-    g_assert_cmpfloat (first_value (scan, TD_FRAME_FLAT, i), ==, case_->flats[i]);
-  for (guint i = 0; i < length (case_->darks); i++)
-    g_assert_cmpfloat (first_value (scan, TD_FRAME_DARK, i), ==, case_->darks[i]);
-  g_assert_cmpuint (td_scan_extra_frames (scan), ==, strcmp (case_->name, "half-turn") == 0);
-  if (strcmp (case_->name, "half-turn") == 0) {
-    g_autoptr (TdScan) all = td_scan_with_extra (scan);
-    g_assert_cmpuint (td_scan_facts (all)->n_views, ==, 3);
-    g_assert_cmpfloat (td_scan_facts (all)->angles_rad[2], ==, G_PI);
-    g_assert_cmpfloat (first_value (all, TD_FRAME_PROJECTION, 2), ==, 3);
-    g_assert_cmpfloat (first_value (all, TD_FRAME_PROJECTION, 1), ==, 2);
-  }
-  if (strcmp (case_->name, "esrf") == 0) {
-    g_assert_cmpfloat (facts->flat_positions[0], ==, 0);
-    g_assert_cmpfloat (facts->flat_positions[1], ==, 3);
-  }
-  if (strcmp (case_->name, "sibling-folders") == 0) { /* in the order of their names */
-    g_assert_cmpfloat (facts->flat_positions[0], ==, 2);
-    g_assert_cmpfloat (facts->flat_positions[1], ==, 0);
-  }
-}
-
-/* What must be refused, and which word the sentence must hold. */
-typedef struct {
-  const char *name;
-  const char *files[6];
-  guint odd; /* this file (counted from 1) is of another size */
-  const char *opened, *angles, *mentioned;
-  TdErrorCode code;
-} Refused;
-
-static const Refused refused[] = {
-  { "no-angles", { "a_0.tif", "a_1.tif" }, 0, "", NULL, "0:180", TD_ERROR_ANGLES },
-  { "two-series", { "a_0.tif", "a_1.tif", "b_0.tif", "b_1.tif" }, 0, "", "0:1", "a_#.tif",
-    TD_ERROR_INVALID },
-  { "last-size", { "a_0.tif", "a_1.tif", "a_2.tif" }, 3, "", "0:1", "a_2.tif", TD_ERROR_BAD_FILE },
-  { "flat-size", { "a_0.tif", "a_1.tif", "flat_0.tif" }, 3, "", "0:1", "flat_0.tif",
-    TD_ERROR_BAD_FILE },
-  { "only-flats", { "flat_0.tif", "flat_1.tif" }, 0, "", "0:1", "no projections",
-    TD_ERROR_NOT_FOUND },
-  { "nothing", { NULL }, 0, "", "0:1", "no TIFF", TD_ERROR_NOT_FOUND },
-  { "absent", { NULL }, 0, "scan.tif", "0:1", "scan.tif", TD_ERROR_NOT_FOUND },
-  { "angle-file", { "a_0.tif", "a_1.tif" }, 0, "", "none.txt", "none.txt", TD_ERROR_NOT_FOUND },
-};
-
-static void
-test_refused (gconstpointer data)
-{
-  const Refused *case_ = data;
-  g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *path = test_folder_file (folder, case_->opened);
-  TdScanOptions options = { .angles = case_->angles };
-  g_autoptr (GError) error = NULL;
-
-  for (guint i = 0; case_->files[i]; i++)
-    save_frame (folder, case_->files[i], COLUMNS, i + 1 == case_->odd ? ROWS + 1 : ROWS, i + 1);
-  g_assert_null (td_scan_open (path, &options, NULL, &error));
-  test_assert_sentence (error, case_->mentioned);
-  g_assert_error (error, TD_ERROR, case_->code);
-}
-
-/* A frame in the middle is looked at when it is read, not when the scan is opened. */
-static void
-test_middle_frame (void)
-{
-  g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *bad = test_folder_file (folder, "a_2.tif");
-  TdScanOptions options = { .angles = "0:180" };
-  g_autofree float *frames = g_new (float, 4 * ROWS * COLUMNS);
-  g_autoptr (TdScan) scan = NULL;
-  g_autoptr (GError) error = NULL;
-
-  for (guint i = 0; i < 4; i++) {
-    g_autofree char *name = g_strdup_printf ("a_%u.tif", i);
-
-    save_frame (folder, name, COLUMNS, i == 1 ? ROWS + 1 : ROWS, i);
-  }
-  g_assert_true (g_file_set_contents (bad, "II*", 4, NULL));
-  scan = open_scan (folder->path, &options);
-  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 4);
-  g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 3), ==, 3);
-  g_assert_false (td_scan_read (scan, TD_FRAME_PROJECTION, 0, 4, 0, ROWS, frames, NULL, &error));
-  test_assert_sentence (error, "a_1.tif");
-  g_clear_error (&error);
-  g_assert_false (td_scan_read (scan, TD_FRAME_PROJECTION, 2, 1, 0, ROWS, frames, NULL, &error));
-  test_assert_sentence (error, "a_2.tif");
-}
-
-/* Angle files: @text for files a_0 … a_3 (or a_0, a_2, a_3 …), the angles in degrees that must come. */
-typedef struct {
-  const char *name, *text;
-  guint numbers[4];
-  double degrees[4]; /* all 0: refused */
-} Angles;
-
-static const Angles angle_files[] = {
-  { "lines", "0\n10\n20\n30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "windows", "0\r\n10\r\n20\r\n30\r\n\r\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "commas", "# degrees\n0, 10,\t20,30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "heading", "angle_deg\n1e1\n-20\n30.5\n4\n", { 0, 1, 2, 3 }, { 10, -20, 30.5, 4 } },
-  { "radians", "# rad\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 1, 2, 3 },
-    { 0, 180, 90, 0 } },
-  { "counted", "0 5\n1 6\n2 7\n3 8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
-  { "by-name", "30\ta_3.tif\n0\ta_0.tif\n20\tdata/a_2.tif\n10\ta_1.tif\n", { 0, 1, 2, 3 },
-    { 0, 10, 20, 30 } },
-  { "by-number", "0\n10\n20\n30\n40\n50\n", { 4, 5, 7, 9 }, { 0, 10, 30, 50 } },
-  { "rests", "5\n5\n5\n6\n7\n8.001\n8\n8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8.001 } },
-  { "too-few", "0\n1\n2\n", { 0, 1, 2, 3 }, { 0 } },
-  { "too-many", "0\n1\n2\n3\n4\n", { 0, 1, 2, 3 }, { 0 } },
-  { "words", "0\n1\nthree\n4\n", { 0, 1, 2, 3 }, { 0 } },
-  { "nan", "0\n1\nnan\n4\n", { 0, 1, 2, 3 }, { 0 } },
-  { "mixed", "0 1\n1 1 2\n2 s3\n", { 0, 1, 2, 3 }, { 0 } },
-  { "empty", "\n", { 0, 1, 2, 3 }, { 0 } },
-  { "other-names", "1\tb_0.tif\n2\tb_1.tif\n3\tb_2.tif\n4\tb_3.tif\n", { 0, 1, 2, 3 }, { 0 } },
-};
-
-static void
-test_angle_file (gconstpointer data)
-{
-  const Angles *case_ = data;
-  g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *text = test_folder_file (folder, "my_angles.txt");
-  gboolean good = FALSE;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = NULL;
-
-  for (guint i = 0; i < 4; i++) {
-    g_autofree char *name = g_strdup_printf ("a_%u.tif", case_->numbers[i]);
-
-    save_frame (folder, name, COLUMNS, ROWS, i);
-    good = good || case_->degrees[i] != 0;
-  }
-  g_assert_true (g_file_set_contents (text, case_->text, -1, NULL));
-  scan = td_scan_open (folder->path, NULL, NULL, &error);
-  if (!good) {
-    g_assert_null (scan);
-    test_assert_sentence (error, "my_angles.txt");
-    return;
-  }
-  g_assert_no_error (error);
-  for (guint i = 0; i < 4; i++)
-    g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[i] * 180 / G_PI,
-                                    case_->degrees[i], 1e-9);
-}
-
-static void
-test_names (void)
-{
-  static const char *const sorted[] = { "a1.tif", "a2.tif", "A3.tif", "a10.tif", "a010.tif",
-                                        "a10b.tif", "b.tif" };
-
-  for (guint i = 0; i + 1 < G_N_ELEMENTS (sorted); i++)
-    if (i != 3) { /* a10 and a010 are the same number */
-      g_assert_cmpint (td_natural_compare (sorted[i], sorted[i + 1]), <, 0);
-      g_assert_cmpint (td_natural_compare (sorted[i + 1], sorted[i]), >, 0);
-    }
-  g_assert_cmpint (td_natural_compare ("a0.tif", "a00.tif"), !=, 0);
-  g_assert_cmpint (td_natural_compare ("x18446744073709551617", "x18446744073709551616"), >, 0);
-  g_assert_cmpint (td_series_number ("a_0012.tif"), ==, 12);
-  g_assert_cmpint (td_series_number ("abc.tif"), ==, -1);
-  g_assert_cmpint (td_series_number ("a_99999999999999999999999.tif"), ==, -1);
-  g_assert_cmpint (td_name_role ("refHST0000.edf"), ==, TD_NAME_FLAT);
-  g_assert_cmpint (td_name_role ("Flat_After"), ==, TD_NAME_FLAT);
-  g_assert_cmpint (td_name_role ("IMAT_DarkBefore_01.tif"), ==, TD_NAME_DARK);
-  g_assert_cmpint (td_name_role ("darkstone_01.tif"), ==, TD_NAME_PROJECTION);
-  g_assert_cmpint (td_name_role ("proj_180deg.tif"), ==, TD_NAME_HALF_TURN);
-  g_assert_cmpint (td_name_role_strict ("Flat_Before"), ==, TD_NAME_FLAT);
-  g_assert_cmpint (td_name_role_strict ("refHST0001.tif"), ==, TD_NAME_FLAT);
-  g_assert_cmpint (td_name_role_strict ("tomodesk-ui-FF1IZ3"), ==, TD_NAME_PROJECTION);
-}
-
 /* Image r is row r: what comes out as frames and as sinograms. */
 static void
 test_sinograms (void)
@@ -550,93 +286,6 @@ test_memory (void)
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
-static void
-test_i13 (gconstpointer data)
-{
-  g_autofree char *path = test_scan_path (data);
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
-
-  if (!path)
-    return;
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
-  g_assert_cmpuint (facts->n_columns, ==, 160);
-  g_assert_cmpuint (facts->n_rows, ==, 135);
-  g_assert_cmpuint (facts->n_views, ==, 91);
-  g_assert_cmpuint (facts->n_flats, ==, 1);
-  g_assert_cmpuint (facts->n_darks, ==, 1);
-  g_assert_cmpfloat_with_epsilon (facts->angles_rad[0] * 180 / G_PI, -88.2, 1e-9);
-  g_assert_cmpfloat_with_epsilon (facts->angles_rad[1] * 180 / G_PI, -86.2, 1e-9);
-  g_assert_cmpfloat_with_epsilon (facts->angles_rad[90] * 180 / G_PI, 91.7999, 1e-9);
-  g_assert_cmpstr (facts->title, ==, "i13_24737");
-}
-
-static void
-test_htc (void)
-{
-  g_autofree char *path = test_scan_path ("htc2022/htc2022_ta_sinogram.tif");
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
-
-  if (!path)
-    return;
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
-  g_assert_cmpuint (facts->n_columns, ==, 560);
-  g_assert_cmpuint (facts->n_rows, ==, 1);
-  g_assert_cmpuint (facts->n_views, ==, 721);
-  g_assert_true (facts->transmission_logged);
-  g_assert_cmpfloat_with_epsilon (facts->angles_rad[720], 2 * G_PI, 1e-9);
-}
-
-static void
-test_sarepy (void)
-{
-  g_autofree char *path = test_scan_path ("sarepy_neutron360/sinogram_360_neutron_image.tif");
-  TdScanOptions options = { .angles = "0:360" };
-  g_autoptr (TdScan) scan = NULL;
-  g_autoptr (GError) error = NULL;
-
-  if (!path)
-    return;
-  g_assert_null (td_scan_open (path, NULL, NULL, &error));
-  test_assert_sentence (error, "sinogram_360");
-  scan = open_scan (path, &options);
-  g_assert_cmpuint (td_scan_facts (scan)->n_columns, ==, 503);
-  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 459);
-}
-
-static void
-test_ctsimu (void)
-{
-  g_autofree char *path = test_scan_path ("ctsimu_tetra/projections/tetra_metadata.json");
-  g_autoptr (TdScan) scan = NULL;
-  const TdScanFacts *facts;
-  float row[150], flat[150];
-
-  if (!path)
-    return;
-  scan = open_scan (path, NULL);
-  facts = td_scan_facts (scan);
-  g_assert_cmpuint (facts->n_columns, ==, 150);
-  g_assert_cmpuint (facts->n_rows, ==, 150);
-  g_assert_cmpuint (facts->n_views, ==, 21);
-  g_assert_cmpuint (facts->n_flats, ==, 3);
-  g_assert_cmpuint (facts->n_darks, ==, 1);
-  g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_CONE);
-  g_assert_cmpfloat (facts->geometry.source_axis_mm, ==, 300);
-  g_assert_cmpfloat (facts->geometry.source_detector_mm, ==, 400);
-  g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 1.3);
-  g_assert_cmpfloat (facts->geometry.detector_offset_u_px, ==, 0);
-  g_assert_cmpfloat (facts->geometry.voxel_mm, ==, 0.975);
-  g_assert_cmpfloat_with_epsilon (facts->angles_rad[1], -18 * G_PI / 180, 1e-12);
-  g_assert_true (td_scan_read (scan, TD_FRAME_PROJECTION, 20, 1, 75, 1, row, NULL, NULL));
-  g_assert_true (td_scan_read (scan, TD_FRAME_FLAT, 2, 1, 75, 1, flat, NULL, NULL));
-  g_assert_cmpfloat (row[75], <, 0.95f * flat[75]);
-  g_assert_cmpfloat (row[2], >, 0.9f * flat[2]);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -652,31 +301,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/scan/written-cone/nxtomo", GUINT_TO_POINTER (TD_SCAN_NXTOMO),
                         test_written_cone);
   g_test_add_func ("/scan/writer-gaps", test_writer_gaps);
-  for (guint i = 0; i < G_N_ELEMENTS (found); i++) {
-    g_autofree char *name = g_strconcat ("/scan/found/", found[i].name, NULL);
-
-    g_test_add_data_func (name, &found[i], test_found);
-  }
-  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
-    g_autofree char *name = g_strconcat ("/scan/refused/", refused[i].name, NULL);
-
-    g_test_add_data_func (name, &refused[i], test_refused);
-  }
-  for (guint i = 0; i < G_N_ELEMENTS (angle_files); i++) {
-    g_autofree char *name = g_strconcat ("/scan/angles/", angle_files[i].name, NULL);
-
-    g_test_add_data_func (name, &angle_files[i], test_angle_file);
-  }
-  g_test_add_func ("/scan/middle-frame", test_middle_frame);
-  g_test_add_func ("/scan/names", test_names);
   g_test_add_func ("/scan/sinograms", test_sinograms);
   g_test_add_func ("/scan/raw", test_raw);
   g_test_add_func ("/scan/memory", test_memory);
-  g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
-  g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);
-  g_test_add_data_func ("/scan/i13/file", "i13_24737/tiffs/raw_00042.tiff", test_i13);
-  g_test_add_func ("/scan/htc", test_htc);
-  g_test_add_func ("/scan/sarepy", test_sarepy);
-  g_test_add_func ("/scan/ctsimu", test_ctsimu);
   return g_test_run ();
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/* What the tests of the engine share: scans that count their reads, recipes, and the engine. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/engine/fbp-private.h"
+#include "dataset/scan-private.h"
+#include "tests/common/pipeline.h"
+#include "tests/common/truth.h"
+
+static TdEngine *engine;
+
+/* A scan that counts how often it is read, and can spoil its samples. */
+typedef struct {
+  TdScan *inner;
+  gint reads;
+  void (*spoil) (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
+                 guint count, float *frames);
+} Counting;
+
+static inline gboolean
+counting_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
+               guint n_rows, float *out, GCancellable *cancellable, GError **error)
+{
+  Counting *counting = source;
+
+  if (kind == TD_FRAME_PROJECTION)
+    g_atomic_int_inc (&counting->reads);
+  if (!td_scan_read (counting->inner, kind, first, count, row0, n_rows, out, cancellable, error))
+    return FALSE;
+  if (counting->spoil)
+    counting->spoil (kind, first, row0, n_rows, td_scan_facts (counting->inner)->n_columns, count,
+                     out);
+  return TRUE;
+}
+
+static const TdScanSource counting_vtable = { .read = counting_read };
+
+static inline TdScan *
+counting_scan (Counting *counting, TdScan *inner)
+{
+  const TdScanFacts *facts = td_scan_facts (inner);
+  TdScan *scan = td_scan_alloc ("counting", &counting_vtable, counting);
+
+  counting->inner = inner;
+  scan->facts.format = g_strdup ("test");
+  scan->facts.n_columns = facts->n_columns;
+  scan->facts.n_rows = facts->n_rows;
+  scan->facts.n_views = facts->n_views;
+  scan->facts.n_flats = facts->n_flats;
+  scan->facts.n_darks = facts->n_darks;
+  scan->facts.sample_type = facts->sample_type;
+  scan->facts.transmission_logged = facts->transmission_logged;
+  scan->facts.angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
+  return scan;
+}
+
+static inline TdScan *
+phantom_scan (guint n_columns, guint n_rows, guint n_views)
+{
+  TdPhantomScan spec;
+  g_autoptr (GError) error = NULL;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = n_columns;
+  spec.n_rows = n_rows;
+  spec.n_views = n_views;
+  spec.centre_px = n_columns / 2.0 + 1.25;
+  TdScan *scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
+static inline void
+recipe_init (TdRecipe *recipe, const char *device, double centre_px)
+{
+  td_recipe_init (recipe);
+  g_strlcpy (recipe->devices, device, sizeof recipe->devices);
+  recipe->centre_px = centre_px;
+}
+
+static inline void
+reconstruct (TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_test_reconstruct (engine, scan, recipe, volume, &error);
+  g_assert_no_error (error);
+}
+
+static inline void
+assert_close (const float *a, const float *b, gsize n, double limit)
+{
+  g_autofree double *reference = g_new (double, n);
+
+  for (gsize i = 0; i < n; i++)
+    reference[i] = b[i];
+  g_assert_cmpfloat (td_truth_relative_rms (a, reference, n), <, limit);
+}
+
+static inline gboolean
+have_opencl (void)
+{
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+
+  return g_ptr_array_find_with_equal_func (devices, "opencl:0", g_str_equal, NULL);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* DXchange, TDF, any data set, companions; several threads; a real scan with links. */
+#include "hdf5-scans.h"
+
+static void
+make_dxchange (const char *path, gboolean theta, gboolean by_rows, gboolean tdf)
+{
+  hid_t file = td_h5_create (path);
+
+  {
+    g_auto (TdH5Id) own = tdf ? -1 : add_group (file, "exchange");
+    hid_t group = tdf ? file : own;
+    double angles[VIEWS];
+
+    add_frames (group, tdf ? "tomo" : "data", 10, VIEWS, by_rows, 4);
+    add_frames (group, tdf ? "flat" : "data_white", 30, 2, by_rows, 0);
+    add_frames (group, tdf ? "dark" : "data_dark", 40, 1, by_rows, 0);
+    for (guint i = 0; i < VIEWS; i++)
+      angles[i] = 20 * i;
+    if (theta)
+      g_assert_true (td_h5_add_doubles (group, "theta", angles, VIEWS, NULL));
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
+static void
+test_dxchange (gconstpointer data)
+{
+  guint which = GPOINTER_TO_UINT (data);
+  gboolean theta = which & 1, by_rows = which & 2, tdf = which & 4;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autoptr (TdScan) scan = NULL;
+  const TdScanFacts *facts;
+
+  make_dxchange (path, theta, by_rows, tdf);
+  scan = open_scan (path, NULL);
+  facts = td_scan_facts (scan);
+  g_assert_cmpuint (facts->n_views, ==, VIEWS);
+  g_assert_cmpuint (facts->n_rows, ==, ROWS);
+  g_assert_cmpuint (facts->n_flats, ==, 2);
+  g_assert_cmpuint (facts->n_darks, ==, 1);
+  g_assert_cmpint (facts->sinogram_order, ==, by_rows != 0);
+  g_assert_cmpstr (facts->format, ==, tdf ? "TDF (HDF5)" : "DXchange (HDF5)");
+  g_assert_cmpfloat_with_epsilon (facts->angles_rad[VIEWS - 1], theta ? 160 * G_PI / 180 : G_PI,
+                                  1e-12);
+  g_assert_cmpuint (g_strv_length (facts->notes), ==, theta ? 0 : 1);
+  check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+  check_frame (scan, TD_FRAME_FLAT, 1, 31);
+  check_frame (scan, TD_FRAME_DARK, 0, 40);
+  check_sinograms (scan);
+}
+
+/* rotation_start and rotation_step where theta was not kept. */
+static void
+test_dxchange_step (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autoptr (TdScan) scan = NULL;
+  double start = 5, step = 0.25;
+  hid_t file = td_h5_create (path);
+
+  {
+    g_auto (TdH5Id) exchange = add_group (file, "exchange");
+    g_auto (TdH5Id) process = add_group (file, "process");
+    g_auto (TdH5Id) acquisition = add_group (process, "acquisition");
+    g_auto (TdH5Id) rotation = add_group (acquisition, "rotation");
+
+    add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
+    td_h5_add_doubles (rotation, "rotation_start", &start, 0, NULL);
+    td_h5_add_doubles (rotation, "rotation_step", &step, 0, NULL);
+  }
+  g_assert_true (td_h5_finish (file));
+  scan = open_scan (path, NULL);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[VIEWS - 1], 7 * G_PI / 180,
+                                  1e-12);
+}
+
+/* Flats of another size, and flats that the user names. */
+static void
+test_companions (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *flats = test_folder_file (folder, "flats.h5");
+  TdScanOptions options = { .angles = "0:180", .flats = flats };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = NULL;
+  hid_t file = td_h5_create (path);
+
+  add_frames (file, "frames", 0, VIEWS, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  file = td_h5_create (flats);
+  add_frames (file, "frames", 50, 3, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  scan = open_scan (path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, 3);
+  check_frame (scan, TD_FRAME_FLAT, 2, 52);
+  check_frame (scan, TD_FRAME_PROJECTION, 2, 2);
+  check_sinograms (scan);
+
+  options.darks = options.flats;
+  options.dataset = "/none";
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "/none");
+  g_clear_error (&error);
+  g_clear_pointer (&scan, td_scan_unref); /* the library does not overwrite what it has open */
+  file = td_h5_create (flats);
+  {
+    g_auto (TdH5Id) small = td_h5_add_frames (file, "data", TD_SAMPLE_UINT8, 2, ROWS - 1, COLUMNS);
+
+    g_assert_cmpint (small, >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  options.dataset = NULL;
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "flats.h5");
+}
+
+/* Several data sets: the user must say which; none: it is no scan. */
+static void
+test_other_files (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "other.h5");
+  TdScanOptions options = { .angles = "0:180" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = NULL;
+  hid_t file = td_h5_create (path);
+
+  add_frames (file, "a", 0, VIEWS, FALSE, 0);
+  add_frames (file, "b", 20, VIEWS, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "/a, /b");
+  g_clear_error (&error);
+  options.dataset = "/b";
+  scan = open_scan (path, &options);
+  check_frame (scan, TD_FRAME_PROJECTION, 3, 23);
+  g_clear_pointer (&scan, td_scan_unref);
+  file = td_h5_create (path);
+  g_assert_true (td_h5_add_string (file, "note", "nothing here"));
+  g_assert_true (td_h5_finish (file));
+  options.dataset = NULL;
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "other.h5");
+}
+
+/* Room was made for frames that nobody ever wrote. */
+static void
+test_never_written (void)
+{
+  TD_H5_GUARD;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "empty.h5");
+  TdScanOptions options = { .angles = "0:180" };
+  hsize_t shape[3] = { VIEWS, ROWS, COLUMNS };
+  g_autoptr (GError) error = NULL;
+  hid_t file = td_h5_create (path);
+
+  {
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) dataset = H5Dcreate2 (file, "a", H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                                          H5P_DEFAULT);
+
+    g_assert_cmpint (dataset, >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "never written");
+}
+
+static gpointer
+read_again (gpointer data)
+{
+  for (guint i = 0; i < 20; i++)
+    check_nxtomo (data);
+  return NULL;
+}
+
+static void
+test_threads (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  g_autoptr (TdScan) scan = NULL;
+  GThread *threads[4];
+  hid_t file = td_h5_create (path);
+
+  add_nxtomo (file, "entry", "deg", 1);
+  g_assert_true (td_h5_finish (file));
+  scan = open_scan (path, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("read", read_again, scan);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+}
+
+static void
+test_k11 (void)
+{
+  g_autofree char *path = test_scan_path ("k11_diad/k11-18014.nxs");
+  g_autoptr (TdScan) scan = NULL;
+  const TdScanFacts *facts;
+
+  if (!path)
+    return;
+  scan = open_scan (path, NULL);
+  facts = td_scan_facts (scan);
+  g_assert_cmpuint (facts->n_columns, ==, 26);
+  g_assert_cmpuint (facts->n_rows, ==, 22);
+  g_assert_cmpuint (facts->n_views, ==, 3001);
+  g_assert_cmpuint (facts->n_flats, ==, 100);
+  g_assert_cmpuint (facts->n_darks, ==, 100);
+  g_assert_cmpfloat_with_epsilon (facts->angles_rad[0] * 180 / G_PI, 89.995110, 1e-5);
+  g_assert_cmpfloat (facts->flat_positions[0], ==, 0);
+  g_assert_cmpfloat (facts->flat_positions[99], ==, 3001);
+}
+
+/* The same file with one of the files that it links to missing. */
+static void
+test_k11_missing (gconstpointer data)
+{
+  static const char *const files[] = { "k11-18014.nxs", "k11-18014-imaging.h5",
+                                       "k11-18014-pcompPanda.h5" };
+  guint missing = GPOINTER_TO_UINT (data);
+  g_autofree char *scans = test_scan_path ("k11_diad");
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, files[0]);
+  g_autoptr (GError) error = NULL;
+
+  if (!scans)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autofree char *from = g_build_filename (scans, files[i], NULL), *bytes = NULL;
+    g_autofree char *to = test_folder_file (folder, files[i]);
+    gsize n;
+
+    if (i == missing)
+      continue;
+    g_assert_true (g_file_get_contents (from, &bytes, &n, NULL));
+    g_assert_true (g_file_set_contents (to, bytes, n, NULL));
+  }
+  g_assert_null (td_scan_open (path, NULL, NULL, &error));
+  test_assert_sentence (error, files[missing]);
+  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < 8; i++) {
+    g_autofree char *name = g_strdup_printf ("/hdf5/%s/%s/%s", i & 4 ? "tdf" : "dxchange",
+                                             i & 2 ? "sinograms" : "frames",
+                                             i & 1 ? "theta" : "no-theta");
+
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_dxchange);
+  }
+  g_test_add_func ("/hdf5/dxchange/step", test_dxchange_step);
+  g_test_add_func ("/hdf5/companions", test_companions);
+  g_test_add_func ("/hdf5/other-files", test_other_files);
+  g_test_add_func ("/hdf5/never-written", test_never_written);
+  g_test_add_func ("/hdf5/threads", test_threads);
+  g_test_add_func ("/hdf5/k11", test_k11);
+  g_test_add_data_func ("/hdf5/k11-missing/frames", GUINT_TO_POINTER (1), test_k11_missing);
+  g_test_add_data_func ("/hdf5/k11-missing/angles", GUINT_TO_POINTER (2), test_k11_missing);
+  return g_test_run ();
+}
