@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/prepare/dose.h"
+#include "compute/prepare/paganin.h"
 
 #define QUICK_UPDATES 4e7  /* a slice of so many updates takes well under 0.1 s on two cores */
 #define LEAST_COLUMNS 32
@@ -140,6 +141,11 @@ td_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row, g
   TdStep *bad = td_recipe_step (coarse, "bad-pixels");
   if (bad && *coarse->mask)
     bad->enabled = FALSE;
+  for (guint i = 0; i < coarse->n_steps; i++)
+    td_step_scale_columns (&coarse->steps[i], factor);
+  TdStep *paganin = td_recipe_step (coarse, "paganin");
+  if (paganin)
+    paganin->values[TD_PAGANIN_PIXEL] *= factor; /* 0 stays what the scan says, which is coarse itself */
   /* A region of the detector means nothing in a scan of one row. */
   TdStep *dose = td_recipe_step (coarse, "dose");
   if (dose && td_dose_is_of_region (dose))

@@ -11,7 +11,8 @@
  */
 TdScan *td_coarse_scan_new (TdScan *scan, guint row, guint factor, GCancellable *cancellable,
                             GError **error);
-/* The recipe that gives the same slice from the coarse scan: centre in its columns, its only row. */
+/* The recipe that gives the same slice from the coarse scan: centre and the steps' widths in its columns,
+   its only row. */
 void td_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row, guint factor,
                        TdRecipe *coarse);
 /* The smallest of 2, 4, 8 that makes the slice quick to compute; 0: the scan is small enough, or too

@@ -20,7 +20,7 @@ static const TdStepParameter parameters[] = {
             "itself; or a region of your own.", BORDERS, BORDERS, REGION, 0, airs },
   [COLUMNS] = { "columns", "Borders' width (columns)",
                 "As wide as the sample leaves free on both sides in all views.", 8, 1,
-                TD_DOSE_MAX_COLUMNS, 0, NULL },
+                TD_DOSE_MAX_COLUMNS, 0, NULL, TRUE },
   [X] = { "x", "Region: first column", "Of a region that the sample never shadows.", 0, 0, 1e6, 0,
           NULL },
   [Y] = { "y", "Region: first row", "Of a region that the sample never shadows.", 0, 0, 1e6, 0, NULL },

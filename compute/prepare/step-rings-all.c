@@ -11,9 +11,9 @@ enum { SIZE, LARGE, SNR };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of thin stripes' median (columns)",
              "At least twice the width of the usual stripes; wider smooths what is round.", 5, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL },
+             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [LARGE] = { "large", "Width of wide stripes' median (columns)",
-              "Two to three times the widest stripe.", 51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL },
+              "Two to three times the widest stripe.", 51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SNR] = { "snr", "Detection threshold",
             "Of dead pixels and wide stripes; lower finds fainter ones and harms more.", 3, 1, 100, 1,
             NULL },

@@ -12,7 +12,7 @@ enum { SIZE, SNR };
 
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of the median (columns)", "A few times the widest stripe.", 51, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL },
+             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SNR] = { "snr", "Detection threshold",
             "How far a column's roughness stands out; lower finds more and harms more.", 3, 1, 100, 1,
             NULL },

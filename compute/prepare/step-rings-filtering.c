@@ -14,7 +14,7 @@ enum { SIZE, SIGMA };
 
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of the median (columns)", "At least twice the widest stripe.", 5, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL },
+             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SIGMA] = { "sigma", "Width of the window (frequencies)",
               "Larger also takes stripes of part of the turn, and more of the object.", 3, 0.5, 50, 1,
               NULL },

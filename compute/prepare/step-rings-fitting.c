@@ -18,7 +18,7 @@ enum { SUBTRACT, DIVIDE };
 static const char *const correction_names[] = { "subtract", "divide", NULL };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Smoothing across columns (columns)",
-             "Standard deviation of the Gaussian; about the widest stripe.", 3, 0.5, 50, 1, NULL },
+             "Standard deviation of the Gaussian; about the widest stripe.", 3, 0.5, 50, 1, NULL, TRUE },
   [ORDER] = { "order", "Order of the polynomial",
               "1 to 3; higher follows stripes that change over the turn, and the object.", 2, 0, 7, 0,
               NULL },

@@ -15,7 +15,7 @@ static const char *const switch_names[] = { "no", "yes", NULL };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of the median (columns)",
              "Two to three times the widest stripe, which is then seen against its surroundings.", 51, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL },
+             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SNR] = { "snr", "Detection threshold",
             "How far a stripe stands out from the noise; lower finds fainter ones and harms more.", 3,
             1, 100, 1, NULL },

@@ -19,7 +19,7 @@ enum { SIZE, BLOCKS };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Reach of the smoothing (columns)",
              "About the widest stripe; larger takes wider stripes and more of the object.", 3, 0.3, 50, 1,
-             NULL },
+             NULL, TRUE },
   [BLOCKS] = { "blocks", "Blocks of views",
                "1 for stripes of full length; more where they come and go.", 1, 1, 32, 0, NULL },
 };

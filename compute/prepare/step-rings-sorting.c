@@ -14,7 +14,7 @@ enum { SIZE };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of the median (columns)",
              "At least twice the widest stripe; wider smooths what is round and off-axis.", 5, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL },
+             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
 };
 
 static guint64

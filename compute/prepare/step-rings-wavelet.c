@@ -21,7 +21,7 @@ enum { SIZE, SIGMA, WAVELET };
 
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Widest stripe (columns)",
-             "Stripes up to this width; each doubling is one more level.", 16, 2, 1024, 0, NULL },
+             "Stripes up to this width; each doubling is one more level.", 16, 2, 1024, 0, NULL, TRUE },
   [SIGMA] = { "sigma", "Damping (frequencies)",
               "1 to 3 for stripes of full length; more for such as come and go, and it takes more of "
               "the object.", 1.5, 0.3, 20, 1, NULL },

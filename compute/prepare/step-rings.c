@@ -21,7 +21,7 @@ enum { SIZE, THRESHOLD, DEAD };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Widest stripe (columns)",
              "Wider takes wider stripes, and more of what is round and centred on the axis.", 4, 0.5, 50,
-             1, NULL },
+             1, NULL, TRUE },
   [THRESHOLD] = { "threshold", "Detection threshold (standard errors)",
                   "0 corrects every column; 3 to 5 leave a scan without rings alone.", 4, 0, 20, 1,
                   NULL },

@@ -22,6 +22,7 @@ typedef struct {
   double preset, minimum, maximum;
   guint digits;       /* 0: whole numbers */
   const char *const *choices; /* value is an index into these names; NULL: a number */
+  gboolean in_columns;        /* a width in columns: where they are averaged, it becomes smaller */
 } TdStepParameter;
 
 /* One step of a recipe: a plain value. */
@@ -78,4 +79,7 @@ typedef struct TdStepKind {
 const TdStepKind *const *td_prepare_steps (void); /* NULL-terminated, in the order they run */
 const TdStepKind *td_prepare_step (const char *name, GError **error);
 void td_step_init (TdStep *step, const TdStepKind *kind); /* presets, enabled */
+/* The step for the same detector with @factor columns averaged to one: what is in columns is divided, as
+   far as the parameter's range allows. */
+void td_step_scale_columns (TdStep *step, guint factor);
 gboolean td_step_equal (const TdStep *a, const TdStep *b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "steps.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Bad pixels and zingers first: they are the camera's, and would be smeared by what follows. After the
@@ -47,6 +48,22 @@ td_prepare_step (const char *name, GError **error)
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                "There is no preparation step \"%s\"; there are %s", name, names->str);
   return NULL;
+}
+
+void
+td_step_scale_columns (TdStep *step, guint factor)
+{
+  const TdStepKind *kind = td_prepare_step (step->name, NULL);
+
+  for (guint i = 0; kind && i < kind->n_parameters; i++) {
+    const TdStepParameter *parameter = &kind->parameters[i];
+    if (!parameter->in_columns)
+      continue;
+    double value = step->values[i] / factor;
+    if (parameter->digits == 0)
+      value = round (value);
+    step->values[i] = CLAMP (value, parameter->minimum, parameter->maximum);
+  }
 }
 
 gboolean

@@ -364,6 +364,31 @@ test_find (void)
   g_assert_true (again == bytes);
 }
 
+/* What is in columns says so, and becomes smaller with wider ones, within its range. */
+static void
+test_scale_columns (void)
+{
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++) {
+    TdStep step, scaled;
+    td_step_init (&step, *kind);
+    scaled = step;
+    td_step_scale_columns (&scaled, 4);
+    for (guint i = 0; i < (*kind)->n_parameters; i++) {
+      const TdStepParameter *parameter = &(*kind)->parameters[i];
+      g_assert_cmpint (parameter->in_columns, ==, strstr (parameter->title, "(columns)") != NULL);
+      if (!parameter->in_columns) {
+        g_assert_cmpfloat (scaled.values[i], ==, step.values[i]);
+        continue;
+      }
+      g_assert_cmpfloat (scaled.values[i], >=, parameter->minimum);
+      g_assert_cmpfloat (scaled.values[i], <, step.values[i]);
+      if (step.values[i] / 4 > parameter->minimum)
+        g_assert_cmpfloat (fabs (scaled.values[i] - step.values[i] / 4), <=,
+                           parameter->digits ? 0 : 0.5);
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -375,5 +400,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/prepare/find", test_find);
+  g_test_add_func ("/prepare/scale-columns", test_scale_columns);
   return g_test_run ();
 }
