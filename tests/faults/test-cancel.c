@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cancelled wherever they are, searches and jobs go on with nothing: counted in reads and in reports, not
+   in time, which says more of the machine. What was begun may end. */
+#include "compute/engine/centre.h"
+#include "compute/engine/job.h"
+#include "dataset/phantom-scan.h"
+#include "dataset/scan-private.h"
+
+#define MOST_AFTER 2 /* one that was begun on either of two threads */
+
+/* A scan of a phantom that cancels when it is read for the @cancel_at-th time, counted from 1. */
+typedef struct {
+  TdScan *inner;
+  GCancellable *cancellable;
+  guint cancel_at; /* 0: never */
+  gint events, after;
+} Watched;
+
+/* A piece of work that can be seen: a read, a report, a slice. */
+static void
+happened (Watched *watched)
+{
+  if (g_cancellable_is_cancelled (watched->cancellable))
+    g_atomic_int_inc (&watched->after);
+  if ((guint) g_atomic_int_add (&watched->events, 1) + 1 == watched->cancel_at)
+    g_cancellable_cancel (watched->cancellable);
+}
+
+static gboolean
+watched_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+              float *out, GCancellable *cancellable, GError **error)
+{
+  Watched *watched = source;
+
+  happened (watched);
+  return td_scan_read (watched->inner, kind, first, count, row0, n_rows, out, NULL, error);
+}
+
+static void
+reported (double fraction, const char *what, gpointer user)
+{
+  happened (user);
+}
+
+static void
+delivered (guint first, guint count, const float *slices, gpointer user)
+{
+  happened (user);
+}
+
+static TdScan *
+watched_scan (Watched *watched)
+{
+  static const TdScanSource source = { .read = watched_read };
+  const TdScanFacts *facts = td_scan_facts (watched->inner);
+  TdScan *scan = td_scan_alloc ("watched", &source, watched);
+
+  scan->facts.format = g_strdup ("test");
+  scan->facts.n_columns = facts->n_columns;
+  scan->facts.n_rows = facts->n_rows;
+  scan->facts.n_views = facts->n_views;
+  scan->facts.n_flats = facts->n_flats;
+  scan->facts.n_darks = facts->n_darks;
+  scan->facts.sample_type = facts->sample_type;
+  scan->facts.angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
+  return scan;
+}
+
+typedef gboolean (*Work) (TdScan *scan, Watched *watched, GError **error);
+
+static gboolean
+search (TdScan *scan, Watched *watched, GError **error)
+{
+  const TdAxisOptions options = { .progress = reported, .progress_user = watched };
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  TdAxisResult *result
+      = td_engine_find_axis (engine, scan, &recipe, &options, watched->cancellable, error);
+  if (!result)
+    return FALSE;
+  td_axis_result_free (result);
+  return TRUE;
+}
+
+static gboolean
+reconstruct (TdScan *scan, Watched *watched, GError **error)
+{
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  recipe.centre_px = 47.5;
+  recipe.memory_limit_bytes = 96 << 20;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, watched->cancellable, error);
+  if (!plan)
+    return FALSE;
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_sink (job, delivered, watched);
+  return td_job_run (job, watched->cancellable, error);
+}
+
+static guint
+run (Work work, guint cancel_at)
+{
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 96;
+  spec.n_rows = 160;
+  spec.n_views = 96;
+  g_autoptr (TdScan) inner = td_phantom_scan_new (&spec, NULL);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+  Watched watched = { inner, cancellable, cancel_at, 0, 0 };
+  g_autoptr (TdScan) scan = watched_scan (&watched);
+
+  gboolean ok = work (scan, &watched, &error);
+  if (cancel_at == 0) {
+    g_assert_no_error (error);
+    return (guint) watched.events;
+  }
+  g_assert_false (ok);
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_assert_cmpint (watched.after, <=, MOST_AFTER);
+  return (guint) watched.events;
+}
+
+static void
+test_everywhere (Work work)
+{
+  const guint events = run (work, 0);
+
+  g_assert_cmpuint (events, >, 10);
+  g_test_message ("%u events", events);
+  /* Not at the very last one: nothing is left to be cancelled then. */
+  for (guint i = 0; i < 8; i++)
+    run (work, 1 + i * (events - 2) / 8);
+}
+
+static void
+test_search (void)
+{
+  test_everywhere (search);
+}
+
+static void
+test_job (void)
+{
+  test_everywhere (reconstruct);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cancel/search", test_search);
+  g_test_add_func ("/cancel/job", test_job);
+  return g_test_run ();
+}
