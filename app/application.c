@@ -81,6 +81,7 @@ add_actions (TdApplication *self)
     { "app.preferences", { "<Control>comma" } },
     { "win.open", { "<Control>o" } },
     { "win.open-folder", { "<Control><Shift>o" } },
+    { "win.open-details", { "<Control>d" } },
     { "win.close-scan", { "<Control>w" } },
     { "win.undo", { "<Control>z" } },
     { "win.redo", { "<Control><Shift>z", "<Control>y" } },

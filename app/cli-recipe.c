@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli-recipe.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "dataset/error.h"
 
 typedef struct {
   char *option, *value;
@@ -118,31 +115,6 @@ td_cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe)
 }
 
 static gboolean
-parse_raw (TdCliRecipe *recipe, GError **error)
-{
-  char type[16] = "";
-  guint width = 0, height = 0;
-  guint64 skip = 0;
-  int end = 0, end_skip = 0;
-
-  sscanf (recipe->raw, "%ux%u:%15[a-z0-9]%n:%" G_GUINT64_FORMAT "%n", &width, &height, type, &end,
-          &skip, &end_skip);
-  if (width && height && (recipe->raw[end] == 0 || (end_skip && recipe->raw[end_skip] == 0)))
-    for (guint t = TD_SAMPLE_UINT8; t <= TD_SAMPLE_FLOAT64; t++)
-      if (strcmp (td_sample_name (t), type) == 0) {
-        recipe->scan.raw_columns = width;
-        recipe->scan.raw_rows = height;
-        recipe->scan.raw_type = t;
-        recipe->scan.raw_header_bytes = skip;
-        return TRUE;
-      }
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "--raw \"%s\" is not WIDTHxHEIGHT:TYPE[:SKIP] as in 1024x768:uint16:512",
-               recipe->raw);
-  return FALSE;
-}
-
-static gboolean
 apply (TdCliRecipe *recipe, GError **error)
 {
   if ((recipe->recipe_path && !td_recipe_load (&recipe->recipe, recipe->recipe_path, error))
@@ -154,7 +126,7 @@ apply (TdCliRecipe *recipe, GError **error)
       return FALSE;
     recipe->format_given |= strcmp (setting->option, "format") == 0;
   }
-  return !recipe->raw || parse_raw (recipe, error);
+  return !recipe->raw || td_scan_options_set_raw (&recipe->scan, recipe->raw, error);
 }
 
 int

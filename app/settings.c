@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include "dataset/error.h"
+#include "ui/scan-statement.h"
 
 #define SCHEMA "org.tomodesk.Tomodesk"
 #define MOST_RECENT 10
@@ -75,4 +76,32 @@ void
 td_settings_remove_recent (GSettings *settings, const char *path)
 {
   store_recent (settings, NULL, path);
+}
+
+GVariant *
+td_settings_get_details (GSettings *settings, const char *path)
+{
+  g_autoptr (GVariant) all = g_settings_get_value (settings, "recent-details");
+
+  return g_variant_lookup_value (all, path, G_VARIANT_TYPE (TD_SCAN_STATEMENT_TYPE));
+}
+
+void
+td_settings_set_details (GSettings *settings, const char *path, GVariant *details)
+{
+  g_autoptr (GVariant) own = details ? g_variant_ref_sink (details) : NULL;
+  g_auto (GStrv) recent = g_settings_get_strv (settings, "recent-scans");
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{s" TD_SCAN_STATEMENT_TYPE "}"));
+  if (own)
+    g_variant_builder_add (&builder, "{s@" TD_SCAN_STATEMENT_TYPE "}", path, own);
+  for (guint i = 0; recent[i]; i++) {
+    g_autoptr (GVariant) kept = g_strcmp0 (recent[i], path) != 0
+                                    ? td_settings_get_details (settings, recent[i])
+                                    : NULL;
+    if (kept)
+      g_variant_builder_add (&builder, "{s@" TD_SCAN_STATEMENT_TYPE "}", recent[i], kept);
+  }
+  g_settings_set_value (settings, "recent-details", g_variant_builder_end (&builder));
 }

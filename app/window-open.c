@@ -4,14 +4,19 @@
 #include <glib/gi18n.h>
 
 #include "settings.h"
+#include "ui/open-dialog.h"
 
 /* ── Opening ────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-open_in_thread (GTask *task, gpointer source, gpointer path, GCancellable *cancellable)
+open_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
+  const TdScanStatement *statement = data;
+  TdScanOptions options;
   GError *error = NULL;
-  TdScan *scan = td_scan_open (path, NULL, cancellable, &error);
+  TdScan *scan = td_scan_statement_options (statement, &options, &error)
+                     ? td_scan_open (statement->path, &options, cancellable, &error)
+                     : NULL;
 
   if (scan)
     g_task_return_pointer (task, scan, (GDestroyNotify) td_scan_unref);
@@ -31,17 +36,83 @@ preset_recipe (TdWindow *self, TdRecipe *recipe)
 }
 
 static void
-show_failure (TdWindow *self, const char *path, const GError *error)
+keep_statement (TdWindow *self, const TdScanStatement *statement)
+{
+  TdScanStatement *old = self->statement;
+
+  self->statement = statement ? td_scan_statement_copy (statement) : NULL;
+  td_scan_statement_free (old);
+}
+
+/* The scan that is open, stated anew: what was chosen for it still holds. */
+static gboolean
+is_same_detector (const TdScanFacts *open, const TdScanFacts *opened)
+{
+  return open && g_strcmp0 (open->path, opened->path) == 0 && open->n_columns == opened->n_columns
+         && open->n_rows == opened->n_rows && open->n_views == opened->n_views
+         && open->geometry.beam == opened->geometry.beam;
+}
+
+static void
+free_statement (gpointer statement)
+{
+  td_scan_statement_free (statement);
+}
+
+static void
+on_details_accepted (TdOpenDialog *dialog, gpointer statement, TdWindow *self)
+{
+  td_window_open_statement (self, statement);
+}
+
+static void
+ask_details (TdWindow *self, const TdScanStatement *statement, const char *problem)
+{
+  GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (self), statement, problem);
+
+  g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_details_accepted), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+on_failure_response (AdwMessageDialog *dialog, const char *response, TdWindow *self)
+{
+  if (g_strcmp0 (response, "details") == 0)
+    ask_details (self, g_object_get_data (G_OBJECT (dialog), "statement"),
+                 adw_message_dialog_get_body (dialog));
+}
+
+static void
+offer_details (TdWindow *self, const TdScanStatement *statement, const char *problem)
+{
+  GtkWidget *dialog
+      = adw_message_dialog_new (GTK_WINDOW (self), _("This scan does not open"), problem);
+
+  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "details",
+                                    _("Open with _Details…"), "close", _("_Close"), NULL);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  g_object_set_data_full (G_OBJECT (dialog), "statement", td_scan_statement_copy (statement),
+                          free_statement);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_failure_response), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+show_failure (TdWindow *self, const TdScanStatement *statement, const GError *error)
 {
   g_autofree char *escaped = g_markup_escape_text (error->message, -1);
 
-  td_settings_remove_recent (self->settings, path);
+  td_settings_remove_recent (self->settings, statement->path);
   /* An open scan stays: only the message says that the other did not open. */
   if (td_session_scan (self->session)) {
     gtk_stack_set_visible_child_name (self->stack, "scan");
-    td_window_error_dialog (self, _("This scan does not open"), error->message);
+    offer_details (self, statement, error->message);
     return;
   }
+  keep_statement (self, statement);
+  g_free (self->failure);
+  self->failure = g_strdup (error->message);
   adw_status_page_set_description (self->failed_page, escaped);
   gtk_stack_set_visible_child_name (self->stack, "failed");
 }
@@ -50,7 +121,7 @@ static void
 on_opened (GObject *source, GAsyncResult *result, gpointer user)
 {
   TdWindow *self = TD_WINDOW (source);
-  const char *path = g_task_get_task_data (G_TASK (result));
+  const TdScanStatement *statement = g_task_get_task_data (G_TASK (result));
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = g_task_propagate_pointer (G_TASK (result), &error);
 
@@ -59,12 +130,20 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
     return;
   g_clear_object (&self->opening);
   if (!scan) {
-    show_failure (self, path, error);
+    show_failure (self, statement, error);
     return;
   }
   TdRecipe recipe;
-  preset_recipe (self, &recipe);
-  td_settings_add_recent (self->settings, path);
+  if (is_same_detector (td_session_facts (self->session), td_scan_facts (scan)))
+    recipe = *td_session_recipe (self->session);
+  else
+    preset_recipe (self, &recipe);
+  keep_statement (self, statement);
+  td_settings_add_recent (self->settings, statement->path);
+  td_settings_set_details (self->settings, statement->path,
+                           td_scan_statement_is_plain (statement)
+                               ? NULL
+                               : td_scan_statement_to_variant (statement));
   td_session_open (self->session, scan, &recipe);
 }
 
@@ -77,9 +156,9 @@ stop_opening (TdWindow *self)
 }
 
 void
-td_window_open_path (TdWindow *self, const char *path)
+td_window_open_statement (TdWindow *self, const TdScanStatement *statement)
 {
-  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *name = g_path_get_basename (statement->path);
   g_autofree char *text = g_strdup_printf (_("Opening %s"), name);
 
   stop_opening (self);
@@ -87,8 +166,28 @@ td_window_open_path (TdWindow *self, const char *path)
   gtk_label_set_text (self->opening_label, text);
   gtk_stack_set_visible_child_name (self->stack, "opening");
   g_autoptr (GTask) task = g_task_new (self, self->opening, on_opened, NULL);
-  g_task_set_task_data (task, g_strdup (path), g_free);
+  g_task_set_task_data (task, td_scan_statement_copy (statement), free_statement);
   g_task_run_in_thread (task, open_in_thread);
+}
+
+/* What was stated about a scan when it was opened last is stated again. */
+void
+td_window_open_path (TdWindow *self, const char *path)
+{
+  g_autoptr (GVariant) details = td_settings_get_details (self->settings, path);
+  g_autoptr (TdScanStatement) statement = details ? td_scan_statement_from_variant (path, details)
+                                                  : td_scan_statement_new (path);
+
+  td_window_open_statement (self, statement);
+}
+
+static void
+on_open_details (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  const gboolean failed = g_strcmp0 (td_window_state (self), "failed") == 0;
+
+  ask_details (self, self->statement, failed ? self->failure : NULL);
 }
 
 static void
@@ -98,6 +197,7 @@ on_close_scan (GSimpleAction *action, GVariant *parameter, gpointer user)
   TdRecipe recipe;
 
   stop_opening (self);
+  keep_statement (self, NULL);
   preset_recipe (self, &recipe);
   td_session_open (self->session, NULL, &recipe);
 }
@@ -301,6 +401,7 @@ td_window_add_open_actions (TdWindow *self)
 {
   static const GActionEntry entries[] = {
     { .name = "open", .activate = on_open },
+    { .name = "open-details", .activate = on_open_details },
     { .name = "open-folder", .activate = on_open_folder },
     { .name = "open-path", .activate = on_open_path, .parameter_type = "s" },
     { .name = "close-scan", .activate = on_close_scan },

@@ -13,6 +13,8 @@ struct _TdWindow {
   TdSession *session;
   TdJobQueue *jobs;
   GCancellable *opening;   /* NULL: nothing is being opened */
+  TdScanStatement *statement; /* of the scan that is open, or was to be; NULL: none */
+  char *failure;           /* why the last one did not open; NULL: none failed */
   gboolean leaving;        /* the user said to close with jobs running */
 
   AdwToastOverlay *toasts;

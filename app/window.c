@@ -306,6 +306,8 @@ td_window_dispose (GObject *object)
   if (self->opening)
     g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
+  g_clear_pointer (&self->statement, td_scan_statement_free);
+  g_clear_pointer (&self->failure, g_free);
   if (self->jobs)
     td_job_queue_cancel_all (self->jobs);
   if (self->session)

@@ -8,6 +8,7 @@
 #include "ui/compare-view.h"
 #include "ui/geometry-view.h"
 #include "ui/job-queue.h"
+#include "ui/scan-statement.h"
 #include "ui/scan-view.h"
 #include "ui/volume-view.h"
 
@@ -20,6 +21,8 @@ G_DECLARE_FINAL_TYPE (TdWindow, td_window, TD, WINDOW, AdwApplicationWindow)
 TdWindow *td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engine);
 /* Opens off the main thread; a failure is shown in the window. */
 void td_window_open_path (TdWindow *self, const char *path);
+/* The same with what is stated about the scan. */
+void td_window_open_statement (TdWindow *self, const TdScanStatement *statement);
 /* A sentence that goes away on its own. */
 void td_window_toast (TdWindow *self, const char *text);
 

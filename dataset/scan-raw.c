@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
 #include "angles.h"
+#include "error.h"
 #include "raw-frames.h"
 #include "scan-private.h"
 #include "series.h"
@@ -70,3 +74,28 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
 }
 
 const TdScanReader td_scan_reader_raw = { "raw frames", raw_probe, raw_open, TRUE };
+
+gboolean
+td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **error)
+{
+  char type[16] = "";
+  guint width = 0, height = 0;
+  guint64 skip = 0;
+  int end = 0, end_skip = 0;
+
+  sscanf (text, "%ux%u:%15[a-z0-9]%n:%" G_GUINT64_FORMAT "%n", &width, &height, type, &end, &skip,
+          &end_skip);
+  if (width && height && end && (text[end] == 0 || (end_skip && text[end_skip] == 0)))
+    for (guint t = TD_SAMPLE_UINT8; t <= TD_SAMPLE_FLOAT64; t++)
+      if (strcmp (td_sample_name (t), type) == 0) {
+        options->raw_columns = width;
+        options->raw_rows = height;
+        options->raw_type = t;
+        options->raw_header_bytes = skip;
+        return TRUE;
+      }
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "“%s” does not describe headerless files: WIDTHxHEIGHT:TYPE[:SKIP] is wanted, as in "
+               "1024x768:uint16:512 (--raw)", text);
+  return FALSE;
+}

@@ -89,6 +89,9 @@ typedef struct {
   gboolean raw_big_endian;
 } TdScanOptions;
 
+/* Headerless files as "WIDTHxHEIGHT:TYPE[:SKIP]", SKIP being bytes at the head of each file. */
+gboolean td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **error);
+
 TdScan *td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                       GError **error);
 TdScan *td_scan_ref (TdScan *scan);

@@ -8,7 +8,6 @@ struct _TdFileRow {
   GtkWidget *choose, *clear;
   const char *none;
   const char *const *patterns;
-  gboolean folders;
   char *path;
 };
 
@@ -55,14 +54,14 @@ add_filters (TdFileRow *self, GtkFileChooser *chooser)
 }
 
 static void
-on_choose (GtkButton *button, TdFileRow *self)
+choose (TdFileRow *self, GtkFileChooserAction action)
 {
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
       adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)), GTK_WINDOW (root),
-      self->folders ? GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER : GTK_FILE_CHOOSER_ACTION_OPEN, NULL, NULL);
+      action, NULL, NULL);
 
-  if (self->patterns && !self->folders)
+  if (self->patterns && action == GTK_FILE_CHOOSER_ACTION_OPEN)
     add_filters (self, GTK_FILE_CHOOSER (dialog));
   if (self->path) {
     g_autoptr (GFile) file = g_file_new_for_path (self->path);
@@ -71,6 +70,18 @@ on_choose (GtkButton *button, TdFileRow *self)
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
   g_signal_connect_object (dialog, "response", G_CALLBACK (on_response), self, 0);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+static void
+on_choose (GtkButton *button, TdFileRow *self)
+{
+  choose (self, GTK_FILE_CHOOSER_ACTION_OPEN);
+}
+
+static void
+on_choose_folder (GtkButton *button, TdFileRow *self)
+{
+  choose (self, GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER);
 }
 
 static void
@@ -184,9 +195,12 @@ td_file_row_new (const char *title, const char *none, const char *const *pattern
 }
 
 void
-td_file_row_set_folders (TdFileRow *self, gboolean folders)
+td_file_row_allow_folders (TdFileRow *self)
 {
-  self->folders = folders;
-  if (folders)
-    gtk_widget_set_tooltip_text (self->choose, _("Choose a folder"));
+  g_autofree char *label = g_strdup_printf (
+      _("Choose a folder: %s"), adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
+  GtkWidget *button = add_button (self, "folder-open-symbolic", _("Choose a folder"),
+                                  G_CALLBACK (on_choose_folder));
+
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
 }

@@ -14,7 +14,7 @@ G_DECLARE_FINAL_TYPE (TdFileRow, td_file_row, TD, FILE_ROW, AdwActionRow)
 
 /* @none: what stands there while there is no file; @patterns: of names offered first, NULL-terminated. */
 GtkWidget *td_file_row_new (const char *title, const char *none, const char *const *patterns);
-void td_file_row_set_folders (TdFileRow *self, gboolean folders); /* choose folders */
+void td_file_row_allow_folders (TdFileRow *self); /* a button more, that chooses a folder */
 /* Clears what was wrong. @path: NULL or "": none. */
 void td_file_row_set_path (TdFileRow *self, const char *path);
 const char *td_file_row_get_path (TdFileRow *self); /* NULL: none */

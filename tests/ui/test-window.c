@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The window as a person uses it, from opening a scan to the written volume. The tests run in order in
    one window: what one leaves, the next goes on with. */
+#include <glib/gstdio.h>
 #include <math.h>
 
 #include "dataset/volume.h"
 #include "ui-test.h"
+#include "ui/open-dialog.h"
 #include "ui/reconstruct-dialog.h"
 #include "window-test.h"
 
@@ -271,6 +273,71 @@ test_bad_file (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-failed");
 }
 
+/* A scan whose files do not say its angles: what is stated opens it, and is remembered with it. */
+static void
+test_details (void)
+{
+  const char *options[] = { "--columns=48", "--rows=6", "--views=60", NULL };
+  g_autofree char *folder = td_test_phantom ("no-angles", options);
+  g_autofree char *angles = g_build_filename (folder, "angles.txt", NULL);
+
+  g_assert_cmpint (g_unlink (angles), ==, 0);
+  td_test_activate ("close-scan", NULL);
+  td_window_open_path (td_test_window, folder);
+  td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
+  g_assert_nonnull (strstr (td_window_failure (td_test_window), "angles"));
+  td_test_activate ("open-details", NULL);
+  TdOpenDialog *dialog = TD_OPEN_DIALOG (td_test_other_window (TD_TYPE_OPEN_DIALOG));
+  td_test_screenshot (GTK_WIDGET (dialog), "window-details");
+  gtk_window_close (GTK_WINDOW (dialog));
+
+  g_autoptr (TdScanStatement) statement = td_scan_statement_new (folder);
+  td_scan_statement_set (statement, TD_STATED_ANGLES, " 0:180 ");
+  statement->pixel_mm = 0.25;
+  td_window_open_statement (td_test_window, statement);
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan with its angles");
+  const TdScanFacts *facts = td_session_facts (td_window_session (td_test_window));
+  g_assert_cmpfloat_with_epsilon (facts->angles_rad[59], G_PI, 1e-9);
+  g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.25);
+  td_test_activate ("close-scan", NULL);
+  td_window_open_path (td_test_window, folder);
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan once more");
+  g_assert_cmpfloat (td_session_facts (td_window_session (td_test_window))->geometry.pixel_width_mm, ==,
+                     0.25);
+  td_test_wait (td_test_slice_is_there, NULL, "its slice");
+}
+
+/* The dialog says what was filled in. */
+static void
+on_accepted (TdOpenDialog *dialog, gpointer statement, gpointer user)
+{
+  *(TdScanStatement **) user = td_scan_statement_copy (statement);
+}
+
+static void
+test_details_dialog (void)
+{
+  g_autoptr (TdScanStatement) statement = td_scan_statement_new ("/scan");
+  g_autoptr (TdScanStatement) back = NULL;
+
+  for (guint i = 0; i < TD_N_STATED; i++) {
+    g_autofree char *text = g_strdup_printf ("/stated %u", i);
+    td_scan_statement_set (statement, i, text);
+  }
+  statement->sinograms = TRUE;
+  statement->pixel_mm = 0.0125;
+  statement->source_axis_mm = 200;
+  statement->source_detector_mm = 410.5;
+  GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (td_test_window), statement, NULL);
+  g_signal_connect (dialog, "accepted", G_CALLBACK (on_accepted), &back);
+  td_open_dialog_accept (TD_OPEN_DIALOG (dialog));
+  g_assert_nonnull (back);
+  g_autoptr (GVariant) a = g_variant_ref_sink (td_scan_statement_to_variant (statement));
+  g_autoptr (GVariant) b = g_variant_ref_sink (td_scan_statement_to_variant (back));
+  g_assert_true (g_variant_equal (a, b));
+  g_assert_cmpstr (back->path, ==, "/scan");
+}
+
 /* Scans come and go while slices are on their way. */
 static void
 test_replace (void)
@@ -392,6 +459,8 @@ main (int argc, char **argv)
   g_test_add_func ("/window/taken-output", test_taken_output);
   g_test_add_func ("/window/cancel-and-close", test_cancel_and_close);
   g_test_add_func ("/window/bad-file", test_bad_file);
+  g_test_add_func ("/window/details", test_details);
+  g_test_add_func ("/window/details-dialog", test_details_dialog);
   g_test_add_func ("/window/replace", test_replace);
   g_test_add_func ("/window/coarse-first", test_coarse_first);
   g_test_add_func ("/window/preferences", test_preferences);
