@@ -284,7 +284,7 @@ read_options (Options *options, const char *verb)
 
   if (options->method && !td_axis_method_parse (options->method, &method))
     return td_cli_usage (verb, "there is no method \"%s\"; the methods are correlation, fourier, "
-                         "sharpness and overlap", options->method);
+                         "sharpness, overlap and projections", options->method);
   if (options->method)
     options->axis.methods = 1u << method;
   if (options->range
@@ -307,9 +307,9 @@ td_cli_centre (int argc, char **argv)
   Options options = { NULL };
   const GOptionEntry entries[] = {
     { "method", 0, 0, G_OPTION_ARG_STRING, &options.method,
-      "Only this one: correlation, fourier, sharpness or overlap", "NAME" },
+      "Only this one: correlation, fourier, sharpness, overlap or projections", "NAME" },
     { "range", 0, 0, G_OPTION_ARG_STRING, &options.range,
-      "Columns searched; without it 30 % of the width to either side of the middle", "A:B" },
+      "Columns searched; without it a third of the width to either side of the middle", "A:B" },
     { "picture", 0, 0, G_OPTION_ARG_FILENAME, &options.picture,
       "Write nine trial slices around the result, .png or .tif", "FILE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },

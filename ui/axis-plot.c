@@ -33,6 +33,7 @@ td_axis_method_colour (TdAxisMethod method, GdkRGBA *colour)
     [TD_AXIS_FOURIER] = { 0.90f, 0.45f, 0.0f, 1 },
     [TD_AXIS_SHARPNESS] = { 0.18f, 0.65f, 0.38f, 1 },
     [TD_AXIS_OVERLAP] = { 0.70f, 0.35f, 0.80f, 1 },
+    [TD_AXIS_PROJECTIONS] = { 0.75f, 0.11f, 0.16f, 1 },
   };
 
   *colour = colours[method];

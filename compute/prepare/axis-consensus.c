@@ -14,12 +14,12 @@
 #define ROUNDS 15
 /* A slope within this many standard errors is none. */
 #define SIGNIFICANT 3
-/* In columns: methods whose results lie further apart disagree, and a centre known less well than that
-   is not found. */
-#define AGREE_PX 0.2
-#define CERTAIN_PX 0.08
+/* A centre known less well than this, in columns, is not found. */
+#define CERTAIN_PX 0.1
+/* Methods that differ by this many times what they may are what makes it uncertain. */
+#define DIFFER 1.5
 /* Of a method's own spread, what all its rows may have in common. */
-#define COMMON 0.7
+#define COMMON 0.9
 /* Of the evidence: what methods that contradict may have at most. */
 #define MOST_CONTRADICTION 0.35
 
@@ -31,6 +31,7 @@ typedef struct {
   double *weight;  /* [n] after the robust rounds */
   TdAxisLine line;
   double centre_error, slope_error;
+  double scale;  /* of the errors: how much more trials scatter than they say */
 } Fit;
 
 double
@@ -44,18 +45,19 @@ td_axis_line_at (const TdAxisLine *line, double row)
 static double
 floor_of (TdAxisMethod method)
 {
-  static const double floors[TD_AXIS_COUNT] = { 0.01, 0.05, 0.04, 0.03 };
+  static const double floors[TD_AXIS_COUNT] = { 0.01, 0.02, 0.01, 0.02, 0.01 };
 
   return floors[method];
 }
 
 static double *
-make_sigmas (const TdAxisTrial *trials, const double *spreads, guint n)
+make_sigmas (const TdAxisTrial *trials, guint n)
 {
   double *sigma = g_new0 (double, n);
 
   for (guint i = 0; i < n; i++) {
-    double own = isfinite (spreads[i]) ? spreads[i] : 0, floor = floor_of (trials[i].method);
+    double own = isfinite (trials[i].spread_px) ? trials[i].spread_px : 0;
+    double floor = floor_of (trials[i].method);
     if (isfinite (trials[i].centre_px) && trials[i].confidence >= CHANCE)
       sigma[i] = hypot (floor, own) / sqrt (trials[i].confidence);
   }
@@ -63,14 +65,14 @@ make_sigmas (const TdAxisTrial *trials, const double *spreads, guint n)
 }
 
 static void
-find_common (Fit *fit, const double *spreads)
+find_common (Fit *fit)
 {
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     double squares = 0;
     guint n = 0;
     for (guint i = 0; i < fit->n; i++)
-      if (fit->trials[i].method == m && fit->sigma[i] > 0 && isfinite (spreads[i])) {
-        squares += spreads[i] * spreads[i];
+      if (fit->trials[i].method == m && fit->sigma[i] > 0 && isfinite (fit->trials[i].spread_px)) {
+        squares += fit->trials[i].spread_px * fit->trials[i].spread_px;
         n++;
       }
     fit->common[m] = hypot (floor_of (m), n ? COMMON * sqrt (squares / n) : 0);
@@ -120,10 +122,9 @@ find_mode (const Fit *fit, double middle)
 }
 
 TdAxisLine
-td_axis_line_mode (const TdAxisTrial *trials, const double *spreads, guint n_trials,
-                   double middle_row)
+td_axis_line_mode (const TdAxisTrial *trials, guint n_trials, double middle_row)
 {
-  g_autofree double *sigma = make_sigmas (trials, spreads, n_trials);
+  g_autofree double *sigma = make_sigmas (trials, n_trials);
   Fit fit = { .trials = trials, .n = n_trials, .sigma = sigma };
 
   return find_mode (&fit, middle_row);
@@ -156,7 +157,7 @@ robust_scale (const Fit *fit)
   return MAX (1, 1.4826 * size[n / 2]);
 }
 
-/* Weighted least squares; @with_slope FALSE keeps it 0. */
+/* Weighted least squares; @with_slope FALSE keeps the slope that the line has. */
 static void
 solve (Fit *fit, gboolean with_slope)
 {
@@ -181,8 +182,7 @@ solve (Fit *fit, gboolean with_slope)
     fit->centre_error = sqrt (wxx / determinant);
     fit->slope_error = sqrt (w / determinant);
   } else {
-    fit->line.centre_px = wy / w;
-    fit->line.slope = 0;
+    fit->line.centre_px = (wy - fit->line.slope * wx) / w;
     fit->centre_error = sqrt (1 / w);
     fit->slope_error = 0;
   }
@@ -224,6 +224,7 @@ fit_line (Fit *fit, gboolean with_slope)
   }
   fit->centre_error *= scale;
   fit->slope_error *= scale;
+  fit->scale = scale;
 }
 
 /* A method whose results scatter from row to row is not better than that, whatever it says. */
@@ -313,35 +314,48 @@ say_disagreement (const TdAxisResult *result, const Opinion *opinions, const TdA
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+/* How much more methods differ than what each may be off by allows, as a factor on the error of their
+   mean (Birge's ratio); at least 1. What trials scatter by is part of that error already. */
+static double
+excess_of (const Fit *fit, const Opinion *opinions)
+{
+  double sum = 0;
+  guint methods = 0;
+
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    double may = hypot (fit->common[m], opinions[m].error);
+    if (opinions[m].n == 0)
+      continue;
+    sum += opinions[m].away * opinions[m].away / (may * may);
+    methods++;
+  }
+  return methods > 1 ? MAX (sqrt (sum / (methods - 1)) / fit->scale, 1) : 1;
+}
+
 /* Sets agreed, uncertainty and advice by how well rows and methods go together. */
 static void
 judge (TdAxisResult *result, const Fit *fit)
 {
   Opinion opinions[TD_AXIS_COUNT];
-  double low = 0, high = 0, with = 0, against = 0;
+  double with = 0, against = 0;
   guint methods = 0, n = 0;
 
   collect_opinions (fit, opinions);
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     with += opinions[m].votes;
     against += opinions[m].votes_against;
-    if (opinions[m].n == 0)
-      continue;
-    /* What a method may be off by is no disagreement. */
-    double beyond = MAX (fabs (opinions[m].away) - 1.5 * fit->common[m], 0);
-    low = MIN (low, copysign (beyond, opinions[m].away));
-    high = MAX (high, copysign (beyond, opinions[m].away));
-    methods++;
+    methods += opinions[m].n > 0;
     n += opinions[m].n;
   }
-  result->uncertainty_px = hypot (2 * fit->centre_error, (high - low) / 2);
+  double excess = excess_of (fit, opinions);
+  result->uncertainty_px = 2 * fit->centre_error * excess;
   if (n < 2)
     result->advice = g_strdup ("Only one method on one row found a centre: look at the trial slices, "
                                "or try more rows");
   else if (against > MOST_CONTRADICTION * (with + against))
     result->advice = g_strdup_printf ("Part of the trials lie far from column %.2f: look at the trial "
                                       "slices, or narrow the range searched", fit->line.centre_px);
-  else if (methods > 1 && high - low > AGREE_PX)
+  else if (result->uncertainty_px > CERTAIN_PX && excess > DIFFER)
     result->advice = say_disagreement (result, opinions, &fit->line);
   else if (result->uncertainty_px > CERTAIN_PX)
     result->advice = g_strdup_printf ("The centre is uncertain by %.2f columns: try more rows, or look "
@@ -351,14 +365,33 @@ judge (TdAxisResult *result, const Fit *fit)
   result->agreed = result->advice == NULL;
 }
 
-void
-td_axis_agree (TdAxisResult *result, const double *spreads, double middle_row)
+/* The line and how well it is known; what @slope knows is not fitted. */
+static void
+find_line (Fit *fit, double slope, double *slope_error)
 {
-  g_autofree double *sigma = make_sigmas (result->trials, spreads, result->n_trials);
+  gboolean with_slope = isnan (slope);
+
+  fit->line.slope = with_slope ? fit->line.slope : slope;
+  fit_line (fit, with_slope);
+  widen_sigmas (fit);
+  fit_line (fit, with_slope);
+  if (!with_slope)
+    return;
+  *slope_error = fit->slope_error;
+  if (rows_used (fit) >= 3 && fabs (fit->line.slope) >= SIGNIFICANT * fit->slope_error)
+    return;
+  fit->line.slope = 0;
+  fit_line (fit, FALSE);
+}
+
+void
+td_axis_agree (TdAxisResult *result, double middle_row, double slope, double slope_error)
+{
+  g_autofree double *sigma = make_sigmas (result->trials, result->n_trials);
   g_autofree double *weight = g_new0 (double, result->n_trials);
   Fit fit = { .trials = result->trials, .n = result->n_trials, .sigma = sigma, .weight = weight };
 
-  find_common (&fit, spreads);
+  find_common (&fit);
   fit.line = find_mode (&fit, middle_row);
   result->centre_px = fit.line.centre_px;
   result->uncertainty_px = NAN;
@@ -368,12 +401,7 @@ td_axis_agree (TdAxisResult *result, const double *spreads, double middle_row)
                                "flat field and -log are done, and the angles; or give it by hand");
     return;
   }
-  fit_line (&fit, TRUE);
-  widen_sigmas (&fit);
-  fit_line (&fit, TRUE);
-  double slope_error = fit.slope_error;
-  if (rows_used (&fit) < 3 || fabs (fit.line.slope) < SIGNIFICANT * fit.slope_error)
-    fit_line (&fit, FALSE);
+  find_line (&fit, slope, &slope_error);
   for (guint i = 0; i < fit.n; i++)
     result->trials[i].used = fit.weight[i] > 0;
   result->centre_px = fit.line.centre_px;

@@ -15,11 +15,10 @@ typedef struct {
 
 double td_axis_line_at (const TdAxisLine *line, double row);
 
-/* The line that has the most evidence within a few columns: robust, not yet exact. @spreads: each
-   trial's own standard error, NAN where it knows none. */
-TdAxisLine td_axis_line_mode (const TdAxisTrial *trials, const double *spreads, guint n_trials,
-                              double middle_row);
+/* The line that has the most evidence within a few columns: robust, not yet exact. */
+TdAxisLine td_axis_line_mode (const TdAxisTrial *trials, guint n_trials, double middle_row);
 
 /* Fills everything of @result but the trials themselves, whose `used` it sets. @middle_row: where
-   centre_px is. */
-void td_axis_agree (TdAxisResult *result, const double *spreads, double middle_row);
+   centre_px is. @slope, in columns a row, and its standard error where it is known from elsewhere (0: the
+   axis is upright); NAN: the rows say it. */
+void td_axis_agree (TdAxisResult *result, double middle_row, double slope, double slope_error);

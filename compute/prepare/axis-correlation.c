@@ -29,9 +29,11 @@
 #define LEAN_STEPS 30
 /* What the centre may be off by, in columns, where a single pair tells it, and where it is followed to
    an angle that was not measured. */
-#define FEW_SPREAD_PX 0.07
-#define LEAN_SPREAD_PX 0.12
+#define FEW_SPREAD_PX 0.025
+#define LEAN_SPREAD_PX 0.07
 #define FEW_PAIRS 8
+/* So many tell what stands still from the sample. */
+#define STILL_PAIRS 16
 /* Pairs compared to parts of a pixel: so many, spread over the turn, leave nothing to be desired. */
 #define MOST_PAIRS 720
 
@@ -287,15 +289,35 @@ search (const Correlation *self, TdAxisEstimate *estimate, GError **error)
   return refine (self, lean_of[at], estimate, error);
 }
 
-static gboolean
-find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
+/* A copy of the sinogram without what stands still in the views that are in pairs. */
+static float *
+moving_part (const TdAxisInput *input, const GArray *pairs)
 {
-  g_autoptr (GArray) pairs = td_axis_pairs (input->angles_rad, input->n_views);
-  Correlation self = { .input = input, .pairs = pairs,
+  g_autofree gboolean *paired = g_new0 (gboolean, input->n_views);
+  float *rows = g_memdup2 (input->sinogram,
+                           (gsize) input->n_views * input->n_columns * sizeof *rows);
+
+  for (guint i = 0; i < pairs->len; i++) {
+    const TdAxisPair *pair = &g_array_index (pairs, TdAxisPair, i);
+    paired[pair->view] = paired[pair->below] = paired[pair->above] = TRUE;
+  }
+  td_axis_remove_mean (rows, input->n_views, input->n_columns, paired);
+  return rows;
+}
+
+static gboolean
+find (const TdAxisInput *given, TdAxisEstimate *estimate, GError **error)
+{
+  g_autoptr (GArray) pairs = td_axis_pairs (given->angles_rad, given->n_views);
+  TdAxisInput input = *given;
+  g_autofree float *moving = NULL;
+  Correlation self = { .input = &input, .pairs = pairs,
                        .groups = g_array_new (FALSE, FALSE, sizeof (Group)) };
   gboolean done = TRUE;
 
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
+  if (pairs->len >= STILL_PAIRS && g_array_index (pairs, TdAxisPair, 0).off_rad == 0)
+    input.sinogram = moving = moving_part (given, pairs);
   g_array_set_clear_func (self.groups, group_clear);
   if (pairs->len == 0)
     estimate->reason = "no two views are half a turn apart";

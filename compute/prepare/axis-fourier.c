@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "axis-pairs.h"
+#include "axis-quality.h"
 #include "axis-search.h"
 #include "axis-spectrum.h"
 #include "axis-wedge.h"
@@ -19,21 +20,34 @@
  * its own mirror image.
  */
 
-/* Larger sinograms are binned: the seam is found in the middle frequencies. */
-#define COARSE_COLUMNS 160
-#define FINE_COLUMNS 1024
-#define COARSE_VIEWS 256
-#define FINE_VIEWS 1024
+/* Larger sinograms are binned: the seam is found in the middle frequencies. The search goes from level
+   to level, each finer and over a shorter range. */
+static const struct {
+  guint columns, views;
+} levels[] = { { 160, 256 }, { 448, 512 }, { 1024, 1024 } };
 #define LEAST_VIEWS 16
 #define LEAST_REACH 6 /* columns from the centre to the nearer end */
-/* Steps of the fine search, in binned columns, to either side. */
-#define FINE_STEP 0.1
-#define FINE_STEPS 20
+/* Steps, in binned columns, of the first level and of those after it; and of the last trials, so many to
+   either side. */
+#define COARSE_STEP 0.5
+#define NEAR_STEP 0.25
+#define MOST_NEAR 12
+#define LAST_STEP 0.1
+#define LAST_STEPS 3
+/* Of the standard error that noise alone would make, by half turns there are to compare: a seam of one
+   also shows what the beam and the detector did meanwhile. And what comes to that where a sample is cut
+   off. */
+static const double spread_parts[] = { 3, 1 };
+#define CUT_OFF_SPREAD_PX 0.04
+/* The wedge's radius, of the width. What lies beyond the ends moves faster than all that is inside. */
+#define RADIUS 0.5
+#define CUT_OFF_RADIUS 0.8
 
 typedef struct {
   const TdAxisInput *input;
   TdAxisSpectrum *rows[2]; /* of each half turn, binned */
   guint n_halves, n_views[2], n_columns, by_columns;
+  gboolean cut_off;        /* half a turn of a sample wider than the detector */
   TdAxisWedge *wedges[2];
 } Halves;
 
@@ -94,22 +108,21 @@ make_weights (const Halves *self, const float *rows, guint n_views)
   return weights;
 }
 
+/* @rows: of @n views in rising order. */
 static gboolean
-load_half (Halves *self, const guint *picked, guint n, guint by_views, GError **error)
+load_half (Halves *self, const float *rows, guint n, guint most_views, GError **error)
 {
   guint columns = self->input->n_columns, h = self->n_halves++;
-  g_autofree float *rows = g_new (float, (gsize) n * columns);
+  guint by_views = (n + most_views - 1) / most_views;
 
-  for (guint v = 0; v < n; v++)
-    memcpy (rows + (gsize) v * columns, self->input->sinogram + (gsize) picked[v] * columns,
-            columns * sizeof *rows);
   self->n_views[h] = n / by_views;
   g_autofree float *binned = td_axis_bin (rows, n, columns, by_views, self->by_columns);
   g_autofree double *weights = make_weights (self, binned, self->n_views[h]);
   if (weights) {
     self->rows[h] = td_axis_spectrum_new (binned, self->n_views[h], self->n_columns, TRUE);
     self->wedges[h] = td_axis_wedge_new (self->n_views[h], td_fft_good_size (self->n_columns),
-                                         self->n_columns / 2.0, weights);
+                                         (self->cut_off ? CUT_OFF_RADIUS : RADIUS) * self->n_columns,
+                                         weights);
   }
   if (self->rows[h] && self->wedges[h])
     return TRUE;
@@ -125,18 +138,28 @@ load (Halves *self, guint most_views, guint most_columns, GError **error)
   double step = td_axis_step (input->angles_rad, input->n_views, NULL);
   g_autofree guint *order = td_axis_order (input->angles_rad, input->n_views);
   g_autofree guint *picked = g_new (guint, input->n_views);
+  g_autofree float *rows = g_new (float, (gsize) input->n_views * input->n_columns);
+  guint views[2] = { 0, 0 }, n = 0;
 
   self->by_columns = (input->n_columns + most_columns - 1) / most_columns;
   self->n_columns = input->n_columns / self->by_columns;
-  for (guint half = 0; half < 2; half++) {
-    guint n = pick_half (input->angles_rad, order, input->n_views, half, step, picked);
-    if (n >= LEAST_VIEWS && regular (input->angles_rad, picked, n, step)
-        && !load_half (self, picked, n, (n + most_views - 1) / most_views, error))
-      return FALSE;
-    if (self->n_halves == 0)
-      break;
+  for (guint half = 0; half < 2 && (half == 0 || views[0]); half++) {
+    guint count = pick_half (input->angles_rad, order, input->n_views, half, step, picked);
+    if (count < LEAST_VIEWS || !regular (input->angles_rad, picked, count, step))
+      continue;
+    for (guint v = 0; v < count; v++, n++)
+      memcpy (rows + (gsize) n * input->n_columns,
+              input->sinogram + (gsize) picked[v] * input->n_columns,
+              input->n_columns * sizeof *rows);
+    views[half] = count;
   }
-  return TRUE;
+  self->cut_off = !views[1] && td_axis_cut_off (input->sinogram, input->n_views, input->n_columns);
+  if (views[1]) /* of a whole turn what stands still is known, and is no seam */
+    td_axis_remove_mean (rows, n, input->n_columns, NULL);
+  return (!views[0] || load_half (self, rows, views[0], most_views, error))
+         && (!views[1]
+             || load_half (self, rows + (gsize) views[0] * input->n_columns, views[1], most_views,
+                           error));
 }
 
 static void
@@ -151,19 +174,26 @@ unload (Halves *self)
 
 /* ── The search ───────────────────────────────────────────────────────────────────────────────── */
 
+/* Half turns moved by parts of a column: @first in binned columns is the first of @width. */
+static float *
+moved (const Halves *self, guint h, double first, guint width)
+{
+  float *rows = g_new (float, (gsize) self->n_views[h] * width);
+
+  td_axis_spectrum_rows (self->rows[h], 0, self->n_views[h], first, width, rows);
+  return rows;
+}
+
 /* @centre: in binned columns. @reach: columns to either side. */
 static gboolean
 merit (const Halves *self, double centre, guint reach, double *value, GError **error)
 {
-  guint width = 2 * reach + 1;
-
   *value = 0;
   for (guint h = 0; h < self->n_halves; h++) {
-    g_autofree float *half = g_new (float, (gsize) self->n_views[h] * width);
     if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
       return FALSE;
-    td_axis_spectrum_rows (self->rows[h], 0, self->n_views[h], centre - reach, width, half);
-    *value += (1 - td_axis_wedge_spilled (self->wedges[h], half, width)) / self->n_halves;
+    g_autofree float *half = moved (self, h, centre - reach, 2 * reach + 1);
+    *value += (1 - td_axis_wedge_spilled (self->wedges[h], half, 2 * reach + 1)) / self->n_halves;
   }
   return TRUE;
 }
@@ -186,53 +216,121 @@ from_binned (const Halves *self, double column)
   return (column + 0.5) * self->by_columns - 0.5;
 }
 
-/* Every half column of the binned sinogram, under one window: a wider one sees more of any seam. */
-static gboolean
-search_coarse (const Halves *self, TdAxisEstimate *estimate, GError **error)
+/* Columns [first, first + width) of @rows, which are @stride long. */
+static void
+cut_window (const float *rows, guint n_rows, guint stride, guint first, guint width, float *out)
 {
-  double least = LEAST_REACH, most = self->n_columns - 1.0 - LEAST_REACH;
-  double first = ceil (2 * MAX (to_binned (self, self->input->first_px), least)) / 2;
-  double last = floor (2 * MIN (to_binned (self, self->input->last_px), most)) / 2;
-  TdAxisCurve curve = { first, 0.5, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
+  for (guint v = 0; v < n_rows; v++)
+    memcpy (out + (gsize) v * width, rows + (gsize) v * stride + first, width * sizeof *out);
+}
 
-  if (curve.n < 3)
-    return TRUE; /* so near already that the fine search sees all of it */
+/* Every half column under one window: a wider one sees more of any seam. Moved by half a column once. */
+static gboolean
+merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **error)
+{
+  guint width = 2 * reach + 1, stride = width + curve->n / 2 + 1;
+
+  memset (curve->merit, 0, curve->n * sizeof *curve->merit);
+  for (guint h = 0; h < self->n_halves; h++) {
+    g_autofree float *whole = moved (self, h, curve->first_px - reach, stride);
+    g_autofree float *between = moved (self, h, curve->first_px + 0.5 - reach, stride);
+    g_autofree float *half = g_new (float, (gsize) self->n_views[h] * width);
+    for (guint i = 0; i < curve->n; i++) {
+      if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
+        return FALSE;
+      cut_window (i % 2 ? between : whole, self->n_views[h], stride, i / 2, width, half);
+      curve->merit[i]
+          += (1 - td_axis_wedge_spilled (self->wedges[h], half, width)) / self->n_halves;
+    }
+  }
+  return TRUE;
+}
+
+/* @reach_px: how far from what it finds the centre may still be. */
+static gboolean
+search_coarse (const Halves *self, TdAxisEstimate *estimate, double *reach_px, GError **error)
+{
+  const TdAxisInput *input = self->input;
+  double least = LEAST_REACH, most = self->n_columns - 1.0 - LEAST_REACH;
+  double first = ceil (2 * MAX (to_binned (self, input->first_px), least)) / 2;
+  double last = floor (2 * MIN (to_binned (self, input->last_px), most)) / 2;
+  TdAxisCurve curve = { first, COARSE_STEP, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
+
+  *reach_px = (COARSE_STEP + 0.1) * self->by_columns;
+  if (last < least || first > most)
+    return TRUE;
+  if (curve.n < 3) { /* so near already that the next level sees all of it */
+    estimate->centre_px = (input->first_px + input->last_px) / 2;
+    estimate->confidence = 1;
+    *reach_px = MAX ((input->last_px - input->first_px) / 2, *reach_px);
+    return TRUE;
+  }
   guint reach = MIN (reach_of (self, first), reach_of (self, last));
   g_autofree double *values = g_new (double, curve.n);
   curve.merit = values;
+  if (!merit_of_all (self, &curve, reach, error))
+    return FALSE;
+  /* Seen from afar, sizes tell more than squares how far one seam stands out of the others. */
   for (guint i = 0; i < curve.n; i++)
-    if (!merit (self, first + 0.5 * i, reach, &values[i], error))
-      return FALSE;
+    values[i] = 1 - sqrt (MAX (1 - values[i], 0));
   if (td_axis_curve_peak (&curve, estimate))
     estimate->centre_px = from_binned (self, estimate->centre_px);
   return TRUE;
 }
 
-/* Around what the coarse search found, on the finer sinogram, with one window for all. */
 static gboolean
-search_fine (const Halves *self, double around_px, double reach_px, TdAxisEstimate *estimate,
-             GError **error)
+try_around (const Halves *self, double around, double step, guint steps, double *values,
+            TdAxisCurve *curve, GError **error)
 {
-  double around = to_binned (self, around_px);
-  double step = MAX (FINE_STEP, reach_px / self->by_columns / FINE_STEPS);
   guint reach = reach_of (self, around);
 
-  for (guint round = 0; round < 2; round++) {
-    double values[2 * FINE_STEPS + 1];
-    TdAxisCurve curve = { around - FINE_STEPS * step, step, G_N_ELEMENTS (values), values };
-    for (guint i = 0; i < curve.n; i++)
-      if (!merit (self, curve.first_px + i * step, reach, &values[i], error))
-        return FALSE;
-    TdAxisEstimate found;
-    if (!td_axis_curve_peak (&curve, &found)) {
-      estimate->confidence = 0;
-      estimate->reason = found.reason;
-      return TRUE;
-    }
-    around = found.centre_px;
-    if (step <= FINE_STEP)
-      break;
-    step = FINE_STEP;
+  *curve = (TdAxisCurve) { around - steps * step, step, 2 * steps + 1, values };
+  for (guint i = 0; i < curve->n; i++)
+    if (!merit (self, curve->first_px + i * step, reach, &values[i], error))
+      return FALSE;
+  return TRUE;
+}
+
+/* What spills at the best centre is taken for noise, and the parabola for what the seam adds to it. */
+static double
+spread_of (const Halves *self, const TdAxisCurve *curve, double at)
+{
+  guint middle = curve->n / 2, width = 2 * reach_of (self, at) + 1;
+  double far = middle * curve->step_px * self->by_columns, freedom = 0;
+  double spilled = 1 - curve->merit[middle];
+  double bend = (2 * curve->merit[middle] - curve->merit[0] - curve->merit[curve->n - 1]) / (far * far);
+
+  for (guint h = 0; h < self->n_halves; h++)
+    freedom += td_axis_wedge_freedom (self->wedges[h], width);
+  double noise = bend > 0 ? sqrt (MAX (spilled, 0) / (bend * freedom)) : NAN;
+  return hypot (spread_parts[self->n_halves - 1] * noise, self->cut_off ? CUT_OFF_SPREAD_PX : 0);
+}
+
+/* Around what the level before found, with one window for all. @last: to parts of a column. */
+static gboolean
+search_near (const Halves *self, double reach_px, gboolean last, TdAxisEstimate *estimate,
+             GError **error)
+{
+  double around = to_binned (self, estimate->centre_px), values[2 * MOST_NEAR + 1];
+  double reach = reach_px / self->by_columns;
+  guint steps = (guint) CLAMP (ceil (reach / NEAR_STEP), 2, MOST_NEAR);
+  TdAxisEstimate found;
+  TdAxisCurve curve;
+
+  if (!try_around (self, around, MAX (NEAR_STEP, reach / steps), steps, values, &curve, error))
+    return FALSE;
+  if (!td_axis_curve_peak (&curve, &found)) {
+    estimate->confidence = 0;
+    estimate->reason = found.reason;
+    return TRUE;
+  }
+  around = found.centre_px;
+  if (last) {
+    if (!try_around (self, around, LAST_STEP, LAST_STEPS, values, &curve, error))
+      return FALSE;
+    if (td_axis_curve_peak (&curve, &found))
+      around = found.centre_px;
+    estimate->spread_px = spread_of (self, &curve, around);
   }
   estimate->centre_px = from_binned (self, around);
   return TRUE;
@@ -241,18 +339,24 @@ search_fine (const Halves *self, double around_px, double reach_px, TdAxisEstima
 static gboolean
 find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
 {
+  const guint n_levels = G_N_ELEMENTS (levels);
   Halves halves = { .input = input };
+  double reach_px = 0;
 
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
   if ((estimate->reason = unsuited (input->angles_rad, input->n_views, input->n_columns)))
     return TRUE;
-  gboolean done = load (&halves, COARSE_VIEWS, COARSE_COLUMNS, error)
-                  && search_coarse (&halves, estimate, error);
-  double reach_px = halves.by_columns;
-  unload (&halves);
-  if (done && isfinite (estimate->centre_px))
-    done = load (&halves, FINE_VIEWS, FINE_COLUMNS, error)
-           && search_fine (&halves, estimate->centre_px, reach_px, estimate, error);
+  gboolean done = load (&halves, levels[0].views, levels[0].columns, error)
+                  && search_coarse (&halves, estimate, &reach_px, error);
+  for (guint l = 1; l < n_levels && done && isfinite (estimate->centre_px); l++) {
+    gboolean last = l + 1 == n_levels || input->n_columns <= levels[l].columns;
+    unload (&halves);
+    done = load (&halves, levels[last ? n_levels - 1 : l].views, levels[l].columns, error)
+           && search_near (&halves, reach_px, last, estimate, error);
+    reach_px = 2 * NEAR_STEP * halves.by_columns;
+    if (last || estimate->confidence <= 0)
+      break;
+  }
   unload (&halves);
   return done;
 }

@@ -18,6 +18,7 @@ struct TdAxisLikeness {
   double *response;
   float *rows;              /* [n_rows][n_columns]: on their grid */
   float *lines[3];          /* [n_pairs][n_columns]: W (a - b); W a; W b */
+  double *fade;             /* [n_columns] W, from the first column under the window on */
   GCancellable *cancellable; /* of the climb */
 };
 
@@ -55,6 +56,7 @@ td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
   self->first_off_rad = g_array_index (pairs, TdAxisPair, 0).off_rad;
   self->n_rows = views->len;
   self->rows = g_new (float, (gsize) self->n_rows * n_columns);
+  self->fade = g_new (double, n_columns + 2 * LEAST_REACH + 1);
   for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
     self->lines[i] = g_new (float, (gsize) pairs->len * n_columns);
   for (guint i = 0; i < views->len; i++)
@@ -78,6 +80,7 @@ td_axis_likeness_free (TdAxisLikeness *self)
   td_axis_spectrum_free (self->spectrum);
   g_array_unref (self->pairs);
   g_free (self->response);
+  g_free (self->fade);
   g_free (self->rows);
   for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
     g_free (self->lines[i]);
@@ -101,17 +104,22 @@ lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0, con
 {
   const TdAxisPair *pair = &g_array_index (self->pairs, TdAxisPair, index);
   guint width = 2 * reach + 1, n = self->n_columns;
-  double w1 = pair->share, w0 = 1 - w1;
+  double w1 = pair->share, w0 = 1 - w1, sum = 0, weights = 0;
+  float *differ = self->lines[0] + (gsize) index * n;
 
   for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
     memset (self->lines[i] + (gsize) index * n, 0, n * sizeof (float));
   for (guint t = 0; t < width; t++) {
-    double weight = td_axis_fade ((gint) t - (gint) reach, reach);
+    double weight = self->fade[t];
     double x = weight * a[t], y = weight * (w0 * b0[width - 1 - t] + w1 * b1[width - 1 - t]);
-    self->lines[0][(gsize) index * n + t] = (float) (x - y);
+    differ[t] = (float) (x - y);
     self->lines[1][(gsize) index * n + t] = (float) x;
     self->lines[2][(gsize) index * n + t] = (float) y;
+    sum += x - y;
+    weights += weight;
   }
+  for (guint t = 0; t < width; t++)
+    differ[t] -= (float) (self->fade[t] * sum / weights);
 }
 
 /* sum r^2 |FT|^2 over all frequencies and lines; INFINITY: no memory. */
@@ -145,6 +153,8 @@ td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, do
     *energy = 0;
   if (g_cancellable_is_cancelled (self->cancellable))
     return 0;
+  for (guint t = 0; t < width; t++)
+    self->fade[t] = td_axis_fade ((gint) t - (gint) reach, reach);
   if (self->first_off_rad == 0)
     td_axis_spectrum_rows (self->spectrum, 0, self->n_rows, centre_px - reach, width, self->rows);
   for (guint i = 0; i < self->pairs->len; i++) {

@@ -9,11 +9,12 @@
  * that nothing but their likeness changes with the centre. Only the difference is filtered: a filter
  * before would carry the ends of the detector, which lie on opposite sides, into the window.
  *
- *   D (c) = sum over f of r (f)^2 |FT [W (t) (a (c + t) - b (c - t))]|^2
+ *   D (c) = sum over f of r (f)^2 |FT [W (t) (a (c + t) - b (c - t) - o)]|^2
  *   E (c) = the same of W (t) a (c + t), plus that of W (t) b (c - t)
  *
  * W is 1 and fades to 0 over the outer 40 % of the columns that both have about the middle of the
- * search; r is td_axis_response(). The centre is where D is least. Pairs that miss half a turn
+ * search; o is the mean of a - b under it, for the beam may have become stronger or weaker between the
+ * two, which with the slopes of the sample would move the centre; r is td_axis_response(). The centre is where D is least. Pairs that miss half a turn
  * (TdAxisPair.off_rad) are compared about c + drift off / first off.
  */
 typedef struct TdAxisLikeness TdAxisLikeness;

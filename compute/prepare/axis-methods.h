@@ -40,6 +40,7 @@ typedef struct {
   const char *title;  /* for people */
   /* NULL: it can be run on views at these angles; else why not (static). */
   const char *(*unsuited) (const double *angles_rad, guint n_views, guint n_columns);
+  /* NULL: it compares projections, not rows (axis-tilt.h). */
   gboolean (*find) (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error);
 } TdAxisMethodKind;
 
@@ -48,3 +49,4 @@ extern const TdAxisMethodKind td_axis_correlation;
 extern const TdAxisMethodKind td_axis_fourier;
 extern const TdAxisMethodKind td_axis_sharpness;
 extern const TdAxisMethodKind td_axis_overlap;
+extern const TdAxisMethodKind td_axis_projections; /* axis-tilt.c */

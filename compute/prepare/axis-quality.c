@@ -5,7 +5,6 @@
 
 #include "axis-pairs.h"
 
-#define RADIUS 0.48
 /* The mean of the outermost columns, of the largest column's. */
 #define CUT_OFF 0.1
 #define WHOLE_TURN_RAD (1.6 * G_PI)
@@ -25,12 +24,12 @@ add_pixel (TdAxisQuality quality, const float *p, guint side, Sums *sums)
   case TD_AXIS_QUALITY_NEGATIVITY:
     value = MIN (p[0], 0);
     break;
-  case TD_AXIS_QUALITY_VARIATION:
-    value = -hypot ((double) p[1] - p[0], (double) p[down] - p[0]);
-    break;
+  case TD_AXIS_QUALITY_FLATNESS:
   case TD_AXIS_QUALITY_STEEPNESS: {
     double dx = (double) p[1] - p[-1], dy = (double) p[down] - p[-down];
     value = dx * dx + dy * dy;
+    if (quality == TD_AXIS_QUALITY_FLATNESS)
+      value = -sqrt (sqrt (value));
     break;
   }
   }
@@ -40,9 +39,9 @@ add_pixel (TdAxisQuality quality, const float *p, guint side, Sums *sums)
 }
 
 double
-td_axis_quality (TdAxisQuality quality, const float *slice, guint side)
+td_axis_quality (TdAxisQuality quality, const float *slice, guint side, double radius)
 {
-  double middle = (side - 1) / 2.0, radius = RADIUS * side;
+  double middle = (side - 1) / 2.0;
   Sums sums = { 0 };
 
   for (guint y = 1; y + 1 < side; y++) {
@@ -88,6 +87,6 @@ td_axis_quality_for (const float *sinogram, guint n_views, guint n_columns, cons
   td_axis_step (angles_rad, n_views, &range);
   if (range > WHOLE_TURN_RAD)
     return TD_AXIS_QUALITY_STEEPNESS;
-  return td_axis_cut_off (sinogram, n_views, n_columns) ? TD_AXIS_QUALITY_VARIATION
+  return td_axis_cut_off (sinogram, n_views, n_columns) ? TD_AXIS_QUALITY_FLATNESS
                                                         : TD_AXIS_QUALITY_NEGATIVITY;
 }

@@ -94,6 +94,25 @@ td_axis_bin (const float *sinogram, guint n_views, guint n_columns, guint by_vie
   return binned;
 }
 
+void
+td_axis_remove_mean (float *rows, guint n_rows, guint n_columns, const gboolean *counted)
+{
+  g_autofree double *mean = g_new0 (double, n_columns);
+
+  guint count = 0;
+
+  for (guint row = 0; row < n_rows; row++) {
+    if (counted && !counted[row])
+      continue;
+    for (guint u = 0; u < n_columns; u++)
+      mean[u] += rows[(gsize) row * n_columns + u];
+    count++;
+  }
+  for (guint row = 0; row < n_rows; row++)
+    for (guint u = 0; u < n_columns && count; u++)
+      rows[(gsize) row * n_columns + u] -= (float) (mean[u] / count);
+}
+
 static double *
 make_response (const TdAxisSpectrum *spectrum, guint n_views)
 {

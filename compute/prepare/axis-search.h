@@ -31,6 +31,11 @@ double td_axis_fade (gint t, guint reach);
 float *td_axis_bin (const float *sinogram, guint n_views, guint n_columns, guint by_views,
                     guint by_columns);
 
+/* Takes its mean over the rows from each column: all that stands still while the sample turns. About the
+   axis the mean of opposite views is symmetric, so that those stay each other's mirror image. @counted:
+   [n_rows] those that make the mean; NULL: all. */
+void td_axis_remove_mean (float *rows, guint n_rows, guint n_columns, const gboolean *counted);
+
 /* What tells views apart: where in the spectrum the rows stand out of their noise. Low frequencies,
    which carry the drifting beam and what lies outside the field, are whitened below 0.06 cycles a
    pixel:

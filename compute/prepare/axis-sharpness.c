@@ -15,12 +15,26 @@
  * centre doubles edges, half a turn smears them to arcs.
  */
 #define COARSE_COLUMNS 128
+#define MIDDLE_COLUMNS 640
 #define FINE_COLUMNS 1280
 #define WIDE_PX 10        /* ranges wider than this, in columns, begin coarse */
+#define MIDDLE_PX 0.3     /* between trials that need not be finer */
 #define FINEST_PX 0.1     /* between the last trials; the parabola through them divides it further */
+/* Of the columns of trial slices, and at least: more views make them no better for this. */
+#define VIEWS_A_COLUMN 0.8
+#define LEAST_VIEWS 480
+/* Of the slice's width, what is judged; and of what all views see, where they do not see all. */
+#define JUDGED 0.48
+#define JUDGED_INSIDE 0.9
+#define LEAST_RADIUS 6
 #define TRIALS 13         /* of each closer search */
-/* Values of a sample that is cut off are wrong, and what they look like is a weak witness. */
-#define CUT_OFF_SPREAD_PX 0.3
+/* What the best-looking slice is off by, in columns. Values of a sample that is cut off are wrong, and
+   what they look like is a weak witness. */
+static const double spreads_px[] = {
+  [TD_AXIS_QUALITY_NEGATIVITY] = 0.03,
+  [TD_AXIS_QUALITY_FLATNESS] = 0.09,
+  [TD_AXIS_QUALITY_STEEPNESS] = 0.06,
+};
 #define CUTOFF 0.5        /* of the trial slices' filter: noise says nothing about the centre */
 
 typedef struct {
@@ -36,6 +50,7 @@ typedef struct {
   const float *slices;
   guint side;
   TdAxisQuality quality;
+  double radius;
   double *values;
 } Judging;
 
@@ -46,7 +61,8 @@ judge_slice (guint index, gpointer data)
   gsize pixels = (gsize) judging->side * judging->side;
 
   judging->values[index]
-      = td_axis_quality (judging->quality, judging->slices + index * pixels, judging->side);
+      = td_axis_quality (judging->quality, judging->slices + index * pixels, judging->side,
+                       judging->radius);
 }
 
 /* ── Less of a large sinogram ─────────────────────────────────────────────────────────────────── */
@@ -57,7 +73,8 @@ trials_init (Trials *trials, const TdAxisInput *input, guint most, TdAxisQuality
              GError **error)
 {
   guint by = (input->n_columns + most - 1) / most, columns = input->n_columns / by;
-  guint every = MAX (1, (guint) (input->n_views / (2.5 * columns))), n_views = 0;
+  guint enough = MAX ((guint) (VIEWS_A_COLUMN * columns), LEAST_VIEWS);
+  guint every = MAX (1, input->n_views / enough), n_views = 0;
   g_autofree float *picked
       = g_new (float, (gsize) (input->n_views / every + 1) * input->n_columns);
 
@@ -85,22 +102,42 @@ trials_clear (Trials *trials)
   g_free (trials->angles_rad);
 }
 
+static double
+to_binned (const Trials *trials, double column)
+{
+  return (column + 0.5) / trials->by_columns - 0.5;
+}
+
+/* The same for all trials of a curve. */
+static double
+radius_for (const Trials *trials, const TdAxisCurve *curve)
+{
+  double width = trials->binned.n_columns;
+  double first = to_binned (trials, curve->first_px);
+  double last = to_binned (trials, curve->first_px + (curve->n - 1) * curve->step_px);
+
+  if (trials->quality != TD_AXIS_QUALITY_FLATNESS)
+    return JUDGED * width;
+  return MAX (JUDGED_INSIDE * MIN (first, width - 1 - last), LEAST_RADIUS);
+}
+
 /* The merit of every centre of the curve, which is in the detector's columns. */
 static gboolean
 trials_run (Trials *trials, TdAxisCurve *curve, GError **error)
 {
   guint side = td_axis_slices_side (trials->slices);
   guint batch = td_axis_slices_batch (trials->slices);
+  double radius = radius_for (trials, curve);
   g_autofree float *pixels = g_new (float, (gsize) batch * side * side);
   g_autofree double *centres = g_new (double, batch);
 
   for (guint first = 0; first < curve->n; first += batch) {
     guint count = MIN (batch, curve->n - first);
     for (guint i = 0; i < count; i++)
-      centres[i] = (curve->first_px + (first + i) * curve->step_px + 0.5) / trials->by_columns - 0.5;
+      centres[i] = to_binned (trials, curve->first_px + (first + i) * curve->step_px);
     if (!td_axis_slices_run (trials->slices, centres, count, pixels, error))
       return FALSE;
-    Judging judging = { pixels, side, trials->quality, curve->merit + first };
+    Judging judging = { pixels, side, trials->quality, radius, curve->merit + first };
     td_parallel_for (count, judge_slice, &judging);
   }
   return TRUE;
@@ -122,12 +159,14 @@ search_wide (Trials *trials, const TdAxisInput *input, TdAxisEstimate *estimate,
   return TRUE;
 }
 
+/* Closer and closer about what was found so far, until trials are @finest_px apart. */
 static gboolean
-search_close (Trials *trials, double reach_px, TdAxisEstimate *estimate, GError **error)
+search_close (Trials *trials, double reach_px, double finest_px, TdAxisEstimate *estimate,
+              GError **error)
 {
   double confidence = estimate->confidence, step = 2 * reach_px / (TRIALS - 1);
 
-  for (;; step = MAX (step / 3, FINEST_PX)) {
+  for (;; step = MAX (step / 3, finest_px)) {
     double values[TRIALS];
     TdAxisCurve curve = { estimate->centre_px - step * (TRIALS / 2), step, TRIALS, values };
     if (!trials_run (trials, &curve, error))
@@ -135,7 +174,7 @@ search_close (Trials *trials, double reach_px, TdAxisEstimate *estimate, GError 
     if (!td_axis_curve_peak (&curve, estimate))
       return TRUE;
     confidence = MIN (confidence, estimate->confidence);
-    if (step <= FINEST_PX)
+    if (step <= finest_px)
       break;
   }
   estimate->confidence = confidence;
@@ -175,13 +214,18 @@ find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
     reach = 3 * trials.by_columns;
     trials_clear (&trials);
   }
-  if (done && isfinite (estimate->centre_px)) {
-    done = trials_init (&trials, input, FINE_COLUMNS, quality, error)
-           && search_close (&trials, MAX (reach, 1), estimate, error);
+  if (done && isfinite (estimate->centre_px) && input->n_columns > MIDDLE_COLUMNS) {
+    done = trials_init (&trials, input, MIDDLE_COLUMNS, quality, error)
+           && search_close (&trials, reach, MIDDLE_PX, estimate, error);
+    reach = 2 * MIDDLE_PX;
     trials_clear (&trials);
   }
-  if (quality == TD_AXIS_QUALITY_VARIATION)
-    estimate->spread_px = CUT_OFF_SPREAD_PX;
+  if (done && isfinite (estimate->centre_px)) {
+    done = trials_init (&trials, input, FINE_COLUMNS, quality, error)
+           && search_close (&trials, MAX (reach, 2 * MIDDLE_PX), FINEST_PX, estimate, error);
+    trials_clear (&trials);
+  }
+  estimate->spread_px = spreads_px[quality];
   return done;
 }
 

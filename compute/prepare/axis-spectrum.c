@@ -21,24 +21,24 @@ typedef struct {
   const float *rows;
   float *out;
   gboolean edges;
+  const float *fade;   /* of the padding */
   guint first, count, n;
-  double start;
+  gint64 whole;        /* columns that rows begin at, and for the rest of a column each bin's turn */
+  const float *turn;
 } Run;
 
 /* ── There ────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Two rows, being real, share one transform: the second is its imaginary part. */
 static void
-load_row (const Run *run, const float *row, fftwf_complex *line)
+load_row (const Run *run, const float *row, guint part, fftwf_complex *line)
 {
   guint n = run->spectrum->n_columns, gap = run->spectrum->length - n;
 
-  memset (line, 0, run->spectrum->length * sizeof *line);
   for (guint i = 0; i < n; i++)
-    line[i][0] = row[i];
-  for (guint i = 0; run->edges && i < gap; i++) {
-    double t = 0.5 - 0.5 * cos (G_PI * (i + 1) / (gap + 1));
-    line[n + i][0] = (float) (row[n - 1] * (1 - t) + row[0] * t);
-  }
+    line[i][part] = row[i];
+  for (guint i = 0; run->edges && i < gap; i++)
+    line[n + i][part] = row[n - 1] + run->fade[i] * (row[0] - row[n - 1]);
 }
 
 static void
@@ -46,17 +46,41 @@ transform_piece (guint index, gpointer data)
 {
   const Run *run = data;
   TdAxisSpectrum *spectrum = run->spectrum;
-  guint end = MIN ((index + 1) * ROWS_A_PIECE, spectrum->n_rows);
-  fftwf_complex *from = fftwf_alloc_complex (spectrum->length);
-  fftwf_complex *to = fftwf_alloc_complex (spectrum->length);
+  guint n = spectrum->length, end = MIN ((index + 1) * ROWS_A_PIECE, spectrum->n_rows);
+  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
 
-  for (guint row = index * ROWS_A_PIECE; row < end; row++) {
-    load_row (run, run->rows + (gsize) row * spectrum->n_columns, from);
+  for (guint row = index * ROWS_A_PIECE; row < end; row += 2) {
+    const float *rows = run->rows + (gsize) row * spectrum->n_columns;
+    fftwf_complex *bins = spectrum->bins + (gsize) row * spectrum->n_bins;
+    gboolean both = row + 1 < end;
+    memset (from, 0, n * sizeof *from);
+    load_row (run, rows, 0, from);
+    if (both)
+      load_row (run, rows + spectrum->n_columns, 1, from);
     fftwf_execute_dft (spectrum->plan, from, to);
-    memcpy (spectrum->bins + (gsize) row * spectrum->n_bins, to, spectrum->n_bins * sizeof *to);
+    for (guint k = 0; k < spectrum->n_bins; k++) {
+      const float *z = to[k], *y = to[k ? n - k : 0];
+      bins[k][0] = 0.5f * (z[0] + y[0]);
+      bins[k][1] = 0.5f * (z[1] - y[1]);
+      if (both) {
+        bins[spectrum->n_bins + k][0] = 0.5f * (z[1] + y[1]);
+        bins[spectrum->n_bins + k][1] = 0.5f * (y[0] - z[0]);
+      }
+    }
   }
   fftwf_free (from);
   fftwf_free (to);
+}
+
+/* How much of the padding is the first column's, the rest being the last one's. */
+static float *
+make_fade (guint gap)
+{
+  float *fade = g_new (float, gap + 1);
+
+  for (guint i = 0; i < gap; i++)
+    fade[i] = (float) (0.5 - 0.5 * cos (G_PI * (i + 1) / (gap + 1)));
+  return fade;
 }
 
 TdAxisSpectrum *
@@ -74,7 +98,8 @@ td_axis_spectrum_new (const float *rows, guint n_rows, guint n_columns, gboolean
     td_axis_spectrum_free (spectrum);
     return NULL;
   }
-  Run run = { .spectrum = spectrum, .rows = rows, .edges = edges };
+  g_autofree float *fade = make_fade (spectrum->length - n_columns);
+  Run run = { .spectrum = spectrum, .rows = rows, .edges = edges, .fade = fade };
   td_parallel_for ((n_rows + ROWS_A_PIECE - 1) / ROWS_A_PIECE, transform_piece, &run);
   return spectrum;
 }
@@ -115,8 +140,8 @@ td_axis_spectrum_filter (TdAxisSpectrum *spectrum, const double *response)
 
 /* ── And back ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* The transform runs forward only: the conjugate spectrum gives the conjugate, that is, the same real
-   row. */
+/* The transform runs forward only: the conjugate spectrum gives the conjugate. Two rows a and b go as
+   a + i b. */
 static void
 back_piece (guint index, gpointer data)
 {
@@ -125,31 +150,32 @@ back_piece (guint index, gpointer data)
   guint n = spectrum->length, half = n / 2;
   guint end = MIN ((index + 1) * ROWS_A_PIECE, run->count);
   fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
-  g_autofree double *turn = g_new (double, 2 * (gsize) spectrum->n_bins);
-  double whole = floor (run->start);
+  const float *turn = run->turn;
 
-  for (guint i = 0; i <= half; i++) {
-    double angle = 2 * G_PI * i * (run->start - whole) / n;
-    turn[2 * i] = cos (angle) / n;
-    turn[2 * i + 1] = i == half ? 0 : sin (angle) / n;
-  }
-  for (guint row = index * ROWS_A_PIECE; row < end; row++) {
-    const fftwf_complex *bins = spectrum->bins + (gsize) (run->first + row) * spectrum->n_bins;
+  for (guint row = index * ROWS_A_PIECE; row < end; row += 2) {
+    gboolean both = row + 1 < end;
+    const fftwf_complex *a = spectrum->bins + (gsize) (run->first + row) * spectrum->n_bins;
+    const fftwf_complex *b = both ? a + spectrum->n_bins : a;
     float *out = run->out + (gsize) row * run->n;
     for (guint i = 0; i <= half; i++) {
-      float re = (float) (bins[i][0] * turn[2 * i] - bins[i][1] * turn[2 * i + 1]);
-      float im = (float) (bins[i][0] * turn[2 * i + 1] + bins[i][1] * turn[2 * i]);
-      from[i][0] = re;
-      from[i][1] = -im;
+      float ar = a[i][0] * turn[2 * i] - a[i][1] * turn[2 * i + 1];
+      float ai = a[i][0] * turn[2 * i + 1] + a[i][1] * turn[2 * i];
+      float br = b[i][0] * turn[2 * i] - b[i][1] * turn[2 * i + 1];
+      float bi = b[i][0] * turn[2 * i + 1] + b[i][1] * turn[2 * i];
+      from[i][0] = ar - bi;
+      from[i][1] = -ai - br;
       if (i > 0) {
-        from[n - i][0] = re;
-        from[n - i][1] = im;
+        from[n - i][0] = ar + bi;
+        from[n - i][1] = ai - br;
       }
     }
     fftwf_execute_dft (spectrum->plan, from, to);
+    guint at = (guint) (((run->whole % (gint64) n) + n) % n);
     for (guint i = 0; i < run->n; i++) {
-      gint64 at = ((gint64) whole + i) % (gint64) n;
-      out[i] = to[at < 0 ? at + n : at][0];
+      out[i] = to[at][0];
+      if (both)
+        out[run->n + i] = -to[at][1];
+      at = at + 1 < n ? at + 1 : 0;
     }
   }
   fftwf_free (from);
@@ -160,8 +186,16 @@ void
 td_axis_spectrum_rows (const TdAxisSpectrum *spectrum, guint first, guint count, double start,
                        guint n, float *out)
 {
-  Run run = { .spectrum = (TdAxisSpectrum *) spectrum, .out = out, .first = first, .count = count,
-              .n = n, .start = start };
+  g_autofree float *turn = g_new (float, 2 * (gsize) spectrum->n_bins);
+  double whole = floor (start), length = spectrum->length;
 
+  for (guint i = 0; i < spectrum->n_bins; i++) {
+    double angle = 2 * G_PI * i * (start - whole) / length;
+    gboolean highest = 2 * i == spectrum->length; /* has no phase: it fades with the fraction */
+    turn[2 * i] = (float) (cos (angle) / length);
+    turn[2 * i + 1] = highest ? 0 : (float) (sin (angle) / length);
+  }
+  Run run = { .spectrum = (TdAxisSpectrum *) spectrum, .out = out, .first = first, .count = count,
+              .n = n, .whole = (gint64) whole, .turn = turn };
   td_parallel_for ((count + ROWS_A_PIECE - 1) / ROWS_A_PIECE, back_piece, &run);
 }

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "axis-likeness.h"
+#include "axis-methods.h"
 #include "axis-pairs.h"
-#include "axis-rows.h"
 #include "axis-search.h"
 #include "prepare.h"
 
 #define MOST_PAIRS 12
-#define DESTRIPE_FRAMES 8 /* fewer show as much of the sample as of stripes */
+#define STILL_FRAMES 8   /* fewer show as much of the sample as of what stands still */
 #define MOST_ROWS 32     /* compared, spread over the detector */
 #define LEAST_ROWS 6
 #define BAND 8           /* neighbouring rows averaged to one, at most */
@@ -36,20 +36,39 @@ typedef struct {
 
 /* ── Frames ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Exact pairs, each once, spread over the turn; views[] lists the frames to read. */
+/* Exact pairs, each once. */
+static GArray *
+exact_pairs (const double *angles_rad, guint n_views)
+{
+  GArray *pairs = td_axis_pairs (angles_rad, n_views);
+  guint exact = 0;
+
+  for (guint i = 0; i < pairs->len; i++) {
+    const TdAxisPair *pair = &g_array_index (pairs, TdAxisPair, i);
+    if (pair->below == pair->above && pair->off_rad == 0 && pair->view < pair->below)
+      g_array_index (pairs, TdAxisPair, exact++) = *pair;
+  }
+  return g_array_set_size (pairs, exact);
+}
+
+static const char *
+unsuited (const double *angles_rad, guint n_views, guint n_columns)
+{
+  g_autoptr (GArray) pairs = exact_pairs (angles_rad, n_views);
+
+  if (n_columns < 8)
+    return "the detector has too few columns";
+  return pairs->len ? NULL : "no two views are exactly half a turn apart";
+}
+
+/* Spread over the turn; views[] lists the frames to read. */
 static GArray *
 choose_pairs (const TdScanFacts *facts, GArray *views)
 {
-  g_autoptr (GArray) all = td_axis_pairs (facts->angles_rad, facts->n_views);
+  g_autoptr (GArray) all = exact_pairs (facts->angles_rad, facts->n_views);
   GArray *chosen = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
   guint64 frame_bytes = (guint64) facts->n_rows * facts->n_columns * sizeof (float);
-  guint fit = (guint) MIN (FRAMES_BYTES / (4 * frame_bytes), MOST_PAIRS), exact = 0;
-
-  for (guint i = 0; i < all->len; i++) {
-    const TdAxisPair *pair = &g_array_index (all, TdAxisPair, i);
-    if (pair->below == pair->above && pair->off_rad == 0 && pair->view < pair->below)
-      g_array_index (all, TdAxisPair, exact++) = *pair;
-  }
+  guint fit = (guint) MIN (FRAMES_BYTES / (4 * frame_bytes), MOST_PAIRS), exact = all->len;
   guint n = MIN (exact, fit);
   for (guint i = 0; i < n; i++) {
     TdAxisPair pair = g_array_index (all, TdAxisPair, (guint64) i * exact / n);
@@ -158,9 +177,9 @@ load (Tilt *self, const GArray *views, const TdStep *steps, guint n_steps, GCanc
   self->frames = g_new (float, views->len * pixels);
   if (!few || !prepare (self, few, steps, n_steps, cancellable, error))
     return FALSE;
-  for (guint row = 0; row < self->n_rows && self->n_frames >= DESTRIPE_FRAMES; row++)
-    td_axis_destripe (self->frames + (gsize) row * self->n_frames * self->n_columns, self->n_frames,
-                      self->n_columns);
+  for (guint row = 0; row < self->n_rows && self->n_frames >= STILL_FRAMES; row++)
+    td_axis_remove_mean (self->frames + (gsize) row * self->n_frames * self->n_columns,
+                         self->n_frames, self->n_columns, NULL);
   return TRUE;
 }
 
@@ -201,8 +220,8 @@ shear_row (const Tilt *self, guint frame, double z, double centre, double slope,
 
 /* One climb with views sheared by line's slope: the line that they then say. */
 static gboolean
-look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top, double *slope_error,
-      GCancellable *cancellable, GError **error)
+look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top, double *centre_error,
+      double *slope_error, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
   guint n = self->n_columns, rows = self->count * self->n_frames;
@@ -233,23 +252,24 @@ look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top, double 
   if (!td_axis_likeness_climb (likeness, &said->centre_px, &drift, top, &spread, cancellable, error))
     return FALSE;
   said->slope = drift / first;
-  /* The error of a slope, from that of the mean of evenly spread places; more, for the noise of
-     neighbours is not independent once it is whitened and sheared, and the stripes of few frames stay. */
-  double more = self->n_frames >= DESTRIPE_FRAMES ? 2 : 4;
-  *slope_error = more * spread * sqrt (12) / (self->places[self->count - 1] - self->places[0]);
+  /* More, for the noise of neighbours is not independent once it is whitened and sheared, and the stripes
+     of few frames stay. The error of a slope comes from that of the mean of evenly spread places. */
+  double more = self->n_frames >= STILL_FRAMES ? 2 : 4;
+  *centre_error = more * spread;
+  *slope_error = *centre_error * sqrt (12) / (self->places[self->count - 1] - self->places[0]);
   return TRUE;
 }
 
 /* The slope that confirms itself, by the secant through the last two looks. */
 static gboolean
-settle (Tilt *self, TdAxisLine *line, double *slope_error, gboolean *found,
+settle (Tilt *self, TdAxisLine *line, double *centre_error, double *slope_error, gboolean *found,
         GCancellable *cancellable, GError **error)
 {
   TdAxisLine at = *line, said;
   double last_slope = 0, last_excess = 0, top = 0;
 
   for (guint round = 0; round < ROUNDS; round++) {
-    if (!look (self, &at, &said, &top, slope_error, cancellable, error))
+    if (!look (self, &at, &said, &top, centre_error, slope_error, cancellable, error))
       return FALSE;
     double excess = said.slope - at.slope, slope = said.slope;
     if (round > 0 && fabs (excess - last_excess) > 1e-12)
@@ -269,7 +289,8 @@ settle (Tilt *self, TdAxisLine *line, double *slope_error, gboolean *found,
 
 gboolean
 td_axis_tilt (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, TdAxisLine *line,
-              double *slope_error, gboolean *found, GCancellable *cancellable, GError **error)
+              double *centre_error, double *slope_error, gboolean *found, GCancellable *cancellable,
+              GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   g_autoptr (GArray) views = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -284,9 +305,16 @@ td_axis_tilt (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
   choose_rows (&self);
   self.sheared = g_new (float, (gsize) self.count * self.n_frames * self.n_columns);
   done = load (&self, views, steps, n_steps, cancellable, error)
-         && settle (&self, line, slope_error, found, cancellable, error);
+         && settle (&self, line, centre_error, slope_error, found, cancellable, error);
   g_free (self.frames);
   g_free (self.sheared);
   g_free (self.places);
   return done;
 }
+
+const TdAxisMethodKind td_axis_projections = {
+  .method = TD_AXIS_PROJECTIONS,
+  .name = "projections",
+  .title = "Whole opposite projections",
+  .unsuited = unsuited,
+};

@@ -11,13 +11,15 @@
 #include "axis-tilt.h"
 
 /* Of the detector's width: how far from its middle the axis is looked for. */
-#define REACH 0.3
+#define REACH 0.33
 /* Of the width: how far around an overlap beyond that the other methods look. */
 #define WIDE_REACH 0.04
 /* Columns to either side of what the quick methods found that trial slices are made for. */
 #define CLOSE_PX 5.0
 /* Columns: whole projections that say another centre than the rows are not believed. */
 #define MOST_APART_PX 0.5
+/* Standard errors that a slope must have to be one. */
+#define SIGNIFICANT 3
 /* What a method is worth that found the centre only when told where to look. */
 #define SECOND_LOOK 0.6
 #define SECOND_SPREAD_PX 0.25
@@ -25,12 +27,14 @@
 #define LEAST_MET 0.35
 /* Trial slices cost much: of the progress bar, how many quick methods one is worth. */
 #define SLICES_SHARE 3.0
+#define PROJECTIONS_SHARE 2.0
 
 static const TdAxisMethodKind *const kinds[TD_AXIS_COUNT] = {
   [TD_AXIS_CORRELATION] = &td_axis_correlation,
   [TD_AXIS_FOURIER] = &td_axis_fourier,
   [TD_AXIS_SHARPNESS] = &td_axis_sharpness,
   [TD_AXIS_OVERLAP] = &td_axis_overlap,
+  [TD_AXIS_PROJECTIONS] = &td_axis_projections,
 };
 
 typedef struct {
@@ -45,7 +49,7 @@ typedef struct {
   double first_px, last_px;
   gboolean stated;     /* the range was */
   GArray *trials;      /* TdAxisTrial */
-  GArray *spreads;     /* double */
+  guint guided;        /* the first of them only show where to look */
   double done, all;    /* of the work */
 } Search;
 
@@ -96,14 +100,14 @@ td_axis_result_free (TdAxisResult *result)
   g_free (result);
 }
 
-/* The correlation takes what was measured half a turn from a view, though it be no view itself; it
-   lies behind them. */
+/* Opposite views are compared with what was measured half a turn from a view, though it be no view
+   itself; it lies behind them. */
 static guint
 views_for (const Search *search, TdAxisMethod method)
 {
   const guint n = td_scan_facts (search->scan)->n_views;
 
-  return method == TD_AXIS_CORRELATION ? n : n - search->n_extra;
+  return method == TD_AXIS_CORRELATION || method == TD_AXIS_PROJECTIONS ? n : n - search->n_extra;
 }
 
 /* ── What can be searched ─────────────────────────────────────────────────────────────────────── */
@@ -184,7 +188,7 @@ estimate_row (Search *search, guint index, TdAxisMethod method, double first_px,
 {
   const TdScanFacts *facts = td_scan_facts (search->scan);
   const TdAxisInput input = {
-    .sinogram = search->sinograms[index], .n_views = facts->n_views,
+    .sinogram = search->sinograms[index], .n_views = views_for (search, method),
     .n_columns = facts->n_columns, .angles_rad = facts->angles_rad,
     .row = td_axis_rows_row (search->rows, index), .first_px = first_px, .last_px = last_px,
     .device = search->device, .cancellable = search->cancellable,
@@ -215,10 +219,10 @@ add_trial (Search *search, guint index, TdAxisMethod method, const TdAxisEstimat
 {
   const TdAxisTrial trial = { .method = method, .row = td_axis_rows_row (search->rows, index),
                               .centre_px = estimate->centre_px,
-                              .confidence = estimate->confidence };
+                              .confidence = estimate->confidence,
+                              .spread_px = estimate->spread_px };
 
   g_array_append_val (search->trials, trial);
-  g_array_append_val (search->spreads, estimate->spread_px);
 }
 
 static gboolean
@@ -256,8 +260,7 @@ read_rows (Search *search, GError **error)
 static TdAxisLine
 best_line (const Search *search)
 {
-  return td_axis_line_mode ((const TdAxisTrial *) search->trials->data,
-                            (const double *) search->spreads->data, search->trials->len,
+  return td_axis_line_mode ((const TdAxisTrial *) search->trials->data, search->trials->len,
                             (td_scan_facts (search->scan)->n_rows - 1) / 2.0);
 }
 
@@ -334,15 +337,18 @@ run (Search *search, GError **error)
 {
   guint n = td_axis_rows_count (search->rows);
 
-  search->all = n * (1 + asked (search, TD_AXIS_OVERLAP) + asked (search, TD_AXIS_CORRELATION)
-                     + asked (search, TD_AXIS_FOURIER)
-                     + (asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
+  search->all = (asked (search, TD_AXIS_PROJECTIONS) ? PROJECTIONS_SHARE : 0)
+                + n * (1 + asked (search, TD_AXIS_OVERLAP) + asked (search, TD_AXIS_CORRELATION)
+                       + asked (search, TD_AXIS_FOURIER)
+                       + (asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
   if (!read_rows (search, error)
       || (asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
     return FALSE;
-  for (guint i = 0; i < n && asked (search, TD_AXIS_CORRELATION); i++)
+  const gboolean alone = search->methods == 1u << TD_AXIS_PROJECTIONS; /* which must be told where */
+  for (guint i = 0; i < n && (alone || asked (search, TD_AXIS_CORRELATION)); i++)
     if (!try_method (search, i, TD_AXIS_CORRELATION, search->first_px, search->last_px, error))
       return FALSE;
+  search->guided = alone ? search->trials->len : 0;
   TdAxisLine line = best_line (search);
   for (guint i = 0; i < n && asked (search, TD_AXIS_FOURIER); i++)
     if (!try_fourier (search, &line, i, error))
@@ -353,27 +359,32 @@ run (Search *search, GError **error)
   return TRUE;
 }
 
-/* Whole projections know the tilt better than rows, where there are some to compare. */
+/* Whole projections, about the line that the rows say. They are a trial more, at the middle row, and know
+   the slope best: @slope, NAN if they say none. */
 static gboolean
-improve_tilt (Search *search, const TdStep *steps, guint n_steps, TdAxisResult *result,
-              GError **error)
+try_projections (Search *search, const TdStep *steps, guint n_steps, double *slope,
+                 double *slope_error, GError **error)
 {
-  double middle = (td_scan_facts (search->scan)->n_rows - 1) / 2.0, slope_error;
-  TdAxisLine line = { result->centre_px, tan (result->tilt_deg * G_PI / 180), middle };
+  const guint n_rows = td_scan_facts (search->scan)->n_rows;
+  TdAxisLine line = best_line (search);
+  double from = line.centre_px, centre_error;
   gboolean found;
 
-  if (!asked (search, TD_AXIS_CORRELATION) || isnan (line.centre_px))
+  *slope = NAN;
+  if (isnan (from))
     return TRUE;
-  tell (search, "tilt");
-  if (!td_axis_tilt (search->device, search->scan, steps, n_steps, &line, &slope_error, &found,
-                     search->cancellable, error))
+  tell (search, "projections");
+  if (!td_axis_tilt (search->device, search->scan, steps, n_steps, &line, &centre_error, slope_error,
+                     &found, search->cancellable, error))
     return FALSE;
-  if (!found || fabs (line.centre_px - result->centre_px) > MOST_APART_PX)
+  if (!found)
     return TRUE;
-  result->tilt_deg = atan (line.slope) * 180 / G_PI;
-  result->tilt_uncertainty_deg = atan (slope_error) * 180 / G_PI;
-  if (fabs (result->tilt_deg) < 3 * result->tilt_uncertainty_deg)
-    result->tilt_deg = 0;
+  if (fabs (line.centre_px - from) <= MOST_APART_PX)
+    *slope = fabs (line.slope) < SIGNIFICANT * *slope_error ? 0 : line.slope;
+  const TdAxisTrial trial = { .method = TD_AXIS_PROJECTIONS, .row = n_rows / 2,
+                              .centre_px = td_axis_line_at (&line, n_rows / 2),
+                              .confidence = 1, .spread_px = centre_error };
+  g_array_append_val (search->trials, trial);
   return TRUE;
 }
 
@@ -381,13 +392,16 @@ static TdAxisResult *
 make_result (Search *search, const TdStep *steps, guint n_steps, GError **error)
 {
   g_autoptr (TdAxisResult) result = g_new0 (TdAxisResult, 1);
+  double middle = (td_scan_facts (search->scan)->n_rows - 1) / 2.0, slope = NAN, slope_error = 0;
 
+  if (asked (search, TD_AXIS_PROJECTIONS)
+      && !try_projections (search, steps, n_steps, &slope, &slope_error, error))
+    return NULL;
+  if (search->guided)
+    g_array_remove_range (search->trials, 0, search->guided);
   result->n_trials = search->trials->len;
   result->trials = g_memdup2 (search->trials->data, search->trials->len * sizeof (TdAxisTrial));
-  td_axis_agree (result, (const double *) search->spreads->data,
-                 (td_scan_facts (search->scan)->n_rows - 1) / 2.0);
-  if (!improve_tilt (search, steps, n_steps, result, error))
-    return NULL;
+  td_axis_agree (result, middle, slope, slope_error);
   search->done = search->all;
   tell (search, "done");
   return g_steal_pointer (&result);
@@ -397,26 +411,25 @@ TdAxisResult *
 td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
               const TdAxisOptions *options, GCancellable *cancellable, GError **error)
 {
-  Search search = { .device = device, .scan = scan, .options = options,
-                    .cancellable = cancellable };
+  g_autoptr (TdScan) all = td_scan_with_extra (scan);
+  Search search = { .device = device, .scan = all, .options = options, .cancellable = cancellable,
+                    .n_extra = td_scan_facts (all)->n_views - td_scan_facts (scan)->n_views };
   TdAxisResult *result = NULL;
 
-  if (!check (td_scan_facts (scan), &search, error))
+  if (!check (td_scan_facts (all), &search, error))
     return NULL;
-  search.rows = td_axis_rows_new (device, scan, steps, n_steps, options, error);
+  search.rows = td_axis_rows_new (device, all, steps, n_steps, options, error);
   if (!search.rows)
     return NULL;
   guint n = td_axis_rows_count (search.rows);
   search.sinograms = g_new0 (float *, n);
   search.trials = g_array_new (FALSE, FALSE, sizeof (TdAxisTrial));
-  search.spreads = g_array_new (FALSE, FALSE, sizeof (double));
   if (run (&search, error))
     result = make_result (&search, steps, n_steps, error);
   for (guint i = 0; i < n; i++)
     g_free (search.sinograms[i]);
   g_free (search.sinograms);
   g_array_unref (search.trials);
-  g_array_unref (search.spreads);
   td_axis_rows_free (search.rows);
   return result;
 }

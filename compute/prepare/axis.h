@@ -20,6 +20,7 @@ typedef enum {
   TD_AXIS_FOURIER,     /* Vo et al., Opt. Express 22 (2014): double-wedge metric of the sinogram */
   TD_AXIS_SHARPNESS,   /* search over reconstructed slices */
   TD_AXIS_OVERLAP,     /* 360 degree offset (half-acquisition) scans */
+  TD_AXIS_PROJECTIONS, /* whole projections 180 degrees apart, for the tilt too: one trial a scan */
   TD_AXIS_COUNT
 } TdAxisMethod;
 
@@ -28,6 +29,7 @@ typedef struct {
   guint row;
   double centre_px;   /* NAN: the method gave none */
   double confidence;  /* 0 … 1; below 0.2 it is no better than chance */
+  double spread_px;   /* the method's own standard error; NAN: it knows none */
   gboolean used;      /* the consensus took it; FALSE: weak, or far from the others */
 } TdAxisTrial;
 
@@ -50,7 +52,7 @@ typedef struct {
   guint row_first, row_end; /* rows tried lie in [first, end); 0, 0: spread over the detector */
   guint n_rows;             /* how many rows; 0: 5 */
   guint methods;            /* bits (1 << TdAxisMethod); 0: those that suit the scan */
-  double search_first_px, search_last_px; /* both 0: 30 % of the width to either side of the middle */
+  double search_first_px, search_last_px; /* both 0: a third of the width to either side of the middle */
   TdAxisProgress progress;  /* may be NULL */
   gpointer progress_user;
 } TdAxisOptions;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verb centre, and --centre auto. */
 #include <math.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "dataset/volume.h"
@@ -38,15 +39,17 @@ test_json (void)
   g_assert_true (json_object_get_null_member (json, "advice"));
 
   JsonArray *methods = json_object_get_array_member (json, "methods");
-  g_assert_cmpuint (json_array_get_length (methods), ==, 4);
+  g_assert_cmpuint (json_array_get_length (methods), ==, 5);
   for (guint i = 0; i < json_array_get_length (methods); i++) {
     JsonObject *method = json_array_get_object_element (methods, i);
-    g_assert_nonnull (json_object_get_string_member (method, "name"));
+    const char *name = json_object_get_string_member (method, "name");
+    g_assert_nonnull (name);
+    guint n = g_str_equal (name, "projections") ? 1 : 5;
     g_assert_cmpfloat_with_epsilon (json_object_get_double_member (method, "centre_px"), CENTRE, 0.3);
     JsonArray *rows = json_object_get_array_member (method, "rows");
-    g_assert_cmpuint (json_array_get_length (rows), ==, 5);
-    g_assert_cmpuint (json_array_get_length (json_object_get_array_member (method, "trials")), ==, 5);
-    for (guint r = 0; r < 5; r++)
+    g_assert_cmpuint (json_array_get_length (rows), ==, n);
+    g_assert_cmpuint (json_array_get_length (json_object_get_array_member (method, "trials")), ==, n);
+    for (guint r = 0; r < n; r++)
       g_assert_cmpint (json_array_get_int_element (rows, r), <, 20);
   }
 }
@@ -68,6 +71,41 @@ test_options (void)
   g_assert_cmpint (json_array_get_int_element (json_object_get_array_member (method, "rows"), 0), >=,
                    5);
   g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "centre_px"), CENTRE, 0.3);
+}
+
+/* A file that says it was taken at 180° is no view, but is compared with the first one. */
+static void
+test_half_turn_frame (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *frames = g_build_filename (folder->path, "scan", "projections",
+                                              NULL);
+  g_autofree char *found = NULL, *other = g_build_filename (frames, "projection_180deg.tif", NULL);
+  g_auto (TdTestRun) run = { 0 };
+  const char *name;
+
+  td_test_cli (&run, folder->path, "phantom", "ellipsoids", "--output", "scan", "--columns", "81",
+               "--rows", "20", "--views", "61", "--centre", "43.3", "--end-point", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_autoptr (GDir) dir = g_dir_open (frames, 0, NULL);
+  while ((name = g_dir_read_name (dir)))
+    if (strstr (name, "0060.tif"))
+      found = g_build_filename (frames, name, NULL);
+  g_assert_nonnull (found);
+  g_assert_cmpint (g_rename (found, other), ==, 0);
+
+  td_test_run_clear (&run);
+  td_test_cli (&run, folder->path, "centre", "scan", "--angles", "0:177.0492", "--device", "host",
+               "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "centre_px"), CENTRE, 0.05);
+  g_assert_true (json_object_get_boolean_member (json, "agreed"));
+  JsonArray *methods = json_object_get_array_member (json, "methods");
+  gboolean compared = FALSE;
+  for (guint i = 0; i < json_array_get_length (methods); i++)
+    compared |= g_str_equal (json_object_get_string_member (
+                               json_array_get_object_element (methods, i), "name"), "projections");
+  g_assert_true (compared);
 }
 
 /* Nine slices side by side, and a table that says which is which. */
@@ -154,6 +192,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/centre/json", test_json);
   g_test_add_func ("/cli/centre/options", test_options);
+  g_test_add_func ("/cli/centre/half-turn-frame", test_half_turn_frame);
   g_test_add_func ("/cli/centre/picture", test_picture);
   g_test_add_func ("/cli/centre/auto", test_auto);
   g_test_add_func ("/cli/centre/refusals", test_refusals);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The search for the rotation axis on generated scans whose axis is known: "--scans N" takes N of them,
-   "--first I" begins with the I-th, "--trials" shows every trial. */
+   "--first I" begins with the I-th, "--kind cut" takes those of one kind only, "--seed S" invents others
+   (whatever is tuned is tuned on others), "--trials" shows every trial. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #define LEAST_FOUND 95
 #define LEAST_FLAGGED 90
 
-static guint n_scans = 12, first_scan;
+static guint n_scans = 12, first_scan, seed = 24;
+static const char *only_kind;
 static gboolean show_trials;
 
 static double
@@ -39,7 +41,7 @@ invent (guint number, TdPhantomScan *spec)
   static const char *const phantoms[] = { "shepp-logan", "discs", "ellipsoids", "boxes" };
   TdRandom random;
 
-  td_random_init (&random, 24, number);
+  td_random_init (&random, seed, number);
   td_phantom_scan_init (spec);
   spec->phantom = phantoms[(guint) between (&random, 0, 3.999)];
   spec->n_columns = (guint) between (&random, 128, 300);
@@ -63,26 +65,34 @@ invent (guint number, TdPhantomScan *spec)
   spec->seed = number + 1;
 }
 
+static const char *
+kind_of (const TdPhantomScan *spec)
+{
+  if (spec->range_deg > 180)
+    return spec->offset_field ? "wide" : "whole";
+  return spec->fill > 0 ? "fits" : "cut";
+}
+
 static void
 show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
 {
   double off = result->centre_px - spec->centre_px;
 
-  g_test_message ("%3u %-11s %3u x %2u, %3u views %3.0f%s, axis %+.2f%s, %7.0f photons, rings %.3f, "
+  g_test_message ("%3u %-5s %-11s %3u x %2u, %3u views%s, axis %+.2f, %7.0f photons, rings %.3f, "
                   "wander %.2f: off %+7.3f +- %.3f, tilt %+.2f +- %.2f for %+.2f, %s%s",
-                  number, spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
-                  spec->range_deg, spec->end_point ? "+" : " ",
-                  (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns,
-                  spec->offset_field ? " wide" : spec->fill > 0 ? " fits" : "", spec->photons, spec->rings, spec->wander, off,
+                  number, kind_of (spec), spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
+                  spec->end_point ? "+" : " ",
+                  (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns, spec->photons,
+                  spec->rings, spec->wander, off,
                   result->uncertainty_px, result->tilt_deg, result->tilt_uncertainty_deg, spec->tilt_deg,
                   result->agreed ? "agreed" : result->advice, fabs (off) <= FOUND_PX ? "" : " ***");
   for (guint i = 0; show_trials && i < result->n_trials; i++) {
     const TdAxisTrial *trial = &result->trials[i];
     double truth = spec->centre_px + tan (spec->tilt_deg * G_PI / 180)
                                          * (trial->row - (spec->n_rows - 1) / 2.0);
-    g_test_message ("      row %2u %-11s %+8.3f, confidence %.2f%s", trial->row,
-                    td_axis_method_name (trial->method), trial->centre_px - truth, trial->confidence,
-                    trial->used ? "" : ", left out");
+    g_test_message ("      row %2u %-11s %+9.4f +- %.4f, confidence %.2f%s", trial->row,
+                    td_axis_method_name (trial->method), trial->centre_px - truth, trial->spread_px,
+                    trial->confidence, trial->used ? "" : ", left out");
   }
 }
 
@@ -95,11 +105,14 @@ test_study (void)
 
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
-  for (guint number = first_scan; number < first_scan + n_scans; number++) {
+  for (guint number = first_scan, n = 0; n < n_scans; number++) {
     g_autoptr (GError) error = NULL;
     TdPhantomScan spec;
 
     invent (number, &spec);
+    if (only_kind && !g_str_equal (only_kind, kind_of (&spec)))
+      continue;
+    n++;
     g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
     g_assert_no_error (error);
     g_autoptr (TdAxisResult) result
@@ -131,6 +144,10 @@ take_options (int *argc, char **argv)
       n_scans = (guint) atoi (argv[++i]);
     else if (g_str_equal (argv[i], "--first") && i + 1 < *argc)
       first_scan = (guint) atoi (argv[++i]);
+    else if (g_str_equal (argv[i], "--seed") && i + 1 < *argc)
+      seed = (guint) atoi (argv[++i]);
+    else if (g_str_equal (argv[i], "--kind") && i + 1 < *argc)
+      only_kind = argv[++i];
     else if (g_str_equal (argv[i], "--trials"))
       show_trials = TRUE;
     else

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What finds the rotation axis, part by part: each metric against its formula in plain double precision. */
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/prepare/axis-likeness.h"
+#include "compute/prepare/axis-pairs.h"
+#include "compute/prepare/axis-quality.h"
+#include "compute/prepare/axis-rows.h"
+#include "compute/prepare/axis-search.h"
+#include "compute/prepare/axis-spectrum.h"
+#include "compute/prepare/axis-wedge.h"
+#include "tests/common/devices.h"
+
+static float *
+random_rows (guint n_rows, guint n_columns, guint32 seed)
+{
+  float *rows = g_new (float, (gsize) n_rows * n_columns);
+
+  td_test_random (rows, (gsize) n_rows * n_columns, seed);
+  return rows;
+}
+
+static void
+assert_near (double value, double truth, double part)
+{
+  if (!(fabs (value - truth) <= part * fabs (truth)))
+    g_error ("%.9g is not %.9g within %g", value, truth, part);
+}
+
+/* ── Formulas ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* One row continued as the header says, transformed by the sum that defines it. */
+static void
+plain_spectrum (const float *row, guint n, guint length, gboolean edges, double complex *bins)
+{
+  for (guint k = 0; k <= length / 2; k++) {
+    bins[k] = 0;
+    for (guint i = 0; i < length; i++) {
+      double t = i < n ? 0 : 0.5 - 0.5 * cos (G_PI * (i - n + 1) / (length - n + 1.0));
+      double value = i < n ? row[i] : edges ? row[n - 1] * (1 - t) + row[0] * t : 0;
+      bins[k] += value * cexp (-2 * G_PI * I * k * i / length);
+    }
+  }
+}
+
+static double
+plain_value (const double complex *bins, guint length, double at)
+{
+  double sum = creal (bins[0]);
+  double fraction = at - floor (at);
+
+  for (guint k = 1; k < length / 2; k++)
+    sum += 2 * creal (bins[k] * cexp (2 * G_PI * I * k * at / length));
+  /* The highest frequency has no phase: it fades with the fraction. */
+  sum += creal (bins[length / 2] * cexp (2 * G_PI * I * (length / 2) * floor (at) / length))
+         * cos (G_PI * fraction);
+  return sum / length;
+}
+
+static void
+test_spectrum (void)
+{
+  static const guint sizes[] = { 1, 2, 7, 23, 40 };
+  static const double starts[] = { 0, 2.5, -3.3, 0.999, -7 };
+
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (guint edges = 0; edges < 2; edges++) {
+      guint n = sizes[s];
+      g_autofree float *rows = random_rows (19, n, 7 + s);
+      g_autoptr (TdAxisSpectrum) spectrum = td_axis_spectrum_new (rows, 19, n, edges);
+      guint length = td_axis_spectrum_length (spectrum);
+      g_autofree double complex *bins = g_new (double complex, length / 2 + 1);
+      g_autofree float *out = g_new (float, 19 * n);
+      for (guint i = 0; i < G_N_ELEMENTS (starts); i++) {
+        td_axis_spectrum_rows (spectrum, 0, 19, starts[i], n, out);
+        for (guint row = 0; row < 19; row += 6) {
+          plain_spectrum (rows + row * n, n, length, edges, bins);
+          for (guint u = 0; u < n; u++)
+            g_assert_cmpfloat_with_epsilon (out[row * n + u],
+                                            plain_value (bins, length, starts[i] + u), 3e-6);
+        }
+      }
+    }
+}
+
+/* f / hypot (f, 0.06) * signal / (signal + noise) * cos^2 (pi f), by the mean power of all views. */
+static void
+plain_response (const float *rows, guint n_views, guint n, guint length, double *response)
+{
+  guint half = length / 2, tail = half - half / 16;
+  g_autofree double *power = g_new0 (double, half + 1);
+  g_autofree double complex *bins = g_new (double complex, half + 1);
+  double noise = 0;
+
+  for (guint v = 0; v < n_views; v++) {
+    plain_spectrum (rows + v * n, n, length, TRUE, bins);
+    for (guint k = 0; k <= half; k++)
+      power[k] += cabs (bins[k]) * cabs (bins[k]);
+  }
+  for (guint k = tail; k <= half; k++)
+    noise += power[k] / (half - tail + 1);
+  response[0] = 0;
+  for (guint k = 1; k <= half; k++) {
+    guint reach = k / 4 + 1, from = k > reach ? k - reach : 1, to = MIN (k + reach, half);
+    double mean = 0, f = (double) k / length;
+    for (guint j = from; j <= to; j++)
+      mean += power[j] / (to - from + 1);
+    response[k] = f / hypot (f, 0.06) * MAX (1 - noise / mean, 0) * pow (cos (G_PI * f), 2);
+  }
+}
+
+static void
+test_whiten (void)
+{
+  enum { VIEWS = 9, COLUMNS = 31 };
+  g_autofree float *rows = random_rows (VIEWS, COLUMNS, 3);
+
+  for (guint v = 0; v < VIEWS; v++) /* something smooth in the noise */
+    for (guint u = 0; u < COLUMNS; u++)
+      rows[v * COLUMNS + u] = 0.1f * rows[v * COLUMNS + u] + (float) sin (0.3 * u + 0.2 * v);
+  g_autofree float *white = td_axis_whiten (rows, VIEWS, COLUMNS);
+  guint length = td_fft_good_size (2 * COLUMNS);
+  g_autofree double *response = g_new (double, length / 2 + 1);
+  g_autofree double complex *bins = g_new (double complex, length / 2 + 1);
+  plain_response (rows, VIEWS, COLUMNS, length, response);
+  for (guint v = 0; v < VIEWS; v++) {
+    plain_spectrum (rows + v * COLUMNS, COLUMNS, length, TRUE, bins);
+    for (guint k = 0; k <= length / 2; k++)
+      bins[k] *= response[k];
+    for (guint u = 0; u < COLUMNS; u++) {
+      gboolean edge = u < 2 || u >= COLUMNS - 2;
+      g_assert_cmpfloat_with_epsilon (white[v * COLUMNS + u],
+                                      edge ? 0 : plain_value (bins, length, u), 1e-5);
+    }
+  }
+}
+
+static double
+plain_fade (gint t, gint reach)
+{
+  double x = abs (t) / (reach + 1.0);
+
+  return x <= 0.6 ? 1 : 0.5 * (1 + cos (G_PI * (x - 0.6) / 0.4));
+}
+
+static void
+plain_remove_mean (double *line, gint reach)
+{
+  double sum = 0, weights = 0;
+
+  for (gint t = -reach; t <= reach; t++) {
+    sum += plain_fade (t, reach) * line[t + reach];
+    weights += plain_fade (t, reach);
+  }
+  for (gint t = -reach; t <= reach; t++)
+    line[t + reach] -= sum / weights;
+}
+
+/* sum r (k)^2 |FT of W (t) line (t)|^2 over all frequencies of the padded length. */
+static double
+plain_energy (const double *line, gint reach, guint length, const double *response)
+{
+  double sum = 0;
+
+  for (guint k = 0; k < length; k++) {
+    double complex bin = 0;
+    double r = response[MIN (k, length - k)];
+    for (gint t = -reach; t <= reach; t++) {
+      bin += plain_fade (t, reach) * line[t + reach] * cexp (-2 * G_PI * I * k * t / length);
+    }
+    sum += r * r * cabs (bin) * cabs (bin);
+  }
+  return sum;
+}
+
+static void
+test_likeness (void)
+{
+  enum { VIEWS = 6, COLUMNS = 29 };
+  g_autofree float *rows = random_rows (VIEWS, COLUMNS, 11);
+  g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
+  const TdAxisPair some[] = { { 0, 3, 4, 0.25, 0 }, { 1, 4, 4, 0, 0 }, { 2, 5, 3, 0.5, 0 } };
+  double complex bins[VIEWS][64];
+  static const double centres[] = { 14, 12.3, 17.75 };
+  guint length = td_fft_good_size (2 * COLUMNS);
+  double response[64];
+
+  g_array_append_vals (pairs, some, G_N_ELEMENTS (some));
+  for (guint k = 0; k <= length / 2; k++)
+    response[k] = k * exp (-0.1 * k);
+  g_autoptr (TdAxisLikeness) likeness = td_axis_likeness_new (rows, COLUMNS, pairs, response);
+  for (guint v = 0; v < VIEWS; v++)
+    plain_spectrum (rows + v * COLUMNS, COLUMNS, length, TRUE, bins[v]);
+  for (guint i = 0; i < G_N_ELEMENTS (centres); i++) {
+    double c = centres[i], differ = 0, all = 0, energy;
+    gint reach = (gint) floor (MIN (c, COLUMNS - 1 - c)) - 1;
+    for (guint p = 0; p < G_N_ELEMENTS (some); p++) {
+      double a[COLUMNS], b[COLUMNS], d[COLUMNS];
+      for (gint t = -reach; t <= reach; t++) {
+        double b0 = plain_value (bins[some[p].below], length, c - t);
+        double b1 = plain_value (bins[some[p].above], length, c - t);
+        a[t + reach] = plain_value (bins[some[p].view], length, c + t);
+        b[t + reach] = (1 - some[p].share) * b0 + some[p].share * b1;
+        d[t + reach] = a[t + reach] - b[t + reach];
+      }
+      plain_remove_mean (d, reach);
+      differ += plain_energy (d, reach, length, response);
+      all += plain_energy (a, reach, length, response) + plain_energy (b, reach, length, response);
+    }
+    assert_near (td_axis_likeness_at (likeness, c, 0, c, &energy), differ, 1e-5);
+    assert_near (energy, all, 1e-5);
+  }
+}
+
+static void
+test_wedge (void)
+{
+  static const guint sizes[][2] = { { 16, 17 }, { 23, 11 }, { 31, 25 } };
+
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+    gint views = (gint) sizes[s][0], width = (gint) sizes[s][1], length = 32, reach = width / 2;
+    g_autofree float *half = random_rows ((guint) views, (guint) width, 5 + s);
+    double weights[17];
+    for (guint k = 0; k < G_N_ELEMENTS (weights); k++)
+      weights[k] = 1 + 0.3 * k;
+    g_autoptr (TdAxisWedge) wedge = td_axis_wedge_new ((guint) views, (guint) length, 0.4 * width, weights);
+    double outside = 0, all = 0;
+    guint n_outside = 0, n_all = 0;
+    double lines[31][25];
+    for (gint v = 0; v < views; v++) {
+      for (gint t = 0; t < width; t++)
+        lines[v][t] = half[v * width + t];
+      plain_remove_mean (lines[v], reach);
+    }
+    for (gint m = TD_AXIS_WEDGE_DROP + 1; m <= views; m++)
+      for (gint k = 0; k < length; k++) {
+        double complex sum = 0;
+        for (gint v = 0; v < 2 * views; v++)
+          for (gint t = -reach; t <= reach; t++) {
+            double value = v < views ? lines[v][reach + t] : lines[v - views][reach - t];
+            sum += plain_fade (t, reach) * value
+                   * cexp (-2 * G_PI * I * ((double) m * v / (2 * views) + (double) k * t / length));
+          }
+        double f = MIN (k, length - k) / (double) length;
+        gboolean out = m > 2 * G_PI * f * 0.4 * width;
+        double size = weights[MIN (k, length - k)] * cabs (sum);
+        outside += out ? size * size : 0;
+        n_outside += out;
+        all += size * size;
+        n_all++;
+      }
+    assert_near (td_axis_wedge_spilled (wedge, half, (guint) width),
+                 outside / n_outside / (all / n_all), 1e-5);
+  }
+}
+
+static void
+test_quality (void)
+{
+  static const gint sizes[] = { 16, 31 };
+
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+    gint n = sizes[s];
+    g_autofree float *slice = random_rows ((guint) n, (guint) n, 9 + s);
+    double negative = 0, flatness = 0, g1 = 0, g2 = 0, radius = 0.4 * n;
+    guint count = 0;
+    for (gint y = 1; y < n - 1; y++)
+      for (gint x = 1; x < n - 1; x++) {
+        if (hypot (x - (n - 1) / 2.0, y - (n - 1) / 2.0) > radius)
+          continue;
+        const float *p = slice + y * n + x;
+        double dx = (double) p[1] - p[-1], dy = (double) p[n] - p[-n], g = dx * dx + dy * dy;
+        negative += p[0] < 0 ? p[0] : 0;
+        flatness -= pow (g, 0.25);
+        g1 += g;
+        g2 += g * g;
+        count++;
+      }
+    assert_near (td_axis_quality (TD_AXIS_QUALITY_NEGATIVITY, slice, (guint) n, radius), negative / count,
+                 1e-12);
+    assert_near (td_axis_quality (TD_AXIS_QUALITY_FLATNESS, slice, (guint) n, radius), flatness / count,
+                 1e-12);
+    assert_near (td_axis_quality (TD_AXIS_QUALITY_STEEPNESS, slice, (guint) n, radius),
+                 count * g2 / (g1 * g1), 1e-12);
+  }
+}
+
+/* Opposite views without their mean are still each other's mirror image, and what stood still is gone. */
+static void
+test_mean (void)
+{
+  enum { VIEWS = 12, COLUMNS = 21 };
+  g_autofree float *rows = random_rows (VIEWS + 1, COLUMNS, 31);
+  gboolean counted[VIEWS + 1] = { FALSE };
+
+  for (guint v = 0; v < VIEWS / 2; v++)
+    for (guint u = 0; u < COLUMNS; u++)
+      rows[(v + VIEWS / 2) * COLUMNS + u] = rows[v * COLUMNS + COLUMNS - 1 - u];
+  for (guint v = 0; v < VIEWS; v++) {
+    counted[v] = TRUE;
+    for (guint u = 0; u < COLUMNS; u++)
+      rows[v * COLUMNS + u] += (float) u * u;
+  }
+  td_axis_remove_mean (rows, VIEWS + 1, COLUMNS, counted);
+  for (guint u = 0; u < COLUMNS; u++) {
+    double sum = 0;
+    for (guint v = 0; v < VIEWS; v++)
+      sum += rows[v * COLUMNS + u];
+    g_assert_cmpfloat_with_epsilon (sum, 0, 1e-3);
+    for (guint v = 0; v < VIEWS / 2; v++)
+      g_assert_cmpfloat_with_epsilon (rows[v * COLUMNS + u],
+                                      rows[(v + VIEWS / 2) * COLUMNS + COLUMNS - 1 - u], 1e-4);
+  }
+}
+
+/* ── Parts ────────────────────────────────────────────────────────────────────────────────────── */
+
+static guint
+count_pairs (guint n_views, double first_deg, double step_deg, double *largest_off_deg)
+{
+  g_autofree double *angles = g_new (double, n_views);
+
+  for (guint v = 0; v < n_views; v++)
+    angles[v] = (first_deg + v * step_deg) * G_PI / 180;
+  g_autoptr (GArray) pairs = td_axis_pairs (angles, n_views);
+  *largest_off_deg = 0;
+  for (guint i = 0; i < pairs->len; i++) {
+    const TdAxisPair *pair = &g_array_index (pairs, TdAxisPair, i);
+    double mixed = (1 - pair->share) * angles[pair->below] + pair->share * angles[pair->above];
+    double apart = fabs (remainder (mixed - angles[pair->view] - G_PI, 2 * G_PI));
+    *largest_off_deg = MAX (*largest_off_deg, fabs (pair->off_rad) * 180 / G_PI);
+    /* What is said to be missing is what is missing; between the last and the first view of a turn
+       the mean of the two is meaningless. */
+    if (pair->below == pair->above)
+      g_assert_cmpfloat_with_epsilon (apart, fabs (pair->off_rad), 0.03 * fabs (step_deg) * G_PI / 180);
+  }
+  return pairs->len;
+}
+
+static void
+test_pairs (void)
+{
+  double off;
+
+  g_assert_cmpuint (count_pairs (360, 0, 1, &off), ==, 360); /* each of the 180 from both sides */
+  g_assert_cmpfloat (off, ==, 0);
+  g_assert_cmpuint (count_pairs (181, -90, 1, &off), ==, 2); /* end point included */
+  g_assert_cmpfloat (off, ==, 0);
+  g_assert_cmpuint (count_pairs (180, 10, 1, &off), ==, 6);  /* 1, 2, 2, 3, 3, 3 steps */
+  g_assert_cmpfloat_with_epsilon (off, 3, 1e-9);
+  g_assert_cmpuint (count_pairs (359, 0, 360 / 359.0, &off), ==, 359); /* between two views */
+  g_assert_cmpuint (count_pairs (100, 0, -3.6, &off), ==, 100);
+  g_assert_cmpuint (count_pairs (90, 0, 1, &off), ==, 0);
+  g_assert_cmpuint (count_pairs (1, 0, 1, &off), ==, 0);
+  g_assert_cmpuint (count_pairs (5, 0, 0, &off), ==, 0);
+}
+
+static void
+test_peak (void)
+{
+  double values[41], flat[5] = { 2, 2, 2, 2, 2 }, rising[5] = { 1, 2, 3, 4, 5 };
+  TdAxisEstimate estimate;
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    values[i] = 3 - 0.01 * (i - 20.25) * (i - 20.25);
+  g_assert_true (td_axis_curve_peak (&(TdAxisCurve) { 100, 0.5, 41, values }, &estimate));
+  g_assert_cmpfloat_with_epsilon (estimate.centre_px, 110.125, 1e-9);
+  g_assert_cmpfloat (estimate.confidence, ==, 1);
+  values[3] = 3; /* as high, elsewhere */
+  g_assert_true (td_axis_curve_peak (&(TdAxisCurve) { 100, 0.5, 41, values }, &estimate));
+  g_assert_cmpfloat (estimate.confidence, <, 0.01);
+  g_assert_false (td_axis_curve_peak (&(TdAxisCurve) { 0, 1, 5, flat }, &estimate));
+  g_assert_true (isnan (estimate.centre_px) && estimate.reason);
+  g_assert_false (td_axis_curve_peak (&(TdAxisCurve) { 0, 1, 5, rising }, &estimate));
+  g_assert_true (isnan (estimate.centre_px) && estimate.reason);
+}
+
+static void
+test_rows (void)
+{
+  enum { VIEWS = 40, COLUMNS = 33 };
+  g_autofree float *noise = random_rows (VIEWS, COLUMNS, 21);
+  g_autofree float *object = g_new (float, VIEWS * COLUMNS);
+
+  g_assert_true (td_axis_blank (noise, VIEWS, COLUMNS));
+  for (guint v = 0; v < VIEWS; v++)
+    for (guint u = 0; u < COLUMNS; u++) {
+      double t = u - 16 - 6 * cos (v * G_PI / VIEWS);
+      object[v * COLUMNS + u] = (float) exp (-t * t / 20) + (u == 16 ? 0.5f : 0);
+    }
+  g_assert_false (td_axis_blank (object, VIEWS, COLUMNS));
+  td_axis_destripe (object, VIEWS, COLUMNS);
+  for (guint v = 0; v < VIEWS; v++) {
+    double t = -6 * cos (v * G_PI / VIEWS);
+    g_assert_cmpfloat_with_epsilon (object[v * COLUMNS + 16], exp (-t * t / 20), 0.1);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/axis/formula/spectrum", test_spectrum);
+  g_test_add_func ("/axis/formula/whiten", test_whiten);
+  g_test_add_func ("/axis/formula/likeness", test_likeness);
+  g_test_add_func ("/axis/formula/wedge", test_wedge);
+  g_test_add_func ("/axis/formula/quality", test_quality);
+  g_test_add_func ("/axis/formula/mean", test_mean);
+  g_test_add_func ("/axis/pairs", test_pairs);
+  g_test_add_func ("/axis/peak", test_peak);
+  g_test_add_func ("/axis/rows", test_rows);
+  return g_test_run ();
+}
