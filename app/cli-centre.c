@@ -8,6 +8,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/centre.h"
+#include "dataset/output.h"
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
@@ -254,7 +255,7 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
   Picture picture;
 
-  if (!scan)
+  if (!scan || (options->picture && !td_output_spares (options->picture, path, &error)))
     return td_cli_fail (error);
   g_autoptr (TdEngine) engine = td_engine_new ();
   options->axis.row_first = recipe->recipe.row_first;

@@ -6,6 +6,7 @@
 #include "cli-verbs.h"
 #include "cli.h"
 #include "dataset/error.h"
+#include "dataset/output.h"
 #include "dataset/volume.h"
 
 static const TdCliHelp help = {
@@ -116,7 +117,9 @@ compare (const char *path_a, const char *path_b, const Options *o, Difference *d
   if (!b || !check_sizes (td_volume_facts (a), td_volume_facts (b), error))
     return FALSE;
   const TdVolumeFacts *fa = td_volume_facts (a), *fb = td_volume_facts (b);
-  if (o->output && !(writer = open_output (o, fa, error)))
+  if (o->output
+      && (!td_output_spares (o->output, path_a, error) || !td_output_spares (o->output, path_b, error)
+          || !(writer = open_output (o, fa, error))))
     return FALSE;
 
   gsize n = (gsize) fa->nx * fa->ny;

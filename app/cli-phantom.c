@@ -121,6 +121,7 @@ options_init (Options *o)
   o->flats = o->spec.n_flats;
   o->darks = o->spec.n_darks;
   o->seed = (gint64) o->spec.seed;
+  o->rows = o->views = G_MININT; /* not said */
   o->spec.range_deg = NAN;
   o->spec.attenuation = NAN;
   o->sod_mm = 200;
@@ -189,9 +190,11 @@ complete (Options *o, const char *name)
     spec->range_deg = o->cone ? 360 : 180;
   if (!isfinite (spec->attenuation))
     spec->attenuation = spec->logged ? 0 : 2;
-  if (!o->rows)
+  if (spec->range_deg == 0)
+    return td_cli_usage ("phantom", "a turn of 0 degrees shows one side only (--range)");
+  if (o->rows == G_MININT)
     o->rows = o->columns;
-  if (!o->views)
+  if (o->views == G_MININT)
     o->views = (int) ceil (o->columns * G_PI / 2 * MAX (fabs (spec->range_deg) / 180, 0.1));
   if (o->columns < 1 || o->rows < 1 || o->views < 1)
     return td_cli_usage ("phantom", "columns, rows and views must be at least 1");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli-recipe.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct {
@@ -134,9 +135,10 @@ td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
 {
   g_autoptr (GError) error = NULL;
 
-  if (recipe->pixel_mm < 0)
+  if (!(recipe->pixel_mm >= 0) || isinf (recipe->pixel_mm))
     return td_cli_usage (verb, "--pixel-mm must be above 0");
-  if (recipe->sod_mm < 0 || recipe->sdd_mm < 0 || (recipe->sod_mm > 0) != (recipe->sdd_mm > 0))
+  if (!(recipe->sod_mm >= 0 && recipe->sdd_mm >= 0) || isinf (recipe->sod_mm) || isinf (recipe->sdd_mm)
+      || (recipe->sod_mm > 0) != (recipe->sdd_mm > 0))
     return td_cli_usage (verb, "--sod-mm and --sdd-mm belong together and must be above 0");
   recipe->scan.pixel_mm = recipe->pixel_mm;
   recipe->scan.source_axis_mm = recipe->sod_mm;

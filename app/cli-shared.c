@@ -42,6 +42,27 @@ collect_operands (char **words, guint n_words, guint operands, const char **out)
   return n;
 }
 
+/* GOption takes "nan" and "inf" for numbers, and no option means them. NULL: all are finite. */
+static const char *
+find_infinite (int argc, char **argv, const GOptionEntry *entries, const char **value)
+{
+  for (int i = 1; i < argc && !g_str_equal (argv[i], "--"); i++)
+    for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++) {
+      const gsize length = strlen (entry->long_name);
+      const char *word = argv[i];
+
+      if (entry->arg != G_OPTION_ARG_DOUBLE || !g_str_has_prefix (word, "--")
+          || strncmp (word + 2, entry->long_name, length) != 0)
+        continue;
+      *value = word[2 + length] == '='    ? word + 3 + length
+               : word[2 + length] == '\0' ? argv[i + 1] /* NULL after the last */
+                                          : NULL;
+      if (*value && !isfinite (g_ascii_strtod (*value, NULL)))
+        return entry->long_name;
+    }
+  return NULL;
+}
+
 int
 td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *entries,
               GOptionGroup *group, guint operands, const char **out)
@@ -68,6 +89,9 @@ td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *
   if (group)
     g_option_context_add_group (context, group);
 
+  const char *value, *infinite = find_infinite (argc, argv, entries, &value);
+  if (infinite)
+    return td_cli_usage (verb, "--%s \"%s\" is not a number that can be used", infinite, value);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return td_cli_usage (verb, "%s", error->message);
   if (show_help)
@@ -108,6 +132,7 @@ td_cli_usage (const char *verb, const char *format, ...)
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  g_strdelimit (text, "\r\n", ' '); /* one line, whatever somebody typed */
   fprintf (stderr, "tomodesk-cli: %s (tomodesk-cli %s --help shows the options)\n", text, verb);
   return TD_CLI_USAGE;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -31,6 +32,37 @@ td_output_set_error (GError **error, const char *path, int errno_value)
   else
     g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” cannot be written: %s", path,
                  g_strerror (errno_value));
+}
+
+static gboolean
+same_file (const char *path, const struct stat *status)
+{
+  struct stat other;
+
+  return stat (path, &other) == 0 && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
+}
+
+gboolean
+td_output_spares (const char *path, const char *input, GError **error)
+{
+  struct stat target;
+  char *real = input ? realpath (input, NULL) : NULL;
+  gboolean spares = TRUE;
+
+  /* From the input upwards; "/" is its own parent. */
+  if (real && stat (path, &target) == 0) {
+    spares = !same_file (real, &target);
+    for (char *slash = strrchr (real, '/'); spares && slash; slash = strrchr (real, '/')) {
+      *slash = '\0';
+      spares = !same_file (slash == real ? "/" : real, &target);
+    }
+  }
+  free (real);
+  if (!spares)
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "“%s” holds what is read (“%s”) and is not replaced by what is written; choose "
+                 "another name", path, input);
+  return spares;
 }
 
 static void

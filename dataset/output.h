@@ -26,5 +26,9 @@ gboolean td_output_commit (TdOutput *output, GError **error);
 void td_output_free (TdOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)
 
+/* FALSE with @error: what is written to @path would take the place of @input, or of a folder that @input
+   lies in, whatever names and links both go by. @input may be NULL. */
+gboolean td_output_spares (const char *path, const char *input, GError **error);
+
 /* “PATH” cannot be written: REASON; with the remedy where it is known (a full disk). */
 void td_output_set_error (GError **error, const char *path, int errno_value);

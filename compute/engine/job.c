@@ -190,7 +190,8 @@ td_job_add_host_bytes (TdJob *job, gint64 bytes)
 {
   g_mutex_lock (&job->lock);
   job->host_bytes += bytes;
-  job->result.host_peak_bytes = MAX (job->result.host_peak_bytes, (guint64) MAX (job->host_bytes, 0));
+  if (!job->ended_us)
+    job->result.host_peak_bytes = MAX (job->result.host_peak_bytes, (guint64) MAX (job->host_bytes, 0));
   g_mutex_unlock (&job->lock);
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/output.h"
 #include "engine-private.h"
 #include "json.h"
 #include "plan-private.h"
@@ -221,7 +222,9 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   plan->recipe = *recipe;
   plan->output = g_strdup (output);
 
-  if (!plan->measured || !resolve_frame (plan, error))
+  if (!plan->measured
+      || (output && !td_output_spares (output, td_scan_facts (plan->measured)->path, error))
+      || !resolve_frame (plan, error))
     return NULL;
   plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)

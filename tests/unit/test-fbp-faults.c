@@ -36,6 +36,18 @@ device_of (const char *id)
   return devices->pdata[0];
 }
 
+/* A run's threads may let go of their device a little after its end. */
+static TdDevice *
+settled (const char *id)
+{
+  TdDevice *device = device_of (id);
+
+  td_engine_trim (engine);
+  for (guint ms = 0; ms < 10000 && td_device_live_objects (device) > 0; ms++)
+    g_usleep (1000);
+  return device;
+}
+
 static void
 recipe_init (TdRecipe *recipe, const char *devices)
 {
@@ -105,8 +117,7 @@ test_fault (gconstpointer data)
   /* Its programs built beforehand, the device takes a slab soon. */
   reconstruct ("opencl:1", &two);
   td_test_volume_clear (&two);
-  td_engine_trim (engine);
-  TdDevice *device = device_of ("opencl:1");
+  TdDevice *device = settled ("opencl:1");
   td_faulty_begin (device);
   td_faulty.launches_left = fault->launches;
   td_faulty.uploads_left = fault->uploads;
@@ -123,11 +134,8 @@ test_fault (gconstpointer data)
                                            ? "the other devices took over its slices" : "opencl:1"));
   /* Other batches and other kernels round otherwise. */
   assert_same (&two, &one, fault->dies || fault->code == TD_ERROR_DEVICE_LOST ? 0 : 1e-6);
-  td_engine_trim (engine);
-  /* A run's threads may let go a little after its end; one that dies leaves what was on its stack. */
-  for (guint ms = 0; ms < 10000 && td_device_live_objects (device) > 0 && !fault->dies; ms++)
-    g_usleep (1000);
-  g_assert_true (fault->dies || td_device_live_objects (device) == 0);
+  if (!fault->dies) /* a thread that dies leaves what was on its stack */
+    g_assert_cmpuint (td_device_live_objects (settled ("opencl:1")), ==, 0);
   td_test_volume_clear (&one);
   td_test_volume_clear (&two);
 }
@@ -145,7 +153,7 @@ test_alone (gconstpointer id)
   recipe_init (&recipe, id);
   for (guint dies = 0; dies < 2; dies++) {
     g_autoptr (GError) error = NULL;
-    td_faulty_begin (device_of (id));
+    td_faulty_begin (settled (id));
     td_faulty.launches_left = 5;
     td_faulty.dies = dies;
     g_assert_false (td_test_reconstruct (engine, scan, &recipe, &two, &error));
@@ -185,8 +193,7 @@ test_hiccup (gconstpointer data)
   if (!have (hiccup->device))
     return;
   reconstruct (hiccup->device, &one);
-  td_engine_trim (engine);
-  td_faulty_begin (device_of (hiccup->device));
+  td_faulty_begin (settled (hiccup->device));
   td_faulty.launches_left = hiccup->launches;
   td_faulty.allocations_left = hiccup->allocations;
   td_faulty.failures_left = hiccup->failures;
@@ -217,8 +224,7 @@ test_build (void)
     g_autoptr (GError) error = NULL;
 
     reconstruct ("opencl:0", &one);
-    TdDevice *device = device_of ("opencl:1");
-    td_engine_trim (engine);
+    TdDevice *device = settled ("opencl:1");
     td_device_free_programs (device); /* else they would not be built again */
     td_faulty_begin (device);
     td_faulty.unbuildable = programs[step];
@@ -238,8 +244,7 @@ test_build (void)
       td_test_volume_clear (&two);
     }
     td_test_volume_clear (&one);
-    td_engine_trim (engine);
-    td_device_free_programs (device);
+    td_device_free_programs (settled ("opencl:1"));
   }
 }
 
