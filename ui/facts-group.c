@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "compute/engine/turn.h"
 
@@ -107,8 +108,10 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   clear_rows (self->facts, self->fact_rows);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->facts), facts->title);
   g_autofree char *name = g_path_get_basename (facts->path ? facts->path : "");
-  g_autofree char *summary = g_strdup_printf (_("%s\n%u × %u pixels, %u views"), name,
-                                              facts->n_columns, facts->n_rows, facts->n_views);
+  g_autofree char *size = g_strdup_printf (_("%u × %u pixels, %u views"), facts->n_columns,
+                                           facts->n_rows, facts->n_views);
+  g_autofree char *summary
+      = strcmp (name, facts->title) == 0 ? g_strdup (size) : g_strconcat (name, "\n", size, NULL);
   adw_expander_row_set_subtitle (self->facts, summary);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->facts), facts->path);
   add_fact (self, _("Format"), g_strdup_printf ("%s, %s", facts->format,

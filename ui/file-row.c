@@ -199,8 +199,9 @@ td_file_row_allow_folders (TdFileRow *self)
 {
   g_autofree char *label = g_strdup_printf (
       _("Choose a folder: %s"), adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
-  GtkWidget *button = add_button (self, "folder-open-symbolic", _("Choose a folder"),
+  GtkWidget *button = add_button (self, "folder-symbolic", _("Choose a folder"),
                                   G_CALLBACK (on_choose_folder));
 
+  gtk_button_set_icon_name (GTK_BUTTON (self->choose), "text-x-generic-symbolic");
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
 }

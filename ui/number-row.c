@@ -65,6 +65,7 @@ td_number_row_set_steps (TdNumberRow *self, double step, double page, guint digi
 {
   gtk_spin_button_set_increments (self->spin, step, page);
   gtk_spin_button_set_digits (self->spin, digits);
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->spin), (int) MAX (6, digits + 3));
 }
 
 void

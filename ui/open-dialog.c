@@ -128,14 +128,14 @@ static void
 add_scan_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 {
   static const char *const texts[] = { "*.txt", "*.csv", "*.dat", "*.angles", NULL };
-  AdwPreferencesGroup *group = add_group (page, "", NULL);
+  AdwPreferencesGroup *group;
 
   self->problem = GTK_LABEL (gtk_label_new (NULL));
   gtk_label_set_wrap (self->problem, TRUE);
   gtk_label_set_xalign (self->problem, 0);
   gtk_widget_add_css_class (GTK_WIDGET (self->problem), "error");
-  gtk_widget_set_margin_bottom (GTK_WIDGET (self->problem), 12);
-  adw_preferences_group_add (group, GTK_WIDGET (self->problem));
+  adw_preferences_group_add (add_group (page, "", NULL), GTK_WIDGET (self->problem));
+  group = add_group (page, "", NULL);
   self->path = add_file (self, group, _("Scan"), _("A file of it, or its folder"), NULL, TRUE);
   self->flats = add_file (self, group, _("Flats"), _("As found beside the scan"), NULL, TRUE);
   self->darks = add_file (self, group, _("Darks"), _("As found beside the scan"), NULL, TRUE);
