@@ -114,3 +114,33 @@ typedef struct {
 /* kernels/rings-*.cl: columns that an item on a CPU takes beside each other, and the widest median. */
 #define TD_CPU_LANES 32
 #define TD_RINGS_MAX_MEDIAN 201
+
+/* kernels/rays-*.cl, total-variation.cl: iterative reconstruction. Numbers of a view, and rays or voxels
+   that an item on a CPU takes beside each other. */
+#define TD_RAY_FLOATS 28
+#define TD_RAY_LANES 16
+
+typedef struct {
+  int nx, ny, nz;                  /* voxels of the volume */
+  int base, stride_x, stride_y;    /* where the first is, borders before it; from one to the next */
+  int n_columns, n_rows;           /* of a projection */
+  int first_view, n_views;         /* of the table; places count from the first */
+  int axes;                        /* bit a: some ray is steepest along axis a */
+  int first, end;                  /* columns, or y, of this launch */
+  int compare, non_negative;
+  float u_middle, v_middle, voxel_mm, relaxation;
+} TdRays;
+
+typedef struct {
+  int n_columns, n_views;          /* of the rows given */
+  int from_row, n_taken;
+  int to_row, n_rows;              /* where the first goes, and how many each column has */
+} TdRayRows;
+
+typedef struct {
+  int x0, y0, z0, nx, ny, nz;
+} TdRayPart;
+
+typedef struct {
+  int first, end, length; /* lines of this launch; of each */
+} TdRayLines;

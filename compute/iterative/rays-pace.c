@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rays-private.h"
+
+/* A launch cannot be stopped: it is as long as one may wait for a cancelled job, by far. */
+#define LAUNCH_S 0.04
+/* Waiting for a shorter one measures nothing but the waiting. */
+#define LEAST_S 0.001
+
+static gboolean
+settle (TdRayProjector *rays, GError **error)
+{
+  if (!td_queue_finish (rays->queue, error))
+    return FALSE;
+  const gint64 now = g_get_monotonic_time ();
+  const double seconds = (now - rays->since_us) * 1e-6;
+
+  if (seconds > LEAST_S)
+    rays->rate = CLAMP (rays->pending / seconds, rays->rate / 4, rays->rate * 4);
+  else
+    rays->rate *= 2;
+  rays->pending = 0;
+  rays->since_us = now;
+  return TRUE;
+}
+
+gboolean
+td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch, gpointer user,
+              GCancellable *cancellable, GError **error)
+{
+  for (guint first = 0; first < n;) {
+    const double room = MAX (rays->rate * LAUNCH_S - rays->pending, each);
+    const guint end = first + (guint) CLAMP (room / each, 1, (double) (n - first));
+
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+    if (rays->pending == 0)
+      rays->since_us = g_get_monotonic_time ();
+    if (!launch (rays, first, end, user, error))
+      return FALSE;
+    rays->pending += (end - first) * each;
+    if (rays->pending >= 0.9 * rays->rate * LAUNCH_S && !settle (rays, error))
+      return FALSE;
+    first = end;
+  }
+  return TRUE;
+}
+
+gboolean
+td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guint nz, const TdArg *args,
+                guint n_args, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (rays->device);
+  guint local[3] = { 1, 1, 1 };
+
+  if (!info->cpu_shaped && !info->host_pointers) {
+    /* Whole warps: of neighbours along x where there are so many, else of several lines. */
+    const guint size = MIN (128, info->max_group_size);
+    while (local[0] < 32 && local[0] < nx)
+      local[0] *= 2;
+    local[0] = MIN (local[0], size);
+    while (local[0] * local[1] * 2 <= size && local[1] < ny)
+      local[1] *= 2;
+  }
+  const guint groups[3] = { (nx + local[0] - 1) / local[0], (ny + local[1] - 1) / local[1], nz };
+
+  return td_launch (rays->queue, kernel, groups, local, args, n_args, error);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/params.h"
+#include "rays.h"
+
+/* How rays-view.c tells a view to the kernels: TD_RAY_FLOATS numbers (kernels/rays-common.h). */
+void td_rays_view (const TdConeTask *task, guint view, float out[TD_RAY_FLOATS]);
+/* Bits of the axes that some ray is steepest along, over all views. */
+int td_rays_axes (const TdConeTask *task);
+/* Rays of one column lie in one plane along z, and none is steepest along z. */
+gboolean td_rays_upright (const TdConeTask *task);
+
+struct TdRayProjector {
+  TdDevice *device;
+  TdQueue *queue;
+  TdConeTask task;
+  guint lanes;
+  gboolean upright;
+  TdRays params;        /* of any launch */
+  TdBuffer *table;      /* [place][TD_RAY_FLOATS] */
+  TdBuffer *places;     /* int [view] */
+  TdProgram *programs[4];
+  TdKernel *project, *back, *take, *give, *sums, *combine, *beyond, *move, *climb;
+  TdBuffer *sums_device; /* two for each of n_sums lines */
+  float *sums_host;
+  guint64 n_sums;
+  /* How fast it goes: operations a second, those enqueued since the queue was last empty, and when. */
+  double rate, pending;
+  gint64 since_us;
+};
+
+/* One launch of many: the part [first, end) of what the operation is cut along. */
+typedef gboolean (*TdRayLaunch) (TdRayProjector *rays, guint first, guint end, gpointer user,
+                                 GError **error);
+/* Cuts @n parts of @each operations into launches (rays-pace.c). */
+gboolean td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch, gpointer user,
+                       GCancellable *cancellable, GError **error);
+/* Work-items of a kernel whose items along x are neighbours in memory. */
+gboolean td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guint nz,
+                         const TdArg *args, guint n_args, GError **error);

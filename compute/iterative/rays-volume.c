@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is done to whole volumes and projections besides projecting. */
+#include "rays-private.h"
+
+/* ── Total variation ──────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdRays params;
+  TdBuffer *volume, *out;
+  TdBuffer *const *field;
+  float number;
+} Denoise;
+
+static gboolean
+launch_move (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  Denoise *work = user;
+
+  work->params.first = first;
+  work->params.end = end;
+  const TdArg args[] = { TD_ARG_BUFFER (work->volume), TD_ARG_BUFFER (work->out),
+                         TD_ARG_BUFFER (work->field[0]), TD_ARG_BUFFER (work->field[1]),
+                         TD_ARG_BUFFER (work->field[2]), TD_ARG_VALUE (work->number),
+                         TD_ARG_VALUE (work->params) };
+
+  return td_rays_launch (rays, rays->move, rays->task.nz, rays->task.nx, end - first, args,
+                         G_N_ELEMENTS (args), error);
+}
+
+static gboolean
+launch_climb (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  Denoise *work = user;
+
+  work->params.first = first;
+  work->params.end = end;
+  const TdArg args[] = { TD_ARG_BUFFER (work->out), TD_ARG_BUFFER (work->field[0]),
+                         TD_ARG_BUFFER (work->field[1]), TD_ARG_BUFFER (work->field[2]),
+                         TD_ARG_VALUE (work->number), TD_ARG_VALUE (work->params) };
+
+  return td_rays_launch (rays, rays->climb, rays->task.nz, rays->task.nx, end - first, args,
+                         G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rays_denoise (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *spare,
+                 double strength, guint steps, gboolean non_negative, GCancellable *cancellable,
+                 GError **error)
+{
+  const double each = (double) rays->task.nx * rays->task.nz;
+  Denoise move = { rays->params, volume, spare, field, (float) strength };
+  /* The gradient and the divergence together stretch a field by 12 at most. */
+  Denoise climb = { rays->params, volume, spare, field, (float) (1 / (12 * strength)) };
+
+  move.params.non_negative = non_negative;
+  for (guint step = 0; step < steps; step++)
+    if (!td_rays_pace (rays, rays->task.ny, each, launch_move, &move, cancellable, error)
+        || !td_rays_pace (rays, rays->task.ny, each, launch_climb, &climb, cancellable, error))
+      return FALSE;
+  move.out = volume;
+  return td_rays_pace (rays, rays->task.ny, each, launch_move, &move, cancellable, error);
+}
+
+/* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
+
+gboolean
+td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint row0, guint n, TdBuffer *measured,
+              GError **error)
+{
+  const TdConeTask *task = &rays->task;
+  const TdRayRows params = { .n_columns = task->n_columns, .n_views = task->n_views,
+                             .from_row = row0 - from, .n_taken = n, .to_row = row0,
+                             .n_rows = task->n_rows };
+  const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (rays->places), TD_ARG_BUFFER (measured),
+                         TD_ARG_VALUE (params) };
+
+  return td_rays_launch (rays, rays->take, task->n_columns, task->n_views, n, args, G_N_ELEMENTS (args),
+                         error);
+}
+
+gboolean
+td_rays_give (TdRayProjector *rays, TdBuffer *volume, const guint first[3], const guint size[3],
+              TdBuffer *slices, GError **error)
+{
+  const TdRayPart part = { first[0], first[1], first[2], size[0], size[1], size[2] };
+  const TdArg args[] = { TD_ARG_BUFFER (volume), TD_ARG_BUFFER (slices), TD_ARG_VALUE (rays->params),
+                         TD_ARG_VALUE (part) };
+
+  return td_rays_launch (rays, rays->give, size[0], size[1], size[2], args, G_N_ELEMENTS (args), error);
+}
+
+/* ── Vectors ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* A launch counts its values in an int. */
+#define MOST_VALUES (1 << 28)
+
+typedef struct {
+  TdKernel *kernel;
+  TdBuffer *a, *b;
+  float scale, factor; /* combine: both; extrapolate: the latter */
+  int length;
+} Lines;
+
+/* Lines of a volume, with its borders, which are zeros, or of projections. */
+static guint
+lines_of (const TdRayProjector *rays, guint n_views_or_0, Lines *lines)
+{
+  const TdConeTask *task = &rays->task;
+
+  lines->length = n_views_or_0 ? task->n_rows : task->nz + 3;
+  return n_views_or_0 ? n_views_or_0 * task->n_columns : (task->nx + 3) * (task->ny + 3);
+}
+
+static gboolean
+launch_lines (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  const Lines *lines = user;
+  const guint most = MAX (MOST_VALUES / lines->length, 1);
+
+  for (guint line = first; line < end; line += most) {
+    const TdRayLines params = { line, MIN (end, line + most), lines->length };
+    const TdArg combine[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
+                              TD_ARG_VALUE (lines->scale), TD_ARG_VALUE (lines->factor),
+                              TD_ARG_VALUE (params) };
+    const TdArg beyond[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
+                             TD_ARG_VALUE (lines->factor), TD_ARG_VALUE (params) };
+    const gboolean both = lines->kernel == rays->combine;
+
+    if (!td_rays_launch (rays, lines->kernel, (params.end - params.first) * lines->length, 1, 1,
+                         both ? combine : beyond,
+                         both ? G_N_ELEMENTS (combine) : G_N_ELEMENTS (beyond), error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_rays_combine (TdRayProjector *rays, TdBuffer *to, double scale, double factor, TdBuffer *from,
+                 guint n_views_or_0, GCancellable *cancellable, GError **error)
+{
+  Lines lines = { rays->combine, to, from, (float) scale, (float) factor, 0 };
+  const guint n = lines_of (rays, n_views_or_0, &lines);
+
+  return td_rays_pace (rays, n, lines.length, launch_lines, &lines, cancellable, error);
+}
+
+gboolean
+td_rays_extrapolate (TdRayProjector *rays, TdBuffer *here, TdBuffer *before, double factor,
+                     GCancellable *cancellable, GError **error)
+{
+  Lines lines = { rays->beyond, here, before, 0, (float) factor, 0 };
+  const guint n = lines_of (rays, 0, &lines);
+
+  return td_rays_pace (rays, n, lines.length, launch_lines, &lines, cancellable, error);
+}
+
+static gboolean
+make_sums (TdRayProjector *rays, guint64 n, GError **error)
+{
+  if (n <= rays->n_sums)
+    return TRUE;
+  if (rays->sums_host)
+    td_device_host_free (rays->device, rays->sums_host);
+  td_buffer_free (g_steal_pointer (&rays->sums_device));
+  rays->n_sums = 0;
+  rays->sums_host = td_device_host_alloc (rays->device, 2 * n * sizeof (float), error);
+  rays->sums_device
+      = rays->sums_host ? td_buffer_new (rays->device, 2 * n * sizeof (float), error) : NULL;
+  rays->n_sums = rays->sums_device ? n : 0;
+  return rays->sums_device != NULL;
+}
+
+static gboolean
+launch_sums (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  const Lines *lines = user;
+  const TdRayLines params = { first, end, lines->length };
+  const TdArg args[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
+                         TD_ARG_BUFFER (rays->sums_device), TD_ARG_VALUE (params) };
+
+  return td_rays_launch (rays, rays->sums, end - first, 1, 1, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0, double *product,
+              double *magnitude, GCancellable *cancellable, GError **error)
+{
+  Lines lines = { .kernel = rays->sums, .a = a, .b = b };
+  const guint n = lines_of (rays, n_views_or_0, &lines);
+
+  if (!make_sums (rays, n, error)
+      || !td_rays_pace (rays, n, lines.length, launch_sums, &lines, cancellable, error)
+      || !td_download (rays->queue, rays->sums_host, rays->sums_device, 0, 2 * (guint64) n * sizeof (float),
+                       error)
+      || !td_queue_finish (rays->queue, error))
+    return FALSE;
+  *product = *magnitude = 0;
+  for (guint i = 0; i < n; i++) {
+    *product += rays->sums_host[2 * (gsize) i];
+    *magnitude += rays->sums_host[2 * (gsize) i + 1];
+  }
+  rays->pending = 0;
+  return TRUE;
+}

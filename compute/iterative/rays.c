@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rays-private.h"
+
+#include <string.h>
+
+/* Operations a second of anything on anything, until it is known better. */
+#define FIRST_RATE 2e7
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static TdKernel *
+build (TdRayProjector *rays, guint slot, const char *program, const char *kernel, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (rays->device);
+  const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_RAY_LANES), NULL };
+  const char *const none[] = { NULL };
+  const gboolean fat = info->cpu_shaped && !info->host_pointers; /* the host's are compiled so */
+
+  if (!rays->programs[slot])
+    rays->programs[slot] = td_program_build (rays->device, program, fat ? lanes : none, error);
+  return rays->programs[slot] ? td_program_kernel (rays->programs[slot], kernel, error) : NULL;
+}
+
+static gboolean
+make_kernels (TdRayProjector *rays, GError **error)
+{
+  const char *back = rays->upright ? "rays_back_upright" : "rays_back";
+
+  return (rays->project = build (rays, 0, "rays-project", "rays_project", error))
+         && (rays->back = build (rays, 1, "rays-back", back, error))
+         && (rays->take = build (rays, 2, "rays-lines", "rays_take", error))
+         && (rays->give = build (rays, 2, "rays-lines", "rays_give", error))
+         && (rays->sums = build (rays, 2, "rays-lines", "rays_sums", error))
+         && (rays->combine = build (rays, 2, "rays-lines", "rays_combine", error))
+         && (rays->beyond = build (rays, 2, "rays-lines", "rays_beyond", error))
+         && (rays->move = build (rays, 3, "total-variation", "tv_move", error))
+         && (rays->climb = build (rays, 3, "total-variation", "tv_climb", error));
+}
+
+static void
+fill_params (TdRayProjector *rays)
+{
+  const TdConeTask *task = &rays->task;
+  const int along_x = (int) task->nz + 3, along_y = along_x * ((int) task->nx + 3);
+
+  rays->params = (TdRays) {
+    .nx = task->nx,
+    .ny = task->ny,
+    .nz = task->nz,
+    .base = along_y + along_x + 1,
+    .stride_x = along_x,
+    .stride_y = along_y,
+    .n_columns = task->n_columns,
+    .n_rows = task->n_rows,
+    .axes = td_rays_axes (task),
+    .u_middle = (task->n_columns - 1) / 2.0f,
+    .v_middle = (task->n_rows - 1) / 2.0f,
+    .voxel_mm = (float) task->voxel_mm,
+  };
+}
+
+static gboolean
+make_tables (TdRayProjector *rays, const guint *order, GError **error)
+{
+  const TdConeTask *task = &rays->task;
+  g_autofree float *table = g_new (float, (gsize) task->n_views * TD_RAY_FLOATS);
+  g_autofree gint32 *places = g_new (gint32, task->n_views);
+  const guint64 bytes = (guint64) task->n_views * TD_RAY_FLOATS * sizeof *table;
+
+  for (guint place = 0; place < task->n_views; place++) {
+    const guint view = order ? order[place] : place;
+    td_rays_view (task, view, table + (gsize) place * TD_RAY_FLOATS);
+    places[view] = place;
+  }
+  return (rays->table = td_buffer_new (rays->device, bytes, error))
+         && (rays->places = td_buffer_new (rays->device, task->n_views * sizeof *places, error))
+         && td_upload (rays->queue, rays->table, 0, table, bytes, error)
+         && td_upload (rays->queue, rays->places, 0, places, task->n_views * sizeof *places, error)
+         && td_queue_finish (rays->queue, error);
+}
+
+TdRayProjector *
+td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order, GError **error)
+{
+  if (!td_rays_check (task, error))
+    return NULL;
+  g_autoptr (TdRayProjector) rays = g_new0 (TdRayProjector, 1);
+
+  rays->device = td_device_ref (device);
+  td_cone_task_copy (&rays->task, task);
+  rays->lanes = td_device_info (device)->host_pointers || td_device_info (device)->cpu_shaped
+                    ? TD_RAY_LANES : 1;
+  rays->upright = td_rays_upright (task);
+  rays->rate = FIRST_RATE;
+  fill_params (rays);
+  rays->queue = td_queue_new (device, error);
+  if (!rays->queue || !make_kernels (rays, error) || !make_tables (rays, order, error))
+    return NULL;
+  return g_steal_pointer (&rays);
+}
+
+void
+td_rays_free (TdRayProjector *rays)
+{
+  if (!rays)
+    return;
+  if (rays->queue)
+    td_queue_finish (rays->queue, NULL);
+  if (rays->sums_host)
+    td_device_host_free (rays->device, rays->sums_host);
+  td_buffer_free (rays->sums_device);
+  td_buffer_free (rays->table);
+  td_buffer_free (rays->places);
+  for (guint i = 0; i < G_N_ELEMENTS (rays->programs); i++)
+    td_program_free (rays->programs[i]);
+  td_queue_free (rays->queue);
+  td_cone_task_clear (&rays->task);
+  td_device_unref (rays->device);
+  g_free (rays);
+}
+
+TdQueue *
+td_rays_queue (TdRayProjector *rays)
+{
+  return rays->queue;
+}
+
+TdBuffer *
+td_rays_volume_new (TdRayProjector *rays, GError **error)
+{
+  const guint64 bytes = td_rays_volume_bytes (&rays->task);
+  g_autoptr (TdBuffer) volume = td_buffer_new (rays->device, bytes, error);
+
+  if (!volume || !td_fill_zero (rays->queue, volume, 0, bytes, error))
+    return NULL;
+  return g_steal_pointer (&volume);
+}
+
+TdBuffer *
+td_rays_projections_new (TdRayProjector *rays, guint n_views, GError **error)
+{
+  return td_buffer_new (rays->device, td_rays_projection_bytes (&rays->task, n_views), error);
+}
+
+/* ── Projection and back-projection ───────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdRays params;
+  TdBuffer *volume, *lines, *measured, *squares;
+} Work;
+
+static guint
+items (const TdRayProjector *rays, guint n)
+{
+  return (n + rays->lanes - 1) / rays->lanes;
+}
+
+static gboolean
+launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  Work *work = user;
+
+  work->params.first = first;
+  work->params.end = end;
+  const TdArg args[] = { TD_ARG_BUFFER (work->volume), TD_ARG_BUFFER (rays->table),
+                         TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
+                         TD_ARG_BUFFER (work->squares), TD_ARG_VALUE (work->params) };
+
+  return td_rays_launch (rays, rays->project, items (rays, rays->task.n_rows), end - first,
+                         work->params.n_views, args, G_N_ELEMENTS (args), error);
+}
+
+static gboolean
+project (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
+         GError **error)
+{
+  const TdConeTask *task = &rays->task;
+  const double each = (double) task->n_rows * n * MAX (task->nx, task->ny);
+
+  work->params.first_view = first;
+  work->params.n_views = n;
+  return td_rays_pace (rays, task->n_columns, each, launch_project, work, cancellable, error);
+}
+
+gboolean
+td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, guint n, TdBuffer *out,
+                 GCancellable *cancellable, GError **error)
+{
+  Work work = { rays->params, volume, out, out, out };
+
+  return project (rays, &work, first, n, cancellable, error);
+}
+
+gboolean
+td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint first, guint n,
+                 TdBuffer *out, TdBuffer *squares, GCancellable *cancellable, GError **error)
+{
+  Work work = { rays->params, volume, out, measured, squares };
+
+  work.params.compare = TRUE;
+  return project (rays, &work, first, n, cancellable, error);
+}
+
+static gboolean
+launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  Work *work = user;
+
+  work->params.first = first;
+  work->params.end = end;
+  const TdArg args[] = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table),
+                         TD_ARG_BUFFER (work->volume), TD_ARG_VALUE (work->params) };
+
+  return td_rays_launch (rays, rays->back, items (rays, rays->task.nz), rays->task.nx, end - first,
+                         args, G_N_ELEMENTS (args), error);
+}
+
+static gboolean
+back (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable, GError **error)
+{
+  const double each = (double) rays->task.nx * rays->task.nz * n;
+
+  work->params.first_view = first;
+  work->params.n_views = n;
+  return td_rays_pace (rays, rays->task.ny, each, launch_back, work, cancellable, error);
+}
+
+gboolean
+td_rays_back (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *volume,
+              GCancellable *cancellable, GError **error)
+{
+  Work work = { .params = rays->params, .volume = volume, .lines = lines };
+
+  return back (rays, &work, first, n, cancellable, error);
+}
+
+gboolean
+td_rays_correct (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, double relaxation,
+                 gboolean non_negative, TdBuffer *volume, GCancellable *cancellable, GError **error)
+{
+  Work work = { .params = rays->params, .volume = volume, .lines = lines };
+
+  work.params.compare = TRUE;
+  work.params.relaxation = (float) relaxation;
+  work.params.non_negative = non_negative;
+  return back (rays, &work, first, n, cancellable, error);
+}

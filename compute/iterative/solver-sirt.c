@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "solver-private.h"
+
+/* The field is kept from one to the next: a few steps follow the volume well enough. */
+#define DENOISE_STEPS 3
+
+typedef struct {
+  const TdSolver *solver;
+  TdBuffer *volume;
+  TdBuffer *lines, *squares; /* of one subset */
+  TdBuffer *before;          /* momentum: where the last step ended */
+  TdBuffer *field[3], *spare;
+  double momentum;
+  double strength;           /* of denoising after one subset; 0: not known yet */
+} Sirt;
+
+static void
+sirt_clear (Sirt *sirt)
+{
+  /* Nothing may go while a kernel uses it. */
+  td_queue_finish (td_rays_queue (sirt->solver->rays), NULL);
+  td_buffer_free (sirt->volume);
+  td_buffer_free (sirt->lines);
+  td_buffer_free (sirt->squares);
+  td_buffer_free (sirt->before);
+  td_buffer_free (sirt->spare);
+  for (guint i = 0; i < 3; i++)
+    td_buffer_free (sirt->field[i]);
+}
+
+static gboolean
+sirt_init (Sirt *sirt, GError **error)
+{
+  const TdSolver *solver = sirt->solver;
+  guint largest = 0, first;
+
+  for (guint i = 0; i < solver->settings->subsets; i++)
+    largest = MAX (largest, td_solver_subset (solver->task->n_views, solver->settings->subsets, i, &first));
+  if (!(sirt->volume = td_rays_volume_new (solver->rays, error))
+      || !(sirt->lines = td_rays_projections_new (solver->rays, largest, error))
+      || !(sirt->squares = td_rays_projections_new (solver->rays, largest, error)))
+    return FALSE;
+  if (solver->settings->kind == TD_SOLVER_SIRT)
+    return TRUE;
+  for (guint i = 0; i < 3; i++)
+    if (!(sirt->field[i] = td_rays_volume_new (solver->rays, error)))
+      return FALSE;
+  sirt->momentum = 1;
+  return (sirt->before = td_rays_volume_new (solver->rays, error))
+         && (sirt->spare = td_rays_volume_new (solver->rays, error));
+}
+
+/* The value that stands for the volume: its mean weighted by itself, the material's where there is one in
+   air. */
+static gboolean
+measure_strength (Sirt *sirt, GError **error)
+{
+  const TdSolverSettings *settings = sirt->solver->settings;
+  double squares, magnitudes;
+
+  if (!td_rays_sums (sirt->solver->rays, sirt->before, sirt->before, 0, &squares, &magnitudes,
+                     sirt->solver->cancellable, error))
+    return FALSE;
+  sirt->strength = magnitudes > 0 ? settings->tv * squares / magnitudes / settings->subsets : 0;
+  return TRUE;
+}
+
+/* What follows the correction: denoising, and the step beyond. */
+static gboolean
+regularise (Sirt *sirt, GError **error)
+{
+  const TdSolver *solver = sirt->solver;
+
+  if (sirt->strength > 0
+      && !td_rays_denoise (solver->rays, sirt->volume, sirt->field, sirt->spare, sirt->strength,
+                           DENOISE_STEPS, solver->settings->non_negative, solver->cancellable, error))
+    return FALSE;
+  const double next = (1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2;
+  const double factor = (sirt->momentum - 1) / next;
+
+  sirt->momentum = next;
+  return td_rays_extrapolate (solver->rays, sirt->volume, sirt->before, factor, solver->cancellable, error);
+}
+
+/* One subset; its squared residual is added to *@squares. */
+static gboolean
+visit (Sirt *sirt, guint index, double *squares, GError **error)
+{
+  const TdSolver *solver = sirt->solver;
+  const TdSolverSettings *settings = solver->settings;
+  const TdConeTask *task = solver->task;
+  guint first;
+  const guint n = td_solver_subset (task->n_views, settings->subsets, index, &first);
+  double product, magnitude;
+
+  if (!td_rays_compare (solver->rays, sirt->volume, solver->measured, first, n, sirt->lines,
+                        sirt->squares, solver->cancellable, error)
+      || !td_rays_sums (solver->rays, sirt->squares, sirt->squares, n, &product, &magnitude, solver->cancellable, error)
+      || !td_rays_correct (solver->rays, sirt->lines, first, n, settings->relaxation,
+                           settings->non_negative, sirt->volume, solver->cancellable, error))
+    return FALSE;
+  *squares += magnitude;
+  if (sirt->before && !regularise (sirt, error))
+    return FALSE;
+  solver->progress ((double) task->nx * task->ny * task->nz * n, solver->user);
+  return TRUE;
+}
+
+TdBuffer *
+td_solver_sirt (const TdSolver *solver, GError **error)
+{
+  const TdSolverSettings *settings = solver->settings;
+  Sirt sirt = { .solver = solver };
+  double norm, magnitude;
+  gboolean ok = sirt_init (&sirt, error)
+                && td_rays_sums (solver->rays, solver->measured, solver->measured,
+                                 solver->task->n_views, &norm, &magnitude, solver->cancellable,
+                                 error);
+
+  for (guint pass = 0; ok && pass < settings->iterations; pass++) {
+    double squares = 0;
+
+    for (guint i = 0; ok && i < settings->subsets; i++)
+      ok = visit (&sirt, i, &squares, error);
+    /* Later values differ little, and a fixed one lets the iterations settle. */
+    if (ok && sirt.before && pass < 5 && settings->tv > 0)
+      ok = measure_strength (&sirt, error);
+    const double residual = norm > 0 ? sqrt (squares / norm) : 0;
+    if (ok)
+      solver->pass (pass + 1, residual, solver->user);
+    if (ok && residual <= settings->stop_at)
+      break;
+  }
+  /* With momentum the volume is beyond, and what it came from the result. */
+  TdBuffer **result = sirt.before ? &sirt.before : &sirt.volume;
+  TdBuffer *volume = ok && td_queue_finish (td_rays_queue (solver->rays), error)
+                         ? g_steal_pointer (result) : NULL;
+  sirt_clear (&sirt);
+  return volume;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "rays.h"
+
+/**
+ * What makes a volume out of projections by correcting it again and again.
+ *
+ * "sirt": ordered-subset SIRT (Hudson and Larkin 1994; Gregor and Benson 2008); one view a subset is
+ * SART (Andersen and Kak, Ultrasonic Imaging 6, 1984), one subset plain SIRT.
+ * "fista-tv": the same with a step of total-variation denoising after each subset and Nesterov's momentum
+ * (Beck and Teboulle, SIAM J. Imaging Sci. 2, 2009; with subsets: Kim, Ramani and Fessler, IEEE Trans. Med.
+ * Imaging 34, 2015).
+ * "cgls": conjugate gradients on the normal equations of least squares (Hestenes and Stiefel 1952); its
+ * own regularisation is to stop early.
+ */
+typedef enum { TD_SOLVER_SIRT, TD_SOLVER_FISTA_TV, TD_SOLVER_CGLS } TdSolverKind;
+
+typedef struct {
+  TdSolverKind kind;
+  guint iterations;      /* passes over all views */
+  guint subsets;         /* sirt, fista-tv */
+  double relaxation;     /* sirt: of every correction, above 0 and below 2 */
+  gboolean non_negative; /* sirt, fista-tv */
+  double tv;             /* fista-tv: what a pass takes off a step between two materials, as a part of
+                            the volume's typical value */
+  double stop_at;        /* ends once the relative residual is below this; 0: all iterations */
+} TdSolverSettings;
+
+/* Subsets for so many views when nobody says: each large enough to stand for all. */
+guint td_solver_usual_subsets (TdSolverKind kind, guint n_views);
+/* Views in the order in which the solver wants their places: subset after subset, each evenly spread,
+   consecutive ones far apart. n_views numbers. (transfer full) */
+guint *td_solver_order (guint n_views, guint subsets);
+/* Device memory: volumes, projections and what the subsets want. */
+guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings);
+/* Updates (voxel times view, there and back as one) that a whole run counts. */
+double td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings);
+
+/* After each pass: its number from 1, |A x - b| / |b| as the pass found it. */
+typedef void (*TdSolverPass) (guint pass, double residual, gpointer user);
+/* Now and then: updates done since the last call. */
+typedef void (*TdSolverProgress) (double updates, gpointer user);
+
+/* @measured: all places in td_solver_order(). The volume is made on rays' device; blocks. */
+TdBuffer *td_solver_run (TdRayProjector *rays, const TdConeTask *task, const TdSolverSettings *settings,
+                         TdBuffer *measured, TdSolverPass pass, TdSolverProgress progress, gpointer user,
+                         GCancellable *cancellable, GError **error);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the kernels of iterative reconstruction share. The volume is [y][x][z] with a border of zeros,
+   one voxel before and two behind along every axis, projections are [view][column][row]: neighbours
+   along z are seen by neighbours of one detector column, so items beside each other read beside each
+   other. An item takes TD_LANES of them: vectors on CPUs, one elsewhere.
+
+   Lines are Joseph's (IEEE Trans. Med. Imaging 1, 1982): along the axis a ray is steepest against it is
+   sampled at every plane of voxels, bilinearly within the plane; the back-projection uses the very same
+   weights, found from the voxel's side. A view is TD_RAY_FLOATS numbers, in voxels counted from the first
+   voxel, columns and rows counted from the middle of the detector:
+     0-11   w (u, v, 1)' = M (x, y, z, 1)'
+     12-20  the pixel's point: X + u U + v V
+     21-24  its direction: D + t (u U + v V); t is 1 for cones, 0 for parallel rays */
+#pragma once
+
+#ifdef TD_HOST
+#define TD_LANES TD_RAY_LANES
+#endif
+#ifndef TD_LANES
+#define TD_LANES 1
+#endif
+
+TD_FN float
+ray_offset (const TD_GLOBAL float *view, int axis, float u, float v)
+{
+  return td_mad (u, view[15 + axis], v * view[18 + axis]);
+}
+
+TD_FN float
+ray_direction (const TD_GLOBAL float *view, int axis, float u, float v)
+{
+  return td_mad (view[24], ray_offset (view, axis, u, v), view[21 + axis]);
+}
+
+TD_FN float
+ray_point (const TD_GLOBAL float *view, int axis, float u, float v)
+{
+  return view[12 + axis] + ray_offset (view, axis, u, v);
+}
+
+/* The axis that a ray is sampled along. */
+TD_FN int
+ray_axis (float x, float y, float z)
+{
+  x = td_abs (x);
+  y = td_abs (y);
+  z = td_abs (z);
+  return x >= y ? (x >= z ? 0 : 2) : (y >= z ? 1 : 2);
+}
+
+TD_FN size_t
+ray_voxel (const TdRays p, int x, int y, int z)
+{
+  return (size_t) p.base + (size_t) y * p.stride_y + (size_t) x * p.stride_x + z;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forward projection: line integrals of a volume, and how far they are from what was measured. */
+#include "rays-common.h"
+
+/* Planes where from + plane step lies in -1 … n. */
+TD_FN void
+rays_clip (float from, float step, int n, float *low, float *high)
+{
+  const float slope = td_abs (step) < 1e-9f ? 1e-9f : step;
+  const float a = (-1.0f - from) / slope, b = ((float) n - from) / slope;
+
+  *low = td_fmax (*low, td_fmin (a, b));
+  *high = td_fmin (*high, td_fmax (a, b));
+}
+
+/* Adds what the rays of @lanes rows from @row on that are steepest along @axis see, and how long they are
+   in the volume. */
+TD_FN void
+rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT view, float u,
+           float row, int lanes, const TdRays p, int axis, float *sum, float *length)
+{
+  const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
+  const int n_a = axis == 0 ? p.nx : axis == 1 ? p.ny : p.nz;
+  const int n_b = axis == 0 ? p.ny : p.nx, n_c = axis == 2 ? p.ny : p.nz;
+  const int stride_a = axis == 0 ? p.stride_x : axis == 1 ? p.stride_y : 1;
+  const int stride_b = axis == 0 ? p.stride_y : p.stride_x, stride_c = axis == 2 ? p.stride_y : 1;
+  float from_b[TD_LANES], step_b[TD_LANES], from_c[TD_LANES], step_c[TD_LANES], plane[TD_LANES];
+  float part[TD_LANES], lows[TD_LANES], highs[TD_LANES];
+
+  for (int k = 0; k < TD_LANES; k++) {
+    const float v = row + (float) k - p.v_middle;
+    const float x = ray_direction (view, 0, u, v), y = ray_direction (view, 1, u, v);
+    const float z = ray_direction (view, 2, u, v);
+    const int mine = (ray_axis (x, y, z) == axis) & (k < lanes);
+    const float inverse = 1.0f / (mine ? (axis == 0 ? x : axis == 1 ? y : z) : 1.0f);
+    const float a = ray_point (view, axis, u, v);
+    float low = 0, high = (float) (n_a - 1);
+
+    step_b[k] = mine ? (b == 0 ? x : y) * inverse : 0.0f;
+    step_c[k] = mine ? (c == 1 ? y : z) * inverse : 0.0f;
+    from_b[k] = mine ? ray_point (view, b, u, v) - a * step_b[k] : -1.0f;
+    from_c[k] = mine ? ray_point (view, c, u, v) - a * step_c[k] : -1.0f;
+    rays_clip (from_b[k], step_b[k], n_b, &low, &high);
+    rays_clip (from_c[k], step_c[k], n_c, &low, &high);
+    low = -td_floor (-low);
+    high = td_floor (high);
+    plane[k] = p.voxel_mm * td_sqrt (x * x + y * y + z * z) * td_abs (inverse);
+    part[k] = 0;
+    const int any = mine & (low <= high);
+    length[k] += any ? (high - low + 1) * plane[k] : 0.0f;
+    lows[k] = any ? low : (float) n_a;
+    highs[k] = any ? high : -1.0f;
+  }
+  int first = n_a, last = -1;
+  for (int k = 0; k < TD_LANES; k++) {
+    first = td_min (first, (int) lows[k]);
+    last = td_max (last, (int) highs[k]);
+  }
+  for (int i = first; i <= last; i++) {
+    const TD_GLOBAL float *at = volume + p.base + (size_t) i * stride_a;
+
+    for (int k = 0; k < TD_LANES; k++) {
+      /* From the border on there are zeros. */
+      const float at_b = td_fmin (td_fmax (td_mad ((float) i, step_b[k], from_b[k]), -1.0f), (float) n_b);
+      const float at_c = td_fmin (td_fmax (td_mad ((float) i, step_c[k], from_c[k]), -1.0f), (float) n_c);
+      const int whole_b = (int) (at_b + 1.0f) - 1, whole_c = (int) (at_c + 1.0f) - 1;
+      const float rest_b = at_b - (float) whole_b, rest_c = at_c - (float) whole_c;
+      const int index = whole_b * stride_b + whole_c * stride_c;
+      const float near = td_mad (rest_c, at[index + stride_c] - at[index], at[index]);
+      const float far = td_mad (rest_c, at[index + stride_b + stride_c] - at[index + stride_b],
+                                at[index + stride_b]);
+      part[k] += td_mad (rest_b, far - near, near);
+    }
+  }
+  for (int k = 0; k < TD_LANES; k++)
+    sum[k] += part[k] * plane[k];
+}
+
+/* out [place][column][row]: integrals; or, where @measured is wanted, its difference to them over the
+   length of the ray in the volume, and in @misfit the square of the difference. x: rows, y: columns, z: places. */
+TD_KERNEL void
+rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT table,
+              const TD_GLOBAL float *TD_RESTRICT measured, /* [view][column][row] */
+              TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
+{
+  const int row = td_global_x () * TD_LANES, column = td_global_y () + p.first;
+  const int place = td_global_z ();
+  const int lanes = td_min (p.n_rows - row, TD_LANES);
+  float sum[TD_LANES], length[TD_LANES];
+
+  if (lanes <= 0 || column >= p.end || place >= p.n_views)
+    return;
+  const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
+  for (int k = 0; k < TD_LANES; k++)
+    sum[k] = length[k] = 0;
+  for (int axis = 0; axis < 3; axis++)
+    if (p.axes >> axis & 1) {
+      const float u = (float) column - p.u_middle;
+      if (axis == 0)
+        rays_walk (volume, view, u, (float) row, lanes, p, 0, sum, length);
+      else if (axis == 1)
+        rays_walk (volume, view, u, (float) row, lanes, p, 1, sum, length);
+      else
+        rays_walk (volume, view, u, (float) row, lanes, p, 2, sum, length);
+    }
+  const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
+  const size_t there = ((size_t) (p.first_view + place) * p.n_columns + column) * p.n_rows + row;
+  for (int k = 0; k < lanes; k++) {
+    if (!p.compare) {
+      out[line + k] = sum[k];
+      continue;
+    }
+    /* Less than a voxel of it is too little to divide by. */
+    const float off = length[k] > 0.5f * p.voxel_mm ? measured[there + k] - sum[k] : 0.0f;
+    out[line + k] = off / td_fmax (length[k], p.voxel_mm);
+    misfit[line + k] = off * off;
+  }
+}

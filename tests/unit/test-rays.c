@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Projection and back-projection of iterative methods against a naive projector in double precision, as
+   each other's adjoint on random data, and against exact line integrals. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/iterative/rays.h"
+#include "dataset/phantom.h"
+#include "tests/common/devices.h"
+#include "tests/common/truth.h"
+
+#define VIEWS 7u
+
+typedef struct {
+  const char *name;
+  guint n_columns, n_rows, nx, ny, nz;
+  double voxel_mm;       /* 0: the pitch at the axis */
+  double tilt_rad[3];    /* of the detector */
+  double offset_u, offset_v;
+  double lean_rad;       /* of the whole setup about x, as in laminography */
+  gboolean parallel;
+  double parallel_tilt;
+} Setup;
+
+static const Setup setups[] = {
+  { "cone", 37, 29, 33, 35, 31, 0, { 0 }, 2.3, -1.2, 0, FALSE, 0 },
+  { "fan", 41, 1, 40, 40, 1, 0, { 0 }, 0.4, 0, 0, FALSE, 0 },
+  { "tilted", 31, 35, 33, 30, 29, 0, { 0.05, -0.08, 0.1 }, -1.5, 0.7, 0, FALSE, 0 },
+  { "laminography", 33, 31, 30, 31, 17, 0, { 0 }, 0, 0, 0.9, FALSE, 0 },
+  { "fine voxels", 25, 19, 48, 45, 37, 0.13, { 0 }, 0, 0, 0, FALSE, 0 },
+  { "coarse voxels", 45, 41, 17, 16, 15, 0.6, { 0 }, 0, 0, 0, FALSE, 0 },
+  { "parallel", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0 },
+  { "parallel, leaning axis", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0.03 },
+};
+
+/* Source and detector turned about x: the axis leans in the world. */
+static void
+lean (double matrix[12], double angle)
+{
+  for (guint row = 0; row < 3; row++) {
+    double *m = matrix + 4 * row;
+    const double y = m[1], z = m[2];
+    m[1] = cos (angle) * y - sin (angle) * z;
+    m[2] = sin (angle) * y + cos (angle) * z;
+  }
+}
+
+static void
+make_task (const Setup *setup, TdConeTask *task)
+{
+  TdGeometry geometry = { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.4, .pixel_height_mm = 0.4,
+                          .source_axis_mm = 60, .source_detector_mm = 90,
+                          .detector_offset_u_px = setup->offset_u,
+                          .detector_offset_v_px = setup->offset_v };
+  double angles[VIEWS];
+  g_autoptr (GError) error = NULL;
+
+  /* About 45 degrees is among them: rays of one view are steepest against two axes; but no ray is so
+     evenly, which rounding would decide. */
+  for (guint i = 0; i < VIEWS; i++)
+    angles[i] = 0.78 + 2 * G_PI * i / VIEWS;
+  if (setup->parallel) {
+    td_ray_task_parallel (task, angles, VIEWS, setup->n_columns, setup->n_rows,
+                          (setup->n_columns - 1) / 2.0 + setup->offset_u, setup->parallel_tilt, setup->nx,
+                          setup->voxel_mm);
+    return;
+  }
+  memcpy (geometry.detector_tilt_rad, setup->tilt_rad, sizeof setup->tilt_rad);
+  g_assert_true (td_cone_task_init (task, &geometry, angles, VIEWS, setup->n_columns, setup->n_rows,
+                                    &error));
+  td_cone_task_set_volume (task, setup->nx, setup->ny, setup->nz,
+                           setup->voxel_mm > 0 ? setup->voxel_mm : task->voxel_mm);
+  for (guint view = 0; view < VIEWS; view++)
+    lean (task->matrices + 12 * view, setup->lean_rad);
+}
+
+/* ── To and from the device's order ───────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdDevice *device;
+  TdConeTask task;
+  TdRayProjector *rays;
+  gsize n_voxels, n_pixels; /* of the volume; of all projections */
+} Fixture;
+
+static void
+fixture_init (Fixture *f, gconstpointer id, const Setup *setup, const guint *order)
+{
+  g_autoptr (GError) error = NULL;
+
+  f->device = td_test_open (id);
+  make_task (setup, &f->task);
+  f->rays = td_rays_new (f->device, &f->task, order, &error);
+  g_assert_no_error (error);
+  f->n_voxels = (gsize) f->task.nx * f->task.ny * f->task.nz;
+  f->n_pixels = (gsize) f->task.n_columns * f->task.n_rows * VIEWS;
+}
+
+static void
+fixture_clear (Fixture *f)
+{
+  td_rays_free (f->rays);
+  td_cone_task_clear (&f->task);
+  td_test_close (f->device);
+}
+
+static TdBuffer *
+lines_buffer (const Fixture *f, const float *views)
+{
+  g_autoptr (GError) error = NULL;
+  TdBuffer *buffer = td_rays_projections_new (f->rays, VIEWS, &error);
+  const guint nu = f->task.n_columns, nv = f->task.n_rows;
+  g_autofree float *lines = g_new (float, f->n_pixels);
+
+  for (guint view = 0; view < VIEWS; view++)
+    for (guint row = 0; row < nv; row++)
+      for (guint column = 0; column < nu; column++)
+        lines[(view * nu + column) * nv + row] = views[(view * nv + row) * nu + column];
+  g_assert_true (td_upload (td_rays_queue (f->rays), buffer, 0, lines, f->n_pixels * sizeof (float), &error));
+  td_test_finish (td_rays_queue (f->rays));
+  return buffer;
+}
+
+static float *
+lines_read (const Fixture *f, TdBuffer *buffer)
+{
+  const guint nu = f->task.n_columns, nv = f->task.n_rows;
+  g_autofree float *lines = g_new (float, f->n_pixels);
+  float *views = g_new (float, f->n_pixels);
+
+  g_assert_true (td_download (td_rays_queue (f->rays), lines, buffer, 0, f->n_pixels * sizeof (float), NULL));
+  td_test_finish (td_rays_queue (f->rays));
+  for (guint view = 0; view < VIEWS; view++)
+    for (guint row = 0; row < nv; row++)
+      for (guint column = 0; column < nu; column++)
+        views[(view * nv + row) * nu + column] = lines[(view * nu + column) * nv + row];
+  return views;
+}
+
+static TdBuffer *
+volume_buffer (const Fixture *f, const float *voxels)
+{
+  g_autoptr (GError) error = NULL;
+  const TdConeTask *t = &f->task;
+  const gsize bytes = td_rays_volume_bytes (t);
+  TdBuffer *buffer = td_rays_volume_new (f->rays, &error);
+  g_autofree float *padded = g_malloc0 (bytes);
+
+  for (guint z = 0; z < t->nz; z++)
+    for (guint y = 0; y < t->ny; y++)
+      for (guint x = 0; x < t->nx; x++)
+        padded[((gsize) (y + 1) * (t->nx + 3) + x + 1) * (t->nz + 3) + z + 1]
+            = voxels[((gsize) z * t->ny + y) * t->nx + x];
+  g_assert_true (td_upload (td_rays_queue (f->rays), buffer, 0, padded, bytes, &error));
+  td_test_finish (td_rays_queue (f->rays));
+  return buffer;
+}
+
+static float *
+volume_read (const Fixture *f, TdBuffer *buffer)
+{
+  const TdConeTask *t = &f->task;
+  const guint first[3] = { 0 }, size[3] = { t->nx, t->ny, t->nz };
+  g_autoptr (TdBuffer) slices = td_buffer_new (f->device, f->n_voxels * sizeof (float), NULL);
+  float *voxels = g_new (float, f->n_voxels);
+
+  g_assert_true (td_rays_give (f->rays, buffer, first, size, slices, NULL));
+  g_assert_true (td_download (td_rays_queue (f->rays), voxels, slices, 0, f->n_voxels * sizeof (float), NULL));
+  td_test_finish (td_rays_queue (f->rays));
+  return voxels;
+}
+
+/* ── Tests ────────────────────────────────────────────────────────────────────────────────────── */
+
+static double
+dot (const float *a, const float *b, gsize n)
+{
+  double sum = 0;
+
+  for (gsize i = 0; i < n; i++)
+    sum += (double) a[i] * b[i];
+  return sum;
+}
+
+static void
+check_setup (gconstpointer id, const Setup *setup)
+{
+  Fixture f;
+  g_autoptr (GError) error = NULL;
+
+  fixture_init (&f, id, setup, NULL);
+  g_autofree float *x = g_new (float, f.n_voxels), *y = g_new (float, f.n_pixels);
+  g_autofree double *projected = g_new0 (double, f.n_pixels), *gathered = g_new0 (double, f.n_voxels);
+  td_test_random (x, f.n_voxels, 11);
+  td_test_random (y, f.n_pixels, 12);
+  for (guint view = 0; view < VIEWS; view++) {
+    const gsize at = f.n_pixels / VIEWS * view;
+    td_rays_reference_project (&f.task, view, x, projected + at);
+    td_rays_reference_back (&f.task, view, y + at, gathered);
+  }
+  g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
+  g_autoptr (TdBuffer) lines = lines_buffer (&f, y);
+  g_autoptr (TdBuffer) image = lines_buffer (&f, y);
+  g_autoptr (TdBuffer) sum = volume_buffer (&f, x);
+  g_assert_true (td_rays_project (f.rays, volume, 0, VIEWS, image, NULL, &error));
+  g_assert_true (td_rays_back (f.rays, lines, 0, VIEWS, sum, NULL, &error));
+  g_autofree float *ax = lines_read (&f, image), *ay = volume_read (&f, sum);
+  const double there = td_truth_relative_rms (ax, projected, f.n_pixels);
+  const double back = td_truth_relative_rms (ay, gathered, f.n_voxels);
+  const double left = dot (ax, y, f.n_pixels), right = dot (x, ay, f.n_voxels);
+  const double scale = sqrt (dot (ax, ax, f.n_pixels) * dot (y, y, f.n_pixels));
+  g_test_message ("%s: there %.1e, back %.1e, <Ax,y> - <x,A'y> %.1e", setup->name, there, back,
+                  fabs (left - right) / scale);
+  g_assert_cmpfloat (there, <, 1e-4);
+  g_assert_cmpfloat (back, <, 1e-4);
+  g_assert_cmpfloat (fabs (left - right) / scale, <, 1e-6);
+  g_clear_pointer (&volume, td_buffer_free);
+  g_clear_pointer (&lines, td_buffer_free);
+  g_clear_pointer (&image, td_buffer_free);
+  g_clear_pointer (&sum, td_buffer_free);
+  fixture_clear (&f);
+}
+
+static void
+test_reference (gconstpointer id)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (setups); i++)
+    check_setup (id, &setups[i]);
+}
+
+/* A subset is a range of places, in whatever order the views were put. */
+static void
+test_places (gconstpointer id)
+{
+  const guint order[VIEWS] = { 4, 2, 6, 0, 5, 1, 3 }, first = 2, n = 3;
+  g_autoptr (GError) error = NULL;
+  Fixture f;
+
+  fixture_init (&f, id, &setups[0], order);
+  g_autofree float *x = g_new (float, f.n_voxels), *y = g_new (float, f.n_pixels);
+  const gsize view_pixels = f.n_pixels / VIEWS;
+  g_autofree double *projected = g_new0 (double, view_pixels);
+  td_test_random (x, f.n_voxels, 21);
+  td_test_random (y, f.n_pixels, 22);
+  g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
+  g_autoptr (TdBuffer) image = lines_buffer (&f, y);
+  g_assert_true (td_rays_project (f.rays, volume, first, n, image, NULL, &error));
+  g_autofree float *ax = lines_read (&f, image);
+  for (guint i = 0; i < n; i++) {
+    td_rays_reference_project (&f.task, order[first + i], x, projected);
+    g_assert_cmpfloat (td_truth_relative_rms (ax + i * view_pixels, projected, view_pixels), <, 1e-4);
+  }
+  /* The rest is as it was. */
+  g_assert_true (memcmp (ax + n * view_pixels, y + n * view_pixels, (VIEWS - n) * view_pixels * 4) == 0);
+  g_clear_pointer (&volume, td_buffer_free);
+  g_clear_pointer (&image, td_buffer_free);
+  fixture_clear (&f);
+}
+
+/* Ellipsoids sampled into voxels are seen as their exact line integrals. */
+static void
+test_phantom (gconstpointer id)
+{
+  const Setup setup = { "phantom", 64, 48, 64, 64, 48, 0, { 0 }, 0, 0, 0, FALSE, 0 };
+  g_autoptr (TdPhantom) phantom = td_phantom_new ("ellipsoids", NULL);
+  g_autoptr (GError) error = NULL;
+  Fixture f;
+
+  fixture_init (&f, id, &setup, NULL);
+  const TdConeTask *t = &f.task;
+  const double unit = t->voxel_mm * t->nx / 2;
+  g_autofree float *x = g_new (float, f.n_voxels), *zeros = g_new0 (float, f.n_pixels);
+  g_autofree double *exact = g_new (double, f.n_pixels);
+  for (guint z = 0; z < t->nz; z++)
+    td_phantom_slice_at (phantom, t->nx, t->ny, t->nx / 2.0, ((t->nz - 1) / 2.0 - z) / (t->nx / 2.0), 4,
+                         x + (gsize) z * t->nx * t->ny);
+  for (guint view = 0; view < VIEWS; view++)
+    for (guint row = 0; row < t->n_rows; row++)
+      for (guint column = 0; column < t->n_columns; column++) {
+        const double *m = t->matrices + 12 * view;
+        double source[3], pixel[3];
+
+        td_cone_source (m, source);
+        td_cone_pixel (m, column, row, pixel);
+        for (guint k = 0; k < 3; k++) {
+          pixel[k] = (source[k] + 2 * (pixel[k] - source[k])) / unit;
+          source[k] /= unit;
+        }
+        exact[(view * t->n_rows + row) * t->n_columns + column]
+            = unit * td_phantom_ray (phantom, source, pixel);
+      }
+  g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
+  g_autoptr (TdBuffer) image = lines_buffer (&f, zeros);
+  g_assert_true (td_rays_project (f.rays, volume, 0, VIEWS, image, NULL, &error));
+  g_autofree float *ax = lines_read (&f, image);
+  const double off = td_truth_relative_rms (ax, exact, f.n_pixels);
+  g_test_message ("against exact integrals: %.4f", off);
+  g_assert_cmpfloat (off, <, 0.05);
+  g_clear_pointer (&volume, td_buffer_free);
+  g_clear_pointer (&image, td_buffer_free);
+  fixture_clear (&f);
+}
+
+static void
+test_refused (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdConeTask task;
+
+  make_task (&setups[0], &task);
+  td_cone_task_set_volume (&task, 400, 400, 20, task.voxel_mm);
+  g_assert_false (td_rays_check (&task, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+  g_clear_error (&error);
+  td_cone_task_set_volume (&task, 1300, 1300, 1300, task.voxel_mm / 1000);
+  g_assert_false (td_rays_check (&task, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  td_cone_task_clear (&task);
+}
+
+int
+main (int argc, char **argv)
+{
+  const TdDeviceTest tests[] = {
+    { "reference", test_reference },
+    { "places", test_places },
+    { "phantom", test_phantom },
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/rays/refused", test_refused);
+  td_test_each_device ("rays", tests, G_N_ELEMENTS (tests));
+  return g_test_run ();
+}
