@@ -119,6 +119,7 @@ typedef struct {
    that an item on a CPU takes beside each other. */
 #define TD_RAY_FLOATS 28
 #define TD_RAY_LANES 16
+#define TD_RAY_BACK_LANES 128
 
 typedef struct {
   int nx, ny, nz;                  /* voxels of the volume */

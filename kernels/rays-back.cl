@@ -14,7 +14,7 @@ rays_finish (TD_GLOBAL float *TD_RESTRICT volume, const TdRays p, const float *s
     }
     const float moved
         = volume[k] + (weight[k] > 0 ? p.relaxation * sum[k] / weight[k] : 0.0f);
-    volume[k] = p.non_negative ? td_fmax (moved, 0.0f) : moved;
+    volume[k] = p.non_negative ? ray_max (moved, 0.0f) : moved;
   }
 }
 
@@ -29,25 +29,120 @@ rays_columns (const TD_GLOBAL float *view, float x, float y, const TdRays p, int
     const float cy = y + (corner == 2 ? 1.0f : corner == 3 ? -1.0f : 0.0f);
     const float u = td_mad (view[0], cx, td_mad (view[1], cy, view[3]))
                     / td_mad (view[8], cx, td_mad (view[9], cy, view[11]));
-    low = td_fmin (low, u);
-    high = td_fmax (high, u);
+    low = ray_min (low, u);
+    high = ray_max (high, u);
   }
-  *first = (int) td_fmax (-td_floor (-(low + p.u_middle)), 0.0f);
-  *last = (int) td_fmin (td_floor (high + p.u_middle), (float) (p.n_columns - 1));
+  *first = (int) ray_max (-td_floor (-(low + p.u_middle)), 0.0f);
+  *last = (int) ray_min (td_floor (high + p.u_middle), (float) (p.n_columns - 1));
 }
 
-/* Upright views: a column's rays lie in one upright plane, so the distance of the voxel from that and the
-   spacing of the rays along z are the column's. x: z, y: x, z: y. */
+/* Upright views: a column's rays lie in one upright plane, so how far that is from the voxel, where they
+   pass it and how far apart are the column's, and the rest goes by row. */
+typedef struct {
+  float z0, dz_row;          /* ray v passes at z0 + v dz_row */
+  float rows;                /* 1 / dz_row */
+  float scale, level;        /* weight: scale * sqrt (level + slope^2), */
+  float slope, slope_row;    /* slope + v slope_row */
+} RayColumn;
+
+/* FALSE: the column passes by. */
+TD_FN int
+rays_column (const TD_GLOBAL float *view, int column, int x, int y, const TdRays p, RayColumn *c)
+{
+  const float u = (float) column - p.u_middle;
+  const float dx = ray_direction (view, 0, u, 0.0f), dy = ray_direction (view, 1, u, 0.0f);
+  const int along_x = td_abs (dx) >= td_abs (dy);
+  const float inverse = 1.0f / (along_x ? dx : dy);
+  const float at_a = ray_point (view, along_x ? 0 : 1, u, 0.0f);
+  const float at_b = ray_point (view, along_x ? 1 : 0, u, 0.0f);
+  const float t = ((float) (along_x ? x : y) - at_a) * inverse;
+  const float aside
+      = 1.0f - td_abs (td_mad (t, along_x ? dy : dx, at_b) - (float) (along_x ? y : x));
+
+  c->slope = ray_direction (view, 2, u, 0.0f);
+  c->slope_row = view[24] * view[20];
+  c->z0 = td_mad (t, c->slope, ray_point (view, 2, u, 0.0f));
+  c->dz_row = td_mad (t, c->slope_row, view[20]);
+  c->rows = 1.0f / c->dz_row;
+  c->scale = aside * p.voxel_mm * td_abs (inverse);
+  c->level = dx * dx + dy * dy;
+  return aside > 0;
+}
+
+#if TD_LANES > 1
+/* On CPUs an item takes a long piece of a column of voxels, and rows are shared out to the two voxels that
+   each passes between: what they are worth is computed in vectors, and added one by one. */
+#define BACK_LANES TD_RAY_BACK_LANES
+
+TD_FN void
+rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p, float *sum,
+            float *weight)
+{
+  const float one = td_mad ((float) (z - 1) - c.z0, c.rows, p.v_middle);
+  const float other = td_mad ((float) (z + BACK_LANES) - c.z0, c.rows, p.v_middle);
+  const float low = ray_max (ray_min (one, other), 0.0f);
+  const float high = ray_min (ray_max (one, other), (float) (p.n_rows - 1));
+  const int end = low <= high ? (int) high + 1 : 0;
+
+  for (int row0 = low <= high ? (int) -td_floor (-low) : 0; row0 < end; row0 += TD_RAY_LANES) {
+    float part[TD_RAY_LANES], share[TD_RAY_LANES];
+    int place[TD_RAY_LANES];
+    const int n = td_min (end - row0, TD_RAY_LANES);
+
+    for (int k = 0; k < TD_RAY_LANES; k++) {
+      const float v = (float) (row0 + k) - p.v_middle, slope = td_mad (v, c.slope_row, c.slope);
+      const float at = td_mad (v, c.dz_row, c.z0) - (float) (z - 1);
+      const float inside = ray_min (ray_max (at, 0.0f), (float) BACK_LANES + 0.999f);
+
+      place[k] = (int) inside;
+      part[k] = inside - (float) place[k];
+      share[k] = c.scale * td_sqrt (td_mad (slope, slope, c.level));
+    }
+    for (int k = 0; k < n; k++) {
+      const float near = share[k] - part[k] * share[k], far = part[k] * share[k];
+      const float value = line[row0 + k];
+
+      weight[place[k]] += near;
+      weight[place[k] + 1] += far;
+      sum[place[k]] += near * value;
+      sum[place[k] + 1] += far * value;
+    }
+  }
+}
+
+#else
+/* Elsewhere each voxel asks the rows about it. */
+#define BACK_LANES 1
+
+TD_FN void
+rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p, float *sum,
+            float *weight)
+{
+  const float at = td_mad ((float) z - c.z0, c.rows, p.v_middle), reach = td_abs (c.rows);
+  const float low = ray_max (at - reach, 0.0f), high = ray_min (at + reach, (float) (p.n_rows - 1));
+
+  for (float row = -td_floor (-low); row <= high; row += 1.0f) {
+    const float v = row - p.v_middle, slope = td_mad (v, c.slope_row, c.slope);
+    const float near = ray_max (1.0f - td_abs (td_mad (v, c.dz_row, c.z0) - (float) z), 0.0f);
+    const float w = near * c.scale * td_sqrt (td_mad (slope, slope, c.level));
+
+    sum[1] += w * line[(int) row];
+    weight[1] += w;
+  }
+}
+#endif
+
+/* x: pieces of BACK_LANES along z, y: x, z: y. */
 TD_KERNEL void
 rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
                    TD_GLOBAL float *TD_RESTRICT volume, TdRays p)
 {
-  const int z = td_global_x () * TD_LANES, x = td_global_y (), y = td_global_z () + p.first;
-  float sum[TD_LANES], weight[TD_LANES];
+  const int z = td_global_x () * BACK_LANES, x = td_global_y (), y = td_global_z () + p.first;
+  float sum[BACK_LANES + 2], weight[BACK_LANES + 2]; /* from the voxel before on */
 
   if (z >= p.nz || x >= p.nx || y >= p.end)
     return;
-  for (int k = 0; k < TD_LANES; k++)
+  for (int k = 0; k < BACK_LANES + 2; k++)
     sum[k] = weight[k] = 0;
   for (int place = 0; place < p.n_views; place++) {
     const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
@@ -55,42 +150,12 @@ rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GL
 
     rays_columns (view, (float) x, (float) y, p, &first, &last);
     for (int column = first; column <= last; column++) {
-      const float u = (float) column - p.u_middle;
-      const float dx = ray_direction (view, 0, u, 0.0f), dy = ray_direction (view, 1, u, 0.0f);
-      const int along_x = td_abs (dx) >= td_abs (dy);
-      const float inverse = 1.0f / (along_x ? dx : dy);
-      const float at_a = ray_point (view, along_x ? 0 : 1, u, 0.0f);
-      const float at_b = ray_point (view, along_x ? 1 : 0, u, 0.0f);
-      const float t = ((float) (along_x ? x : y) - at_a) * inverse;
-      const float aside
-          = 1.0f - td_abs (td_mad (t, along_x ? dy : dx, at_b) - (float) (along_x ? y : x));
-      if (aside <= 0)
-        continue;
-      const float dz = ray_direction (view, 2, u, 0.0f), turn = view[24] * view[20];
-      const float z0 = td_mad (t, dz, ray_point (view, 2, u, 0.0f)), dz_row = td_mad (t, turn, view[20]);
-      const float rows = 1.0f / dz_row, reach = td_abs (rows);
-      const int count = (int) (2.0f * reach) + 1;
-      const float scale = aside * p.voxel_mm * td_abs (inverse), level = dx * dx + dy * dy;
-      const TD_GLOBAL float *line = lines + ((size_t) place * p.n_columns + column) * p.n_rows;
-
-      for (int m = 0; m < count; m++)
-        for (int k = 0; k < TD_LANES; k++) {
-          const float here = (float) (z + k);
-          const float near = td_mad (here - z0, rows, p.v_middle - reach);
-          /* Far beyond the detector is as good as just beyond, and fits an int. */
-          const float row = -td_floor (-td_fmin (td_fmax (near, -4.0f), (float) p.n_rows)) + (float) m;
-          const int inside = (row >= 0.0f) & (row < (float) p.n_rows);
-          const float v = row - p.v_middle, slope = td_mad (v, turn, dz);
-          const float w = td_fmax (1.0f - td_abs (td_mad (v, dz_row, z0) - here), 0.0f) * scale
-                          * td_sqrt (td_mad (slope, slope, level));
-          const float counted = inside ? w : 0.0f;
-
-          sum[k] += counted * line[inside ? (int) row : 0];
-          weight[k] += counted;
-        }
+      RayColumn c;
+      if (rays_column (view, column, x, y, p, &c))
+        rays_share (lines + ((size_t) place * p.n_columns + column) * p.n_rows, c, z, p, sum, weight);
     }
   }
-  rays_finish (volume + ray_voxel (p, x, y, z), p, sum, weight, td_min (p.nz - z, TD_LANES));
+  rays_finish (volume + ray_voxel (p, x, y, z), p, sum + 1, weight + 1, td_min (p.nz - z, BACK_LANES));
 }
 
 /* Where the voxels within one of (x, y, z) in the planes along @axis project to. */
@@ -109,10 +174,10 @@ rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, f
     const float at_u = (u + e * view[b] + f * view[c]) * inverse;
     const float at_v = (v + e * view[4 + b] + f * view[4 + c]) * inverse;
 
-    *u_low = td_fmin (*u_low, at_u);
-    *u_high = td_fmax (*u_high, at_u);
-    *v_low = td_fmin (*v_low, at_v);
-    *v_high = td_fmax (*v_high, at_v);
+    *u_low = ray_min (*u_low, at_u);
+    *u_high = ray_max (*u_high, at_u);
+    *v_low = ray_min (*v_low, at_v);
+    *v_high = ray_max (*v_high, at_v);
   }
 }
 
@@ -131,7 +196,7 @@ rays_weight (const TD_GLOBAL float *view, float u, float v, float x, float y, fl
   const float y_off = 1.0f - td_abs (axis == 1 ? 0.0f : off_y - t * dy);
   const float z_off = 1.0f - td_abs (axis == 2 ? 0.0f : off_z - t * dz);
 
-  return td_fmax (x_off, 0.0f) * td_fmax (y_off, 0.0f) * td_fmax (z_off, 0.0f) * voxel_mm
+  return ray_max (x_off, 0.0f) * ray_max (y_off, 0.0f) * ray_max (z_off, 0.0f) * voxel_mm
          * td_abs (inverse) * td_sqrt (dx * dx + dy * dy + dz * dz);
 }
 
@@ -157,12 +222,12 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL flo
       for (int axis = 0; axis < 3; axis++)
         if (p.axes >> axis & 1)
           rays_shadow (view, (float) x, (float) y, (float) (z + k), axis, &first, &last, &low, &high);
-      row0[k] = td_fmin (td_fmax (-td_floor (-(low + p.v_middle)), -1.0f), (float) p.n_rows);
-      most = td_fmax (most, td_floor (high + p.v_middle) - row0[k] + 1);
+      row0[k] = ray_min (ray_max (-td_floor (-(low + p.v_middle)), -1.0f), (float) p.n_rows);
+      most = ray_max (most, td_floor (high + p.v_middle) - row0[k] + 1);
     }
-    const int column0 = (int) td_fmax (-td_floor (-(first + p.u_middle)), 0.0f);
-    const int column1 = (int) td_fmin (td_floor (last + p.u_middle), (float) (p.n_columns - 1));
-    const int count = (int) td_fmin (most, (float) p.n_rows + 1.0f);
+    const int column0 = (int) ray_max (-td_floor (-(first + p.u_middle)), 0.0f);
+    const int column1 = (int) ray_min (td_floor (last + p.u_middle), (float) (p.n_columns - 1));
+    const int count = (int) ray_min (most, (float) p.n_rows + 1.0f);
 
     for (int column = column0; column <= column1; column++) {
       const TD_GLOBAL float *line = lines + ((size_t) place * p.n_columns + column) * p.n_rows;

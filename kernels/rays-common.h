@@ -20,6 +20,15 @@
 #define TD_LANES 1
 #endif
 
+/* A CPU's own minimum and maximum, which vectors have; no NaN comes by. */
+#ifdef TD_HOST
+#define ray_min(a, b) ((a) < (b) ? (a) : (b))
+#define ray_max(a, b) ((a) > (b) ? (a) : (b))
+#else
+#define ray_min(a, b) td_fmin ((a), (b))
+#define ray_max(a, b) td_fmax ((a), (b))
+#endif
+
 TD_FN float
 ray_offset (const TD_GLOBAL float *view, int axis, float u, float v)
 {

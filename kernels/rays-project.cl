@@ -9,8 +9,8 @@ rays_clip (float from, float step, int n, float *low, float *high)
   const float slope = td_abs (step) < 1e-9f ? 1e-9f : step;
   const float a = (-1.0f - from) / slope, b = ((float) n - from) / slope;
 
-  *low = td_fmax (*low, td_fmin (a, b));
-  *high = td_fmin (*high, td_fmax (a, b));
+  *low = ray_max (*low, ray_min (a, b));
+  *high = ray_min (*high, ray_max (a, b));
 }
 
 /* Adds what the rays of @lanes rows from @row on that are steepest along @axis see, and how long they are
@@ -61,8 +61,8 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
 
     for (int k = 0; k < TD_LANES; k++) {
       /* From the border on there are zeros. */
-      const float at_b = td_fmin (td_fmax (td_mad ((float) i, step_b[k], from_b[k]), -1.0f), (float) n_b);
-      const float at_c = td_fmin (td_fmax (td_mad ((float) i, step_c[k], from_c[k]), -1.0f), (float) n_c);
+      const float at_b = ray_min (ray_max (td_mad ((float) i, step_b[k], from_b[k]), -1.0f), (float) n_b);
+      const float at_c = ray_min (ray_max (td_mad ((float) i, step_c[k], from_c[k]), -1.0f), (float) n_c);
       const int whole_b = (int) (at_b + 1.0f) - 1, whole_c = (int) (at_c + 1.0f) - 1;
       const float rest_b = at_b - (float) whole_b, rest_c = at_c - (float) whole_c;
       const int index = whole_b * stride_b + whole_c * stride_c;
@@ -112,7 +112,7 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL
     }
     /* Less than a voxel of it is too little to divide by. */
     const float off = length[k] > 0.5f * p.voxel_mm ? measured[there + k] - sum[k] : 0.0f;
-    out[line + k] = off / td_fmax (length[k], p.voxel_mm);
+    out[line + k] = off / ray_max (length[k], p.voxel_mm);
     misfit[line + k] = off * off;
   }
 }

@@ -18,7 +18,7 @@ tv_move (TD_ITEM const TD_GLOBAL float *volume, TD_GLOBAL float *out,
   const float divergence = along_x[at] - along_x[at - p.stride_x] + along_y[at] - along_y[at - p.stride_y]
                            + along_z[at] - along_z[at - 1];
   const float moved = td_mad (strength, divergence, volume[at]);
-  out[at] = p.non_negative ? td_fmax (moved, 0.0f) : moved;
+  out[at] = p.non_negative ? ray_max (moved, 0.0f) : moved;
 }
 
 /* The field after one step up the gradient of @volume. */
@@ -37,7 +37,7 @@ tv_climb (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *TD
   const float dz = z < p.nz - 1 ? volume[at + 1] - here : 0.0f;
   const float fx = td_mad (step, dx, along_x[at]), fy = td_mad (step, dy, along_y[at]);
   const float fz = td_mad (step, dz, along_z[at]);
-  const float shorter = 1.0f / td_fmax (1.0f, td_sqrt (fx * fx + fy * fy + fz * fz));
+  const float shorter = 1.0f / ray_max (1.0f, td_sqrt (fx * fx + fy * fy + fz * fz));
 
   along_x[at] = fx * shorter;
   along_y[at] = fy * shorter;

@@ -206,6 +206,21 @@ td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *a
 }
 
 gboolean
+td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+                        guint n_views, guint n_columns, guint n_rows, GError **error)
+{
+  TdRedundancy kind = TD_REDUNDANCY_FULL;
+
+  if (!init_matrices (task, geometry, angles_rad, n_views, n_columns, n_rows, error))
+    return FALSE;
+  for (guint view = 0; view < n_views; view++)
+    task->view_weights[view] = 1;
+  td_cone_redundancy (geometry, angles_rad, n_views, n_columns, &kind, NULL);
+  init_volume (task, geometry, kind == TD_REDUNDANCY_WANG ? columns_of_turn (task) : n_columns);
+  return TRUE;
+}
+
+gboolean
 td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometry, guint n_views,
                             guint n_columns, guint n_rows, GError **error)
 {

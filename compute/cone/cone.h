@@ -44,6 +44,9 @@ gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const 
    are 1, on w as the matrices give it. */
 gboolean td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometry, guint n_views,
                                      guint n_columns, guint n_rows, GError **error);
+/* As td_cone_task_init() for iterative methods, which need no weights and so take any angles. */
+gboolean td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+                                 guint n_views, guint n_columns, guint n_rows, GError **error);
 /* For an offset detector: lets the filtered projections reach as far to the short side of the axis as to
    the long one, since what the ramp makes of a row does not end where the row does. Nothing happens to
    any other. */

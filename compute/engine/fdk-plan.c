@@ -71,10 +71,8 @@ td_fdk_stated_centre (const TdScanFacts *facts)
 
 /* The recipe's centre is the column that the axis projects to; the geometry has it as an offset. */
 static void
-apply_centre (TdFdkPlan *fdk, const TdScanFacts *facts, double centre_px)
+apply_centre (TdGeometry *geometry, const TdScanFacts *facts, double centre_px)
 {
-  TdGeometry *geometry = &fdk->geometry;
-
   if (isnan (centre_px))
     return;
   if (geometry->view_matrices) {
@@ -89,18 +87,31 @@ apply_centre (TdFdkPlan *fdk, const TdScanFacts *facts, double centre_px)
               / (geometry->source_axis_mm * geometry->pixel_width_mm);
 }
 
-/* The recipe's angles; matrices turn with them. */
-static void
-apply_angles (TdFdkPlan *fdk, const TdScanFacts *facts, const TdRecipe *recipe)
+/* The recipe's angles; matrices turn with them. (transfer full) */
+static double *
+apply_angles (TdGeometry *geometry, const TdScanFacts *facts, const TdRecipe *recipe)
 {
+  double *angles_rad = g_new (double, facts->n_views);
   const double direction = recipe->reverse_rotation ? -1 : 1;
   const double offset = recipe->angle_offset_deg * G_PI / 180;
 
-  fdk->angles_rad = g_new (double, facts->n_views);
   for (guint view = 0; view < facts->n_views; view++)
-    fdk->angles_rad[view] = direction * facts->angles_rad[view] + offset;
-  for (guint view = 0; view < fdk->geometry.n_view_matrices && offset != 0; view++)
-    td_matrix_turn (fdk->geometry.view_matrices + 12 * (gsize) view, offset);
+    angles_rad[view] = direction * facts->angles_rad[view] + offset;
+  for (guint view = 0; view < geometry->n_view_matrices && offset != 0; view++)
+    td_matrix_turn (geometry->view_matrices + 12 * (gsize) view, offset);
+  return angles_rad;
+}
+
+void
+td_fdk_geometry (const TdPlan *plan, TdGeometry *geometry, double **angles_rad)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  td_geometry_copy (geometry, &facts->geometry);
+  apply_centre (geometry, facts, plan->centre_px);
+  /* An axis that leans in the detector's plane is a detector turned about the beam. */
+  geometry->detector_tilt_rad[2] += plan->recipe.tilt_deg * G_PI / 180;
+  *angles_rad = apply_angles (geometry, facts, &plan->recipe);
 }
 
 static gboolean
@@ -110,11 +121,7 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
   const TdRecipe *recipe = &plan->recipe;
   gboolean good;
 
-  td_geometry_copy (&fdk->geometry, &facts->geometry);
-  apply_centre (fdk, facts, plan->centre_px);
-  /* An axis that leans in the detector's plane is a detector turned about the beam. */
-  fdk->geometry.detector_tilt_rad[2] += recipe->tilt_deg * G_PI / 180;
-  apply_angles (fdk, facts, recipe);
+  td_fdk_geometry (plan, &fdk->geometry, &fdk->angles_rad);
   if (facts->filtered)
     good = td_cone_task_init_filtered (&fdk->task, &fdk->geometry, facts->n_views, facts->n_columns,
                                        facts->n_rows, error);

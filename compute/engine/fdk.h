@@ -58,6 +58,8 @@ void td_fdk_plan_free (TdFdkPlan *fdk);
 const char *td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
 guint td_fdk_n_slices (const TdScanFacts *facts);
 double td_fdk_stated_centre (const TdScanFacts *facts);
+/* The scan's geometry with the recipe's centre, tilt and angles; clear the one, free the other. */
+void td_fdk_geometry (const TdPlan *plan, TdGeometry *geometry, double **angles_rad);
 gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                       GError **error);
 

@@ -5,13 +5,14 @@
 #include "job.h"
 
 /**
- * TdMethod: how a plan is cut and carried out: parallel-beam FBP, cone-beam FDK, Fourier. plan.c asks
+ * TdMethod: how a plan is cut and carried out: parallel-beam FBP, cone-beam FDK, iterations. plan.c asks
  * the method to fill the plan, job.c gives it a thread and these services; nothing else in the engine
  * knows one method from another.
  */
 typedef struct {
   const char *name;
   TdMethodKind kind;
+  gboolean by_name; /* never chosen by itself: it takes long, or wants to be understood */
   const char *(*unsupported) (const TdScanFacts *facts, const TdRecipe *recipe); /* NULL: can */
   /* Slices of the whole volume; the pointer may be NULL: one a detector row. */
   guint (*n_slices) (const TdScanFacts *facts);
@@ -28,6 +29,10 @@ typedef struct {
 extern const TdMethod td_method_fbp;
 extern const TdMethod td_method_fdk;
 extern const TdMethod td_method_fourier;
+/* Iterative methods (iterative.h), each for parallel beams and for cones. */
+extern const TdMethod td_method_sirt_parallel, td_method_sirt_cone;
+extern const TdMethod td_method_fista_tv_parallel, td_method_fista_tv_cone;
+extern const TdMethod td_method_cgls_parallel, td_method_cgls_cone;
 
 struct TdPlan {
   gatomicrefcount references;

@@ -14,6 +14,12 @@
 static const TdMethod *const methods[] = {
   &td_method_fbp,
   &td_method_fdk,
+  &td_method_sirt_parallel,
+  &td_method_sirt_cone,
+  &td_method_fista_tv_parallel,
+  &td_method_fista_tv_cone,
+  &td_method_cgls_parallel,
+  &td_method_cgls_cone,
   NULL,
 };
 
@@ -65,7 +71,7 @@ choose_method (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
   const char *reason = NULL;
 
   for (guint i = 0; methods[i]; i++) {
-    if (recipe->method != TD_METHOD_AUTO && recipe->method != methods[i]->kind)
+    if (recipe->method == TD_METHOD_AUTO ? methods[i]->by_name : recipe->method != methods[i]->kind)
       continue;
     reason = methods[i]->unsupported ? methods[i]->unsupported (facts, recipe) : NULL;
     if (!reason)

@@ -68,3 +68,6 @@ void td_fields_write (const TdRecipe *recipe, JsonBuilder *builder, const TdReci
 /* recipe-json-steps.c: the reader and the writer of "prepare". */
 void td_field_write_steps (const TdRecipe *recipe, JsonBuilder *builder);
 gboolean td_field_read_steps (TdRecipe *recipe, const char *key, JsonNode *node, GError **error);
+/* recipe-json-iterative.c: the same of "iterative". */
+void td_field_write_iterative (const TdRecipe *recipe, JsonBuilder *builder);
+gboolean td_field_read_iterative (TdRecipe *recipe, const char *key, JsonNode *node, GError **error);

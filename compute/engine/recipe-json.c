@@ -384,6 +384,7 @@ static const TdRecipeField recipe_fields[] = {
   { "tilt_deg", write_tilt, read_tilt },
   { "filter", write_filter, read_filter },
   { "method", write_method, read_method },
+  { "iterative", td_field_write_iterative, td_field_read_iterative },
   { "kernel", write_kernel, read_kernel },
   { "interpolation", write_interpolation, read_interpolation },
   { "precision", write_precision, read_precision },

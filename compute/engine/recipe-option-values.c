@@ -43,6 +43,20 @@ td_option_number (const char *option, const char *value, double low, double high
 }
 
 gboolean
+td_option_count (const char *option, const char *value, guint low, guint high, guint *count,
+                 GError **error)
+{
+  gint64 number;
+
+  if (!td_option_integers (value, ",", &number, 1) || number < low || number > high) {
+    g_autofree char *expected = g_strdup_printf ("a whole number from %u to %u", low, high);
+    return td_option_invalid (error, option, value, expected);
+  }
+  *count = (guint) number;
+  return TRUE;
+}
+
+gboolean
 td_option_switch (const char *option, const char *value, gboolean *on, GError **error)
 {
   static const char *const names[] = { "false", "true", NULL };

@@ -13,6 +13,9 @@ gboolean td_option_name (const char *option, const char *value, const char *cons
                          int *index, GError **error);
 gboolean td_option_number (const char *option, const char *value, double low, double high,
                            double *number, GError **error);
+/* A whole number. */
+gboolean td_option_count (const char *option, const char *value, guint low, guint high, guint *count,
+                          GError **error);
 gboolean td_option_switch (const char *option, const char *value, gboolean *on, GError **error);
 /* Whole numbers separated by @separator; exactly @n of them. */
 gboolean td_option_integers (const char *value, const char *separator, gint64 *numbers, guint n);

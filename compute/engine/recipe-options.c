@@ -9,7 +9,8 @@
 
 /* ── Names ────────────────────────────────────────────────────────────────────────────────────── */
 
-static const char *const method_names[] = { "auto", "fbp", "fdk", "fourier", NULL };
+static const char *const method_names[] = { "auto", "fbp",      "fdk",  "fourier",
+                                            "sirt", "fista-tv", "cgls", NULL };
 static const char *const field_names[] = { "auto", "full", "half", NULL };
 static const char *const interpolation_names[] = { "nearest", "linear", NULL };
 static const char *const precision_names[] = { "single", "half", "half-run", NULL };
@@ -20,6 +21,12 @@ const char *
 td_method_name (TdMethodKind kind)
 {
   return method_names[kind];
+}
+
+gboolean
+td_method_iterates (TdMethodKind kind)
+{
+  return kind == TD_METHOD_SIRT || kind == TD_METHOD_FISTA_TV || kind == TD_METHOD_CGLS;
 }
 
 const char *
@@ -138,6 +145,47 @@ set_method (TdRecipe *recipe, const char *option, const char *value, GError **er
     return FALSE;
   recipe->method = index;
   return TRUE;
+}
+
+static gboolean
+set_iterations (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  return td_option_count (option, value, 1, 10000, &recipe->iterations, error);
+}
+
+static gboolean
+set_subsets (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  recipe->subsets = 0;
+  return strcmp (value, "auto") == 0
+         || td_option_count (option, value, 1, 100000, &recipe->subsets, error);
+}
+
+static gboolean
+set_relaxation (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  if (!td_option_number (option, value, 0, 2, &recipe->relaxation, NULL)
+      || recipe->relaxation <= 0 || recipe->relaxation >= 2)
+    return td_option_invalid (error, option, value, "a factor above 0 and below 2");
+  return TRUE;
+}
+
+static gboolean
+set_non_negative (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  return td_option_switch (option, value, &recipe->non_negative, error);
+}
+
+static gboolean
+set_tv (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  return td_option_number (option, value, 0, 1, &recipe->tv, error);
+}
+
+static gboolean
+set_stop_at (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  return td_option_number (option, value, 0, 1, &recipe->stop_at, error);
 }
 
 static gboolean
@@ -368,8 +416,20 @@ static const TdRecipeOption options[] = {
     set_padding },
   { "extend-edges", NULL, "The same as --padding edge",
     set_extend_edges },
-  { "method", "NAME", "auto, fbp, fdk or fourier",
+  { "method", "NAME", "auto, fbp, fdk or, iterating, sirt, fista-tv or cgls",
     set_method },
+  { "iterations", "N", "Iterative methods: passes over all views (20)",
+    set_iterations },
+  { "subsets", "N", "sirt, fista-tv: parts that the views are taken in, or auto; 1: all at once",
+    set_subsets },
+  { "relaxation", "F", "sirt: factor of each correction, below 2 (1)",
+    set_relaxation },
+  { "non-negative", "true|false", "sirt, fista-tv: values below 0 become 0 (true)",
+    set_non_negative },
+  { "tv", "F", "fista-tv: strength of the total variation, of the material's value a pass (0.003)",
+    set_tv },
+  { "stop-at", "F", "Iterative methods: end at this relative residual, the noise's (0: never)",
+    set_stop_at },
   { "kernel", "NAME",
     "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
     "turned, texture, arithmetic, standard or host",

@@ -17,6 +17,10 @@ td_recipe_init (TdRecipe *recipe)
   recipe->bin[0] = recipe->bin[1] = recipe->bin_views = 1;
   recipe->filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
   recipe->method = TD_METHOD_AUTO;
+  recipe->iterations = 20;
+  recipe->relaxation = 1;
+  recipe->non_negative = TRUE;
+  recipe->tv = 0.003;
   g_strlcpy (recipe->family, "auto", sizeof recipe->family);
   recipe->interpolation = TD_INTERPOLATION_LINEAR;
   recipe->precision = TD_PRECISION_SINGLE;

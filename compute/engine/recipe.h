@@ -21,7 +21,15 @@
    axis is nearer to an edge than to the middle of the detector in a scan of a full turn. */
 typedef enum { TD_FIELD_AUTO, TD_FIELD_FULL, TD_FIELD_HALF } TdFieldOfView;
 
-typedef enum { TD_METHOD_AUTO, TD_METHOD_FBP, TD_METHOD_FDK, TD_METHOD_FOURIER } TdMethodKind;
+typedef enum {
+  TD_METHOD_AUTO,
+  TD_METHOD_FBP,
+  TD_METHOD_FDK,
+  TD_METHOD_FOURIER,
+  TD_METHOD_SIRT, /* this and the rest: compute/iterative/solver.h */
+  TD_METHOD_FISTA_TV,
+  TD_METHOD_CGLS,
+} TdMethodKind;
 /* Cone beam, what several devices share among them: the slabs of the volume, or the projections. */
 typedef enum { TD_SHARE_AUTO, TD_SHARE_VOLUME, TD_SHARE_PROJECTION } TdShareKind;
 /* Cone beam, who weights and filters the projections. */
@@ -41,6 +49,12 @@ typedef struct {
 
   TdFilter filter;
   TdMethodKind method;
+  guint iterations;          /* iterative methods: passes over all views */
+  guint subsets;             /* the views are taken in so many parts; 0: as the method likes it */
+  double relaxation;         /* of sirt's corrections */
+  gboolean non_negative;     /* values below 0 are made 0; not cgls */
+  double tv;                 /* fista-tv's strength (td_solver_run()) */
+  double stop_at;            /* the relative residual that is small enough; 0: none is */
   char family[24];           /* "auto", "standard", "texture", … */
   TdInterpolation interpolation;
   TdPrecision precision;
@@ -97,7 +111,8 @@ typedef struct {
 } TdRecipeOption;
 const TdRecipeOption *td_recipe_options (void);
 
-const char *td_method_name (TdMethodKind kind);               /* "auto", "fbp", "fdk", "fourier" */
+const char *td_method_name (TdMethodKind kind);               /* "auto", "fbp", "fdk", "sirt", … */
+gboolean td_method_iterates (TdMethodKind kind);
 const char *td_field_of_view_name (TdFieldOfView field);      /* "auto", "full", "half" */
 const char *td_interpolation_name (TdInterpolation kind);     /* "nearest", "linear" */
 const char *td_precision_name (TdPrecision kind);             /* "single", "half", "half-run" */

@@ -64,12 +64,12 @@ td_rays_denoise (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3
 /* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
 
 gboolean
-td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint row0, guint n, TdBuffer *measured,
-              GError **error)
+td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint row0, guint origin, guint n,
+              TdBuffer *measured, GError **error)
 {
   const TdConeTask *task = &rays->task;
   const TdRayRows params = { .n_columns = task->n_columns, .n_views = task->n_views,
-                             .from_row = row0 - from, .n_taken = n, .to_row = row0,
+                             .from_row = row0 - from, .n_taken = n, .to_row = row0 - origin,
                              .n_rows = task->n_rows };
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (rays->places), TD_ARG_BUFFER (measured),
                          TD_ARG_VALUE (params) };

@@ -150,9 +150,9 @@ typedef struct {
 } Work;
 
 static guint
-items (const TdRayProjector *rays, guint n)
+items (guint n, guint lanes)
 {
-  return (n + rays->lanes - 1) / rays->lanes;
+  return (n + lanes - 1) / lanes;
 }
 
 static gboolean
@@ -166,7 +166,7 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
                          TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
                          TD_ARG_BUFFER (work->squares), TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->project, items (rays, rays->task.n_rows), end - first,
+  return td_rays_launch (rays, rays->project, items (rays->task.n_rows, rays->lanes), end - first,
                          work->params.n_views, args, G_N_ELEMENTS (args), error);
 }
 
@@ -211,7 +211,8 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   const TdArg args[] = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table),
                          TD_ARG_BUFFER (work->volume), TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->back, items (rays, rays->task.nz), rays->task.nx, end - first,
+  const guint lanes = rays->upright && rays->lanes > 1 ? TD_RAY_BACK_LANES : rays->lanes;
+  return td_rays_launch (rays, rays->back, items (rays->task.nz, lanes), rays->task.nx, end - first,
                          args, G_N_ELEMENTS (args), error);
 }
 

@@ -63,11 +63,11 @@ gboolean td_rays_denoise (TdRayProjector *rays, TdBuffer *volume, TdBuffer *cons
                           TdBuffer *spare, double strength, guint steps, gboolean non_negative,
                           GCancellable *cancellable, GError **error);
 
-/* Rows [row0, row0 + n) of prepared sinograms, of which @rows begins at row @from: float
-   [row][view][column], into @measured. */
-gboolean td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint row0, guint n,
+/* Rows [row0, row0 + n) of prepared sinograms into @measured, whose first row is @origin; @rows, float
+   [row][view][column], begins at row @from. Enqueues, as the next. */
+gboolean td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint row0, guint origin, guint n,
                        TdBuffer *measured, GError **error);
-/* The box of @size voxels from @first on (x, y, z) as float [slice][y][x]. Enqueues. */
+/* The box of @size voxels from @first on (x, y, z) as float [slice][y][x]. */
 gboolean td_rays_give (TdRayProjector *rays, TdBuffer *volume, const guint first[3], const guint size[3],
                        TdBuffer *slices, GError **error);
 

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "compute/prepare/prepare.h"
+#include "engine-private.h"
+#include "fdk.h"
+#include "field.h"
+#include "iterative.h"
+#include "plan-private.h"
+
+#define CHUNK_BYTES ((guint64) 32 << 20)
+#define GIVE_BYTES ((guint64) 64 << 20)
+/* Threads' stacks, the readers' and writers' own buffers. */
+#define OWN_BYTES ((guint64) 64 << 20)
+
+static void
+iterative_free (gpointer data)
+{
+  TdIterativePlan *self = data;
+
+  td_cone_task_clear (&self->task);
+  g_free (self->angles_rad);
+  g_free (self);
+}
+
+static gboolean
+is_parallel (const TdPlan *plan)
+{
+  return td_scan_facts (plan->scan)->geometry.beam == TD_BEAM_PARALLEL;
+}
+
+/* ── The volume ───────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+make_cone (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  g_autofree double *angles_rad = NULL;
+  TdGeometry geometry;
+
+  td_fdk_geometry (plan, &geometry, &angles_rad);
+  const gboolean good = td_cone_task_init_rays (&self->task, &geometry, angles_rad, facts->n_views,
+                                                facts->n_columns, facts->n_rows, error);
+  td_geometry_clear (&geometry);
+  if (!good)
+    return FALSE;
+  self->n_rows = self->slab_rows = facts->n_rows;
+  self->n_slabs = 1;
+  self->first[2] = plan->facts.first_slice;
+  plan->facts.pixel_mm = self->task.voxel_mm;
+  plan->facts.units = "1/mm";
+  return TRUE;
+}
+
+/* The axis and the field of view as filtered back-projection has them. */
+static gboolean
+make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdRecipe *recipe = &plan->recipe;
+  const double pixel_mm = facts->geometry.pixel_width_mm;
+  const TdAxisLine axis
+      = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame, facts->n_rows,
+                           recipe->centre_px, recipe->tilt_deg);
+  TdField field;
+  TdTurn turn;
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  if (!td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, error))
+    return FALSE;
+  self->angles_rad = g_new (double, facts->n_views);
+  for (guint view = 0; view < facts->n_views; view++)
+    self->angles_rad[view] = (recipe->reverse_rotation ? -1 : 1) * facts->angles_rad[view]
+                             + recipe->angle_offset_deg * G_PI / 180;
+  self->slabs = TRUE;
+  self->row0 = plan->facts.first_slice;
+  self->n_rows = plan->facts.n_slices;
+  self->tilt = axis.slope;
+  self->centre_px = axis.centre_px
+                    + axis.slope * (self->row0 + (self->n_rows - 1) / 2.0 - (facts->n_rows - 1) / 2.0);
+  plan->facts.half_acquisition = field.wide;
+  plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
+  plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
+  td_ray_task_parallel (&self->task, self->angles_rad, facts->n_views, facts->n_columns, self->n_rows,
+                        self->centre_px, self->tilt, field.columns, pixel_mm > 0 ? pixel_mm : 1);
+  return TRUE;
+}
+
+void
+td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0, guint *n_rows)
+{
+  const TdIterativePlan *self = plan->extra;
+  const guint first = slab * self->slab_rows;
+
+  *row0 = self->row0 + first;
+  *n_rows = MIN (self->slab_rows, self->n_rows - first);
+  if (!self->slabs) {
+    td_cone_task_copy (task, &self->task);
+    return;
+  }
+  const double off = first + (*n_rows - 1) / 2.0 - (self->n_rows - 1) / 2.0;
+  td_ray_task_parallel (task, self->angles_rad, self->task.n_views, self->task.n_columns, *n_rows,
+                        self->centre_px + self->tilt * off, self->tilt, self->task.nx,
+                        self->task.voxel_mm);
+}
+
+static gboolean
+set_part (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  const TdConeTask *task = &self->task;
+  const gint *region = plan->recipe.region;
+
+  self->size[0] = task->nx;
+  self->size[1] = task->ny;
+  self->size[2] = plan->facts.n_slices;
+  if (region[2] == 0)
+    return TRUE;
+  if (region[0] < 0 || region[1] < 0 || region[2] < 1 || region[3] < 1
+      || (gint64) region[0] + region[2] > task->nx || (gint64) region[1] + region[3] > task->ny) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
+                 "(--region X,Y,W,H)", region[0], region[1], region[2], region[3], task->nx, task->ny);
+    return FALSE;
+  }
+  for (guint i = 0; i < 2; i++) {
+    self->first[i] = (guint) region[i];
+    self->size[i] = (guint) region[2 + i];
+  }
+  return TRUE;
+}
+
+static gboolean
+set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  TdRecipe *recipe = &plan->recipe;
+  const guint n_views = self->task.n_views;
+  const TdSolverKind kind = recipe->method == TD_METHOD_SIRT       ? TD_SOLVER_SIRT
+                            : recipe->method == TD_METHOD_FISTA_TV ? TD_SOLVER_FISTA_TV
+                                                                   : TD_SOLVER_CGLS;
+
+  if (recipe->subsets > n_views) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "%u views do not make %u subsets (--subsets)", n_views, recipe->subsets);
+    return FALSE;
+  }
+  if (recipe->subsets == 0 || kind == TD_SOLVER_CGLS)
+    recipe->subsets = td_solver_usual_subsets (kind, n_views);
+  self->settings = (TdSolverSettings) {
+    .kind = kind,
+    .iterations = recipe->iterations,
+    .subsets = recipe->subsets,
+    .relaxation = kind == TD_SOLVER_SIRT ? recipe->relaxation : 1,
+    .non_negative = recipe->non_negative,
+    .tv = recipe->tv,
+    .stop_at = recipe->stop_at,
+  };
+  return TRUE;
+}
+
+/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+
+guint64
+td_iterative_chunk_bytes (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  return (guint64) MIN (facts->n_rows, self->chunk_rows + 2 * self->halo) * facts->n_views
+         * facts->n_columns * sizeof (float);
+}
+
+guint
+td_iterative_give_slices (const TdIterativePlan *self)
+{
+  const guint64 slice = (guint64) self->size[0] * self->size[1] * sizeof (float);
+
+  return (guint) CLAMP (GIVE_BYTES / slice, 1, (guint64) self->size[2]);
+}
+
+static guint64
+give_bytes (const TdIterativePlan *self)
+{
+  return (guint64) td_iterative_give_slices (self) * self->size[0] * self->size[1] * sizeof (float);
+}
+
+static void
+set_slab (TdIterativePlan *self, guint rows)
+{
+  self->slab_rows = rows;
+  self->n_slabs = (self->n_rows + rows - 1) / rows;
+  if (self->slabs) {
+    self->task.n_rows = rows;
+    td_cone_task_set_volume (&self->task, self->task.nx, self->task.nx, rows, self->task.voxel_mm);
+  }
+}
+
+static guint64
+device_bytes (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint rows = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
+
+  return td_solver_bytes (&self->task, &self->settings) + td_iterative_chunk_bytes (plan)
+         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows)
+         + give_bytes (self);
+}
+
+/* NULL: it fits. (transfer full) */
+static char *
+too_large (const TdPlan *plan, TdDevice *device)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdDeviceInfo *info = td_device_info (device);
+  const gboolean cpu = info->host_pointers || info->kind == TD_DEVICE_CPU;
+  const guint64 need = device_bytes (plan);
+  const guint64 largest = MAX (td_rays_volume_bytes (&self->task),
+                               td_rays_projection_bytes (&self->task, self->task.n_views));
+  const guint64 free = cpu ? td_plan_host_budget (plan) : td_device_memory_free (device) / 16 * 15;
+  g_autofree char *need_text = g_format_size (need), *free_text = g_format_size (free);
+  g_autofree char *largest_text = g_format_size (largest);
+
+  if (need > free)
+    return g_strdup_printf ("%s of memory on %s, which has %s free", need_text, info->id, free_text);
+  if (info->max_alloc_bytes && largest > info->max_alloc_bytes)
+    return g_strdup_printf ("one buffer of %s on %s, which allows less", largest_text, info->id);
+  return NULL;
+}
+
+static gboolean
+fit (TdPlan *plan, TdIterativePlan *self, TdDevice *device, GError **error)
+{
+  const guint64 row = (guint64) self->task.n_views * self->task.n_columns * sizeof (float);
+  g_autofree char *reason = NULL;
+
+  self->chunk_rows = (guint) CLAMP (CHUNK_BYTES / row, 1, (guint64) self->n_rows);
+  for (guint rows = self->n_rows; rows >= 1; rows = self->slabs ? rows / 2 : 0) {
+    set_slab (self, rows);
+    g_free (reason);
+    reason = too_large (plan, device);
+    if (reason && rows == self->n_rows) {
+      td_engine_drop_idle (plan->engine); /* earlier previews' memory */
+      g_free (reason);
+      reason = too_large (plan, device);
+    }
+    if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
+      return td_rays_check (&self->task, error);
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
+               "detector (--bin 2), crop it (--crop), or take --method %s",
+               reason ? reason : "more than 2^31 voxels a slice", is_parallel (plan) ? "fbp" : "fdk");
+  return FALSE;
+}
+
+/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+
+char *
+td_iterative_rate_key (const TdPlan *plan)
+{
+  return g_strdup_printf ("%s %s", plan->method->name, td_device_info (plan->devices->pdata[0])->name);
+}
+
+static void
+describe (TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdSolverSettings *settings = &self->settings;
+  TdPlanFacts *facts = &plan->facts;
+  g_autofree char *key = td_iterative_rate_key (plan);
+  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[0]);
+
+  facts->family = "joseph";
+  facts->nx = self->size[0];
+  facts->ny = self->size[1];
+  facts->slab_slices = self->slabs ? self->slab_rows : self->task.nz;
+  facts->n_slabs = self->n_slabs;
+  facts->scale = 1;
+  facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
+  facts->write_bytes = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
+  facts->device_bytes = device_bytes (plan);
+  facts->host_bytes = OWN_BYTES + td_iterative_chunk_bytes (plan) + 3 * give_bytes (self)
+                      + (info->kind == TD_DEVICE_CPU ? facts->device_bytes : 0);
+  facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views * settings->iterations
+                   * (self->slabs ? self->n_rows : self->task.nz);
+  facts->estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
+  td_plan_note (plan, settings->kind == TD_SOLVER_CGLS
+                          ? "%u iterations over all %u views." : "%u iterations over %u views in %u subsets.",
+                settings->iterations, self->task.n_views, settings->subsets);
+  if (!self->slabs && (facts->n_slices < self->task.nz || facts->nx < self->task.nx
+                       || facts->ny < self->task.ny))
+    td_plan_note (plan, "The whole volume of %u × %u × %u voxels is computed, since every ray passes "
+                        "all of it; what was asked for is cut out.", self->task.nx, self->task.ny,
+                  self->task.nz);
+  if (plan->devices->len > 1)
+    td_plan_note (plan, "Iterative methods work on one device: %s.", info->id);
+}
+
+gboolean
+td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
+                   GError **error)
+{
+  TdIterativePlan *self = g_new0 (TdIterativePlan, 1);
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  plan->extra = self;
+  plan->free_extra = iterative_free;
+  self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
+  if (!(is_parallel (plan) ? make_parallel (plan, self, error) : make_cone (plan, self, error))
+      || !set_part (plan, self, error) || !set_solver (plan, self, error)
+      || !fit (plan, self, devices->pdata[0], error))
+    return FALSE;
+  describe (plan, self);
+  return TRUE;
+}
