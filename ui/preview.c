@@ -308,6 +308,9 @@ td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, gu
   request->memory = memory;
   request->scan = td_scan_ref (scan);
   request->recipe = *recipe;
+  /* Iterations want the whole volume and their time: what is shown at once is the filtered slice. */
+  if (td_method_iterates (recipe->method))
+    request->recipe.method = TD_METHOD_AUTO;
   request->row = row;
   request->sinogram = sinogram && preview->show_sinogram;
   td_latest_request (preview->latest, request);

@@ -4,6 +4,7 @@
 #include "device-group.h"
 #include "facts-group.h"
 #include "filter-group.h"
+#include "iterative-group.h"
 #include "method-group.h"
 #include "region-group.h"
 
@@ -11,7 +12,7 @@ struct _TdRecipePanel {
   GtkWidget parent_instance;
   GtkWidget *scroller;
   TdFactsGroup *facts;
-  TdRecipeGroup *centre, *filter, *method, *device, *steps, *region;
+  TdRecipeGroup *centre, *filter, *method, *iterative, *device, *steps, *region;
 };
 
 enum { EDITED, BEFORE, N_SIGNALS };
@@ -43,7 +44,7 @@ td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan)
 void
 td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  TdRecipeGroup *groups[] = { self->centre, self->filter, self->method,
+  TdRecipeGroup *groups[] = { self->centre, self->filter, self->method, self->iterative,
                               self->device, self->steps,  self->region };
 
   for (guint i = 0; i < G_N_ELEMENTS (groups); i++)
@@ -80,6 +81,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   g_type_ensure (TD_TYPE_CENTRE_GROUP);
   g_type_ensure (TD_TYPE_FILTER_GROUP);
   g_type_ensure (TD_TYPE_METHOD_GROUP);
+  g_type_ensure (TD_TYPE_ITERATIVE_GROUP);
   g_type_ensure (TD_TYPE_DEVICE_GROUP);
   g_type_ensure (TD_TYPE_STEPS_GROUP);
   g_type_ensure (TD_TYPE_REGION_GROUP);
@@ -90,6 +92,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, centre);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, filter);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, method);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, iterative);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, device);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);

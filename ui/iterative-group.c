@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "iterative-group.h"
+
+#include "number-row.h"
+
+struct _TdIterativeGroup {
+  TdRecipeGroup parent_instance;
+  TdNumberRow *iterations, *subsets, *relaxation, *tv;
+  GtkWidget *non_negative_row;
+  GtkSwitch *non_negative;
+};
+
+G_DEFINE_FINAL_TYPE (TdIterativeGroup, td_iterative_group, TD_TYPE_RECIPE_GROUP)
+
+static void
+on_number (TdNumberRow *row, double value, TdIterativeGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  if (row == self->iterations)
+    recipe->iterations = (guint) value;
+  else if (row == self->subsets)
+    recipe->subsets = (guint) value;
+  else if (row == self->relaxation)
+    recipe->relaxation = value;
+  else
+    recipe->tv = value;
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "iterative");
+}
+
+static void
+on_non_negative (GObject *object, GParamSpec *property, TdIterativeGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  recipe->non_negative = gtk_switch_get_active (self->non_negative);
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "non-negative");
+}
+
+static void
+td_iterative_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  TdIterativeGroup *self = TD_ITERATIVE_GROUP (group);
+  const gboolean cgls = recipe->method == TD_METHOD_CGLS;
+
+  td_number_row_set_value (self->iterations, recipe->iterations);
+  td_number_row_set_value (self->subsets, recipe->subsets);
+  td_number_row_set_value (self->relaxation, recipe->relaxation);
+  td_number_row_set_value (self->tv, recipe->tv);
+  gtk_switch_set_active (self->non_negative, recipe->non_negative);
+  gtk_widget_set_visible (GTK_WIDGET (self->subsets), !cgls);
+  gtk_widget_set_visible (GTK_WIDGET (self->relaxation), recipe->method == TD_METHOD_SIRT);
+  gtk_widget_set_visible (GTK_WIDGET (self->tv), recipe->method == TD_METHOD_FISTA_TV);
+  gtk_widget_set_visible (self->non_negative_row, !cgls);
+  gtk_widget_set_visible (GTK_WIDGET (self), td_method_iterates (recipe->method));
+}
+
+static void
+td_iterative_group_class_init (TdIterativeGroupClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  TD_RECIPE_GROUP_CLASS (class)->show = td_iterative_group_show;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/iterative-group.ui");
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, iterations);
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, subsets);
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, relaxation);
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, tv);
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, non_negative_row);
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, non_negative);
+  gtk_widget_class_bind_template_callback (widget, on_number);
+  gtk_widget_class_bind_template_callback (widget, on_non_negative);
+}
+
+static void
+td_iterative_group_init (TdIterativeGroup *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  td_number_row_set_range (self->iterations, 1, 10000);
+  td_number_row_set_steps (self->iterations, 1, 10, 0);
+  td_number_row_set_range (self->subsets, 0, 100000);
+  td_number_row_set_steps (self->subsets, 1, 10, 0);
+  td_number_row_set_range (self->relaxation, 0.01, 1.99);
+  td_number_row_set_steps (self->relaxation, 0.05, 0.25, 2);
+  td_number_row_set_range (self->tv, 0, 1);
+  td_number_row_set_steps (self->tv, 0.001, 0.01, 4);
+}
