@@ -209,14 +209,17 @@ gboolean
 td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                         guint n_views, guint n_columns, guint n_rows, GError **error)
 {
-  TdRedundancy kind = TD_REDUNDANCY_FULL;
+  TdRedundancy redundancy;
 
   if (!init_matrices (task, geometry, angles_rad, n_views, n_columns, n_rows, error))
     return FALSE;
   for (guint view = 0; view < n_views; view++)
     task->view_weights[view] = 1;
-  td_cone_redundancy (geometry, angles_rad, n_views, n_columns, &kind, NULL);
-  init_volume (task, geometry, kind == TD_REDUNDANCY_WANG ? columns_of_turn (task) : n_columns);
+  const gboolean wide = td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &redundancy,
+                                            NULL)
+                        && redundancy.kind == TD_REDUNDANCY_WANG;
+  init_volume (task, geometry,
+               wide ? columns_of_turn (task, task->matrices[3] / task->matrices[11]) : n_columns);
   return TRUE;
 }
 
