@@ -106,12 +106,12 @@ read_sinograms (gpointer data, guint first, guint count, guint row0, guint n_row
 {
   const TdPhantomSource *source = data;
 
-  for (guint row = row0; row < row0 + n_rows; row++) {
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
-      return FALSE;
-    for (guint view = first; view < first + count; view++, out += source->spec.n_columns)
+  for (guint row = row0; row < row0 + n_rows; row++)
+    for (guint view = first; view < first + count; view++, out += source->spec.n_columns) {
+      if (g_cancellable_set_error_if_cancelled (cancellable, error))
+        return FALSE;
       make_row (source, TD_FRAME_PROJECTION, view, row, out);
-  }
+    }
   return TRUE;
 }
 

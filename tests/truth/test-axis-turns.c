@@ -57,11 +57,12 @@ pick (const TdPhantomScan *spec, const guint *views, guint n, guint n_extra)
 }
 
 static TdAxisResult *
-find (TdScan *scan, guint methods)
+find_within (TdScan *scan, guint methods, double first_px, double last_px)
 {
   g_autoptr (TdEngine) engine = td_engine_new ();
   g_autoptr (GError) error = NULL;
-  const TdAxisOptions options = { .methods = methods };
+  const TdAxisOptions options = { .methods = methods, .search_first_px = first_px,
+                                  .search_last_px = last_px };
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
@@ -72,6 +73,12 @@ find (TdScan *scan, guint methods)
                   result->tilt_deg, result->tilt_uncertainty_deg,
                   result->agreed ? "agreed" : result->advice);
   return result;
+}
+
+static TdAxisResult *
+find (TdScan *scan, guint methods)
+{
+  return find_within (scan, methods, 0, 0);
 }
 
 static guint
@@ -187,6 +194,32 @@ test_turn (gconstpointer data)
   g_assert_cmpfloat_with_epsilon (result->tilt_deg, turn->tilt_deg, turn->tilt_within_deg);
 }
 
+/* An axis near one edge: what both sides see is a sixth of the detector, and the sample is wider than all
+   of it. Each method by itself. */
+static void
+test_offset (void)
+{
+  static const TdAxisMethod methods[]
+      = { TD_AXIS_CORRELATION, TD_AXIS_FOURIER, TD_AXIS_OVERLAP, TD_AXIS_PROJECTIONS };
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+
+  describe (&spec, 360, 402);
+  spec.phantom = "shepp-logan";
+  spec.n_columns = 256;
+  spec.n_rows = 16;
+  spec.centre_px = 40.3;
+  spec.fill = 0;
+  spec.offset_field = TRUE;
+  spec.photons = 0;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  for (guint m = 0; m < G_N_ELEMENTS (methods); m++) {
+    g_autoptr (TdAxisResult) result = find_within (scan, 1u << methods[m], 30, 52);
+    g_assert_cmpfloat_with_epsilon (result->centre_px, 40.3, 0.05);
+  }
+}
+
 /* ── Uneven steps ─────────────────────────────────────────────────────────────────────────────── */
 
 /* Every third view at random, in no order. */
@@ -241,6 +274,7 @@ main (int argc, char **argv)
     g_autofree char *path = g_strconcat ("/axis/turn/", turns[i].name, NULL);
     g_test_add_data_func (path, &turns[i], test_turn);
   }
+  g_test_add_func ("/axis/turn/offset", test_offset);
   g_test_add_data_func ("/axis/steps/random-half", &half, test_random_steps);
   g_test_add_data_func ("/axis/steps/random-whole", &whole, test_random_steps);
   g_test_add_func ("/axis/steps/growing", test_growing_steps);
