@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/parallel/angles.h"
 #include "dataset/error.h"
 #include "dataset/geometry-matrix.h"
 
@@ -19,41 +20,6 @@ axis_pitch (const double matrix[12])
     square += slope * slope;
   }
   return 1 / sqrt (square);
-}
-
-static int
-compare_angles (gconstpointer a, gconstpointer b, gpointer angles)
-{
-  const double *angle = angles;
-  const double difference = angle[*(const guint *) a] - angle[*(const guint *) b];
-  return difference < 0 ? -1 : difference > 0;
-}
-
-/* Every view's share of the turn: half the gaps to its neighbours. Closed: the gap from the last to
-   the first is shared too; open (short scans): the ends keep only their inner half gap, which loses
-   nothing because Parker's weights are 0 there. */
-static void
-angular_shares (const double *angles, guint n, gboolean closed, double *shares)
-{
-  g_autofree guint *order = g_new (guint, n);
-  g_autofree double *turned = g_new (double, n);
-
-  for (guint i = 0; i < n; i++) {
-    order[i] = i;
-    turned[i] = closed ? angles[i] - 2 * G_PI * floor (angles[i] / (2 * G_PI)) : angles[i];
-  }
-  g_qsort_with_data (order, n, sizeof *order, compare_angles, turned);
-  memset (shares, 0, n * sizeof *shares);
-  for (guint i = 0; i + 1 < n; i++) {
-    const double gap = turned[order[i + 1]] - turned[order[i]];
-    shares[order[i]] += gap / 2;
-    shares[order[i + 1]] += gap / 2;
-  }
-  if (closed) {
-    const double gap = turned[order[0]] + 2 * G_PI - turned[order[n - 1]];
-    shares[order[0]] += gap / 2;
-    shares[order[n - 1]] += gap / 2;
-  }
 }
 
 static gboolean
@@ -195,7 +161,8 @@ td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *a
     td_cone_task_clear (task);
     return FALSE;
   }
-  angular_shares (angles_rad, n_views, redundancy.kind != TD_REDUNDANCY_PARKER, task->view_weights);
+  /* A short scan's ends get half a step beyond them, where Parker's weights are 0 anyway. */
+  td_angular_weights_modulo (angles_rad, n_views, 2 * G_PI, task->view_weights, NULL);
   for (guint view = 0; view < n_views; view++)
     task->view_weights[view] /= axis_pitch (task->matrices + 12 * (gsize) view);
   init_volume (task, geometry,

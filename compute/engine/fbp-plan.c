@@ -15,10 +15,6 @@
 #define FILTER_BYTES ((guint64) 32 << 20)
 #define KEEP_BYTES ((guint64) 256 << 20)
 #define MAX_ELEMENTS ((guint64) G_MAXINT32)
-/* Threads' stacks, FFT plans, the readers' and writers' own buffers. */
-#define OWN_BYTES ((guint64) 64 << 20)
-/* A run-time compiler in the process of a CPU device. */
-#define COMPILER_BYTES ((guint64) 256 << 20)
 
 /* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -191,7 +187,7 @@ job_bytes (const TdPlan *plan)
   const TdFbp *fbp = plan->extra;
   guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
   guint64 in = rows * td_fbp_row_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
-  Bytes bytes = { .host = OWN_BYTES };
+  Bytes bytes = { .host = td_plan_own_bytes (plan->devices) };
 
   if (!fbp->direct)
     bytes.host += fbp->in_slots * in + fbp->out_slots * out;
@@ -205,7 +201,7 @@ job_bytes (const TdPlan *plan)
     guint64 device = kit_bytes (plan, i);
     bytes.device = MAX (bytes.device, device);
     if (is_host_memory (info))
-      bytes.host += device + (info->host_pointers ? 0 : COMPILER_BYTES);
+      bytes.host += device;
   }
   return bytes;
 }

@@ -255,7 +255,7 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.slab_slices = fdk->slab;
   plan->facts.n_slabs = fdk->n_slabs;
   plan->facts.device_bytes = fdk->device_bytes;
-  plan->facts.host_bytes = fdk->host_bytes;
+  plan->facts.host_bytes = fdk->host_bytes + td_plan_own_bytes (plan->devices);
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";

@@ -11,6 +11,9 @@ void td_plan_note (TdPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
 guint64 td_plan_read_bytes (const TdPlan *plan, guint n_rows);
 /* Host memory the job may take: the recipe's limit, else most of what is free. */
 guint64 td_plan_host_budget (const TdPlan *plan);
+/* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and writers' own
+   buffers, and a run-time compiler for each CPU device that has one. */
+guint64 td_plan_own_bytes (GPtrArray *devices);
 /* Seconds, by the rate given and those that earlier jobs left; 0: not known. The longest of
    reading, computing and writing, for they overlap. */
 double td_plan_estimate (TdPlan *plan, double updates_per_s);

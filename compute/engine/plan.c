@@ -10,6 +10,9 @@
 #include "plan-private.h"
 #include "turn.h"
 
+#define OWN_BYTES ((guint64) 64 << 20)
+#define COMPILER_BYTES ((guint64) 256 << 20)
+
 /* In the order "auto" asks them. */
 static const TdMethod *const methods[] = {
   &td_method_fbp,
@@ -287,6 +290,19 @@ td_plan_host_budget (const TdPlan *plan)
   /* Some room for the file system's cache, which reading lives on, and for everybody else. */
   available = available / 10 * 6;
   return limit ? MIN (limit, available) : available;
+}
+
+guint64
+td_plan_own_bytes (GPtrArray *devices)
+{
+  guint64 bytes = OWN_BYTES;
+
+  for (guint i = 0; i < devices->len; i++) {
+    const TdDeviceInfo *info = td_device_info (devices->pdata[i]);
+    if (info->kind == TD_DEVICE_CPU && !info->host_pointers)
+      bytes += COMPILER_BYTES;
+  }
+  return bytes;
 }
 
 double

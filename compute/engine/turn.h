@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "angles.h"
+#include "compute/parallel/angles.h"
 
 /**
  * TdTurn: how the stage turned, as the list of angles shows it: for "info", the plan's notes and the

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "axis-spectrum.h"
-#include "compute/engine/angles.h"
+#include "compute/parallel/angles.h"
 #include "compute/parallel/backproject.h"
 #include "compute/parallel/filter.h"
 

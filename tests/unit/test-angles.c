@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "compute/engine/angles.h"
+#include "compute/parallel/angles.h"
 
 #define DEG (G_PI / 180)
 

@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /**
- * Quadrature weights of parallel-beam views: the inversion integral runs over half a turn, and a view
- * at a + pi is the mirrored view at a. Each direction modulo pi gets half the gap to either
+ * Quadrature weights of views, of parallel beams first: the inversion integral runs over half a turn, and
+ * a view at a + pi is the mirrored view at a. Each direction modulo pi gets half the gap to either
  * neighbour; views of the same direction share its weight. A full turn, irregular and repeated angles
  * come out right: the weights of a complete scan add up to pi.
  *
@@ -21,6 +21,6 @@ typedef struct {
 /* weights: n values out. @cover may be NULL. */
 void td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover);
 /* The same with directions modulo @period_rad: 2 pi where opposite views are no repetition of each
-   other (half acquisition), so that a full turn's weights add up to 2 pi. */
+   other (half acquisition, cone beams), so that a full turn's weights add up to 2 pi. */
 void td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad,
                                 double *weights, TdAngleCover *cover);
