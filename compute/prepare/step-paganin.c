@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "paganin-host.h"
 #include "paganin.h"
 #include "slab.h"
 #include "steps.h"
@@ -88,6 +89,7 @@ typedef struct {
   TdPaganin paganin;
   Shape shape;
   TdFft *fft;
+  TdPaganinHost *host; /* on host_pointers devices, instead of transform, tables and kernels */
 } Held;
 
 static void
@@ -96,6 +98,7 @@ held_free (gpointer data)
   Held *held = data;
 
   td_fft_free (held->fft);
+  td_paganin_host_free (held->host);
   g_free (held);
 }
 
@@ -109,6 +112,35 @@ load_response (TdSlab *slab, const Held *held, guint axis, GError **error)
 
   td_paganin_response (&held->paganin, axis, n, response);
   return buffer && td_slab_upload (slab, buffer, response, n * sizeof (float), error);
+}
+
+static gboolean
+make_host (Held *held, GError **error)
+{
+  const guint nx = held->shape.nx, ny = held->shape.ny;
+  g_autofree float *across = g_new (float, nx), *down = g_new (float, ny);
+
+  td_paganin_response (&held->paganin, 0, nx, across);
+  td_paganin_response (&held->paganin, 1, ny, down);
+  held->host = td_paganin_host_new (nx, ny, across, down, error);
+  return held->host != NULL;
+}
+
+static gboolean
+make_transform (TdSlab *slab, Held *held, GError **error)
+{
+  const Shape *shape = &held->shape;
+
+  if (td_device_info (slab->device)->host_pointers)
+    return make_host (held, error);
+  /* Work with the old ones may still be on its way. */
+  if (!td_queue_finish (slab->queue, error) || !load_response (slab, held, 0, error)
+      || !load_response (slab, held, 1, error))
+    return FALSE;
+  td_slab_keep (slab, "paganin", NULL, NULL);
+  held->fft = td_fft_new (slab->device, shape->ny > 1 ? TD_FFT_C2C_2D : TD_FFT_C2C_1D,
+                          (guint[]) { shape->nx, shape->ny }, shape->n_pairs, error);
+  return held->fft != NULL;
 }
 
 /* The transform and the tables for this slab's size, kept for the next. */
@@ -127,14 +159,7 @@ hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
       && kept->paganin.discrete == paganin->discrete)
     return kept;
 
-  /* Work with the old ones may still be on its way. */
-  if (!td_queue_finish (slab->queue, error) || !load_response (slab, &wanted, 0, error)
-      || !load_response (slab, &wanted, 1, error))
-    return NULL;
-  td_slab_keep (slab, "paganin", NULL, NULL);
-  wanted.fft = td_fft_new (slab->device, wanted.shape.ny > 1 ? TD_FFT_C2C_2D : TD_FFT_C2C_1D,
-                           (guint[]) { wanted.shape.nx, wanted.shape.ny }, wanted.shape.n_pairs, error);
-  if (!wanted.fft)
+  if (!make_transform (slab, &wanted, error))
     return NULL;
   Held *held = g_memdup2 (&wanted, sizeof wanted);
   td_slab_keep (slab, "paganin", held, held_free);
@@ -184,10 +209,40 @@ run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_v
 }
 
 static gboolean
+run_host_batch (TdSlab *slab, const Held *held, guint first_view, GError **error)
+{
+  const Shape *shape = &held->shape;
+  TdBuffer *images = td_slab_buffer (slab, "paganin images",
+                                     2 * sizeof (float) * (guint64) shape->nx * shape->ny
+                                         * shape->n_pairs, error);
+
+  if (!images)
+    return FALSE;
+  const TdPaganinFrames frames = {
+    .data = td_buffer_map (slab->data),
+    .images = td_buffer_map (images),
+    .n_rows = slab->n_rows, .n_views = slab->n_views, .n_columns = slab->n_columns,
+    .first_view = first_view,
+    .n_pairs = MIN (shape->n_pairs, (slab->n_views - first_view + 1) / 2),
+    .rows_after = shape->rows_after,
+  };
+  td_paganin_host_run (held->host, &frames);
+  return TRUE;
+}
+
+static gboolean
+load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
+{
+  return (kernels->pack = td_slab_kernel (slab, "paganin", "paganin_pack", error))
+         && (kernels->divide = td_slab_kernel (slab, "paganin", "paganin_divide", error))
+         && (kernels->unpack = td_slab_kernel (slab, "paganin", "paganin_unpack", error));
+}
+
+static gboolean
 run (const TdStep *step, TdSlab *slab, GError **error)
 {
   TdPaganin paganin;
-  Kernels kernels;
+  Kernels kernels = { NULL };
   g_autofree char *reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
 
   if (reason) {
@@ -195,13 +250,12 @@ run (const TdStep *step, TdSlab *slab, GError **error)
     return FALSE;
   }
   const Held *held = hold (slab, &paganin, error);
-  if (!held || !(kernels.pack = td_slab_kernel (slab, "paganin", "paganin_pack", error))
-      || !(kernels.divide = td_slab_kernel (slab, "paganin", "paganin_divide", error))
-      || !(kernels.unpack = td_slab_kernel (slab, "paganin", "paganin_unpack", error)))
+  if (!held || (!held->host && !load_kernels (slab, &kernels, error)))
     return FALSE;
   for (guint view = 0; view < slab->n_views; view += 2 * held->shape.n_pairs)
     if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
-        || !run_batch (slab, held, &kernels, view, error))
+        || !(held->host ? run_host_batch (slab, held, view, error)
+                        : run_batch (slab, held, &kernels, view, error)))
       return FALSE;
   return TRUE;
 }
