@@ -6,8 +6,10 @@
 static const TdCliHelp help = {
   "--prepare [OPTION…]",
   "Measures every preparation step at its presets, in GB/s: the bytes of the rows it works on, read and\n"
-  "written once, over the best of several runs. Beside it a copy of the same bytes in the device's memory,\n"
-  "and the time that back-projecting the same rows takes.",
+  "written once, over the best of several runs. Beside it a copy of the same bytes in the device's memory.\n"
+  "\"ms\" is what the rows wanted take by themselves, with the neighbours they need; \"in a slab\", what they\n"
+  "take in a volume, where rows are each other's neighbours, and that in parts of their back-projection.\n"
+  "Phase retrieval is measured on fewer views and extrapolated to all.",
   "  One row, a preview's case:\n"
   "    tomodesk-cli bench --prepare --device host\n"
   "  A slab of rows, where neighbours are shared:\n"
@@ -57,17 +59,50 @@ gigabytes_per_s (guint64 bytes, const TdBenchTimes *times)
   return bytes * 1e-9 / times->low_s;
 }
 
-/* All measured steps, one after another. */
+/* One of several ways to remove rings, of which a recipe has one: "rings" stands for them. */
+static gboolean
+is_alternative (const TdPrepareBenchRow *row)
+{
+  return g_str_has_prefix (row->step, "rings-");
+}
+
+/* Of the rows wanted, in a slab where rows are each other's neighbours; @all: with every way to remove
+   rings one after another, which nobody wants. */
 static double
-sum_s (const TdPrepareBench *bench)
+sum_s (const TdPrepareBench *bench, gboolean all)
 {
   double sum = 0;
 
   for (guint i = 0; i < bench->rows->len; i++) {
     const TdPrepareBenchRow *row = bench->rows->pdata[i];
-    sum += row->unsupported ? 0 : row->times.low_s;
+    if (!row->unsupported && (all || !is_alternative (row)))
+      sum += row->shared_s;
   }
   return sum;
+}
+
+static void
+append_row (GString *out, const TdPrepareBench *bench, const TdPrepareBenchRow *row)
+{
+  if (row->unsupported) {
+    g_string_append_printf (out, "%-18s left out: %s\n", row->step, row->unsupported);
+    return;
+  }
+  g_autofree char *spread
+      = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (row->times.median_s / row->times.low_s - 1),
+                         100 * (row->times.high_s / row->times.low_s - 1));
+  g_string_append_printf (out, "%-18s %5u %5u %10.3f %14s %8.2f %8.2f %10.3f %10.2f %%\n", row->step,
+                          row->rows_worked, row->views_worked, 1e3 * row->wanted_s, spread,
+                          gigabytes_per_s (row->bytes, &row->times),
+                          gigabytes_per_s (row->bytes, &row->copy), 1e3 * row->shared_s,
+                          100 * row->shared_s / bench->backproject.low_s);
+}
+
+static void
+append_sum (GString *out, const TdPrepareBench *bench, const char *what, gboolean all)
+{
+  g_string_append_printf (out, "%-74s %10.3f %10.2f %%\n", what, 1e3 * sum_s (bench, all),
+                          100 * sum_s (bench, all) / bench->backproject.low_s);
 }
 
 static int
@@ -77,28 +112,14 @@ print_table (const Options *o, TdDevice *device, const TdPrepareBench *bench)
   g_autoptr (GString) out = g_string_new (NULL);
 
   g_string_append_printf (out, "%s (%s): %d row(s) of %d views, %d columns; best of %d, spread to the "
-                               "median and the worst\n\n%-18s %5s %10s %14s %9s %9s %15s\n",
+                               "median and the worst\n\n%-18s %5s %5s %10s %14s %8s %8s %10s %12s\n",
                           info->name, info->id, o->rows, o->views, o->columns, o->runs, "step", "rows",
-                          "ms", "spread", "GB/s", "copy GB/s", "back-projection");
-  for (guint i = 0; i < bench->rows->len; i++) {
-    const TdPrepareBenchRow *row = bench->rows->pdata[i];
-    if (row->unsupported) {
-      g_string_append_printf (out, "%-18s left out: %s\n", row->step, row->unsupported);
-      continue;
-    }
-    g_autofree char *spread
-        = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (row->times.median_s / row->times.low_s - 1),
-                           100 * (row->times.high_s / row->times.low_s - 1));
-    g_string_append_printf (out, "%-18s %5u %10.3f %14s %9.2f %9.2f %13.2f %%\n", row->step,
-                            row->rows_worked, 1e3 * row->times.low_s, spread,
-                            gigabytes_per_s (row->bytes, &row->times),
-                            gigabytes_per_s (row->bytes, &row->copy),
-                            100 * row->times.low_s / bench->backproject.low_s);
-  }
-  g_string_append_printf (out, "%-18s %5s %10.3f %14s %9s %9s %13.2f %%\n", "all of these", "",
-                          1e3 * sum_s (bench), "", "", "",
-                          100 * sum_s (bench) / bench->backproject.low_s);
-  g_string_append_printf (out, "%-18s %5d %10.3f %14s", "back-projection", o->rows,
+                          "views", "ms", "spread", "GB/s", "copy", "in a slab", "back-proj.");
+  for (guint i = 0; i < bench->rows->len; i++)
+    append_row (out, bench, bench->rows->pdata[i]);
+  append_sum (out, bench, "a recipe: all but the alternatives to \"rings\"", FALSE);
+  append_sum (out, bench, "everything in the table", TRUE);
+  g_string_append_printf (out, "%-18s %11d %10.3f %14s", "back-projection", o->rows,
                           1e3 * bench->backproject.low_s, bench->family);
   return td_cli_print_text (out->str);
 }
@@ -107,16 +128,17 @@ static int
 print_csv (const Options *o, TdDevice *device, const TdPrepareBench *bench)
 {
   g_autoptr (GString) out
-      = g_string_new ("device,columns,views,rows,step,rows_worked,bytes,low_s,median_s,high_s,"
-                      "gigabytes_per_second,copy_low_s,copy_gigabytes_per_second,backproject_low_s");
+      = g_string_new ("device,columns,views,rows,step,rows_worked,views_worked,bytes,low_s,"
+                      "median_s,high_s,wanted_s,shared_s,gigabytes_per_second,copy_low_s,copy_gigabytes_per_second,backproject_low_s");
 
   for (guint i = 0; i < bench->rows->len; i++) {
     const TdPrepareBenchRow *row = bench->rows->pdata[i];
     if (!row->unsupported)
       g_string_append_printf (
-          out, "\n%s,%d,%d,%d,%s,%u,%" G_GUINT64_FORMAT ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
+          out, "\n%s,%d,%d,%d,%s,%u,%u,%" G_GUINT64_FORMAT ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
           td_device_info (device)->id, o->columns, o->views, o->rows, row->step, row->rows_worked,
-          row->bytes, row->times.low_s, row->times.median_s, row->times.high_s,
+          row->views_worked, row->bytes, row->times.low_s, row->times.median_s, row->times.high_s,
+          row->wanted_s, row->shared_s,
           gigabytes_per_s (row->bytes, &row->times), row->copy.low_s,
           gigabytes_per_s (row->bytes, &row->copy), bench->backproject.low_s);
   }
@@ -143,9 +165,12 @@ add_json_row (JsonBuilder *builder, const TdPrepareBenchRow *row)
   td_json_add_string (builder, "unsupported", row->unsupported);
   if (!row->unsupported) {
     td_json_add_integer (builder, "rows_worked", row->rows_worked);
+    td_json_add_integer (builder, "views_worked", row->views_worked);
     td_json_add_integer (builder, "bytes", row->bytes);
     add_times (builder, "", &row->times);
     add_times (builder, "copy_", &row->copy);
+    td_json_add_number (builder, "wanted_s", row->wanted_s);
+    td_json_add_number (builder, "shared_s", row->shared_s);
     td_json_add_number (builder, "gigabytes_per_second", gigabytes_per_s (row->bytes, &row->times));
     td_json_add_number (builder, "copy_gigabytes_per_second",
                         gigabytes_per_s (row->bytes, &row->copy));
@@ -167,7 +192,8 @@ print_json (const Options *o, TdDevice *device, const TdPrepareBench *bench)
   td_json_add_integer (builder, "runs", o->runs);
   td_json_add_string (builder, "backproject_family", bench->family);
   add_times (builder, "backproject_", &bench->backproject);
-  td_json_add_number (builder, "steps_low_s", sum_s (bench));
+  td_json_add_number (builder, "recipe_shared_s", sum_s (bench, FALSE));
+  td_json_add_number (builder, "steps_shared_s", sum_s (bench, TRUE));
   json_builder_set_member_name (builder, "steps");
   json_builder_begin_array (builder);
   for (guint i = 0; i < bench->rows->len; i++)

@@ -8,11 +8,15 @@
 #include "dataset/phantom-scan.h"
 
 #define FIRST "bad-values"
+#define TALL_ROWS 4097          /* of a detector on which no step's reach ends */
+#define FEW_ROWS 16             /* of neighbours that all steps but the far-reaching ones make do with */
+#define MOST_BYTES (512u << 20)
 
 /* What all steps are measured with. */
 typedef struct {
   const TdPrepareBenchSpec *spec;
   TdDevice *device;
+  TdScan *tall; /* for facts only: on what detector the steps say what they need */
   TdScan *scan;
   TdQueue *queue;
 } Bench;
@@ -22,6 +26,7 @@ bench_clear (Bench *bench)
 {
   td_queue_free (bench->queue);
   td_scan_unref (bench->scan);
+  td_scan_unref (bench->tall);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 
@@ -47,14 +52,14 @@ td_prepare_bench_free (TdPrepareBench *bench)
 
 /* A scan for facts, flats and air; its projections are never read but for the dose. */
 static TdScan *
-make_scan (const TdPrepareBenchSpec *spec, guint n_rows, GError **error)
+make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_views, GError **error)
 {
   TdPhantomScan phantom;
 
   td_phantom_scan_init (&phantom);
   phantom.n_columns = spec->n_columns;
   phantom.n_rows = n_rows;
-  phantom.n_views = spec->n_views;
+  phantom.n_views = n_views;
   phantom.n_dead = MIN (n_rows * spec->n_columns / 1000, 10000);
   phantom.energy_kev = 20;
   phantom.propagation_mm = 100;
@@ -66,14 +71,14 @@ make_scan (const TdPrepareBenchSpec *spec, guint n_rows, GError **error)
 
 /* The samples of one row that a step may meet: a disc that wanders, and noise. */
 static float *
-make_row (const TdPrepareBenchSpec *spec, TdStepStage stage, gboolean counts)
+make_row (const TdPrepareBenchSpec *spec, guint n_views, TdStepStage stage, gboolean counts)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (11);
-  float *row = g_new (float, (gsize) spec->n_views * spec->n_columns), *to = row;
+  float *row = g_new (float, (gsize) n_views * spec->n_columns), *to = row;
 
-  for (guint v = 0; v < spec->n_views; v++)
+  for (guint v = 0; v < n_views; v++)
     for (guint c = 0; c < spec->n_columns; c++) {
-      double x = (c + 0.5) / spec->n_columns * 2.4 - 1.2 - 0.2 * sin (3.0 * v / spec->n_views);
+      double x = (c + 0.5) / spec->n_columns * 2.4 - 1.2 - 0.2 * sin (3.0 * v / n_views);
       double p = 2 * sqrt (MAX (0, 0.8 - x * x)) + 0.02 * (2 * g_rand_double (random) - 1);
       *to++ = (float) (stage == TD_STEP_ABSORPTION ? p : counts ? 200 + 40000 * exp (-p) : exp (-p));
     }
@@ -81,12 +86,12 @@ make_row (const TdPrepareBenchSpec *spec, TdStepStage stage, gboolean counts)
 }
 
 static TdBuffer *
-make_data (const Bench *bench, const TdStepKind *kind, guint n_rows, GError **error)
+make_data (const Bench *bench, const TdStepKind *kind, guint n_rows, guint n_views, GError **error)
 {
-  gsize row_bytes = (gsize) bench->spec->n_views * bench->spec->n_columns * sizeof (float);
+  gsize row_bytes = (gsize) n_views * bench->spec->n_columns * sizeof (float);
   TdStepStage stage = kind ? kind->stage : TD_STEP_INTENSITY;
   gboolean counts = stage == TD_STEP_INTENSITY || g_str_equal (kind->name, "flat-field");
-  g_autofree float *row = make_row (bench->spec, stage, counts);
+  g_autofree float *row = make_row (bench->spec, n_views, stage, counts);
   g_autoptr (TdBuffer) data = td_buffer_new (bench->device, n_rows * row_bytes, error);
 
   for (guint r = 0; data && r < n_rows; r++)
@@ -163,28 +168,52 @@ time_work (const Bench *bench, const Work *work, TdPrepareBenchRow *row, GError 
   return TRUE;
 }
 
+/* The scan that has the rows, and how many views of it are worked on. (transfer full) */
+static TdScan *
+scan_for (const Bench *bench, guint n_rows, guint halo, GError **error)
+{
+  const TdPrepareBenchSpec *spec = bench->spec;
+  const guint64 view_bytes = (guint64) n_rows * spec->n_columns * sizeof (float);
+
+  if (n_rows <= td_scan_facts (bench->scan)->n_rows)
+    return td_scan_ref (bench->scan);
+  /* In the middle of it, where no end of the detector is continued. */
+  return make_scan (spec, n_rows + 2 * halo, (guint) CLAMP (MOST_BYTES / view_bytes, 2, spec->n_views),
+                    error);
+}
+
 static gboolean
 measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenchRow *row, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (bench->scan);
+  const TdPrepareBenchSpec *spec = bench->spec;
   TdStep step;
   g_auto (Work) work = { 0 };
+  guint halo = 0;
 
   if (kind) {
     td_step_init (&step, kind);
     work.step = &step;
-    row->unsupported = td_preparation_unsupported (&step, 1, facts);
+    row->unsupported = td_preparation_unsupported (&step, 1, td_scan_facts (bench->tall));
     if (row->unsupported)
       return TRUE;
+    halo = td_preparation_halo (&step, 1, td_scan_facts (bench->tall));
   }
-  guint halo = kind ? td_preparation_halo (&step, 1, facts) : 0;
-  work.n_rows = bench->spec->n_rows + 2 * halo;
+  work.n_rows = spec->n_rows + 2 * halo;
+  g_autoptr (TdScan) scan = scan_for (bench, work.n_rows, halo, error);
+  if (!scan)
+    return FALSE;
+  const TdScanFacts *facts = td_scan_facts (scan);
   work.row0 = (facts->n_rows - work.n_rows) / 2;
-  work.preparation = td_preparation_new (bench->device, bench->scan, NULL, work.step, kind ? 1 : 0,
+  work.preparation = td_preparation_new (bench->device, scan, NULL, work.step, kind ? 1 : 0,
                                          work.n_rows, error);
-  work.pristine = work.preparation ? make_data (bench, kind, work.n_rows, error) : NULL;
+  work.pristine = work.preparation ? make_data (bench, kind, work.n_rows, facts->n_views, error) : NULL;
   work.data = work.pristine ? td_buffer_new (bench->device, work.pristine->bytes, error) : NULL;
-  return work.data && time_work (bench, &work, row, error);
+  if (!work.data || !time_work (bench, &work, row, error))
+    return FALSE;
+  row->views_worked = facts->n_views;
+  row->wanted_s = row->times.low_s * spec->n_views / facts->n_views;
+  row->shared_s = row->wanted_s * spec->n_rows / work.n_rows;
+  return TRUE;
 }
 
 /* ── All of them ──────────────────────────────────────────────────────────────────────────────── */
@@ -214,21 +243,6 @@ time_backprojection (const Bench *bench, TdPrepareBench *result, GError **error)
   return TRUE;
 }
 
-/* As many rows as the step with the largest halo asks for. */
-static guint
-rows_needed (const TdPrepareBenchSpec *spec, const TdScanFacts *facts)
-{
-  guint halo = 0;
-
-  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++) {
-    TdStep step;
-    td_step_init (&step, *kind);
-    if ((*kind)->halo && !td_preparation_skips (&step, facts))
-      halo = MAX (halo, (*kind)->halo (&step, facts));
-  }
-  return spec->n_rows + 2 * MIN (halo, 4096);
-}
-
 static gboolean
 add_row (const Bench *bench, TdPrepareBench *result, const TdStepKind *kind, GError **error)
 {
@@ -246,9 +260,8 @@ td_prepare_bench_run (TdDevice *device, const TdPrepareBenchSpec *spec, GError *
   g_auto (Bench) bench = { .spec = spec, .device = device };
 
   result->rows = g_ptr_array_new_with_free_func (row_free);
-  /* Halos may depend on the scan: ask one of a single row first. */
-  g_autoptr (TdScan) small = make_scan (spec, 1, error);
-  bench.scan = small ? make_scan (spec, rows_needed (spec, td_scan_facts (small)), error) : NULL;
+  bench.tall = make_scan (spec, TALL_ROWS, spec->n_views, error);
+  bench.scan = bench.tall ? make_scan (spec, spec->n_rows + FEW_ROWS, spec->n_views, error) : NULL;
   bench.queue = bench.scan ? td_queue_new (device, error) : NULL;
   if (!bench.queue || !add_row (&bench, result, NULL, error))
     return NULL;

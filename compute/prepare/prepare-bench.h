@@ -8,6 +8,9 @@
  * Measures each preparation step, at its presets, on generated data: beside a copy of the same bytes
  * within the device's memory, and beside the back-projection of the same rows. Times are the caller's
  * clock around work and waiting for it; each timed run starts from the same data.
+ *
+ * A step that looks far along a column (phase retrieval) is given all rows it asks for around those wanted,
+ * and, view by view as it works, as many views as fit 512 MiB.
  */
 typedef struct {
   guint n_columns, n_views;
@@ -20,8 +23,11 @@ typedef struct {
   char *step;              /* "bad-values": what comes before every step */
   char *unsupported;       /* why it was not measured; NULL: it was */
   guint rows_worked;       /* with those that neighbours are needed for */
-  guint64 bytes;           /* of these rows, read and written once */
+  guint views_worked;
+  guint64 bytes;           /* of these rows and views, read and written once */
   TdBenchTimes times, copy;
+  double wanted_s;         /* the least for the rows wanted by themselves, with their neighbours, and all views */
+  double shared_s;         /* the same in a large slab, where rows are each other's neighbours */
 } TdPrepareBenchRow;
 
 typedef struct {
