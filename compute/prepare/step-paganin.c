@@ -24,6 +24,7 @@ static const TdStepParameter parameters[] = {
 };
 
 #define BATCH_BYTES (64u << 20)
+#define HOST_BATCH_BYTES (16u << 20) /* caches are near */
 #define MOST_PAIRS 65535 /* work-groups in z on every API */
 
 /* The images that frames are padded to, and how many at once. Rows that are cut off have their neighbours
@@ -36,7 +37,7 @@ typedef struct {
 
 static Shape
 shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns, gboolean at_top,
-          gboolean at_bottom)
+          gboolean at_bottom, guint64 batch_bytes)
 {
   guint reach = paganin->reach_px[1];
   Shape shape = { .nx = td_fft_good_size (n_columns + 2 * paganin->reach_px[0]), .ny = 1 };
@@ -47,7 +48,7 @@ shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns
     shape.rows_after = at_top == at_bottom ? (padding + 1) / 2 : at_bottom ? padding : 0;
   }
   guint64 bytes = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
-  shape.n_pairs = (guint) CLAMP (BATCH_BYTES / bytes, 1, MIN ((n_views + 1) / 2, MOST_PAIRS));
+  shape.n_pairs = (guint) CLAMP (batch_bytes / bytes, 1, MIN ((n_views + 1) / 2, MOST_PAIRS));
   return shape;
 }
 
@@ -76,7 +77,8 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 
   if (reason)
     return 0;
-  Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns, TRUE, TRUE);
+  Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns, TRUE, TRUE,
+                          BATCH_BYTES);
   guint64 image = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
   guint64 images = MAX (image, MIN (BATCH_BYTES, image * ((facts->n_views + 1) / 2)));
   /* The transform may want as much again. */
@@ -152,7 +154,8 @@ hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
   Held wanted = { .paganin = *paganin };
 
   wanted.shape = shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns, slab->row0 == 0,
-                           end == td_scan_facts (slab->scan)->n_rows);
+                           end == td_scan_facts (slab->scan)->n_rows,
+                           td_device_info (slab->device)->host_pointers ? HOST_BATCH_BYTES : BATCH_BYTES);
   if (kept && memcmp (&kept->shape, &wanted.shape, sizeof wanted.shape) == 0
       && kept->paganin.length_px[0] == paganin->length_px[0]
       && kept->paganin.length_px[1] == paganin->length_px[1]
