@@ -7,6 +7,7 @@
 #include "axis-answer.h"
 #include "axis-finder.h"
 #include "compute/engine/centre.h"
+#include "decimal.h"
 #include "number-row.h"
 #include "scroll.h"
 
@@ -302,6 +303,7 @@ td_centre_group_init (TdCentreGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   self->finder = td_axis_finder_new (on_search, self);
+  td_accept_decimals (self->spin);
   td_ignore_scroll (GTK_WIDGET (self->spin));
   td_ignore_scroll (GTK_WIDGET (self->slider));
   td_number_row_set_range (self->tilt, -10, 10);

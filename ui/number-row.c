@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "number-row.h"
 
+#include "decimal.h"
 #include "scroll.h"
 
 struct _TdNumberRow {
@@ -31,7 +32,7 @@ td_number_row_init (TdNumberRow *self)
 {
   self->spin = GTK_SPIN_BUTTON (gtk_spin_button_new_with_range (0, 100, 1));
   gtk_widget_set_valign (GTK_WIDGET (self->spin), GTK_ALIGN_CENTER);
-  gtk_spin_button_set_numeric (self->spin, TRUE);
+  td_accept_decimals (self->spin);
   gtk_editable_set_width_chars (GTK_EDITABLE (self->spin), 6);
   td_ignore_scroll (GTK_WIDGET (self->spin));
   g_signal_connect (self->spin, "value-changed", G_CALLBACK (on_value_changed), self);

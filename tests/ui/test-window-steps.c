@@ -8,6 +8,7 @@
 #include "ui-test.h"
 #include "ui/detector-row.h"
 #include "ui/file-row.h"
+#include "ui/number-row.h"
 #include "ui/step-row.h"
 #include "ui/steps-group.h"
 #include "window-test.h"
@@ -243,6 +244,27 @@ test_mask (void)
   td_test_wait (is_settled, NULL, "the recipe's pictures");
 }
 
+/* Point and comma are both decimal signs; what is no number changes nothing. */
+static void
+test_decimals (void)
+{
+  td_steps_group_add_step (steps_group (), "zingers");
+  GtkWidget *number = find (step_row ("zingers"), TD_TYPE_NUMBER_ROW, NULL, NULL);
+  GtkSpinButton *spin = GTK_SPIN_BUTTON (find (number, GTK_TYPE_SPIN_BUTTON, NULL, NULL));
+  const struct {
+    const char *text;
+    double value;
+  } typed[] = { { "0,25", 0.25 }, { " 0.5", 0.5 }, { "1.2,3", 0.5 }, { "", 0.5 }, { "inf", 0.5 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (typed); i++) {
+    gtk_editable_set_text (GTK_EDITABLE (spin), typed[i].text);
+    gtk_spin_button_update (spin);
+    g_assert_cmpfloat_with_epsilon (gtk_spin_button_get_value (spin), typed[i].value, 1e-9);
+  }
+  g_signal_emit_by_name (step_row ("zingers"), "removed");
+  td_test_wait (is_settled, NULL, "the recipe's pictures");
+}
+
 /* An edit shows what was edited. */
 static void
 test_edit_ends_before (void)
@@ -318,6 +340,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-steps/add-and-remove", test_add_and_remove);
   g_test_add_func ("/window-steps/all-steps", test_all_steps);
   g_test_add_func ("/window-steps/mask", test_mask);
+  g_test_add_func ("/window-steps/decimals", test_decimals);
   g_test_add_func ("/window-steps/edit-ends-before", test_edit_ends_before);
   g_test_add_func ("/window-steps/crop", test_crop);
   g_test_add_func ("/window-steps/bin", test_bin);
