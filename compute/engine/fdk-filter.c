@@ -72,6 +72,7 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
     return FALSE;
   Scatter scatter = { stage, stage->staging, row, n };
   td_parallel_for (facts->n_views, scatter_view, &scatter);
+  td_fdk_release_projections (run);
   td_job_add_stage (run->job, "filter", (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }

@@ -86,6 +86,7 @@ struct TdFdkRun {
   const TdFdkPlan *fdk;       /* now */
   GCancellable *cancellable;  /* the attempt's, cancelled by the first failure too */
   float *projections;         /* host: [view][n_rows][column] */
+  gboolean on_disk;           /* they are the pages of a file */
   TdFdkPinned *landing;
   TdFdkDevice *devices;
   guint n_devices;
@@ -147,6 +148,8 @@ gboolean td_fdk_read (TdFdkRun *run, guint row0, guint n, float *out, GError **e
 /* Blocks until detector rows up to @end (counted in n_rows) are filtered; FALSE: the run or the device
    has failed. */
 gboolean td_fdk_wait_rows (TdFdkDevice *device, guint end);
+/* Somebody has done with them for now: those on disk need not stay in memory. */
+void td_fdk_release_projections (TdFdkRun *run);
 /* The thread's body: filters all rows; a device that fails leaves the rest to the next that works. */
 gpointer td_fdk_filter_thread (gpointer run);
 

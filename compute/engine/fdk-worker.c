@@ -170,6 +170,7 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
     if (!worker->filled[slot])
       return FALSE;
   }
+  td_fdk_release_projections (device->run);
   td_job_add_stage (device->run->job, "upload", (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }

@@ -79,6 +79,14 @@ map_projections (const TdFdkPlan *fdk, GError **error)
   return memory;
 }
 
+/* The file's pages stay with the kernel, which writes them when it must, and come back when touched. */
+void
+td_fdk_release_projections (TdFdkRun *run)
+{
+  if (run->on_disk)
+    madvise (run->projections, run->fdk->projection_bytes, MADV_DONTNEED);
+}
+
 static void
 unmap_projections (TdFdkRun *run)
 {
@@ -296,8 +304,12 @@ make_memory (TdFdkRun *run, GError **error)
   const TdFdkPlan *fdk = run->fdk;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
 
-  if (!fdk->window && !run->projections && !(run->projections = map_projections (fdk, error)))
-    return FALSE;
+  if (!fdk->window && !run->projections) {
+    run->projections = map_projections (fdk, error);
+    run->on_disk = fdk->on_disk;
+    if (!run->projections)
+      return FALSE;
+  }
   if (!run->landing && !make_landing (run, error))
     return FALSE;
   run->now.land_slices = (guint) MIN (fdk->land_slices, run->landing->bytes / slice);
@@ -308,7 +320,7 @@ static void
 attempt (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
-  gint64 bytes = run->projections && !fdk->on_disk ? (gint64) fdk->projection_bytes : 0;
+  gint64 bytes = run->projections && !run->on_disk ? (gint64) fdk->projection_bytes : 0;
   const guint64 block
       = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
   bytes += run->landing->n * run->landing->bytes

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <string.h>
 
 #include "compute/device/device-api.h"
+#include "dataset/phantom-scan.h"
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
 
@@ -222,6 +224,91 @@ test_memory_gone (void)
   }
 }
 
+typedef struct {
+  float *slices;
+  gsize n; /* floats of a slice */
+} Whole;
+
+static void
+keep_whole (guint first, guint count, const float *slices, gpointer user)
+{
+  const Whole *whole = user;
+
+  memcpy (whole->slices + first * whole->n, slices, count * whole->n * sizeof *slices);
+}
+
+static void
+run_whole (TdPlan *plan, Whole *whole, char **notes)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdJob) job = td_job_new (plan);
+  const gsize n = (gsize) plan->facts.nx * plan->facts.ny;
+
+  *whole = (Whole) { g_new (float, n * plan->facts.n_slices), n };
+  memset (whole->slices, 0xff, n * plan->facts.n_slices * sizeof (float));
+  td_job_set_sink (job, keep_whole, whole);
+  td_job_run (job, NULL, &error);
+  g_assert_no_error (error);
+  *notes = g_strjoinv ("\n", td_job_result (job)->notes);
+}
+
+/* A card whose memory is really gone when the job begins; nothing injected. */
+static void
+test_card_full (gconstpointer id)
+{
+  g_autoptr (GPtrArray) buffers = g_ptr_array_new_with_free_func ((GDestroyNotify) td_buffer_free);
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, id, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *notes = NULL, *calm = NULL;
+  TdPhantomScan spec;
+  TdRecipe recipe;
+  Whole whole, again;
+
+  if (!devices || td_device_info (devices->pdata[0])->kind != TD_DEVICE_GPU) {
+    g_test_skip ("no such card");
+    return;
+  }
+  TdDevice *device = devices->pdata[0];
+  td_phantom_scan_init (&spec);
+  spec.n_columns = spec.n_rows = 384;
+  spec.n_views = 96;
+  spec.range_deg = 360;
+  spec.logged = TRUE;
+  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.1, .pixel_height_mm = 0.1,
+                                 .source_axis_mm = 300, .source_detector_mm = 450 };
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, id, sizeof recipe.devices);
+  g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  run_whole (plan, &whole, &calm);
+  td_engine_trim (td_fdk_engine);
+
+  const guint64 leave = plan->facts.device_bytes / 3;
+  for (guint64 step = (guint64) 1 << 33; step >= 1 << 22; step /= 2)
+    while (device->ops->memory_free (device) > leave + step) {
+      TdBuffer *buffer = td_buffer_new (device, MIN (step, td_device_info (device)->max_alloc_bytes), NULL);
+      if (!buffer)
+        break;
+      g_ptr_array_add (buffers, buffer);
+    }
+  g_test_message ("%s: plan %" G_GUINT64_FORMAT " MiB, free %" G_GUINT64_FORMAT " MiB", (const char *) id,
+                  plan->facts.device_bytes >> 20, device->ops->memory_free (device) >> 20);
+  run_whole (plan, &again, &notes);
+  g_test_message ("%s", notes);
+  g_assert_nonnull (strstr (notes, "going on with slabs of"));
+  double difference = 0, square = 0;
+  for (gsize i = 0; i < whole.n * plan->facts.n_slices; i++) {
+    difference += pow ((double) again.slices[i] - whole.slices[i], 2);
+    square += pow (whole.slices[i], 2);
+  }
+  g_test_message ("relative RMS %.2e", sqrt (difference / square));
+  g_assert_true (sqrt (difference / square) <= 1e-5);
+  g_free (whole.slices);
+  g_free (again.slices);
+}
+
 /* Who filters for all may fail as well. */
 static void
 test_filter_lost (void)
@@ -307,6 +394,8 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/fdk-faults/again/build", test_build);
   g_test_add_func ("/fdk-faults/again/memory-gone", test_memory_gone);
+  g_test_add_data_func ("/fdk-faults/card-full/cuda", "cuda:0", test_card_full);
+  g_test_add_data_func ("/fdk-faults/card-full/opencl", "opencl:1", test_card_full);
   g_test_add_func ("/fdk-faults/filter-lost", test_filter_lost);
   g_test_add_func ("/fdk-faults/filter-memory", test_filter_memory);
   g_test_add_func ("/fdk-faults/all-lost", test_all_lost);
