@@ -23,7 +23,9 @@ static const TdCliHelp help = {
   "  2k-128 2k-256 2k-512 2k-1k 2k-2k   (onto 2k: 1024 × 1024 × 2048 voxels)\n"
   "One that the device has no memory for is halved along every side until it fits, which is said.\n"
   "  Whole jobs, on one or several devices, with options of its own:\n"
-  "    tomodesk-cli bench --cone --end-to-end --help\n",
+  "    tomodesk-cli bench --cone --end-to-end --help\n"
+  "  Projection and back-projection of iterative methods:\n"
+  "    tomodesk-cli bench --cone --project --help\n",
 };
 
 typedef struct {
@@ -245,6 +247,8 @@ td_cli_bench_cone (int argc, char **argv)
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--end-to-end") == 0)
       return td_cli_bench_fdk (argc, argv);
+    else if (strcmp (argv[i], "--project") == 0)
+      return td_cli_bench_rays (argc, argv);
   int status = parse (argc, argv, &o);
   if (status >= 0)
     return status;

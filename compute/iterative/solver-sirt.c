@@ -6,13 +6,16 @@
 /* The field is kept from one to the next: a few steps follow the volume well enough. */
 #define DENOISE_STEPS 3
 
+#define RISE 1.02
+
 typedef struct {
   const TdSolver *solver;
   TdBuffer *volume;
   TdBuffer *lines, *squares; /* of one subset */
   TdBuffer *before;          /* momentum: where the last step ended */
   TdBuffer *field[3], *spare;
-  double momentum;
+  double momentum, most;     /* Nesterov's t, and what it may grow to */
+  double best;               /* residual of the passes so far */
   double strength;           /* of denoising after one subset; 0: not known yet */
 } Sirt;
 
@@ -48,6 +51,7 @@ sirt_init (Sirt *sirt, GError **error)
     if (!(sirt->field[i] = td_rays_volume_new (solver->rays, error)))
       return FALSE;
   sirt->momentum = 1;
+  sirt->most = sirt->best = INFINITY;
   return (sirt->before = td_rays_volume_new (solver->rays, error))
          && (sirt->spare = td_rays_volume_new (solver->rays, error));
 }
@@ -77,11 +81,23 @@ regularise (Sirt *sirt, GError **error)
       && !td_rays_denoise (solver->rays, sirt->volume, sirt->field, sirt->spare, sirt->strength,
                            DENOISE_STEPS, solver->settings->non_negative, solver->cancellable, error))
     return FALSE;
-  const double next = (1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2;
+  const double next = MIN ((1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2, sirt->most);
   const double factor = (sirt->momentum - 1) / next;
 
   sirt->momentum = next;
   return td_rays_extrapolate (solver->rays, sirt->volume, sirt->before, factor, solver->cancellable, error);
+}
+
+/* Subsets differ, and momentum adds up by how much: where the residual rises it begins anew, and grows to
+   half of what was too much at most (after O'Donoghue and Candès, Found. Comput. Math. 15, 2015). */
+static void
+restrain (Sirt *sirt, double residual)
+{
+  if (residual > RISE * sirt->best) {
+    sirt->most = MAX (sirt->momentum / 2, 1);
+    sirt->momentum = 1;
+  }
+  sirt->best = MIN (sirt->best, residual);
 }
 
 /* One subset; its squared residual is added to *@squares. */
@@ -128,6 +144,8 @@ td_solver_sirt (const TdSolver *solver, GError **error)
     if (ok && sirt.before && pass < 5 && settings->tv > 0)
       ok = measure_strength (&sirt, error);
     const double residual = norm > 0 ? sqrt (squares / norm) : 0;
+    if (sirt.before)
+      restrain (&sirt, residual);
     if (ok)
       solver->pass (pass + 1, residual, solver->user);
     if (ok && residual <= settings->stop_at)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "cli-verbs.h"
+#include "cli.h"
+#include "compute/iterative/rays-bench.h"
+
+static const TdCliHelp help = {
+  "--cone --project [OPTION…]",
+  "Measures what iterative methods are made of, on random data: projection, back-projection along the same\n"
+  "rays, both as SIRT has them, and a step of total-variation denoising. GUPS are 2³⁰ voxels times views\n"
+  "a second. The baseline is the same projection as a plain loop in C on the host's threads.",
+  "  A graphics card, 512³ voxels and 360 views:\n"
+  "    tomodesk-cli bench --cone --project --device cuda:0 --size 512 --views 360\n",
+};
+
+typedef struct {
+  char *device;
+  int size, views, runs;
+  gboolean cone, project, json;
+} Options;
+
+static void
+options_clear (Options *o)
+{
+  g_free (o->device);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+
+static int
+parse (int argc, char **argv, Options *o)
+{
+  const GOptionEntry entries[] = {
+    { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
+    { "project", 0, 0, G_OPTION_ARG_NONE, &o->project, "Projection and back-projection along rays", NULL },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
+    { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels, columns and rows along each side (128)", "N" },
+    { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
+    { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (5)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
+    { NULL },
+  };
+  int status = td_cli_parse (argc, argv, &help, entries, NULL, 0, NULL);
+
+  if (status >= 0)
+    return status;
+  o->views = o->views ? o->views : o->size;
+  if (o->size < 8 || o->size > 1280 || o->views < 1 || o->views > 16384)
+    return td_cli_usage ("bench", "--size goes from 8 to 1280 and --views to 16384");
+  if (o->runs < 3 || o->runs > 1000)
+    return td_cli_usage ("bench", "--runs goes from 3 to 1000");
+  return -1;
+}
+
+static int
+print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  g_string_append_printf (out, "%s (%s): %d² × %d views, %d³ voxels, median of %d\n"
+                               "baseline: projection by a plain loop in C, %.3f GUPS\n\n"
+                               "%-13s %9s %9s %14s %7s %9s", info->name, info->id, o->size, o->views,
+                          o->size, o->runs, naive, "step", "seconds", "GUPS", "spread", "ratio", "error");
+  for (guint i = 0; i < TD_RAYS_BENCH_ROWS; i++) {
+    g_autofree char *spread
+        = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (rows[i].low_s / rows[i].median_s - 1),
+                           100 * (rows[i].high_s / rows[i].median_s - 1));
+    g_string_append_printf (out, "\n%-13s %9.4f %9.3f %14s", rows[i].name, rows[i].median_s, rows[i].gups,
+                            spread);
+    if (rows[i].error > 0)
+      g_string_append_printf (out, " %7.1f %9.2g", rows[i].gups / naive, rows[i].error);
+  }
+  return td_cli_print_text (out->str);
+}
+
+static int
+print_json (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "device", td_device_info (device)->id);
+  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_json_add_integer (builder, "size", o->size);
+  td_json_add_integer (builder, "views", o->views);
+  td_json_add_number (builder, "baseline_gups", naive);
+  json_builder_set_member_name (builder, "rows");
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < TD_RAYS_BENCH_ROWS; i++) {
+    json_builder_begin_object (builder);
+    td_json_add_string (builder, "step", rows[i].name);
+    td_json_add_number (builder, "median_s", rows[i].median_s);
+    td_json_add_number (builder, "low_s", rows[i].low_s);
+    td_json_add_number (builder, "high_s", rows[i].high_s);
+    td_json_add_number (builder, "gups", rows[i].gups);
+    td_json_add_number (builder, "error", rows[i].error > 0 ? rows[i].error : NAN);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+  json_builder_end_object (builder);
+  return td_cli_print_json (builder);
+}
+
+int
+td_cli_bench_rays (int argc, char **argv)
+{
+  g_auto (Options) o = { .size = 128, .runs = 5 };
+  g_autoptr (GError) error = NULL;
+  TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS];
+  int status = parse (argc, argv, &o);
+
+  if (status >= 0)
+    return status;
+  g_autoptr (TdDevice) device = td_device_open (o.device, &error);
+  const TdRaysBenchSpec spec = { (guint) o.size, (guint) o.views, (guint) o.runs, td_cli_cancellable () };
+  if (!device || !td_rays_bench (device, &spec, rows, &error))
+    return td_cli_fail (error);
+  const double naive = td_rays_bench_naive ();
+  return o.json ? print_json (&o, device, rows, naive) : print_table (&o, device, rows, naive);
+}

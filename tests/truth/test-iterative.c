@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Iterative methods as whole jobs: against the object from few views and short arcs, where filtering
+   fails; parts against the whole; what is refused; stopping. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dataset/phantom-scan.h"
+#include "tests/common/pipeline.h"
+
+static TdEngine *engine;
+
+static TdScan *
+make_scan (TdPhantomScan *spec, guint n, guint n_rows, guint n_views, double range_deg, gboolean cone)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_phantom_scan_init (spec);
+  spec->phantom = "ellipsoids";
+  spec->n_columns = n;
+  spec->n_rows = n_rows;
+  spec->n_views = n_views;
+  spec->range_deg = range_deg;
+  spec->logged = TRUE;
+  if (cone)
+    spec->geometry = (TdGeometry) { .beam = n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE,
+                                    .pixel_width_mm = 0.4, .pixel_height_mm = 0.4,
+                                    .source_axis_mm = 200, .source_detector_mm = 300 };
+  TdScan *scan = td_phantom_scan_new (spec, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
+static void
+make_recipe (TdRecipe *recipe, const char *method, const char *device)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_recipe_init (recipe);
+  td_recipe_set (recipe, "method", method, &error);
+  td_recipe_set (recipe, "device", device, &error);
+  g_assert_no_error (error);
+}
+
+static void
+reconstruct (TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_test_reconstruct (engine, scan, recipe, volume, &error);
+  g_assert_no_error (error);
+}
+
+/* Relative RMS against the object, in the slices of the middle half, within the field of view. */
+static double
+error_of (const TdPhantomScan *spec, const TdTestVolume *volume)
+{
+  const guint nx = volume->nx, ny = volume->ny, n = volume->n_slices;
+  g_autofree float *truth = g_new (float, (gsize) nx * ny);
+  double off = 0, norm = 0;
+
+  for (guint slice = n / 4; slice < MAX (n - n / 4, n / 4 + 1); slice++) {
+    td_phantom_scan_truth (spec, slice, nx, ny, 4, truth);
+    for (guint i = 0; i < nx * ny; i++) {
+      const double x = i % nx - (nx - 1) / 2.0, y = i / nx - (ny - 1) / 2.0;
+      if (hypot (x, y) > 0.48 * nx)
+        continue;
+      off += pow (volume->slices[(gsize) slice * nx * ny + i] - truth[i], 2);
+      norm += (double) truth[i] * truth[i];
+    }
+  }
+  return sqrt (off / norm);
+}
+
+static double
+error_by (const TdPhantomScan *spec, TdScan *scan, const char *method)
+{
+  TdTestVolume volume;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, method, "host");
+  reconstruct (scan, &recipe, &volume);
+  const double error = error_of (spec, &volume);
+  g_test_message ("%s: %.4f; %s", method, error, volume.notes);
+  td_test_volume_clear (&volume);
+  return error;
+}
+
+/* ── Few views, short arcs ────────────────────────────────────────────────────────────────────── */
+
+static void
+check_few (guint n, guint n_rows, guint n_views, gboolean cone)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = make_scan (&spec, n, n_rows, n_views, cone ? 360 : 180, cone);
+  const double filtered = error_by (&spec, scan, cone ? "fdk" : "fbp");
+  const double sirt = error_by (&spec, scan, "sirt"), tv = error_by (&spec, scan, "fista-tv");
+  const double cgls = error_by (&spec, scan, "cgls");
+
+  g_assert_cmpfloat (sirt, <, 0.7 * filtered);
+  g_assert_cmpfloat (cgls, <, filtered);
+  g_assert_cmpfloat (tv, <, 0.5 * filtered);
+  g_assert_cmpfloat (tv, <, sirt);
+}
+
+static void
+test_few_cone (void)
+{
+  check_few (48, 40, 24, TRUE);
+}
+
+static void
+test_few_fan (void)
+{
+  check_few (96, 1, 30, TRUE);
+}
+
+static void
+test_few_parallel (void)
+{
+  check_few (64, 6, 20, FALSE);
+}
+
+/* Less than FDK can weigh. */
+static void
+test_short_arc (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = make_scan (&spec, 40, 32, 48, 140, TRUE);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, "fdk", "host");
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_null (plan);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_cmpfloat (error_by (&spec, scan, "fista-tv"), <, 0.3);
+}
+
+/* ── Parts ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What is cut out is what the whole has there. */
+static void
+check_part (TdScan *scan, guint first, guint n)
+{
+  TdTestVolume whole, part;
+  TdRecipe recipe;
+  const gint region[4] = { 5, 9, 20, 17 };
+
+  make_recipe (&recipe, "sirt", "host");
+  recipe.iterations = 3;
+  reconstruct (scan, &recipe, &whole);
+  recipe.row_first = first;
+  recipe.row_end = first + n;
+  memcpy (recipe.region, region, sizeof region);
+  reconstruct (scan, &recipe, &part);
+  g_assert_cmpuint (part.nx, ==, region[2]);
+  g_assert_cmpuint (part.ny, ==, region[3]);
+  g_assert_cmpuint (part.n_slices, ==, n);
+  for (guint z = 0; z < n; z++)
+    for (guint y = 0; y < part.ny; y++)
+      for (guint x = 0; x < part.nx; x++) {
+        const float a = part.slices[((gsize) z * part.ny + y) * part.nx + x];
+        const float b = whole.slices[((gsize) (first + z) * whole.ny + region[1] + y) * whole.nx
+                                     + region[0] + x];
+        g_assert_cmpfloat (fabsf (a - b), <=, 1e-6f + 1e-5f * fabsf (b));
+      }
+  td_test_volume_clear (&whole);
+  td_test_volume_clear (&part);
+}
+
+static void
+test_parts (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) cone = make_scan (&spec, 32, 24, 20, 360, TRUE);
+  g_autoptr (TdScan) parallel = make_scan (&spec, 32, 9, 20, 180, FALSE);
+
+  check_part (cone, 7, 5);
+  check_part (parallel, 3, 2);
+}
+
+/* A parallel beam's slices do not know each other: slabs, for want of memory, change nothing. */
+static void
+test_slabs (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = make_scan (&spec, 96, 64, 16, 180, FALSE);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume whole, slabs;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, "sirt", "host");
+  recipe.iterations = 2;
+  recipe.tilt_deg = 0.5;
+  reconstruct (scan, &recipe, &whole);
+  recipe.memory_limit_bytes = 3 << 20;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (td_plan_facts (plan)->n_slabs, >, 1);
+  reconstruct (scan, &recipe, &slabs);
+  double off = 0, norm = 0;
+  for (gsize i = 0; i < (gsize) whole.nx * whole.ny * whole.n_slices; i++) {
+    off += pow (whole.slices[i] - slabs.slices[i], 2);
+    norm += pow (whole.slices[i], 2);
+  }
+  g_test_message ("%u slabs: %.1e", td_plan_facts (plan)->n_slabs, sqrt (off / norm));
+  g_assert_cmpfloat (sqrt (off / norm), <, 1e-4);
+  td_test_volume_clear (&whole);
+  td_test_volume_clear (&slabs);
+}
+
+/* ── Devices ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_devices (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = make_scan (&spec, 28, 20, 12, 360, TRUE);
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  static const char *const methods[] = { "sirt", "fista-tv", "cgls" };
+
+  for (guint m = 0; m < G_N_ELEMENTS (methods); m++) {
+    TdTestVolume first = { 0 };
+    for (guint i = 0; i < devices->len; i++) {
+      TdTestVolume volume;
+      TdRecipe recipe;
+
+      make_recipe (&recipe, methods[m], devices->pdata[i]);
+      recipe.iterations = 4;
+      reconstruct (scan, &recipe, &volume);
+      if (i == 0) {
+        first = volume;
+        continue;
+      }
+      double off = 0, norm = 0;
+      for (gsize k = 0; k < (gsize) volume.nx * volume.ny * volume.n_slices; k++) {
+        off += pow (volume.slices[k] - first.slices[k], 2);
+        norm += pow (first.slices[k], 2);
+      }
+      g_test_message ("%s on %s: %.1e from the host's", methods[m], (char *) devices->pdata[i],
+                      sqrt (off / norm));
+      g_assert_cmpfloat (sqrt (off / norm), <, 1e-3);
+      td_test_volume_clear (&volume);
+    }
+    td_test_volume_clear (&first);
+  }
+}
+
+/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+check_refused (TdScan *scan, const char *method, const char *option, const char *value, int code,
+               const char *says)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, method, "host");
+  g_assert_true (td_recipe_set (&recipe, option, value, NULL));
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_null (plan);
+  g_assert_error (error, TD_ERROR, code);
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, says));
+}
+
+static void
+test_refused (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) cone = make_scan (&spec, 48, 40, 20, 360, TRUE);
+  g_autoptr (TdScan) parallel = make_scan (&spec, 48, 4, 20, 180, FALSE);
+
+  check_refused (cone, "sirt", "memory-limit", "1M", TD_ERROR_TOO_LARGE, "--bin");
+  check_refused (cone, "fista-tv", "subsets", "21", TD_ERROR_INVALID, "--subsets");
+  check_refused (cone, "cgls", "kernel", "standard", TD_ERROR_UNSUPPORTED, "--kernel");
+  check_refused (parallel, "sirt", "precision", "half", TD_ERROR_UNSUPPORTED, "--precision");
+  check_refused (parallel, "sirt", "interpolation", "nearest", TD_ERROR_UNSUPPORTED, "--interpolation");
+  check_refused (cone, "sirt", "region", "40,40,20,20", TD_ERROR_INVALID, "--region");
+}
+
+static void
+test_stop_at (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = make_scan (&spec, 32, 24, 20, 360, TRUE);
+  static const char *const methods[] = { "sirt", "fista-tv", "cgls" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    make_recipe (&recipe, methods[i], "host");
+    recipe.iterations = 50;
+    recipe.stop_at = 0.2;
+    reconstruct (scan, &recipe, &volume);
+    guint passes = 0;
+    double residual = 1;
+    g_test_message ("%s: %s", methods[i], volume.notes);
+    const char *note = strstr (volume.notes, " iterations left");
+    g_assert_nonnull (note);
+    while (note > volume.notes && g_ascii_isdigit (note[-1]))
+      note--;
+    g_assert_cmpint (sscanf (note, "%u iterations left a relative residual of %lf", &passes, &residual), ==,
+                     2);
+    g_assert_cmpuint (passes, <, 50);
+    g_assert_cmpfloat (residual, <=, 0.2);
+    td_test_volume_clear (&volume);
+  }
+}
+
+static gpointer
+cancel_soon (gpointer job)
+{
+  g_usleep (200 * 1000);
+  td_job_cancel (job);
+  return NULL;
+}
+
+static void
+test_cancel (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = make_scan (&spec, 64, 64, 60, 360, TRUE);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, "fista-tv", "host");
+  recipe.iterations = 10000;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  GThread *thread = g_thread_new ("cancel", cancel_soon, job);
+  g_assert_false (td_job_run (job, NULL, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_thread_join (thread);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  engine = td_engine_new ();
+  g_test_add_func ("/iterative/few/cone", test_few_cone);
+  g_test_add_func ("/iterative/few/fan", test_few_fan);
+  g_test_add_func ("/iterative/few/parallel", test_few_parallel);
+  g_test_add_func ("/iterative/short-arc", test_short_arc);
+  g_test_add_func ("/iterative/parts", test_parts);
+  g_test_add_func ("/iterative/slabs", test_slabs);
+  g_test_add_func ("/iterative/devices", test_devices);
+  g_test_add_func ("/iterative/refused", test_refused);
+  g_test_add_func ("/iterative/stop-at", test_stop_at);
+  g_test_add_func ("/iterative/cancel", test_cancel);
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
