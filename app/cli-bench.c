@@ -213,14 +213,15 @@ print_table (const Options *o, TdDevice *device, GPtrArray *rows)
       info->name, info->id, o->views, o->columns, o->size,
       o->spec.interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest", o->runs,
       td_bench_baseline_name (device));
-  g_string_append_printf (out, "%-13s %6s %11s %9s %14s %9s %7s %9s %9s%s\n", "family", "slices",
-                          "s/slice", "GU/s", "spread", "baseline", "ratio", "error", "bound",
+  g_string_append_printf (out, "%-13s %6s %11s %9s %14s %9s %9s %7s %9s %9s%s\n", "family", "slices",
+                          "s/slice", "GU/s", "spread", "kernel", "baseline", "ratio", "error", "bound",
                           o->filter ? "  filter s/slice  FBP s/slice" : "");
   for (guint i = 0; i < rows->len; i++) {
     const TdBenchRow *row = rows->pdata[i];
-    g_string_append_printf (out, "%-13s %6u %11.5f %9.2f %14s %9.3f %7.1f %9.2g %9.2g", row->family,
+    g_string_append_printf (out, "%-13s %6u %11.5f %9.2f %14s %9.2f %9.3f %7.1f %9.2g %9.2g", row->family,
                             row->n_slices, row->times.median_s / row->n_slices,
                             1e-9 * row->updates_per_s, spread (&row->times, text, sizeof text),
+                            1e-9 * row->kernel_updates_per_s,
                             1e-9 * row->baseline_updates_per_s, row->ratio, row->error, row->bound);
     if (o->filter)
       g_string_append_printf (out, " %15.5f %12.5f", row->filter_s, row->fbp_s);
@@ -235,16 +236,17 @@ print_csv (const Options *o, TdDevice *device, GPtrArray *rows)
 {
   g_autoptr (GString) out = g_string_new (
       "device,family,variant,columns,views,size,slices,median_s,low_s,high_s,updates_per_second,"
-      "baseline_updates_per_second,ratio,error,error_bound,filter_s_per_slice,fbp_s_per_slice");
+      "baseline_updates_per_second,ratio,error,error_bound,filter_s_per_slice,fbp_s_per_slice,"
+      "kernel_updates_per_second");
 
   for (guint i = 0; i < rows->len; i++) {
     const TdBenchRow *row = rows->pdata[i];
     g_string_append_printf (
-        out, "\n%s,%s,\"%s\",%d,%d,%d,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
+        out, "\n%s,%s,\"%s\",%d,%d,%d,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
         td_device_info (device)->id, row->family, row->variant, o->columns, o->views, o->size,
         row->n_slices, row->times.median_s, row->times.low_s, row->times.high_s,
         row->updates_per_s, row->baseline_updates_per_s, row->ratio, row->error, row->bound,
-        row->filter_s, row->fbp_s);
+        row->filter_s, row->fbp_s, row->kernel_updates_per_s);
   }
   return td_cli_print_text (out->str);
 }
@@ -260,6 +262,8 @@ add_json_row (JsonBuilder *builder, const Options *o, const TdBenchRow *row)
   td_json_add_number (builder, "low_s", row->times.low_s);
   td_json_add_number (builder, "high_s", row->times.high_s);
   td_json_add_number (builder, "updates_per_second", row->updates_per_s);
+  if (row->kernel_updates_per_s > 0)
+    td_json_add_number (builder, "kernel_updates_per_second", row->kernel_updates_per_s);
   td_json_add_number (builder, "baseline_updates_per_second", row->baseline_updates_per_s);
   td_json_add_number (builder, "ratio", row->ratio);
   td_json_add_number (builder, "error", row->error);

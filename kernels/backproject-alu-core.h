@@ -218,17 +218,20 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
 #if TD_CACHE == 3
-      const TdCell window = *td_local_at (row, const TdCell, b, bias);
+      const TdCell window = td_local_get (td_local_at (row, const TdCell, b, bias), TdCell, 0);
       const TdTerm v = window.x, d0 = window.y, d1 = window.z, d2 = window.w;
 #else
-      TD_LOCAL_PTR const TdBin *bins = td_local_at (row, const TdCell, b, bias);
-      const TdTerm v = td_term (bins[0]);
+      TD_LOCAL_AT (const TdBin) bins = td_local_at (row, const TdCell, b, bias);
+      const TdTerm v = td_term (td_local_get (bins, TdBin, 0));
 #endif
 #if TD_CACHE == 1
-      const TdTerm d0 = td_term (bins[TD_BINS]), d1 = td_term (bins[TD_BINS + 1]),
-                   d2 = td_term (bins[TD_BINS + 2]);
+      const TdTerm d0 = td_term (td_local_get (bins, TdBin, TD_BINS)),
+                   d1 = td_term (td_local_get (bins, TdBin, TD_BINS + 1)),
+                   d2 = td_term (td_local_get (bins, TdBin, TD_BINS + 2));
 #elif TD_CACHE == 0
-      const TdTerm v1 = td_term (bins[1]), v2 = td_term (bins[2]), v3 = td_term (bins[3]);
+      const TdTerm v1 = td_term (td_local_get (bins, TdBin, 1)),
+                   v2 = td_term (td_local_get (bins, TdBin, 2)),
+                   v3 = td_term (td_local_get (bins, TdBin, 3));
       const TdTerm d0 = td_term_sub (v1, v), d1 = td_term_sub (v2, v1), d2 = td_term_sub (v3, v2);
 #endif
       TdTerm *s = sums + 4 * n;
@@ -281,15 +284,15 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
     for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
-      TD_LOCAL_PTR const TdBin *bins = td_local_at (row, const TdCell, b, bias);
-      const TdTerm v = td_term (bins[0]);
+      TD_LOCAL_AT (const TdBin) bins = td_local_at (row, const TdCell, b, bias);
+      const TdTerm v = td_term (td_local_get (bins, TdBin, 0));
 #if !TD_LINEAR
       sums[n] = td_term_add (sums[n], v);
 #else
 #if TD_CACHE == 1
-      const TdTerm d = td_term (bins[TD_BINS]);
+      const TdTerm d = td_term (td_local_get (bins, TdBin, TD_BINS));
 #else
-      const TdTerm d = td_term_sub (td_term (bins[1]), v);
+      const TdTerm d = td_term_sub (td_term (td_local_get (bins, TdBin, 1)), v);
 #endif
       sums[n] = td_term_add (sums[n], td_term_fma (td_weight (f), d, v));
 #endif

@@ -72,6 +72,13 @@ TD_FN TdBin td_bin_make (td_h2 a, td_h2 b)
   bin.b = b;
   return bin;
 }
+#ifdef TD_NV_ARCH
+static inline TdBin __attribute__ ((overloadable)) td_local_load (uint at, TdBin *type)
+{
+  const uint2 bits = td_local_load (at, (uint2 *) 0);
+  return td_bin_make (bits.x, bits.y);
+}
+#endif
 TD_FN TdBin td_bin (TdSum v) { return td_bin_make (td_h2_pack (v.x, v.y), td_h2_pack (v.z, v.w)); }
 TD_FN TdSum td_bin_sum (TdBin bin)
 {

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The texture family (review, §5): a group of 256 work-items sums a tile of 16 x 4 TD_ROWS pixels, each of
-   them TD_ROWS pixels, four rows apart, over every fourth view (Algorithm 3); 16 work-items follow a Z-order
-   curve in a square of 4 x 4 (Algorithm 2). The texture holds TD_SLICES slices side by side, a row a
-   table entry.
+/* The texture family (review, §5). 16 work-items follow a Z-order curve in a square of 4 x 4 pixels
+   (Algorithm 2); a group of 256 takes 16 squares, or a quarter of them over every fourth view, and each
+   work-item several pixels, some rows apart (Algorithm 3). The texture holds TD_SLICES slices side by
+   side, a row a table entry.
 
-   TD_ROWS          4, as in the review, or 8
+   The grid is one-dimensional: tiles of 256 TD_ROWS pixels first, for a texture cache reads the fewer lines
+   the larger the tile; then, so that all multiprocessors end together, tiles in quarters over every
+   fourth view, then in sixteenths over every sixteenth. Without TD_LARGE all tiles are of 16 x 4 TD_ROWS, as in the review.
+
+   TD_LARGE         1: tiles as above; 0: the review's
+   TD_ROWS          4, as in the review, 8 or 16: pixels a work-item; the tiles are 32 x 32, 32 x 64, 64 x 64
    TD_LINEAR        1: the texture filters; 0: nearest
    TD_FORGED        four halves in a texel declared as two floats (§5.3)
-   TD_LOCAL_VIEWS   1: the views' constants through local memory, 256 at a time (Algorithm 5); 0: from
-                    constant memory
-   TD_SHUFFLE       1: the four partial sums meet by shuffles (Algorithm 4), 0: in local memory
+   TD_LOCAL_VIEWS   1: the views' constants through local memory, TD_AHEAD at a time (Algorithm 5); 0:
+                    from constant memory
+   TD_SHUFFLE       1: the partial sums meet by shuffles (Algorithm 4), 0: in local memory
    TD_UNROLL_VIEWS  how often the view loop is unrolled
    TD_RESIDENT      groups a multiprocessor should hold at once (§5.7) */
 #include "backproject-common.h"
+
+#define TD_ACROSS (TD_ROWS == 16 ? 16 : 8) /* squares of 4 x 4 across a tile */
 
 #define td_fetch_(slices, filter) td_fetch##slices##_##filter
 #define td_fetch_of(slices, filter) td_fetch_ (slices, filter)
@@ -31,37 +38,61 @@ td_unforge (float2 texel)
 #define td_fetch td_fetch_of (TD_SLICES, nearest)
 #endif
 
-/* @partial holds each pixel's four partial sums in a row: their sum, in the first of the four
-   work-items that call with the same pixel. */
+/* @partial holds each pixel's partial sums in a row: their sum, in the first of the @parts work-items
+   that call with the same pixel. */
 TD_FN TdSum
-td_reduce (TD_LOCAL_PTR TdSum *partial, int id)
+td_reduce (TD_LOCAL_PTR TdSum *partial, int id, int parts)
 {
 #if TD_SHUFFLE
   TdSum sum = partial[id];
-  sum = sum + td_sum_shuffle_xor (sum, 2);
-  return sum + td_sum_shuffle_xor (sum, 1);
+  for (int other = parts / 2; other > 0; other /= 2)
+    sum = sum + td_sum_shuffle_xor (sum, other);
+  return sum;
 #else
-  if (id % 4 < 2)
-    partial[id] = partial[id] + partial[id + 2];
-  td_barrier ();
-  return partial[id] + partial[id | 1];
+  for (int other = parts / 2; other > 0; other /= 2) {
+    if (id % parts < other)
+      partial[id] = partial[id] + partial[id + other];
+    td_barrier ();
+  }
+  return partial[id];
 #endif
 }
 
+/* @tiles_x: tiles in a row; @whole, @quartered: how many are taken whole and in quarters, the others
+   in sixteenths. */
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (256, 1, 1, TD_RESIDENT)
 td_backproject_texture (TD_ITEM TD_TEXTURE texture,
                         TD_GLOBAL const TdBackprojectView *TD_RESTRICT views,
                         TD_CONSTANT float4 *constants, TdBackprojectParams p, int slice0,
                         TD_GLOBAL const float *TD_RESTRICT greatest,
-                        TD_GLOBAL float *TD_RESTRICT slices, td_long slice_offset)
+                        TD_GLOBAL float *TD_RESTRICT slices, td_long slice_offset, int tiles_x,
+                        int whole, int quartered)
 {
-  TD_LOCAL TdSum partial[256], result[64 * TD_ROWS];
+  TD_LOCAL TdSum partial[256];
 #if TD_LOCAL_VIEWS
-  TD_LOCAL float4 ahead[256];
+  TD_LOCAL float4 ahead[TD_AHEAD];
 #endif
-  const int id = td_local_x (), part = id >> 6;
-  const int x = (id & 1) + (id >> 2 & 1) * 2 + (id >> 4 & 3) * 4, y = (id >> 1 & 1) + (id >> 3 & 1) * 2;
-  const int x0 = td_group_x () * 16, y0 = td_group_y () * 4 * TD_ROWS;
+  const int group = td_group_x (), id = td_local_x ();
+  /* views at once; squares beside each other and above each other; where the tile is */
+#if TD_LARGE
+  const int left = group - whole - 4 * quartered;
+  const int parts = group < whole ? 1 : left < 0 ? 4 : 16;
+  const int across = parts == 1 ? TD_ACROSS : parts == 4 ? 4 : 1, down = parts == 1 ? 16 / TD_ACROSS : 1;
+  const int within = parts == 1 ? 0 : parts == 4 ? (group - whole) % 4 : left % 16;
+  const int tile = parts == 1   ? group
+                   : parts == 4 ? whole + (group - whole) / 4
+                                : whole + quartered + left / 16;
+  const int columns = TD_ACROSS / across;
+  const int x0 = (tile % tiles_x * columns + within % columns) * 4 * across;
+  const int y0 = (tile / tiles_x * (16 / TD_ACROSS) + within / columns) * (4 * TD_ROWS);
+#else
+  const int parts = 4, across = 4, down = 1;
+  const int x0 = group % tiles_x * 16, y0 = group / tiles_x * (4 * TD_ROWS);
+#endif
+  const int places = 256 / parts, part = id / places, square = id / 16 % (places / 16);
+  const int x = (id & 1) + (id >> 2 & 1) * 2 + square % across * 4;
+  const int y = (id >> 1 & 1) + (id >> 3 & 1) * 2 + square / across * 4;
+  const float stride = (float) (4 * down);
   TdSum sums[TD_ROWS];
 
   TD_UNROLL
@@ -69,53 +100,53 @@ td_backproject_texture (TD_ITEM TD_TEXTURE texture,
     sums[q] = td_sum_zero ();
 
 #if TD_LOCAL_VIEWS
-  for (int first = 0; first < p.n_table; first += 256) {
-    const int count = td_min (256, p.n_table - first);
-    if (id < count) {
-      const TdBackprojectView view = views[first + id];
+  for (int first = 0; first < p.n_table; first += TD_AHEAD) {
+    const int count = td_min (TD_AHEAD, p.n_table - first);
+    for (int i = id; i < count; i += 256) {
+      const TdBackprojectView view = views[first + i];
       const td_long right = td_fixed (view.right_int, view.right_frac);
-      const td_long down = td_fixed (view.down_int, view.down_frac);
-      const td_long at = td_fixed (view.at_int, view.at_frac) + right * x0 + down * y0;
-      ahead[id] = td_float4 (td_fixed_float (at) + 0.5f, view.right, view.down,
-                             (float) (first + id) + 0.5f);
+      const td_long fall = td_fixed (view.down_int, view.down_frac);
+      const td_long at = td_fixed (view.at_int, view.at_frac) + right * x0 + fall * y0;
+      ahead[i] = td_float4 (td_fixed_float (at) + 0.5f, view.right, view.down,
+                            (float) (first + i) + 0.5f);
     }
     td_barrier ();
     TD_UNROLL_BY (TD_UNROLL_VIEWS)
-    for (int v = part; v < count; v += 4) {
+    for (int v = part; v < count; v += parts) {
       const float4 k = ahead[v];
-      const float u = td_fma ((float) x, k.y, td_fma ((float) y, k.z, k.x));
+      const float u = td_fma ((float) x, k.y, td_fma ((float) y, k.z, k.x)), step = stride * k.z;
       TD_UNROLL
       for (int q = 0; q < TD_ROWS; q++)
-        sums[q] = sums[q] + td_fetch (texture, td_fma ((float) (4 * q), k.z, u), k.w);
+        sums[q] = sums[q] + td_fetch (texture, td_fma ((float) q, step, u), k.w);
     }
     td_barrier ();
   }
 #else
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
-  for (int v = part; v < p.n_table; v += 4) {
+  for (int v = part; v < p.n_table; v += parts) {
     const float4 k = constants[v];
     const float u = td_fma ((float) (x0 + x), k.y, td_fma ((float) (y0 + y), k.z, k.x));
+    const float step = stride * k.z;
     TD_UNROLL
     for (int q = 0; q < TD_ROWS; q++)
-      sums[q] = sums[q] + td_fetch (texture, td_fma ((float) (4 * q), k.z, u), k.w);
+      sums[q] = sums[q] + td_fetch (texture, td_fma ((float) q, step, u), k.w);
   }
 #endif
-
-  TD_UNROLL
-  for (int q = 0; q < TD_ROWS; q++) {
-    partial[(16 * y + x) * 4 + part] = sums[q];
-    td_barrier ();
-    const TdSum sum = td_reduce (partial, id);
-    if (id % 4 == 0)
-      result[64 * q + id / 4] = sum;
-    td_barrier ();
-  }
 
 #if TD_HALF
   const float scale = p.scale / td_half_factor (greatest[0]);
 #else
   const float scale = p.scale;
 #endif
-  for (int i = id; i < 64 * TD_ROWS; i += 256)
-    td_store_pixel (slices + slice_offset, p, slice0, x0 + i % 16, y0 + i / 16, result[i], scale);
+  TD_UNROLL
+  for (int q = 0; q < TD_ROWS; q++) {
+    partial[(4 * across * y + x) * parts + part] = sums[q];
+    td_barrier ();
+    const TdSum sum = td_reduce (partial, id, parts);
+    const int pixel = id / parts;
+    if (id % parts == 0)
+      td_store_pixel (slices + slice_offset, p, slice0, x0 + pixel % (4 * across),
+                      y0 + 4 * down * q + pixel / (4 * across), sum, scale);
+    td_barrier ();
+  }
 }

@@ -3,7 +3,8 @@
    same operations over and over, in independent chains, so that latency does not count.
 
    UNIT  0 multiply-adds, 1 conversions between float and int, 2 local memory by 8 bytes, 3 texture
-         fetches of one float, 4 instructions of mixed kinds */
+         fetches of one float as the texture kernels make them (four neighbours within two columns, all
+         in the texture cache), 4 instructions of mixed kinds */
 #define CHAINS 8
 
 /* @out: one float a work-item; @step: small numbers that the compiler cannot know. */
@@ -11,19 +12,18 @@
 TD_KERNEL void
 td_bench_texture (TD_ITEM TD_TEXTURE texture, TD_GLOBAL float *out, const int n, const float step)
 {
-  const int id = td_global_x ();
-  float u = 0.7f * (float) (td_local_x () & 7) + (float) (id & 255), sum = 0.0f;
+  const int id = td_global_x (), local = td_local_x ();
+  const float u = 8.0f + 0.4f * (float) (local & 1) + 0.5f * (float) (local >> 1 & 1)
+                  + 0.9f * (float) (local >> 2 & 7);
+  float sum[4] = { 0.0f, 0.0f, 0.0f, 0.0f };
 
   for (int i = 0; i < n; i++) {
-    float row = 0.5f + (float) ((td_local_x () >> 5) & 7);
+    const float from = td_fma (step, (float) (i & 15), u);
     TD_UNROLL
-    for (int k = 0; k < 16; k++) {
-      sum += td_fetch1_linear (texture, u, row);
-      row += 1.0f;
-    }
-    u += step;
+    for (int k = 0; k < 16; k++)
+      sum[k & 3] += td_fetch1_linear (texture, td_fma (0.37f, (float) (k & 3), from), 0.5f + (float) (k >> 2));
   }
-  out[id] = sum;
+  out[id] = sum[0] + sum[1] + sum[2] + sum[3];
 }
 #elif UNIT == 2
 TD_KERNEL void

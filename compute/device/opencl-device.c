@@ -74,6 +74,19 @@ td_opencl_has_extension (cl_device_id device, const char *name)
   return g_strv_contains ((const char *const *) words, name);
 }
 
+guint
+td_opencl_nv_arch (cl_device_id device)
+{
+  cl_uint major = 0, minor = 0;
+
+  if (!td_opencl_has_extension (device, "cl_nv_compiler_options")
+      || clGetDeviceInfo (device, 0x4000 /* COMPUTE_CAPABILITY_MAJOR_NV */, sizeof major, &major, NULL)
+             != CL_SUCCESS
+      || clGetDeviceInfo (device, 0x4001 /* …_MINOR_NV */, sizeof minor, &minor, NULL) != CL_SUCCESS)
+    return 0;
+  return 10 * major + minor;
+}
+
 /* 0 if the device does not know the question. */
 static guint64
 number (cl_device_id device, cl_device_info what)
@@ -371,7 +384,8 @@ describe (TdOpenclDevice *self, guint index)
     .max_group_size = number (device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
     .texture_slow = is_cpu,
     .half_storage = TRUE,
-    .half_arithmetic = td_opencl_has_extension (device, "cl_khr_fp16"),
+    /* NVIDIA's has no extension for it, but takes the instructions: kernels/dialect/opencl.h */
+    .half_arithmetic = td_opencl_has_extension (device, "cl_khr_fp16") || td_opencl_nv_arch (device) >= 60,
     .double_arithmetic = td_opencl_has_extension (device, "cl_khr_fp64"),
     .local_atomics = TRUE,
     .cpu_shaped = is_cpu,

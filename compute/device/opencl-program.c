@@ -45,15 +45,12 @@ static char *
 build_options (TdOpenclDevice *device, const char *const *defines)
 {
   g_autoptr (GString) options = g_string_new (OPTIONS);
-  cl_uint major = 0, minor = 0;
+  guint arch = td_opencl_nv_arch (device->device);
 
   if (!td_opencl_has_extension (device->device, "cl_nv_compiler_options"))
     return g_string_free (g_steal_pointer (&options), FALSE);
-  if (clGetDeviceInfo (device->device, 0x4000 /* COMPUTE_CAPABILITY_MAJOR_NV */, sizeof major, &major,
-                       NULL) == CL_SUCCESS
-      && clGetDeviceInfo (device->device, 0x4001 /* …_MINOR_NV */, sizeof minor, &minor, NULL)
-             == CL_SUCCESS)
-    g_string_append_printf (options, " -DTD_NV_ARCH=%u", 10 * major + minor);
+  if (arch)
+    g_string_append_printf (options, " -DTD_NV_ARCH=%u", arch);
   for (guint i = 0; defines[i]; i++)
     if (g_str_has_prefix (defines[i], "TD_REGISTERS="))
       g_string_append_printf (options, " -DTD_REGISTER_LIMIT=1 -cl-nv-maxrregcount=%s",

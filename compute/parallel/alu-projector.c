@@ -295,9 +295,10 @@ launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offs
                      TD_ARG_VALUE (params), TD_ARG_VALUE (first), TD_ARG_BUFFER (self->counters),
                      TD_ARG_BUFFER (slices), TD_ARG_VALUE (to), TD_ARG_LOCAL (local_bytes) };
 
-  if (self->texture)
-    return td_launch (queue, self->kernel, groups, local, hybrid, G_N_ELEMENTS (hybrid), error);
-  return td_launch (queue, self->kernel, groups, local, plain, G_N_ELEMENTS (plain), error);
+  return td_backprojector_mark (&self->base, queue, error)
+         && td_launch (queue, self->kernel, groups, local, self->texture ? hybrid : plain,
+                       self->texture ? G_N_ELEMENTS (hybrid) : G_N_ELEMENTS (plain), error)
+         && td_backprojector_mark (&self->base, queue, error);
 }
 
 gboolean

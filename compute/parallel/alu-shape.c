@@ -18,6 +18,7 @@ static const struct {
   { "TD_CACHE", G_STRUCT_OFFSET (TdAluShape, cache), { 0, 1, 3, G_MAXUINT } },
   { "TD_UNROLL_VIEWS", G_STRUCT_OFFSET (TdAluShape, unroll), { 1, 2, 4, 8, 16, G_MAXUINT } },
   { "TD_RESIDENT", G_STRUCT_OFFSET (TdAluShape, resident), { 1, 2, 3, 4, 5, 6, 8, G_MAXUINT } },
+  { "TD_AHEAD", G_STRUCT_OFFSET (TdAluShape, ahead), { 32, 64, 128, 256, G_MAXUINT } },
   { "TD_BUFFERS", G_STRUCT_OFFSET (TdAluShape, buffers), { 1, 2, G_MAXUINT } },
   { "TD_RUN", G_STRUCT_OFFSET (TdAluShape, run), { 0, 4, 8, 16, 32, G_MAXUINT } },
   { "TD_FLOAT_ROUND", G_STRUCT_OFFSET (TdAluShape, float_round), { 0, 1, G_MAXUINT } },
@@ -97,14 +98,6 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
     shape.batch = MAX (16, shape.run);
     shape.lanes = 16;
   }
-  /* With 48 KiB of local memory for a group more views in one buffer beat fewer in two. */
-  if (slices == 4 && shape.side == 2 && !shape.half && device->local_memory_bytes <= 1 << 16) {
-    shape.tile = 32;
-    shape.threads = 128;
-    shape.resident = 4;
-    shape.lanes = 16;
-    shape.buffers = 1;
-  }
   if (device->cpu_shaped)
     shape.unroll = 1; /* there it only makes the build longer, as do large tiles */
   return shape;
@@ -144,14 +137,37 @@ bins_needed (const TdAluShape *shape, double step)
   return shadow < 1e6 ? ((guint) ceil (shadow) + 3 + beyond + 3) & ~3u : 0;
 }
 
-/* One group must fit. A device that offers a group more than 64 KiB has not much more in all: there as
-   many must fit as should be resident. */
+/* One group must fit, and at 48 KiB a little should be left (8 views of 46 KiB were slower there than 4).
+   A device that offers a group more than 64 KiB has not much more in all: there as many must fit as should
+   be resident. */
 static gboolean
 fits (const TdAluShape *shape, const TdDeviceInfo *device)
 {
   guint64 bytes = td_alu_shape_local_bytes (shape), limit = device->local_memory_bytes;
 
-  return limit > 1 << 16 ? shape->resident * (bytes + 1024) <= limit + 1024 : bytes <= limit;
+  return limit > 1 << 16 ? shape->resident * (bytes + 1024) <= limit + 1024 : bytes <= limit / 6 * 5;
+}
+
+/* One step towards less local memory, in the order that cost least on an H100 with 48 KiB a group
+   (docs/benchmarks.md): 16 views in one buffer beat 8 in two, but 4 in two beat 8 in one. FALSE: there
+   is none. */
+static gboolean
+shrink (TdAluShape *shape, const TdDeviceInfo *device)
+{
+  TdAluShape one_buffer = *shape;
+
+  one_buffer.buffers = 1;
+  if (shape->batch > 16)
+    shape->batch /= 2;
+  else if (shape->buffers > 1 && (shape->batch == 4 || (shape->batch == 16 && fits (&one_buffer, device))))
+    shape->buffers = 1;
+  else if (shape->ahead > 64)
+    shape->ahead = 64;
+  else if (shape->batch > 4)
+    shape->batch /= 2;
+  else
+    return FALSE;
+  return TRUE;
 }
 
 gboolean
@@ -175,15 +191,8 @@ td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task, const TdDevi
   shape->bins = bins_needed (shape, task->step);
   if (!shape->bins)
     return FALSE;
-  while (!fits (shape, device) && (shape->buffers > 1 || shape->batch > 4)) {
-    if (shape->batch > 16)
-      shape->batch /= 2;
-    else if (shape->buffers > 1)
-      shape->buffers = 1;
-    else
-      shape->batch /= 2;
+  while (!fits (shape, device) && shrink (shape, device))
     shape->run = MIN (shape->run, shape->batch);
-  }
   return td_alu_shape_local_bytes (shape) <= device->local_memory_bytes;
 }
 
@@ -198,7 +207,6 @@ td_alu_shape_defines (const TdAluShape *shape)
                                       G_STRUCT_MEMBER (guint, shape, choices[c].offset)));
   g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", shape->slices));
   g_ptr_array_add (defines, g_strdup_printf ("TD_SAMPLES=%u", shape->samples));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_AHEAD=%u", shape->ahead));
   g_ptr_array_add (defines, g_strdup_printf ("TD_BINS=%u", shape->bins));
   g_ptr_array_add (defines, g_strdup_printf ("TD_LINEAR=%d", shape->linear));
   g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", shape->half));
@@ -215,8 +223,9 @@ td_alu_shape_describe (const TdAluShape *shape)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
-  g_string_printf (text, "%u slice%s at once, tiles of %u² by %u work-items, %u views cached", shape->slices,
-                   shape->slices == 1 ? "" : "s", shape->tile, shape->threads, shape->batch);
+  g_string_printf (text, "%u slice%s at once, tiles of %u² by %u work-items, %u views cached%s",
+                   shape->slices, shape->slices == 1 ? "" : "s", shape->tile, shape->threads, shape->batch,
+                   shape->buffers > 1 ? " twice" : "");
   if (shape->side == 2)
     g_string_append (text, ", squares of 2 x 2");
   if (shape->half)

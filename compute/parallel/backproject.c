@@ -271,6 +271,7 @@ td_backprojector_free (TdBackprojector *projector)
   TdDevice *device = projector->device;
   g_free (projector->description);
   g_clear_object (&projector->cancellable);
+  g_clear_pointer (&projector->kernel_events, g_ptr_array_unref);
   projector->family->free (projector);
   td_device_unref (device);
 }
@@ -299,6 +300,43 @@ td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sino
   g_return_val_if_fail (sinogram_offset % sizeof (float) == 0 && slice_offset % sizeof (float) == 0,
                         FALSE);
 
+  if (projector->kernel_events)
+    g_ptr_array_set_size (projector->kernel_events, 0);
   return projector->family->run (projector, queue, sinograms, sinogram_offset, slices, slice_offset,
                                  n_slices, error);
+}
+
+/* ── Time of the kernels alone ────────────────────────────────────────────────────────────────── */
+
+void
+td_backprojector_time_kernels (TdBackprojector *projector)
+{
+  if (!projector->kernel_events)
+    projector->kernel_events = g_ptr_array_new_with_free_func ((GDestroyNotify) td_event_free);
+}
+
+gboolean
+td_backprojector_mark (TdBackprojector *projector, TdQueue *queue, GError **error)
+{
+  if (!projector->kernel_events)
+    return TRUE;
+  TdEvent *event = td_event_record (queue, error);
+  if (event)
+    g_ptr_array_add (projector->kernel_events, event);
+  return event != NULL;
+}
+
+gboolean
+td_backprojector_kernel_seconds (TdBackprojector *projector, double *seconds, GError **error)
+{
+  const GPtrArray *events = projector->kernel_events;
+
+  *seconds = 0;
+  for (guint i = 0; events && i + 1 < events->len; i += 2) {
+    double part = 0;
+    if (!td_event_elapsed (events->pdata[i], events->pdata[i + 1], &part, error))
+      return FALSE;
+    *seconds += part;
+  }
+  return TRUE;
 }

@@ -89,6 +89,7 @@ struct TdBackprojector {
   guint max_slices;
   char *description; /* variant in words, for results and the bench */
   GCancellable *cancellable; /* may be NULL; see td_backprojector_set_cancellable */
+  GPtrArray *kernel_events;  /* may be NULL; see td_backprojector_time_kernels */
 };
 
 /* All families, NULL-terminated, in the order "auto" considers them. */
@@ -114,6 +115,13 @@ gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuf
 /* A run that works in the calling thread (the host's) looks at it between tiles and then fails with
    G_IO_ERROR_CANCELLED; families that only enqueue may ignore it. NULL: none. */
 void td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *cancellable);
+/* From now on runs keep the time of the summing kernels alone, without what prepares their input;
+   td_backprojector_kernel_seconds() gives what the last run's took, once the queue has finished. 0: the
+   family does not tell (the host's is all kernel). */
+void td_backprojector_time_kernels (TdBackprojector *projector);
+gboolean td_backprojector_kernel_seconds (TdBackprojector *projector, double *seconds, GError **error);
+/* For families: before and after each launch of the summing kernel. */
+gboolean td_backprojector_mark (TdBackprojector *projector, TdQueue *queue, GError **error);
 void td_backprojector_free (TdBackprojector *projector);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBackprojector, td_backprojector_free)
 

@@ -161,6 +161,7 @@ measure (Baseline *baseline, Filtering *filtering, TdTrial *trial, const TdBench
          TdBenchRow *row, GError **error)
 {
   g_autofree double *ours = g_new0 (double, spec->runs), *theirs = g_new0 (double, spec->runs);
+  g_autofree double *kernels = g_new0 (double, spec->runs);
   g_autofree double *filters = g_new0 (double, spec->runs), *both = g_new0 (double, spec->runs);
 
   for (gint run = -1; run < (gint) spec->runs; run++) {
@@ -171,8 +172,11 @@ measure (Baseline *baseline, Filtering *filtering, TdTrial *trial, const TdBench
         || !td_trial_run (trial, &ours[at], error))
       return FALSE;
     both[at] = filters[at] + ours[at];
+    kernels[at] = td_trial_kernel_seconds (trial);
   }
   row->times = td_bench_times (ours, spec->runs);
+  double kernel_s = td_bench_times (kernels, spec->runs).median_s;
+  row->kernel_updates_per_s = kernel_s > 0 ? td_trial_updates (trial) / kernel_s : 0;
   row->baseline = td_bench_times (theirs, spec->runs);
   row->filter_s = td_bench_times (filters, spec->runs).median_s / spec->n_slices;
   row->fbp_s = spec->filter ? td_bench_times (both, spec->runs).median_s / spec->n_slices : 0;

@@ -34,6 +34,7 @@ typedef struct {
   TdBenchTimes times;        /* back-projection of all n_slices */
   TdBenchTimes baseline;     /* of one run of the baseline: on CPUs a part of a slice */
   double updates_per_s, baseline_updates_per_s, ratio; /* of the medians */
+  double kernel_updates_per_s; /* the summing kernels alone, without packing; 0: not told apart */
   double error, bound;       /* relative L2 against the double-precision reference, random data */
   double filter_s, fbp_s;    /* a slice: filtering; filtering and back-projection. 0: not timed */
 } TdBenchRow;

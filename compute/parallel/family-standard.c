@@ -125,8 +125,10 @@ run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 si
     if (self->textured
         && !td_texture_write (queue, self->texture, 0, 1, sinograms, from * sizeof (float), error))
       return FALSE;
-    if (!td_launch (queue, self->kernel, groups, local, self->textured ? textured : plain,
-                    self->textured ? G_N_ELEMENTS (textured) : G_N_ELEMENTS (plain), error))
+    if (!td_backprojector_mark (&self->base, queue, error)
+        || !td_launch (queue, self->kernel, groups, local, self->textured ? textured : plain,
+                       self->textured ? G_N_ELEMENTS (textured) : G_N_ELEMENTS (plain), error)
+        || !td_backprojector_mark (&self->base, queue, error))
       return FALSE;
   }
   return TRUE;

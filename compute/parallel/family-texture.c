@@ -7,13 +7,15 @@
 #include <string.h>
 
 /**
- * The "texture" family (review, §5): slices side by side in a texel, four pixels and every fourth view
- * a work-item, Z-order within a warp.
+ * The "texture" family (review, §5): slices side by side in a texel, several pixels a work-item, Z-order
+ * within a warp; its own step beyond the review: tiles of three sizes.
  */
 typedef struct {
   TdBackprojector base;
   guint n_columns, n_views, nx, ny, slices;
-  guint rows; /* pixels a work-item */
+  guint rows;    /* pixels a work-item */
+  gboolean large;
+  guint resident;
   TdInterpolation interpolation;
   TdPrecision precision;
   TdPackedSinograms *packed;
@@ -22,7 +24,7 @@ typedef struct {
   TdKernel *kernel;
 } TextureProjector;
 
-enum { TILE = 16, GROUP = 256, MAX_CONSTANTS = 4096 /* 64 KiB of constant memory */ };
+enum { GROUP = 256, MAX_CONSTANTS = 4096 /* 64 KiB of constant memory */ };
 
 static TdTexel
 texel_of (guint slices, gboolean half)
@@ -118,13 +120,41 @@ update (TdBackprojector *projector, const TdBackprojectTask *task, GError **erro
   return td_packed_sinograms_update (self->packed, task, error);
 }
 
+/* How a slice is cut; see kernels/backproject-texture.cl. */
+typedef struct {
+  gint32 tiles_x, whole, quartered;
+  guint groups;
+} Tiling;
+
+/* All but as many tiles as groups fit the device at once are taken whole; the last quarter of a tile for
+   each multiprocessor in sixteenths. */
+static Tiling
+tile (const TextureProjector *self)
+{
+  const guint width = !self->large ? 16 : self->rows == 16 ? 64 : 32;
+  const guint height = !self->large ? 4 * self->rows : self->rows == 16 ? 64 : 8 * self->rows;
+  const guint units = MAX (td_device_info (self->base.device)->compute_units, 1);
+  const guint slots = units * self->resident;
+  Tiling tiling = { .tiles_x = (self->nx + width - 1) / width };
+  const guint tiles = tiling.tiles_x * ((self->ny + height - 1) / height);
+
+  tiling.groups = tiles;
+  if (self->large) {
+    const guint small = MIN (tiles, (units + 3) / 4);
+    tiling.whole = tiles > small + slots ? tiles - small - slots : 0;
+    tiling.quartered = tiles - small - tiling.whole;
+    tiling.groups = tiling.whole + 4 * tiling.quartered + 16 * small;
+  }
+  return tiling;
+}
+
 static gboolean
 launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
         guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
-  const guint height = 4 * self->rows;
-  const guint groups[3] = { (self->nx + TILE - 1) / TILE, (self->ny + height - 1) / height, 1 };
+  Tiling tiling = tile (self);
+  const guint groups[3] = { tiling.groups, 1, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
   gint64 to = slice_offset / sizeof (float);
   gint32 first = slice0;
@@ -133,9 +163,12 @@ launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_
                    TD_ARG_BUFFER (td_packed_sinograms_constants (self->packed)),
                    TD_ARG_VALUE (params), TD_ARG_VALUE (first),
                    TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
-                   TD_ARG_BUFFER (slices), TD_ARG_VALUE (to) };
+                   TD_ARG_BUFFER (slices), TD_ARG_VALUE (to), TD_ARG_VALUE (tiling.tiles_x),
+                   TD_ARG_VALUE (tiling.whole), TD_ARG_VALUE (tiling.quartered) };
 
-  return td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error);
+  return td_backprojector_mark (&self->base, queue, error)
+         && td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error)
+         && td_backprojector_mark (&self->base, queue, error);
 }
 
 static gboolean
@@ -171,11 +204,13 @@ static const struct {
   const char *key;
   const char *values[6];
 } choices[] = {
-  { "TD_ROWS", { "4", "8" } },
+  { "TD_LARGE", { "1", "0" } },
+  { "TD_ROWS", { "8", "4", "16" } },
   { "TD_LOCAL_VIEWS", { "1", "0" } },
+  { "TD_AHEAD", { "256", "512", "1024" } },
   { "TD_SHUFFLE", { "1", "0" } },
   { "TD_UNROLL_VIEWS", { "4", "1", "2", "8" } },
-  { "TD_RESIDENT", { "4", "2", "3", "6", "8" } },
+  { "TD_RESIDENT", { "2", "3", "4", "6", "8" } },
 };
 
 /* NULL: not among the values. */
@@ -207,17 +242,24 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
                    "The texture kernels have no such %s; tune again", choices[c].key);
       return NULL;
     }
-    /* Four sums of four slices and their addresses take more registers than four groups leave. */
-    if (strcmp (choices[c].key, "TD_RESIDENT") == 0 && self->slices == 4 && !chosen)
-      value = "3";
+    if (strcmp (choices[c].key, "TD_UNROLL_VIEWS") == 0 && self->slices == 4 && !chosen)
+      value = "1"; /* eight sums of four slices leave few registers */
+    if (strcmp (choices[c].key, "TD_ROWS") == 0 && info->cpu_shaped)
+      value = "4"; /* images are code there, and a lot of it */
+    if (strcmp (choices[c].key, "TD_UNROLL_VIEWS") == 0 && info->cpu_shaped)
+      value = "1"; /* there it only makes the build longer */
     if (strcmp (choices[c].key, "TD_SHUFFLE") == 0 && !info->shuffle)
       value = "0";
     if (strcmp (choices[c].key, "TD_LOCAL_VIEWS") == 0 && task->n_views > MAX_CONSTANTS)
       value = "1";
+    if (strcmp (choices[c].key, "TD_LARGE") == 0)
+      self->large = atoi (value);
     if (strcmp (choices[c].key, "TD_ROWS") == 0)
       self->rows = atoi (value);
-    if (strcmp (choices[c].key, "TD_RESIDENT") == 0)
+    if (strcmp (choices[c].key, "TD_RESIDENT") == 0) {
+      self->resident = atoi (value);
       g_ptr_array_add (defines, g_strdup_printf ("TD_REGISTERS=%d", 65536 / (GROUP * atoi (value)) & ~7));
+    }
     g_ptr_array_add (defines, g_strdup_printf ("%s=%s", choices[c].key, value));
   }
   g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", self->slices));
@@ -268,9 +310,6 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
   }
   TextureProjector *self = g_new0 (TextureProjector, 1);
   self->base.device = device;
-  self->base.description = g_strdup_printf ("%u slice%s in a texel, 4 pixels and every 4th view a "
-                                            "work-item",
-                                            slices, slices == 1 ? "" : "s");
   self->slices = slices;
   self->n_columns = task->n_columns;
   self->n_views = task->n_views;
@@ -279,10 +318,12 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
   self->interpolation = task->interpolation;
   self->precision = task->precision;
   if (!build (self, device, task, variant ? (const char *const *) variant->defines : NULL, error)) {
-    g_free (self->base.description);
     free_projector (&self->base);
     return FALSE;
   }
+  self->base.description = g_strdup_printf ("%u slice%s in a texel, %u pixels a work-item%s", slices,
+                                            slices == 1 ? "" : "s", self->rows,
+                                            self->large ? ", large tiles first" : "");
   *out = &self->base;
   return TRUE;
 }
@@ -290,12 +331,16 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 static GPtrArray *
 candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
+  static const char *const review[] = { "TD_LARGE=0", "TD_ROWS=4", "TD_RESIDENT=4", NULL };
+  static const char *const short_tile[] = { "TD_ROWS=4", "TD_RESIDENT=3", NULL };
+  static const char *const long_ahead[] = { "TD_AHEAD=1024", NULL };
   static const char *const constant[] = { "TD_LOCAL_VIEWS=0", NULL };
   static const char *const reduce[] = { "TD_SHUFFLE=0", NULL };
-  static const char *const dense[] = { "TD_RESIDENT=8", "TD_UNROLL_VIEWS=2", NULL };
-  static const char *const long_loop[] = { "TD_UNROLL_VIEWS=8", NULL };
-  static const char *const tall[] = { "TD_ROWS=8", "TD_UNROLL_VIEWS=2", NULL };
-  static const char *const *const all[] = { NULL, constant, reduce, dense, long_loop, tall };
+  static const char *const dense[] = { "TD_ROWS=4", "TD_RESIDENT=6", "TD_UNROLL_VIEWS=2", NULL };
+  static const char *const short_loop[] = { "TD_UNROLL_VIEWS=1", NULL };
+  static const char *const square[] = { "TD_ROWS=16", "TD_UNROLL_VIEWS=1", NULL };
+  static const char *const *const all[] = { NULL, review, short_tile, long_ahead, constant, reduce, dense,
+                                            short_loop, square };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = 1; slices <= 4; slices *= 2)

@@ -71,7 +71,7 @@ standard_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   return device->texture_linear && !device->texture_slow;
 }
 
-/* backproject-texture.cl: four pixels a work-item; RGBA in single is fetched at a quarter of the rate. */
+/* backproject-texture.cl: eight pixels a work-item; RGBA in single is fetched at a quarter of the rate. */
 static gboolean
 texture_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
               const TdBackprojectVariant *variant, TdUpdateCost *cost)
@@ -80,12 +80,12 @@ texture_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   gboolean half = task->precision != TD_PRECISION_SINGLE;
   double time = slices == 4 && !half ? 4 : 1;
 
-  add (cost, TD_UNIT_TEXTURE, 4 * time);
-  add (cost, TD_UNIT_INSTRUCTIONS, 4);
+  add (cost, TD_UNIT_TEXTURE, 8 * time);
+  add (cost, TD_UNIT_INSTRUCTIONS, 8);
   add_loads (cost, 1, 1, 16);
-  add_instructions (cost, TD_UNIT_FLOAT, 2 + 3 + 4 * slices);
+  add_instructions (cost, TD_UNIT_FLOAT, 2 + 8 + 8 * slices);
   add (cost, TD_UNIT_INSTRUCTIONS, 0.5);
-  divide (cost, 4 * slices);
+  divide (cost, 8 * slices);
   return TRUE;
 }
 

@@ -13,6 +13,7 @@ struct TdTrial {
   TdBuffer *input, *output;
   TdQueue *queue;
   TdBackprojector *projector;
+  double kernel_seconds;
 };
 
 /* Squares larger than this are sampled: the reference takes seconds for a whole large slice. */
@@ -137,6 +138,8 @@ td_trial_prepare (TdTrial *trial, const TdBackprojectFamily *family,
   td_trial_release (trial);
   trial->projector = td_backprojector_new (family, trial->device, &trial->task, variant,
                                            trial->n_slices, error);
+  if (trial->projector)
+    td_backprojector_time_kernels (trial->projector);
   return trial->projector != NULL;
 }
 
@@ -178,7 +181,14 @@ td_trial_run (TdTrial *trial, double *seconds, GError **error)
                                       0, trial->n_slices, error))
     return FALSE;
   to = td_event_record (trial->queue, error);
-  return to && td_queue_finish (trial->queue, error) && td_event_elapsed (from, to, seconds, error);
+  return to && td_queue_finish (trial->queue, error) && td_event_elapsed (from, to, seconds, error)
+         && td_backprojector_kernel_seconds (trial->projector, &trial->kernel_seconds, error);
+}
+
+double
+td_trial_kernel_seconds (const TdTrial *trial)
+{
+  return trial->kernel_seconds;
 }
 
 /* ── Judging ──────────────────────────────────────────────────────────────────────────────────── */

@@ -39,7 +39,7 @@ launch (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_args, double 
   return to && td_queue_finish (bench->queue, error) && td_event_elapsed (from, to, seconds, error);
 }
 
-/* Runs @kernel with the loop count @n among its @args; doubles it until a run takes 4 ms. Gives loops
+/* Runs @kernel with the loop count @n among its @args; doubles it until a run takes 16 ms. Gives loops
    of all work-items a second. */
 static gboolean
 loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, guint n_args,
@@ -50,7 +50,7 @@ loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, gui
   for (*n = 64; *n < 1 << 20; *n *= 2) {
     if (!launch (bench, kernel, args, n_args, &seconds, error))
       return FALSE;
-    if (seconds > 4e-3)
+    if (seconds > 16e-3)
       break;
   }
   for (guint i = 0; i < RUNS; i++) {

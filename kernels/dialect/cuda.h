@@ -25,6 +25,9 @@
   ((unsigned) __cvta_generic_to_shared (p) - (unsigned) (bias) * (unsigned) sizeof *(p))
 #define td_local_at(row, T, index, bias) \
   ((T *) __cvta_shared_to_generic ((row) + (unsigned) (index) * (unsigned) sizeof (T)))
+/* What td_local_at gives; element @n from there on. */
+#define TD_LOCAL_AT(T) T *
+#define td_local_get(at, T, n) (((const T *) (at))[n])
 #define TD_CONSTANT const
 #define TD_RESTRICT __restrict__
 #define TD_UNROLL _Pragma ("unroll")

@@ -20,13 +20,60 @@
 #define TD_LOCAL_ARG(type, name) , TD_LOCAL type *name
 #define TD_LOCAL_USE(type, name)
 #define TD_LOCAL_PTR __local
+#ifdef TD_NV_ARCH /* 32-bit addresses, as in cuda.h: pointers take 64 and twice the instructions */
+#define TD_LOCAL_ROW(T) uint
+#define td_local_row(p, bias) ((uint) (ulong) (p) - (uint) (bias) * (uint) sizeof *(p))
+#define TD_LOCAL_AT(T) uint
+#define td_local_at(row, T, index, bias) ((row) + (uint) (index) * (uint) sizeof (T))
+#define td_local_get(at, T, n) td_local_load ((at) + (uint) (n) * (uint) sizeof (T), (T *) 0)
+static inline float __attribute__ ((overloadable)) td_local_load (uint at, float *type)
+{
+  float a;
+  asm volatile ("ld.shared.f32 %0, [%1];" : "=f"(a) : "r"(at));
+  return a;
+}
+static inline float2 __attribute__ ((overloadable)) td_local_load (uint at, float2 *type)
+{
+  float a, b;
+  asm volatile ("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(at));
+  return (float2) (a, b);
+}
+static inline float4 __attribute__ ((overloadable)) td_local_load (uint at, float4 *type)
+{
+  float a, b, c, d;
+  asm volatile ("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                : "=f"(a), "=f"(b), "=f"(c), "=f"(d) : "r"(at));
+  return (float4) (a, b, c, d);
+}
+static inline uint __attribute__ ((overloadable)) td_local_load (uint at, uint *type)
+{
+  uint a;
+  asm volatile ("ld.shared.u32 %0, [%1];" : "=r"(a) : "r"(at));
+  return a;
+}
+static inline uint2 __attribute__ ((overloadable)) td_local_load (uint at, uint2 *type)
+{
+  uint a, b;
+  asm volatile ("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(at));
+  return (uint2) (a, b);
+}
+#else
 #define TD_LOCAL_ROW(T) __local T * /* see cuda.h */
 #define td_local_row(p, bias) (p)
+#define TD_LOCAL_AT(T) __local T *
 #define td_local_at(row, T, index, bias) ((__local T *) (row) + ((index) - (bias)))
+#define td_local_get(at, T, n) (((__local T *) (at))[n])
+#endif
 #define TD_CONSTANT __constant
 #define TD_RESTRICT restrict
+#ifdef TD_NV_ARCH /* the attribute is OpenCL 2.0's */
+#define TD_PRAGMA_(x) _Pragma (#x)
+#define TD_UNROLL _Pragma ("unroll")
+#define TD_UNROLL_BY(n) TD_PRAGMA_ (unroll n)
+#else
 #define TD_UNROLL __attribute__ ((opencl_unroll_hint))
 #define TD_UNROLL_BY(n) __attribute__ ((opencl_unroll_hint (n)))
+#endif
 typedef long td_long;
 
 #define td_global_x() ((int) get_global_id (0))
@@ -67,7 +114,16 @@ typedef long td_long;
 #define td_sin(x) sin (x)
 #define td_atan(x) atan (x)
 #define td_isfinite(x) isfinite (x)
+#ifdef TD_NV_ARCH /* clamp () takes two instructions, this one none beside an addition */
+static inline float td_saturate (float x)
+{
+  float y;
+  asm ("cvt.sat.f32.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+#else
 #define td_saturate(x) clamp ((x), 0.0f, 1.0f)
+#endif
 #define td_float_as_int(x) as_int (x)
 #define td_int_as_float(x) as_float (x)
 #define td_atomic_add_int(p, v) atomic_add ((p), (v))
@@ -108,6 +164,57 @@ typedef half2 td_h2;
 #define td_h2_high(h) ((h).yy)
 #define td_h2_low_bits(h) as_ushort ((h).x)
 #define td_h2_from_float(bits) as_half2 (bits) /* the two halves that make up a float's bits */
+#elif defined(TD_NV_ARCH) && TD_NV_ARCH >= 60 /* has no extension for it, but the instructions */
+typedef uint td_h2;
+static inline td_h2 td_h2_pack (float a, float b)
+{
+  uint h;
+#if TD_NV_ARCH >= 80
+  asm ("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a));
+#else
+  asm ("{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }"
+       : "=r"(h) : "f"(a), "f"(b));
+#endif
+  return h;
+}
+static inline float2 td_h2_float2 (td_h2 h)
+{
+  float a, b;
+  asm ("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }"
+       : "=f"(a), "=f"(b) : "r"(h));
+  return (float2) (a, b);
+}
+static inline td_h2 td_h2_fma (td_h2 a, td_h2 b, td_h2 c)
+{
+  uint h;
+  asm ("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(h) : "r"(a), "r"(b), "r"(c));
+  return h;
+}
+#define TD_H2_BINARY(name, instruction) \
+  static inline td_h2 name (td_h2 a, td_h2 b) \
+  { \
+    uint h; \
+    asm (instruction " %0, %1, %2;" : "=r"(h) : "r"(a), "r"(b)); \
+    return h; \
+  }
+TD_H2_BINARY (td_h2_add, "add.f16x2")
+TD_H2_BINARY (td_h2_sub, "sub.f16x2")
+TD_H2_BINARY (td_h2_add_saturate, "add.sat.f16x2")
+static inline td_h2 td_h2_low (td_h2 a)
+{
+  uint h;
+  asm ("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {l, l}; }" : "=r"(h) : "r"(a));
+  return h;
+}
+static inline td_h2 td_h2_high (td_h2 a)
+{
+  uint h;
+  asm ("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, h}; }" : "=r"(h) : "r"(a));
+  return h;
+}
+#define td_h2_splat(a) td_h2_pack ((a), (a))
+#define td_h2_low_bits(h) ((unsigned short) ((h) & 0xffffu))
+#define td_h2_from_float(bits) as_uint (bits)
 #else
 typedef uint td_h2;
 static inline td_h2 td_h2_pack2 (float2 v)
