@@ -5,8 +5,12 @@
    views at a time, the next batch while the last is summed (two buffers).
 
    TD_LINEAR       1: linear, 0: nearest
-   TD_CACHE        what linear keeps: 0 values; 1 values, then differences to the next bin (§6.4);
-                   3 every bin with the next three differences (one slice)
+   TD_CACHE        what linear keeps: 0 values; 1 values, then differences to the next bin; 2 every
+                   bin with its difference, as in §6.4 (pixels one by one, up to two single slices); 3 every
+                   bin with the next three differences (one slice)
+   TD_SPLIT        1: four single slices as two vectors of two, apart (§6.3, Algorithm 8)
+   TD_COLUMNS      1: the positions of the tile's columns in local memory too (h_x in §6.8)
+   TD_COPY         bytes a work-item copies at once: 16, or 8 (the 64-bit writes of Algorithm 7)
    TD_SIDE         1: pixels one by one; 2: squares of 2 x 2 that share one lookup (see below)
    TD_UNIT         the pixel is as wide as a column (only used by squares)
    TD_BINS         bins cached a view: a tile's shadow, 1 to 4 below it, 3 above
@@ -29,7 +33,9 @@
 #define TD_STRIDE (TD_THREADS / 32 / TD_WARPS_X * 4 * TD_SIDE) /* rows between a work-item's cells */
 #define TD_CELLS (TD_TILE / TD_STRIDE)                         /* pixels or squares a work-item */
 #define TD_PIXELS (TD_CELLS * TD_SIDE * TD_SIDE)
-#define TD_PLANES (TD_LINEAR && TD_CACHE > 0 ? (TD_CACHE == 1 ? 2 : 4) : 1)
+#define TD_PLANES (TD_LINEAR && TD_CACHE > 0 ? (TD_CACHE == 3 ? 4 : 2) : 1)
+#define TD_APART (TD_LINEAR && TD_CACHE == 1 ? 2 : 1) /* planes that lie behind each other */
+#define TD_PARTS (TD_SPLIT ? 2 : 1)
 #define TD_ROW (TD_BINS * TD_PLANES)
 #define TD_BIN_BYTES ((TD_HALF ? 2 : 4) * TD_SLICES)
 #if TD_RUN
@@ -65,13 +71,38 @@ typedef struct {
 
 /* Local memory: the views ahead, where their bins begin in a packed row, the cache. */
 #define TD_STARTS_OFFSET (TD_AHEAD * (TD_HYBRID ? 3 : 2)) /* in float4 */
-#define TD_CACHE_OFFSET (TD_STARTS_OFFSET + TD_AHEAD / 4)
+#define TD_COLUMNS_OFFSET (TD_STARTS_OFFSET + TD_AHEAD / 4)
+#define TD_CELL_COLUMNS (TD_TILE / TD_SIDE)
+#if TD_COLUMNS
+#define TD_CACHE_OFFSET (TD_COLUMNS_OFFSET + TD_BUFFERS * TD_BATCH * TD_CELL_COLUMNS / 4)
+#else
+#define TD_CACHE_OFFSET TD_COLUMNS_OFFSET
+#endif
 
 /* What a bin's index counts. */
-#if TD_CACHE == 3
+#if TD_CACHE == 3 || (TD_CACHE == 2 && TD_SLICES == 2)
 typedef float4 TdCell;
+#elif TD_CACHE == 2 || TD_SPLIT
+typedef float2 TdCell;
 #else
 typedef TdBin TdCell;
+#endif
+
+/* What is copied in a row. */
+#if TD_SPLIT
+typedef float2 TdPart;
+#else
+typedef TdBin TdPart;
+#endif
+
+/* Bin @n from @bins on, in plane @plane. */
+#if TD_SPLIT
+#define td_bin_at(bins, plane, n) \
+  td_join (td_local_get ((bins), float2, 2 * (plane) * TD_BINS + (n)), \
+           td_local_get ((bins), float2, (2 * (plane) + 1) * TD_BINS + (n)))
+TD_FN float4 td_join (float2 a, float2 b) { return td_float4 (a.x, a.y, b.x, b.y); }
+#else
+#define td_bin_at(bins, plane, n) td_local_get ((bins), TdBin, (plane) * TD_BINS + (n))
 #endif
 
 /* Where a work-item's first cell lies in the tile: 32 work-items cover 8 x 4 cells, 8 cover 4 x 2,
@@ -123,24 +154,43 @@ td_alu_prepare (TD_GLOBAL const TdBackprojectView *views, TdBackprojectParams p,
   }
 }
 
+#if TD_COPY == 8
+typedef float2 TdCopied;
+#define td_copy(to, from) td_copy8 ((to), (from))
+#else
+typedef float4 TdCopied;
+#define td_copy(to, from) td_copy16 ((to), (from))
+#endif
+
+/* Where the tile's columns lie in the first of its rows, for TD_BATCH views. */
+TD_FN void
+td_alu_columns (TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR float *columns)
+{
+  for (int i = td_local_x (); i < TD_BATCH * TD_CELL_COLUMNS; i += TD_THREADS) {
+    const float4 k = views[i / TD_CELL_COLUMNS].line;
+    columns[i] = td_fma ((float) (i % TD_CELL_COLUMNS * TD_SIDE), k.y, k.x);
+  }
+}
+
 /* Starts copying views first … first + TD_BATCH - 1 into @cache. @starts: of the same views. */
 TD_FN void
 td_alu_copy (TD_GLOBAL const TdBin *packed, TdBackprojectParams p, int first,
              TD_LOCAL_PTR const int *starts, TD_LOCAL_PTR TdBin *cache)
 {
-  const int lane = td_local_x () % TD_LANES, planes = TD_PLANES == 2 ? 2 : 1;
+  const int lane = td_local_x () % TD_LANES, planes = TD_APART * TD_PARTS;
 
   TD_UNROLL
   for (int row = td_local_x () / TD_LANES; row < TD_BATCH * planes; row += TD_THREADS / TD_LANES) {
     const int view = row / planes, plane = row % planes;
     const size_t line = (size_t) (first + view) * planes + plane;
-    TD_GLOBAL const float4 *from
-      = (TD_GLOBAL const float4 *) (packed + (line * p.pitch + starts[view]) * (TD_PLANES / planes));
-    TD_LOCAL_PTR float4 *to
-      = (TD_LOCAL_PTR float4 *) (cache + view * TD_ROW + plane * TD_BINS);
+    TD_GLOBAL const TdCopied *from
+      = (TD_GLOBAL const TdCopied *) ((TD_GLOBAL const TdPart *) packed
+                                      + (line * p.pitch + starts[view]) * (TD_PLANES / TD_APART));
+    TD_LOCAL_PTR TdCopied *to
+      = (TD_LOCAL_PTR TdCopied *) ((TD_LOCAL_PTR TdPart *) (cache + view * TD_ROW) + plane * TD_BINS);
     TD_UNROLL
-    for (int i = lane; i < TD_ROW / planes * TD_BIN_BYTES / 16; i += TD_LANES)
-      td_copy16 (to + i, from + i);
+    for (int i = lane; i < TD_ROW / planes * TD_BIN_BYTES / TD_COPY; i += TD_LANES)
+      td_copy (to + i, from + i);
   }
 }
 
@@ -183,15 +233,20 @@ td_texture_cell (TD_TEXTURE_PARAM float u, float row, float right, float down, c
 /* TD_STEP projections from @cache into sums[4 * cell + 2 * row + column] and @shared, the part all
    four pixels of a cell have in common. */
 TD_FN void
-td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-            int bias, const int flip, TdTerm *sums, TdTerm *shared)
+td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const float *columns,
+            TD_LOCAL_PTR const TdBin *cache, float tx, float ty, int bias, const int flip, TdTerm *sums,
+            TdTerm *shared, TdSum *by_texture)
 {
   const int near = flip ? 2 : 0, far = flip ? 0 : 2; /* the row that comes first along the detector */
 
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
     const float4 k = views[i].line;
+#if TD_COLUMNS
+    const float u0 = td_fma (ty, k.z, columns[i * TD_CELL_COLUMNS]);
+#else
     const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
+#endif
     TD_LOCAL_ROW (const TdCell) row
       = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
 #if TD_RUN
@@ -211,7 +266,7 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
     TD_UNROLL
     for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
       td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z, flip,
-                       sums + n * TD_SIDE * TD_SIDE);
+                       by_texture + n * TD_SIDE * TD_SIDE);
 #endif
     TD_UNROLL
     for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
@@ -221,17 +276,15 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
       const TdCell window = td_local_get (td_local_at (row, const TdCell, b, bias), TdCell, 0);
       const TdTerm v = window.x, d0 = window.y, d1 = window.z, d2 = window.w;
 #else
-      TD_LOCAL_AT (const TdBin) bins = td_local_at (row, const TdCell, b, bias);
-      const TdTerm v = td_term (td_local_get (bins, TdBin, 0));
+      TD_LOCAL_AT (const TdCell) bins = td_local_at (row, const TdCell, b, bias);
+      const TdTerm v = td_term (td_bin_at (bins, 0, 0));
 #endif
 #if TD_CACHE == 1
-      const TdTerm d0 = td_term (td_local_get (bins, TdBin, TD_BINS)),
-                   d1 = td_term (td_local_get (bins, TdBin, TD_BINS + 1)),
-                   d2 = td_term (td_local_get (bins, TdBin, TD_BINS + 2));
+      const TdTerm d0 = td_term (td_bin_at (bins, 1, 0)), d1 = td_term (td_bin_at (bins, 1, 1)),
+                   d2 = td_term (td_bin_at (bins, 1, 2));
 #elif TD_CACHE == 0
-      const TdTerm v1 = td_term (td_local_get (bins, TdBin, 1)),
-                   v2 = td_term (td_local_get (bins, TdBin, 2)),
-                   v3 = td_term (td_local_get (bins, TdBin, 3));
+      const TdTerm v1 = td_term (td_bin_at (bins, 0, 1)), v2 = td_term (td_bin_at (bins, 0, 2)),
+                   v3 = td_term (td_bin_at (bins, 0, 3));
       const TdTerm d0 = td_term_sub (v1, v), d1 = td_term_sub (v2, v1), d2 = td_term_sub (v3, v2);
 #endif
       TdTerm *s = sums + 4 * n;
@@ -263,13 +316,18 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
 }
 #else
 TD_FN void
-td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-            int bias, const int flip, TdTerm *sums, TdTerm *shared)
+td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const float *columns,
+            TD_LOCAL_PTR const TdBin *cache, float tx, float ty, int bias, const int flip, TdTerm *sums,
+            TdTerm *shared, TdSum *by_texture)
 {
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
     const float4 k = views[i].line;
+#if TD_COLUMNS
+    const float u0 = td_fma (ty, k.z, columns[i * TD_CELL_COLUMNS]);
+#else
     const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
+#endif
     TD_LOCAL_ROW (const TdCell) row
       = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
 #if TD_TEXTURE_CELLS
@@ -278,21 +336,31 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
     TD_UNROLL
     for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
       td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z, flip,
-                       sums + n * TD_SIDE * TD_SIDE);
+                       by_texture + n * TD_SIDE * TD_SIDE);
 #endif
     TD_UNROLL
     for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
-      TD_LOCAL_AT (const TdBin) bins = td_local_at (row, const TdCell, b, bias);
-      const TdTerm v = td_term (td_local_get (bins, TdBin, 0));
+#if TD_CACHE == 2
+      const TdCell pair = td_local_get (td_local_at (row, const TdCell, b, bias), TdCell, 0);
+#if TD_SLICES == 1
+      const TdTerm v = pair.x, d = pair.y;
+#else
+      const TdTerm v = td_term (td_float2 (pair.x, pair.y)), d = td_term (td_float2 (pair.z, pair.w));
+#endif
+#else
+      TD_LOCAL_AT (const TdCell) bins = td_local_at (row, const TdCell, b, bias);
+      const TdTerm v = td_term (td_bin_at (bins, 0, 0));
+#endif
 #if !TD_LINEAR
       sums[n] = td_term_add (sums[n], v);
 #else
-#if TD_CACHE == 1
-      const TdTerm d = td_term (td_local_get (bins, TdBin, TD_BINS));
+#if TD_CACHE == 2
+#elif TD_CACHE == 1
+      const TdTerm d = td_term (td_bin_at (bins, 1, 0));
 #else
-      const TdTerm d = td_term_sub (td_term (td_local_get (bins, TdBin, 1)), v);
+      const TdTerm d = td_term_sub (td_term (td_bin_at (bins, 0, 1)), v);
 #endif
       sums[n] = td_term_add (sums[n], td_term_fma (td_weight (f), d, v));
 #endif
@@ -303,8 +371,9 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
 
 /* The cached projections into the tile's single-precision sums. */
 TD_FN void
-td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-              int bias, const int flip, TdSum *sums, TdSum *shared)
+td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const float *columns,
+              TD_LOCAL_PTR const TdBin *cache, float tx, float ty, int bias, const int flip, TdSum *sums,
+              TdSum *shared)
 {
 #if TD_RUN
   for (int first = 0; first < TD_BATCH; first += TD_RUN) {
@@ -315,8 +384,8 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PT
     TD_UNROLL
     for (int n = 0; n < TD_CELLS; n++)
       run_shared[n] = td_term_zero ();
-    td_alu_sum (TD_TEXTURE_ARG views + first, cache + first * TD_ROW, tx, ty, bias, flip, run,
-                run_shared);
+    td_alu_sum (TD_TEXTURE_ARG views + first, columns + first * TD_CELL_COLUMNS, cache + first * TD_ROW,
+                tx, ty, bias, flip, run, run_shared, sums);
     TD_UNROLL
     for (int n = 0; n < TD_PIXELS; n++)
       sums[n] = sums[n] + td_term_sum (run[n]);
@@ -327,7 +396,7 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PT
 #endif
   }
 #else
-  td_alu_sum (TD_TEXTURE_ARG views, cache, tx, ty, bias, flip, sums, shared);
+  td_alu_sum (TD_TEXTURE_ARG views, columns, cache, tx, ty, bias, flip, sums, shared, sums);
 #endif
 }
 
@@ -339,7 +408,9 @@ td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *packed,
 {
   TD_LOCAL_PTR TdTileView *ahead = (TD_LOCAL_PTR TdTileView *) memory;
   TD_LOCAL_PTR int *starts = (TD_LOCAL_PTR int *) (memory + TD_STARTS_OFFSET);
+  TD_LOCAL_PTR float *columns = (TD_LOCAL_PTR float *) (memory + TD_COLUMNS_OFFSET);
   TD_LOCAL_PTR TdBin *cache = (TD_LOCAL_PTR TdBin *) (memory + TD_CACHE_OFFSET);
+  const int own = td_cell_x (td_local_x ()) / TD_SIDE; /* the work-item's column */
   const int x0 = td_group_x () * TD_TILE, y0 = td_group_y () * TD_TILE;
   const float tx = (float) td_cell_x (td_local_x ()), ty = (float) td_cell_y (td_local_x ());
 
@@ -349,26 +420,39 @@ td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *packed,
     td_barrier ();
 #if TD_BUFFERS > 1
     td_alu_copy (packed, p, first, starts, cache);
+#if TD_COLUMNS
+    td_alu_columns (ahead, columns);
+#endif
 #endif
     for (int v = first; v < last; v += TD_BATCH) {
 #if TD_BUFFERS > 1
       const int buffer = (v - first) / TD_BATCH & 1;
+      TD_LOCAL_PTR const float *places = columns + buffer * TD_BATCH * TD_CELL_COLUMNS + own;
       TD_LOCAL_PTR const TdBin *bins = cache + buffer * TD_BATCH * TD_ROW;
       td_copy_wait ();
       td_barrier (); /* this batch is there, and nobody reads the other buffer any more */
-      if (v + TD_BATCH < last)
+      if (v + TD_BATCH < last) {
         td_alu_copy (packed, p, v + TD_BATCH, starts + (v + TD_BATCH - first),
                      cache + (1 - buffer) * TD_BATCH * TD_ROW);
+#if TD_COLUMNS
+        td_alu_columns (ahead + (v + TD_BATCH - first),
+                        columns + (1 - buffer) * TD_BATCH * TD_CELL_COLUMNS);
+#endif
+      }
 #else
       TD_LOCAL_PTR const TdBin *bins = cache;
+      TD_LOCAL_PTR const float *places = columns + own;
       td_alu_copy (packed, p, v, starts + (v - first), cache);
+#if TD_COLUMNS
+      td_alu_columns (ahead + (v - first), columns);
+#endif
       td_copy_wait ();
       td_barrier ();
 #endif
       if (TD_SIDE == 2 && v >= p.n_first)
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, p.bias, 1, sums, shared);
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 1, sums, shared);
       else
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), bins, tx, ty, p.bias, 0, sums, shared);
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 0, sums, shared);
 #if TD_BUFFERS == 1
       td_barrier ();
 #endif

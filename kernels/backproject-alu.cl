@@ -13,7 +13,7 @@ td_backproject_alu (TD_ITEM TD_GLOBAL const TdBin *TD_RESTRICT packed,
 {
   TD_LOCAL_USE (float4, memory)
   TdSum sums[TD_PIXELS], shared[TD_CELLS];
-#if TD_HALF
+#if TD_HALF || TD_RUN
   const float scale = p.scale / td_half_factor (greatest[0]);
 #else
   const float scale = p.scale;

@@ -47,6 +47,58 @@ td_sum_shuffle_xor (TdSum s, int mask)
 }
 #endif
 
+/* Every slice's value in half, two in a register. */
+#if TD_SLICES == 2
+typedef td_h2 TdShort;
+TD_FN TdShort td_short (TdSum v) { return td_h2_pack (v.x, v.y); }
+TD_FN TdSum td_short_sum (TdShort b) { return td_h2_float2 (b); }
+TD_FN TdShort td_short_zero (void) { return td_h2_splat (0.0f); }
+TD_FN TdShort td_short_add (TdShort a, TdShort b) { return td_h2_add (a, b); }
+TD_FN TdShort td_short_sub (TdShort a, TdShort b) { return td_h2_sub (a, b); }
+TD_FN TdShort td_short_fma (td_h2 w, TdShort v, TdShort s) { return td_h2_fma (w, v, s); }
+#elif TD_SLICES == 4
+typedef struct { td_h2 a, b; } __attribute__ ((aligned (8))) TdShort;
+TD_FN TdShort td_short_make (td_h2 a, td_h2 b)
+{
+  TdShort made;
+  made.a = a;
+  made.b = b;
+  return made;
+}
+#ifdef TD_NV_ARCH
+static inline TdShort __attribute__ ((overloadable)) td_local_load (uint at, TdShort *type)
+{
+  const uint2 bits = td_local_load (at, (uint2 *) 0);
+  return td_short_make (bits.x, bits.y);
+}
+#endif
+TD_FN TdShort td_short (TdSum v)
+{
+  return td_short_make (td_h2_pack (v.x, v.y), td_h2_pack (v.z, v.w));
+}
+TD_FN TdSum td_short_sum (TdShort v)
+{
+  float2 a = td_h2_float2 (v.a), b = td_h2_float2 (v.b);
+  return td_float4 (a.x, a.y, b.x, b.y);
+}
+TD_FN TdShort td_short_zero (void)
+{
+  return td_short_make (td_h2_splat (0.0f), td_h2_splat (0.0f));
+}
+TD_FN TdShort td_short_add (TdShort a, TdShort b)
+{
+  return td_short_make (td_h2_add (a.a, b.a), td_h2_add (a.b, b.b));
+}
+TD_FN TdShort td_short_sub (TdShort a, TdShort b)
+{
+  return td_short_make (td_h2_sub (a.a, b.a), td_h2_sub (a.b, b.b));
+}
+TD_FN TdShort td_short_fma (td_h2 w, TdShort v, TdShort s)
+{
+  return td_short_make (td_h2_fma (w, v.a, s.a), td_h2_fma (w, v.b, s.b));
+}
+#endif
+
 /* One bin of every slice, as the cache holds it. */
 #if !TD_HALF
 typedef TdSum TdBin;
@@ -55,61 +107,26 @@ TD_FN TdSum td_bin_sum (TdBin b) { return b; }
 #elif TD_SLICES == 1 /* only packed for a texture */
 typedef unsigned short TdBin;
 TD_FN TdBin td_bin (TdSum v) { return td_h2_low_bits (td_h2_pack (v, 0.0f)); }
-#elif TD_SLICES == 2
-typedef td_h2 TdBin;
-TD_FN TdBin td_bin (TdSum v) { return td_h2_pack (v.x, v.y); }
-TD_FN TdSum td_bin_sum (TdBin b) { return td_h2_float2 (b); }
-TD_FN TdBin td_bin_zero (void) { return td_h2_splat (0.0f); }
-TD_FN TdBin td_bin_add (TdBin a, TdBin b) { return td_h2_add (a, b); }
-TD_FN TdBin td_bin_sub (TdBin a, TdBin b) { return td_h2_sub (a, b); }
-TD_FN TdBin td_bin_fma (td_h2 w, TdBin v, TdBin s) { return td_h2_fma (w, v, s); }
 #else
-typedef struct { td_h2 a, b; } __attribute__ ((aligned (8))) TdBin;
-TD_FN TdBin td_bin_make (td_h2 a, td_h2 b)
-{
-  TdBin bin;
-  bin.a = a;
-  bin.b = b;
-  return bin;
-}
-#ifdef TD_NV_ARCH
-static inline TdBin __attribute__ ((overloadable)) td_local_load (uint at, TdBin *type)
-{
-  const uint2 bits = td_local_load (at, (uint2 *) 0);
-  return td_bin_make (bits.x, bits.y);
-}
-#endif
-TD_FN TdBin td_bin (TdSum v) { return td_bin_make (td_h2_pack (v.x, v.y), td_h2_pack (v.z, v.w)); }
-TD_FN TdSum td_bin_sum (TdBin bin)
-{
-  float2 a = td_h2_float2 (bin.a), b = td_h2_float2 (bin.b);
-  return td_float4 (a.x, a.y, b.x, b.y);
-}
-TD_FN TdBin td_bin_zero (void) { return td_bin_make (td_h2_splat (0.0f), td_h2_splat (0.0f)); }
-TD_FN TdBin td_bin_add (TdBin a, TdBin b)
-{
-  return td_bin_make (td_h2_add (a.a, b.a), td_h2_add (a.b, b.b));
-}
-TD_FN TdBin td_bin_sub (TdBin a, TdBin b)
-{
-  return td_bin_make (td_h2_sub (a.a, b.a), td_h2_sub (a.b, b.b));
-}
-TD_FN TdBin td_bin_fma (td_h2 w, TdBin v, TdBin s)
-{
-  return td_bin_make (td_h2_fma (w, v.a, s.a), td_h2_fma (w, v.b, s.b));
-}
+typedef TdShort TdBin;
+TD_FN TdBin td_bin (TdSum v) { return td_short (v); }
+TD_FN TdSum td_bin_sum (TdBin b) { return td_short_sum (b); }
 #endif
 
 /* What is added up within a run of projections, and the weight a bin has in it. */
 #if TD_RUN
-typedef TdBin TdTerm;
+typedef TdShort TdTerm;
 typedef td_h2 TdWeight;
+#if TD_HALF
 #define td_term(bin) (bin)
-#define td_term_zero() td_bin_zero ()
-#define td_term_add(a, b) td_bin_add ((a), (b))
-#define td_term_sub(a, b) td_bin_sub ((a), (b))
-#define td_term_fma(w, v, s) td_bin_fma ((w), (v), (s))
-#define td_term_sum(t) td_bin_sum (t)
+#else
+#define td_term(bin) td_short (bin)
+#endif
+#define td_term_zero() td_short_zero ()
+#define td_term_add(a, b) td_short_add ((a), (b))
+#define td_term_sub(a, b) td_short_sub ((a), (b))
+#define td_term_fma(w, v, s) td_short_fma ((w), (v), (s))
+#define td_term_sum(t) td_short_sum (t)
 #define td_weight(w) td_h2_splat (w)
 #else
 typedef TdSum TdTerm;
@@ -129,7 +146,7 @@ TD_FN td_long td_fixed (int whole, uint fraction) { return ((td_long) whole << 3
 TD_FN float td_fixed_float (td_long x) { return (float) x * 2.3283064365386963e-10f; }
 TD_FN td_long td_fixed_min (td_long a, td_long b) { return a < b ? a : b; }
 
-/* Half storage: a power of two brings the greatest absolute value, @greatest, to 512 … 1024, so that
+/* Half storage and runs: a power of two brings the greatest absolute value, @greatest, to 512 … 1024, so that
    a run of 32 stays below half's 65504 and small values keep their digits. */
 TD_FN float td_half_factor (float greatest)
 {

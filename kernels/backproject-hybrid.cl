@@ -56,11 +56,17 @@ td_texture_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBackprojectView *views,
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (TD_THREADS, 1, 1, TD_RESIDENT)
 td_backproject_hybrid (TD_ITEM TD_GLOBAL const TdBin *TD_RESTRICT packed, TD_TEXTURE texture,
                        TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p,
-                       int slice0, TD_GLOBAL int *counters, TD_GLOBAL float *TD_RESTRICT slices,
+                       int slice0, TD_GLOBAL const float *TD_RESTRICT greatest,
+                       TD_GLOBAL int *counters, TD_GLOBAL float *TD_RESTRICT slices,
                        td_long slice_offset TD_LOCAL_ARG (float4, memory))
 {
   TD_LOCAL_USE (float4, memory)
   TdSum sums[TD_PIXELS], shared[TD_CELLS];
+#if TD_HALF || TD_RUN
+  const float scale = p.scale / td_half_factor (greatest[0]);
+#else
+  const float scale = p.scale;
+#endif
 
   td_clear_sums (sums, shared);
 #if TD_TEXTURE_SHARE
@@ -69,5 +75,5 @@ td_backproject_hybrid (TD_ITEM TD_GLOBAL const TdBin *TD_RESTRICT packed, TD_TEX
   else
 #endif
     td_alu_tile (TD_TEXTURE_ARG packed, views, p, memory, sums, shared);
-  td_store_tile (slices + slice_offset, p, slice0, p.scale, sums, shared);
+  td_store_tile (slices + slice_offset, p, slice0, scale, sums, shared);
 }

@@ -2,9 +2,10 @@
 /* Sinograms as the back-projection kernels want them: TD_SLICES slices side by side, rows in the
    table's order, weighted, mirrored where the table says so, zeros on both sides, single or half.
 
-   TD_PLANES 1: the values; 2: behind a row of values one of differences to the next bin; 4 (one
-   slice): every bin followed by the next three differences. TD_SAMPLES: 1, or 4 samples a column,
-   linearly interpolated. */
+   TD_PLANES 1: the values; 2: behind a row of values one of differences to the next bin, or, with
+   TD_PAIRS, every bin followed by its difference; 4 (one slice): every bin followed by the next three
+   differences. TD_SPLIT: four slices as two rows of two. TD_SAMPLES: 1, or 4 samples a column, linearly
+   interpolated. TD_SCALED: values fit half's range. */
 #include "backproject-common.h"
 
 /* Column @column of slices slice0 …, 0 outside the detector. @row: the view's first column in slice0;
@@ -27,6 +28,22 @@ td_read_column (TD_GLOBAL const float *row, TdBackprojectParams p, int slices, i
 #endif
 }
 
+/* One bin of plane @plane of a table entry. */
+TD_FN void
+td_pack (TD_GLOBAL TdBin *packed, int pitch, int entry, int plane, int bin, TdSum value)
+{
+#if TD_PAIRS
+  packed[((size_t) entry * pitch + bin) * TD_PLANES + plane] = td_bin (value);
+#elif TD_SPLIT
+  TD_GLOBAL float2 *row
+    = (TD_GLOBAL float2 *) packed + (size_t) (entry * TD_PLANES + plane) * 2 * pitch + bin;
+  row[0] = td_float2 (value.x, value.y);
+  row[pitch] = td_float2 (value.z, value.w);
+#else
+  packed[(size_t) (entry * TD_PLANES + plane) * pitch + bin] = td_bin (value);
+#endif
+}
+
 /* One work-item a bin (x) of a table entry (y). */
 TD_KERNEL void TD_GROUP_SIZE (256, 1, 1)
 td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_long sinogram_offset,
@@ -44,7 +61,7 @@ td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_lo
   TD_GLOBAL const float *row
     = sinograms + sinogram_offset + ((size_t) slice0 * p.n_views + td_max (view, 0)) * p.n_columns;
   float weight = view < 0 ? 0.0f : views[entry].weight;
-#if TD_HALF
+#if TD_SCALED
   weight *= td_half_factor (greatest[0]);
 #endif
 #if TD_SAMPLES > 1
@@ -56,12 +73,12 @@ td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_lo
   const TdSum value = td_read_column (row, p, slices, origin + step * position) * weight;
 #endif
 #if TD_PLANES == 1
-  packed[(size_t) entry * p.pitch + bin] = td_bin (value);
+  td_pack (packed, p.pitch, entry, 0, bin, value);
 #else
   const TdSum next = td_read_column (row, p, slices, origin + step * (position + 1)) * weight;
 #if TD_PLANES == 2
-  packed[(size_t) entry * 2 * p.pitch + bin] = td_bin (value);
-  packed[((size_t) entry * 2 + 1) * p.pitch + bin] = td_bin (next - value);
+  td_pack (packed, p.pitch, entry, 0, bin, value);
+  td_pack (packed, p.pitch, entry, 1, bin, next - value);
 #else
   const TdSum third = td_read_column (row, p, slices, origin + step * (position + 2)) * weight;
   const TdSum fourth = td_read_column (row, p, slices, origin + step * (position + 3)) * weight;

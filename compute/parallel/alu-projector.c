@@ -86,6 +86,7 @@ pack_spec (const TdAluShape *shape)
   return (TdPackSpec) {
     .slices = shape->slices, .planes = td_alu_shape_planes (shape), .samples = shape->samples,
     .bins = shape->bins, .batch = shape->batch, .fold = shape->side == 2, .half = shape->half,
+    .scaled = shape->half || shape->run, .pairs = shape->linear && shape->cache == 2, .split = shape->split,
   };
 }
 
@@ -97,6 +98,7 @@ texel_spec (const TdAluShape *shape)
 
   spec.planes = 1;
   spec.bins = 0;
+  spec.pairs = spec.split = FALSE;
   return spec;
 }
 
@@ -115,8 +117,10 @@ td_alu_projector_bytes (const TdBackprojectTask *task, const TdDeviceInfo *devic
 }
 
 TdTexel
-td_alu_projector_texel (guint slices)
+td_alu_projector_texel (guint slices, gboolean half)
 {
+  if (half)
+    return slices == 2 ? TD_TEXEL_RG16F : TD_TEXEL_RGBA16F;
   return slices == 1 ? TD_TEXEL_R32F : slices == 2 ? TD_TEXEL_RG32F : TD_TEXEL_RGBA32F;
 }
 
@@ -128,7 +132,7 @@ build_texture (AluProjector *self, TdDevice *device, const TdBackprojectTask *ta
   if (!(self->texels = td_packed_sinograms_new (device, task, &spec, error)))
     return FALSE;
   TdTextureSpec texture = {
-    .texel = td_alu_projector_texel (self->shape.slices), .width = task->n_columns,
+    .texel = td_alu_projector_texel (self->shape.slices, self->shape.half), .width = task->n_columns,
     .height = td_packed_sinograms_params (self->texels, 1).n_table, .linear = self->shape.linear,
   };
   return (self->texture = td_texture_new (device, &texture, error))
@@ -292,7 +296,9 @@ launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offs
                     TD_ARG_VALUE (first), TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
                     TD_ARG_BUFFER (slices), TD_ARG_VALUE (to), TD_ARG_LOCAL (local_bytes) };
   TdArg hybrid[] = { TD_ARG_BUFFER (rows), TD_ARG_TEXTURE (self->texture), TD_ARG_BUFFER (views),
-                     TD_ARG_VALUE (params), TD_ARG_VALUE (first), TD_ARG_BUFFER (self->counters),
+                     TD_ARG_VALUE (params), TD_ARG_VALUE (first),
+                     TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                     TD_ARG_BUFFER (self->counters),
                      TD_ARG_BUFFER (slices), TD_ARG_VALUE (to), TD_ARG_LOCAL (local_bytes) };
 
   return td_backprojector_mark (&self->base, queue, error)
@@ -308,7 +314,9 @@ td_alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sino
 {
   AluProjector *self = (AluProjector *) projector;
 
-  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices, error))
+  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices, error)
+      || (self->texels
+          && !td_packed_sinograms_measure (self->texels, queue, sinograms, sinogram_offset, n_slices, error)))
     return FALSE;
   for (guint s = 0; s < n_slices; s += self->shape.slices) {
     if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices, error))

@@ -20,8 +20,8 @@ void td_alu_projector_free (TdBackprojector *projector);
 
 /* Slices at once that suit @max_slices in the task's precision. */
 guint td_alu_projector_slices (const TdBackprojectTask *task, guint max_slices);
-/* The single-precision texel of so many slices. */
-TdTexel td_alu_projector_texel (guint slices);
+/* The texel of so many slices. */
+TdTexel td_alu_projector_texel (guint slices, gboolean half);
 guint64 td_alu_projector_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
                                 guint max_slices, guint samples, gboolean hybrid);
 /* NULL, or why the kernels cannot do the task with @samples a bin. */

@@ -15,7 +15,11 @@ static const struct {
   { "TD_BATCH", G_STRUCT_OFFSET (TdAluShape, batch), { 4, 8, 16, 32, 64, G_MAXUINT } },
   { "TD_LANES", G_STRUCT_OFFSET (TdAluShape, lanes), { 8, 16, 32, 64, G_MAXUINT } },
   { "TD_SIDE", G_STRUCT_OFFSET (TdAluShape, side), { 1, 2, G_MAXUINT } },
-  { "TD_CACHE", G_STRUCT_OFFSET (TdAluShape, cache), { 0, 1, 3, G_MAXUINT } },
+  { "TD_CACHE", G_STRUCT_OFFSET (TdAluShape, cache), { 0, 1, 2, 3, G_MAXUINT } },
+  { "TD_HALF", G_STRUCT_OFFSET (TdAluShape, half), { 0, 1, G_MAXUINT } },
+  { "TD_SPLIT", G_STRUCT_OFFSET (TdAluShape, split), { 0, 1, G_MAXUINT } },
+  { "TD_COLUMNS", G_STRUCT_OFFSET (TdAluShape, columns), { 0, 1, G_MAXUINT } },
+  { "TD_COPY", G_STRUCT_OFFSET (TdAluShape, copy), { 8, 16, G_MAXUINT } },
   { "TD_UNROLL_VIEWS", G_STRUCT_OFFSET (TdAluShape, unroll), { 1, 2, 4, 8, 16, G_MAXUINT } },
   { "TD_RESIDENT", G_STRUCT_OFFSET (TdAluShape, resident), { 1, 2, 3, 4, 5, 6, 8, G_MAXUINT } },
   { "TD_AHEAD", G_STRUCT_OFFSET (TdAluShape, ahead), { 32, 64, 128, 256, G_MAXUINT } },
@@ -63,6 +67,22 @@ squares_fit (const TdBackprojectTask *task, guint samples)
   return task->interpolation == TD_INTERPOLATION_LINEAR && samples == 1 && task->step <= 1;
 }
 
+/* Measured on an H100; with 48 KiB of local memory other numbers were best. More work-items a row spill
+   fewer registers, where four sums leave few. */
+static guint
+default_lanes (const TdAluShape *shape, const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  gboolean run = task->precision == TD_PRECISION_HALF_RUN;
+
+  if (shape->side == 2 && device->local_memory_bytes <= 1 << 16 && shape->slices < 4)
+    return shape->slices == 1 ? 32 : 8;
+  if (shape->side == 2)
+    return 16;
+  if (shape->samples > 1)
+    return run || (shape->half && shape->slices == 4) ? 32 : 16;
+  return shape->slices == 4 && !shape->half ? 32 : 16;
+}
+
 /* Half keeps two slices in a register: never one alone. Enough groups for every multiprocessor to
    hold two matter more than the better ratio of a large tile (measured on an H100: docs/benchmarks.md). */
 TdAluShape
@@ -72,12 +92,13 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
   guint64 tiles = ((guint64) task->nx + 63) / 64 * ((task->ny + 63) / 64);
   TdAluShape shape = {
     .slices = slices, .tile = 64, .threads = 256, .lanes = 32, .samples = samples, .side = 1,
-    .cache = 1, .unroll = 2, .resident = 2, .buffers = 2, .ahead = 256, .float_round = 1,
+    .cache = 1, .unroll = 2, .resident = 2, .buffers = 2, .ahead = 256, .float_round = 1, .copy = 16,
     .all_share = 1, .linear = task->interpolation == TD_INTERPOLATION_LINEAR && samples == 1,
     .half = task->precision != TD_PRECISION_SINGLE,
   };
 
   shape.side = squares_fit (task, samples) ? 2 : 1;
+  shape.lanes = default_lanes (&shape, task, device);
   shape.batch = slices == 2 && shape.side == 2 && !shape.half ? 32 : 16;
   if (task->precision == TD_PRECISION_HALF_RUN) {
     shape.run = 16;
@@ -87,8 +108,12 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
       shape.resident = 1;
     }
   }
-  if (slices == 1 && shape.side == 2)
+  if (slices == 1 && shape.side == 2) {
     shape.cache = 3;
+    shape.unroll = 4;
+    if (device->local_memory_bytes <= 1 << 16)
+      shape.resident = 3; /* one buffer each: the others calculate while it fills */
+  }
   if (samples > 1)
     shape.batch = MAX (8, shape.run);
   if (tiles < 2 * device->compute_units || device->cpu_shaped) {
@@ -106,7 +131,7 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
 guint
 td_alu_shape_planes (const TdAluShape *shape)
 {
-  return !shape->linear || shape->cache == 0 ? 1 : shape->cache == 1 ? 2 : 4;
+  return !shape->linear || shape->cache == 0 ? 1 : shape->cache == 3 ? 4 : 2;
 }
 
 static guint64
@@ -115,11 +140,13 @@ bin_bytes (const TdAluShape *shape)
   return shape->slices * (shape->half ? 2 : 4);
 }
 
-/* The views ahead (two or three float4 and an int each), then the cache. */
+/* The views ahead (two or three float4 and an int each), the tile's columns, then the cache. */
 guint64
 td_alu_shape_local_bytes (const TdAluShape *shape)
 {
-  return shape->ahead * (guint64) (shape->hybrid ? 52 : 36)
+  guint64 columns = shape->columns ? shape->tile / shape->side * 4 : 0;
+
+  return shape->ahead * (guint64) (shape->hybrid ? 52 : 36) + shape->buffers * shape->batch * columns
          + (guint64) shape->buffers * shape->batch * shape->bins * td_alu_shape_planes (shape)
                * bin_bytes (shape);
 }
@@ -145,7 +172,7 @@ fits (const TdAluShape *shape, const TdDeviceInfo *device)
 {
   guint64 bytes = td_alu_shape_local_bytes (shape), limit = device->local_memory_bytes;
 
-  return limit > 1 << 16 ? shape->resident * (bytes + 1024) <= limit + 1024 : bytes <= limit / 6 * 5;
+  return limit > 1 << 16 ? shape->resident * (bytes + 1024) <= limit + 1024 : bytes <= (shape->batch > 4 ? limit / 6 * 5 : limit);
 }
 
 /* One step towards less local memory, in the order that cost least on an H100 with 48 KiB a group
@@ -178,6 +205,12 @@ td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task, const TdDevi
     shape->side = 1;
   if (shape->cache == 3 && (shape->side != 2 || shape->slices != 1))
     shape->cache = 1;
+  if (shape->cache == 2 && (shape->side != 1 || shape->slices > 2 || shape->half || !shape->linear))
+    shape->cache = 1;
+  if (task->precision == TD_PRECISION_SINGLE)
+    shape->half = 0;
+  if (shape->slices != 4 || shape->half)
+    shape->split = 0;
   shape->run = MIN (shape->run, shape->batch);
   shape->threads = MIN (shape->threads, device->max_group_size);
   while (shape->threads > shape->tile * shape->tile / (shape->side * shape->side))
@@ -209,7 +242,6 @@ td_alu_shape_defines (const TdAluShape *shape)
   g_ptr_array_add (defines, g_strdup_printf ("TD_SAMPLES=%u", shape->samples));
   g_ptr_array_add (defines, g_strdup_printf ("TD_BINS=%u", shape->bins));
   g_ptr_array_add (defines, g_strdup_printf ("TD_LINEAR=%d", shape->linear));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", shape->half));
   g_ptr_array_add (defines, g_strdup_printf ("TD_UNIT=%d", shape->unit));
   g_ptr_array_add (defines, g_strdup_printf ("TD_HYBRID=%u", shape->hybrid));
   g_ptr_array_add (defines, g_strdup_printf ("TD_REGISTERS=%u",
@@ -230,6 +262,10 @@ td_alu_shape_describe (const TdAluShape *shape)
     g_string_append (text, ", squares of 2 x 2");
   if (shape->half)
     g_string_append (text, ", half storage");
+  if (shape->split)
+    g_string_append (text, ", vectors split");
+  if (shape->columns)
+    g_string_append (text, ", columns' places cached");
   if (shape->run)
     g_string_append_printf (text, ", half sums over %u views", shape->run);
   if (shape->texture_cells)

@@ -10,9 +10,10 @@
  */
 typedef struct {
   guint slices, tile, threads, batch, lanes, samples, side, cache, unroll, resident, buffers, run, ahead;
-  guint float_round;
+  guint float_round, split, columns, copy;
   guint hybrid, texture_cells, texture_share, all_share;
-  gboolean linear, half;
+  gboolean linear;
+  guint half;    /* storage */
   gboolean unit; /* the step is one column */
   guint bins;    /* cached a view and plane; 0: not yet fitted */
 } TdAluShape;

@@ -43,11 +43,20 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
                                         "TD_CACHE=1", NULL };
   static const char *const values[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_CACHE=0",
                                         NULL };
-  static const char *const *const all[] = { NULL, wide, narrow, dense, large, single, pixels, values };
+  /* The review's own caches: a bin with its difference (§6.4), columns' places (h_x, §6.8), split
+     vectors and 64-bit writes (§6.3), no look ahead; last, for half sums only, of single bins. */
+  static const char *const pairs[] = { "TD_SIDE=1", "TD_CACHE=2", "TD_BATCH=16", NULL };
+  static const char *const columns[] = { "TD_COLUMNS=1", NULL };
+  static const char *const split[] = { "TD_SPLIT=1", "TD_COPY=8", "TD_CACHE=1", NULL };
+  static const char *const at_hand[] = { "TD_AHEAD=32", "TD_LANES=16", NULL };
+  static const char *const single_store[] = { "TD_HALF=0", "TD_BATCH=16", "TD_THREADS=256", "TD_RESIDENT=2",
+                                              "TD_CACHE=1", NULL };
+  static const char *const *const all[] = { NULL, wide, narrow, dense, large, single, pixels, values,
+                                            pairs, columns, split, at_hand, single_store };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
-    for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    for (guint i = 0; i < G_N_ELEMENTS (all) - (task->precision != TD_PRECISION_HALF_RUN); i++)
       g_ptr_array_add (list, td_backproject_variant_new ("alu", slices, all[i]));
   return list;
 }

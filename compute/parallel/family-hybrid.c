@@ -8,15 +8,24 @@
  * The "hybrid" family (review, §7.1): the texture engine and the arithmetic of the ALU family at once,
  * by pixel within a work-item or by group and multiprocessor.
  */
+static gboolean
+has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
+{
+  return (device->texels
+          & 1u << td_alu_projector_texel (slices, task->precision != TD_PRECISION_SINGLE)) != 0;
+}
+
 static guint
 slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   guint slices = td_alu_projector_slices (task, max_slices);
 
-  if (slices == 4 && (device->texels & 1u << TD_TEXEL_RG32F))
+  if (task->precision != TD_PRECISION_SINGLE)
+    return slices == 2 && !has_texel (task, device, 2) ? 4 : slices;
+  if (slices == 4 && has_texel (task, device, 2))
     slices = 2; /* four floats filter at a quarter of the rate */
-  while (slices > 1 && !(device->texels & 1u << td_alu_projector_texel (slices)))
-    slices = slices == 2 && (device->texels & 1u << TD_TEXEL_RGBA32F) ? 4 : slices / 2;
+  while (slices > 1 && !has_texel (task, device, slices))
+    slices = slices == 2 && has_texel (task, device, 4) ? 4 : slices / 2;
   return slices;
 }
 
@@ -27,9 +36,7 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 
   if (reason)
     return reason;
-  if (task->precision != TD_PRECISION_SINGLE)
-    return "it works in single precision only";
-  if (!(device->texels & 1u << TD_TEXEL_R32F)
+  if (!has_texel (task, device, task->precision == TD_PRECISION_SINGLE ? 1 : 4)
       || (task->interpolation == TD_INTERPOLATION_LINEAR && !device->texture_linear))
     return "the device's textures cannot do it";
   if (task->n_columns > device->texture_max[0] || task->n_views + 128 > device->texture_max[1])
@@ -60,10 +67,18 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
   if (!variant) {
     /* few views cached: local memory and the texture cache share their room */
     static char *in_thread[] = { (char *) "TD_SIDE=1", (char *) "TD_TEXTURE_CELLS=4",
-                                 (char *) "TD_BATCH=16", NULL };
-    usual.defines = in_thread;
+                                 (char *) "TD_BATCH=16", (char *) "TD_THREADS=256",
+                                 (char *) "TD_RESIDENT=2", NULL };
+    static char *in_squares[] = { (char *) "TD_TEXTURE_CELLS=1", (char *) "TD_BATCH=16",
+                                  (char *) "TD_THREADS=256", (char *) "TD_RESIDENT=2", NULL };
+    static char *in_fours[] = { (char *) "TD_SIDE=1", (char *) "TD_TEXTURE_CELLS=2",
+                               (char *) "TD_BATCH=16", (char *) "TD_THREADS=512",
+                               (char *) "TD_RESIDENT=1", NULL };
+    usual.defines = task->precision == TD_PRECISION_SINGLE ? in_thread
+                    : usual.slices == 4                         ? in_fours
+                                                                : in_squares;
     variant = &usual;
-  } else if (!(info->texels & 1u << td_alu_projector_texel (variant->slices))) {
+  } else if (!has_texel (task, info, variant->slices)) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "%s has no textures of %u slices side by side; choose another variant", info->id,
                  variant->slices);
@@ -78,16 +93,28 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
   static const char *const pixels[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=4", "TD_BATCH=16", NULL };
   static const char *const fewer[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16", NULL };
   static const char *const squares[] = { "TD_TEXTURE_CELLS=1", NULL };
+  static const char *const tall[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16",
+                                      "TD_THREADS=512", "TD_RESIDENT=1", NULL };
+  static const char *const large_squares[] = { "TD_TEXTURE_CELLS=1", "TD_BATCH=16", "TD_THREADS=256",
+                                               "TD_RESIDENT=2", NULL };
   static const char *const eighth[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=8", NULL };
   static const char *const half[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=2", NULL };
   static const char *const review[] = { "TD_SIDE=1", "TD_TEXTURE_SHARE=3", "TD_ALL_SHARE=8", NULL };
-  static const char *const *const all[] = { pixels, fewer, squares, eighth, half, review };
+  static const char *const *const all[] = { pixels, fewer, squares, tall, large_squares, eighth, half,
+                                            review };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
-  for (guint slices = 1; slices <= 4; slices *= 2)
-    if (device->texels & 1u << td_alu_projector_texel (slices))
+  for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
+    if (has_texel (task, device, slices)) {
+      /* the default first: the model looks at it */
+      const char *const *usual = task->precision == TD_PRECISION_SINGLE ? pixels
+                                 : slices == 4                          ? tall
+                                                                        : large_squares;
+      g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, usual));
       for (guint i = 0; i < G_N_ELEMENTS (all); i++)
-        g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, all[i]));
+        if (all[i] != usual)
+          g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, all[i]));
+    }
   return list;
 }
 

@@ -105,7 +105,8 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 static TdPackSpec
 pack_spec (guint slices, gboolean half)
 {
-  return (TdPackSpec) { .slices = slices, .planes = 1, .samples = 1, .batch = 1, .half = half };
+  return (TdPackSpec) { .slices = slices, .planes = 1, .samples = 1, .batch = 1, .half = half,
+                        .scaled = half };
 }
 
 static gboolean
@@ -207,7 +208,7 @@ static const struct {
   { "TD_LARGE", { "1", "0" } },
   { "TD_ROWS", { "8", "4", "16" } },
   { "TD_LOCAL_VIEWS", { "1", "0" } },
-  { "TD_AHEAD", { "256", "512", "1024" } },
+  { "TD_AHEAD", { "1024", "256", "512" } },
   { "TD_SHUFFLE", { "1", "0" } },
   { "TD_UNROLL_VIEWS", { "4", "1", "2", "8" } },
   { "TD_RESIDENT", { "2", "3", "4", "6", "8" } },
@@ -333,13 +334,13 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   static const char *const review[] = { "TD_LARGE=0", "TD_ROWS=4", "TD_RESIDENT=4", NULL };
   static const char *const short_tile[] = { "TD_ROWS=4", "TD_RESIDENT=3", NULL };
-  static const char *const long_ahead[] = { "TD_AHEAD=1024", NULL };
+  static const char *const near[] = { "TD_AHEAD=256", NULL };
   static const char *const constant[] = { "TD_LOCAL_VIEWS=0", NULL };
   static const char *const reduce[] = { "TD_SHUFFLE=0", NULL };
   static const char *const dense[] = { "TD_ROWS=4", "TD_RESIDENT=6", "TD_UNROLL_VIEWS=2", NULL };
   static const char *const short_loop[] = { "TD_UNROLL_VIEWS=1", NULL };
   static const char *const square[] = { "TD_ROWS=16", "TD_UNROLL_VIEWS=1", NULL };
-  static const char *const *const all[] = { NULL, review, short_tile, long_ahead, constant, reduce, dense,
+  static const char *const *const all[] = { NULL, review, short_tile, near, constant, reduce, dense,
                                             short_loop, square };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 

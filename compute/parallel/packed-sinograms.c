@@ -161,6 +161,9 @@ build (TdPackedSinograms *self, const TdBackprojectTask *task, GError **error)
   g_ptr_array_add (defines, g_strdup_printf ("TD_PLANES=%u", self->spec.planes));
   g_ptr_array_add (defines, g_strdup_printf ("TD_SAMPLES=%u", self->spec.samples));
   g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", self->spec.half));
+  g_ptr_array_add (defines, g_strdup_printf ("TD_SCALED=%d", self->spec.scaled));
+  g_ptr_array_add (defines, g_strdup_printf ("TD_PAIRS=%d", self->spec.pairs));
+  g_ptr_array_add (defines, g_strdup_printf ("TD_SPLIT=%d", self->spec.split));
   g_ptr_array_add (defines, g_strdup ("TD_RUN=0"));
   g_ptr_array_add (defines, NULL);
   return (self->program = td_program_build (self->device, "backproject-pack",
@@ -215,7 +218,7 @@ td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdBuffer *
   TdArg args[] = { TD_ARG_BUFFER (sinograms), TD_ARG_VALUE (first), TD_ARG_VALUE (count),
                    TD_ARG_VALUE (self->greatest_weight), TD_ARG_BUFFER (self->greatest) };
 
-  return !self->spec.half
+  return !self->spec.scaled
          || (td_fill_zero (queue, self->greatest, 0, sizeof (float), error)
              && td_launch (queue, self->greatest_kernel, groups, local, args, G_N_ELEMENTS (args),
                            error));

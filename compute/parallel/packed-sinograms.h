@@ -18,6 +18,9 @@ typedef struct {
   guint batch;
   gboolean fold;
   gboolean half;
+  gboolean scaled; /* so that sums in half do not overflow; half storage needs it too */
+  gboolean pairs;  /* planes beside each other, bin by bin */
+  gboolean split;  /* four slices as two rows of two */
 } TdPackSpec;
 
 typedef struct TdPackedSinograms TdPackedSinograms;

@@ -101,7 +101,7 @@ TD_FN int td_multiprocessor_id (void)
   return (int) id;
 }
 
-/* 16 bytes from global to local memory without passing through registers where the device can;
+/* 16 or 8 bytes from global to local memory without passing through registers where the device can;
    td_copy_wait waits for the work-item's own copies. A barrier is needed before others read. */
 #if __CUDA_ARCH__ >= 800
 TD_FN void td_copy16 (float4 *to, const float4 *from)
@@ -111,9 +111,17 @@ TD_FN void td_copy16 (float4 *to, const float4 *from)
                 : "r"((unsigned) __cvta_generic_to_shared (to)), "l"(__cvta_generic_to_global (from))
                 : "memory");
 }
+TD_FN void td_copy8 (float2 *to, const float2 *from)
+{
+  asm volatile ("cp.async.ca.shared.global [%0], [%1], 8;"
+                :
+                : "r"((unsigned) __cvta_generic_to_shared (to)), "l"(__cvta_generic_to_global (from))
+                : "memory");
+}
 #define td_copy_wait() asm volatile ("cp.async.wait_all;" ::: "memory")
 #else
 #define td_copy16(to, from) (*(to) = *(from))
+#define td_copy8(to, from) (*(to) = *(from))
 #define td_copy_wait()
 #endif
 

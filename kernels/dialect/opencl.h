@@ -133,9 +133,12 @@ static inline float td_saturate (float x)
 #if defined(TD_NV_ARCH) && TD_NV_ARCH >= 80
 #define td_copy16(to, from) \
   asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"((ulong) (to)), "l"((ulong) (from)) : "memory")
+#define td_copy8(to, from) \
+  asm volatile ("cp.async.ca.shared.global [%0], [%1], 8;" : : "l"((ulong) (to)), "l"((ulong) (from)) : "memory")
 #define td_copy_wait() asm volatile ("cp.async.wait_all;" : : : "memory")
 #else
 #define td_copy16(to, from) (*(to) = *(from))
+#define td_copy8(to, from) (*(to) = *(from))
 #define td_copy_wait()
 #endif
 
