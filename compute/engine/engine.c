@@ -269,11 +269,36 @@ is_of (const Masked *kept, const Masked *wanted)
          && kept->changed_s == wanted->changed_s && kept->changed_ns == wanted->changed_ns;
 }
 
+static TdScan *
+kept_masked (TdEngine *engine, const Masked *wanted)
+{
+  TdScan *masked = NULL;
+
+  g_mutex_lock (&engine->lock);
+  for (guint i = 0; i < N_MASKS && !masked; i++)
+    if (is_of (&engine->masks[i], wanted))
+      masked = td_scan_ref (engine->masks[i].masked);
+  g_mutex_unlock (&engine->lock);
+  return masked;
+}
+
+static void
+keep_masked (TdEngine *engine, const Masked *masked)
+{
+  g_mutex_lock (&engine->lock);
+  masked_clear (&engine->masks[N_MASKS - 1]);
+  memmove (&engine->masks[1], &engine->masks[0], (N_MASKS - 1) * sizeof engine->masks[0]);
+  engine->masks[0] = *masked;
+  engine->masks[0].scan = td_scan_ref (masked->scan);
+  engine->masks[0].masked = td_scan_ref (masked->masked);
+  engine->masks[0].path = g_strdup (masked->path);
+  g_mutex_unlock (&engine->lock);
+}
+
 TdScan *
 td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **error)
 {
   Masked wanted = { .scan = scan, .path = (char *) mask };
-  TdScan *masked = NULL;
   GStatBuf state;
 
   if (!mask)
@@ -283,23 +308,19 @@ td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **err
     wanted.changed_s = state.st_mtim.tv_sec;
     wanted.changed_ns = state.st_mtim.tv_nsec;
   }
-  g_mutex_lock (&engine->lock);
-  for (guint i = 0; i < N_MASKS && !masked; i++)
-    if (is_of (&engine->masks[i], &wanted))
-      masked = td_scan_ref (engine->masks[i].masked);
-  if (!masked) {
-    masked = td_scan_with_mask (scan, mask, error);
-    if (masked) {
-      masked_clear (&engine->masks[N_MASKS - 1]);
-      memmove (&engine->masks[1], &engine->masks[0], (N_MASKS - 1) * sizeof engine->masks[0]);
-      engine->masks[0] = wanted;
-      engine->masks[0].scan = td_scan_ref (scan);
-      engine->masks[0].masked = td_scan_ref (masked);
-      engine->masks[0].path = g_strdup (mask);
-    }
-  }
-  g_mutex_unlock (&engine->lock);
-  return masked;
+  TdScan *masked = kept_masked (engine, &wanted);
+  if (masked)
+    return masked;
+  /* Read without the lock. Who else did so meanwhile was first. */
+  g_autoptr (TdScan) fresh = td_scan_with_mask (scan, mask, error);
+  if (!fresh)
+    return NULL;
+  masked = kept_masked (engine, &wanted);
+  if (masked)
+    return masked;
+  wanted.masked = fresh;
+  keep_masked (engine, &wanted);
+  return g_steal_pointer (&fresh);
 }
 
 /* ── Idle working sets ────────────────────────────────────────────────────────────────────────── */
