@@ -28,6 +28,9 @@
 /* Trial slices cost much: of the progress bar, how many quick methods one is worth. */
 #define SLICES_SHARE 3.0
 #define PROJECTIONS_SHARE 2.0
+/* On detectors wider than this, in columns, trial slices of one row are enough to confirm what the other
+   methods agree about. */
+#define DEAR_COLUMNS 640
 
 static const TdAxisMethodKind *const kinds[TD_AXIS_COUNT] = {
   [TD_AXIS_CORRELATION] = &td_axis_correlation,
@@ -326,6 +329,18 @@ try_slices (Search *search, guint index, GError **error)
   return try_method (search, index, TD_AXIS_SHARPNESS, first, last, error);
 }
 
+/* The trials so far go together and are enough. */
+static gboolean
+settled (const Search *search)
+{
+  TdAxisResult result = { .trials = (TdAxisTrial *) search->trials->data,
+                          .n_trials = search->trials->len };
+
+  td_axis_agree (&result, (td_scan_facts (search->scan)->n_rows - 1) / 2.0, NAN, 0);
+  g_free (result.advice);
+  return result.agreed;
+}
+
 static gboolean
 asked (const Search *search, TdAxisMethod method)
 {
@@ -353,8 +368,9 @@ run (Search *search, GError **error)
   for (guint i = 0; i < n && asked (search, TD_AXIS_FOURIER); i++)
     if (!try_fourier (search, &line, i, error))
       return FALSE;
+  const gboolean one = td_scan_facts (search->scan)->n_columns > DEAR_COLUMNS && settled (search);
   for (guint i = 0; i < n && asked (search, TD_AXIS_SHARPNESS); i++)
-    if (!try_slices (search, i, error))
+    if ((!one || i == n / 2) && !try_slices (search, i, error))
       return FALSE;
   return TRUE;
 }

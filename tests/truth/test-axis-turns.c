@@ -220,6 +220,29 @@ test_offset (void)
   }
 }
 
+/* On a wide detector trial slices are dear: one row's confirm what the others agree about. */
+static void
+test_wide_detector (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  guint slices = 0;
+
+  describe (&spec, 360, 120);
+  spec.n_columns = 700;
+  spec.n_rows = 10;
+  spec.centre_px = 361.2;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdAxisResult) result = find (scan, 0);
+  for (guint i = 0; i < result->n_trials; i++)
+    slices += result->trials[i].method == TD_AXIS_SHARPNESS;
+  g_assert_cmpuint (count (result, TD_AXIS_CORRELATION), ==, 5);
+  g_assert_cmpuint (slices, ==, 1);
+  g_assert_cmpfloat_with_epsilon (result->centre_px, 361.2, 0.05);
+  g_assert_true (result->agreed);
+}
+
 /* ── Uneven steps ─────────────────────────────────────────────────────────────────────────────── */
 
 /* Every third view at random, in no order. */
@@ -275,6 +298,7 @@ main (int argc, char **argv)
     g_test_add_data_func (path, &turns[i], test_turn);
   }
   g_test_add_func ("/axis/turn/offset", test_offset);
+  g_test_add_func ("/axis/turn/wide-detector", test_wide_detector);
   g_test_add_data_func ("/axis/steps/random-half", &half, test_random_steps);
   g_test_add_data_func ("/axis/steps/random-whole", &whole, test_random_steps);
   g_test_add_func ("/axis/steps/growing", test_growing_steps);
