@@ -178,6 +178,8 @@ td_cli_cancellable (void)
       sigaction (SIGINT, &action, NULL);
       sigaction (SIGTERM, &action, NULL);
       sigaction (SIGHUP, &action, NULL);
+      /* Who read the output is gone: what is being written to a file need not go with him. */
+      signal (SIGPIPE, SIG_IGN);
     }
     g_once_init_leave (&once, 1);
   }

@@ -269,6 +269,10 @@ test_card_full (gconstpointer id)
     return;
   }
   TdDevice *device = devices->pdata[0];
+  if (device->ops->memory_free (device) == G_MAXUINT64) {
+    g_test_skip ("its driver does not tell how much is free");
+    return;
+  }
   td_phantom_scan_init (&spec);
   spec.n_columns = spec.n_rows = 384;
   spec.n_views = 96;
