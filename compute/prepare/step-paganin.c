@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "paganin-host.h"
 #include "paganin.h"
 #include "slab.h"
@@ -24,7 +25,7 @@ static const TdStepParameter parameters[] = {
 };
 
 #define BATCH_BYTES (64u << 20)
-#define HOST_BATCH_BYTES (16u << 20) /* caches are near */
+#define THREAD_BYTES (4u << 20)  /* of a batch on the host, for each of its threads: caches are near */
 #define MOST_PAIRS 65535 /* work-groups in z on every API */
 
 /* The images that frames are padded to, and how many at once. Rows that are cut off have their neighbours
@@ -145,6 +146,14 @@ make_transform (TdSlab *slab, Held *held, GError **error)
   return held->fft != NULL;
 }
 
+static guint64
+batch_bytes (TdDevice *device)
+{
+  if (!td_device_info (device)->host_pointers)
+    return BATCH_BYTES;
+  return MIN ((guint64) td_host_threads () * THREAD_BYTES, BATCH_BYTES);
+}
+
 /* The transform and the tables for this slab's size, kept for the next. */
 static const Held *
 hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
@@ -155,7 +164,7 @@ hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
 
   wanted.shape = shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns, slab->row0 == 0,
                            end == td_scan_facts (slab->scan)->n_rows,
-                           td_device_info (slab->device)->host_pointers ? HOST_BATCH_BYTES : BATCH_BYTES);
+                           batch_bytes (slab->device));
   if (kept && memcmp (&kept->shape, &wanted.shape, sizeof wanted.shape) == 0
       && kept->paganin.length_px[0] == paganin->length_px[0]
       && kept->paganin.length_px[1] == paganin->length_px[1]

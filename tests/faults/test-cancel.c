@@ -4,7 +4,7 @@
 #include "compute/engine/centre.h"
 #include "compute/engine/job.h"
 #include "dataset/phantom-scan.h"
-#include "dataset/scan-private.h"
+#include "tests/common/inner-scan.h"
 
 #define MOST_AFTER 2 /* one that was begun on either of two threads */
 
@@ -52,18 +52,8 @@ static TdScan *
 watched_scan (Watched *watched)
 {
   static const TdScanSource source = { .read = watched_read };
-  const TdScanFacts *facts = td_scan_facts (watched->inner);
-  TdScan *scan = td_scan_alloc ("watched", &source, watched);
 
-  scan->facts.format = g_strdup ("test");
-  scan->facts.n_columns = facts->n_columns;
-  scan->facts.n_rows = facts->n_rows;
-  scan->facts.n_views = facts->n_views;
-  scan->facts.n_flats = facts->n_flats;
-  scan->facts.n_darks = facts->n_darks;
-  scan->facts.sample_type = facts->sample_type;
-  scan->facts.angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
-  return scan;
+  return td_test_scan_around (watched->inner, &source, watched);
 }
 
 typedef gboolean (*Work) (TdScan *scan, Watched *watched, GError **error);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "compute/engine/fbp-private.h"
-#include "dataset/scan-private.h"
+#include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
@@ -41,20 +41,8 @@ static const TdScanSource counting_vtable = { .read = counting_read };
 static inline TdScan *
 counting_scan (Counting *counting, TdScan *inner)
 {
-  const TdScanFacts *facts = td_scan_facts (inner);
-  TdScan *scan = td_scan_alloc ("counting", &counting_vtable, counting);
-
   counting->inner = inner;
-  scan->facts.format = g_strdup ("test");
-  scan->facts.n_columns = facts->n_columns;
-  scan->facts.n_rows = facts->n_rows;
-  scan->facts.n_views = facts->n_views;
-  scan->facts.n_flats = facts->n_flats;
-  scan->facts.n_darks = facts->n_darks;
-  scan->facts.sample_type = facts->sample_type;
-  scan->facts.transmission_logged = facts->transmission_logged;
-  scan->facts.angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
-  return scan;
+  return td_test_scan_around (inner, &counting_vtable, counting);
 }
 
 static inline TdScan *
