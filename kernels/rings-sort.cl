@@ -327,105 +327,30 @@ middle (const float *list, int count)
   return 0.5f * (list[(count - 1) / 2] + list[count / 2]);
 }
 
-/* sorted is [row][column][block][n]. Of each column the median of the blocks' medians; whether it stands
-   out, from its standard error, which the blocks' quartiles tell, and from what the blocks differ by, but
-   for the two that differ most; and how far the quartiles are apart, the median of the blocks. */
+/* sorted is [row][column][block][n]; found is [row][4][column]. Of each column the median of the blocks'
+   medians; what these differ by, but for the two that differ most; how far the quartiles are apart, and how
+   far their middle lies from the median, in the median block. */
 TD_KERNEL void
 rings_block_medians (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
-                     TD_GLOBAL float *TD_RESTRICT medians, TD_GLOBAL float *TD_RESTRICT marks,
-                     TD_GLOBAL float *TD_RESTRICT widths, int n, int n_columns, int n_blocks,
-                     float threshold, float consistency)
+                     TD_GLOBAL float *TD_RESTRICT found, int n, int n_columns, int n_blocks)
 {
   int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
-  float found[MAX_BLOCKS], width[MAX_BLOCKS];
+  float medians[MAX_BLOCKS], widths[MAX_BLOCKS], skews[MAX_BLOCKS];
 
   if (column >= n_columns)
     return;
-  size_t at = (size_t) row * n_columns + column;
   for (int block = 0; block < n_blocks; block++) {
-    TD_GLOBAL const float *values = sorted + (at * n_blocks + block) * n;
-    insert (found, block, 0.5f * (values[(n - 1) / 2] + values[n / 2]));
-    insert (width, block, values[n - 1 - n / 4] - values[n / 4]);
+    TD_GLOBAL const float *values
+        = sorted + (((size_t) row * n_columns + column) * n_blocks + block) * n;
+    float median = 0.5f * (values[(n - 1) / 2] + values[n / 2]);
+    float low = values[n / 4], high = values[n - 1 - n / 4];
+    insert (medians, block, median);
+    insert (widths, block, high - low);
+    insert (skews, block, 0.5f * (low + high) - median);
   }
-  float median = middle (found, n_blocks), quartiles = middle (width, n_blocks);
-  float spread = found[n_blocks - 1 - n_blocks / 8] - found[n_blocks / 8];
-  /* A normal distribution's quartiles are 1.349 apart, and its median has 1.2533 times the mean's
-     standard error. */
-  float error = quartiles * (1.2533f / 1.349f) / td_sqrt ((float) (n * n_blocks));
-  int stands_out = td_abs (median) >= threshold * error && td_abs (median) >= consistency * spread;
-  medians[at] = median;
-  marks[at] = stands_out ? 1.0f : 0.0f;
-  widths[at] = quartiles;
-}
-
-/* Wider by `factor` than any column from NEAR to FAR away on both sides, and not narrow altogether. */
-#define NEAR 6
-#define FAR 9
-
-TD_FN int
-is_restless (TD_GLOBAL const float *widths, int column, int n_columns, float factor, float least)
-{
-  if (column < 2 || column >= n_columns - 2 || widths[column] < least)
-    return 0;
-  float around = 0;
-  int compared = 0;
-  for (int away = NEAR; away <= FAR; away++) {
-    if (column - away >= 0) {
-      around = td_max (around, widths[column - away]);
-      compared = 1;
-    }
-    if (column + away < n_columns) {
-      around = td_max (around, widths[column + away]);
-      compared = 1;
-    }
-  }
-  return compared && widths[column] > factor * around;
-}
-
-/* marks = 1 at restless columns and between two of them that are at most 3 apart: the inner columns of a
-   few dead ones do not differ from each other. */
-TD_KERNEL void
-rings_mark_restless (TD_ITEM TD_GLOBAL const float *TD_RESTRICT widths,
-                     TD_GLOBAL float *TD_RESTRICT marks, int n_columns, float factor, float least)
-{
-  int column = rings_item (td_global_x (), td_global_y ());
-  size_t at = (size_t) td_global_z () * n_columns;
-
-  if (column >= n_columns)
-    return;
-  TD_GLOBAL const float *line = widths + at;
-  int left = is_restless (line, column - 1, n_columns, factor, least)
-             || is_restless (line, column - 2, n_columns, factor, least);
-  int right = is_restless (line, column + 1, n_columns, factor, least)
-              || is_restless (line, column + 2, n_columns, factor, least);
-  int marked = is_restless (line, column, n_columns, factor, least) || (left && right);
-  marks[at + column] = marked ? 1.0f : 0.0f;
-}
-
-/* to = values that are to be explained: those within BESIDE columns of a marked one, and where at least one
-   column of MANY within AROUND is marked, else 0. Restless columns neither count nor are kept. */
-#define BESIDE 4
-#define AROUND 32
-#define MANY 3
-
-TD_KERNEL void
-rings_keep_marked (TD_ITEM TD_GLOBAL const float *TD_RESTRICT values,
-                   TD_GLOBAL const float *TD_RESTRICT marks,
-                   TD_GLOBAL const float *TD_RESTRICT restless, TD_GLOBAL float *TD_RESTRICT to,
-                   int n_columns)
-{
-  int column = rings_item (td_global_x (), td_global_y ());
-  int first = td_max (column - AROUND, 0), end = td_min (column + AROUND + 1, n_columns);
-  int beside = 0, around = 0;
-  size_t at = (size_t) td_global_z () * n_columns;
-
-  if (column >= n_columns)
-    return;
-  for (int i = first; i < end; i++) {
-    int marked = marks[at + i] != 0.0f && restless[at + i] == 0.0f ? 1 : 0;
-    around += marked;
-    beside += i >= column - BESIDE && i <= column + BESIDE ? marked : 0;
-  }
-  int kept = (beside > 0 || around * MANY >= end - first) && restless[at + column] == 0.0f;
-  to[at + column] = kept ? values[at + column] : 0.0f;
+  TD_GLOBAL float *out = found + (size_t) row * 4 * n_columns + column;
+  out[0] = middle (medians, n_blocks);
+  out[n_columns] = medians[n_blocks - 1 - n_blocks / 8] - medians[n_blocks / 8];
+  out[(size_t) 2 * n_columns] = middle (widths, n_blocks);
+  out[(size_t) 3 * n_columns] = td_abs (middle (skews, n_blocks));
 }

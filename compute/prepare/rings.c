@@ -6,6 +6,7 @@
 #include "kernels/params.h"
 
 #define CHUNK_BYTES (128u << 20)
+#define CPU_PIECE 256 /* views that one item adds up where items are few and large */
 
 static guint
 rows_in_chunk (guint n_rows, guint64 row_bytes)
@@ -105,6 +106,28 @@ td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float 
     TD_ARG_VALUE (scale),
   };
   return td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profile, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint length = td_device_info (slab->device)->cpu_shaped ? CPU_PIECE : TD_RINGS_LEAST_PIECE;
+  guint n_pieces = (slab->n_views + length - 1) / length, lanes = td_rings_lanes (rings);
+  TdBuffer *sums = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * slab->n_columns, error);
+  TdKernel *kernel = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_roughness", error)
+                          : NULL;
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (sums), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (window),
+    TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
+  };
+  return td_rings_launch (rings, kernel, (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes),
+                          args, G_N_ELEMENTS (args), error)
+         && td_rings_join_sums (rings, sums, n_pieces, 1, profile, error);
 }
 
 static gboolean

@@ -18,38 +18,13 @@ static const TdStepParameter parameters[] = {
             NULL },
 };
 
-#define WINDOW 10     /* views that a column is compared with the mean of, as published */
-#define CPU_PIECE 256 /* views that one item adds up */
-#define GPU_PIECE TD_RINGS_LEAST_PIECE
-#define MARGIN 2      /* columns at the ends that have no neighbour to take from */
+#define WINDOW 10 /* views that a column is compared with the mean of, as published */
+#define MARGIN 2  /* columns at the ends that have no neighbour to take from */
 
 static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, td_rings_profiles_bytes (facts));
-}
-
-static gboolean
-measure (const TdRings *rings, TdBuffer *profile, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  guint length = td_device_info (slab->device)->cpu_shaped ? CPU_PIECE : GPU_PIECE;
-  guint n_pieces = (slab->n_views + length - 1) / length, lanes = td_rings_lanes (rings);
-  const int window = WINDOW;
-  TdBuffer *sums = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * slab->n_columns, error);
-  TdKernel *kernel = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_roughness", error)
-                          : NULL;
-
-  if (!kernel)
-    return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (sums), TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (window),
-    TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
-  };
-  return td_rings_launch (rings, kernel, (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes),
-                          args, G_N_ELEMENTS (args), error)
-         && td_rings_join_sums (rings, sums, n_pieces, 1, profile, error);
 }
 
 static gboolean
@@ -62,7 +37,7 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   TdBuffer *ratio = around ? td_rings_buffer (rings, "rings ratio", n_columns, error) : NULL;
   TdBuffer *marks = ratio ? td_rings_buffer (rings, "rings marks", n_columns, error) : NULL;
 
-  return marks && measure (rings, own, error)
+  return marks && td_rings_roughness (rings, WINDOW, own, error)
          && td_rings_median (rings, own, around, 1, n_columns, (guint) step->values[SIZE], error)
          && td_rings_detect (rings, own, around, 0, step->values[SNR], MARGIN, ratio, marks, error)
          && td_rings_bridge (rings, marks, error);

@@ -1,63 +1,190 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-
+#include "compute/device/host.h"
+#include "kernels/params.h"
+#include "rings-axis.h"
+#include "rings-offsets.h"
 #include "rings.h"
 #include "steps.h"
 
 /**
  * The one to begin with. What a pixel's gain adds to its column is the same in every view; what the object
- * does is not. So the median over the views of a column's second difference across columns, m, is that of
- * the offsets sought, L q = m, however sharp the object's edges are. It counts where it stands out from its
- * own standard error and is there in all blocks of the views; so a scan without stripes stays as it is. The
- * columns beside it count along, and all of them where many stand out: one left out among stripes would be
- * made up for by its neighbours. The offsets are the smallest that explain it, (alpha + L) q = m, with the
- * alpha and the convolution of step-rings-normalise.c, which takes means where this takes medians.
- *
- * Dead and fluctuating pixels show in the same second differences: they vary over the views, between their
- * quartiles, far more than those of the columns around. They are bridged.
+ * does is not. So the median over the views of a column's second difference across columns is that of the
+ * offsets sought, however sharp the object's edges are. The device finds the medians, and how sure they are;
+ * rings-offsets.h tells from them what each column adds; the device takes it away, and bridges the dead
+ * columns.
  */
 enum { SIZE, THRESHOLD, DEAD };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Widest stripe (columns)",
-             "Wider takes wider stripes, and more of what is round and centred on the axis.", 4, 0.5, 50,
-             1, NULL, TRUE },
+  [SIZE] = { "size", "Reach (columns)",
+             "How far an offset may be told from its neighbours': larger for strong, wide rings, smaller "
+             "where smooth shades come of it.", 6, 0.5, 50, 1, NULL, TRUE },
   [THRESHOLD] = { "threshold", "Detection threshold (standard errors)",
                   "0 corrects every column; 3 to 5 leave a scan without rings alone.", 4, 0, 20, 1,
                   NULL },
   [DEAD] = { "dead", "Detection threshold of dead pixels",
-             "Bridges pixels that vary so many times more against their neighbours than those around do.",
+             "Bridges pixels that vary so many times less, or more, along the turn than those around do.",
              3, 1.5, 100, 1, NULL },
 };
 
-#define REACH 16          /* exp (-16) is left out */
-#define MAX_BLOCKS 8      /* as in kernels/rings-sort.cl */
-#define LEAST_BLOCK 8     /* views */
+#define MAX_BLOCKS 8  /* as in kernels/rings-sort.cl */
+#define LEAST_BLOCK 8 /* views */
 #define LEAST_VIEWS 16
-#define CONSISTENCY 2.0f  /* a stripe is that many times what the blocks differ by */
-#define LEAST_WIDTH 0.01f /* of the quartiles, in -log: quieter pixels do no harm */
+#define ROUGHNESS 3   /* views */
+#define FOUND 4       /* profiles of kernels/rings-sort.cl */
 
 static guint64
 row_bytes (const TdScanFacts *facts)
 {
-  return td_rings_lines_bytes (facts, TRUE) + 5 * sizeof (float) * (guint64) facts->n_columns;
+  guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 2; /* and offsets, dead columns */
+  return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts)
+         + profiles * sizeof (float) * facts->n_columns;
 }
 
 static guint64
 workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, row_bytes (facts))
-         + sizeof (float) * (facts->n_views + (guint64) ceil (REACH * step->values[SIZE]) + 1);
+         + (1 + TD_RINGS_AXIS_MODES) * sizeof (float) * (guint64) facts->n_views;
 }
 
-/* made_for: reach. -1 / (alpha + L) as a convolution. */
-static void
-fill_weights (float *weights, const double *made_for)
-{
-  guint radius = (guint) ceil (REACH * made_for[0]);
+/* ── What the columns show ────────────────────────────────────────────────────────────────────── */
 
-  for (guint i = 0; i <= radius; i++)
-    weights[i] = (float) (-exp (-(double) i / made_for[0]) / (2 * sinh (1 / made_for[0])));
+/* Profiles of a chunk, on the device and on the host. */
+typedef struct {
+  TdBuffer *found, *modes, *roughness, *offsets, *dead;
+  float *host_found, *host_modes, *host_roughness, *host_offsets, *host_dead;
+  guint n_samples;
+} Profiles;
+
+static void
+profiles_clear (Profiles *profiles)
+{
+  g_free (profiles->host_found);
+  g_free (profiles->host_modes);
+  g_free (profiles->host_roughness);
+  g_free (profiles->host_offsets);
+  g_free (profiles->host_dead);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Profiles, profiles_clear)
+
+static gboolean
+profiles_init (Profiles *profiles, const TdRings *rings, GError **error)
+{
+  guint n = rings->slab->n_columns;
+  gsize floats = (gsize) rings->n_rows * n;
+
+  profiles->host_found = g_new (float, FOUND * floats);
+  profiles->host_modes = g_new (float, TD_RINGS_AXIS_MODES * floats);
+  profiles->host_roughness = g_new (float, floats);
+  profiles->host_offsets = g_new (float, floats);
+  profiles->host_dead = g_new (float, floats);
+  return (profiles->found = td_rings_buffer (rings, "rings found", FOUND * n, error))
+         && (profiles->modes = td_rings_buffer (rings, "rings axis modes", TD_RINGS_AXIS_MODES * n, error))
+         && (profiles->roughness = td_rings_buffer (rings, "rings own means", n, error))
+         && (profiles->offsets = td_rings_buffer (rings, "rings offsets", n, error))
+         && (profiles->dead = td_rings_buffer (rings, "rings marks", n, error));
+}
+
+/* Medians of the second differences in all blocks of the views. */
+static gboolean
+find_medians (const TdRings *rings, Profiles *profiles, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint n_blocks = CLAMP (slab->n_views / LEAST_BLOCK, 1, MAX_BLOCKS), n = slab->n_views / n_blocks;
+  const guint n_used = n_blocks * n;
+  TdKernel *turn = td_slab_kernel (rings->slab, "rings-sort", "rings_curvature_to_lines", error);
+  TdKernel *medians = turn ? td_slab_kernel (rings->slab, "rings-sort", "rings_block_medians", error) : NULL;
+  TdRingsLines lines;
+
+  profiles->n_samples = n_used;
+  if (!medians || !td_rings_lines (rings, TRUE, &lines, error))
+    return FALSE;
+  const TdArg turn_args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (lines.lines[0]), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_used),
+  };
+  if (!td_rings_launch (rings, turn, td_rings_tiles (rings), turn_args, G_N_ELEMENTS (turn_args), error)
+      || !td_rings_sort (rings, &lines, n, slab->n_columns * n_blocks, error))
+    return FALSE;
+  const TdArg median_args[] = {
+    TD_ARG_BUFFER (lines.lines[0]), TD_ARG_BUFFER (profiles->found), TD_ARG_VALUE (n),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_blocks),
+  };
+  return td_rings_launch (rings, medians, slab->n_columns, median_args, G_N_ELEMENTS (median_args), error);
+}
+
+/* The table of the axis; its key is the scan's, which has the same angles as long as it lives. */
+static TdBuffer *
+axis_table (const TdRings *rings, GError **error)
+{
+  TdSlab *slab = rings->slab;
+  gsize floats = TD_RINGS_AXIS_MODES * (gsize) slab->n_views;
+  TdBuffer *buffer = td_slab_buffer (slab, "rings axis table", floats * sizeof (float), error);
+
+  if (!buffer || td_slab_kept (slab, "rings axis table"))
+    return buffer;
+  float *table = g_new (float, floats);
+  td_rings_axis_table (td_scan_facts (slab->scan)->angles_rad, slab->n_views, table);
+  td_slab_keep (slab, "rings axis table", table, g_free);
+  return td_slab_upload (slab, buffer, table, floats * sizeof (float), error) ? buffer : NULL;
+}
+
+static gboolean
+fetch (const TdRings *rings, Profiles *profiles, GError **error)
+{
+  TdQueue *queue = rings->slab->queue;
+  guint64 bytes = (guint64) rings->n_rows * rings->slab->n_columns * sizeof (float);
+
+  return td_download (queue, profiles->host_found, profiles->found, 0, FOUND * bytes, error)
+         && td_download (queue, profiles->host_modes, profiles->modes, 0, TD_RINGS_AXIS_MODES * bytes, error)
+         && td_download (queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
+         && td_queue_finish (queue, error);
+}
+
+static gboolean
+measure (const TdRings *rings, Profiles *profiles, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  TdBuffer *table = axis_table (rings, error);
+
+  return table && find_medians (rings, profiles, error)
+         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
+                              TD_RINGS_AXIS_MODES, profiles->modes, error)
+         && td_rings_roughness (rings, ROUGHNESS, profiles->roughness, error)
+         && fetch (rings, profiles, error);
+}
+
+/* ── What is done about it ────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const TdRings *rings;
+  const TdStep *step;
+  const Profiles *profiles;
+} Decision;
+
+static void
+decide_row (guint row, gpointer data)
+{
+  const Decision *decision = data;
+  const Profiles *profiles = decision->profiles;
+  const TdSlab *slab = decision->rings->slab;
+  gsize n = slab->n_columns, at = row * n;
+  const float *found = profiles->host_found + FOUND * at;
+  const TdRingsColumns columns = {
+    .n_columns = slab->n_columns, .n_samples = profiles->n_samples,
+    .axis = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
+                           td_scan_facts (slab->scan)->angles_rad, slab->n_views),
+    .medians = found, .spreads = found + n, .widths = found + 2 * n, .skews = found + 3 * n,
+    .roughness = profiles->host_roughness + at,
+  };
+  const double *values = decision->step->values;
+  const TdRingsLimits limits = { values[SIZE], values[THRESHOLD], values[DEAD] };
+
+  td_rings_offsets (&columns, &limits, profiles->host_offsets + at, profiles->host_dead + at);
+  for (gsize c = 0; c < n; c++)
+    profiles->host_offsets[at + c] *= -1; /* to be added */
 }
 
 static void
@@ -67,95 +194,24 @@ fill_ones (float *ones, const double *made_for)
     ones[view] = 1;
 }
 
-/* Lines of all blocks of the views, sorted. */
-static gboolean
-sort_curvatures (const TdRings *rings, guint n_blocks, guint n, TdRingsLines *lines, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  const guint n_used = n_blocks * n;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_curvature_to_lines", error);
-
-  if (!kernel || !td_rings_lines (rings, TRUE, lines, error))
-    return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (lines->lines[0]), TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_used),
-  };
-  return td_rings_launch (rings, kernel, td_rings_tiles (rings), args, G_N_ELEMENTS (args), error)
-         && td_rings_sort (rings, lines, n, slab->n_columns * n_blocks, error);
-}
-
-/* Profiles of a chunk. */
-typedef struct {
-  TdBuffer *medians, *marks, *widths, *restless, *kept;
-} Found;
-
-static gboolean
-find (const TdRings *rings, const TdStep *step, const Found *found, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  guint n_blocks = CLAMP (slab->n_views / LEAST_BLOCK, 1, MAX_BLOCKS), n = slab->n_views / n_blocks;
-  const float threshold = (float) step->values[THRESHOLD], factor = (float) step->values[DEAD];
-  const float consistency = threshold > 0 ? CONSISTENCY : 0, least = LEAST_WIDTH;
-  TdKernel *medians = td_slab_kernel (rings->slab, "rings-sort", "rings_block_medians", error);
-  TdKernel *mark = medians ? td_slab_kernel (rings->slab, "rings-sort", "rings_mark_restless", error)
-                           : NULL;
-  TdRingsLines lines;
-
-  if (!mark || !sort_curvatures (rings, n_blocks, n, &lines, error))
-    return FALSE;
-  const TdArg median_args[] = {
-    TD_ARG_BUFFER (lines.lines[0]), TD_ARG_BUFFER (found->medians), TD_ARG_BUFFER (found->marks),
-    TD_ARG_BUFFER (found->widths), TD_ARG_VALUE (n), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (n_blocks), TD_ARG_VALUE (threshold), TD_ARG_VALUE (consistency),
-  };
-  const TdArg mark_args[] = {
-    TD_ARG_BUFFER (found->widths), TD_ARG_BUFFER (found->restless), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (factor), TD_ARG_VALUE (least),
-  };
-  return td_rings_launch (rings, medians, slab->n_columns, median_args, G_N_ELEMENTS (median_args), error)
-         && td_rings_launch (rings, mark, slab->n_columns, mark_args, G_N_ELEMENTS (mark_args), error);
-}
-
-static gboolean
-keep (const TdRings *rings, const Found *found, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_keep_marked", error);
-
-  if (!kernel)
-    return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (found->medians), TD_ARG_BUFFER (found->marks), TD_ARG_BUFFER (found->restless),
-    TD_ARG_BUFFER (found->kept), TD_ARG_VALUE (slab->n_columns),
-  };
-  return td_rings_launch (rings, kernel, slab->n_columns, args, G_N_ELEMENTS (args), error);
-}
-
 static gboolean
 run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
-  const TdStep *step = user;
   TdSlab *slab = rings->slab;
-  guint radius = (guint) ceil (REACH * step->values[SIZE]), n = slab->n_columns;
-  const double weights_for[TD_RINGS_TABLE_KEYS] = { step->values[SIZE] };
   const double ones_for[TD_RINGS_TABLE_KEYS] = { slab->n_views };
-  TdBuffer *weights, *ones;
-  Found found;
+  guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
+  g_auto (Profiles) profiles = { 0 };
+  Decision decision = { rings, user, &profiles };
+  TdBuffer *ones = td_rings_table (slab, "rings ones", ones_for, slab->n_views, fill_ones, error);
 
-  if (!(weights = td_rings_table (slab, "rings weights", weights_for, radius + 1, fill_weights, error))
-      || !(ones = td_rings_table (slab, "rings ones", ones_for, slab->n_views, fill_ones, error))
-      || !(found.medians = td_rings_buffer (rings, "rings modes 0", n, error))
-      || !(found.kept = td_rings_buffer (rings, "rings modes 1", n, error))
-      || !(found.marks = td_rings_buffer (rings, "rings marks", n, error))
-      || !(found.restless = td_rings_buffer (rings, "rings restless", n, error))
-      || !(found.widths = td_rings_buffer (rings, "rings widths", n, error)))
+  if (!ones || !profiles_init (&profiles, rings, error) || !measure (rings, &profiles, error))
     return FALSE;
-  return find (rings, step, &found, error) && keep (rings, &found, error)
-         && td_rings_smooth (rings, found.kept, 1, weights, radius, FALSE, found.medians, error)
-         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, n, ones, 1,
-                                found.medians, error)
-         && td_rings_bridge (rings, found.restless, error);
+  td_parallel_for (rings->n_rows, decide_row, &decision);
+  return td_slab_upload (slab, profiles.offsets, profiles.host_offsets, bytes, error)
+         && td_slab_upload (slab, profiles.dead, profiles.host_dead, bytes, error)
+         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, ones, 1,
+                                profiles.offsets, error)
+         && td_rings_bridge (rings, profiles.dead, error);
 }
 
 static gboolean

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rings-reference.h"
 
+#include "compute/prepare/rings-axis.h"
+#include "compute/prepare/rings-offsets.h"
+
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -382,14 +385,19 @@ middle (double *list, guint n)
   return 0.5 * (list[(n - 1) / 2] + list[n / 2]);
 }
 
-/* One column's median second difference and its quartiles' distance, each the median of the blocks', and
-   whether it stands out. */
-static gboolean
-look_at (const TdSinogram *s, guint c, double threshold, double *median, double *width)
+/* A row's columns in numbers: floats, as td_rings_offsets() takes them. */
+typedef struct {
+  float *medians, *spreads, *widths, *skews, *roughness, *offsets, *dead;
+} Columns;
+
+/* One column's second differences: medians over the blocks of their median, of the distance of their
+   quartiles and of how far these lie aside; and the range of the medians without the two that differ most. */
+static void
+look_at (const TdSinogram *s, guint c, const Columns *columns)
 {
   guint n_blocks = CLAMP (s->n_views / 8, 1, 8), n = s->n_views / n_blocks;
   g_autofree double *list = g_new (double, n);
-  double medians[8], widths[8];
+  double medians[8], widths[8], skews[8];
 
   for (guint block = 0; block < n_blocks; block++) {
     for (guint i = 0; i < n; i++) {
@@ -399,58 +407,72 @@ look_at (const TdSinogram *s, guint c, double threshold, double *median, double 
     }
     medians[block] = middle (list, n);
     widths[block] = list[n - 1 - n / 4] - list[n / 4];
+    skews[block] = 0.5 * (list[n - 1 - n / 4] + list[n / 4]) - medians[block];
   }
-  *median = middle (medians, n_blocks);
-  *width = middle (widths, n_blocks);
-  double spread = medians[n_blocks - 1 - n_blocks / 8] - medians[n_blocks / 8];
-  return fabs (*median) >= threshold * *width * 1.2533 / 1.349 / sqrt (n * n_blocks)
-         && (threshold == 0 || fabs (*median) >= 2 * spread);
+  columns->medians[c] = middle (medians, n_blocks);
+  columns->widths[c] = middle (widths, n_blocks);
+  columns->skews[c] = fabs (middle (skews, n_blocks));
+  columns->spreads[c] = medians[n_blocks - 1 - n_blocks / 8] - medians[n_blocks / 8];
 }
 
-static gboolean
-is_restless (const double *widths, guint n, gint64 c, double factor)
+static float
+roughness (const TdSinogram *s, guint c)
 {
-  double around = 0;
-  guint compared = 0;
+  double sum = 0;
 
-  if (c < 2 || c + 2 >= n || widths[c] < 0.01)
-    return FALSE;
-  for (gint64 i = 0; i < n; i++)
-    if (ABS (i - c) >= 6 && ABS (i - c) <= 9) {
-      around = MAX (around, widths[i]);
-      compared++;
+  for (guint v = 0; v < s->n_views; v++) {
+    double before = AT (s, half_sample ((gint64) v - 1, s->n_views), c);
+    double after = AT (s, half_sample ((gint64) v + 1, s->n_views), c);
+    double away = fabs (AT (s, v, c) - (before + AT (s, v, c) + after) / 3);
+    sum += away > 1e-6 * fabs (AT (s, v, c)) ? away : 0;
+  }
+  return (float) sum;
+}
+
+static double
+find_axis (const TdSinogram *s, const double *angles_rad)
+{
+  g_autofree float *modes = g_new (float, 3 * (gsize) s->n_columns);
+
+  for (guint c = 0; c < s->n_columns; c++) {
+    double sums[3] = { 0 };
+    for (guint v = 0; v < s->n_views; v++) {
+      sums[0] += AT (s, v, c);
+      sums[1] += cos (angles_rad[v]) * AT (s, v, c);
+      sums[2] += sin (angles_rad[v]) * AT (s, v, c);
     }
-  return compared > 0 && widths[c] > factor * around;
+    for (guint k = 0; k < 3; k++)
+      modes[k * s->n_columns + c] = (float) sums[k];
+  }
+  return td_rings_axis (modes, s->n_columns, angles_rad, s->n_views);
 }
 
 void
-td_reference_rings (TdSinogram *s, double reach, double threshold, double dead)
+td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double threshold, double dead)
 {
-  guint n = s->n_columns;
-  g_autofree double *m = g_new (double, n), *width = g_new (double, n), *q = g_new0 (double, n);
-  g_autofree gboolean *marked = g_new0 (gboolean, n), *mask = g_new0 (gboolean, n);
-  double half = sinh (0.5 / reach);
+  guint n = s->n_columns, n_blocks = CLAMP (s->n_views / 8, 1, 8);
+  g_autofree float *memory = g_new0 (float, 7 * (gsize) n);
+  g_autofree gboolean *mask = g_new0 (gboolean, n);
+  const Columns all = { memory,         memory + n,     memory + 2 * n, memory + 3 * n,
+                        memory + 4 * n, memory + 5 * n, memory + 6 * n };
 
   if (s->n_views < 16)
     return;
-  for (guint c = 0; c < n; c++)
-    marked[c] = look_at (s, c, threshold, &m[c], &width[c]);
-  for (gint64 c = 0; c < n; c++)
-    mask[c] = is_restless (width, n, c, dead)
-              || ((is_restless (width, n, c - 1, dead) || is_restless (width, n, c - 2, dead))
-                  && (is_restless (width, n, c + 1, dead) || is_restless (width, n, c + 2, dead)));
-  for (gint64 c = 0; c < n; c++) {
-    guint beside = 0, around = 0, looked_at = 0;
-    for (gint64 i = MAX (c - 32, 0); i <= MIN (c + 32, n - 1); i++, looked_at++) {
-      around += marked[i] && !mask[i];
-      beside += marked[i] && !mask[i] && ABS (i - c) <= 4;
-    }
-    if ((beside > 0 || 3 * around >= looked_at) && !mask[c])
-      q[c] = m[c];
+  for (guint c = 0; c < n; c++) {
+    look_at (s, c, &all);
+    all.roughness[c] = roughness (s, c);
   }
-  solve (q, n, 4 * half * half);
+  const TdRingsColumns columns = {
+    .n_columns = n, .n_samples = s->n_views / n_blocks * n_blocks, .axis = find_axis (s, angles_rad),
+    .medians = all.medians, .spreads = all.spreads, .widths = all.widths, .skews = all.skews,
+    .roughness = all.roughness,
+  };
+  const TdRingsLimits limits = { size, threshold, dead };
+  td_rings_offsets (&columns, &limits, all.offsets, all.dead);
   for (guint v = 0; v < s->n_views; v++)
     for (guint c = 0; c < n; c++)
-      AT (s, v, c) -= q[c];
+      AT (s, v, c) -= all.offsets[c];
+  for (guint c = 0; c < n; c++)
+    mask[c] = all.dead[c] != 0;
   bridge (s, mask);
 }

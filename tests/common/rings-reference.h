@@ -21,8 +21,10 @@ void td_reference_rings_large (TdSinogram *sinogram, guint size, double snr, dou
 void td_reference_rings_dead (TdSinogram *sinogram, guint size, double snr);
 /* Titarenko et al., Appl. Math. Lett. 23 (2010): solves (alpha + L) q = -L p. */
 void td_reference_rings_normalise (TdSinogram *sinogram, double reach, guint n_blocks);
-/* The step "rings" as step-rings.c describes it. */
-void td_reference_rings (TdSinogram *sinogram, double reach, double threshold, double dead);
+/* The step "rings" as step-rings.c describes it; what columns come to is compute/prepare/rings-offsets.h's,
+   which has tests of its own. */
+void td_reference_rings (TdSinogram *sinogram, const double *angles_rad, double size, double threshold,
+                         double dead);
 /* Muench et al., Opt. Express 17 (2009), with the scaling filter @low of @taps samples. */
 void td_reference_rings_wavelet (TdSinogram *sinogram, const double *low, guint taps, guint n_levels,
                                  double sigma);

@@ -35,6 +35,16 @@ fill (float *sinogram, guint n_views, guint n_columns, Content content, guint32 
     }
 }
 
+static double *
+half_turn (guint n_views)
+{
+  double *angles = g_new (double, n_views);
+
+  for (guint v = 0; v < n_views; v++)
+    angles[v] = G_PI * v / n_views;
+  return angles;
+}
+
 typedef void (*Reference) (TdSinogram *sinogram, const TdStep *step);
 
 static void
@@ -44,7 +54,7 @@ check (TdDevice *device, const TdStep *step, Reference reference, guint n_rows, 
   g_autoptr (GError) error = NULL;
   gsize row = (gsize) n_views * n_columns, n = row * n_rows;
   g_autofree float *data = g_new (float, n), *got = g_new (float, n);
-  g_autofree double *expected = g_new (double, n), *angles = g_new0 (double, n_views);
+  g_autofree double *expected = g_new (double, n), *angles = half_turn (n_views);
   double largest = 0, worst = 0;
 
   for (guint r = 0; r < n_rows; r++)
@@ -249,7 +259,9 @@ test_wavelet (gconstpointer id)
 static void
 offsets (TdSinogram *sinogram, const TdStep *step)
 {
-  td_reference_rings (sinogram, step->values[0], step->values[1], step->values[2]);
+  g_autofree double *angles = half_turn (sinogram->n_views);
+
+  td_reference_rings (sinogram, angles, step->values[0], step->values[1], step->values[2]);
 }
 
 static void

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rings-edges.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "median.h"
+#include "rings-offsets.h"
+
+#define MAX_DISCS 8
+#define SHIFTS 16       /* places in a column */
+#define STEP 4          /* of them, to the next place where edges are looked for at first */
+#define REACH 12        /* columns on either side of an edge that are compared with its shape */
+#define STIFFNESS (1.0 / (8 * 8 * 8 * 8)) /* what is smooth over 8 columns is no edge */
+#define LINE 160        /* columns in which shapes are made */
+#define REFINEMENTS 4   /* by which a place gets finer each time */
+#define STANDS_OUT 5.0  /* standard deviations of the profile */
+#define LIKENESS 0.5   /* part of the profile's energy there that the shape explains */
+#define RATIO 0.5       /* of one edge's amplitude to the other's */
+#define OFF_AXIS 0.75   /* columns by which a disc's middle may miss the axis */
+#define SMALLEST 1.5    /* radius */
+#define SMALL 10.0      /* a disc of this radius has edges of its own */
+#define LEAST 1e-5      /* quieter edges do no harm */
+#define WRONG 0.1       /* what of a disc's second difference may be wrong */
+#define STEEP 2.5       /* columns about an edge */
+
+/* sqrt (x) from 0 on, as td_rings_solve() sees it: shapes[shift][REACH + column] of an edge at
+   shift / SHIFTS. */
+static const double (*
+edge_shapes (void))[2 * REACH + 1]
+{
+  static double shapes[SHIFTS][2 * REACH + 1];
+  static gsize done;
+
+  if (g_once_init_enter (&done)) {
+    double edge[LINE], values[LINE], ones[LINE], stiffness[LINE], seen[LINE];
+    for (guint shift = 0; shift < SHIFTS; shift++) {
+      for (guint i = 0; i < LINE; i++) {
+        edge[i] = sqrt (MAX (0, (double) i - LINE / 2 - (double) shift / SHIFTS));
+        ones[i] = 1;
+        stiffness[i] = STIFFNESS;
+      }
+      for (guint i = 0; i < LINE; i++)
+        values[i] = 2 * edge[i] - edge[i > 0 ? i - 1 : 0] - edge[MIN (i + 1, LINE - 1)];
+      td_rings_solve (values, ones, stiffness, LINE, seen);
+      memcpy (shapes[shift], seen + LINE / 2 - REACH, sizeof shapes[shift]);
+    }
+    g_once_init_leave (&done, 1);
+  }
+  return (const double (*)[2 * REACH + 1]) shapes;
+}
+
+/* Where the profile @seen looks like an edge. */
+typedef struct {
+  double score;     /* amplitude of the unit shape; its deviation is that of @seen */
+  double amplitude; /* of sqrt (x) */
+  double likeness;
+} Edge;
+
+/* The edge at @place / SHIFTS, of what lies to its right, or to its left. */
+static Edge
+look_at (const TdRingsProfile *profile, const double *seen, int place, gboolean right)
+{
+  int column = right ? place / SHIFTS : (place + SHIFTS - 1) / SHIFTS;
+  const double *shape = edge_shapes ()[abs (place - column * SHIFTS)] + REACH;
+  double product = 0, norm = 0, energy = 0;
+
+  for (int d = -REACH; d <= REACH; d++) {
+    int c = right ? column + d : column - d;
+    if (c < 0 || c >= (int) profile->n || profile->unknown[c])
+      continue;
+    product += shape[d] * seen[c];
+    norm += shape[d] * shape[d];
+    energy += seen[c] * seen[c];
+  }
+  if (norm <= 0 || energy <= 0)
+    return (Edge) { 0, 0, 0 };
+  return (Edge) { product / sqrt (norm), product / norm, product * product / (norm * energy) };
+}
+
+/* Places of @edges that are edges of their own. */
+static guint
+choose (const Edge *edges, guint n, double least, guint *chosen)
+{
+  guint count = 0;
+
+  for (guint i = 1; i + 1 < n; i++)
+    if (edges[i].likeness >= LIKENESS && fabs (edges[i].score) >= least
+        && fabs (edges[i].score) >= fabs (edges[i - 1].score)
+        && fabs (edges[i].score) > fabs (edges[i + 1].score))
+      chosen[count++] = i * STEP;
+  return count;
+}
+
+typedef struct {
+  double product, norm;
+} Likeness;
+
+/* Compares a disc with the profile @seen about the column @edge; a piece of it is enough where nothing else
+   is. */
+static void
+compare_edge (const TdRingsProfile *profile, const double *seen, double left, double right, int edge,
+              Likeness *sum)
+{
+  double values[LINE], weights[LINE], stiffness[LINE], shape[LINE];
+  int first = edge - LINE / 2, n = profile->n;
+
+  for (int i = 0; i < LINE; i++) {
+    double disc[3];
+    for (int d = -1; d <= 1; d++) {
+      double c = CLAMP (first + i + d, 0, n - 1);
+      disc[1 + d] = sqrt (MAX (0, (c - left) * (right - c)));
+    }
+    gboolean inside = first + i >= 0 && first + i < n && i > 0 && i < LINE - 1;
+    values[i] = 2 * disc[1] - disc[0] - disc[2];
+    weights[i] = inside && !profile->unknown[first + i];
+    stiffness[i] = STIFFNESS;
+  }
+  td_rings_solve (values, weights, stiffness, LINE, shape);
+  for (int i = LINE / 2 - REACH; i <= LINE / 2 + REACH; i++)
+    if (first + i >= 0 && first + i < n && !profile->unknown[first + i]) {
+      sum->product += shape[i] * seen[first + i];
+      sum->norm += shape[i] * shape[i];
+    }
+}
+
+/* @edges: the columns where it is compared, the same for all discs that are compared with each other. */
+static double
+score_disc (const TdRingsProfile *profile, const double *seen, double left, double right,
+            const int edges[2])
+{
+  Likeness sum = { 0, 0 };
+
+  compare_edge (profile, seen, left, right, edges[0], &sum);
+  compare_edge (profile, seen, left, right, edges[1], &sum);
+  return sum.norm > 0 ? fabs (sum.product) / sqrt (sum.norm) : 0;
+}
+
+/* Moves the edges, against each other or @together, to where they explain most within @reach. */
+static void
+refine (const TdRingsProfile *profile, const double *seen, gboolean together, double reach,
+        double *left, double *right)
+{
+  const int edges[2] = { (int) *left, (int) *right };
+  double best = 0, most = 0;
+
+  for (int i = -REFINEMENTS; i <= REFINEMENTS; i++) {
+    double away = reach * i / REFINEMENTS;
+    double score = score_disc (profile, seen, *left + (together ? away : -away), *right + away, edges);
+    if (score > most) {
+      most = score;
+      best = away;
+    }
+  }
+  *left += together ? best : -best;
+  *right += best;
+}
+
+/* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by @least. */
+static gboolean
+match_edges (const TdRingsProfile *profile, const double *seen, double least, double *left,
+             double *right)
+{
+  guint n = (profile->n - 1) * SHIFTS / STEP + 1, n_left, n_right;
+  g_autofree Edge *lefts = g_new (Edge, n), *rights = g_new (Edge, n);
+  g_autofree guint *from = g_new (guint, n), *to = g_new (guint, n);
+  double strongest = 0;
+
+  for (guint i = 0; i < n; i++) {
+    lefts[i] = look_at (profile, seen, i * STEP, TRUE);
+    rights[i] = look_at (profile, seen, i * STEP, FALSE);
+  }
+  n_left = choose (lefts, n, least, from);
+  n_right = choose (rights, n, least, to);
+  for (guint i = 0; i < n_left; i++)
+    for (guint j = 0; j < n_right; j++) {
+      const Edge *a = &lefts[from[i] / STEP], *b = &rights[to[j] / STEP];
+      double low = MIN (fabs (a->amplitude), fabs (b->amplitude));
+      double high = MAX (fabs (a->amplitude), fabs (b->amplitude));
+      double strength = MIN (fabs (a->score), fabs (b->score));
+      if (to[j] <= from[i] || a->score * b->score <= 0 || low < RATIO * high
+          || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > OFF_AXIS || strength <= strongest)
+        continue;
+      strongest = strength;
+      *left = (double) from[i] / SHIFTS;
+      *right = (double) to[j] / SHIFTS;
+    }
+  return strongest > 0;
+}
+
+/* The small disc about the axis that explains most; FALSE: none does. */
+static gboolean
+find_small (const TdRingsProfile *profile, const double *seen, double least, double *left, double *right)
+{
+  int middle = (int) (profile->axis + 0.5);
+  double energy = 0, most = 0;
+
+  for (int c = MAX (middle - REACH, 0); c <= MIN (middle + REACH, (int) profile->n - 1); c++)
+    energy += profile->unknown[c] ? 0 : seen[c] * seen[c];
+  for (double radius = SMALLEST; radius < SMALL; radius += 0.25) {
+    Likeness like = { 0, 0 };
+    compare_edge (profile, seen, profile->axis - radius, profile->axis + radius, middle, &like);
+    double score = like.norm > 0 ? fabs (like.product) / sqrt (like.norm) : 0;
+    if (score < MAX (least, most) || score * score < LIKENESS * energy)
+      continue;
+    most = score;
+    *left = profile->axis - radius;
+    *right = profile->axis + radius;
+  }
+  return most > 0;
+}
+
+static gboolean
+find_disc (const TdRingsProfile *profile, const double *seen, double *left, double *right)
+{
+  g_autofree float *sizes = g_new (float, profile->n);
+
+  for (guint c = 0; c < profile->n; c++)
+    sizes[c] = fabs (seen[c]);
+  double least = MAX (LEAST, STANDS_OUT * 1.4826 * td_median (sizes, profile->n));
+  if (!match_edges (profile, seen, least, left, right)
+      && !find_small (profile, seen, least, left, right))
+    return FALSE;
+  for (double reach = 0.25; reach > 0.005; reach /= REFINEMENTS) {
+    refine (profile, seen, FALSE, reach, left, right);
+    refine (profile, seen, TRUE, reach, left, right);
+  }
+  return TRUE;
+}
+
+/* Subtracts the disc, in the amplitude that leaves least about its edges. */
+static void
+take_disc (TdRingsProfile *profile, const double *seen, const double *weights, const double *stiffness,
+           double left, double right)
+{
+  guint n = profile->n;
+  g_autofree double *disc = g_new (double, n), *values = g_new (double, n), *shape = g_new (double, n);
+  double product = 0, norm = 0;
+
+  for (guint c = 0; c < n; c++)
+    disc[c] = sqrt (MAX (0, (c - left) * (right - c)));
+  for (guint c = 0; c < n; c++)
+    values[c] = 2 * disc[c] - disc[c > 0 ? c - 1 : 0] - disc[MIN (c + 1, n - 1)];
+  td_rings_solve (values, weights, stiffness, n, shape);
+  for (guint c = 0; c < n; c++)
+    if (!profile->unknown[c] && MIN (fabs (c - left), fabs (c - right)) <= REACH) {
+      product += shape[c] * seen[c];
+      norm += shape[c] * shape[c];
+    }
+  double amplitude = norm > 0 ? product / norm : 0;
+  for (guint c = 0; c < n; c++) {
+    profile->values[c] -= amplitude * values[c];
+    profile->errors[c] = hypot (profile->errors[c], WRONG * amplitude * values[c]);
+    if (MIN (fabs (c - left), fabs (c - right)) < STEEP)
+      profile->edges[c] = 1;
+  }
+}
+
+void
+td_rings_take_discs (TdRingsProfile *profile)
+{
+  guint n = profile->n;
+  g_autofree double *weights = g_new (double, n), *stiffness = g_new (double, n);
+  g_autofree double *seen = g_new (double, n);
+  double left, right;
+
+  for (guint c = 0; c < n; c++) {
+    weights[c] = !profile->unknown[c];
+    stiffness[c] = STIFFNESS;
+  }
+  for (guint i = 0; i < MAX_DISCS && isfinite (profile->axis); i++) {
+    td_rings_solve (profile->values, weights, stiffness, n, seen);
+    if (!find_disc (profile, seen, &left, &right))
+      break;
+    take_disc (profile, seen, weights, stiffness, left, right);
+  }
+}
