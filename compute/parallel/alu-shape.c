@@ -103,7 +103,9 @@ td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
   if (task->precision == TD_PRECISION_HALF_RUN) {
     shape.run = 16;
     shape.batch = 32;
-    if (shape.linear) {
+    if (shape.linear && slices == 2)
+      shape.batch = 16;
+    else if (shape.linear) {
       shape.threads = 512;
       shape.resident = 1;
     }

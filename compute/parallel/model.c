@@ -138,7 +138,7 @@ add_texture_cell (TdUpdateCost *cost, const TdAluShape *shape)
 {
   guint pixels = shape->side * shape->side;
 
-  add (cost, TD_UNIT_TEXTURE, pixels * (shape->slices == 4 ? 4 : 1));
+  add (cost, TD_UNIT_TEXTURE, pixels * (shape->slices == 4 && !shape->half ? 4 : 1));
   add (cost, TD_UNIT_INSTRUCTIONS, pixels);
   add_instructions (cost, TD_UNIT_FLOAT, 1 + (pixels > 1 ? 3 : 0) + pixels * shape->slices);
 }
