@@ -18,7 +18,7 @@ static const TdCliHelp help = {
 };
 
 typedef struct {
-  char *device, *share, *filter_on, *kernel, *precision, *memory_limit;
+  char *device, *share, *filter_on, *kernel, *precision, *memory_limit, *timeline;
   int size, columns, views, runs;
   gboolean cone, end_to_end, notes, json;
 } Options;
@@ -32,6 +32,7 @@ options_clear (Options *o)
   g_free (o->kernel);
   g_free (o->precision);
   g_free (o->memory_limit);
+  g_free (o->timeline);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -52,6 +53,8 @@ parse (int argc, char **argv, Options *o)
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (3)", "N" },
+    { "timeline", 0, 0, G_OPTION_ARG_FILENAME, &o->timeline,
+      "Write what each device did when in the last run, CSV", "FILE" },
     { "notes", 0, 0, G_OPTION_ARG_NONE, &o->notes, "Print what each plan chose and why", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { NULL },
@@ -80,7 +83,7 @@ make_spec (const Options *o, TdFdkBenchSpec *spec, GError **error)
 
   *spec = (TdFdkBenchSpec) {
     .size = (guint) o->size, .n_columns = (guint) o->columns, .n_views = (guint) o->views,
-    .runs = (guint) o->runs, .cancellable = td_cli_cancellable (),
+    .runs = (guint) o->runs, .timeline = o->timeline, .cancellable = td_cli_cancellable (),
   };
   td_recipe_init (&spec->recipe);
   for (guint i = 0; i < G_N_ELEMENTS (settings); i++)

@@ -201,6 +201,21 @@ by_seconds (gconstpointer a, gconstpointer b)
   return difference < 0 ? -1 : difference > 0;
 }
 
+/* Each run replaces what the one before it left. */
+static gboolean
+write_spans (TdJob *job, const char *path, GError **error)
+{
+  g_autoptr (GString) text = g_string_new ("device,stage,start_s,end_s\n");
+  guint n;
+  const TdJobSpan *spans = td_job_spans (job, &n);
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%u,%s,%.6f,%.6f\n", spans[i].device, spans[i].stage, spans[i].start_s,
+                            spans[i].end_s);
+  g_string_append_printf (text, "0,job,0,%.6f\n", td_job_result (job)->seconds);
+  return g_file_set_contents (path, text->str, (gssize) text->len, error);
+}
+
 /* Planning is not timed: a job's plan has been looked at before it is started. */
 static gboolean
 run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *timed, GError **error)
@@ -211,7 +226,10 @@ run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *
     return FALSE;
   g_autoptr (TdJob) job = td_job_new (plan);
   td_job_set_sink (job, take_slices, bench);
-  if (!td_job_run (job, bench->spec.cancellable, error))
+  if (bench->spec.timeline)
+    td_job_keep_spans (job);
+  if (!td_job_run (job, bench->spec.cancellable, error)
+      || (bench->spec.timeline && !write_spans (job, bench->spec.timeline, error)))
     return FALSE;
   const TdJobResult *result = td_job_result (job);
   const TdFdkPlan *fdk = plan->extra;

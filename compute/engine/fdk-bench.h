@@ -13,6 +13,7 @@ typedef struct {
   guint n_views;     /* over a full turn */
   guint runs;        /* timed, after one to warm up */
   TdRecipe recipe;   /* devices are those of td_fdk_bench_run() */
+  const char *timeline; /* file for the last run's spans, CSV; NULL: none */
   GCancellable *cancellable; /* may be NULL */
 } TdFdkBenchSpec;
 

@@ -31,6 +31,26 @@ td_fdk_device_stopped (const TdFdkDevice *device)
          || g_cancellable_is_cancelled (device->run->cancellable);
 }
 
+gboolean
+td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events, double *sum,
+                     GError **error)
+{
+  TdJob *job = device->run->job;
+
+  *sum = 0;
+  for (guint i = 0; i + 1 < events->len; i += 2) {
+    TdEvent *from = g_array_index (events, TdEvent *, i), *to = g_array_index (events, TdEvent *, i + 1);
+    double seconds, start = 0;
+    if (!td_event_elapsed (from, to, &seconds, error)
+        || (td_job_keeps_spans (job) && !td_event_elapsed (device->origin, from, &start, error)))
+      return FALSE;
+    *sum += seconds;
+    td_job_add_span (job, stage, device->index, device->origin_us + (gint64) (start * 1e6),
+                     device->origin_us + (gint64) ((start + seconds) * 1e6));
+  }
+  return TRUE;
+}
+
 /* The last thread of the device has ended: its memory goes, what it did not deliver is free again. */
 static void
 close_device (TdFdkDevice *device)

@@ -51,7 +51,7 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   const guint64 bytes = (guint64) (end - first) * row_floats * sizeof (float);
   TdPreparationCounts counts;
 
-  if (!td_fdk_read (run, first, end - first, stage->staging, error))
+  if (!td_fdk_read (run, 0, first, end - first, stage->staging, error))
     return FALSE;
   gint64 start = g_get_monotonic_time ();
   if (!td_upload (stage->queue, stage->rows, 0, stage->staging, bytes, error)

@@ -53,6 +53,7 @@ fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guin
   const TdFdkPlan *fdk = device->run->fdk;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
   TdEvent **marks = device->fetch_marks;
+  const gint64 start = g_get_monotonic_time ();
   double seconds = 0;
   const gboolean ok = (marks[0] = td_event_record (device->fetch, error))
                       && td_download (device->fetch, to, part->volume, slice0 * slice, n * slice, error)
@@ -65,6 +66,7 @@ fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guin
   device->fetch_s += seconds;
   device->fetch_bytes += n * slice;
   td_job_add_stage (device->run->job, "download", seconds);
+  td_job_add_span (device->run->job, "download", device->index, start, g_get_monotonic_time ());
   return ok;
 }
 
@@ -72,14 +74,10 @@ fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guin
 static gboolean
 book_kernels (TdFdkDevice *device, const TdFdkPart *part, GError **error)
 {
-  double sum = 0, seconds;
+  double sum;
 
-  for (guint i = 0; i + 1 < part->events->len; i += 2) {
-    if (!td_event_elapsed (g_array_index (part->events, TdEvent *, i),
-                           g_array_index (part->events, TdEvent *, i + 1), &seconds, error))
-      return FALSE;
-    sum += seconds;
-  }
+  if (!td_fdk_device_spans (device, "back-project", part->events, &sum, error))
+    return FALSE;
   device->kernel_s += sum;
   device->kernel_updates += part->updates;
   td_job_add_stage (device->run->job, "back-project", sum);

@@ -3,7 +3,7 @@
 #include "scan-rows.h"
 
 gboolean
-td_fdk_read (TdFdkRun *run, guint row0, guint n, float *out, GError **error)
+td_fdk_read (TdFdkRun *run, guint device, guint row0, guint n, float *out, GError **error)
 {
   const TdPlan *plan = run->plan;
   const gint64 start = g_get_monotonic_time ();
@@ -13,5 +13,6 @@ td_fdk_read (TdFdkRun *run, guint row0, guint n, float *out, GError **error)
             : td_scan_rows (plan->scan, row0, n, out, run->cancellable, error);
 
   td_job_add_stage (run->job, "read", (g_get_monotonic_time () - start) * 1e-6);
+  td_job_add_span (run->job, "read", device, start, g_get_monotonic_time ());
   return ok;
 }

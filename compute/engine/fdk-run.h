@@ -116,6 +116,8 @@ struct TdFdkDevice {
   TdFdkWindow *window;        /* NULL: host */
   GThread *threads[3];
   TdQueue *fetch;             /* the fetching thread's, as the next two lines */
+  TdEvent *origin;            /* on the computing queue; device times of spans count from it */
+  gint64 origin_us;           /* and when it passed */
   TdEvent *fetch_marks[2];    /* kept here, so that a thread that ends loses nothing */
   double kernel_s, kernel_updates, fetch_s, fetch_bytes;
 
@@ -129,6 +131,9 @@ struct TdFdkDevice {
 
 void td_fdk_fail (TdFdkRun *run, GError *error); /* takes @error */
 void td_fdk_device_fail (TdFdkDevice *device, GError *error); /* takes @error */
+/* fdk-device.c: seconds between pairs of events that have passed, each a span of the job. */
+gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events, double *sum,
+                              GError **error);
 /* Under the lock. */
 gboolean td_fdk_device_stopped (const TdFdkDevice *device);
 /* fdk-retry.c: another attempt may do; another device may. */
@@ -140,8 +145,8 @@ gboolean td_fdk_retry (TdFdkRun *run);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
 
-/* Reads rows [row0, row0 + n) as [row][view][column], with all cores (fdk-read.c). */
-gboolean td_fdk_read (TdFdkRun *run, guint row0, guint n, float *out, GError **error);
+/* Reads rows [row0, row0 + n) as [row][view][column] for @device, with all cores (fdk-read.c). */
+gboolean td_fdk_read (TdFdkRun *run, guint device, guint row0, guint n, float *out, GError **error);
 
 /* ── The host's store (fdk-filter.c) ──────────────────────────────────────────────────────────── */
 

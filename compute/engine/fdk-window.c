@@ -188,7 +188,7 @@ fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
   const gsize row = (gsize) facts->n_views * facts->n_columns;
 
   if (fdk->block_rows == 0)
-    return td_fdk_read (run, row0, end - row0, to, error);
+    return td_fdk_read (run, window->device->index, row0, end - row0, to, error);
   if (!window->block || row0 < window->block_row0 || end > window->block_row0 + window->block_rows) {
     if (!window->block)
       window->block = g_try_new (float, fdk->block_rows * row);
@@ -200,7 +200,7 @@ fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
                    fdk->block_rows);
       return FALSE;
     }
-    if (!td_fdk_read (run, row0, window->block_rows, window->block, error)) {
+    if (!td_fdk_read (run, window->device->index, row0, window->block_rows, window->block, error)) {
       window->block_rows = 0;
       return FALSE;
     }
@@ -412,19 +412,15 @@ td_fdk_window_report (TdFdkWindow *window, TdQueue *queue, GError **error)
 {
   TdFdkDevice *device = window->device;
   TdPreparationCounts counts;
-  double sum = 0, seconds;
+  double sum;
 
   if (!window->preparation)
     return TRUE;
   if (!td_preparation_counts (window->preparation, queue, &counts, error))
     return FALSE;
   td_job_add_counts (device->run->job, &counts);
-  for (guint i = 0; i + 1 < window->events->len; i += 2) {
-    if (!td_event_elapsed (g_array_index (window->events, TdEvent *, i),
-                           g_array_index (window->events, TdEvent *, i + 1), &seconds, error))
-      return FALSE;
-    sum += seconds;
-  }
+  if (!td_fdk_device_spans (device, "filter", window->events, &sum, error))
+    return FALSE;
   td_job_add_stage (device->run->job, "filter", sum);
   g_autofree char *key = td_fdk_filter_rate_key (device->device);
   if (sum > 0)

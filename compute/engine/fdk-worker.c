@@ -39,11 +39,18 @@ open_worker (TdFdkWorker *worker, GError **error)
       = (guint64) fdk->batch * fdk->slab_rows * fdk->task.n_columns * sizeof (float);
   const guint64 slab = (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
   const guint n_rows = !fdk->window && (fdk->n_slabs > 1 || fdk->n_batches > 1) ? 2 : 1;
+  const gint64 start = g_get_monotonic_time ();
 
   worker->views = g_new (guint, fdk->batch);
   worker->queue = td_queue_new (device->device, error);
   if (!worker->queue)
     return FALSE;
+  if (td_job_keeps_spans (device->run->job)) {
+    device->origin = td_event_record (worker->queue, error);
+    if (!device->origin || !td_event_sync (device->origin, error))
+      return FALSE;
+    device->origin_us = g_get_monotonic_time ();
+  }
   worker->projector
       = td_cone_projector_new (device->family, device->device, &fdk->task, &limits, error);
   if (!worker->projector)
@@ -56,6 +63,7 @@ open_worker (TdFdkWorker *worker, GError **error)
       return FALSE;
     g_queue_push_tail (&device->free_volumes, worker->volumes[i]);
   }
+  td_job_add_span (device->run->job, "open", device->index, start, g_get_monotonic_time ());
   if (fdk->window || td_device_info (device->device)->host_pointers)
     return TRUE;
   worker->ring.queue = td_queue_new (device->device, error);
@@ -85,6 +93,7 @@ td_fdk_worker_free (TdFdkWorker *worker)
   td_cone_projector_free (worker->projector);
   for (guint i = 0; i < G_N_ELEMENTS (worker->device->fetch_marks); i++)
     td_event_free (worker->device->fetch_marks[i]);
+  td_event_free (worker->device->origin);
   td_queue_free (worker->device->fetch);
   td_queue_free (worker->ring.queue);
   td_queue_free (worker->queue);

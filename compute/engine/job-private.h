@@ -26,6 +26,7 @@ struct TdJob {
   guint slices_done;
   gint64 host_bytes;
   GPtrArray *notes;
+  GArray *spans;             /* TdJobSpan; NULL: not kept */
   TdJobResult result;
   TdJobDone done;
   gpointer done_user;

@@ -75,6 +75,7 @@ writer_thread (gpointer user)
     if (!item)
       return NULL;
 
+    const gint64 start = g_get_monotonic_time ();
     if (!g_cancellable_is_cancelled (job->cancellable)) {
       if (writer->volume && !write_volume (job, item, &error))
         td_job_fail (job, g_steal_pointer (&error));
@@ -85,6 +86,7 @@ writer_thread (gpointer user)
       }
     }
     item_free (item);
+    td_job_add_span (job, "write", 0, start, g_get_monotonic_time ());
   }
 }
 

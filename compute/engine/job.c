@@ -43,6 +43,7 @@ td_job_unref (TdJob *job)
   g_free (job->result.family);
   g_strfreev (job->result.notes);
   g_ptr_array_unref (job->notes);
+  g_clear_pointer (&job->spans, g_array_unref);
   g_clear_error (&job->failure);
   g_clear_pointer (&job->done_context, g_main_context_unref);
   td_job_writer_free (job->writer);
@@ -91,6 +92,19 @@ void
 td_job_set_overwrite (TdJob *job, gboolean overwrite)
 {
   job->overwrite = overwrite;
+}
+
+void
+td_job_keep_spans (TdJob *job)
+{
+  job->spans = g_array_new (FALSE, FALSE, sizeof (TdJobSpan));
+}
+
+const TdJobSpan *
+td_job_spans (TdJob *job, guint *n)
+{
+  *n = job->spans ? job->spans->len : 0;
+  return job->spans ? (const TdJobSpan *) job->spans->data : NULL;
 }
 
 TdPlan *
@@ -173,6 +187,25 @@ td_job_add_stage (TdJob *job, const char *stage, double seconds)
     job->result.stages[job->result.n_stages++] = (TdJobStage) { stage, 0 };
   if (i < job->result.n_stages && !job->ended_us)
     job->result.stages[i].seconds += seconds;
+  g_mutex_unlock (&job->lock);
+}
+
+gboolean
+td_job_keeps_spans (TdJob *job)
+{
+  return job->spans != NULL;
+}
+
+void
+td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us)
+{
+  if (!job->spans)
+    return;
+  const TdJobSpan span = { stage, device, (start_us - job->started_us) * 1e-6,
+                           (end_us - job->started_us) * 1e-6 };
+  g_mutex_lock (&job->lock);
+  if (!job->ended_us)
+    g_array_append_val (job->spans, span);
   g_mutex_unlock (&job->lock);
 }
 

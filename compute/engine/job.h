@@ -47,6 +47,13 @@ typedef struct {
   char **notes;
 } TdJobResult;
 
+/* What a thread or a device of the job did when, in seconds from the job's start: what waits for what. */
+typedef struct {
+  const char *stage;     /* as TdJobStage's, and "open", "wait"; static */
+  guint device;          /* index in the plan */
+  double start_s, end_s;
+} TdJobSpan;
+
 /* Called on the job's threads, one call at a time; slices: [count][ny][nx], valid during the call.
    first counts from the plan's first_slice. */
 typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpointer user);
@@ -68,6 +75,10 @@ void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
 void td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user);
 /* An existing output is replaced (when the new one is complete); else it is refused. */
 void td_job_set_overwrite (TdJob *job, gboolean overwrite);
+/* Before it runs: keep all spans, for who wants to see where time goes. */
+void td_job_keep_spans (TdJob *job);
+/* After the end, owned by the job. */
+const TdJobSpan *td_job_spans (TdJob *job, guint *n);
 /* Runs on the calling thread (which only waits) until done, failed or cancelled. */
 gboolean td_job_run (TdJob *job, GCancellable *cancellable, GError **error);
 /* Runs on threads of its own; @done is called in the thread-default main context of the caller.

@@ -58,6 +58,9 @@ gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
                       void (*release) (float *slices, gpointer user), gpointer user, GError **error);
 void td_job_add_updates (TdJob *job, double updates);          /* drives progress and ETA */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
+/* g_get_monotonic_time() of both ends; does nothing unless the job keeps spans. */
+void td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us);
+gboolean td_job_keeps_spans (TdJob *job);
 void td_job_add_counts (TdJob *job, const TdPreparationCounts *counts);
 /* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
 void td_job_add_host_bytes (TdJob *job, gint64 bytes);
