@@ -14,7 +14,9 @@ static const TdCliHelp help = {
   "    tomodesk-cli bench --cone --end-to-end --device cuda:0 --size 1024\n"
   "  Four cards, each a part of the volume:\n"
   "    tomodesk-cli bench --cone --end-to-end --device cuda:0,cuda:1,cuda:2,cuda:3 --size 2048 "
-  "--views 1024 --share volume\n",
+  "--views 1024 --share volume\n"
+  "  Out of core, compared with what fits:\n"
+  "    tomodesk-cli bench --cone --end-to-end --device cuda:0 --size 1024 --memory-limit 0,1G\n",
 };
 
 typedef struct {
@@ -47,8 +49,8 @@ parse (int argc, char **argv, Options *o)
     { "filter-on", 0, 0, G_OPTION_ARG_STRING, &o->filter_on, "auto, cpu or device", "NAME" },
     { "kernel", 0, 0, G_OPTION_ARG_STRING, &o->kernel, "auto, turned, texture, …", "NAME" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &o->precision, "single or half", "NAME" },
-    { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->memory_limit, "On the host and each device",
-      "SIZE" },
+    { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->memory_limit,
+      "On the host and each device (0, none); a row for each", "SIZE[,SIZE…]" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
@@ -78,7 +80,7 @@ make_spec (const Options *o, TdFdkBenchSpec *spec, GError **error)
 {
   const struct { const char *name, *value; } settings[] = {
     { "share", o->share }, { "filter-on", o->filter_on }, { "kernel", o->kernel },
-    { "precision", o->precision }, { "memory-limit", o->memory_limit },
+    { "precision", o->precision },
   };
 
   *spec = (TdFdkBenchSpec) {
@@ -118,15 +120,20 @@ print_table (const Options *o, const GArray *rows, double kernel_s)
                             kernel_s, first->gups * first->median_s / kernel_s);
   for (guint i = 0; i < rows->len; i++) {
     const TdFdkBenchRow *row = &g_array_index (rows, TdFdkBenchRow, i);
-    g_string_append_printf (out, "\n%s\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->devices, row->median_s,
-                            row->low_s, row->high_s, row->gups);
+    g_string_append_printf (out, "\n%s", row->devices);
+    if (row->memory_limit_bytes > 0)
+      g_string_append_printf (out, ", told it has %.1f GiB",
+                              (double) row->memory_limit_bytes / (1 << 30));
+    g_string_append_printf (out, "\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->median_s, row->low_s,
+                            row->high_s, row->gups);
     if (kernel_s > 0)
       g_string_append_printf (out, ", %.3f × the kernel alone%s",
                               row->median_s / (kernel_s / row->n_devices),
                               row->n_devices > 1 ? " on as many" : "");
     if (i > 0)
-      g_string_append_printf (out, "\n  speed-up %.2f, difference from the first %.1e",
-                              first->median_s / row->median_s, row->difference);
+      g_string_append_printf (out, "\n  speed-up %.2f, difference from the first %.1e, %" G_GUINT64_FORMAT
+                                   " voxels not the same", first->median_s / row->median_s,
+                              row->difference, row->different);
     g_string_append_printf (out, "\n  memory %.1f GiB host, %.1f GiB device\n  busy, seconds a device:",
                             (double) row->host_peak_bytes / (1 << 30),
                             (double) row->device_peak_bytes / (1 << 30));
@@ -152,6 +159,8 @@ add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *fi
     td_json_add_number (builder, "ratio_to_kernel", row->median_s / (kernel_s / row->n_devices));
   td_json_add_number (builder, "speed_up", first->median_s / row->median_s);
   td_json_add_number (builder, "difference", row->difference);
+  td_json_add_integer (builder, "different_voxels", row->different);
+  td_json_add_integer (builder, "memory_limit_bytes", row->memory_limit_bytes);
   td_json_add_integer (builder, "host_peak_bytes", row->host_peak_bytes);
   td_json_add_integer (builder, "device_peak_bytes", row->device_peak_bytes);
   for (guint i = 0; i < row->n_stages; i++) {
@@ -184,14 +193,22 @@ print_json (const Options *o, const GArray *rows, double kernel_s)
 
 /* ── Measuring ────────────────────────────────────────────────────────────────────────────────── */
 
+/* A row for each of the limits. */
 static gboolean
-add_run (TdFdkBench *bench, const char *devices, GArray *rows, GError **error)
+add_runs (const Options *o, TdFdkBench *bench, const char *devices, GArray *rows, GError **error)
 {
-  TdFdkBenchRow row;
+  g_auto (GStrv) limits = g_strsplit (o->memory_limit ? o->memory_limit : "0", ",", -1);
 
-  if (!td_fdk_bench_run (bench, devices, &row, error))
-    return FALSE;
-  g_array_append_val (rows, row);
+  for (guint i = 0; limits[i]; i++) {
+    TdRecipe limit;
+    TdFdkBenchRow row;
+
+    td_recipe_init (&limit);
+    if (!td_recipe_set (&limit, "memory-limit", limits[i], error)
+        || !td_fdk_bench_run (bench, devices, limit.memory_limit_bytes, &row, error))
+      return FALSE;
+    g_array_append_val (rows, row);
+  }
   return TRUE;
 }
 
@@ -207,7 +224,8 @@ measure (const Options *o, GArray *rows, double *kernel_s, GError **error)
     return FALSE;
   g_autoptr (TdFdkBench) bench = td_fdk_bench_new (&spec, error);
   return bench && td_fdk_bench_kernel (bench, first, kernel_s, error)
-         && add_run (bench, first, rows, error) && (!comma || add_run (bench, devices, rows, error));
+         && add_runs (o, bench, first, rows, error)
+         && (!comma || add_runs (o, bench, devices, rows, error));
 }
 
 int

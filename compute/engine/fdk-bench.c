@@ -11,7 +11,6 @@
 #include "fdk.h"
 
 #define GUPS (1024.0 * 1024.0 * 1024.0)
-#define KEPT_SLICES 32
 #define PIECE (1u << 20) /* bytes that a thread copies at once */
 
 struct TdFdkBench {
@@ -19,7 +18,7 @@ struct TdFdkBench {
   TdEngine *engine;
   TdScan *scan;
   float *projections, *volume;
-  float *kept;  /* some slices of the first row's volume */
+  float *kept;  /* the first row's volume */
 };
 
 static guint64
@@ -139,7 +138,8 @@ td_fdk_bench_free (TdFdkBench *bench)
     munmap (bench->projections, projection_bytes (bench));
   if (bench->volume)
     munmap (bench->volume, volume_bytes (bench));
-  g_free (bench->kept);
+  if (bench->kept)
+    munmap (bench->kept, volume_bytes (bench));
   g_free (bench);
 }
 
@@ -163,29 +163,50 @@ take_slices (guint first, guint count, const float *slices, gpointer user)
   fill (bench->volume + first * slice, slices, count * slice * sizeof (float));
 }
 
-/* Relative RMS of some slices from those of the first row, which are kept. */
-static double
-compare (TdFdkBench *bench)
-{
-  const guint64 slice = slice_floats (bench);
-  const guint step = (bench->spec.size + KEPT_SLICES - 1) / KEPT_SLICES;
-  const gboolean first = bench->kept == NULL;
-  double difference = 0, norm = 0;
+typedef struct {
+  const TdFdkBench *bench;
+  double *difference, *norm; /* of each slice */
+  guint64 *different;
+} Compare;
 
-  if (first)
-    bench->kept = g_new (float, slice * ((bench->spec.size + step - 1) / step));
-  for (guint k = 0; k < bench->spec.size; k += step) {
-    const float *now = bench->volume + k * slice;
-    float *kept = bench->kept + k / step * slice;
-    if (first)
-      memcpy (kept, now, slice * sizeof (float));
-    for (guint64 i = 0; i < slice; i++) {
-      const double apart = (double) now[i] - kept[i];
-      difference += apart * apart;
-      norm += (double) kept[i] * kept[i];
-    }
+static void
+compare_slice (guint k, gpointer user)
+{
+  const Compare *c = user;
+  const guint64 slice = slice_floats (c->bench);
+  const float *now = c->bench->volume + k * slice, *kept = c->bench->kept + k * slice;
+
+  for (guint64 i = 0; i < slice; i++) {
+    const double apart = (double) now[i] - kept[i];
+    c->difference[k] += apart * apart;
+    c->norm[k] += (double) kept[i] * kept[i];
+    c->different[k] += memcmp (&now[i], &kept[i], sizeof *now) != 0;
   }
-  return norm > 0 ? sqrt (difference / norm) : 0;
+}
+
+/* All voxels with those of the first row, which are kept. */
+static gboolean
+compare (TdFdkBench *bench, TdFdkBenchRow *row, GError **error)
+{
+  const guint n = bench->spec.size;
+
+  if (!bench->kept) {
+    bench->kept = g_steal_pointer (&bench->volume);
+    bench->volume = map_memory (volume_bytes (bench), error);
+    return bench->volume != NULL;
+  }
+  g_autofree double *difference = g_new0 (double, n), *norm = g_new0 (double, n);
+  g_autofree guint64 *different = g_new0 (guint64, n);
+  Compare c = { bench, difference, norm, different };
+  td_parallel_for (n, compare_slice, &c);
+  double apart = 0, whole = 0;
+  for (guint k = 0; k < n; k++) {
+    apart += difference[k];
+    whole += norm[k];
+    row->different += different[k];
+  }
+  row->difference = whole > 0 ? sqrt (apart / whole) : 0;
+  return TRUE;
 }
 
 typedef struct {
@@ -238,6 +259,7 @@ run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *
   memcpy (timed->stages, result->stages, sizeof timed->stages);
   timed->n_stages = result->n_stages;
   td_fdk_bench_row_clear (row);
+  row->memory_limit_bytes = recipe->memory_limit_bytes;
   row->devices = g_strdup (result->device);
   row->family = g_strdup (fdk->families[0]->name);
   row->n_devices = plan->devices->len;
@@ -248,7 +270,8 @@ run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *
 }
 
 gboolean
-td_fdk_bench_run (TdFdkBench *bench, const char *devices, TdFdkBenchRow *row, GError **error)
+td_fdk_bench_run (TdFdkBench *bench, const char *devices, guint64 memory_limit, TdFdkBenchRow *row,
+                  GError **error)
 {
   const TdFdkBenchSpec *spec = &bench->spec;
   g_autofree Timed *timed = g_new0 (Timed, spec->runs + 1);
@@ -256,6 +279,7 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, TdFdkBenchRow *row, GE
 
   memset (row, 0, sizeof *row);
   g_strlcpy (recipe.devices, devices, sizeof recipe.devices);
+  recipe.memory_limit_bytes = memory_limit;
   /* The first run warms up: programs are built, memory is pinned, the devices' speed is known. */
   for (guint i = 0; i <= spec->runs; i++)
     if (!run_once (bench, &recipe, row, &timed[i], error)) {
@@ -270,7 +294,10 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, TdFdkBenchRow *row, GE
   row->gups = (double) slice_floats (bench) * spec->size * spec->n_views / row->median_s / GUPS;
   memcpy (row->stages, median->stages, sizeof row->stages);
   row->n_stages = median->n_stages;
-  row->difference = compare (bench);
+  if (!compare (bench, row, error)) {
+    td_fdk_bench_row_clear (row);
+    return FALSE;
+  }
   return TRUE;
 }
 

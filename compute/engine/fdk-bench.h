@@ -12,7 +12,7 @@ typedef struct {
   guint n_columns;   /* and rows of the detector */
   guint n_views;     /* over a full turn */
   guint runs;        /* timed, after one to warm up */
-  TdRecipe recipe;   /* devices are those of td_fdk_bench_run() */
+  TdRecipe recipe;   /* devices and memory limit are those of td_fdk_bench_run() */
   const char *timeline; /* file for the last run's spans, CSV; NULL: none */
   GCancellable *cancellable; /* may be NULL */
 } TdFdkBenchSpec;
@@ -26,15 +26,19 @@ typedef struct {
   TdJobStage stages[8];      /* of the median run, summed over devices */
   guint n_stages;
   guint64 host_peak_bytes, device_peak_bytes;
-  double difference;         /* relative RMS from the first row's volume, some slices of it */
+  guint64 memory_limit_bytes; /* 0: none */
+  double difference;         /* relative RMS from the first row's volume */
+  guint64 different;         /* voxels that are not the same bits as there */
 } TdFdkBenchRow;
 
 typedef struct TdFdkBench TdFdkBench;
 
 /* Makes projections and room for the volume in host memory; blocks. */
 TdFdkBench *td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error);
-/* Jobs on @devices ("cuda:0,cuda:1"). */
-gboolean td_fdk_bench_run (TdFdkBench *bench, const char *devices, TdFdkBenchRow *row, GError **error);
+/* Jobs on @devices ("cuda:0,cuda:1") with @memory_limit (0: none). The first row's volume is what later
+   ones are compared with. */
+gboolean td_fdk_bench_run (TdFdkBench *bench, const char *devices, guint64 memory_limit,
+                           TdFdkBenchRow *row, GError **error);
 /* The kernel alone, on projections and volume that are in the device's memory: seconds; 0: they do
    not fit there, or it is no device that copies. */
 gboolean td_fdk_bench_kernel (TdFdkBench *bench, const char *device, double *seconds, GError **error);
