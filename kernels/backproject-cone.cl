@@ -7,6 +7,8 @@
      TEXTURE  1: layered textures, hardware filtering; 0: loads and arithmetic in single precision
      VOXELS   voxels along z a thread holds in registers
      X_LANES, Z_LANES, GROUP: how a group's threads lie (upright, textures)
+     RESIDENT groups a multiprocessor should hold at once: without it compilers keep the addresses that
+              sums came from until they are stored there
      GENERAL  1: u, v and w for every voxel (tilted detectors); 0: upright, u and w constant along z
 
    Coordinates are voxels from the axis; the matrices map them to detector pixels from (u_middle,
@@ -65,12 +67,12 @@ cone_backproject (TD_ITEM
     const float v
         = td_fma (td_fma (mv.x, x, td_fma (mv.y, y, td_fma (mv.z, z, mv.w))), inverse, p.v_middle);
 
-    if (!(w > 0.0f))
-      continue;
 #if TEXTURE
-    sum = td_fma (weight, td_layer1_linear (projections, u, v - (float) p.row0, view), sum);
+    /* Fetched in any case: no branch, so that the loads of the next view need not wait. */
+    const float value = td_layer1_linear (projections, u, v - (float) p.row0, view);
+    sum = w > 0.0f ? td_fma (weight, value, sum) : sum;
 #else
-    if (!(u > -1.0f && u < (float) p.n_columns && v > (float) (p.row0 - 1)
+    if (!(w > 0.0f && u > -1.0f && u < (float) p.n_columns && v > (float) (p.row0 - 1)
           && v < (float) (p.row0 + p.n_rows)))
       continue;
     const float u0 = td_floor (u), v0 = td_floor (v);
@@ -87,7 +89,7 @@ cone_backproject (TD_ITEM
 /* Upright, textures: PACK turned voxels and VOXELS slices a thread. Layer l holds views l, l + 90 (or
    180) degrees, …; fetching it where a turned voxel lies gives the turned set in rotated order. A group
    is X_LANES x (GROUP / X_LANES / Z_LANES) x Z_LANES threads, z fastest. */
-TD_KERNEL void TD_GROUP_SIZE (GROUP, 1, 1)
+TD_KERNEL void TD_GROUP_SIZE_RESIDENT (GROUP, 1, 1, RESIDENT)
 cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
                   const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
                   TdConeProject p, int first_layer)

@@ -71,15 +71,24 @@ cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
   const size_t view = (size_t) p.n_rows * p.n_columns;
   const size_t pixel = (size_t) row * p.n_columns + column;
   const size_t texel = (size_t) layer * p.texel_rows * p.n_columns + pixel;
-  for (int channel = 0; channel < PACK; channel++) {
-    const float value
+  float value[PACK];
+  for (int channel = 0; channel < PACK; channel++)
+    value[channel]
         = row < p.n_rows ? from[(layer + (size_t) channel * p.n_views_between) * view + pixel] : 0.0f;
-#if HALF
-    td_store_half (to, PACK * texel + channel, value);
+  /* A texel at once: a quarter of the stores. */
+#if PACK == 4 && HALF
+  td_store_half4 (to, texel, td_float4 (value[0], value[1], value[2], value[3]));
+#elif PACK == 4
+  ((TD_GLOBAL float4 *) to)[texel] = td_float4 (value[0], value[1], value[2], value[3]);
+#elif PACK == 2 && HALF
+  td_store_half2 (to, texel, td_float2 (value[0], value[1]));
+#elif PACK == 2
+  ((TD_GLOBAL float2 *) to)[texel] = td_float2 (value[0], value[1]);
+#elif HALF
+  td_store_half (to, texel, value[0]);
 #else
-    to[PACK * texel + channel] = value;
+  to[texel] = value[0];
 #endif
-  }
 #endif
 }
 #endif

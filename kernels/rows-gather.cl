@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of filtered sinograms [row][view][column] into the order that cone-beam back-projection reads,
-   [place][row][column]: some rows of some views. */
+   [place][row][column]: some rows of some views. QUADS: columns come in fours, and p counts those. */
+#ifdef QUADS
+typedef float4 Columns;
+#else
+typedef float Columns;
+#endif
+
 TD_KERNEL void
-rows_gather (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to,
+rows_gather (TD_ITEM const TD_GLOBAL Columns *TD_RESTRICT from, TD_GLOBAL Columns *TD_RESTRICT to,
              TdRowsGather p)
 {
   const int column = td_global_x (), place = td_global_y (), row = td_global_z ();

@@ -17,6 +17,7 @@ typedef struct {
   guint voxels;           /* along z in a work-item */
   guint x_lanes, z_lanes; /* neighbours along x and, fastest, along z */
   guint group;            /* work-items */
+  guint resident;         /* groups that a multiprocessor should hold */
   guint layers;           /* a launch: what they read should stay in the cache for the next groups */
 } TdConeShape;
 

@@ -116,13 +116,18 @@ staging_bytes (const TdConeDeviceProjector *self)
   return columns * rows * views * (self->half ? 2 : sizeof (float));
 }
 
+#define REGISTERS 65536 /* of a multiprocessor, where it matters */
+
 static gboolean
 build_kernel (TdConeDeviceProjector *self, GError **error)
 {
   const gboolean columns = self->way == TD_CONE_WAY_COLUMNS;
-  char pack[16], voxels[16], texture[16], general[16], x_lanes[16], z_lanes[16], group[16];
+  char pack[16], voxels[16], texture[16], general[16], x_lanes[16], z_lanes[16], group[16], resident[16];
+  char registers[32];
+  const gboolean limited = self->way == TD_CONE_WAY_TEXTURE;
   const char *const defines[]
-      = { pack, voxels, columns ? NULL : texture, general, x_lanes, z_lanes, group, NULL };
+      = { pack, voxels, columns ? NULL : texture, general, x_lanes, z_lanes, group, resident,
+          limited ? registers : NULL, NULL };
 
   g_snprintf (pack, sizeof pack, "PACK=%u", self->pack);
   g_snprintf (voxels, sizeof voxels, "VOXELS=%u", self->shape.voxels);
@@ -131,6 +136,9 @@ build_kernel (TdConeDeviceProjector *self, GError **error)
   g_snprintf (x_lanes, sizeof x_lanes, "X_LANES=%u", self->shape.x_lanes);
   g_snprintf (z_lanes, sizeof z_lanes, "Z_LANES=%u", self->shape.z_lanes);
   g_snprintf (group, sizeof group, "GROUP=%u", self->shape.group);
+  g_snprintf (resident, sizeof resident, "RESIDENT=%u", self->shape.resident);
+  g_snprintf (registers, sizeof registers, "TD_REGISTERS=%u",
+              REGISTERS / (self->shape.group * self->shape.resident) / 8 * 8);
   self->program = td_program_build (self->base.device, columns ? "cone-columns" : "backproject-cone",
                                     defines, error);
   if (!self->program)
@@ -260,9 +268,9 @@ take_columns (TdConeDeviceProjector *self)
 static TdConeShape
 texture_shape (guint pack, guint max_slices)
 {
-  TdConeShape shape = pack == 1   ? (TdConeShape) { 16, 32, 1, 256, 128 }
-                      : pack == 2 ? (TdConeShape) { 8, 16, 2, 128, 64 }
-                                  : (TdConeShape) { 2, 4, 2, 64, 128 };
+  TdConeShape shape = pack == 1   ? (TdConeShape) { 16, 32, 1, 256, 4, 128 }
+                      : pack == 2 ? (TdConeShape) { 8, 16, 2, 128, 7, 64 }
+                                  : (TdConeShape) { 2, 4, 2, 64, 16, 128 };
 
   if (max_slices < shape.z_lanes)
     shape.z_lanes = 1;
@@ -276,7 +284,8 @@ choose_way (TdConeDeviceProjector *self, const TdConeFamily *family)
   const TdDeviceInfo *info = td_device_info (self->base.device);
 
   self->pack = 1;
-  self->shape = (TdConeShape) { .voxels = 8, .x_lanes = 32, .z_lanes = 1, .group = 128, .layers = 1 };
+  self->shape = (TdConeShape) { .voxels = 8, .x_lanes = 32, .z_lanes = 1, .group = 128,
+                                .resident = 1, .layers = 1 };
   if (family == &td_cone_family_standard) {
     self->way = TD_CONE_WAY_GENERAL;
     self->shape.voxels = 1;

@@ -181,7 +181,8 @@ typedef struct { /* CUDA_TEXTURE_DESC */
   X (TdCuResult, launch, "cuLaunchKernel", \
      (TdCuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, \
       unsigned bz, unsigned shared_bytes, TdCuStream stream, void **parameters, void **extra)) \
-  X (TdCuResult, stream_new, "cuStreamCreate", (TdCuStream *stream, unsigned flags)) \
+  X (TdCuResult, stream_new, "cuStreamCreateWithPriority", \
+     (TdCuStream *stream, unsigned flags, int priority)) \
   X (TdCuResult, stream_free, "cuStreamDestroy_v2", (TdCuStream stream)) \
   X (TdCuResult, stream_sync, "cuStreamSynchronize", (TdCuStream stream)) \
   X (TdCuResult, stream_wait, "cuStreamWaitEvent", \

@@ -159,6 +159,7 @@ static const TdDeviceOps cuda_ops = {
   .host_alloc = td_cuda_host_alloc,
   .host_free = td_cuda_host_free,
   .queue_new = td_cuda_queue_new,
+  .queue_new_urgent = td_cuda_queue_new_urgent,
   .queue_free = td_cuda_queue_free,
   .queue_finish = td_cuda_queue_finish,
   .upload = td_cuda_upload,

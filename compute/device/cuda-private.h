@@ -48,6 +48,7 @@ void td_cuda_leave (TdCudaDevice *device);
 void *td_cuda_host_alloc (TdDevice *device, guint64 bytes);
 void td_cuda_host_free (TdDevice *device, void *memory);
 gboolean td_cuda_queue_new (TdDevice *device, TdQueue **queue, GError **error);
+gboolean td_cuda_queue_new_urgent (TdDevice *device, TdQueue **queue, GError **error);
 void td_cuda_queue_free (TdQueue *queue);
 gboolean td_cuda_queue_finish (TdQueue *queue, GError **error);
 gboolean td_cuda_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host,

@@ -20,8 +20,11 @@ address (TdBuffer *buffer, guint64 offset)
 
 /* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
 
-gboolean
-td_cuda_queue_new (TdDevice *base, TdQueue **out, GError **error)
+/* Smaller numbers go first; the driver takes the nearest that it has. */
+#define URGENT -100
+
+static gboolean
+new_queue (TdDevice *base, int priority, TdQueue **out, GError **error)
 {
   TdCudaDevice *device = td_cuda_device (base);
   TdCuStream stream = NULL;
@@ -31,7 +34,7 @@ td_cuda_queue_new (TdDevice *base, TdQueue **out, GError **error)
   if (!td_cuda_enter (device, error))
     return FALSE;
   /* Non-blocking: the legacy default stream of other code in the process does not serialise us. */
-  ok = td_cuda_check (device, device->cu->stream_new (&stream, TD_CU_STREAM_NON_BLOCKING),
+  ok = td_cuda_check (device, device->cu->stream_new (&stream, TD_CU_STREAM_NON_BLOCKING, priority),
                       "make a queue", error);
   td_cuda_leave (device);
   if (!ok)
@@ -40,6 +43,18 @@ td_cuda_queue_new (TdDevice *base, TdQueue **out, GError **error)
   queue->stream = stream;
   *out = &queue->base;
   return TRUE;
+}
+
+gboolean
+td_cuda_queue_new (TdDevice *device, TdQueue **queue, GError **error)
+{
+  return new_queue (device, 0, queue, error);
+}
+
+gboolean
+td_cuda_queue_new_urgent (TdDevice *device, TdQueue **queue, GError **error)
+{
+  return new_queue (device, URGENT, queue, error);
 }
 
 void

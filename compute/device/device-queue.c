@@ -4,18 +4,31 @@
 
 /* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
 
-TdQueue *
-td_queue_new (TdDevice *device, GError **error)
+static TdQueue *
+new_queue (TdDevice *device, gboolean urgent, GError **error)
 {
   TdQueue *queue = NULL;
 
-  if (!device->ops->queue_new (device, &queue, error)) {
+  if (!(urgent && device->ops->queue_new_urgent ? device->ops->queue_new_urgent
+                                                : device->ops->queue_new) (device, &queue, error)) {
     td_device_failed (device, error);
     return NULL;
   }
   queue->device = device;
   td_device_object_new (device);
   return queue;
+}
+
+TdQueue *
+td_queue_new (TdDevice *device, GError **error)
+{
+  return new_queue (device, FALSE, error);
+}
+
+TdQueue *
+td_queue_new_urgent (TdDevice *device, GError **error)
+{
+  return new_queue (device, TRUE, error);
 }
 
 void

@@ -129,6 +129,8 @@ typedef struct TdDeviceOps {
 
   /* Queues run in order; two queues run beside each other. finish blocks. */
   gboolean (*queue_new) (TdDevice *device, TdQueue **queue, GError **error);
+  /* May be NULL: a queue whose work goes before that of others, as far as both compete for the device. */
+  gboolean (*queue_new_urgent) (TdDevice *device, TdQueue **queue, GError **error);
   void (*queue_free) (TdQueue *queue);
   gboolean (*queue_finish) (TdQueue *queue, GError **error);
 
@@ -244,6 +246,7 @@ void *td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error);
 void td_device_host_free (TdDevice *device, void *memory);
 
 TdQueue *td_queue_new (TdDevice *device, GError **error);
+TdQueue *td_queue_new_urgent (TdDevice *device, GError **error); /* an ordinary one, if there is no such */
 void td_queue_free (TdQueue *queue);
 gboolean td_queue_finish (TdQueue *queue, GError **error);
 

@@ -241,7 +241,7 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
     if (any_device (devices, is_cpu))
       set_slab (fdk, n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
     else
-      set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 8 * n), 16, GPU_SLAB)));
+      set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
     set_batch (fdk, fdk->task.n_views);
   }
   if (fdk->most_slab)

@@ -126,7 +126,7 @@ land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
 {
   TdFdkRun *run = device->run;
   const TdFdkPlan *fdk = run->fdk;
-  const guint slice0 = part->slab * fdk->slab, all = td_fdk_slab_slices (fdk, part->slab);
+  const guint slice0 = fdk->cuts[part->slab].slice0, all = fdk->cuts[part->slab].n_slices;
 
   for (guint first = 0, n; first < all; first += n) {
     n = undelivered (run, slice0 + first, MIN (fdk->land_slices, all - first));
@@ -177,7 +177,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
 {
   const TdFdkPlan *fdk = run->fdk;
   TdFdkSlab *slab = &run->slabs[index];
-  const guint slices = td_fdk_slab_slices (fdk, index);
+  const guint slice0 = fdk->cuts[index].slice0, slices = fdk->cuts[index].n_slices;
 
   g_mutex_lock (&run->lock);
   while (slab->sum) {
@@ -199,8 +199,8 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
   }
   g_mutex_unlock (&run->lock);
   for (guint i = 0; complete && i < slices; i++)
-    run->delivered[index * fdk->slab + i] = TRUE;
-  if (complete && !emit (run, index * fdk->slab, slices, mine, error))
+    run->delivered[slice0 + i] = TRUE;
+  if (complete && !emit (run, slice0, slices, mine, error))
     return FALSE;
   if (complete)
     slab_done (run);
@@ -215,7 +215,7 @@ land_share (TdFdkDevice *device, TdFdkPart *part, GError **error)
 
   if (!landing)
     return TRUE;
-  if (!fetch (device, landing, part, 0, td_fdk_slab_slices (device->run->fdk, slab), error)) {
+  if (!fetch (device, landing, part, 0, device->run->fdk->cuts[slab].n_slices, error)) {
     put_landing (device->run, landing);
     return FALSE;
   }

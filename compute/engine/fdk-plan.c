@@ -20,6 +20,8 @@ td_fdk_plan_free (TdFdkPlan *fdk)
   g_free (fdk->angles_rad);
   g_free (fdk->families);
   g_free (fdk->own);
+  g_free (fdk->start);
+  g_free (fdk->cuts);
   g_free (fdk->budgets);
   g_free (fdk);
 }
@@ -168,20 +170,6 @@ choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
 
 /* ── What was planned, for those who carry it out ─────────────────────────────────────────────── */
 
-guint
-td_fdk_slab_slices (const TdFdkPlan *fdk, guint slab)
-{
-  return MIN (fdk->slab, fdk->task.nz - slab * fdk->slab);
-}
-
-void
-td_fdk_slab_rows (const TdFdkPlan *fdk, guint slab, guint *first, guint *end)
-{
-  td_cone_rows_seen (&fdk->task, slab * fdk->slab, td_fdk_slab_slices (fdk, slab), first, end);
-  *first = CLAMP (*first, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
-  *end = CLAMP (*end, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
-}
-
 guint64
 td_fdk_chunk_bytes (const TdFdkPlan *fdk, const TdScanFacts *facts)
 {
@@ -274,8 +262,8 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
     td_plan_note (plan, "Detector rows %u to %u are filtered by %s into %s.", fdk->row0,
                   fdk->row0 + fdk->n_rows - 1, fdk->filter_on_device ? "a device" : "the CPU",
                   fdk->on_disk ? "a temporary file, because memory is short" : "host memory");
-  td_plan_note (plan, "Slabs of %u slices are back-projected from batches of %u views.", fdk->slab,
-                fdk->batch);
+  td_plan_note (plan, "%u slabs of up to %u slices are back-projected from batches of %u views.",
+                fdk->n_slabs, fdk->slab, fdk->batch);
   const double lean_deg = row_lean (task->matrices) * 180 / G_PI;
   if (!facts->filtered && fabs (lean_deg) > MUCH_LEAN_DEG)
     td_plan_note (plan, "The detector's rows lean by %.1f degrees against the plane of the orbit, and FDK "

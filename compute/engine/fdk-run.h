@@ -162,16 +162,14 @@ gpointer td_fdk_filter_thread (gpointer run);
 
 TdFdkWindow *td_fdk_window_new (TdFdkDevice *device);
 void td_fdk_window_free (TdFdkWindow *window);
-/* The computing thread's, on its queue. Blocks until the rows that the slab sees are there, filters
-   those that are not yet; they stay until td_fdk_window_passed(). FALSE without @error: stopped. */
+/* The computing thread's, on its queue. Blocks until all is enqueued that brings and filters the rows
+   that the slab sees; they stay until td_fdk_window_passed(). FALSE without @error: stopped. */
 gboolean td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **error);
 /* Enqueues: rows [row0, row0 + n_rows) of the batch's views into @to, [place][row][column]. */
 gboolean td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch,
                                guint row0, guint n_rows, TdBuffer *to, GError **error);
 /* What was enqueued so far is all that this slab wants of its rows. */
 gboolean td_fdk_window_passed (TdFdkWindow *window, TdQueue *queue, GError **error);
-/* The computing thread's end: counts and times for the job. */
-gboolean td_fdk_window_report (TdFdkWindow *window, TdQueue *queue, GError **error);
 
 /* ── Threads of a device ──────────────────────────────────────────────────────────────────────── */
 

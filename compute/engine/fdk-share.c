@@ -154,21 +154,22 @@ compare (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
   return TRUE;
 }
 
-/* Ranges of slabs in proportion to what the devices did earlier. Without windows all take the top
-   one: the rows that it sees are filtered first. */
+/* In proportion to what the devices did earlier. Without windows all take the top slab: the rows that it
+   sees are filtered first. */
 void
 td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 {
-  double all = 0, sum = 0;
+  g_autofree double *shares = g_new0 (double, devices->len);
+  double all = 0;
 
-  g_free (fdk->own);
-  fdk->own = g_new0 (guint, devices->len + 1);
-  for (guint i = 0; i < devices->len; i++)
-    all += kernel_rate (plan, devices->pdata[i], fdk->families[i]);
   for (guint i = 0; i < devices->len; i++) {
-    sum += kernel_rate (plan, devices->pdata[i], fdk->families[i]);
-    fdk->own[i + 1] = fdk->window ? (guint) lrint (fdk->n_slabs * sum / all) : fdk->n_slabs;
+    if (!fdk->retired || !fdk->retired[i])
+      shares[i] = kernel_rate (plan, devices->pdata[i], fdk->families[i]);
+    all += shares[i];
   }
+  for (guint i = 0; i < devices->len; i++)
+    shares[i] /= all;
+  td_fdk_cut (plan, fdk, devices->len, shares);
 }
 
 gboolean

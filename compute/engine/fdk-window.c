@@ -7,34 +7,37 @@
 #include "kernels/params.h"
 
 /* Rows on a device, a chunk of some at a time. The feeding thread brings raw ones in the order in
-   which the slabs will want them, as far ahead as there is memory; the computing thread prepares and
-   filters them in place, between its kernels, when it comes to them. */
+   which the slabs will want them, as far ahead as there is memory, and has them prepared and filtered in
+   place on a queue that goes before the computing one: what the filter wants of a card, its memory's
+   speed, is just what the kernels leave. */
 typedef struct {
   TdBuffer *data;    /* [row][view][column], halo included; NULL: not here */
-  TdEvent *sent;
-  gboolean here;     /* enqueued, @sent is set */
-  gboolean filtered; /* on the computing queue */
+  TdEvent *sent, *filtered;
+  gboolean here;     /* all is enqueued, @filtered is set */
 } Chunk;
 
 struct TdFdkWindow {
   TdFdkDevice *device;
   /* The feeding thread's. */
   TdFdkRing ring;
+  TdQueue *queue;            /* the filter's */
+  GQueue raw;                /* chunks that have been sent only: GUINT_TO_POINTER (index) */
   float *block;              /* files: many rows read at once */
   guint block_row0, block_rows;
   GPtrArray *memory;         /* TdBuffer, all that the chunks have had; owned */
-  /* The computing thread's. */
+  GArray *events;            /* TdEvent *, pairs around the filter */
+  double filtered_bytes;
+  /* The computing thread makes these while the first rows are sent; the filter is the feeding one's then. */
   TdPreparation *preparation;
   TdConeFilter *filter;
   TdProgram *program;
   TdKernel *gather;
-  GArray *events;            /* TdEvent *, pairs around the filter */
-  double filtered_bytes;
   /* Both, under the run's lock. */
+  gboolean opened;           /* those are there */
   Chunk *chunks;
   guint need0, need_end;     /* chunks that the slab being computed sees */
   GQueue idle;               /* TdBuffer that no chunk has */
-  TdEvent *passed;           /* on the computing queue: chunks before need0 have been used */
+  TdEvent *passed;           /* on the computing queue: what was there of earlier slabs has been used */
 };
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -50,6 +53,7 @@ td_fdk_window_new (TdFdkDevice *device)
   window->memory = g_ptr_array_new_with_free_func ((GDestroyNotify) td_buffer_free);
   window->events = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
   g_queue_init (&window->idle);
+  g_queue_init (&window->raw);
   return window;
 }
 
@@ -63,19 +67,25 @@ td_fdk_window_free (TdFdkWindow *window)
 
   if (window->ring.queue)
     sound = td_queue_finish (window->ring.queue, NULL) && sound;
+  if (window->queue)
+    sound = td_queue_finish (window->queue, NULL) && sound;
   td_fdk_ring_clear (&window->ring, run->plan->engine, sound);
   for (guint i = 0; i < window->events->len; i++)
     td_event_free (g_array_index (window->events, TdEvent *, i));
-  for (guint i = 0; i < run->fdk->n_chunks; i++)
+  for (guint i = 0; i < run->fdk->n_chunks; i++) {
     td_event_free (window->chunks[i].sent);
+    td_event_free (window->chunks[i].filtered);
+  }
   td_event_free (window->passed);
   td_cone_filter_free (window->filter);
   td_preparation_free (window->preparation);
   td_program_free (window->program);
   td_queue_free (window->ring.queue);
+  td_queue_free (window->queue);
   g_ptr_array_unref (window->memory);
   g_array_unref (window->events);
   g_queue_clear (&window->idle);
+  g_queue_clear (&window->raw);
   g_free (window->block);
   g_free (window->chunks);
   g_free (window);
@@ -86,9 +96,8 @@ td_fdk_window_free (TdFdkWindow *window)
 static void
 chunks_of (const TdFdkPlan *fdk, guint slab, guint *first, guint *end)
 {
-  td_fdk_slab_rows (fdk, slab, first, end);
-  *first /= fdk->filter_rows;
-  *end = (*end + fdk->filter_rows - 1) / fdk->filter_rows;
+  *first = fdk->cuts[slab].row0 / fdk->filter_rows;
+  *end = (fdk->cuts[slab].row_end + fdk->filter_rows - 1) / fdk->filter_rows;
 }
 
 /* Detector rows of a chunk with its halo; the chunk's own begin at *own. */
@@ -105,72 +114,114 @@ rows_of (const TdFdkWindow *window, guint index, guint *row0, guint *end, guint 
   *end = MIN (facts->n_rows, fdk->row0 + MIN (first + fdk->filter_rows, fdk->n_rows) + fdk->halo);
 }
 
-/* The next chunk that is not here: of the slab being computed, else of those in the device's own
-   range that nobody has taken yet. Under the lock, as the two below. */
+/* The device's own slabs that nobody has taken yet, in the order in which it will come to them: @i counts
+   them, those taken included. FALSE: there are no more. Under the lock, as the three below. */
 static gboolean
-next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
+next_slab (const TdFdkWindow *window, guint *i, guint *slab)
 {
   const TdFdkDevice *device = window->device;
   const TdFdkRun *run = device->run;
-  const guint own = run->fdk->own[device->index], own_end = run->fdk->own[device->index + 1];
+  const guint n = run->fdk->own[device->index + 1] - run->fdk->own[device->index];
+
+  for (; *i < n; (*i)++) {
+    *slab = td_fdk_own_slab (run->fdk, device->index, *i);
+    if (!run->slabs[*slab].taken)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* The next chunk that is not here: of the slab being computed, else of the next ones. */
+static gboolean
+next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
+{
+  guint slab;
 
   *urgent = TRUE;
   for (*index = window->need0; *index < window->need_end; (*index)++)
     if (!window->chunks[*index].data)
       return TRUE;
   *urgent = FALSE;
-  for (guint slab = own; slab < own_end; slab++) {
+  for (guint i = 0; next_slab (window, &i, &slab); i++) {
     guint end;
-    if (run->slabs[slab].taken)
-      continue;
-    for (chunks_of (run->fdk, slab, index, &end); *index < end; (*index)++)
+    for (chunks_of (window->device->run->fdk, slab, index, &end); *index < end; (*index)++)
       if (!window->chunks[*index].data)
         return TRUE;
   }
   return FALSE;
 }
 
-/* A chunk whose memory may go to another: one that was passed, or, if it must be, the farthest. */
+/* How many slabs will be computed before the one that wants the chunk again. */
+static guint
+wanted_in (const TdFdkWindow *window, guint index)
+{
+  guint slab;
+
+  if (index >= window->need0 && index < window->need_end)
+    return 0;
+  for (guint i = 0; next_slab (window, &i, &slab); i++) {
+    guint first, end;
+    chunks_of (window->device->run->fdk, slab, &first, &end);
+    if (index >= first && index < end)
+      return i + 1;
+  }
+  return G_MAXUINT;
+}
+
+/* A chunk whose memory may go to another: one that no slab wants any more, or, if it must be, the one
+   that is wanted last. */
 static Chunk *
 dispensable (const TdFdkWindow *window, gboolean urgent)
 {
   const guint n = window->device->run->fdk->n_chunks;
+  Chunk *spare = NULL;
+  guint latest = 0;
 
-  for (guint i = 0; i < window->need0 && i < n; i++)
-    if (window->chunks[i].here)
-      return &window->chunks[i];
-  for (guint i = n; urgent && i > window->need_end; i--)
-    if (window->chunks[i - 1].here)
-      return &window->chunks[i - 1];
-  return NULL;
+  for (guint i = 0; i < n && latest < G_MAXUINT; i++) {
+    if (!window->chunks[i].here)
+      continue;
+    const guint wanted = wanted_in (window, i);
+    if (wanted == G_MAXUINT || (urgent && wanted > latest)) {
+      spare = &window->chunks[i];
+      latest = wanted;
+    }
+  }
+  return spare;
 }
 
-/* Waits for something to do. FALSE: nothing more will come. */
+/* Waits for a chunk to send, or, if some wait for the filter, for that. FALSE: nothing more will come. */
 static gboolean
-choose (TdFdkWindow *window, guint *index)
+choose (TdFdkWindow *window, guint *index, gboolean *send)
 {
   TdFdkDevice *device = window->device;
   TdFdkRun *run = device->run;
   gboolean found = FALSE, urgent;
 
+  *send = FALSE;
   g_mutex_lock (&run->lock);
   while (!found && !device->computed_all && !td_fdk_device_stopped (device)) {
     Chunk *spare = NULL;
-    found = next_chunk (window, index, &urgent);
+    if (window->opened && !g_queue_is_empty (&window->raw)) {
+      *index = GPOINTER_TO_UINT (g_queue_pop_head (&window->raw));
+      found = TRUE;
+      break;
+    }
+    *send = found = next_chunk (window, index, &urgent);
     if (found && g_queue_is_empty (&window->idle)
         && window->memory->len >= run->fdk->window_chunks) {
       spare = dispensable (window, urgent);
-      found = spare != NULL;
+      *send = found = spare != NULL;
     }
     if (spare) {
       g_queue_push_tail (&window->idle, spare->data);
       td_event_free (spare->sent);
+      td_event_free (spare->filtered);
       *spare = (Chunk) { NULL };
     }
     if (!found)
       g_cond_wait (&run->changed, &run->lock);
   }
-  if (found)
+  if (*send)
     window->chunks[*index].data = g_queue_pop_head (&window->idle);
   g_mutex_unlock (&run->lock);
   return found;
@@ -192,15 +243,19 @@ fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
   if (!window->block || row0 < window->block_row0 || end > window->block_row0 + window->block_rows) {
     if (!window->block)
       window->block = g_try_new (float, fdk->block_rows * row);
-    window->block_row0 = row0;
-    window->block_rows = MIN (fdk->block_rows, facts->n_rows - row0);
+    /* Downwards, or upwards where the slabs go that way. */
+    const guint rows = MIN (fdk->block_rows, facts->n_rows);
+    const gboolean upwards = window->block_rows > 0 && row0 < window->block_row0;
+    window->block_row0 = upwards ? end - MIN (end, rows) : row0;
+    window->block_rows = MIN (rows, facts->n_rows - window->block_row0);
     if (!window->block) {
       g_set_error (error, TD_ERROR, TD_ERROR_IO,
                    "Not enough host memory to read %u rows at once; set a memory limit.",
                    fdk->block_rows);
       return FALSE;
     }
-    if (!td_fdk_read (run, window->device->index, row0, window->block_rows, window->block, error)) {
+    if (!td_fdk_read (run, window->device->index, window->block_row0, window->block_rows, window->block,
+                      error)) {
       window->block_rows = 0;
       return FALSE;
     }
@@ -211,7 +266,7 @@ fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
 
 /* Enqueues the raw rows of a chunk; its memory may have had another that was used until @passed. */
 static gboolean
-feed_chunk (TdFdkWindow *window, guint index, GError **error)
+send_chunk (TdFdkWindow *window, guint index, GError **error)
 {
   TdFdkRun *run = window->device->run;
   Chunk *chunk = &window->chunks[index];
@@ -234,34 +289,10 @@ feed_chunk (TdFdkWindow *window, guint index, GError **error)
   g_mutex_unlock (&run->lock);
   if (!ok || !td_fdk_ring_send (&window->ring, chunk->data, 0, (end - row0) * row, error))
     return FALSE;
-  TdEvent *sent = td_event_record (window->ring.queue, error);
-  if (!sent)
+  chunk->sent = td_event_record (window->ring.queue, error);
+  if (!chunk->sent)
     return FALSE;
-  g_mutex_lock (&run->lock);
-  chunk->sent = sent;
-  chunk->here = TRUE;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
-  return TRUE;
-}
-
-gboolean
-td_fdk_window_feed (TdFdkDevice *device, GError **error)
-{
-  TdFdkWindow *window = device->window;
-  const TdFdkRun *run = device->run;
-  guint index;
-
-  window->ring.queue = td_queue_new (device->device, error);
-  if (!window->ring.queue)
-    return FALSE;
-  window->ring.pinned = td_fdk_pinned_take (run->plan->engine, device->device, TD_FDK_RING,
-                                            run->fdk->ring_bytes, error);
-  if (!window->ring.pinned)
-    return FALSE;
-  while (choose (window, &index))
-    if (!feed_chunk (window, index, error))
-      return FALSE;
+  g_queue_push_tail (&window->raw, GUINT_TO_POINTER (index));
   return TRUE;
 }
 
@@ -277,7 +308,9 @@ open_filter (TdFdkWindow *window, GError **error)
   const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo);
   TdDevice *device = window->device->device;
 
-  window->program = td_program_build (device, "rows-gather", NULL, error);
+  const gboolean quads = fdk->task.n_columns % 4 == 0;
+  window->program
+      = td_program_build (device, "rows-gather", (const char *[]) { quads ? "QUADS" : NULL, NULL }, error);
   window->gather = window->program ? td_program_kernel (window->program, "rows_gather", error) : NULL;
   if (!window->gather)
     return FALSE;
@@ -293,9 +326,9 @@ open_filter (TdFdkWindow *window, GError **error)
 }
 
 static gboolean
-record (TdFdkWindow *window, TdQueue *queue, GError **error)
+record (TdFdkWindow *window, GError **error)
 {
-  TdEvent *event = td_event_record (queue, error);
+  TdEvent *event = td_event_record (window->queue, error);
 
   if (event)
     g_array_append_val (window->events, event);
@@ -303,25 +336,81 @@ record (TdFdkWindow *window, TdQueue *queue, GError **error)
 }
 
 static gboolean
-filter_chunk (TdFdkWindow *window, TdQueue *queue, guint index, GError **error)
+filter_chunk (TdFdkWindow *window, guint index, GError **error)
 {
   TdFdkRun *run = window->device->run;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   Chunk *chunk = &window->chunks[index];
+  TdQueue *queue = window->queue;
   guint row0, end, own;
 
   rows_of (window, index, &row0, &end, &own);
-  if (!td_event_wait (queue, chunk->sent, error) || !record (window, queue, error)
+  if (!td_event_wait (queue, chunk->sent, error) || !record (window, error)
       || !td_preparation_run (window->preparation, queue, chunk->data, row0, end - row0, NULL,
                               run->cancellable, error)
       || (window->filter
           && !td_cone_filter_run (window->filter, queue, chunk->data, row0, end - row0, error))
-      || !record (window, queue, error))
+      || !record (window, error))
     return FALSE;
-  chunk->filtered = TRUE;
+  TdEvent *filtered = td_event_record (queue, error);
+  if (!filtered)
+    return FALSE;
   window->filtered_bytes += (double) (end - row0) * facts->n_views * facts->n_columns * sizeof (float);
+  g_mutex_lock (&run->lock);
+  chunk->filtered = filtered;
+  chunk->here = TRUE;
+  g_cond_broadcast (&run->changed);
+  g_mutex_unlock (&run->lock);
   return TRUE;
 }
+
+/* Counts and times for the job. */
+static gboolean
+report (TdFdkWindow *window, GError **error)
+{
+  TdFdkDevice *device = window->device;
+  TdPreparationCounts counts;
+  double sum;
+
+  if (!window->opened)
+    return TRUE;
+  if (!td_preparation_counts (window->preparation, window->queue, &counts, error)
+      || !td_fdk_device_spans (device, "filter", window->events, &sum, error))
+    return FALSE;
+  td_job_add_counts (device->run->job, &counts);
+  td_job_add_stage (device->run->job, "filter", sum);
+  g_autofree char *key = td_fdk_filter_rate_key (device->device);
+  if (sum > 0)
+    td_engine_set_rate (device->run->plan->engine, key, window->filtered_bytes / sum);
+  return TRUE;
+}
+
+gboolean
+td_fdk_window_feed (TdFdkDevice *device, GError **error)
+{
+  TdFdkWindow *window = device->window;
+  TdFdkRun *run = device->run;
+  gboolean send;
+  guint index;
+
+  window->ring.queue = td_queue_new (device->device, error);
+  window->queue = window->ring.queue ? td_queue_new_urgent (device->device, error) : NULL;
+  if (!window->queue)
+    return FALSE;
+  window->ring.pinned = td_fdk_pinned_take (run->plan->engine, device->device, TD_FDK_RING,
+                                            run->fdk->ring_bytes, error);
+  if (!window->ring.pinned)
+    return FALSE;
+  while (choose (window, &index, &send))
+    if (!(send ? send_chunk : filter_chunk) (window, index, error))
+      return FALSE;
+  g_mutex_lock (&run->lock);
+  const gboolean stopped = td_fdk_device_stopped (device);
+  g_mutex_unlock (&run->lock);
+  return stopped || report (window, error);
+}
+
+/* ── For the computing thread ─────────────────────────────────────────────────────────────────── */
 
 static gboolean
 wait_for (TdFdkWindow *window, guint index)
@@ -342,20 +431,18 @@ td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **e
   TdFdkRun *run = window->device->run;
   guint first, end;
 
-  if (!window->preparation && !open_filter (window, error))
+  if (!window->gather && !open_filter (window, error))
     return FALSE;
   chunks_of (run->fdk, slab, &first, &end);
   g_mutex_lock (&run->lock);
+  window->opened = TRUE;
   window->need0 = first;
   window->need_end = end;
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
-  for (guint i = first; i < end; i++) {
-    if (!wait_for (window, i))
+  for (guint i = first; i < end; i++)
+    if (!wait_for (window, i) || !td_event_wait (queue, window->chunks[i].filtered, error))
       return FALSE;
-    if (!window->chunks[i].filtered && !filter_chunk (window, queue, i, error))
-      return FALSE;
-  }
   return TRUE;
 }
 
@@ -365,13 +452,14 @@ td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *bat
 {
   const TdFdkPlan *fdk = window->device->run->fdk;
   const guint step = fdk->filter_rows;
+  const guint wide = fdk->task.n_columns % 4 == 0 ? fdk->task.n_columns / 4 : fdk->task.n_columns;
 
   for (guint i = row0 / step; i * step < row0 + n_rows; i++) {
     guint chunk_row0, chunk_end, own;
     rows_of (window, i, &chunk_row0, &chunk_end, &own);
     const guint from = MAX (i * step, row0), end = MIN ((i + 1) * step, row0 + n_rows);
     const TdRowsGather params = {
-      .n_columns = (int) fdk->task.n_columns,
+      .n_columns = (int) wide,
       .n_views = (int) fdk->task.n_views,
       .from_row = (int) (fdk->row0 + from - chunk_row0),
       .n_rows = (int) (end - from),
@@ -382,8 +470,8 @@ td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *bat
       .in_turn = (int) batch->in_turn,
       .views_a_turn = (int) batch->a_turn,
     };
-    const guint local[3] = { 64, 1, 1 };
-    const guint groups[3] = { (fdk->task.n_columns + 63) / 64, batch->n, end - from };
+    const guint local[3] = { 64, 4, 1 };
+    const guint groups[3] = { (wide + 63) / 64, (batch->n + 3) / 4, end - from };
     const TdArg args[] = { TD_ARG_BUFFER (window->chunks[i].data), TD_ARG_BUFFER (to),
                            TD_ARG_VALUE (params) };
     if (!td_launch (queue, window->gather, groups, local, args, G_N_ELEMENTS (args), error))
@@ -404,26 +492,5 @@ td_fdk_window_passed (TdFdkWindow *window, TdQueue *queue, GError **error)
   td_event_free (window->passed);
   window->passed = passed;
   g_mutex_unlock (&run->lock);
-  return TRUE;
-}
-
-gboolean
-td_fdk_window_report (TdFdkWindow *window, TdQueue *queue, GError **error)
-{
-  TdFdkDevice *device = window->device;
-  TdPreparationCounts counts;
-  double sum;
-
-  if (!window->preparation)
-    return TRUE;
-  if (!td_preparation_counts (window->preparation, queue, &counts, error))
-    return FALSE;
-  td_job_add_counts (device->run->job, &counts);
-  if (!td_fdk_device_spans (device, "filter", window->events, &sum, error))
-    return FALSE;
-  td_job_add_stage (device->run->job, "filter", sum);
-  g_autofree char *key = td_fdk_filter_rate_key (device->device);
-  if (sum > 0)
-    td_engine_set_rate (device->run->plan->engine, key, window->filtered_bytes / sum);
   return TRUE;
 }

@@ -155,16 +155,15 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
 {
   TdFdkDevice *device = worker->device;
   const TdFdkPlan *fdk = device->run->fdk;
+  const TdFdkSlabCut *cut = &fdk->cuts[part->slab];
   const guint slot = worker->rows[1] ? worker->turn % 2 : 0;
-  Gather work = { .run = device->run, .batch = td_fdk_batch (fdk, batch) };
-  guint end;
+  Gather work = { .run = device->run, .batch = td_fdk_batch (fdk, batch), .row0 = cut->row0,
+                  .n_rows = cut->row_end - cut->row0 };
 
   if (fdk->window)
     return TRUE;
-  td_fdk_slab_rows (fdk, part->slab, &work.row0, &end);
-  if (work.row0 >= end || !td_fdk_wait_rows (device, end))
+  if (work.n_rows == 0 || !td_fdk_wait_rows (device, cut->row_end))
     return TRUE; /* nothing is seen, or nothing more will be computed */
-  work.n_rows = end - work.row0;
 
   const gint64 start = g_get_monotonic_time ();
   if (td_device_info (device->device)->host_pointers) {
@@ -222,7 +221,7 @@ project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint sl
   return record (part, worker->queue, error)
          && td_cone_projector_add (worker->projector, worker->queue, worker->rows[slot],
                                    fdk->row0 + row0, n_rows, worker->views, batch->n, part->volume,
-                                   part->slab * fdk->slab, td_fdk_slab_slices (fdk, part->slab),
+                                   fdk->cuts[part->slab].slice0, fdk->cuts[part->slab].n_slices,
                                    run->cancellable, error)
          && record (part, worker->queue, error);
 }
@@ -251,10 +250,10 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
   TdFdkRun *run = device->run;
   const TdFdkPlan *fdk = run->fdk;
   const TdFdkBatch batch = td_fdk_batch (fdk, index);
+  const TdFdkSlabCut *cut = &fdk->cuts[part->slab];
   const guint slot = worker->rows[1] ? worker->turn++ % 2 : 0;
-  guint row0, end;
+  const guint row0 = cut->row0, end = cut->row_end;
 
-  td_fdk_slab_rows (fdk, part->slab, &row0, &end);
   if (!part->volume
       && (!take_volume (device, part)
           || !td_fill_zero (worker->queue, part->volume, 0, part->volume->bytes, error)))
@@ -269,7 +268,7 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
       return FALSE;
   }
   const double updates
-      = (double) batch.n * td_fdk_slab_slices (fdk, part->slab) * fdk->task.ny * fdk->task.nx;
+      = (double) batch.n * cut->n_slices * fdk->task.ny * fdk->task.nx;
   part->updates += updates;
   td_job_add_updates (run->job, updates);
   return TRUE;
@@ -338,8 +337,6 @@ td_fdk_compute (TdFdkDevice *device, GError **error)
   TdFdkWorker *worker = device->worker;
   gboolean ok = open_worker (worker, error) && compute_parts (worker, error);
 
-  if (ok && device->window && !stopped (device))
-    ok = td_fdk_window_report (device->window, worker->queue, error);
   g_mutex_lock (&device->run->lock);
   device->computed_all = TRUE;
   g_cond_broadcast (&device->run->changed);

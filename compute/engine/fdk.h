@@ -5,17 +5,25 @@
 #include "method.h"
 
 /**
- * FDK as a job. Slabs of the volume go from the top down, and so do the detector rows that they see:
- * each is read and filtered once, in time for the first slab that sees it (iFDK, section 3.1).
+ * FDK as a job, slab by slab of the volume: each detector row is read and filtered once, in time for the
+ * first slab that sees it (iFDK, section 3.1). How the volume is cut changes no bit of it.
  *
  * Filtered rows wait in one of two places. "Window": each device filters for itself and keeps the
- * rows that its next slabs see; nothing filtered crosses the bus. "Host": one thread filters for all
- * devices into host memory (or a file, when that is short), and batches of views are sent from there.
+ * rows that its next slabs see; nothing filtered crosses the bus. It goes from the mid-plane outwards,
+ * since slices there see the fewest rows and so can begin first. "Host": one thread filters for all
+ * devices into host memory (or a file, when that is short), from the top down, and batches of views are
+ * sent from there.
  *
  * Several devices share the volume, each its own range of slabs until it runs out of them and helps the
  * others; or the projections, each adding some of the views to every slab, whose parts are summed on the
  * host (Okitsu et al., section 4). What a device had not delivered when it failed goes to the others.
  */
+
+/* A slab: slices, and the detector rows that they see, counted in the plan's. */
+typedef struct {
+  guint slice0, n_slices;
+  guint row0, row_end; /* equal: none */
+} TdFdkSlabCut;
 
 /* What the plan decided. */
 typedef struct {
@@ -33,7 +41,8 @@ typedef struct {
   guint64 filter_bytes;      /* host: of whoever filters, a chunk and its workspace */
   guint n_chunks, window_chunks; /* of all rows; that a device keeps at most */
   guint block_rows;          /* window: read at once from a file that likes it; 0: a chunk */
-  guint slab, n_slabs;       /* slices */
+  guint slab, n_slabs;       /* most slices of one */
+  TdFdkSlabCut *cuts;        /* n_slabs, from the top down */
   guint slab_rows;           /* most detector rows that one slab sees */
   guint turns;               /* views that must come together: the most that a family wants */
   guint batch, n_batches;    /* views added at once, a multiple of turns */
@@ -42,7 +51,8 @@ typedef struct {
   guint n_landing;           /* such buffers */
   guint64 ring_bytes;        /* of each of the RING pinned buffers that feed a device */
   const TdConeFamily **families; /* one for each device */
-  guint *own;                /* n_devices + 1: device d begins with slabs own[d] to own[d + 1] - 1 */
+  guint *own;                /* n_devices + 1: device d begins with slabs own[d] to own[d + 1] - 1, */
+  guint *start;              /* from start[d] down, then from above that up (td_fdk_own_slab()) */
   guint64 device_bytes, host_bytes; /* what all of this takes, of each device at most and of the host */
   /* What failures taught (fdk-retry.c). */
   gboolean *retired;         /* devices that take no part any more; NULL: none */
@@ -71,7 +81,12 @@ guint64 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray
 /* fdk-share.c: who filters; volume or projections, by what either costs (Okitsu et al., Table 1), and
    whether that fits; each device's first slabs by its measured speed. Notes say why. */
 gboolean td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
-/* Each device's first slabs by its measured speed, into fdk->own. */
+/* fdk-cut.c: cuts the volume into slabs of fdk->slab slices and fdk->slab_rows rows at most, into
+   fdk->cuts, each device's by its share (sum 1) of what they do together. */
+void td_fdk_cut (const TdPlan *plan, TdFdkPlan *fdk, guint n_devices, const double *shares);
+/* The slab that device @device comes to as the @i-th of its own. */
+guint td_fdk_own_slab (const TdFdkPlan *fdk, guint device, guint i);
+/* td_fdk_cut() by measured speeds (fdk-share.c). */
 void td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices);
 
 /* What measured rates hold for, keys of td_engine_rate(). (transfer full) */
@@ -80,9 +95,6 @@ char *td_fdk_device_rate_key (TdDevice *device, const TdConeFamily *family); /* 
 char *td_fdk_filter_rate_key (TdDevice *device);                            /* bytes/s */
 char *td_fdk_transfer_rate_key (TdDevice *device);                          /* bytes/s */
 
-/* Detector rows that a slab sees, counted in the plan's; empty: first = end. */
-void td_fdk_slab_rows (const TdFdkPlan *fdk, guint slab, guint *first, guint *end);
-guint td_fdk_slab_slices (const TdFdkPlan *fdk, guint slab);
 /* Bytes of the chunk buffers: with the halo. */
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk, const TdScanFacts *facts);
 /* A batch's views are the places i of in_turn * turns: first + i % in_turn + i / in_turn * a_turn. */

@@ -326,18 +326,17 @@ td_compile_device_families (TdDevice *device, gboolean candidates)
 
 /* Programs that no family builds: their source and the defines their callers give. */
 static const struct {
-  const char *source, *defines[8];
+  const char *source, *defines[9];
 } others[] = {
   { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=8", "GENERAL=0" } },
   { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=1", "GENERAL=1" } },
   { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=16", "GENERAL=0",
-                          "X_LANES=32", "Z_LANES=1", "GROUP=256" } },
+                          "X_LANES=32", "Z_LANES=1", "GROUP=256", "RESIDENT=4" } },
   { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=1", "GENERAL=1" } },
   { "backproject-cone", { "PACK=2", "TEXTURE=1", "VOXELS=8", "GENERAL=0",
-                          "X_LANES=16", "Z_LANES=2", "GROUP=128" } },
+                          "X_LANES=16", "Z_LANES=2", "GROUP=128", "RESIDENT=7" } },
   { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=2", "GENERAL=0",
-                          "X_LANES=4", "Z_LANES=2", "GROUP=64" } },
-  { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=1", "GENERAL=1" } },
+                          "X_LANES=4", "Z_LANES=2", "GROUP=64", "RESIDENT=16" } },
   { "cone-columns", { "PACK=1", "VOXELS=4" } },
   { "cone-columns", { "PACK=2", "VOXELS=4" } },
   { "cone-columns", { "PACK=4", "VOXELS=4" } },
@@ -349,6 +348,7 @@ static const struct {
   { "cone-weight", { NULL } },
   { "filter", { NULL } },
   { "rows-gather", { NULL } },
+  { "rows-gather", { "QUADS", NULL } },
   { "bench-units", { "UNIT=0" } },
   { "bench-units", { "UNIT=1" } },
   { "bench-units", { "UNIT=2" } },

@@ -161,6 +161,51 @@ test_cuts (gconstpointer n_views)
   td_fdk_scan = phantom;
 }
 
+/* Graphics cards begin in the middle, with small slabs: played by devices that are none. */
+static void
+test_outwards (void)
+{
+  static const guint64 limits[] = { 0, 1 << 20 };
+  static const char *const devices[] = { "opencl:0", "opencl:0,opencl:1" };
+
+  if (!td_fdk_test_two ())
+    return;
+  g_autoptr (GPtrArray) both = td_engine_devices (td_fdk_engine, devices[1], NULL);
+  TdScan *phantom = td_fdk_scan;
+  g_auto (TdFdkVolume) first = { NULL };
+  td_fdk_scan = noise_scan (36);
+  for (guint d = 0; d < 2; d++)
+    ((TdDevice *) both->pdata[d])->info.kind = TD_DEVICE_GPU;
+  for (guint i = 0; i < 4; i++) {
+    g_autoptr (GError) error = NULL;
+    g_auto (TdFdkVolume) volume = { NULL };
+    g_autoptr (TdPlan) plan
+        = td_fdk_test_plan (devices[i / 2], TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, limits[i % 2]);
+    const TdFdkPlan *fdk = plan->extra;
+    g_autoptr (GString) order = g_string_new (NULL);
+    for (guint d = 0; d < plan->devices->len; d++)
+      for (guint k = 0; k < fdk->own[d + 1] - fdk->own[d]; k++) {
+        const TdFdkSlabCut *cut = &fdk->cuts[td_fdk_own_slab (fdk, d, k)];
+        g_string_append_printf (order, " %u+%u", cut->slice0, cut->n_slices);
+      }
+    g_test_message ("%s: slices%s; rows in %u of %u chunks", devices[i / 2], order->str,
+                    fdk->window_chunks, fdk->n_chunks);
+    g_assert_true (fdk->window);
+    g_assert_cmpuint (fdk->cuts[td_fdk_own_slab (fdk, 0, 0)].slice0, ==, i == 0 ? 24 : i == 1 ? 24 : 8);
+    td_fdk_test_run (plan, &volume, &error);
+    g_assert_no_error (error);
+    if (i == 0)
+      first.slices = g_steal_pointer (&volume.slices);
+    else
+      g_assert_cmpmem (volume.slices, sizeof (float) * TD_FDK_N * TD_FDK_N * TD_FDK_N, first.slices,
+                       sizeof (float) * TD_FDK_N * TD_FDK_N * TD_FDK_N);
+  }
+  for (guint d = 0; d < 2; d++)
+    ((TdDevice *) both->pdata[d])->info.kind = TD_DEVICE_CPU;
+  td_scan_unref (td_fdk_scan);
+  td_fdk_scan = phantom;
+}
+
 /* Slabs in proportion to what the devices did before. */
 static void
 test_unequal (void)
@@ -270,6 +315,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fdk/tight/3M", GSIZE_TO_POINTER (3 << 20), test_tight);
   g_test_add_data_func ("/fdk/cuts/even", GUINT_TO_POINTER (32), test_cuts);
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
+  g_test_add_func ("/fdk/outwards", test_outwards);
   g_test_add_func ("/fdk/cancel", test_cancel);
   const int status = g_test_run ();
   td_fdk_test_end ();
