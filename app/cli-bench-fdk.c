@@ -22,7 +22,7 @@ static const TdCliHelp help = {
 typedef struct {
   char *device, *share, *filter_on, *kernel, *precision, *memory_limit, *timeline;
   int size, columns, views, runs;
-  gboolean cone, end_to_end, notes, json;
+  gboolean cone, end_to_end, jobs_only, notes, json;
 } Options;
 
 static void
@@ -57,6 +57,7 @@ parse (int argc, char **argv, Options *o)
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (3)", "N" },
     { "timeline", 0, 0, G_OPTION_ARG_FILENAME, &o->timeline,
       "Write what each device did when in the last run, CSV", "FILE" },
+    { "jobs-only", 0, 0, G_OPTION_ARG_NONE, &o->jobs_only, "Leave the kernel alone out", NULL },
     { "notes", 0, 0, G_OPTION_ARG_NONE, &o->notes, "Print what each plan chose and why", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { NULL },
@@ -223,7 +224,7 @@ measure (const Options *o, GArray *rows, double *kernel_s, GError **error)
   if (!make_spec (o, &spec, error))
     return FALSE;
   g_autoptr (TdFdkBench) bench = td_fdk_bench_new (&spec, error);
-  return bench && td_fdk_bench_kernel (bench, first, kernel_s, error)
+  return bench && (o->jobs_only || td_fdk_bench_kernel (bench, first, kernel_s, error))
          && add_runs (o, bench, first, rows, error)
          && (!comma || add_runs (o, bench, devices, rows, error));
 }

@@ -7,8 +7,7 @@
      TEXTURE  1: layered textures, hardware filtering; 0: loads and arithmetic in single precision
      VOXELS   voxels along z a thread holds in registers
      X_LANES, Z_LANES, GROUP: how a group's threads lie (upright, textures)
-     RESIDENT groups a multiprocessor should hold at once: without it compilers keep the addresses that
-              sums came from until they are stored there
+     RESIDENT groups a multiprocessor should hold at once
      GENERAL  1: u, v and w for every voxel (tilted detectors); 0: upright, u and w constant along z
 
    Coordinates are voxels from the axis; the matrices map them to detector pixels from (u_middle,
@@ -122,10 +121,12 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
       }
     }
   }
+  /* Where the sums came from is computed again: kept, it would leave fewer groups at once. */
+  const int i_again = td_forget (i), j_again = td_forget (j), k_again = td_forget (k0);
   TD_UNROLL
   for (int k = 0; k < VOXELS; k++)
-    if (k0 + k * Z_LANES < p.n_slices)
-      store (volume, i, j, k0 + k * Z_LANES, sums[k], p);
+    if (k_again + k * Z_LANES < p.n_slices)
+      store (volume, i_again, j_again, k_again + k * Z_LANES, sums[k], p);
 }
 
 #else

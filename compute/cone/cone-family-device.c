@@ -270,7 +270,7 @@ texture_shape (guint pack, guint max_slices)
 {
   TdConeShape shape = pack == 1   ? (TdConeShape) { 16, 32, 1, 256, 4, 128 }
                       : pack == 2 ? (TdConeShape) { 8, 16, 2, 128, 7, 64 }
-                                  : (TdConeShape) { 2, 4, 2, 64, 16, 128 };
+                                  : (TdConeShape) { 2, 4, 2, 64, 14, 128 };
 
   if (max_slices < shape.z_lanes)
     shape.z_lanes = 1;

@@ -194,8 +194,8 @@ td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint 
     .side = (float) filter->shares.side,
     .overscan = (float) filter->shares.overscan_rad,
   };
-  const guint local[3] = { 64, 1, 1 };
-  const guint groups[3] = { (filter->n_columns + 63) / 64, filter->n_views, n_rows };
+  const guint local[3] = { 256, 1, 1 };
+  const guint groups[3] = { (filter->n_columns + 255) / 256, filter->n_views, n_rows };
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
                          TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
 

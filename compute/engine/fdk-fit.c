@@ -64,11 +64,12 @@ least_chunks (const TdFdkPlan *fdk)
   return MIN (fdk->n_chunks, parts_of (fdk->slab_rows, fdk->filter_rows) + 1 + AHEAD);
 }
 
-/* And those of the next slab: more would take time to allocate, and bring nothing. */
+/* And those of the next two slabs, which may lie on either side of the mid-plane, and of what comes
+   between: more would bring nothing. */
 static guint
 enough_chunks (const TdFdkPlan *fdk)
 {
-  return MIN (fdk->n_chunks, least_chunks (fdk) + parts_of (fdk->slab_rows, fdk->filter_rows));
+  return MIN (fdk->n_chunks, least_chunks (fdk) + 3 * parts_of (fdk->slab_rows, fdk->filter_rows));
 }
 
 static void

@@ -164,9 +164,10 @@ run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint row, guint n
   TdArg multiply[] = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->response),
                        TD_ARG_VALUE (params) };
   TdArg unpack[] = { TD_ARG_BUFFER (wide), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
-  guint local[3] = { 64, 1, 1 };
-  guint whole[3] = { (self->padded + 63) / 64, self->pairs, 1 };
-  guint kept[3] = { (self->n_wide + 63) / 64, (n_rows + 1) / 2, 1 };
+  /* Of 64 there would be more groups than a card can start in the time that their memory takes. */
+  guint local[3] = { 256, 1, 1 };
+  guint whole[3] = { (self->padded + 255) / 256, self->pairs, 1 };
+  guint kept[3] = { (self->n_wide + 255) / 256, (n_rows + 1) / 2, 1 };
 
   return td_launch (queue, self->pack, whole, local, pack, G_N_ELEMENTS (pack), error)
          && td_fft_run (queue, self->fft, self->lines, 0, FALSE, error)

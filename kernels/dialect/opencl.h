@@ -107,6 +107,16 @@ typedef long td_long;
 #define td_fmin(a, b) fmin ((a), (b))
 #define td_fmax(a, b) fmax ((a), (b))
 #define td_abs(x) fabs (x)
+#ifdef TD_NV_ARCH
+static inline int td_forget (int x) /* see cuda.h */
+{
+  int same;
+  asm volatile ("mov.b32 %0, %1;" : "=r"(same) : "r"(x));
+  return same;
+}
+#else
+#define td_forget(x) (x)
+#endif
 #define td_log(x) log (x)
 #define td_exp(x) exp (x)
 #define td_sqrt(x) sqrt (x)
