@@ -7,7 +7,8 @@
 /**
  * Where slabs begin and end, and in which order a device takes its own. While a graphics card waits for
  * the first rows, and while its last slices are fetched, it computes nothing: the first slabs are small
- * and see few rows, each twice as large as the one before, and the last one is small again.
+ * and see few rows, each twice as large as the one before, and the last one is small again. Who has slices
+ * far from the mid-plane, which see many rows, begins with some near it all the same.
  */
 #define FIRST_PART 8 /* of a whole slab */
 #define LAST_PART 4
@@ -25,22 +26,22 @@ make_cut (const TdFdkPlan *fdk, guint slice0, guint n)
   return cut;
 }
 
-/* From slice @from on, outwards: downwards to @to, or upwards if that is above. */
+/* From slice @from on to @to, downwards or, if that is above, upwards. */
 typedef struct {
   guint from, to;
-  gboolean first, last; /* the device's first, last slabs are here */
+  guint size;    /* of the first slab; then each is twice as large */
+  gboolean last; /* the device ends here */
 } Way;
 
 static void
 cut_way (const TdFdkPlan *fdk, Way way, GArray *cuts)
 {
   const gboolean down = way.to >= way.from;
-  guint size = MIN (fdk->slab, way.first ? MAX (LEAST_SLAB, fdk->slab / FIRST_PART) : fdk->slab);
   const guint last = MAX (LEAST_SLAB, fdk->slab / LAST_PART);
 
   while (way.from != way.to) {
     const guint left = down ? way.to - way.from : way.from - way.to;
-    guint n = MIN (size, left);
+    guint n = MIN (MIN (way.size, fdk->slab), left);
     if (way.last && n == left && left > 2 * last)
       n = left - last;
     TdFdkSlabCut cut = make_cut (fdk, down ? way.from : way.from - n, n);
@@ -51,31 +52,95 @@ cut_way (const TdFdkPlan *fdk, Way way, GArray *cuts)
     }
     g_array_append_val (cuts, cut);
     way.from = down ? way.from + n : way.from - n;
-    size = MIN (2 * size, fdk->slab);
+    way.size = MIN (2 * way.size, fdk->slab);
   }
 }
 
-/* The slabs of slices [a, b), in their order in the volume. Returns where the device starts. */
-static guint
-cut_outwards (const TdFdkPlan *fdk, guint a, guint b, GArray *cuts)
-{
-  const double middle = fdk->task.first_mm[2] / fdk->task.voxel_mm + 0.5;
-  const guint m = (guint) CLAMP (rint (middle), a, b);
-  const gboolean both = m > a && m < b;
-  g_autoptr (GArray) up = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
+/* What a device has of the volume: slices above the mid-plane and below it; and a start, if that is all
+   far from it. */
+typedef struct {
+  guint up, down, start;
+  guint up_from, down_from, start_from; /* the slices nearest the mid-plane */
+} Portion;
 
-  cut_way (fdk, (Way) { m, a, m == b, TRUE }, up);
-  for (guint i = up->len; i-- > 0;)
-    g_array_append_val (cuts, g_array_index (up, TdFdkSlabCut, i));
-  const guint start = cuts->len;
-  cut_way (fdk, (Way) { m, b, TRUE, !both }, cuts);
-  return m == b && start > 0 ? start - 1 : start;
+/* The far ones' starts next to the mid-plane, then each one's own, the nearest first. */
+static void
+place (Portion *portions, guint n, guint middle)
+{
+  guint above = middle, below = middle;
+
+  for (guint i = n; i-- > 0;)
+    if (portions[i].up > 0 && portions[i].start > 0) {
+      portions[i].start_from = above;
+      above -= portions[i].start;
+    }
+  for (guint i = n; i-- > 0;) {
+    portions[i].up_from = above;
+    above -= portions[i].up > 0 ? portions[i].up - portions[i].start : 0;
+  }
+  for (guint i = 0; i < n; i++)
+    if (portions[i].up == 0 && portions[i].start > 0) {
+      portions[i].start_from = below;
+      below += portions[i].start;
+    }
+  for (guint i = 0; i < n; i++) {
+    portions[i].down_from = below;
+    below += portions[i].up == 0 && portions[i].start > 0 ? portions[i].down - portions[i].start
+                                                          : portions[i].down;
+  }
 }
 
 static void
-cut_evenly (const TdFdkPlan *fdk, guint a, guint b, GArray *cuts)
+cut_portion (const TdFdkPlan *fdk, const Portion *p, GArray *cuts)
 {
-  cut_way (fdk, (Way) { a, b, FALSE, FALSE }, cuts);
+  const guint least = MIN (fdk->slab, MAX (LEAST_SLAB, fdk->slab / FIRST_PART));
+  guint size = least;
+
+  if (p->start > 0) {
+    const guint end = p->up > 0 ? p->start_from - p->start : p->start_from + p->start;
+    cut_way (fdk, (Way) { p->start_from, end, least, FALSE }, cuts);
+    size = 4 * least;
+  }
+  const guint down = p->up == 0 ? p->down - p->start : p->down;
+  const guint up = p->up > 0 ? p->up - p->start : 0;
+  cut_way (fdk, (Way) { p->down_from, p->down_from + down, size, up == 0 }, cuts);
+  cut_way (fdk, (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->slab : size, TRUE }, cuts);
+}
+
+/* Graphics cards with windows: from the mid-plane outwards. */
+static void
+cut_outwards (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts)
+{
+  const guint middle
+      = (guint) CLAMP (rint (fdk->task.first_mm[2] / fdk->task.voxel_mm + 0.5), 0, fdk->task.nz);
+  const guint start = 3 * MAX (LEAST_SLAB, fdk->slab / FIRST_PART); /* two slabs */
+  g_autofree Portion *portions = g_new0 (Portion, n_devices);
+
+  for (guint i = 0; i < n_devices; i++) {
+    const guint a = bounds[i], b = bounds[i + 1];
+    portions[i].up = MIN (b, middle) - MIN (a, middle);
+    portions[i].down = MAX (b, middle) - MAX (a, middle);
+    if ((b < middle || a > middle) && b - a > 2 * start)
+      portions[i].start = start;
+  }
+  place (portions, n_devices, middle);
+  for (guint i = 0; i < n_devices; i++) {
+    cut_portion (fdk, &portions[i], cuts);
+    fdk->own[i + 1] = cuts->len;
+  }
+}
+
+/* From the top down; without windows all is the first device's, and the others help. */
+static void
+cut_evenly (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts)
+{
+  for (guint i = 0; i < n_devices; i++) {
+    if (fdk->window)
+      cut_way (fdk, (Way) { bounds[i], bounds[i + 1], fdk->slab, FALSE }, cuts);
+    else if (i == 0)
+      cut_way (fdk, (Way) { 0, fdk->task.nz, fdk->slab, FALSE }, cuts);
+    fdk->own[i + 1] = cuts->len;
+  }
 }
 
 void
@@ -86,31 +151,17 @@ td_fdk_cut (const TdPlan *plan, TdFdkPlan *fdk, guint n_devices, const double *s
                          && td_device_info (plan->devices->pdata[0])->kind != TD_DEVICE_CPU;
   const guint step = cards && nz >= 4 * LEAST_SLAB * n_devices ? LEAST_SLAB : 1;
   g_autoptr (GArray) cuts = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
+  g_autofree guint *bounds = g_new0 (guint, n_devices + 1);
   double sum = 0;
 
   g_free (fdk->own);
-  g_free (fdk->start);
   g_free (fdk->cuts);
   fdk->own = g_new0 (guint, n_devices + 1);
-  fdk->start = g_new0 (guint, n_devices);
-  for (guint i = 0, a = 0, b; i < n_devices; i++, a = b) {
+  for (guint i = 0; i < n_devices; i++) {
     sum += shares[i];
-    b = fdk->window && i + 1 < n_devices ? (guint) MIN (lrint (nz * sum / step) * step, nz) : nz;
-    fdk->start[i] = cuts->len;
-    if (cards && b > a)
-      fdk->start[i] = cut_outwards (fdk, a, b, cuts);
-    else if (fdk->window || i == 0)
-      cut_evenly (fdk, a, b, cuts);
-    fdk->own[i + 1] = cuts->len;
+    bounds[i + 1] = i + 1 < n_devices ? (guint) MIN (lrint (nz * sum / step) * step, nz) : nz;
   }
+  (cards ? cut_outwards : cut_evenly) (fdk, n_devices, bounds, cuts);
   fdk->n_slabs = cuts->len;
   fdk->cuts = (TdFdkSlabCut *) g_array_free (g_steal_pointer (&cuts), FALSE);
-}
-
-guint
-td_fdk_own_slab (const TdFdkPlan *fdk, guint device, guint i)
-{
-  const guint start = fdk->start[device], below = fdk->own[device + 1] - start;
-
-  return i < below ? start + i : start - 1 - (i - below);
 }

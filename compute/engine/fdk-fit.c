@@ -8,12 +8,13 @@
    overlaps, are a small part of a GPU's time. */
 #define CPU_SLAB 128
 #define GPU_SLAB 128
+#define GPU_BATCH 512 /* views: as many as the kernels of half storage add in one launch */
 /* Below these every launch and every row costs more than it should; below the second ones much more. */
 #define GOOD_SLAB 16
 #define GOOD_BATCH 64
 #define MIN_SLAB 8
 #define MIN_BATCH 16
-#define CHUNK_BYTES (32u << 20)   /* window: one transfer, one pass of the filter */
+#define CHUNK_BYTES (32u << 20)   /* window: one transfer, one pass of the filter; for large rows twice that */
 #define FILTER_BYTES (256u << 20) /* host */
 #define LAND_BYTES (64u << 20)
 #define AHEAD 4                   /* chunks beyond a slab's own that make a window worth having */
@@ -173,7 +174,8 @@ fit_pinned (TdFdkPlan *fdk, const TdScanFacts *facts, guint n_devices, guint64 l
 {
   const guint64 slice = slab_bytes (fdk) / fdk->slab;
   const guint64 ring = left / 8 / (TD_FDK_RING * n_devices);
-  const guint64 most_landing = LAND_BYTES >> fdk->halvings, most_ring = CHUNK_BYTES >> fdk->halvings;
+  const guint64 most_landing = LAND_BYTES >> fdk->halvings;
+  const guint64 most_ring = (fdk->window ? 2 * CHUNK_BYTES : CHUNK_BYTES) >> fdk->halvings;
 
   if (fdk->share == TD_SHARE_PROJECTION) {
     /* Each device fetches one and holds a part of two others at most: with three for each, and one on
@@ -223,7 +225,7 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const guint nz = fdk->task.nz, n = devices->len;
-  const guint64 chunk = fdk->window ? CHUNK_BYTES : FILTER_BYTES;
+  const guint64 chunk = fdk->window ? CHUNK_BYTES << (row_bytes (fdk) > CHUNK_BYTES / 8) : FILTER_BYTES;
   guint end;
 
   td_cone_rows_seen (&fdk->task, 0, nz, &fdk->row0, &end);
@@ -243,7 +245,10 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
       set_slab (fdk, n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
     else
       set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
-    set_batch (fdk, fdk->task.n_views);
+    /* What is allocated must be freed, which takes a card as long as many a slab. */
+    set_batch (fdk, any_device (devices, is_cpu)
+                        ? fdk->task.n_views
+                        : MIN (fdk->task.n_views, MAX (GPU_BATCH, parts_of (fdk->task.n_views, 2))));
   }
   if (fdk->most_slab)
     set_slab (fdk, MIN (fdk->slab, fdk->most_slab));

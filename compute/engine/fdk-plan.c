@@ -20,7 +20,6 @@ td_fdk_plan_free (TdFdkPlan *fdk)
   g_free (fdk->angles_rad);
   g_free (fdk->families);
   g_free (fdk->own);
-  g_free (fdk->start);
   g_free (fdk->cuts);
   g_free (fdk->budgets);
   g_free (fdk);

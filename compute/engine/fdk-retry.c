@@ -111,13 +111,12 @@ relieve (TdFdkRun *run, TdFdkDevice *device)
 static void
 restore (TdFdkRun *run, const TdFdkPlan *before)
 {
-  guint *own = run->now.own, *start = run->now.start;
+  guint *own = run->now.own;
   TdFdkSlabCut *cuts = run->now.cuts;
   guint64 *budgets = run->now.budgets;
 
   run->now = *before;
   run->now.own = own;
-  run->now.start = start;
   run->now.cuts = cuts;
   run->now.budgets = budgets;
   td_fdk_share_slabs (run->plan, &run->now, run->plan->devices);

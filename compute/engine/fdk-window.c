@@ -22,6 +22,7 @@ struct TdFdkWindow {
   TdFdkRing ring;
   TdQueue *queue;            /* the filter's */
   GQueue raw;                /* chunks that have been sent only: GUINT_TO_POINTER (index) */
+  TdEvent *before;           /* the next chunk to send takes the memory of one that was filtered then */
   float *block;              /* files: many rows read at once */
   guint block_row0, block_rows;
   GPtrArray *memory;         /* TdBuffer, all that the chunks have had; owned */
@@ -77,6 +78,7 @@ td_fdk_window_free (TdFdkWindow *window)
     td_event_free (window->chunks[i].filtered);
   }
   td_event_free (window->passed);
+  td_event_free (window->before);
   td_cone_filter_free (window->filter);
   td_preparation_free (window->preparation);
   td_program_free (window->program);
@@ -114,35 +116,30 @@ rows_of (const TdFdkWindow *window, guint index, guint *row0, guint *end, guint 
   *end = MIN (facts->n_rows, fdk->row0 + MIN (first + fdk->filter_rows, fdk->n_rows) + fdk->halo);
 }
 
-/* The device's own slabs that nobody has taken yet, in the order in which it will come to them: @i counts
-   them, those taken included. FALSE: there are no more. Under the lock, as the three below. */
+/* The device's own slabs that nobody has taken yet, from @slab on. FALSE: there are no more. Under the
+   lock, as the three below. */
 static gboolean
-next_slab (const TdFdkWindow *window, guint *i, guint *slab)
+next_slab (const TdFdkWindow *window, guint *slab)
 {
-  const TdFdkDevice *device = window->device;
-  const TdFdkRun *run = device->run;
-  const guint n = run->fdk->own[device->index + 1] - run->fdk->own[device->index];
+  const TdFdkRun *run = window->device->run;
+  const guint end = run->fdk->own[window->device->index + 1];
 
-  for (; *i < n; (*i)++) {
-    *slab = td_fdk_own_slab (run->fdk, device->index, *i);
-    if (!run->slabs[*slab].taken)
-      return TRUE;
-  }
-  return FALSE;
+  while (*slab < end && run->slabs[*slab].taken)
+    (*slab)++;
+  return *slab < end;
 }
 
 /* The next chunk that is not here: of the slab being computed, else of the next ones. */
 static gboolean
 next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
 {
-  guint slab;
-
   *urgent = TRUE;
   for (*index = window->need0; *index < window->need_end; (*index)++)
     if (!window->chunks[*index].data)
       return TRUE;
   *urgent = FALSE;
-  for (guint i = 0; next_slab (window, &i, &slab); i++) {
+  for (guint slab = window->device->run->fdk->own[window->device->index]; next_slab (window, &slab);
+       slab++) {
     guint end;
     for (chunks_of (window->device->run->fdk, slab, index, &end); *index < end; (*index)++)
       if (!window->chunks[*index].data)
@@ -151,19 +148,19 @@ next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
   return FALSE;
 }
 
-/* How many slabs will be computed before the one that wants the chunk again. */
+/* How far away the slab is that wants the chunk next. */
 static guint
 wanted_in (const TdFdkWindow *window, guint index)
 {
-  guint slab;
+  const guint own = window->device->run->fdk->own[window->device->index];
 
   if (index >= window->need0 && index < window->need_end)
     return 0;
-  for (guint i = 0; next_slab (window, &i, &slab); i++) {
+  for (guint slab = own; next_slab (window, &slab); slab++) {
     guint first, end;
     chunks_of (window->device->run->fdk, slab, &first, &end);
     if (index >= first && index < end)
-      return i + 1;
+      return slab - own + 1;
   }
   return G_MAXUINT;
 }
@@ -215,7 +212,8 @@ choose (TdFdkWindow *window, guint *index, gboolean *send)
     if (spare) {
       g_queue_push_tail (&window->idle, spare->data);
       td_event_free (spare->sent);
-      td_event_free (spare->filtered);
+      td_event_free (window->before);
+      window->before = spare->filtered;
       *spare = (Chunk) { NULL };
     }
     if (!found)
@@ -264,7 +262,8 @@ fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
   return TRUE;
 }
 
-/* Enqueues the raw rows of a chunk; its memory may have had another that was used until @passed. */
+/* Enqueues the raw rows of a chunk. Its memory may have had another, which was filtered, though perhaps
+   for nobody, and used until @passed. */
 static gboolean
 send_chunk (TdFdkWindow *window, guint index, GError **error)
 {
@@ -272,6 +271,7 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
   Chunk *chunk = &window->chunks[index];
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const guint64 row = (guint64) facts->n_views * facts->n_columns * sizeof (float);
+  const gboolean used = chunk->data != NULL;
   guint row0, end, own;
   float *staging = td_fdk_ring_next (&window->ring, error);
 
@@ -285,7 +285,8 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
     g_ptr_array_add (window->memory, chunk->data);
   }
   g_mutex_lock (&run->lock);
-  gboolean ok = !window->passed || td_event_wait (window->ring.queue, window->passed, error);
+  gboolean ok = !used || !window->passed || td_event_wait (window->ring.queue, window->passed, error);
+  ok = ok && (!used || td_event_wait (window->ring.queue, window->before, error));
   g_mutex_unlock (&run->lock);
   if (!ok || !td_fdk_ring_send (&window->ring, chunk->data, 0, (end - row0) * row, error))
     return FALSE;

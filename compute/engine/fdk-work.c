@@ -37,20 +37,17 @@ free_slab (const TdFdkDevice *device, guint *slab)
   const guint *own = run->fdk->own;
   guint most = 0;
 
-  for (guint i = 0; i < own[device->index + 1] - own[device->index]; i++) {
-    *slab = td_fdk_own_slab (run->fdk, device->index, i);
+  for (*slab = own[device->index]; *slab < own[device->index + 1]; (*slab)++)
     if (!run->slabs[*slab].taken)
       return TRUE;
-  }
   for (guint d = 0; d < run->n_devices; d++) {
     guint left = 0, last = 0;
-    for (guint i = 0; i < own[d + 1] - own[d]; i++) {
-      const guint its = td_fdk_own_slab (run->fdk, d, i);
-      if (run->slabs[its].taken)
+    for (guint i = own[d]; i < own[d + 1]; i++) {
+      if (run->slabs[i].taken)
         continue;
-      left += run->fdk->cuts[its].n_slices;
+      left += run->fdk->cuts[i].n_slices;
       /* Without windows, rows are there from the top. */
-      last = run->fdk->window || left == run->fdk->cuts[its].n_slices ? its : last;
+      last = run->fdk->window || left == run->fdk->cuts[i].n_slices ? i : last;
     }
     if (left > most) {
       most = left;

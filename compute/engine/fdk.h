@@ -42,7 +42,7 @@ typedef struct {
   guint n_chunks, window_chunks; /* of all rows; that a device keeps at most */
   guint block_rows;          /* window: read at once from a file that likes it; 0: a chunk */
   guint slab, n_slabs;       /* most slices of one */
-  TdFdkSlabCut *cuts;        /* n_slabs, from the top down */
+  TdFdkSlabCut *cuts;        /* n_slabs, each device's in the order in which it comes to them */
   guint slab_rows;           /* most detector rows that one slab sees */
   guint turns;               /* views that must come together: the most that a family wants */
   guint batch, n_batches;    /* views added at once, a multiple of turns */
@@ -51,8 +51,7 @@ typedef struct {
   guint n_landing;           /* such buffers */
   guint64 ring_bytes;        /* of each of the RING pinned buffers that feed a device */
   const TdConeFamily **families; /* one for each device */
-  guint *own;                /* n_devices + 1: device d begins with slabs own[d] to own[d + 1] - 1, */
-  guint *start;              /* from start[d] down, then from above that up (td_fdk_own_slab()) */
+  guint *own;                /* n_devices + 1: device d begins with slabs own[d] to own[d + 1] - 1 */
   guint64 device_bytes, host_bytes; /* what all of this takes, of each device at most and of the host */
   /* What failures taught (fdk-retry.c). */
   gboolean *retired;         /* devices that take no part any more; NULL: none */
@@ -84,8 +83,6 @@ gboolean td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, 
 /* fdk-cut.c: cuts the volume into slabs of fdk->slab slices and fdk->slab_rows rows at most, into
    fdk->cuts, each device's by its share (sum 1) of what they do together. */
 void td_fdk_cut (const TdPlan *plan, TdFdkPlan *fdk, guint n_devices, const double *shares);
-/* The slab that device @device comes to as the @i-th of its own. */
-guint td_fdk_own_slab (const TdFdkPlan *fdk, guint device, guint i);
 /* td_fdk_cut() by measured speeds (fdk-share.c). */
 void td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices);
 

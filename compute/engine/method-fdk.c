@@ -215,7 +215,6 @@ run_new (TdJob *job)
   run->n_devices = run->plan->devices->len;
   run->now.families = g_memdup2 (run->now.families, run->n_devices * sizeof *run->now.families);
   run->now.own = g_memdup2 (run->now.own, (run->n_devices + 1) * sizeof *run->now.own);
-  run->now.start = g_memdup2 (run->now.start, run->n_devices * sizeof *run->now.start);
   run->now.cuts = g_memdup2 (run->now.cuts, run->now.n_slabs * sizeof *run->now.cuts);
   run->delivered = g_new0 (gboolean, run->now.task.nz);
   run->now.retired = g_new0 (gboolean, run->n_devices);
@@ -242,7 +241,6 @@ td_fdk_run_unref (TdFdkRun *run)
   clear_attempt (run);
   g_free (run->now.families);
   g_free (run->now.own);
-  g_free (run->now.start);
   g_free (run->now.cuts);
   g_free (run->now.budgets);
   g_free (run->delivered);

@@ -184,14 +184,12 @@ test_outwards (void)
     const TdFdkPlan *fdk = plan->extra;
     g_autoptr (GString) order = g_string_new (NULL);
     for (guint d = 0; d < plan->devices->len; d++)
-      for (guint k = 0; k < fdk->own[d + 1] - fdk->own[d]; k++) {
-        const TdFdkSlabCut *cut = &fdk->cuts[td_fdk_own_slab (fdk, d, k)];
-        g_string_append_printf (order, " %u+%u", cut->slice0, cut->n_slices);
-      }
+      for (guint k = fdk->own[d]; k < fdk->own[d + 1]; k++)
+        g_string_append_printf (order, " %u:%u+%u", d, fdk->cuts[k].slice0, fdk->cuts[k].n_slices);
     g_test_message ("%s: slices%s; rows in %u of %u chunks", devices[i / 2], order->str,
                     fdk->window_chunks, fdk->n_chunks);
     g_assert_true (fdk->window);
-    g_assert_cmpuint (fdk->cuts[td_fdk_own_slab (fdk, 0, 0)].slice0, ==, i == 0 ? 24 : i == 1 ? 24 : 8);
+    g_assert_cmpuint (fdk->cuts[0].slice0, ==, i == 0 ? 24 : i == 1 ? 24 : 8);
     td_fdk_test_run (plan, &volume, &error);
     g_assert_no_error (error);
     if (i == 0)
@@ -273,6 +271,66 @@ test_large_plans (void)
   }
 }
 
+/* Whatever the shares: every slice once, no slab too large, and each device begins near the mid-plane. */
+static void
+test_cut (void)
+{
+  static const double shares[][5]
+      = { { 1 }, { 0.5, 0.5 }, { 0.25, 0.25, 0.25, 0.25 }, { 0.2, 0.2, 0.2, 0.2, 0.2 },
+          { 0.6, 0.1, 0, 0.28, 0.02 }, { 0, 1 } };
+  static const guint sizes[] = { 17, 64, 300, 1024 };
+
+  if (!td_fdk_test_two ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes) * G_N_ELEMENTS (shares); i++) {
+    const guint n = sizes[i % G_N_ELEMENTS (sizes)];
+    const double *share = shares[i / G_N_ELEMENTS (sizes)];
+    double angles[8] = { 0 };
+    TdScanFacts facts = { .n_columns = n, .n_rows = n, .n_views = 8,
+                          .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
+                          .angles_rad = angles, .centre_px = NAN };
+    g_autoptr (GError) error = NULL;
+    g_autofree gboolean *seen = g_new0 (gboolean, n);
+    TdRecipe recipe;
+
+    for (guint v = 0; v < 8; v++)
+      angles[v] = 2 * G_PI * v / 8;
+    td_cone_bench_geometry (n, n, &facts.geometry);
+    g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+    recipe.filter_on = TD_FILTER_ON_DEVICE;
+    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
+    g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    TdFdkPlan *fdk = plan->extra;
+    td_fdk_cut (plan, fdk, 5, share);
+    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
+
+    g_assert_true (fdk->window);
+    g_assert_cmpuint (fdk->own[5], ==, fdk->n_slabs);
+    for (guint k = 0; k < fdk->n_slabs; k++) {
+      const TdFdkSlabCut *cut = &fdk->cuts[k];
+      g_assert_cmpuint (cut->n_slices, >, 0);
+      g_assert_cmpuint (cut->n_slices, <=, fdk->slab);
+      g_assert_cmpuint (cut->row_end - cut->row0, <=, fdk->slab_rows);
+      g_assert_cmpuint (cut->slice0 + cut->n_slices, <=, n);
+      for (guint s = cut->slice0; s < cut->slice0 + cut->n_slices; s++) {
+        g_assert_false (seen[s]);
+        seen[s] = TRUE;
+      }
+    }
+    for (guint s = 0; s < n; s++)
+      g_assert_true (seen[s]);
+    for (guint d = 0; d < 5 && n == 1024; d++)
+      if (share[d] >= 0.2) { /* at most one other's whole slices lie between */
+        const TdFdkSlabCut *cut = &fdk->cuts[fdk->own[d]];
+        g_assert_cmpint (ABS ((gint) (cut->slice0 + cut->n_slices / 2) - 512), <, 160);
+      }
+  }
+}
+
 /* ── Cancelling ───────────────────────────────────────────────────────────────────────────────── */
 
 static gpointer
@@ -316,6 +374,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fdk/cuts/even", GUINT_TO_POINTER (32), test_cuts);
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/outwards", test_outwards);
+  g_test_add_func ("/fdk/cut", test_cut);
   g_test_add_func ("/fdk/cancel", test_cancel);
   const int status = g_test_run ();
   td_fdk_test_end ();
