@@ -33,17 +33,26 @@ typedef struct {
   gboolean last; /* the device ends here */
 } Way;
 
+/* The next slab's slices of those that are left. What is over when these are cut into whole slabs comes
+   before them: after one it would have to wait until that has been fetched. */
+static guint
+next_size (const TdFdkPlan *fdk, const Way *way, guint left)
+{
+  const guint last = MAX (LEAST_SLAB, fdk->slab / LAST_PART);
+  const guint tail = way->last && left > 2 * last ? last : 0;
+
+  if (way->size < fdk->slab)
+    return MIN (way->size, left);
+  return (left - tail) % fdk->slab > 0 ? (left - tail) % fdk->slab : fdk->slab;
+}
+
 static void
 cut_way (const TdFdkPlan *fdk, Way way, GArray *cuts)
 {
   const gboolean down = way.to >= way.from;
-  const guint last = MAX (LEAST_SLAB, fdk->slab / LAST_PART);
 
   while (way.from != way.to) {
-    const guint left = down ? way.to - way.from : way.from - way.to;
-    guint n = MIN (MIN (way.size, fdk->slab), left);
-    if (way.last && n == left && left > 2 * last)
-      n = left - last;
+    guint n = next_size (fdk, &way, down ? way.to - way.from : way.from - way.to);
     TdFdkSlabCut cut = make_cut (fdk, down ? way.from : way.from - n, n);
     /* Memory is for the rows of slabs that begin at multiples of fdk->slab. */
     while (cut.row_end - cut.row0 > fdk->slab_rows && n > 1) {
@@ -99,7 +108,7 @@ cut_portion (const TdFdkPlan *fdk, const Portion *p, GArray *cuts)
   if (p->start > 0) {
     const guint end = p->up > 0 ? p->start_from - p->start : p->start_from + p->start;
     cut_way (fdk, (Way) { p->start_from, end, least, FALSE }, cuts);
-    size = 4 * least;
+    size = fdk->slab;
   }
   const guint down = p->up == 0 ? p->down - p->start : p->down;
   const guint up = p->up > 0 ? p->up - p->start : 0;
@@ -113,7 +122,7 @@ cut_outwards (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts
 {
   const guint middle
       = (guint) CLAMP (rint (fdk->task.first_mm[2] / fdk->task.voxel_mm + 0.5), 0, fdk->task.nz);
-  const guint start = 3 * MAX (LEAST_SLAB, fdk->slab / FIRST_PART); /* two slabs */
+  const guint start = 7 * MAX (LEAST_SLAB, fdk->slab / FIRST_PART); /* three slabs */
   g_autofree Portion *portions = g_new0 (Portion, n_devices);
 
   for (guint i = 0; i < n_devices; i++) {
@@ -135,10 +144,14 @@ static void
 cut_evenly (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts)
 {
   for (guint i = 0; i < n_devices; i++) {
-    if (fdk->window)
-      cut_way (fdk, (Way) { bounds[i], bounds[i + 1], fdk->slab, FALSE }, cuts);
-    else if (i == 0)
-      cut_way (fdk, (Way) { 0, fdk->task.nz, fdk->slab, FALSE }, cuts);
+    const guint end = fdk->window ? bounds[i + 1] : fdk->task.nz;
+    for (guint a = fdk->window || i == 0 ? bounds[i] : end, n; a < end; a += n) {
+      n = MIN (fdk->slab, end - a);
+      TdFdkSlabCut cut = make_cut (fdk, a, n);
+      while (cut.row_end - cut.row0 > fdk->slab_rows && n > 1)
+        cut = make_cut (fdk, a, --n);
+      g_array_append_val (cuts, cut);
+    }
     fdk->own[i + 1] = cuts->len;
   }
 }

@@ -8,7 +8,7 @@
    overlaps, are a small part of a GPU's time. */
 #define CPU_SLAB 128
 #define GPU_SLAB 128
-#define GPU_BATCH 512 /* views: as many as the kernels of half storage add in one launch */
+#define GPU_BATCH 256 /* views: as many as the kernels add in two launches; of half storage twice that */
 /* Below these every launch and every row costs more than it should; below the second ones much more. */
 #define GOOD_SLAB 16
 #define GOOD_BATCH 64
@@ -65,12 +65,12 @@ least_chunks (const TdFdkPlan *fdk)
   return MIN (fdk->n_chunks, parts_of (fdk->slab_rows, fdk->filter_rows) + 1 + AHEAD);
 }
 
-/* And those of the next two slabs, which may lie on either side of the mid-plane, and of what comes
-   between: more would bring nothing. */
+/* And those of the next two slabs, which may lie on the other side of the mid-plane: more would bring
+   nothing. */
 static guint
 enough_chunks (const TdFdkPlan *fdk)
 {
-  return MIN (fdk->n_chunks, least_chunks (fdk) + 3 * parts_of (fdk->slab_rows, fdk->filter_rows));
+  return MIN (fdk->n_chunks, least_chunks (fdk) + 2 * parts_of (fdk->slab_rows, fdk->filter_rows));
 }
 
 static void
@@ -246,9 +246,10 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
     else
       set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
     /* What is allocated must be freed, which takes a card as long as many a slab. */
+    const guint least = GPU_BATCH << (plan->recipe.precision != TD_PRECISION_SINGLE);
     set_batch (fdk, any_device (devices, is_cpu)
                         ? fdk->task.n_views
-                        : MIN (fdk->task.n_views, MAX (GPU_BATCH, parts_of (fdk->task.n_views, 2))));
+                        : MIN (fdk->task.n_views, MAX (least, parts_of (fdk->task.n_views, 4))));
   }
   if (fdk->most_slab)
     set_slab (fdk, MIN (fdk->slab, fdk->most_slab));

@@ -129,7 +129,8 @@ next_slab (const TdFdkWindow *window, guint *slab)
   return *slab < end;
 }
 
-/* The next chunk that is not here: of the slab being computed, else of the next ones. */
+/* The next chunk that is not here: of the slab being computed, else of the next ones, as far as a slab
+   ahead: what a device does not want soon may be kept from another that does. */
 static gboolean
 next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
 {
@@ -138,10 +139,12 @@ next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
     if (!window->chunks[*index].data)
       return TRUE;
   *urgent = FALSE;
-  for (guint slab = window->device->run->fdk->own[window->device->index]; next_slab (window, &slab);
-       slab++) {
+  const TdFdkPlan *fdk = window->device->run->fdk;
+  guint ahead = 0;
+  for (guint slab = fdk->own[window->device->index]; ahead <= fdk->slab && next_slab (window, &slab);
+       ahead += fdk->cuts[slab++].n_slices) {
     guint end;
-    for (chunks_of (window->device->run->fdk, slab, index, &end); *index < end; (*index)++)
+    for (chunks_of (fdk, slab, index, &end); *index < end; (*index)++)
       if (!window->chunks[*index].data)
         return TRUE;
   }
