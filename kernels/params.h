@@ -120,6 +120,7 @@ typedef struct {
 #define TD_RAY_FLOATS 28
 #define TD_RAY_LANES 16
 #define TD_RAY_BACK_LANES 128
+#define TD_RAY_BACK_VOXELS 4 /* of a GPU's */
 
 typedef struct {
   int nx, ny, nz;                  /* voxels of the volume */
@@ -129,6 +130,7 @@ typedef struct {
   int axes;                        /* bit a: some ray is steepest along axis a */
   int first, end;                  /* columns, or y, of this launch */
   int compare, non_negative;
+  int z_step;                      /* between the voxels of an item of upright views */
   float u_middle, v_middle, voxel_mm, relaxation;
 } TdRays;
 

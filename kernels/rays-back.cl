@@ -5,16 +5,20 @@
 /* What becomes of a voxel: the sum itself, or the volume moved by the weighted mean. */
 TD_FN void
 rays_finish (TD_GLOBAL float *TD_RESTRICT volume, const TdRays p, const float *sum, const float *weight,
-             int lanes)
+             int step, int lanes, int most)
 {
-  for (int k = 0; k < lanes; k++) {
+  RAY_UNROLL
+  for (int k = 0; k < most; k++) {
+    TD_GLOBAL float *at = volume + (size_t) k * step;
+
+    if (k >= lanes)
+      continue;
     if (!p.compare) {
-      volume[k] = sum[k];
+      *at = sum[k];
       continue;
     }
-    const float moved
-        = volume[k] + (weight[k] > 0 ? p.relaxation * sum[k] / weight[k] : 0.0f);
-    volume[k] = p.non_negative ? ray_max (moved, 0.0f) : moved;
+    const float moved = *at + (weight[k] > 0 ? p.relaxation * sum[k] / weight[k] : 0.0f);
+    *at = p.non_negative ? ray_max (moved, 0.0f) : moved;
   }
 }
 
@@ -28,7 +32,7 @@ rays_columns (const TD_GLOBAL float *view, float x, float y, const TdRays p, int
     const float cx = x + (corner == 0 ? 1.0f : corner == 1 ? -1.0f : 0.0f);
     const float cy = y + (corner == 2 ? 1.0f : corner == 3 ? -1.0f : 0.0f);
     const float u = td_mad (view[0], cx, td_mad (view[1], cy, view[3]))
-                    / td_mad (view[8], cx, td_mad (view[9], cy, view[11]));
+                    * ray_reciprocal (td_mad (view[8], cx, td_mad (view[9], cy, view[11])));
     low = ray_min (low, u);
     high = ray_max (high, u);
   }
@@ -52,7 +56,7 @@ rays_column (const TD_GLOBAL float *view, int column, int x, int y, const TdRays
   const float u = (float) column - p.u_middle;
   const float dx = ray_direction (view, 0, u, 0.0f), dy = ray_direction (view, 1, u, 0.0f);
   const int along_x = td_abs (dx) >= td_abs (dy);
-  const float inverse = 1.0f / (along_x ? dx : dy);
+  const float inverse = ray_reciprocal (along_x ? dx : dy);
   const float at_a = ray_point (view, along_x ? 0 : 1, u, 0.0f);
   const float at_b = ray_point (view, along_x ? 1 : 0, u, 0.0f);
   const float t = ((float) (along_x ? x : y) - at_a) * inverse;
@@ -63,7 +67,7 @@ rays_column (const TD_GLOBAL float *view, int column, int x, int y, const TdRays
   c->slope_row = view[24] * view[20];
   c->z0 = td_mad (t, c->slope, ray_point (view, 2, u, 0.0f));
   c->dz_row = td_mad (t, c->slope_row, view[20]);
-  c->rows = 1.0f / c->dz_row;
+  c->rows = ray_reciprocal (c->dz_row);
   c->scale = aside * p.voxel_mm * td_abs (inverse);
   c->level = dx * dx + dy * dy;
   return aside > 0;
@@ -111,37 +115,46 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
 }
 
 #else
-/* Elsewhere each voxel asks the rows about it. */
-#define BACK_LANES 1
+/* Elsewhere each voxel asks the rows about it: an item takes some far apart, so that neighbours among the
+   items are neighbours along z. */
+#define BACK_LANES TD_RAY_BACK_VOXELS
 
 TD_FN void
 rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p, float *sum,
             float *weight)
 {
-  const float at = td_mad ((float) z - c.z0, c.rows, p.v_middle), reach = td_abs (c.rows);
-  const float low = ray_max (at - reach, 0.0f), high = ray_min (at + reach, (float) (p.n_rows - 1));
+  const float reach = td_abs (c.rows);
 
-  for (float row = -td_floor (-low); row <= high; row += 1.0f) {
-    const float v = row - p.v_middle, slope = td_mad (v, c.slope_row, c.slope);
-    const float near = ray_max (1.0f - td_abs (td_mad (v, c.dz_row, c.z0) - (float) z), 0.0f);
-    const float w = near * c.scale * td_sqrt (td_mad (slope, slope, c.level));
+  RAY_UNROLL
+  for (int k = 0; k < BACK_LANES; k++) {
+    const float here = (float) (z + k * p.z_step);
+    const float at = td_mad (here - c.z0, c.rows, p.v_middle);
+    const float low = ray_max (at - reach, 0.0f), high = ray_min (at + reach, (float) (p.n_rows - 1));
 
-    sum[1] += w * line[(int) row];
-    weight[1] += w;
+    for (float row = -td_floor (-low); row <= high; row += 1.0f) {
+      const float v = row - p.v_middle, slope = td_mad (v, c.slope_row, c.slope);
+      const float near = ray_max (1.0f - td_abs (td_mad (v, c.dz_row, c.z0) - here), 0.0f);
+      const float w = near * c.scale * td_sqrt (td_mad (slope, slope, c.level));
+
+      sum[1 + k] += w * line[(int) row];
+      weight[1 + k] += w;
+    }
   }
 }
 #endif
 
-/* x: pieces of BACK_LANES along z, y: x, z: y. */
+/* x: CPUs: pieces of BACK_LANES along z, elsewhere the first z_step; y: x, z: y. */
 TD_KERNEL void
 rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
                    TD_GLOBAL float *TD_RESTRICT volume, TdRays p)
 {
-  const int z = td_global_x () * BACK_LANES, x = td_global_y (), y = td_global_z () + p.first;
+  const int step = p.z_step;
+  const int z = td_global_x () * (step == 1 ? BACK_LANES : 1), x = td_global_y (), y = td_global_z () + p.first;
   float sum[BACK_LANES + 2], weight[BACK_LANES + 2]; /* from the voxel before on */
 
-  if (z >= p.nz || x >= p.nx || y >= p.end)
+  if (z >= (step == 1 ? p.nz : step) || x >= p.nx || y >= p.end)
     return;
+  RAY_UNROLL
   for (int k = 0; k < BACK_LANES + 2; k++)
     sum[k] = weight[k] = 0;
   for (int place = 0; place < p.n_views; place++) {
@@ -155,7 +168,8 @@ rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GL
         rays_share (lines + ((size_t) place * p.n_columns + column) * p.n_rows, c, z, p, sum, weight);
     }
   }
-  rays_finish (volume + ray_voxel (p, x, y, z), p, sum + 1, weight + 1, td_min (p.nz - z, BACK_LANES));
+  rays_finish (volume + ray_voxel (p, x, y, z), p, sum + 1, weight + 1, step,
+               (p.nz - z + step - 1) / step, BACK_LANES);
 }
 
 /* Where the voxels within one of (x, y, z) in the planes along @axis project to. */
@@ -246,5 +260,6 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL flo
         }
     }
   }
-  rays_finish (volume + ray_voxel (p, x, y, z), p, sum, weight, td_min (p.nz - z, TD_LANES));
+  rays_finish (volume + ray_voxel (p, x, y, z), p, sum, weight, 1, td_min (p.nz - z, TD_LANES),
+               TD_LANES);
 }

@@ -29,6 +29,19 @@
 #define ray_max(a, b) td_fmax ((a), (b))
 #endif
 
+#ifdef TD_HOST
+#define ray_reciprocal(x) (1.0f / (x))
+#else
+#define ray_reciprocal(x) td_reciprocal (x)
+#endif
+
+/* Sums in registers are not counted through at run time. */
+#if TD_LANES == 1
+#define RAY_UNROLL TD_UNROLL
+#else
+#define RAY_UNROLL
+#endif
+
 TD_FN float
 ray_offset (const TD_GLOBAL float *view, int axis, float u, float v)
 {

@@ -55,6 +55,7 @@ fill_params (TdRayProjector *rays)
     .axes = td_rays_axes (task),
     .u_middle = (task->n_columns - 1) / 2.0f,
     .v_middle = (task->n_rows - 1) / 2.0f,
+    .z_step = rays->lanes > 1 ? 1 : (task->nz + TD_RAY_BACK_VOXELS - 1) / TD_RAY_BACK_VOXELS,
     .voxel_mm = (float) task->voxel_mm,
   };
 }
@@ -211,8 +212,11 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   const TdArg args[] = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table),
                          TD_ARG_BUFFER (work->volume), TD_ARG_VALUE (work->params) };
 
-  const guint lanes = rays->upright && rays->lanes > 1 ? TD_RAY_BACK_LANES : rays->lanes;
-  return td_rays_launch (rays, rays->back, items (rays->task.nz, lanes), rays->task.nx, end - first,
+  const guint nz = rays->task.nz;
+  const guint pieces = !rays->upright    ? items (nz, rays->lanes)
+                       : rays->lanes > 1 ? items (nz, TD_RAY_BACK_LANES)
+                                         : rays->params.z_step;
+  return td_rays_launch (rays, rays->back, pieces, rays->task.nx, end - first,
                          args, G_N_ELEMENTS (args), error);
 }
 
