@@ -4,9 +4,9 @@
 #include <glib.h>
 
 /**
- * About where the axis is, from one row alone: the centre of mass of every view, axis + x cos + y sin, is that
- * of the object (Helgason and Ludwig's first condition). Good to a part of a column where the whole object
- * is seen; what has to be exact searches by itself (axis.h).
+ * About where the axis is, from one row alone: the centre of mass of every view, axis + x cos + y sin, is
+ * that of the object (Helgason and Ludwig's first condition). Good to a part of a column where the whole
+ * object is seen; what has to be exact searches by itself (axis.h).
  */
 #define TD_RINGS_AXIS_MODES 3
 

@@ -34,8 +34,8 @@ typedef struct {
   double dead;      /* a dead column is so many times smoother, or rougher, than those around */
 } TdRingsLimits;
 
-/* @offsets: what is to be taken off, 0 for dead columns; @dead: 1 for these, which have to be replaced, else 0;
-   not the two columns at either end. */
+/* @offsets: what is to be taken off, 0 for dead columns. @dead: 1 for these, which have to be replaced, else
+   0; never the two columns at either end. */
 void td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets,
                        float *dead);
 
