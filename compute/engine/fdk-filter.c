@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "compute/cone/cone-filter.h"
 #include "compute/device/host.h"
@@ -23,18 +26,51 @@ typedef struct {
   guint row, n_rows; /* first of them in the run's rows */
 } Scatter;
 
+/* As writev() at @offset, whole; 0 or errno. */
+static int
+write_whole (int file, struct iovec *pieces, guint n, off_t offset)
+{
+  while (n > 0) {
+    ssize_t done = pwritev (file, pieces, (int) MIN (n, IOV_MAX), offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return done < 0 ? errno : EIO;
+    offset += done;
+    for (; n > 0 && (gsize) done >= pieces->iov_len; n--)
+      done -= (ssize_t) (pieces++)->iov_len;
+    if (n > 0) {
+      pieces->iov_base = (char *) pieces->iov_base + done;
+      pieces->iov_len -= (gsize) done;
+    }
+  }
+  return 0;
+}
+
 /* One view's rows from sinogram order to projection order. */
 static void
 scatter_view (guint view, gpointer user)
 {
   const Scatter *work = user;
-  const TdFdkPlan *fdk = work->stage->run->fdk;
-  const gsize n_columns = fdk->task.n_columns;
-  float *to = work->stage->run->projections + ((gsize) view * fdk->n_rows + work->row) * n_columns;
+  TdFdkRun *run = work->stage->run;
+  const TdFdkPlan *fdk = run->fdk;
+  const gsize n_columns = fdk->task.n_columns, bytes = n_columns * sizeof (float);
+  const gsize first = ((gsize) view * fdk->n_rows + work->row) * n_columns;
+  g_autofree struct iovec *pieces = run->projections ? NULL : g_new (struct iovec, work->n_rows);
 
-  for (guint row = 0; row < work->n_rows; row++)
-    memcpy (to + row * n_columns, work->from + ((gsize) row * fdk->task.n_views + view) * n_columns,
-            n_columns * sizeof *to);
+  for (guint row = 0; row < work->n_rows; row++) {
+    const float *from = work->from + ((gsize) row * fdk->task.n_views + view) * n_columns;
+    if (pieces)
+      pieces[row] = (struct iovec) { (gpointer) from, bytes };
+    else
+      memcpy (run->projections + first + row * n_columns, from, bytes);
+  }
+  if (!pieces)
+    return;
+  const int failed
+      = write_whole (run->projections_file, pieces, work->n_rows, (off_t) (first * sizeof (float)));
+  if (failed)
+    g_atomic_int_set (&run->file_errno, failed);
 }
 
 /* Detector rows [row, row + n) of the run: read with the halo that preparation needs, filter, store. */
@@ -72,7 +108,8 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
     return FALSE;
   Scatter scatter = { stage, stage->staging, row, n };
   td_parallel_for (facts->n_views, scatter_view, &scatter);
-  td_fdk_release_projections (run);
+  if (!td_fdk_file_sound (run, error))
+    return FALSE;
   td_job_add_stage (run->job, "filter", (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }

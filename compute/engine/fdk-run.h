@@ -85,8 +85,10 @@ struct TdFdkRun {
                                  budgets */
   const TdFdkPlan *fdk;       /* now */
   GCancellable *cancellable;  /* the attempt's, cancelled by the first failure too */
-  float *projections;         /* host: [view][n_rows][column] */
-  gboolean on_disk;           /* they are the pages of a file */
+  float *projections;         /* host: [view][n_rows][column]; NULL: in the file */
+  int projections_file;       /* -1: in memory. Not mapped: its pages would count as ours, and more of them
+                                 than were touched */
+  gint file_errno;            /* atomic: reading or writing it failed */
   TdFdkPinned *landing;
   TdFdkDevice *devices;
   guint n_devices;
@@ -153,8 +155,8 @@ gboolean td_fdk_read (TdFdkRun *run, guint device, guint row0, guint n, float *o
 /* Blocks until detector rows up to @end (counted in n_rows) are filtered; FALSE: the run or the device
    has failed. */
 gboolean td_fdk_wait_rows (TdFdkDevice *device, guint end);
-/* Somebody has done with them for now: those on disk need not stay in memory. */
-void td_fdk_release_projections (TdFdkRun *run);
+/* FALSE with @error: the file of the projections could not be read or written. */
+gboolean td_fdk_file_sound (TdFdkRun *run, GError **error);
 /* The thread's body: filters all rows; a device that fails leaves the rest to the next that works. */
 gpointer td_fdk_filter_thread (gpointer run);
 

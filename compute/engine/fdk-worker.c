@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compute/device/host.h"
 #include "fdk-run.h"
@@ -104,7 +106,7 @@ td_fdk_worker_free (TdFdkWorker *worker)
 /* ── Sending a batch from the host ────────────────────────────────────────────────────────────── */
 
 typedef struct {
-  const TdFdkRun *run;
+  TdFdkRun *run;
   TdFdkBatch batch;
   guint first;         /* place of the first view copied */
   guint row0, n_rows;
@@ -117,6 +119,22 @@ view_at (const TdFdkBatch *batch, guint place)
   return batch->first + place % batch->in_turn + place / batch->in_turn * batch->a_turn;
 }
 
+/* From the file. */
+static void
+read_view (TdFdkRun *run, gpointer to, gsize bytes, off_t offset)
+{
+  for (gsize done = 0; done < bytes;) {
+    const ssize_t n = pread (run->projections_file, (char *) to + done, bytes - done,
+                             offset + (off_t) done);
+    if (n > 0) {
+      done += (gsize) n;
+    } else if (n == 0 || errno != EINTR) {
+      g_atomic_int_set (&run->file_errno, n < 0 ? errno : EIO);
+      return;
+    }
+  }
+}
+
 static void
 gather_view (guint index, gpointer user)
 {
@@ -124,10 +142,13 @@ gather_view (guint index, gpointer user)
   const TdFdkPlan *fdk = work->run->fdk;
   const gsize floats = (gsize) work->n_rows * fdk->task.n_columns;
   const gsize view = view_at (&work->batch, work->first + index);
+  const gsize first = (view * fdk->n_rows + work->row0) * fdk->task.n_columns;
+  float *to = work->to + index * floats;
 
-  memcpy (work->to + index * floats,
-          work->run->projections + (view * fdk->n_rows + work->row0) * fdk->task.n_columns,
-          floats * sizeof (float));
+  if (work->run->projections)
+    memcpy (to, work->run->projections + first, floats * sizeof (float));
+  else
+    read_view (work->run, to, floats * sizeof (float), (off_t) (first * sizeof (float)));
 }
 
 /* Through pinned memory, a few views at a time. */
@@ -178,7 +199,8 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
     if (!worker->filled[slot])
       return FALSE;
   }
-  td_fdk_release_projections (device->run);
+  if (!td_fdk_file_sound (device->run, error))
+    return FALSE;
   td_job_add_stage (device->run->job, "upload", (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }

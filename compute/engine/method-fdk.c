@@ -42,57 +42,69 @@ cancel_run (GCancellable *from, gpointer run_cancellable)
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Memory, or an unlinked file in the temporary folder that the pages go to. */
-static float *
-map_projections (const TdFdkPlan *fdk, GError **error)
+/* An unlinked file in the temporary folder, with room for all of it. */
+static gboolean
+open_file (TdFdkRun *run, GError **error)
 {
-  void *memory;
-  int fd = -1;
+  const guint64 bytes = run->fdk->projection_bytes;
+  g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-projections-XXXXXX", NULL);
+  const int fd = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
 
-  if (fdk->on_disk) {
-    g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-projections-XXXXXX", NULL);
-    fd = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-      unlink (name);
-    if (fd < 0 || posix_fallocate (fd, 0, (off_t) fdk->projection_bytes) != 0) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                   "The filtered projections need %" G_GUINT64_FORMAT " MiB in %s, which has not that "
-                   "much room; set TMPDIR to a larger disk.", fdk->projection_bytes >> 20,
-                   g_get_tmp_dir ());
-      if (fd >= 0)
-        close (fd);
-      return NULL;
-    }
+  if (fd >= 0)
+    unlink (name);
+  if (fd >= 0 && posix_fallocate (fd, 0, (off_t) bytes) == 0) {
+    run->projections_file = fd;
+    return TRUE;
   }
-  memory = mmap (NULL, fdk->projection_bytes, PROT_READ | PROT_WRITE,
-                 fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+  g_set_error (error, TD_ERROR, TD_ERROR_IO,
+               "The filtered projections need %" G_GUINT64_FORMAT " MiB in %s, which has not that "
+               "much room; set TMPDIR to a larger disk.", bytes >> 20, g_get_tmp_dir ());
   if (fd >= 0)
     close (fd);
-  if (memory == MAP_FAILED) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.",
-                 fdk->projection_bytes >> 20);
-    return NULL;
-  }
-  if (fd < 0)
-    madvise (memory, fdk->projection_bytes, MADV_HUGEPAGE);
-  return memory;
+  return FALSE;
 }
 
-/* The file's pages stay with the kernel, which writes them when it must, and come back when touched. */
-void
-td_fdk_release_projections (TdFdkRun *run)
+static gboolean
+make_projections (TdFdkRun *run, GError **error)
 {
-  if (run->on_disk)
-    madvise (run->projections, run->fdk->projection_bytes, MADV_DONTNEED);
+  const guint64 bytes = run->fdk->projection_bytes;
+
+  if (run->projections || run->projections_file >= 0)
+    return TRUE;
+  if (run->fdk->on_disk)
+    return open_file (run, error);
+  void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.", bytes >> 20);
+    return FALSE;
+  }
+  madvise (memory, bytes, MADV_HUGEPAGE);
+  run->projections = memory;
+  return TRUE;
+}
+
+gboolean
+td_fdk_file_sound (TdFdkRun *run, GError **error)
+{
+  const int reason = g_atomic_int_get (&run->file_errno);
+
+  if (reason)
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "The temporary file of filtered projections in %s failed: %s; set TMPDIR to another "
+                 "disk.", g_get_tmp_dir (), g_strerror (reason));
+  return reason == 0;
 }
 
 static void
-unmap_projections (TdFdkRun *run)
+free_projections (TdFdkRun *run)
 {
   if (run->projections)
     munmap (run->projections, run->fdk->projection_bytes);
+  if (run->projections_file >= 0)
+    close (run->projections_file);
   run->projections = NULL;
+  run->projections_file = -1;
 }
 
 /* Buffers that finished slices land in, pinned for a device that copies, if there is one. */
@@ -213,6 +225,7 @@ run_new (TdJob *job)
   run->now = *(const TdFdkPlan *) run->plan->extra;
   run->fdk = &run->now;
   run->n_devices = run->plan->devices->len;
+  run->projections_file = -1;
   run->now.families = g_memdup2 (run->now.families, run->n_devices * sizeof *run->now.families);
   run->now.own = g_memdup2 (run->now.own, (run->n_devices + 1) * sizeof *run->now.own);
   run->now.cuts = g_memdup2 (run->now.cuts, run->now.n_slabs * sizeof *run->now.cuts);
@@ -306,12 +319,8 @@ make_memory (TdFdkRun *run, GError **error)
   const TdFdkPlan *fdk = run->fdk;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
 
-  if (!fdk->window && !run->projections) {
-    run->projections = map_projections (fdk, error);
-    run->on_disk = fdk->on_disk;
-    if (!run->projections)
-      return FALSE;
-  }
+  if (!fdk->window && !make_projections (run, error))
+    return FALSE;
   if (!run->landing && !make_landing (run, error))
     return FALSE;
   run->now.land_slices = (guint) MIN (fdk->land_slices, run->landing->bytes / slice);
@@ -322,7 +331,7 @@ static void
 attempt (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
-  gint64 bytes = run->projections && !run->on_disk ? (gint64) fdk->projection_bytes : 0;
+  gint64 bytes = run->projections ? (gint64) fdk->projection_bytes : 0;
   const guint64 block
       = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
   bytes += run->landing->n * run->landing->bytes
@@ -373,7 +382,7 @@ run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
     g_propagate_error (error, reason);
   if (ok)
     report (run, (g_get_monotonic_time () - start) * 1e-6);
-  unmap_projections (run);
+  free_projections (run);
   td_fdk_run_unref (run);
   return ok;
 }
