@@ -38,15 +38,10 @@ set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
   fbp->nx = fbp->ny = full;
   fbp->x0 = -((double) full - 1) / 2;
   fbp->y0 = ((double) full - 1) / 2;
+  if (!td_plan_check_region (plan, full, full, error))
+    return FALSE;
   if (region[2] == 0)
     return TRUE;
-  if (region[0] < 0 || region[1] < 0 || region[2] < 1 || region[3] < 1
-      || (gint64) region[0] + region[2] > full || (gint64) region[1] + region[3] > full) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
-                 "(--region X,Y,W,H)", region[0], region[1], region[2], region[3], full, full);
-    return FALSE;
-  }
   fbp->x0 += region[0];
   fbp->y0 -= region[1];
   fbp->nx = (guint) region[2];

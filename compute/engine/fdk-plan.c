@@ -138,15 +138,10 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
   const gint *region = recipe->region;
   task->first_mm[2] -= plan->facts.first_slice * task->voxel_mm;
   task->nz = plan->facts.n_slices;
+  if (!td_plan_check_region (plan, task->nx, task->ny, error))
+    return FALSE;
   if (region[2] == 0)
     return TRUE;
-  if (region[0] < 0 || region[1] < 0 || region[2] < 1 || region[3] < 1
-      || (gint64) region[0] + region[2] > task->nx || (gint64) region[1] + region[3] > task->ny) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
-                 "(--region X,Y,W,H)", region[0], region[1], region[2], region[3], task->nx, task->ny);
-    return FALSE;
-  }
   task->first_mm[0] += region[0] * task->voxel_mm;
   task->first_mm[1] -= region[1] * task->voxel_mm;
   task->nx = (guint) region[2];

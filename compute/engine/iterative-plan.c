@@ -113,15 +113,10 @@ set_part (TdPlan *plan, TdIterativePlan *self, GError **error)
   self->size[0] = task->nx;
   self->size[1] = task->ny;
   self->size[2] = plan->facts.n_slices;
+  if (!td_plan_check_region (plan, task->nx, task->ny, error))
+    return FALSE;
   if (region[2] == 0)
     return TRUE;
-  if (region[0] < 0 || region[1] < 0 || region[2] < 1 || region[3] < 1
-      || (gint64) region[0] + region[2] > task->nx || (gint64) region[1] + region[3] > task->ny) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
-                 "(--region X,Y,W,H)", region[0], region[1], region[2], region[3], task->nx, task->ny);
-    return FALSE;
-  }
   for (guint i = 0; i < 2; i++) {
     self->first[i] = (guint) region[i];
     self->size[i] = (guint) region[2 + i];

@@ -272,6 +272,21 @@ td_plan_scan (const TdPlan *plan)
   return plan->measured;
 }
 
+gboolean
+td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
+{
+  const gint *region = plan->recipe.region;
+
+  if (region[2] == 0
+      || (region[0] >= 0 && region[1] >= 0 && region[2] >= 1 && region[3] >= 1
+          && (gint64) region[0] + region[2] <= nx && (gint64) region[1] + region[3] <= ny))
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
+               "(--region X,Y,W,H)", region[0], region[1], region[2], region[3], nx, ny);
+  return FALSE;
+}
+
 guint64
 td_plan_read_bytes (const TdPlan *plan, guint n_rows)
 {

@@ -58,6 +58,20 @@ open_scan (void)
   return scan;
 }
 
+/* Voxels that the mesh fills by half or more. */
+static guint8 *
+make_truth (const TdMesh *mesh)
+{
+  const gsize n = (gsize) N * N * N;
+  g_autofree float *coverage = g_new (float, n);
+  guint8 *truth = g_new (guint8, n);
+
+  td_mesh_coverage (mesh, N, N, N, VOXEL_MM, 3, coverage);
+  for (gsize i = 0; i < n; i++)
+    truth[i] = coverage[i] >= 0.5f;
+  return truth;
+}
+
 /* What the scan's geometry sees of the mesh from @n_views evenly spaced angles. */
 static TdScan *
 exact_scan (const TdMesh *mesh, const TdScanFacts *like, guint n_views)
@@ -143,16 +157,11 @@ test_overlap (void)
   g_auto (TdMesh) mesh = { 0 };
   if (!load_mesh (&mesh))
     return;
-  const gsize n = (gsize) N * N * N;
-  g_autofree float *coverage = g_new (float, n);
-  g_autofree guint8 *truth = g_new (guint8, n);
+  g_autofree guint8 *truth = make_truth (&mesh);
   g_autoptr (TdScan) scan = open_scan ();
   const TdScanFacts *facts = td_scan_facts (scan);
   double otsu;
 
-  td_mesh_coverage (&mesh, N, N, N, VOXEL_MM, 3, coverage);
-  for (gsize i = 0; i < n; i++)
-    truth[i] = coverage[i] >= 0.5f;
   const double measured = best_dice (scan, "fdk", truth, &otsu);
   g_test_message ("scan: Dice %.4f, by Otsu's threshold %.4f", measured, otsu);
   g_autoptr (TdScan) few = exact_scan (&mesh, facts, 20);
@@ -174,15 +183,10 @@ test_iterative (void)
   g_auto (TdMesh) mesh = { 0 };
   if (!load_mesh (&mesh))
     return;
-  const gsize n = (gsize) N * N * N;
-  g_autofree float *coverage = g_new (float, n);
-  g_autofree guint8 *truth = g_new (guint8, n);
+  g_autofree guint8 *truth = make_truth (&mesh);
   g_autoptr (TdScan) scan = open_scan ();
   double otsu;
 
-  td_mesh_coverage (&mesh, N, N, N, VOXEL_MM, 3, coverage);
-  for (gsize i = 0; i < n; i++)
-    truth[i] = coverage[i] >= 0.5f;
   const double dice = best_dice (scan, "fista-tv", truth, &otsu);
   g_test_message ("fista-tv: Dice %.4f, by Otsu's threshold %.4f", dice, otsu);
   g_assert_cmpfloat (dice, >=, 0.97);
