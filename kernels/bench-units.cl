@@ -12,9 +12,9 @@
 TD_KERNEL void
 td_bench_texture (TD_ITEM TD_TEXTURE texture, TD_GLOBAL float *out, const int n, const float step)
 {
-  const int id = td_global_x (), local = td_local_x ();
-  const float u = 8.0f + 0.4f * (float) (local & 1) + 0.5f * (float) (local >> 1 & 1)
-                  + 0.9f * (float) (local >> 2 & 7);
+  const int id = td_global_x (), lane = td_local_x ();
+  const float u = 8.0f + 0.4f * (float) (lane & 1) + 0.5f * (float) (lane >> 1 & 1)
+                  + 0.9f * (float) (lane >> 2 & 7);
   float sum[4] = { 0.0f, 0.0f, 0.0f, 0.0f };
 
   for (int i = 0; i < n; i++) {

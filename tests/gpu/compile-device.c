@@ -361,11 +361,15 @@ static const struct {
   { "check-texture", { "CHANNELS=4", "LINEAR=1", "LAYERED=1" } },
   { "paganin", { NULL } },
   { "prepare", { NULL } },
+  { "rays-back", { NULL } },
+  { "rays-lines", { NULL } },
+  { "rays-project", { NULL } },
   { "rings-columns", { NULL } },
   { "rings-sort", { NULL } },
   { "prepare-correct", { NULL } },
   { "prepare-zingers", { NULL } },
   { "rings-wavelet", { NULL } },
+  { "total-variation", { NULL } },
 };
 
 /* So that a new kernel is not forgotten. Kernels for CPUs are compiled by PoCL in the unit tests. */
