@@ -195,8 +195,7 @@ print_table (const Options *o, TdDevice *device, const GArray *rows, double base
                           "storage", "seconds", "GUPS", "spread", "ratio", "error");
   for (guint i = 0; i < rows->len; i++) {
     const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
-    g_autofree char *spread = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (row->low_s / row->median_s - 1),
-                                               100 * (row->high_s / row->median_s - 1));
+    g_autofree char *spread = td_cli_spread (row->median_s, row->low_s, row->high_s);
     g_string_append_printf (out, "\n%-11s %-7s %9.4f %9.2f %14s %7.1f %9.2g   %s", row->family,
                             precision_name (row->precision), row->median_s, row->gups, spread,
                             row->gups / baseline, row->error, row->title);

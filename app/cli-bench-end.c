@@ -147,14 +147,15 @@ report (const Options *o, const Times *times, const char *device)
     json_builder_end_object (builder);
     return td_cli_print_json (builder);
   }
+  g_autofree char *spread
+      = td_cli_spread (median->total_s, times[0].total_s, times[o->runs - 1].total_s);
   g_autofree char *text = g_strdup_printf (
       "%s: %d views of %d × %d pixels → %d slices of %d², from memory to memory, median of %d\n\n"
-      "whole run %.4f s (%+.0f/%+.0f %%), %.2f GU/s\n"
+      "whole run %.4f s (%s), %.2f GU/s\n"
       "kernels %.4f s, upload %.4f s, download %.4f s; copying in %.4f s of other threads' time\n"
       "%.0f %% of what the slowest of kernels, upload and download allows",
       device, o->views, o->rows, o->columns, o->rows, o->columns, o->runs, median->total_s,
-      100 * (times[0].total_s / median->total_s - 1),
-      100 * (times[o->runs - 1].total_s / median->total_s - 1), 1e-9 * median->rate,
+      spread, 1e-9 * median->rate,
       median->kernel_s, median->up_s, median->down_s, median->read_s, 100 * kept);
   return td_cli_print_text (text);
 }

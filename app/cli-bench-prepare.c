@@ -88,9 +88,7 @@ append_row (GString *out, const TdPrepareBench *bench, const TdPrepareBenchRow *
     g_string_append_printf (out, "%-18s left out: %s\n", row->step, row->unsupported);
     return;
   }
-  g_autofree char *spread
-      = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (row->times.median_s / row->times.low_s - 1),
-                         100 * (row->times.high_s / row->times.low_s - 1));
+  g_autofree char *spread = td_cli_spread (row->times.low_s, row->times.median_s, row->times.high_s);
   g_string_append_printf (out, "%-18s %5u %5u %10.3f %14s %8.2f %8.2f %10.3f %10.2f %%\n", row->step,
                           row->rows_worked, row->views_worked, 1e3 * row->wanted_s, spread,
                           gigabytes_per_s (row->bytes, &row->times),

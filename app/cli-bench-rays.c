@@ -63,9 +63,7 @@ print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, dou
                                "%-13s %9s %9s %14s %7s %9s", info->name, info->id, o->size, o->views,
                           o->size, o->runs, naive, "step", "seconds", "GUPS", "spread", "ratio", "error");
   for (guint i = 0; i < TD_RAYS_BENCH_ROWS; i++) {
-    g_autofree char *spread
-        = g_strdup_printf ("%+.0f/%+.0f %%", 100 * (rows[i].low_s / rows[i].median_s - 1),
-                           100 * (rows[i].high_s / rows[i].median_s - 1));
+    g_autofree char *spread = td_cli_spread (rows[i].median_s, rows[i].low_s, rows[i].high_s);
     g_string_append_printf (out, "\n%-13s %9.4f %9.3f %14s", rows[i].name, rows[i].median_s, rows[i].gups,
                             spread);
     if (rows[i].error > 0)

@@ -193,20 +193,11 @@ measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error)
 
 /* ── Reporting ────────────────────────────────────────────────────────────────────────────────── */
 
-static const char *
-spread (const TdBenchTimes *times, char *text, gsize size)
-{
-  g_snprintf (text, size, "%+.0f/%+.0f %%", 100 * (times->low_s / times->median_s - 1),
-              100 * (times->high_s / times->median_s - 1));
-  return text;
-}
-
 static int
 print_table (const Options *o, TdDevice *device, GPtrArray *rows)
 {
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
-  char text[40];
 
   g_string_append_printf (
       out, "%s (%s): %d views of %d columns → %d² pixels, %s, median of %d\nbaseline: %s\n\n",
@@ -218,9 +209,10 @@ print_table (const Options *o, TdDevice *device, GPtrArray *rows)
                           o->filter ? "  filter s/slice  FBP s/slice" : "");
   for (guint i = 0; i < rows->len; i++) {
     const TdBenchRow *row = rows->pdata[i];
+    const TdBenchTimes *times = &row->times;
+    g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
     g_string_append_printf (out, "%-13s %6u %11.5f %9.2f %14s %9.2f %9.3f %7.1f %9.2g %9.2g", row->family,
-                            row->n_slices, row->times.median_s / row->n_slices,
-                            1e-9 * row->updates_per_s, spread (&row->times, text, sizeof text),
+                            row->n_slices, times->median_s / row->n_slices, 1e-9 * row->updates_per_s, spread,
                             1e-9 * row->kernel_updates_per_s,
                             1e-9 * row->baseline_updates_per_s, row->ratio, row->error, row->bound);
     if (o->filter)

@@ -28,15 +28,18 @@ print_text (const TdPlan *plan)
   g_autofree char *host = g_format_size (facts->host_bytes);
   g_autofree char *device = g_format_size (facts->device_bytes);
   g_autofree char *time = td_cli_duration (facts->estimate_s);
+  const gboolean iterates = td_method_iterates (recipe->method);
 
-  printf ("  method   %s on %s, kernel %s, %s interpolation\n", facts->method, devices,
-          facts->family, td_interpolation_name (recipe->interpolation));
+  printf ("  method   %s on %s, kernel %s", facts->method, devices, facts->family);
+  if (!iterates)
+    printf (", %s interpolation", td_interpolation_name (recipe->interpolation));
+  printf ("\n");
   printf ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx,
           facts->ny, recipe->row_first);
   printf ("  centre   column %.3f\n", facts->centre_px);
   printf ("  values   in %s\n", facts->units);
-  printf ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),
-          recipe->filter.cutoff);
+  if (!iterates)
+    printf ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind), recipe->filter.cutoff);
   printf ("  prepare  ");
   for (guint i = 0, shown = 0; i < recipe->n_steps; i++)
     if (recipe->steps[i].enabled)

@@ -218,6 +218,12 @@ td_cli_duration (double seconds)
   return g_strdup_printf ("%d h %d min", (int) (seconds / 3600), (int) fmod (seconds / 60, 60));
 }
 
+char *
+td_cli_spread (double base_s, double low_s, double high_s)
+{
+  return g_strdup_printf ("%+.0f/%+.0f %%", 100 * (low_s / base_s - 1), 100 * (high_s / base_s - 1));
+}
+
 static gboolean progress_shown;
 
 void

@@ -53,6 +53,8 @@ int td_cli_print_json (JsonBuilder *builder);
 int td_cli_print_text (const char *text);
 /* "4 min 10 s", "1.2 s", "35 ms". (transfer full) */
 char *td_cli_duration (double seconds);
+/* How far two times, say the fastest and the slowest, lie from @base: "-2/+5 %". (transfer full) */
+char *td_cli_spread (double base_s, double low_s, double high_s);
 
 /* The progress line: on standard error, only if that is a terminal; overwritten in place. fraction
    0 … 1; remaining_s < 0: not known; detail may be NULL. */

@@ -89,10 +89,23 @@ init_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angle
   return TRUE;
 }
 
-/* The geometry's own volume, or @across voxels of the pitch in each direction. */
-static void
-init_volume (TdConeTask *task, const TdGeometry *geometry, guint across)
+/* Twice the columns on the axis' longer side: what an offset detector sees in a turn. @axis: the column
+   that it projects to. */
+static guint
+columns_of_turn (const TdConeTask *task, double axis)
 {
+  const double longer = MAX (axis + 0.5, task->n_columns - 0.5 - axis);
+
+  return (guint) CLAMP (ceil (2 * longer - 1e-6), task->n_columns, 2.0 * task->n_columns);
+}
+
+/* The geometry's own volume, or as many voxels of the pitch across as a turn's @redundancy sees. */
+static void
+init_volume (TdConeTask *task, const TdGeometry *geometry, TdRedundancyKind redundancy)
+{
+  const guint across = redundancy == TD_REDUNDANCY_WANG
+                           ? columns_of_turn (task, task->matrices[3] / task->matrices[11])
+                           : task->n_columns;
   double source[3], pitch_sum = 0;
 
   for (guint view = 0; view < task->n_views; view++)
@@ -105,16 +118,6 @@ init_volume (TdConeTask *task, const TdGeometry *geometry, guint across)
                              geometry->volume_size[2], geometry->voxel_mm);
   else
     td_cone_task_set_volume (task, across, across, task->n_rows, task->pitch_mm);
-}
-
-/* Twice the columns on the axis' longer side: what an offset detector sees in a turn. @axis: the column
-   that it projects to. */
-static guint
-columns_of_turn (const TdConeTask *task, double axis)
-{
-  const double longer = MAX (axis + 0.5, task->n_columns - 0.5 - axis);
-
-  return (guint) CLAMP (ceil (2 * longer - 1e-6), task->n_columns, 2.0 * task->n_columns);
 }
 
 /* The columns that the axis crosses in the first row and in the last: they differ if the detector is turned
@@ -165,10 +168,7 @@ td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *a
   td_angular_weights_modulo (angles_rad, n_views, 2 * G_PI, task->view_weights, NULL);
   for (guint view = 0; view < n_views; view++)
     task->view_weights[view] /= axis_pitch (task->matrices + 12 * (gsize) view);
-  init_volume (task, geometry,
-               redundancy.kind == TD_REDUNDANCY_WANG
-                   ? columns_of_turn (task, task->matrices[3] / task->matrices[11])
-                   : n_columns);
+  init_volume (task, geometry, redundancy.kind);
   return TRUE;
 }
 
@@ -182,11 +182,10 @@ td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, const doub
     return FALSE;
   for (guint view = 0; view < n_views; view++)
     task->view_weights[view] = 1;
-  const gboolean wide = td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &redundancy,
-                                            NULL)
-                        && redundancy.kind == TD_REDUNDANCY_WANG;
-  init_volume (task, geometry,
-               wide ? columns_of_turn (task, task->matrices[3] / task->matrices[11]) : n_columns);
+  /* Arcs that no weights make whole are taken here, too. */
+  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &redundancy, NULL))
+    redundancy.kind = TD_REDUNDANCY_FULL;
+  init_volume (task, geometry, redundancy.kind);
   return TRUE;
 }
 

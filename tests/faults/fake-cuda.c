@@ -96,7 +96,8 @@ EXPORT (cuFuncSetAttribute, (TdCuFunction function, TdCuFunctionAttribute which,
 EXPORT (cuLaunchKernel, (TdCuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                          unsigned by, unsigned bz, unsigned shared_bytes, TdCuStream stream,
                          void **parameters, void **extra), return fault ("launch");)
-EXPORT (cuStreamCreate, (TdCuStream *stream, unsigned flags), *stream = malloc (1); return 0;)
+EXPORT (cuStreamCreateWithPriority, (TdCuStream *stream, unsigned flags, int priority),
+        *stream = malloc (1); return 0;)
 EXPORT (cuStreamDestroy_v2, (TdCuStream stream), free (stream); return 0;)
 EXPORT (cuStreamSynchronize, (TdCuStream stream), return fault ("sync");)
 EXPORT (cuStreamWaitEvent, (TdCuStream stream, TdCuEvent event, unsigned flags), return 0;)

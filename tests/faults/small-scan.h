@@ -24,3 +24,14 @@ fill_facts (TdScanFacts *facts, double *angles)
   for (guint i = 0; i < VIEWS; i++)
     angles[i] = 0.5 * i;
 }
+
+/* A case of each name; the test is handed its place. */
+static inline void
+add_for_each (const char *what, GTestDataFunc function, const char *const *of, guint n)
+{
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *name = g_strdup_printf ("/files/%s/%s", what, of[i]);
+
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), function);
+  }
+}

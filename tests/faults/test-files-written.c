@@ -98,16 +98,6 @@ test_unwritable (void)
     }
 }
 
-static void
-add_for_each (const char *what, GTestDataFunc function, const char *const *of, guint n)
-{
-  for (guint i = 0; i < n; i++) {
-    g_autofree char *name = g_strdup_printf ("/files/%s/%s", what, of[i]);
-
-    g_test_add_data_func (name, GUINT_TO_POINTER (i), function);
-  }
-}
-
 int
 main (int argc, char **argv)
 {

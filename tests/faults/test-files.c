@@ -343,16 +343,6 @@ test_cancelled (gconstpointer data)
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
-static void
-add_for_each (const char *what, GTestDataFunc function, const char *const *of, guint n)
-{
-  for (guint i = 0; i < n; i++) {
-    g_autofree char *name = g_strdup_printf ("/files/%s/%s", what, of[i]);
-
-    g_test_add_data_func (name, GUINT_TO_POINTER (i), function);
-  }
-}
-
 int
 main (int argc, char **argv)
 {
