@@ -6,11 +6,13 @@
 #include "device-catalog.h"
 #include "device-row.h"
 #include "number-row.h"
+#include "tuning-row.h"
 
 struct _TdDeviceGroup {
   TdRecipeGroup parent_instance;
   TdDeviceRow *device;
   TdNumberRow *memory;
+  TdTuningRow *tuning;
   AdwExpanderRow *absent; /* devices with a reason why not */
   GPtrArray *absent_rows;
 };
@@ -66,6 +68,7 @@ td_device_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   TdDeviceGroup *self = TD_DEVICE_GROUP (group);
 
   td_device_row_select (self->device, recipe->devices);
+  td_tuning_row_set_device (self->tuning, recipe->devices);
   td_number_row_set_value (self->memory, (double) recipe->memory_limit_bytes / (1 << 30));
 }
 
@@ -93,10 +96,12 @@ td_device_group_init (TdDeviceGroup *self)
   self->device = g_object_new (TD_TYPE_DEVICE_ROW, "title", _("Compute on"), NULL);
   self->memory = TD_NUMBER_ROW (
       td_number_row_new (_("Memory limit (GiB)"), _("0: all there is"), 0, 4096, 0.5, 1));
+  self->tuning = g_object_new (TD_TYPE_TUNING_ROW, NULL);
   self->absent = g_object_new (ADW_TYPE_EXPANDER_ROW, "title", _("Not available here"), NULL);
   g_signal_connect (self->device, "picked", G_CALLBACK (on_picked), self);
   g_signal_connect (self->memory, "changed", G_CALLBACK (on_memory_changed), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->device));
+  adw_preferences_group_add (group, GTK_WIDGET (self->tuning));
   adw_preferences_group_add (group, GTK_WIDGET (self->memory));
   adw_preferences_group_add (group, GTK_WIDGET (self->absent));
   fill_absent (self);

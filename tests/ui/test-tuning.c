@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tuning from the window: its table, its progress, its end before time, devices that are not there. */
+#include "compute/device/device.h"
+#include "ui-test.h"
+#include "ui/tuning-row.h"
+
+static GtkWidget *window;
+static TdTuningRow *row;
+
+static gboolean
+ended (gpointer user)
+{
+  return !td_tuning_row_busy (row);
+}
+
+static gboolean
+progressed (gpointer user)
+{
+  return g_strcmp0 (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), user) != 0;
+}
+
+static gboolean
+laid_out (gpointer user)
+{
+  return gtk_widget_get_width (GTK_WIDGET (row)) > 0;
+}
+
+static void
+open_row (const char *device)
+{
+  window = gtk_window_new ();
+  row = g_object_new (TD_TYPE_TUNING_ROW, NULL);
+  gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (row));
+  gtk_window_set_default_size (GTK_WINDOW (window), 340, 400);
+  gtk_window_present (GTK_WINDOW (window));
+  td_test_wait (laid_out, NULL, "the window");
+  td_tuning_row_set_device (row, device);
+  g_assert_false (td_tuning_row_busy (row));
+}
+
+static void
+close_row (void)
+{
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static void
+test_table (void)
+{
+  open_row ("host,opencl:0");
+  td_tuning_row_start (row, 64);
+  g_assert_true (td_tuning_row_busy (row));
+  td_test_wait (ended, NULL, "the table");
+  g_assert_cmpuint (td_tuning_row_found (row), >, 0);
+  g_assert_true (g_str_has_prefix (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), "host: "));
+  adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
+  /* Once more: the old table goes. */
+  const guint found = td_tuning_row_found (row);
+  td_tuning_row_start (row, 32);
+  g_assert_cmpuint (td_tuning_row_found (row), ==, 0);
+  td_test_wait (ended, NULL, "the table");
+  g_assert_cmpuint (td_tuning_row_found (row), ==, found);
+  close_row ();
+}
+
+static void
+test_stop (void)
+{
+  open_row ("host");
+  td_tuning_row_start (row, 1024);
+  g_autofree char *opening = g_strdup (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)));
+  td_test_wait (progressed, opening, "progress");
+  g_assert_true (td_tuning_row_busy (row));
+  td_tuning_row_cancel (row);
+  g_assert_false (td_tuning_row_busy (row));
+  g_assert_cmpuint (td_tuning_row_found (row), ==, 0);
+  /* And while it runs the window goes. */
+  td_tuning_row_start (row, 1024);
+  close_row ();
+}
+
+static void
+test_absent (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (td_device_open ("cuda:97", &error));
+  open_row ("cuda:97");
+  td_tuning_row_start (row, 64);
+  td_test_wait (ended, NULL, "the reason");
+  g_assert_cmpuint (td_tuning_row_found (row), ==, 0);
+  g_assert_cmpstr (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), ==, error->message);
+  close_row ();
+}
+
+int
+main (int argc, char **argv)
+{
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_test_add_func ("/tuning/table", test_table);
+  g_test_add_func ("/tuning/stop", test_stop);
+  g_test_add_func ("/tuning/absent", test_absent);
+  return g_test_run ();
+}

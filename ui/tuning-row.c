@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tuning-row.h"
+
+#include <glib/gi18n.h>
+
+#include "compute/engine/recipe.h"
+#include "compute/parallel/tune.h"
+#include "latest.h"
+
+#define PROGRESS_EVERY_US 60000
+
+struct _TdTuningRow {
+  AdwExpanderRow parent_instance;
+  GtkWidget *start, *cancel, *bar;
+  GPtrArray *rows; /* of the table; the expander's */
+  TdLatest *latest;
+  char *device;
+};
+
+G_DEFINE_FINAL_TYPE (TdTuningRow, td_tuning_row, ADW_TYPE_EXPANDER_ROW)
+
+typedef struct {
+  char *device; /* NULL: the fastest */
+  guint size;
+} Request;
+
+/* What comes back: how far it is, or the table and the device it is of. */
+typedef struct {
+  double fraction;
+  char *what, *device;
+  GPtrArray *table; /* TdTuneRow */
+} Report;
+
+static void
+request_free (gpointer user)
+{
+  Request *request = user;
+
+  g_free (request->device);
+  g_free (request);
+}
+
+static void
+report_free (gpointer user)
+{
+  Report *report = user;
+
+  g_clear_pointer (&report->table, g_ptr_array_unref);
+  g_free (report->what);
+  g_free (report->device);
+  g_free (report);
+}
+
+/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdLatestRun *run;
+  gint64 told_us;
+} Telling;
+
+static void
+tell (const char *what, double fraction, gpointer user)
+{
+  Telling *telling = user;
+  gint64 now = g_get_monotonic_time ();
+
+  if (now - telling->told_us < PROGRESS_EVERY_US)
+    return;
+  telling->told_us = now;
+  Report *report = g_new0 (Report, 1);
+  report->fraction = fraction;
+  report->what = g_strdup (what);
+  td_latest_post (telling->run, report, TRUE);
+}
+
+static gpointer
+work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Request *request = user;
+  Telling telling = { run, 0 };
+  const TdTuneOptions options = {
+    .size = request->size, .cancellable = cancellable, .progress = tell, .user = &telling,
+  };
+  g_autoptr (TdDevice) device = td_device_open (request->device, error);
+  GPtrArray *table = device ? td_tune_device (device, &options, error) : NULL;
+
+  if (!table)
+    return NULL;
+  Report *report = g_new0 (Report, 1);
+  report->table = table;
+  report->device = g_strdup (td_device_info (device)->id);
+  return report;
+}
+
+/* ── The table ──────────────────────────────────────────────────────────────────────────────── */
+
+static void
+clear_table (TdTuningRow *self)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    adw_expander_row_remove (ADW_EXPANDER_ROW (self), self->rows->pdata[i]);
+  g_ptr_array_set_size (self->rows, 0);
+  adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), FALSE);
+}
+
+static char *
+rate_text (const TdTuneRow *row)
+{
+  if (row->error)
+    return g_strdup (row->error);
+  if (!*row->defines)
+    return g_strdup_printf (_("%.1f GU/s; the usual variant is the fastest of %u"),
+                            1e-9 * row->best_rate, row->candidates);
+  return g_strdup_printf (_("%.1f GU/s, before %.1f: %s"), 1e-9 * row->best_rate,
+                          1e-9 * row->default_rate, row->defines);
+}
+
+static void
+add_line (TdTuningRow *self, const TdTuneRow *row)
+{
+  g_autofree char *slices = g_strdup_printf (
+      g_dngettext (NULL, "%u slice", "%u slices", row->n_slices), row->n_slices);
+  g_autofree char *title
+      = g_strdup_printf ("%s, %s, %s, %s", row->family->name, td_interpolation_name (row->interpolation),
+                         td_precision_name (row->precision), slices);
+  g_autofree char *rate = rate_text (row);
+  GtkWidget *line = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
+                                  "subtitle", rate, NULL);
+
+  adw_expander_row_add_row (ADW_EXPANDER_ROW (self), line);
+  g_ptr_array_add (self->rows, line);
+}
+
+static void
+show_table (TdTuningRow *self, const GPtrArray *table, const char *device)
+{
+  guint faster = 0;
+
+  for (guint i = 0; i < table->len; i++) {
+    const TdTuneRow *row = table->pdata[i];
+    faster += !row->error && *row->defines;
+    add_line (self, row);
+  }
+  g_autofree char *text
+      = faster ? g_strdup_printf (_("%s: in %u of %u cases something faster was found; jobs use it from now on"),
+                                  device, faster, table->len)
+               : g_strdup_printf (_("%s: the usual variants are the fastest"), device);
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), text);
+  adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), table->len > 0);
+}
+
+/* ── State ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+show_state (TdTuningRow *self)
+{
+  gboolean busy = td_latest_busy (self->latest);
+
+  gtk_widget_set_visible (self->start, !busy);
+  gtk_widget_set_visible (self->cancel, busy);
+  gtk_widget_set_visible (self->bar, busy);
+}
+
+static void
+show (gpointer result, const GError *error, gboolean last, gpointer user)
+{
+  TdTuningRow *self = user;
+  const Report *report = result;
+
+  if (report && report->table)
+    show_table (self, report->table, report->device);
+  else if (report) {
+    gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), report->fraction);
+    adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), report->what);
+  } else {
+    adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), error->message);
+  }
+  show_state (self);
+}
+
+void
+td_tuning_row_set_device (TdTuningRow *self, const char *devices)
+{
+  g_auto (GStrv) ids = g_strsplit (devices, ",", 2);
+
+  g_free (self->device);
+  self->device = ids[0] && *ids[0] && !g_str_equal (ids[0], "auto") ? g_strdup (ids[0]) : NULL;
+}
+
+void
+td_tuning_row_start (TdTuningRow *self, guint size)
+{
+  Request *request = g_new0 (Request, 1);
+
+  request->device = g_strdup (self->device);
+  request->size = size;
+  clear_table (self);
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), 0);
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), _("Opening the device"));
+  td_latest_request (self->latest, request);
+  show_state (self);
+}
+
+void
+td_tuning_row_cancel (TdTuningRow *self)
+{
+  td_latest_cancel (self->latest);
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
+                                 _("Stopped; what had been found until then is used"));
+  show_state (self);
+}
+
+gboolean
+td_tuning_row_busy (TdTuningRow *self)
+{
+  return td_latest_busy (self->latest);
+}
+
+guint
+td_tuning_row_found (TdTuningRow *self)
+{
+  return self->rows->len;
+}
+
+static void
+on_start (GtkButton *button, TdTuningRow *self)
+{
+  td_tuning_row_start (self, 0);
+}
+
+static void
+on_cancel (GtkButton *button, TdTuningRow *self)
+{
+  td_tuning_row_cancel (self);
+}
+
+/* ── Life ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+td_tuning_row_dispose (GObject *object)
+{
+  g_clear_pointer (&TD_TUNING_ROW (object)->latest, td_latest_free);
+  G_OBJECT_CLASS (td_tuning_row_parent_class)->dispose (object);
+}
+
+static void
+td_tuning_row_finalize (GObject *object)
+{
+  TdTuningRow *self = TD_TUNING_ROW (object);
+
+  g_ptr_array_unref (self->rows);
+  g_free (self->device);
+  G_OBJECT_CLASS (td_tuning_row_parent_class)->finalize (object);
+}
+
+static void
+td_tuning_row_class_init (TdTuningRowClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = td_tuning_row_dispose;
+  G_OBJECT_CLASS (class)->finalize = td_tuning_row_finalize;
+}
+
+static GtkWidget *
+add_button (TdTuningRow *self, const char *label, GCallback clicked)
+{
+  GtkWidget *button = gtk_button_new_with_label (label);
+
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect (button, "clicked", clicked, self);
+  adw_expander_row_add_action (ADW_EXPANDER_ROW (self), button);
+  return button;
+}
+
+static void
+td_tuning_row_init (TdTuningRow *self)
+{
+  self->rows = g_ptr_array_new ();
+  self->latest = td_latest_new (work, request_free, show, report_free, self);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self), _("Tune the kernels"));
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), FALSE);
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
+                                 _("Finds the fastest variants on this device, in minutes"));
+  adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), FALSE);
+  self->bar = gtk_progress_bar_new ();
+  gtk_widget_set_valign (self->bar, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (self->bar, "narrow");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _("Progress of tuning"), -1);
+  adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->bar);
+  self->start = add_button (self, _("Tune"), G_CALLBACK (on_start));
+  self->cancel = add_button (self, _("Stop"), G_CALLBACK (on_cancel));
+  show_state (self);
+}

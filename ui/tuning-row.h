@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+/**
+ * TdTuningRow: looks for the fastest variants of the back-projection kernels on a device, off the main
+ * thread, with its progress, and shows what it found beside what was used before. Every job uses them
+ * from then on. Only when a person asks: it takes minutes on a graphics card.
+ */
+#define TD_TYPE_TUNING_ROW (td_tuning_row_get_type ())
+G_DECLARE_FINAL_TYPE (TdTuningRow, td_tuning_row, TD, TUNING_ROW, AdwExpanderRow)
+
+/* The device that the button means, as a recipe names it: the first of a list, or "auto". */
+void td_tuning_row_set_device (TdTuningRow *self, const char *devices);
+/* As the button does. @size: columns, views and slice width to measure with; 0: the usual. */
+void td_tuning_row_start (TdTuningRow *self, guint size);
+void td_tuning_row_cancel (TdTuningRow *self);
+gboolean td_tuning_row_busy (TdTuningRow *self);
+/* Lines of the table that is shown. */
+guint td_tuning_row_found (TdTuningRow *self);
