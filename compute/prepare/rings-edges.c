@@ -262,7 +262,7 @@ td_rings_take_discs (TdRingsProfile *profile)
   guint n = profile->n;
   g_autofree double *weights = g_new (double, n), *stiffness = g_new (double, n);
   g_autofree double *seen = g_new (double, n);
-  double left, right;
+  double left = 0, right = 0;
 
   for (guint c = 0; c < n; c++) {
     weights[c] = !profile->unknown[c];
