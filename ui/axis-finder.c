@@ -4,8 +4,6 @@
 #include "compute/engine/centre.h"
 #include "latest.h"
 
-#define PROGRESS_EVERY_US 60000
-
 struct TdAxisFinder {
   TdLatest *latest;
   TdAxisShow show;
@@ -47,32 +45,24 @@ report_free (gpointer user)
 
 /* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
 
-typedef struct {
-  TdLatestRun *run;
-  gint64 told_us;
-} Telling;
-
 static void
 tell (double fraction, const char *what, gpointer user)
 {
-  Telling *telling = user;
-  gint64 now = g_get_monotonic_time ();
+  TdLatestRun *run = user;
 
-  if (now - telling->told_us < PROGRESS_EVERY_US)
+  if (!td_latest_progress_due (run))
     return;
-  telling->told_us = now;
   Report *report = g_new0 (Report, 1);
   report->fraction = fraction;
   report->what = g_strdup (what);
-  td_latest_post (telling->run, report, TRUE);
+  td_latest_post (run, report, TRUE);
 }
 
 static gpointer
 work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
-  Telling telling = { run, 0 };
-  TdAxisOptions options = { .progress = tell, .progress_user = &telling };
+  TdAxisOptions options = { .progress = tell, .progress_user = run };
   TdAxisResult *result = td_engine_find_axis (request->engine, request->scan, &request->recipe,
                                               &options, cancellable, error);
 

@@ -4,12 +4,15 @@
 /* How long a request that has shown nothing yet may keep a newer one waiting. */
 #define PATIENCE_US 400000
 
+#define PROGRESS_EVERY_US 60000
+
 struct TdLatestRun {
   gatomicrefcount references;
   TdLatest *latest; /* referenced */
   gpointer request;
   GCancellable *cancellable;
   gint64 started_us;
+  gint64 told_us;   /* worker: progress was posted last */
   gboolean posted;  /* main thread: enough of it was shown */
   gboolean dropped; /* main thread: nothing of it may be shown any more */
 };
@@ -140,6 +143,17 @@ void
 td_latest_post (TdLatestRun *run, gpointer result, gboolean enough)
 {
   send (run, result, NULL, FALSE, enough);
+}
+
+gboolean
+td_latest_progress_due (TdLatestRun *run)
+{
+  const gint64 now = g_get_monotonic_time ();
+
+  if (now - run->told_us < PROGRESS_EVERY_US)
+    return FALSE;
+  run->told_us = now;
+  return TRUE;
 }
 
 static gpointer

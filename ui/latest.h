@@ -29,6 +29,9 @@ void td_latest_request (TdLatest *latest, gpointer request); /* takes @request *
 /* Worker thread: shows an early result (transfer full) of the request. @enough: a newer request may end
    this one now; FALSE: what a person waits for is still to come. */
 void td_latest_post (TdLatestRun *run, gpointer result, gboolean enough);
+/* Worker thread: whether it is time to post how far the request is: often enough for a bar that moves,
+   too rarely to keep the main thread busy. */
+gboolean td_latest_progress_due (TdLatestRun *run);
 void td_latest_cancel (TdLatest *latest);
 gboolean td_latest_busy (TdLatest *latest); /* running or waiting */
 void td_latest_free (TdLatest *latest);

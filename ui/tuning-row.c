@@ -7,8 +7,6 @@
 #include "compute/parallel/tune.h"
 #include "latest.h"
 
-#define PROGRESS_EVERY_US 60000
-
 struct _TdTuningRow {
   AdwExpanderRow parent_instance;
   GtkWidget *start, *cancel, *bar;
@@ -53,33 +51,25 @@ report_free (gpointer user)
 
 /* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
 
-typedef struct {
-  TdLatestRun *run;
-  gint64 told_us;
-} Telling;
-
 static void
 tell (const char *what, double fraction, gpointer user)
 {
-  Telling *telling = user;
-  gint64 now = g_get_monotonic_time ();
+  TdLatestRun *run = user;
 
-  if (now - telling->told_us < PROGRESS_EVERY_US)
+  if (!td_latest_progress_due (run))
     return;
-  telling->told_us = now;
   Report *report = g_new0 (Report, 1);
   report->fraction = fraction;
   report->what = g_strdup (what);
-  td_latest_post (telling->run, report, TRUE);
+  td_latest_post (run, report, TRUE);
 }
 
 static gpointer
 work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
-  Telling telling = { run, 0 };
   const TdTuneOptions options = {
-    .size = request->size, .cancellable = cancellable, .progress = tell, .user = &telling,
+    .size = request->size, .cancellable = cancellable, .progress = tell, .user = run,
   };
   g_autoptr (TdDevice) device = td_device_open (request->device, error);
   GPtrArray *table = device ? td_tune_device (device, &options, error) : NULL;
