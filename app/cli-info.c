@@ -5,6 +5,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/turn.h"
+#include "dataset/angles.h"
 #include "dataset/scan-mask.h"
 
 static const TdCliHelp help = {
@@ -17,12 +18,6 @@ static const TdCliHelp help = {
   "  The number of projections, for a script:\n"
   "    tomodesk-cli info scan.nxs --json | jq .views\n",
 };
-
-static double
-degrees (double radians)
-{
-  return radians * 180 / G_PI;
-}
 
 static const char *
 beam_name (TdBeam beam)
@@ -47,8 +42,8 @@ print_text (const TdScanFacts *facts)
           facts->n_rows, td_sample_name (facts->sample_type), size);
   printf ("  flats        %u\n", facts->n_flats);
   printf ("  darks        %u\n", facts->n_darks);
-  printf ("  angles       %.6g° to %.6g°: %s\n", degrees (facts->angles_rad[0]),
-          degrees (facts->angles_rad[facts->n_views - 1]), words);
+  printf ("  angles       %.6g° to %.6g°: %s\n", td_degrees (facts->angles_rad[0]),
+          td_degrees (facts->angles_rad[facts->n_views - 1]), words);
   printf ("  beam         %s\n", beam_name (geometry->beam));
   if (geometry->pixel_width_mm > 0)
     printf ("  pixel        %g mm × %g mm\n", geometry->pixel_width_mm, geometry->pixel_height_mm);
@@ -87,12 +82,12 @@ add_turn (JsonBuilder *builder, const TdScanFacts *facts)
   json_builder_begin_object (builder);
   td_json_add_string (builder, "description", words);
   td_json_add_string (builder, "kind", td_turn_kind_name (turn.kind));
-  td_json_add_number (builder, "step_deg", degrees (turn.step_rad));
+  td_json_add_number (builder, "step_deg", td_degrees (turn.step_rad));
   td_json_add_boolean (builder, "even", turn.even);
   td_json_add_integer (builder, "direction", turn.direction);
   td_json_add_boolean (builder, "end_point", turn.end_point);
   td_json_add_integer (builder, "repeated_directions", turn.half.repeated);
-  td_json_add_number (builder, "missing_deg", degrees (turn.half.missing_rad));
+  td_json_add_number (builder, "missing_deg", td_degrees (turn.half.missing_rad));
   json_builder_end_object (builder);
 }
 
@@ -112,8 +107,8 @@ print_json (const TdScanFacts *facts)
   td_json_add_integer (builder, "flats", facts->n_flats);
   td_json_add_integer (builder, "darks", facts->n_darks);
   td_json_add_string (builder, "sample_type", td_sample_name (facts->sample_type));
-  td_json_add_number (builder, "first_angle_deg", degrees (facts->angles_rad[0]));
-  td_json_add_number (builder, "last_angle_deg", degrees (facts->angles_rad[facts->n_views - 1]));
+  td_json_add_number (builder, "first_angle_deg", td_degrees (facts->angles_rad[0]));
+  td_json_add_number (builder, "last_angle_deg", td_degrees (facts->angles_rad[facts->n_views - 1]));
   add_turn (builder, facts);
   td_json_add_string (builder, "beam", beam_name (geometry->beam));
   td_json_add_number (builder, "pixel_width_mm",

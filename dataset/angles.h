@@ -23,3 +23,10 @@ double *td_angles_for_views (const char *spec, const char *scan_path, const char
 
 /* Views evenly over [first, last] degrees, both ends included, in radians. */
 double *td_angles_range (double first_deg, double last_deg, guint n_views);
+
+/* For people and files: never -0. */
+static inline double
+td_degrees (double radians)
+{
+  return radians * (180 / G_PI) + 0.0;
+}

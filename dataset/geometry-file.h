@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <json-glib/json-glib.h>
+
 #include "scan.h"
 
 /**
  * What a file beside a scan says about its geometry, before the scan's detector is known: Tomodesk's own
- * JSON, JSON or text with a matrix (or ASTRA's vectors) a view, RTK's ThreeDCircularGeometry, Nikon's
- * .xtekct, SkyScan's .log. Files are untrusted.
+ * JSON, JSON or text with a matrix (or ASTRA's vectors) a view, the FIPS open data's parameters, RTK's
+ * ThreeDCircularGeometry, Nikon's .xtekct, SkyScan's .log. Files are untrusted.
  */
 typedef enum {
   TD_VIEWS_NONE,        /* a circular orbit: all is in geometry */
@@ -45,10 +47,12 @@ gboolean td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gbool
 TdGeometryFile *td_geometry_file_new (const char *path, const char *format);
 void td_geometry_file_note (TdGeometryFile *file, const char *format, ...) G_GNUC_PRINTF (2, 3);
 TdGeometryFile *td_geometry_file_load_json (const char *path, GError **error);
+TdGeometryFile *td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error);
 TdGeometryFile *td_geometry_file_load_text (const char *path, GError **error);
 TdGeometryFile *td_geometry_file_load_rtk (const char *path, GError **error);
 TdGeometryFile *td_geometry_file_load_nikon (const char *path, GError **error);
 TdGeometryFile *td_geometry_file_load_skyscan (const char *path, GError **error);
+gboolean td_geometry_file_is_fips (const char *path);
 gboolean td_geometry_file_is_rtk (const char *head);
 gboolean td_geometry_file_is_nikon (const char *head);
 gboolean td_geometry_file_is_skyscan (const char *head);

@@ -149,6 +149,8 @@ td_geometry_file_load_json (const char *path, GError **error)
     good = take_array (file, json_node_get_array (root), TD_VIEWS_NONE, error);
   else if (json_object_has_member (json_node_get_object (root), "beam"))
     good = take_own (file, text, error);
+  else if (json_object_has_member (json_node_get_object (root), "distanceSourceOrigin"))
+    return td_geometry_file_load_fips (path, root, error);
   else
     good = take_object (file, json_node_get_object (root), error);
   return good ? g_steal_pointer (&file) : NULL;

@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "frame-names.h"
+#include "geometry-file.h"
 #include "series.h"
 
 /* The files of one folder that are named alike. */
@@ -228,6 +229,14 @@ find_angles (const char *folder, const char *projection)
   return best ? g_build_filename (folder, best, NULL) : NULL;
 }
 
+#define PARAMETERS "parameters.json"
+
+static gboolean
+is_parameters (const char *name)
+{
+  return g_str_has_suffix (name, PARAMETERS);
+}
+
 static char *
 find_file (const char *folder, const char *name)
 {
@@ -237,6 +246,40 @@ find_file (const char *folder, const char *name)
     return path;
   g_free (path);
   return NULL;
+}
+
+/* NAME_parameters.json beside the images NAME_…. Images that begin otherwise too are scans of their own,
+   which one geometry cannot serve. */
+static gboolean
+find_parameters (TdTiffSet *set, const char *folder, GError **error)
+{
+  g_auto (GStrv) names = td_series_list (folder, is_parameters, NULL);
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = g_build_filename (folder, names[i], NULL);
+    const gsize n = strlen (names[i]) - strlen (PARAMETERS);
+    guint n_own = 0;
+
+    if (!td_geometry_file_is_fips (path))
+      continue;
+
+    for (guint k = 0; k < set->projections->len; k++) {
+      g_autofree char *name = g_path_get_basename (set->projections->pdata[k]);
+
+      n_own += strncmp (name, names[i], n) == 0;
+    }
+    if (n_own == set->projections->len) {
+      set->geometry = g_steal_pointer (&path);
+      return TRUE;
+    }
+    if (n_own > 0) {
+      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                   "“%s” holds several scans, for %s belongs to %u of %u images: open one image of the "
+                   "scan that is meant", folder, names[i], n_own, set->projections->len);
+      return FALSE;
+    }
+  }
+  return TRUE;
 }
 
 /* What the user names for flats or darks: a file (with its series) or a folder of images. */
@@ -281,6 +324,8 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
       set->angles = find_angles (folders[i], set->projections->pdata[0]);
     if (!set->geometry)
       set->geometry = find_file (folders[i], "geometry.json");
+    if (!set->geometry && !options->geometry && !find_parameters (set, folders[i], error))
+      return FALSE;
   }
   if (half_turns->len > 0)
     set->half_turn = g_strdup (half_turns->pdata[0]);

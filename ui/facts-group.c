@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/engine/turn.h"
+#include "dataset/angles.h"
 
 struct _TdFactsGroup {
   AdwPreferencesGroup parent_instance;
@@ -39,10 +40,8 @@ add_fact (TdFactsGroup *self, const char *title, char *value)
 static char *
 angles_text (const TdScanFacts *facts)
 {
-  double first = facts->angles_rad[0] * 180 / G_PI;
-  double last = facts->angles_rad[facts->n_views - 1] * 180 / G_PI;
-
-  return g_strdup_printf (_("%.2f° … %.2f°"), first, last);
+  return g_strdup_printf (_("%.2f° … %.2f°"), td_degrees (facts->angles_rad[0]),
+                          td_degrees (facts->angles_rad[facts->n_views - 1]));
 }
 
 static char *

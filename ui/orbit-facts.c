@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/angles.h"
+
 static void
 fact_clear (gpointer user)
 {
@@ -21,12 +23,6 @@ add (GArray *facts, const char *title, char *value)
   TdOrbitFact fact = { g_strdup (title), value };
 
   g_array_append_val (facts, fact);
-}
-
-static double
-degrees (double radians)
-{
-  return radians * 180 / G_PI;
 }
 
 /* ── Distances ──────────────────────────────────────────────────────────────────────────────── */
@@ -150,8 +146,8 @@ add_turn (GArray *facts, const TdOrbit *orbit)
   const double first = orbit->angles_rad[0], last = orbit->angles_rad[orbit->n_views - 1];
 
   add (facts, _("Views"),
-       g_strdup_printf (_("%u from %.2f° to %.2f°"), orbit->n_views, degrees (first),
-                        degrees (last)));
+       g_strdup_printf (_("%u from %.2f° to %.2f°"), orbit->n_views, td_degrees (first),
+                        td_degrees (last)));
   add (facts, _("Turn"), g_strdup (turn_text (orbit)));
   if (orbit->n_views > 1)
     add (facts, _("Direction"), g_strdup (direction_text (direction_of (orbit))));
@@ -193,9 +189,9 @@ add_detector (GArray *facts, const TdOrbit *orbit)
   }
   add (facts, _("Tilts"),
        orbit->beam == TD_BEAM_PARALLEL
-           ? g_strdup_printf (_("%.3g° of the axis in the detector’s plane"), degrees (tilt[2]))
+           ? g_strdup_printf (_("%.3g° of the axis in the detector’s plane"), td_degrees (tilt[2]))
            : g_strdup_printf (_("%.3g° about u, %.3g° about v, %.3g° about the beam"),
-                              degrees (tilt[0]), degrees (tilt[1]), degrees (tilt[2])));
+                              td_degrees (tilt[0]), td_degrees (tilt[1]), td_degrees (tilt[2])));
   if (orbit->beam == TD_BEAM_PARALLEL)
     return;
   add (facts, _("Detector offset"),
@@ -216,8 +212,8 @@ add_opening (GArray *facts, const TdOrbit *orbit)
   add (facts, _("Opening"),
        g_strdup_printf (
            _("fan %.2f°, cone %.2f°"),
-           degrees (2 * atan (orbit->n_columns * geometry->pixel_width_mm / 2 / source_detector)),
-           degrees (2 * atan (orbit->n_rows * geometry->pixel_height_mm / 2 / source_detector))));
+           td_degrees (2 * atan (orbit->n_columns * geometry->pixel_width_mm / 2 / source_detector)),
+           td_degrees (2 * atan (orbit->n_rows * geometry->pixel_height_mm / 2 / source_detector))));
 }
 
 GArray *

@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "dataset/angles.h"
+
 char *
 td_projection_readout (gpointer user, double column, double row, const float *value)
 {
@@ -23,7 +25,7 @@ td_sinogram_readout (gpointer user, double column, double row, const float *valu
   guint view = (guint) CLAMP (round (row), 0, facts->n_views - 1);
 
   return g_strdup_printf (_("column %.1f  view %u (%.2f°)  %.5g"), column, view,
-                          facts->angles_rad[view] * 180 / G_PI, (double) *value);
+                          td_degrees (facts->angles_rad[view]), (double) *value);
 }
 
 char *

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/angles.h"
+
 guint td_scan_view_signals[TD_SCAN_VIEW_N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdScanView, td_scan_view, GTK_TYPE_WIDGET)
@@ -214,7 +216,7 @@ static void
 show_titles (TdScanView *self)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
-  g_autofree char *view = g_strdup_printf (_("%.2f°"), facts->angles_rad[self->view] * 180 / G_PI);
+  g_autofree char *view = g_strdup_printf (_("%.2f°"), td_degrees (facts->angles_rad[self->view]));
   g_autofree char *row = g_strdup_printf (_("row %u"), self->row);
 
   td_image_pane_set_subtitle (self->projection, view);

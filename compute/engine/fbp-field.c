@@ -2,14 +2,9 @@
 #include <math.h>
 
 #include "compute/parallel/row-blend.h"
+#include "dataset/angles.h"
 #include "fbp-private.h"
 #include "field.h"
-
-static double
-degrees (double radians)
-{
-  return radians * 180 / G_PI;
-}
 
 static void
 note_field (TdPlan *plan, const TdFbp *fbp, const TdTurn *turn)
@@ -68,7 +63,7 @@ td_fbp_set_field (TdPlan *plan, TdFbp *fbp, GError **error)
   td_angular_weights_modulo (facts->angles_rad, fbp->n_views, period, fbp->weights, &cover);
   if (cover.missing_rad > 0)
     td_plan_note (plan, "The views cover %.1f of %.0f degrees: expect streaks along the missing "
-                        "%.1f degrees.", degrees (cover.covered_rad), degrees (period),
-                  degrees (cover.missing_rad));
+                        "%.1f degrees.", td_degrees (cover.covered_rad), td_degrees (period),
+                  td_degrees (cover.missing_rad));
   return TRUE;
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/angles.h"
+
 /* A turn is whole though a wedge of so much of it is missing. */
 #define SPARE 0.015
 /* Steps and directions that differ by less than this part of a step are the same. */
@@ -16,12 +18,6 @@ compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
-}
-
-static double
-degrees (double radians)
-{
-  return radians * 180 / G_PI;
 }
 
 /* Few views are far apart, but one gap of a third is none between views of a whole turn. */
@@ -99,7 +95,7 @@ td_turn_describe (const TdTurn *turn)
   g_string_append_printf (text, ", %u view%s", turn->n_views, turn->n_views == 1 ? "" : "s");
   if (turn->n_views > 1)
     g_string_append_printf (text, turn->even ? " %.4g° apart" : ", mostly %.4g° apart",
-                            degrees (turn->step_rad));
+                            td_degrees (turn->step_rad));
   if (turn->direction < 0)
     g_string_append (text, ", angles falling");
   else if (turn->direction == 0 && turn->n_views > 2)
@@ -110,6 +106,6 @@ td_turn_describe (const TdTurn *turn)
   if (repeated > 0)
     g_string_append_printf (text, ", %u view%s repeated", repeated, repeated == 1 ? "" : "s");
   if (cover->missing_rad > 0)
-    g_string_append_printf (text, ", %.4g° missing", degrees (cover->missing_rad));
+    g_string_append_printf (text, ", %.4g° missing", td_degrees (cover->missing_rad));
   return g_string_free (text, FALSE);
 }

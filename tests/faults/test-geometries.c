@@ -30,6 +30,11 @@ static const char rtk_head[]
     "<SourceToIsocenterDistance>100</SourceToIsocenterDistance>\n"
     "<SourceToDetectorDistance>300</SourceToDetectorDistance>\n";
 
+static const char fips[]
+  = "{\n \"projectName\": \"part_\",\n \"distanceSourceOrigin\": 10,\n \"distanceSourceDetector\": 30,\n"
+    " \"distanceUnit\": \"cm\",\n \"numberImages\": 6.0,\n \"pixelSize\": 0.0125,\n"
+    " \"pixelSizePost\": 0.05,\n \"numDetectorsPost\": 20.0\n}\n";
+
 static char *
 rtk_text (void)
 {
@@ -98,10 +103,12 @@ static const struct {
   const char *name, *file;
 } kinds[] = {
   { "nikon", "part.xtekct" }, { "skyscan", "part_.log" }, { "rtk", "geometry.xml" },
-  { "json", "geometry.json" }, { "text", "geometry.csv" }, { "rabbitct", "part.rctd" },
+  { "json", "geometry.json" }, { "text", "geometry.csv" },
+  { "fips", "part_parameters.json" }, { "rabbitct", "part.rctd" },
 };
 #define N_KINDS G_N_ELEMENTS (kinds)
-#define RABBITCT 5u
+#define FIPS 5u
+#define RABBITCT 6u
 
 static char *
 sound_file (guint kind, gsize *size)
@@ -114,6 +121,7 @@ sound_file (guint kind, gsize *size)
   case 2: text = rtk_text (); break;
   case 3: text = table_text (TRUE); break;
   case 4: text = table_text (FALSE); break;
+  case FIPS: text = g_strdup (fips); break;
   default: return rabbit_bytes (size);
   }
   *size = strlen (text);
@@ -153,7 +161,10 @@ open_kind (const TestFolder *folder, guint kind, gboolean as_geometry, GError **
   g_autofree char *file = test_folder_file (folder, kinds[kind].file);
   g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
   const gboolean own = kind == RABBITCT || (kind < 2 && !as_geometry);
-  const TdScanOptions options = { .geometry = own ? NULL : file, .pixel_mm = kind < 2 ? 0 : 0.5 };
+  const gboolean found = kind == FIPS && !as_geometry; /* beside the images, by its name */
+  const TdScanOptions options = { .geometry = own || found ? NULL : file,
+                                  .pixel_mm = kind < 2 || kind == FIPS ? 0 : 0.5,
+                                  .angles = kind == FIPS ? "0:300" : NULL };
 
   return td_scan_open (own ? file : stack, &options, NULL, error);
 }
@@ -204,6 +215,8 @@ test_sound (gconstpointer data)
     const TdScanFacts *facts = td_scan_facts (scan);
     g_assert_cmpuint (facts->n_views, ==, VIEWS);
     g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_CONE);
+    if (kind == FIPS)
+      g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, 0.5, 1e-12);
     g_assert_cmpfloat_with_epsilon (fabs (facts->angles_rad[1] - facts->angles_rad[0]), G_PI / 3, 1e-6);
   }
 }

@@ -294,6 +294,22 @@ test_htc (void)
   g_assert_cmpuint (facts->n_views, ==, 721);
   g_assert_true (facts->transmission_logged);
   g_assert_cmpfloat_with_epsilon (facts->angles_rad[720], 2 * G_PI, 1e-9);
+  g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_FAN); /* its parameters lie beside it */
+  g_assert_cmpfloat (facts->geometry.source_axis_mm, ==, 410.66);
+  g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.2);
+}
+
+/* Two scans with a geometry each in one folder are not one scan of two rows. */
+static void
+test_htc_folder (void)
+{
+  g_autofree char *path = test_scan_path ("htc2022");
+  g_autoptr (GError) error = NULL;
+
+  if (!path)
+    return;
+  g_assert_null (td_scan_open (path, NULL, NULL, &error));
+  test_assert_sentence (error, "one image");
 }
 
 static void
@@ -368,6 +384,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);
   g_test_add_data_func ("/scan/i13/file", "i13_24737/tiffs/raw_00042.tiff", test_i13);
   g_test_add_func ("/scan/htc", test_htc);
+  g_test_add_func ("/scan/htc-folder", test_htc_folder);
   g_test_add_func ("/scan/sarepy", test_sarepy);
   g_test_add_func ("/scan/ctsimu", test_ctsimu);
   return g_test_run ();

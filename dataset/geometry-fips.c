@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "error.h"
+#include "geometry-file.h"
+#include "json-walk.h"
+#include "text-file.h"
+
+/* The parameters that the Finnish Inverse Problems Society's open scans carry (Meaney et al., Helsinki
+   Tomography Challenge 2022): one JSON object, lengths in distanceUnit. What ends in Post describes the
+   projections as stored, after their binning; the axis is at their middle. */
+
+gboolean
+td_geometry_file_is_fips (const char *path)
+{
+  g_autofree char *head = td_text_head (path, 4096);
+
+  return head && strstr (head, "\"distanceSourceOrigin\"") != NULL;
+}
+
+static double
+length_mm (JsonNode *root, const char *key, double unit_mm)
+{
+  const double length = td_json_number (root, key) * unit_mm;
+
+  return isfinite (length) && length > 0 ? length : 0;
+}
+
+static double
+unit_mm (const char *unit)
+{
+  static const struct {
+    const char *name;
+    double mm;
+  } units[] = { { "mm", 1 }, { "cm", 10 }, { "m", 1000 }, { "um", 1e-3 } };
+
+  for (guint i = 0; unit && i < G_N_ELEMENTS (units); i++)
+    if (g_ascii_strcasecmp (unit, units[i].name) == 0)
+      return units[i].mm;
+  return unit ? NAN : 1;
+}
+
+TdGeometryFile *
+td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error)
+{
+  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "parameters of the FIPS open data");
+  const double unit = unit_mm (td_json_string (root, "distanceUnit"));
+  TdGeometry *geometry = &file->geometry;
+  double pixel_mm = length_mm (root, "pixelSizePost", unit);
+
+  if (!(pixel_mm > 0))
+    pixel_mm = length_mm (root, "pixelSize", unit);
+  geometry->source_axis_mm = length_mm (root, "distanceSourceOrigin", unit);
+  geometry->source_detector_mm = length_mm (root, "distanceSourceDetector", unit);
+  if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm)
+      || !(pixel_mm > 0)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s”: distanceSourceOrigin, distanceSourceDetector and pixelSize (in mm, cm, m or um) "
+                 "do not place source and detector", path);
+    return NULL;
+  }
+  geometry->pixel_width_mm = geometry->pixel_height_mm = pixel_mm;
+  file->n_columns = td_json_count (root, "numDetectorsPost");
+  return g_steal_pointer (&file);
+}
