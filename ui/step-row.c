@@ -67,7 +67,7 @@ on_reset (GtkButton *button, TdStepRow *self)
   TdStep step;
 
   td_step_init (&step, self->kind);
-  td_step_row_show (self, &step);
+  td_step_row_show (self, &step, NULL);
   collect (self);
 }
 
@@ -208,10 +208,8 @@ td_step_row_new (const TdStepKind *kind, GtkWidget *first)
 
   self->kind = kind;
   self->showing = TRUE;
-  if (kind->summary) {
-    adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), _(kind->summary));
+  if (kind->summary)
     gtk_widget_set_tooltip_text (GTK_WIDGET (self), _(kind->summary));
-  }
   td_step_init (&self->step, kind);
   add_before (self);
   if (first)
@@ -233,9 +231,12 @@ td_step_row_kind (TdStepRow *self)
 }
 
 void
-td_step_row_show (TdStepRow *self, const TdStep *step)
+td_step_row_show (TdStepRow *self, const TdStep *step, const char *idle)
 {
+  const char *summary = self->kind->summary ? _(self->kind->summary) : "";
+
   self->showing = TRUE;
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), idle ? idle : summary);
   if (step)
     self->step = *step;
   else

@@ -17,7 +17,7 @@ G_DECLARE_FINAL_TYPE (TdStepRow, td_step_row, TD, STEP_ROW, AdwExpanderRow)
 /* @first: (nullable): a row of the owner's above the parameters. */
 GtkWidget *td_step_row_new (const TdStepKind *kind, GtkWidget *first);
 const TdStepKind *td_step_row_kind (TdStepRow *self);
-/* @step: NULL: not in the recipe. No signal. */
-void td_step_row_show (TdStepRow *self, const TdStep *step);
+/* @step: NULL: not in the recipe; @idle: why it does nothing to this scan; NULL: it works. No signal. */
+void td_step_row_show (TdStepRow *self, const TdStep *step, const char *idle);
 /* Sets the before button. No signal. */
 void td_step_row_show_before (TdStepRow *self, gboolean on);

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "compute/prepare/prepare.h"
 #include "mask-row.h"
 #include "scroll.h"
 #include "step-chooser.h"
@@ -175,6 +176,16 @@ on_chosen (TdStepChooser *chooser, const char *name, TdStepsGroup *self)
 
 /* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
 
+static const char *
+why_idle (const TdStep *step, const TdScanFacts *facts)
+{
+  if (!step || !step->enabled || !facts || !td_preparation_skips (step, facts))
+    return NULL;
+  return facts->transmission_logged
+           ? _("Left out: the scan’s values are −log of the transmission already.")
+           : _("Left out: the scan has no flats; its values are taken as transmissions.");
+}
+
 static void
 td_steps_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
 {
@@ -187,7 +198,7 @@ td_steps_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRec
     const TdStepKind *kind = td_step_row_kind (row);
     const TdStep *step = td_recipe_step (&copy, kind->name);
     gboolean shown = step || kind->preset_on;
-    td_step_row_show (row, step);
+    td_step_row_show (row, step, why_idle (step, facts));
     gtk_widget_set_visible (GTK_WIDGET (row), shown);
     used[td_step_section (kind)] |= shown;
   }

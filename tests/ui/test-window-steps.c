@@ -325,6 +325,20 @@ test_bin (void)
   wait_for_recipe ();
 }
 
+/* The last test: another scan is opened. A step that is on and does nothing says so. */
+static void
+test_left_out (void)
+{
+  const char *options[] = { "--columns=64", "--rows=4", "--views=90", "--logged", NULL };
+  g_autofree char *path = td_test_phantom ("logged.nxs", options);
+  AdwExpanderRow *row = ADW_EXPANDER_ROW (step_row ("flat-field"));
+
+  g_assert_null (strstr (adw_expander_row_get_subtitle (row), "Left out"));
+  td_test_open (path);
+  g_assert_true (adw_expander_row_get_enable_expansion (row));
+  g_assert_nonnull (strstr (adw_expander_row_get_subtitle (row), "Left out"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -344,6 +358,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-steps/edit-ends-before", test_edit_ends_before);
   g_test_add_func ("/window-steps/crop", test_crop);
   g_test_add_func ("/window-steps/bin", test_bin);
+  g_test_add_func ("/window-steps/left-out", test_left_out);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);
