@@ -198,7 +198,7 @@ rings_merge_runs (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
     else
       high = middle;
   }
-  int place = other < n ? td_min (first, other) + (i - first) + (low - other) : i;
+  int place = i + low - (number % 2 == 1 ? first : td_min (other, n));
   to[at + place] = from[at + i];
   to_order[at + place] = from_order[at + i];
 }
