@@ -100,11 +100,12 @@ method_heading (TdAxisMethod method)
 
   td_axis_method_colour (method, &c);
   g_autofree char *markup = g_markup_printf_escaped (
-      "<span foreground=\"#%02x%02x%02x\">●</span> %s", (guint) (c.red * 255),
+      "<span foreground=\"#%02x%02x%02x\">●</span>\n<small>%s</small>", (guint) (c.red * 255),
       (guint) (c.green * 255), (guint) (c.blue * 255), td_axis_method_name (method));
   GtkWidget *label = gtk_label_new (NULL);
 
   gtk_label_set_markup (GTK_LABEL (label), markup);
+  gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_CENTER);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
   gtk_widget_set_tooltip_text (label, _(td_axis_method_title (method)));
   gtk_widget_add_css_class (label, "caption");

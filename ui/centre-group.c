@@ -240,6 +240,11 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   self->middle = isfinite (stated) ? stated : (n - 1) / 2.0;
   if (!isfinite (centre))
     centre = self->middle;
+  adw_preferences_group_set_description (
+      ADW_PREFERENCES_GROUP (self),
+      facts && !isfinite (recipe->centre_px) && !isfinite (stated)
+          ? _("Not known yet: the detector’s middle is taken")
+          : _("In columns; the first column’s centre is 0"));
   /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
   gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
   place_slider (self, centre, n);
