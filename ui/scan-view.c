@@ -293,14 +293,23 @@ on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 
 /* ── Layout ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* @alone: (nullable): the pane that takes all the room. A projection of one row is nothing to see. */
+static void
+arrange (TdScanView *self, TdImagePane *alone)
+{
+  TdImagePane *panes[] = { self->projection, self->sinogram, self->slice };
+  const gboolean flat = self->scan && td_scan_facts (self->scan)->n_rows == 1;
+
+  for (guint i = 0; i < G_N_ELEMENTS (panes); i++)
+    gtk_widget_set_visible (GTK_WIDGET (panes[i]), alone ? panes[i] == alone
+                                                         : panes[i] != self->projection || !flat);
+  gtk_widget_set_visible (self->down, alone != self->slice);
+}
+
 static void
 on_enlarge (TdImagePane *pane, gboolean enlarged, TdScanView *self)
 {
-  TdImagePane *panes[] = { self->projection, self->sinogram, self->slice };
-
-  for (guint i = 0; i < G_N_ELEMENTS (panes); i++)
-    gtk_widget_set_visible (GTK_WIDGET (panes[i]), !enlarged || panes[i] == pane);
-  gtk_widget_set_visible (self->down, !enlarged || pane != self->slice);
+  arrange (self, enlarged ? pane : NULL);
 }
 
 static void
@@ -344,6 +353,7 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
   gtk_adjustment_configure (self->view_adjustment, 0, 0, facts->n_views - 1, 1, 10, 0);
   gtk_adjustment_configure (self->row_adjustment, self->row, 0, facts->n_rows - 1, 1, 10, 0);
   self->scan = td_scan_ref (scan);
+  arrange (self, NULL);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->projection),
                               facts->geometry.pixel_width_mm, facts->geometry.pixel_height_mm);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->sinogram), 1, 0);
