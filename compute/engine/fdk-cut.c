@@ -7,11 +7,10 @@
 /**
  * Where slabs begin and end, and in which order a device takes its own. While a graphics card waits for
  * the first rows, and while its last slices are fetched, it computes nothing: the first slabs are small
- * and see few rows, each twice as large as the one before, and the last one is small again. Who has slices
+ * and see few rows, each twice as large as the one before, and the last ones are small again. Who has slices
  * far from the mid-plane, which see many rows, begins with some near it all the same.
  */
 #define FIRST_PART 8 /* of a whole slab */
-#define LAST_PART 4
 #define LEAST_SLAB 16 /* slices: what a kernel's groups take at once */
 
 static TdFdkSlabCut
@@ -31,19 +30,30 @@ typedef struct {
   guint from, to;
   guint size;    /* of the first slab; then each is twice as large */
   gboolean last; /* the device ends here */
+  guint n_devices; /* that end at the same time */
 } Way;
 
-/* The next slab's slices of those that are left. What is over when these are cut into whole slabs comes
-   before them: after one it would have to wait until that has been fetched. */
+/* The last slabs: each some eighths of the one before it, down to the least. The more devices, the more of
+   them: all come to their end at the same time, and the host takes the slices of all one after the other. */
+static guint
+last_size (guint left, guint n_devices)
+{
+  const guint eighths = CLAMP (n_devices + 1, 2, 6);
+  const guint size = ((8 - eighths) * left + eighths * LEAST_SLAB) / 8;
+
+  return left < 3 * LEAST_SLAB / 2 ? left : (size + LEAST_SLAB / 2) / LEAST_SLAB * LEAST_SLAB;
+}
+
+/* The next slab's slices of those that are left. Where others follow, what is over when these are cut into
+   whole slabs comes before them: after one it would have to wait until that has been fetched. */
 static guint
 next_size (const TdFdkPlan *fdk, const Way *way, guint left)
 {
-  const guint last = MAX (LEAST_SLAB, fdk->slab / LAST_PART);
-  const guint tail = way->last && left > 2 * last ? last : 0;
-
+  if (way->last)
+    return MIN (way->size, last_size (left, way->n_devices));
   if (way->size < fdk->slab)
     return MIN (way->size, left);
-  return (left - tail) % fdk->slab > 0 ? (left - tail) % fdk->slab : fdk->slab;
+  return left % fdk->slab > 0 ? left % fdk->slab : fdk->slab;
 }
 
 static void
@@ -100,20 +110,20 @@ place (Portion *portions, guint n, guint middle)
 }
 
 static void
-cut_portion (const TdFdkPlan *fdk, const Portion *p, GArray *cuts)
+cut_portion (const TdFdkPlan *fdk, const Portion *p, guint n_devices, GArray *cuts)
 {
   const guint least = MIN (fdk->slab, MAX (LEAST_SLAB, fdk->slab / FIRST_PART));
   guint size = least;
 
   if (p->start > 0) {
     const guint end = p->up > 0 ? p->start_from - p->start : p->start_from + p->start;
-    cut_way (fdk, (Way) { p->start_from, end, least, FALSE }, cuts);
+    cut_way (fdk, (Way) { p->start_from, end, least, FALSE, n_devices }, cuts);
     size = fdk->slab;
   }
   const guint down = p->up == 0 ? p->down - p->start : p->down;
   const guint up = p->up > 0 ? p->up - p->start : 0;
-  cut_way (fdk, (Way) { p->down_from, p->down_from + down, size, up == 0 }, cuts);
-  cut_way (fdk, (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->slab : size, TRUE }, cuts);
+  cut_way (fdk, (Way) { p->down_from, p->down_from + down, size, up == 0, n_devices }, cuts);
+  cut_way (fdk, (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->slab : size, TRUE, n_devices }, cuts);
 }
 
 /* Graphics cards with windows: from the mid-plane outwards. */
@@ -134,7 +144,7 @@ cut_outwards (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts
   }
   place (portions, n_devices, middle);
   for (guint i = 0; i < n_devices; i++) {
-    cut_portion (fdk, &portions[i], cuts);
+    cut_portion (fdk, &portions[i], n_devices, cuts);
     fdk->own[i + 1] = cuts->len;
   }
 }

@@ -51,17 +51,30 @@ td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *event
   return TRUE;
 }
 
+/* Under the lock: somebody could compute what is left. */
+static gboolean
+any_sound (const TdFdkRun *run)
+{
+  for (guint i = 0; i < run->n_devices; i++)
+    if (!run->fdk->retired[i] && !run->devices[i].error)
+      return TRUE;
+  return FALSE;
+}
+
 /* The last thread of the device has ended: its memory goes, what it did not deliver is free again. */
 static void
 close_device (TdFdkDevice *device)
 {
   TdFdkRun *run = device->run;
+  const gint64 start = g_get_monotonic_time ();
 
   td_fdk_worker_free (g_steal_pointer (&device->worker));
-  td_fdk_window_free (g_steal_pointer (&device->window));
+  td_fdk_window_free (g_steal_pointer (&device->window), device->error == NULL);
+  td_job_add_span (run->job, "close", device->index, start, g_get_monotonic_time ());
   g_mutex_lock (&run->lock);
   td_fdk_give_back (device);
-  const gboolean last = --run->devices_left == 0 && run->unfinished > 0 && !run->error;
+  const gboolean last
+      = --run->devices_left == 0 && run->unfinished > 0 && !run->error && !any_sound (run);
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
   if (!device->error || td_fdk_can_retry (device->error) || !td_fdk_others_can_go_on (device->error))

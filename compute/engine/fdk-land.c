@@ -249,7 +249,7 @@ td_fdk_land (TdFdkDevice *device, GError **error)
   TdFdkPart *part;
 
   device->fetch = td_queue_new (device->device, error);
-  if (!device->fetch)
+  if (!device->fetch || (device->window && !td_fdk_window_open (device->window, error)))
     return FALSE;
   while ((part = next_part (device)))
     if (!td_event_wait (device->fetch, part->computed, error)

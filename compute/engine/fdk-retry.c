@@ -129,6 +129,15 @@ retire (TdFdkRun *run, const TdFdkDevice *device)
   run->now.retired[device->index] = TRUE;
 }
 
+void
+td_fdk_go_on (TdFdkRun *run)
+{
+  for (guint i = 0; i < run->n_devices; i++)
+    if (run->devices[i].error)
+      retire (run, &run->devices[i]);
+  td_fdk_share_slabs (run->plan, &run->now, run->plan->devices);
+}
+
 gboolean
 td_fdk_retry (TdFdkRun *run)
 {

@@ -67,7 +67,8 @@ typedef struct {
 } TdFdkPart;
 
 /* The next batch for @device: of *@part, or of a new part if that is NULL or has none left. FALSE: none
-   now; with @wait only once all is delivered or the run or the device has failed. */
+   now; with @wait, where projections are shared, only once all is delivered or the run or the device has
+   failed. */
 gboolean td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait);
 /* Under the lock: what @device took and did not deliver is free again. */
 void td_fdk_give_back (TdFdkDevice *device);
@@ -144,6 +145,9 @@ gboolean td_fdk_others_can_go_on (const GError *error);
 /* All threads of the attempt have ended with run->error. TRUE: with what was changed the next may do
    better. */
 gboolean td_fdk_retry (TdFdkRun *run);
+/* All threads of the attempt have ended without run->error, but slabs have come back from devices that
+   failed when the others had ended: those compute them in the next. */
+void td_fdk_go_on (TdFdkRun *run);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
 
@@ -163,7 +167,10 @@ gpointer td_fdk_filter_thread (gpointer run);
 /* ── The devices' windows (fdk-window.c) ──────────────────────────────────────────────────────── */
 
 TdFdkWindow *td_fdk_window_new (TdFdkDevice *device);
-void td_fdk_window_free (TdFdkWindow *window);
+/* @sound: without failing. NULL is allowed. */
+void td_fdk_window_free (TdFdkWindow *window, gboolean sound);
+/* The fetching thread's, which has nothing to fetch yet: the filter and the kernel that gathers. */
+gboolean td_fdk_window_open (TdFdkWindow *window, GError **error);
 /* The computing thread's, on its queue. Blocks until all is enqueued that brings and filters the rows
    that the slab sees; they stay until td_fdk_window_passed(). FALSE without @error: stopped. */
 gboolean td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **error);

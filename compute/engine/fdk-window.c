@@ -1,45 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "compute/cone/cone-filter.h"
-#include "compute/prepare/prepare.h"
-#include "fdk-run.h"
+#include "fdk-window-private.h"
 #include "kernels/params.h"
-
-/* Rows on a device, a chunk of some at a time. The feeding thread brings raw ones in the order in
-   which the slabs will want them, as far ahead as there is memory, and has them prepared and filtered in
-   place on a queue that goes before the computing one: what the filter wants of a card, its memory's
-   speed, is just what the kernels leave. */
-typedef struct {
-  TdBuffer *data;    /* [row][view][column], halo included; NULL: not here */
-  TdEvent *sent, *filtered;
-  gboolean here;     /* all is enqueued, @filtered is set */
-} Chunk;
-
-struct TdFdkWindow {
-  TdFdkDevice *device;
-  /* The feeding thread's. */
-  TdFdkRing ring;
-  TdQueue *queue;            /* the filter's */
-  GQueue raw;                /* chunks that have been sent only: GUINT_TO_POINTER (index) */
-  TdEvent *before;           /* the next chunk to send takes the memory of one that was filtered then */
-  float *block;              /* files: many rows read at once */
-  guint block_row0, block_rows;
-  GPtrArray *memory;         /* TdBuffer, all that the chunks have had; owned */
-  GArray *events;            /* TdEvent *, pairs around the filter */
-  double filtered_bytes;
-  /* The computing thread makes these while the first rows are sent; the filter is the feeding one's then. */
-  TdPreparation *preparation;
-  TdConeFilter *filter;
-  TdProgram *program;
-  TdKernel *gather;
-  /* Both, under the run's lock. */
-  gboolean opened;           /* those are there */
-  Chunk *chunks;
-  guint need0, need_end;     /* chunks that the slab being computed sees */
-  GQueue idle;               /* TdBuffer that no chunk has */
-  TdEvent *passed;           /* on the computing queue: what was there of earlier slabs has been used */
-};
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -50,7 +13,7 @@ td_fdk_window_new (TdFdkDevice *device)
   TdFdkWindow *window = g_new0 (TdFdkWindow, 1);
 
   window->device = device;
-  window->chunks = g_new0 (Chunk, fdk->n_chunks);
+  window->chunks = g_new0 (TdFdkChunk, fdk->n_chunks);
   window->memory = g_ptr_array_new_with_free_func ((GDestroyNotify) td_buffer_free);
   window->events = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
   g_queue_init (&window->idle);
@@ -59,12 +22,11 @@ td_fdk_window_new (TdFdkDevice *device)
 }
 
 void
-td_fdk_window_free (TdFdkWindow *window)
+td_fdk_window_free (TdFdkWindow *window, gboolean sound)
 {
   if (!window)
     return;
   TdFdkRun *run = window->device->run;
-  gboolean sound = window->device->error == NULL;
 
   if (window->ring.queue)
     sound = td_queue_finish (window->ring.queue, NULL) && sound;
@@ -91,141 +53,6 @@ td_fdk_window_free (TdFdkWindow *window)
   g_free (window->block);
   g_free (window->chunks);
   g_free (window);
-}
-
-/* ── Which chunk when ─────────────────────────────────────────────────────────────────────────── */
-
-static void
-chunks_of (const TdFdkPlan *fdk, guint slab, guint *first, guint *end)
-{
-  *first = fdk->cuts[slab].row0 / fdk->filter_rows;
-  *end = (fdk->cuts[slab].row_end + fdk->filter_rows - 1) / fdk->filter_rows;
-}
-
-/* Detector rows of a chunk with its halo; the chunk's own begin at *own. */
-static void
-rows_of (const TdFdkWindow *window, guint index, guint *row0, guint *end, guint *own)
-{
-  const TdFdkRun *run = window->device->run;
-  const TdFdkPlan *fdk = run->fdk;
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  const guint first = index * fdk->filter_rows;
-
-  *own = fdk->row0 + first;
-  *row0 = *own - MIN (*own, fdk->halo);
-  *end = MIN (facts->n_rows, fdk->row0 + MIN (first + fdk->filter_rows, fdk->n_rows) + fdk->halo);
-}
-
-/* The device's own slabs that nobody has taken yet, from @slab on. FALSE: there are no more. Under the
-   lock, as the three below. */
-static gboolean
-next_slab (const TdFdkWindow *window, guint *slab)
-{
-  const TdFdkRun *run = window->device->run;
-  const guint end = run->fdk->own[window->device->index + 1];
-
-  while (*slab < end && run->slabs[*slab].taken)
-    (*slab)++;
-  return *slab < end;
-}
-
-/* The next chunk that is not here: of the slab being computed, else of the next ones, as far as a slab
-   ahead: what a device does not want soon may be kept from another that does. */
-static gboolean
-next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
-{
-  *urgent = TRUE;
-  for (*index = window->need0; *index < window->need_end; (*index)++)
-    if (!window->chunks[*index].data)
-      return TRUE;
-  *urgent = FALSE;
-  const TdFdkPlan *fdk = window->device->run->fdk;
-  guint ahead = 0;
-  for (guint slab = fdk->own[window->device->index]; ahead <= fdk->slab && next_slab (window, &slab);
-       ahead += fdk->cuts[slab++].n_slices) {
-    guint end;
-    for (chunks_of (fdk, slab, index, &end); *index < end; (*index)++)
-      if (!window->chunks[*index].data)
-        return TRUE;
-  }
-  return FALSE;
-}
-
-/* How far away the slab is that wants the chunk next. */
-static guint
-wanted_in (const TdFdkWindow *window, guint index)
-{
-  const guint own = window->device->run->fdk->own[window->device->index];
-
-  if (index >= window->need0 && index < window->need_end)
-    return 0;
-  for (guint slab = own; next_slab (window, &slab); slab++) {
-    guint first, end;
-    chunks_of (window->device->run->fdk, slab, &first, &end);
-    if (index >= first && index < end)
-      return slab - own + 1;
-  }
-  return G_MAXUINT;
-}
-
-/* A chunk whose memory may go to another: one that no slab wants any more, or, if it must be, the one
-   that is wanted last. */
-static Chunk *
-dispensable (const TdFdkWindow *window, gboolean urgent)
-{
-  const guint n = window->device->run->fdk->n_chunks;
-  Chunk *spare = NULL;
-  guint latest = 0;
-
-  for (guint i = 0; i < n && latest < G_MAXUINT; i++) {
-    if (!window->chunks[i].here)
-      continue;
-    const guint wanted = wanted_in (window, i);
-    if (wanted == G_MAXUINT || (urgent && wanted > latest)) {
-      spare = &window->chunks[i];
-      latest = wanted;
-    }
-  }
-  return spare;
-}
-
-/* Waits for a chunk to send, or, if some wait for the filter, for that. FALSE: nothing more will come. */
-static gboolean
-choose (TdFdkWindow *window, guint *index, gboolean *send)
-{
-  TdFdkDevice *device = window->device;
-  TdFdkRun *run = device->run;
-  gboolean found = FALSE, urgent;
-
-  *send = FALSE;
-  g_mutex_lock (&run->lock);
-  while (!found && !device->computed_all && !td_fdk_device_stopped (device)) {
-    Chunk *spare = NULL;
-    if (window->opened && !g_queue_is_empty (&window->raw)) {
-      *index = GPOINTER_TO_UINT (g_queue_pop_head (&window->raw));
-      found = TRUE;
-      break;
-    }
-    *send = found = next_chunk (window, index, &urgent);
-    if (found && g_queue_is_empty (&window->idle)
-        && window->memory->len >= run->fdk->window_chunks) {
-      spare = dispensable (window, urgent);
-      *send = found = spare != NULL;
-    }
-    if (spare) {
-      g_queue_push_tail (&window->idle, spare->data);
-      td_event_free (spare->sent);
-      td_event_free (window->before);
-      window->before = spare->filtered;
-      *spare = (Chunk) { NULL };
-    }
-    if (!found)
-      g_cond_wait (&run->changed, &run->lock);
-  }
-  if (*send)
-    window->chunks[*index].data = g_queue_pop_head (&window->idle);
-  g_mutex_unlock (&run->lock);
-  return found;
 }
 
 /* ── Feeding ──────────────────────────────────────────────────────────────────────────────────── */
@@ -271,14 +98,14 @@ static gboolean
 send_chunk (TdFdkWindow *window, guint index, GError **error)
 {
   TdFdkRun *run = window->device->run;
-  Chunk *chunk = &window->chunks[index];
+  TdFdkChunk *chunk = &window->chunks[index];
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const guint64 row = (guint64) facts->n_views * facts->n_columns * sizeof (float);
   const gboolean used = chunk->data != NULL;
   guint row0, end, own;
   float *staging = td_fdk_ring_next (&window->ring, error);
 
-  rows_of (window, index, &row0, &end, &own);
+  td_fdk_window_rows (window, index, &row0, &end, &own);
   if (!staging || !fill (window, row0, end, staging, error))
     return FALSE;
   if (!chunk->data) {
@@ -329,6 +156,22 @@ open_filter (TdFdkWindow *window, GError **error)
   return window->filter != NULL;
 }
 
+gboolean
+td_fdk_window_open (TdFdkWindow *window, GError **error)
+{
+  TdFdkRun *run = window->device->run;
+  const gint64 start = g_get_monotonic_time ();
+
+  if (!open_filter (window, error))
+    return FALSE;
+  td_job_add_span (run->job, "open", window->device->index, start, g_get_monotonic_time ());
+  g_mutex_lock (&run->lock);
+  window->opened = TRUE;
+  g_cond_broadcast (&run->changed);
+  g_mutex_unlock (&run->lock);
+  return TRUE;
+}
+
 static gboolean
 record (TdFdkWindow *window, GError **error)
 {
@@ -344,11 +187,11 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
 {
   TdFdkRun *run = window->device->run;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  Chunk *chunk = &window->chunks[index];
+  TdFdkChunk *chunk = &window->chunks[index];
   TdQueue *queue = window->queue;
   guint row0, end, own;
 
-  rows_of (window, index, &row0, &end, &own);
+  td_fdk_window_rows (window, index, &row0, &end, &own);
   if (!td_event_wait (queue, chunk->sent, error) || !record (window, error)
       || !td_preparation_run (window->preparation, queue, chunk->data, row0, end - row0, NULL,
                               run->cancellable, error)
@@ -376,8 +219,6 @@ report (TdFdkWindow *window, GError **error)
   TdPreparationCounts counts;
   double sum;
 
-  if (!window->opened)
-    return TRUE;
   if (!td_preparation_counts (window->preparation, window->queue, &counts, error)
       || !td_fdk_device_spans (device, "filter", window->events, &sum, error))
     return FALSE;
@@ -405,13 +246,21 @@ td_fdk_window_feed (TdFdkDevice *device, GError **error)
                                             run->fdk->ring_bytes, error);
   if (!window->ring.pinned)
     return FALSE;
-  while (choose (window, &index, &send))
+  while (td_fdk_window_choose (window, &index, &send))
     if (!(send ? send_chunk : filter_chunk) (window, index, error))
       return FALSE;
   g_mutex_lock (&run->lock);
-  const gboolean stopped = td_fdk_device_stopped (device);
+  const gboolean complete = window->opened && !td_fdk_device_stopped (device);
   g_mutex_unlock (&run->lock);
-  return stopped || report (window, error);
+  if (!complete)
+    return TRUE;
+  if (!report (window, error))
+    return FALSE;
+  /* The kernels have ended: it goes while the last slices are fetched. */
+  const gint64 start = g_get_monotonic_time ();
+  td_fdk_window_free (g_steal_pointer (&device->window), TRUE);
+  td_job_add_span (run->job, "close", device->index, start, g_get_monotonic_time ());
+  return TRUE;
 }
 
 /* ── For the computing thread ─────────────────────────────────────────────────────────────────── */
@@ -435,11 +284,8 @@ td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **e
   TdFdkRun *run = window->device->run;
   guint first, end;
 
-  if (!window->gather && !open_filter (window, error))
-    return FALSE;
-  chunks_of (run->fdk, slab, &first, &end);
+  td_fdk_window_chunks (run->fdk, slab, &first, &end);
   g_mutex_lock (&run->lock);
-  window->opened = TRUE;
   window->need0 = first;
   window->need_end = end;
   g_cond_broadcast (&run->changed);
@@ -460,7 +306,7 @@ td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *bat
 
   for (guint i = row0 / step; i * step < row0 + n_rows; i++) {
     guint chunk_row0, chunk_end, own;
-    rows_of (window, i, &chunk_row0, &chunk_end, &own);
+    td_fdk_window_rows (window, i, &chunk_row0, &chunk_end, &own);
     const guint from = MAX (i * step, row0), end = MIN ((i + 1) * step, row0 + n_rows);
     const TdRowsGather params = {
       .n_columns = (int) wide,

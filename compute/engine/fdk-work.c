@@ -105,8 +105,8 @@ td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait)
   g_mutex_lock (&run->lock);
   while (!td_fdk_device_stopped (device)) {
     found = volume ? take_of_volume (device, part, batch) : take_of_projections (device, part, batch);
-    /* Somebody may still give something back. */
-    if (found || !wait || run->unfinished == 0)
+    /* Somebody may still give something back; of the volume that is another attempt's. */
+    if (found || volume || !wait || run->unfinished == 0)
       break;
     g_cond_wait (&run->changed, &run->lock);
   }

@@ -353,15 +353,32 @@ compute_parts (TdFdkWorker *worker, GError **error)
   return TRUE;
 }
 
+/* What only the kernels want, which have ended, goes while the last slices are fetched. */
+static void
+release (TdFdkWorker *worker)
+{
+  const gint64 start = g_get_monotonic_time ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (worker->rows); i++)
+    g_clear_pointer (&worker->rows[i], td_buffer_free);
+  g_clear_pointer (&worker->projector, td_cone_projector_free);
+  td_job_add_span (worker->device->run->job, "close", worker->device->index, start,
+                   g_get_monotonic_time ());
+}
+
 gboolean
 td_fdk_compute (TdFdkDevice *device, GError **error)
 {
   TdFdkWorker *worker = device->worker;
-  gboolean ok = open_worker (worker, error) && compute_parts (worker, error);
+  const gboolean ok = open_worker (worker, error) && compute_parts (worker, error)
+                      && td_queue_finish (worker->queue, error)
+                      && (!worker->ring.queue || td_queue_finish (worker->ring.queue, error));
 
   g_mutex_lock (&device->run->lock);
   device->computed_all = TRUE;
   g_cond_broadcast (&device->run->changed);
   g_mutex_unlock (&device->run->lock);
+  if (ok)
+    release (worker);
   return ok;
 }

@@ -361,8 +361,14 @@ try (TdFdkRun *run, GCancellable *cancellable, GError **error)
   attempt (run);
   g_cancellable_disconnect (cancellable, handler);
   g_cancellable_disconnect (run->cancellable, woken);
-  if (!run->error)
-    return !g_cancellable_set_error_if_cancelled (run->cancellable, error);
+  if (!run->error && g_cancellable_set_error_if_cancelled (run->cancellable, error))
+    return FALSE;
+  if (!run->error && run->unfinished == 0)
+    return TRUE;
+  if (!run->error) {
+    td_fdk_go_on (run);
+    return FALSE;
+  }
   if (!td_fdk_retry (run))
     g_propagate_error (error, g_error_copy (run->error));
   return FALSE;

@@ -13,8 +13,29 @@ static GPtrArray *before;
 static gint failed;
 
 static gboolean
+has_memory (TdDevice *device)
+{
+  g_mutex_lock (&device->lock);
+  const gboolean has = device->allocated_bytes > 0;
+  g_mutex_unlock (&device->lock);
+  return has;
+}
+
+static void
+wait_until (TdDevice *device, gboolean has)
+{
+  for (guint ms = 0; ms < PATIENCE_MS && has_memory (device) != has; ms++)
+    g_usleep (1000);
+  td_faulty.gave_up |= has_memory (device) != has;
+}
+
+static gboolean
 fail (GError **error)
 {
+  if (td_faulty.outlasts) {
+    wait_until (td_faulty.outlasts, TRUE);
+    wait_until (td_faulty.outlasts, FALSE);
+  }
   g_atomic_int_set (&failed, 1);
   if (td_faulty.dies)
     pthread_exit (NULL);

@@ -12,6 +12,8 @@ typedef struct {
   const char *unbuildable;/* a program; NULL: none */
   gboolean dies;          /* the thread, not the call */
   TdErrorCode code;
+  TdDevice *outlasts;     /* fails only when this one has had memory and has given it back; NULL: at once */
+  gboolean gave_up;       /* waiting for that */
 } TdFaulty;
 extern TdFaulty td_faulty;
 

@@ -103,6 +103,31 @@ test_fault (gconstpointer data)
     g_assert_cmpuint (td_device_live_objects (device), ==, live);
 }
 
+/* The other device has ended by then, and begins again for what comes back. */
+static void
+test_late (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (TdFdkVolume) one = { NULL }, two = { NULL };
+
+  if (!td_fdk_test_two ())
+    return;
+  td_fdk_test_reference (&one);
+  g_autoptr (TdPlan) plan = fault_plan (&faults[0], "opencl:0,opencl:1");
+  td_engine_trim (td_fdk_engine);
+  make_faulty ("opencl:1");
+  td_faulty.downloads_left = 1;
+  td_faulty.outlasts = device_of ("opencl:0");
+  td_fdk_test_run (plan, &two, &error);
+  td_faulty_end ();
+  g_assert_no_error (error);
+  g_assert_true (td_faulty_failed ());
+  g_assert_false (td_faulty.gave_up);
+  g_test_message ("%s", two.notes);
+  g_assert_nonnull (strstr (two.notes, "was retired"));
+  td_fdk_test_close (&two, &one);
+}
+
 /* ── What a second try gets around ────────────────────────────────────────────────────────────── */
 
 typedef struct {
@@ -387,6 +412,7 @@ main (int argc, char **argv)
     g_autofree char *path = g_strconcat ("/fdk-faults/", faults[i].name, NULL);
     g_test_add_data_func (path, &faults[i], test_fault);
   }
+  g_test_add_func ("/fdk-faults/late", test_late);
   for (guint i = 0; i < G_N_ELEMENTS (hiccups); i++) {
     g_autofree char *path = g_strconcat ("/fdk-faults/again/", hiccups[i].name, NULL);
     g_test_add_data_func (path, &hiccups[i], test_hiccup);

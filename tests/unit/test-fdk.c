@@ -189,7 +189,7 @@ test_outwards (void)
     g_test_message ("%s: slices%s; rows in %u of %u chunks", devices[i / 2], order->str,
                     fdk->window_chunks, fdk->n_chunks);
     g_assert_true (fdk->window);
-    g_assert_cmpuint (fdk->cuts[0].slice0, ==, i < 2 ? 24 : 16);
+    g_assert_cmpuint (fdk->cuts[0].slice0, ==, i < 2 ? 24 : 8);
     td_fdk_test_run (plan, &volume, &error);
     g_assert_no_error (error);
     if (i == 0)
@@ -271,7 +271,8 @@ test_large_plans (void)
   }
 }
 
-/* Whatever the shares: every slice once, no slab too large, and each device begins near the mid-plane. */
+/* Whatever the shares: every slice once, no slab too large, and each device begins near the mid-plane and
+   ends with a small slab. */
 static void
 test_cut (void)
 {
@@ -327,6 +328,7 @@ test_cut (void)
       if (share[d] >= 0.25) { /* with fewer slices a start elsewhere is not worth it */
         const TdFdkSlabCut *cut = &fdk->cuts[fdk->own[d]];
         g_assert_cmpint (ABS ((gint) (cut->slice0 + cut->n_slices / 2) - 512), <, 256);
+        g_assert_cmpuint (fdk->cuts[fdk->own[d + 1] - 1].n_slices, <, 24);
       }
   }
 }
