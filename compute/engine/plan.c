@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/angles.h"
 #include "dataset/output.h"
 #include "engine-private.h"
 #include "json.h"
@@ -196,16 +197,24 @@ check_recipe (TdPlan *plan, GError **error)
   return TRUE;
 }
 
-static void
-note_turn (TdPlan *plan)
+static gboolean
+check_turn (TdPlan *plan, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   TdTurn turn;
 
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  if (facts->n_views > 1 && turn.full.repeated == facts->n_views - 1) {
+    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
+                 "All %u views of “%s” are at one angle, %.4g°, from which nothing can be reconstructed; "
+                 "state the angles of its turn, for example 0:180", facts->n_views, facts->path,
+                 td_degrees (facts->angles_rad[0]));
+    return FALSE;
+  }
   g_autofree char *words = td_turn_describe (&turn);
   td_plan_note (plan, "Views: %s%s.", words,
                 plan->recipe.reverse_rotation ? "; taken as turning the other way" : "");
+  return TRUE;
 }
 
 /* ── Making a plan ────────────────────────────────────────────────────────────────────────────── */
@@ -237,9 +246,8 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
     return NULL;
   plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
-      || !td_plan_resolve_centre (plan, cancellable, error))
+      || !td_plan_resolve_centre (plan, cancellable, error) || !check_turn (plan, error))
     return NULL;
-  note_turn (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;
   plan->devices = td_engine_devices (engine, recipe->devices, error);
