@@ -5,11 +5,14 @@
 #include "rays.h"
 
 /* How rays-view.c tells a view to the kernels: TD_RAY_FLOATS numbers (kernels/rays-common.h). */
-void td_rays_view (const TdConeTask *task, guint view, float out[TD_RAY_FLOATS]);
+void td_rays_view (const TdConeTask *task, guint view, double out[TD_RAY_FLOATS]);
 /* Bits of the axes that some ray is steepest along, over all views. */
 int td_rays_axes (const TdConeTask *task);
 /* Rays of one column lie in one plane along z, and none is steepest along z. */
 gboolean td_rays_upright (const TdConeTask *task);
+
+/* Floats behind a volume that vectors may read, and do not use. */
+#define TD_RAY_AHEAD 40
 
 struct TdRayProjector {
   TdDevice *device;
@@ -17,8 +20,11 @@ struct TdRayProjector {
   TdConeTask task;
   guint lanes;
   gboolean upright;
+  gboolean on_host;     /* the pair is rays-host.h's */
   TdRays params;        /* of any launch */
   TdBuffer *table;      /* [place][TD_RAY_FLOATS] */
+  double *views;        /* the table in double precision */
+  double reach;         /* on_host: rows that a voxel sees */
   TdBuffer *places;     /* int [view] */
   TdProgram *programs[4];
   TdKernel *project, *back, *take, *give, *sums, *combine, *beyond, *move, *climb;

@@ -95,7 +95,7 @@ ray_direction (const View *view, double u, double v, double out[3])
 }
 
 void
-td_rays_view (const TdConeTask *task, guint index, float out[TD_RAY_FLOATS])
+td_rays_view (const TdConeTask *task, guint index, double out[TD_RAY_FLOATS])
 {
   const double *m = task->matrices + 12 * (gsize) index, h = task->voxel_mm;
   /* From mm to voxels: y and z fall. */
@@ -106,19 +106,19 @@ td_rays_view (const TdConeTask *task, guint index, float out[TD_RAY_FLOATS])
   view_of (task, index, &view);
   middle (task, &u, &v);
   for (guint c = 0; c < 3; c++) {
-    out[c] = (float) ((m[c] - u * m[8 + c]) * step[c]);
-    out[4 + c] = (float) ((m[4 + c] - v * m[8 + c]) * step[c]);
-    out[8 + c] = (float) (m[8 + c] * step[c]);
-    out[12 + c] = (float) ((view.point[c] - task->first_mm[c]) / step[c]);
-    out[15 + c] = (float) (view.column[c] / step[c]);
-    out[18 + c] = (float) (view.row[c] / step[c]);
-    out[21 + c] = (float) (view.direction[c] / step[c]);
+    out[c] = (m[c] - u * m[8 + c]) * step[c];
+    out[4 + c] = (m[4 + c] - v * m[8 + c]) * step[c];
+    out[8 + c] = m[8 + c] * step[c];
+    out[12 + c] = (view.point[c] - task->first_mm[c]) / step[c];
+    out[15 + c] = view.column[c] / step[c];
+    out[18 + c] = view.row[c] / step[c];
+    out[21 + c] = view.direction[c] / step[c];
   }
   const double w = dot (m + 8, task->first_mm) + m[11];
-  out[3] = (float) (dot (m, task->first_mm) + m[3] - u * w);
-  out[7] = (float) (dot (m + 4, task->first_mm) + m[7] - v * w);
-  out[11] = (float) w;
-  out[24] = (float) view.turn;
+  out[3] = dot (m, task->first_mm) + m[3] - u * w;
+  out[7] = dot (m + 4, task->first_mm) + m[7] - v * w;
+  out[11] = w;
+  out[24] = view.turn;
   for (guint i = 25; i < TD_RAY_FLOATS; i++)
     out[i] = 0;
 }
@@ -206,7 +206,8 @@ td_ray_task_parallel (TdConeTask *task, const double *angles_rad, guint n_views,
 guint64
 td_rays_volume_bytes (const TdConeTask *task)
 {
-  return ((guint64) task->nx + 3) * (task->ny + 3) * (task->nz + 3) * sizeof (float);
+  return ((guint64) task->nx + 3) * (task->ny + 3) * (task->nz + 3) * sizeof (float)
+         + TD_RAY_AHEAD * sizeof (float);
 }
 
 guint64

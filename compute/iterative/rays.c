@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "rays-private.h"
+#include "rays-host.h"
 
 #include <string.h>
 
@@ -68,16 +68,31 @@ make_tables (TdRayProjector *rays, const guint *order, GError **error)
   g_autofree gint32 *places = g_new (gint32, task->n_views);
   const guint64 bytes = (guint64) task->n_views * TD_RAY_FLOATS * sizeof *table;
 
+  rays->views = g_new (double, (gsize) task->n_views * TD_RAY_FLOATS);
   for (guint place = 0; place < task->n_views; place++) {
     const guint view = order ? order[place] : place;
-    td_rays_view (task, view, table + (gsize) place * TD_RAY_FLOATS);
+    td_rays_view (task, view, rays->views + (gsize) place * TD_RAY_FLOATS);
     places[view] = place;
   }
+  for (gsize i = 0; i < (gsize) task->n_views * TD_RAY_FLOATS; i++)
+    table[i] = (float) rays->views[i];
   return (rays->table = td_buffer_new (rays->device, bytes, error))
          && (rays->places = td_buffer_new (rays->device, task->n_views * sizeof *places, error))
          && td_upload (rays->queue, rays->table, 0, table, bytes, error)
          && td_upload (rays->queue, rays->places, 0, places, task->n_views * sizeof *places, error)
          && td_queue_finish (rays->queue, error);
+}
+
+/* The host's own loops are for upright views whose rows are not much finer than the voxels. */
+static void
+choose_host (TdRayProjector *rays)
+{
+  const TdRayHostWork work = { .p = rays->params, .views = rays->views };
+
+  if (!td_device_info (rays->device)->host_pointers || !rays->upright)
+    return;
+  rays->reach = td_rays_host_reach (&work, rays->task.n_views);
+  rays->on_host = rays->reach < TD_RAY_HOST_REACH;
 }
 
 TdRayProjector *
@@ -97,6 +112,7 @@ td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order, GErro
   rays->queue = td_queue_new (device, error);
   if (!rays->queue || !make_kernels (rays, error) || !make_tables (rays, order, error))
     return NULL;
+  choose_host (rays);
   return g_steal_pointer (&rays);
 }
 
@@ -115,6 +131,7 @@ td_rays_free (TdRayProjector *rays)
   for (guint i = 0; i < G_N_ELEMENTS (rays->programs); i++)
     td_program_free (rays->programs[i]);
   td_queue_free (rays->queue);
+  g_free (rays->views);
   td_cone_task_clear (&rays->task);
   td_device_unref (rays->device);
   g_free (rays);
@@ -171,6 +188,16 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
                          work->params.n_views, args, G_N_ELEMENTS (args), error);
 }
 
+/* The same work for the host's own loops; what has been enqueued is done at once there. */
+static void
+host_work (TdRayProjector *rays, const Work *work, TdRayHostWork *host)
+{
+  *host = (TdRayHostWork) { .p = work->params, .views = rays->views, .reach = rays->reach,
+                            .volume = td_buffer_map (work->volume), .lines = td_buffer_map (work->lines) };
+  host->measured = work->measured ? td_buffer_map (work->measured) : NULL;
+  host->squares = work->squares ? td_buffer_map (work->squares) : NULL;
+}
+
 static gboolean
 project (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
          GError **error)
@@ -180,6 +207,12 @@ project (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *c
 
   work->params.first_view = first;
   work->params.n_views = n;
+  if (rays->on_host) {
+    TdRayHostWork host;
+
+    host_work (rays, work, &host);
+    return td_rays_host_project (&host, cancellable, error);
+  }
   return td_rays_pace (rays, task->n_columns, each, launch_project, work, cancellable, error);
 }
 
@@ -227,6 +260,12 @@ back (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *canc
 
   work->params.first_view = first;
   work->params.n_views = n;
+  if (rays->on_host) {
+    TdRayHostWork host;
+
+    host_work (rays, work, &host);
+    return td_rays_host_back (&host, cancellable, error);
+  }
   return td_rays_pace (rays, rays->task.ny, each, launch_back, work, cancellable, error);
 }
 

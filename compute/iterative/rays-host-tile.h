@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inner loops of rays-host.c. Included once for each instruction set, with FUNCS naming the table.
+   Positions are computed in double once for a plane and a few vectors, and within them relative to a voxel
+   or row nearby, so that both operators take the same weights whatever the size. A vector of rows picks its
+   voxels, and a vector of voxels its rows, from two loaded vectors by a permutation, as long as it spans no
+   more than those hold. */
+#include "rays-host.h"
+
+#include <math.h>
+#include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+#ifdef __AVX512F__
+#define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+#define AT_ONCE (TD_RAY_HOST_VECTORS * LANES)
+#define TILE TD_RAY_HOST_TILE
+/* Beginnings of windows are rounded apart from the places in them. */
+#define MARGIN 1e-3f
+
+typedef float Vector __attribute__ ((vector_size (4 * LANES)));
+typedef float Loose __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
+typedef gint32 Index __attribute__ ((vector_size (4 * LANES)));
+
+#ifdef __AVX512F__
+#define vector_max(a, b) ((Vector) _mm512_max_ps ((__m512) (a), (__m512) (b)))
+#define vector_min(a, b) ((Vector) _mm512_min_ps ((__m512) (a), (__m512) (b)))
+#define vector_pick(a, b, index)                                                                   \
+  ((Vector) _mm512_permutex2var_ps ((__m512) (a), (__m512i) (index), (__m512) (b)))
+#elif defined(__AVX2__)
+#define vector_max(a, b) ((Vector) _mm256_max_ps ((__m256) (a), (__m256) (b)))
+#define vector_min(a, b) ((Vector) _mm256_min_ps ((__m256) (a), (__m256) (b)))
+#define vector_pick(a, b, index) __builtin_shuffle (a, b, index)
+#else
+static inline Vector
+vector_max (Vector a, Vector b)
+{
+  for (guint k = 0; k < LANES; k++)
+    a[k] = a[k] > b[k] ? a[k] : b[k];
+  return a;
+}
+
+static inline Vector
+vector_min (Vector a, Vector b)
+{
+  for (guint k = 0; k < LANES; k++)
+    a[k] = a[k] < b[k] ? a[k] : b[k];
+  return a;
+}
+#define vector_pick(a, b, index) __builtin_shuffle (a, b, index)
+#endif
+
+static inline Vector
+all_of (float value)
+{
+  return (Vector) { 0 } + value;
+}
+
+static inline Vector
+load (const float *from)
+{
+  return *(const Loose *) from;
+}
+
+static inline Vector
+lanes (void)
+{
+  Vector count;
+
+  for (guint k = 0; k < LANES; k++)
+    count[k] = (float) k;
+  return count;
+}
+
+static inline Vector
+magnitude (Vector a)
+{
+  return (Vector) ((Index) a & 0x7fffffff);
+}
+
+static inline Vector
+gather (const float *from, Index index)
+{
+  Vector picked;
+
+  for (guint k = 0; k < LANES; k++)
+    picked[k] = from[index[k]];
+  return picked;
+}
+
+/* What two loaded vectors hold, if neighbours among the picked are @step apart and each takes @more. */
+static inline gboolean
+is_narrow (double step, double more)
+{
+  return LANES > 4 && fabs (step) * (LANES - 1) + more + 1.01 < 2 * LANES;
+}
+
+/* Planes [*first, *end) whose b lies strictly between @low and @high. */
+static inline void
+clip_planes (const TdRayPlane *plane, double low, double high, gint from, gint to, gint *first, gint *end)
+{
+  const double step = fabs (plane->b_step) < 1e-12 ? 1e-12 : plane->b_step;
+  const double one = (low - plane->b) / step, other = (high - plane->b) / step;
+  const double least = fmax (fmin (one, other), from), most = fmin (fmax (one, other), to - 1);
+
+  *first = *end = from;
+  if (!(least <= most))
+    return;
+  *first = (gint) ceil (least);
+  *end = (gint) floor (most) + 1;
+  /* Rounding: those at the very ends weigh nothing, and may lie beyond. */
+  while (*first < *end && !(plane->b + *first * plane->b_step > low && plane->b + *first * plane->b_step < high))
+    ++*first;
+  while (*first < *end
+         && !(plane->b + (*end - 1) * plane->b_step > low && plane->b + (*end - 1) * plane->b_step < high))
+    --*end;
+}
+
+/* ── Projection ───────────────────────────────────────────────────────────────────────────────── */
+
+/* Adds what @n vectors of rows, the first at @z of lines @near and @far and @step apart, see there. */
+static inline __attribute__ ((always_inline)) void
+sample (const float *near, const float *far, float share, float z, float step, float top, guint n, gboolean narrow,
+        Vector *sums)
+{
+  const Vector steps = lanes () * step;
+
+  for (guint k = 0; k < n; k++, z += LANES * step) {
+    const Vector at = vector_min (vector_max (steps + z, all_of (0)), all_of (top));
+    const Index whole = __builtin_convertvector (at, Index);
+    const Vector part = at - __builtin_convertvector (whole, Vector);
+    Vector here, next;
+
+    if (narrow) {
+      const float least = (step < 0 ? z + (LANES - 1) * step : z) - MARGIN;
+      const gint start = (gint) (least < 0 ? 0 : least > top ? top : least);
+      const Index index = whole - start;
+      const Vector low = load (near + start), high = load (near + start + LANES);
+      const Vector lower = low + share * (load (far + start) - low);
+      const Vector upper = high + share * (load (far + start + LANES) - high);
+
+      here = vector_pick (lower, upper, index);
+      next = vector_pick (lower, upper, index + 1);
+    } else {
+      const Vector low = gather (near, whole), high = gather (near + 1, whole);
+
+      here = low + share * (gather (far, whole) - low);
+      next = high + share * (gather (far + 1, whole) - high);
+    }
+    sums[k] += here + part * (next - here);
+  }
+}
+
+static inline __attribute__ ((always_inline)) void
+walk (const TdRayHostWork *work, const TdRayPlane *plane, double v, guint n, gboolean narrow, gint first, gint end,
+      Vector *sums)
+{
+  const gint nz = work->p.nz;
+
+  for (gint i = first; i < end; i++) {
+    const double b = plane->b + i * plane->b_step, step = plane->row + i * plane->row_step;
+    const double z = plane->z + i * plane->z_step + v * step, last = z + (n * LANES - 1.0) * step;
+    const double low = step < 0 ? last : z, high = step < 0 ? z : last;
+    const gint j = (gint) (b + 1) - 1;
+
+    if (!(high > -1 && low < nz))
+      continue;
+    const gint from = low < 0 ? -1 : (gint) low;
+    const float *near = work->volume + work->p.base + i * plane->stride_a + j * plane->stride_b + from;
+
+    sample (near, near + plane->stride_b, (float) (b - j), (float) (z - from), (float) step, (float) (nz - from),
+            n, narrow, sums);
+  }
+}
+
+/* How long each row's ray is in the volume: planes that it passes within it. */
+static inline void
+measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, gint first, gint end, float *lengths,
+         float *parts)
+{
+  const float scale = (float) plane->scale, level = (float) plane->level, nz = (float) work->p.nz;
+
+  for (guint k = 0; k < AT_ONCE; k++) {
+    const float at = (float) v + (float) k;
+    const float slope = (float) plane->slope + at * (float) plane->slope_row;
+    const float from = (float) plane->z + at * (float) plane->row;
+    const float step = (float) plane->z_step + at * (float) plane->row_step;
+    const float inverse = 1 / (fabsf (step) < 1e-9f ? 1e-9f : step);
+    const float one = (-1 - from) * inverse, other = (nz - from) * inverse;
+    const float low = ceilf (fmaxf (fminf (one, other), (float) first));
+    const float high = floorf (fminf (fmaxf (one, other), (float) (end - 1)));
+
+    parts[k] = scale * sqrtf (level + slope * slope);
+    lengths[k] = fmaxf (high - low + 1, 0) * parts[k];
+  }
+}
+
+static inline void
+put_column (const TdRayHostWork *work, const TdRayPlane *plane, guint place, guint column, guint row, gint first,
+            gint end, const float *sums)
+{
+  const TdRays *p = &work->p;
+  const guint n = MIN (p->n_rows - row, AT_ONCE);
+  const gsize line = ((gsize) place * p->n_columns + column) * p->n_rows + row;
+  const float *measured = work->measured + ((gsize) p->first_view * p->n_columns * p->n_rows + line);
+  float *out = work->lines + line, *squares = work->squares + line;
+  float lengths[AT_ONCE], parts[AT_ONCE];
+
+  measure (work, plane, row - p->v_middle, first, end, lengths, parts);
+  if (!p->compare) {
+    for (guint k = 0; k < n; k++)
+      out[k] = sums[k] * parts[k];
+    return;
+  }
+  for (guint k = 0; k < n; k++) {
+    const float off = lengths[k] > 0.5f * p->voxel_mm ? measured[k] - sums[k] * parts[k] : 0;
+
+    out[k] = off / fmaxf (lengths[k], p->voxel_mm);
+    squares[k] = off * off;
+  }
+}
+
+static void
+project (const TdRayHostWork *work, guint place, guint column, guint end_column, guint row)
+{
+  const guint n = MIN ((work->p.n_rows - row + LANES - 1) / LANES, TD_RAY_HOST_VECTORS);
+  const double v = row - work->p.v_middle;
+
+  for (; column < end_column; column++) {
+    Vector sums[TD_RAY_HOST_VECTORS] = { 0 };
+    TdRayPlane plane;
+    gint first, end;
+
+    td_ray_plane (work, place, column, &plane);
+    clip_planes (&plane, -1, plane.n_b, 0, plane.n_a, &first, &end);
+    const double step = fmax (fabs (plane.row + first * plane.row_step), fabs (plane.row + end * plane.row_step));
+    if (!is_narrow (step, 2))
+      walk (work, &plane, v, n, FALSE, first, end, sums);
+    else if (n == TD_RAY_HOST_VECTORS)
+      walk (work, &plane, v, TD_RAY_HOST_VECTORS, TRUE, first, end, sums);
+    else
+      walk (work, &plane, v, n, TRUE, first, end, sums);
+    put_column (work, &plane, place, column, row, first, end, (const float *) sums);
+  }
+}
+
+/* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const TdRayHostWork *work;
+  gint first[2], end[2];  /* voxels of the tile: x, y */
+  gint z;
+  guint n;                /* vectors along z */
+  Vector sums[TILE * TILE][TD_RAY_HOST_VECTORS], weights[TILE * TILE][TD_RAY_HOST_VECTORS];
+  float *values, *shares; /* a column's rows from row0 on, times what they weigh; and that */
+  gint row0, n_rows;
+} Tile;
+
+/* Columns [*first, *end) whose rays may pass the tile. */
+static inline void
+find_columns (const Tile *tile, guint place, gint *first, gint *end)
+{
+  const TdRays *p = &tile->work->p;
+  const double *m = tile->work->views + (gsize) (p->first_view + place) * TD_RAY_FLOATS;
+  double low = INFINITY, high = -INFINITY;
+
+  for (guint corner = 0; corner < 4; corner++) {
+    const double x = corner & 1 ? tile->end[0] : tile->first[0] - 1.0;
+    const double y = corner & 2 ? tile->end[1] : tile->first[1] - 1.0;
+    const double u = (m[0] * x + m[1] * y + m[3]) / (m[8] * x + m[9] * y + m[11]);
+
+    low = fmin (low, u);
+    high = fmax (high, u);
+  }
+  *first = (gint) ceil (fmax (low + p->u_middle, 0));
+  *end = (gint) floor (fmin (high + p->u_middle, p->n_columns - 1.0)) + 1;
+}
+
+/* The rows of a column that the tile sees between planes @first and @end, between zeros; FALSE: none. */
+static inline gboolean
+take_rows (Tile *tile, const TdRayPlane *plane, guint place, guint column, gint first, gint end)
+{
+  const TdRays *p = &tile->work->p;
+  const float *line = tile->work->lines + ((gsize) place * p->n_columns + column) * p->n_rows;
+  double low = INFINITY, high = -INFINITY, reach = 0;
+
+  for (guint side = 0; side < 2; side++) {
+    const gint i = side ? end - 1 : first;
+    const double rows = 1 / (plane->row + i * plane->row_step), z = plane->z + i * plane->z_step;
+    const double one = (tile->z - z) * rows, other = (tile->z + tile->n * LANES - 1.0 - z) * rows;
+
+    low = fmin (low, fmin (one, other));
+    high = fmax (high, fmax (one, other));
+    reach = fmax (reach, fabs (rows));
+  }
+  low = floor (low + p->v_middle - reach) - 1;
+  high = ceil (high + p->v_middle + reach) + 1;
+  if (high < 0 || low >= p->n_rows)
+    return FALSE;
+  const double pad = ceil (2 * reach) + 2;
+  tile->row0 = (gint) fmax (low, -pad);
+  tile->n_rows = (gint) fmin (high, p->n_rows - 1 + pad) + 1 - tile->row0;
+  const gint above = MAX (-tile->row0, 0), inside = MIN (tile->n_rows, p->n_rows - tile->row0);
+  const float scale = (float) plane->scale, level = (float) plane->level;
+
+  memset (tile->values, 0, above * sizeof (float));
+  memset (tile->shares, 0, above * sizeof (float));
+  for (gint k = above; k < inside; k++) {
+    const float v = (float) (tile->row0 + k) - p->v_middle;
+    const float slope = (float) plane->slope + v * (float) plane->slope_row;
+    const float share = scale * sqrtf (level + slope * slope);
+
+    tile->values[k] = share * line[tile->row0 + k];
+    tile->shares[k] = share;
+  }
+  for (gint k = MAX (inside, above); k < tile->n_rows + 2 * LANES; k++)
+    tile->values[k] = tile->shares[k] = 0;
+  return TRUE;
+}
+
+/* Both sums of @n vectors of voxels that rows @at and on, @rows a voxel apart, pass: with weights that fall
+   by @step a row. */
+static inline __attribute__ ((always_inline)) void
+collect (const Tile *tile, float at, float rows, float step, guint k, gboolean narrow, gboolean weighed, Vector *sum,
+         Vector *weight)
+{
+  const float reach = fabsf (rows), first_at = at + k * LANES * rows;
+  const guint count = (guint) ceilf (2 * reach - 1e-5f);
+  const float top = (float) (tile->n_rows - 1) - (float) count;
+  const Vector place = lanes () * rows + first_at;
+  const Vector from = vector_min (vector_max (place - reach, all_of (0)), all_of (top));
+  Index row = __builtin_convertvector (from, Index) + 1;
+  Vector off = (__builtin_convertvector (row, Vector) - place) * step;
+  const float least = (rows < 0 ? first_at + (LANES - 1) * rows : first_at) - reach - MARGIN;
+  const gint start = narrow ? (gint) (least < 0 ? 0 : least > top ? top : least) : 0;
+  Vector values[2] = { { 0 } }, shares[2] = { { 0 } };
+
+  *sum = *weight = all_of (0);
+  if (narrow) {
+    for (guint i = 0; i < 2; i++) {
+      values[i] = load (tile->values + start + i * LANES);
+      shares[i] = load (tile->shares + start + i * LANES);
+    }
+    row -= start;
+  }
+  for (guint m = 0; m < count; m++, row += 1, off += step) {
+    const Vector near = vector_max (1 - magnitude (off), all_of (0));
+
+    *sum += near * (narrow ? vector_pick (values[0], values[1], row) : gather (tile->values, row));
+    if (weighed)
+      *weight += near * (narrow ? vector_pick (shares[0], shares[1], row) : gather (tile->shares, row));
+  }
+}
+
+/* What plane @i of a column's rays gives to the two lines of voxels that it passes between. */
+static inline __attribute__ ((always_inline)) void
+spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean weighed)
+{
+  const guint a = plane->along_x ? 0 : 1, b = 1 - a;
+  const double at_b = plane->b + i * plane->b_step, step = plane->row + i * plane->row_step;
+  const double at = (tile->z - plane->z - i * plane->z_step) / step + tile->work->p.v_middle - tile->row0;
+  const gint j = (gint) (at_b + 1) - 1;
+  const float far = (float) (at_b - j), near = 1 - far;
+  const gint along[2] = { 1, TILE }; /* cells of the tile from one voxel to the next */
+  const gint cell = (i - tile->first[a]) * along[a] + (j - tile->first[b]) * along[b];
+  const gboolean has_near = j >= tile->first[b], has_far = j + 1 < tile->end[b];
+
+  for (guint k = 0; k < tile->n; k++) {
+    Vector sum, weight;
+
+    collect (tile, (float) at, (float) (1 / step), (float) step, k, narrow, weighed, &sum, &weight);
+    if (has_near) {
+      tile->sums[cell][k] += near * sum;
+      if (weighed)
+        tile->weights[cell][k] += near * weight;
+    }
+    if (has_far) {
+      tile->sums[cell + along[b]][k] += far * sum;
+      if (weighed)
+        tile->weights[cell + along[b]][k] += far * weight;
+    }
+  }
+}
+
+static inline void
+add_column (Tile *tile, guint place, guint column)
+{
+  const gboolean weighed = tile->work->p.compare;
+  TdRayPlane plane;
+  gint first, end;
+
+  td_ray_plane (tile->work, place, column, &plane);
+  const guint a = plane.along_x ? 0 : 1, b = 1 - a;
+  clip_planes (&plane, tile->first[b] - 1.0, tile->end[b], tile->first[a], tile->end[a], &first, &end);
+  if (first >= end || !take_rows (tile, &plane, place, column, first, end))
+    return;
+  const double least = fmin (fabs (plane.row + first * plane.row_step),
+                             fabs (plane.row + (end - 1) * plane.row_step));
+  const gboolean narrow = is_narrow (1 / least, ceil (2 / least) + 1);
+  for (gint i = first; i < end; i++)
+    if (narrow && weighed)
+      spread (tile, &plane, i, TRUE, TRUE);
+    else if (narrow)
+      spread (tile, &plane, i, TRUE, FALSE);
+    else
+      spread (tile, &plane, i, FALSE, weighed);
+}
+
+static inline void
+finish (const Tile *tile)
+{
+  const TdRays *p = &tile->work->p;
+  const guint n = MIN (p->nz - tile->z, (gint) tile->n * LANES);
+
+  for (gint y = tile->first[1]; y < tile->end[1]; y++)
+    for (gint x = tile->first[0]; x < tile->end[0]; x++) {
+      const gint cell = (y - tile->first[1]) * TILE + x - tile->first[0];
+      const float *sum = (const float *) tile->sums[cell], *weight = (const float *) tile->weights[cell];
+      float *voxel = tile->work->volume + p->base + (gsize) y * p->stride_y + (gsize) x * p->stride_x + tile->z;
+
+      if (!p->compare) {
+        memcpy (voxel, sum, n * sizeof *voxel);
+        continue;
+      }
+      for (guint k = 0; k < n; k++) {
+        const float moved = voxel[k] + (weight[k] > 0 ? p->relaxation * sum[k] / weight[k] : 0);
+        voxel[k] = p->non_negative ? fmaxf (moved, 0) : moved;
+      }
+    }
+}
+
+static void
+back (const TdRayHostWork *work, guint x, guint y, guint z)
+{
+  const TdRays *p = &work->p;
+  const gsize room = (gsize) p->n_rows + 4 * (gsize) ceil (work->reach) + 16 + 2 * LANES;
+  g_autofree float *rows = g_new (float, 2 * room);
+  Tile tile = { .work = work, .z = (gint) z, .values = rows, .shares = rows + room };
+
+  tile.first[0] = (gint) x;
+  tile.first[1] = (gint) y;
+  tile.end[0] = MIN ((gint) x + TILE, p->nx);
+  tile.end[1] = MIN ((gint) y + TILE, p->ny);
+  tile.n = MIN ((p->nz - z + LANES - 1) / LANES, TD_RAY_HOST_VECTORS);
+  for (gint place = 0; place < p->n_views; place++) {
+    gint first, end;
+
+    find_columns (&tile, place, &first, &end);
+    for (gint column = first; column < end; column++)
+      add_column (&tile, place, column);
+  }
+  finish (&tile);
+}
+
+const TdRayHostFuncs FUNCS = { AT_ONCE, project, back };
