@@ -28,6 +28,19 @@ rays_give (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *T
       = volume[ray_voxel (p, part.x0 + x, part.y0 + y, part.z0 + z)];
 }
 
+/* The other way round: slices into the volume, none of it below @least. */
+TD_KERNEL void
+rays_put (TD_ITEM const TD_GLOBAL float *TD_RESTRICT slices, TD_GLOBAL float *TD_RESTRICT volume, float least,
+          TdRays p, TdRayPart part)
+{
+  const int x = td_global_x (), y = td_global_y (), z = td_global_z ();
+
+  if (x >= part.nx || y >= part.ny || z >= part.nz)
+    return;
+  volume[ray_voxel (p, part.x0 + x, part.y0 + y, part.z0 + z)]
+      = td_fmax (slices[((size_t) z * part.ny + y) * part.nx + x], least);
+}
+
 /* Two sums a line: of products, and of magnitudes. x: lines. */
 TD_KERNEL void
 rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b, TD_GLOBAL float *TD_RESTRICT sums,

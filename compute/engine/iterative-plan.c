@@ -9,7 +9,6 @@
 #include "plan-private.h"
 
 #define CHUNK_BYTES ((guint64) 32 << 20)
-#define GIVE_BYTES ((guint64) 64 << 20)
 /* Threads' stacks, the readers' and writers' own buffers. */
 #define OWN_BYTES ((guint64) 64 << 20)
 
@@ -148,6 +147,7 @@ set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
     .non_negative = recipe->non_negative,
     .tv = recipe->tv,
     .stop_at = recipe->stop_at,
+    .tolerance = recipe->tolerance,
   };
   return TRUE;
 }
@@ -169,13 +169,18 @@ td_iterative_give_slices (const TdIterativePlan *self)
 {
   const guint64 slice = (guint64) self->size[0] * self->size[1] * sizeof (float);
 
-  return (guint) CLAMP (GIVE_BYTES / slice, 1, (guint64) self->size[2]);
+  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / slice, 1, (guint64) self->size[2]);
 }
 
+/* Whole slices are put in, if iterations begin with some, and those asked for given out. */
 static guint64
 give_bytes (const TdIterativePlan *self)
 {
-  return (guint64) td_iterative_give_slices (self) * self->size[0] * self->size[1] * sizeof (float);
+  const guint64 give = (guint64) td_iterative_give_slices (self) * self->size[0] * self->size[1];
+  const guint64 slice = (guint64) self->task.nx * self->task.ny;
+  const guint64 put = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES / sizeof (float), slice * self->task.nz));
+
+  return (self->start == TD_ITERATIVE_ZERO ? give : MAX (give, put)) * sizeof (float);
 }
 
 static void
@@ -201,14 +206,31 @@ device_bytes (const TdPlan *plan)
          + give_bytes (self);
 }
 
+static gboolean
+is_cpu (TdDevice *device)
+{
+  return td_device_info (device)->host_pointers || td_device_info (device)->kind == TD_DEVICE_CPU;
+}
+
+/* Begins with a filtered volume where that fits beside the rest. */
+static void
+choose_start (TdPlan *plan, TdIterativePlan *self, TdDevice *device, GCancellable *cancellable)
+{
+  const guint64 budget = td_plan_host_budget (plan), need = is_cpu (device) ? device_bytes (plan) : 0;
+  /* Slices are put in through a buffer more than they are given out through. */
+  const guint64 taken = need + TD_ITERATIVE_GIVE_BYTES;
+
+  td_iterative_prefer_start (plan, self, budget > taken ? budget - taken : 0, cancellable);
+}
+
 /* NULL: it fits. (transfer full) */
 static char *
 too_large (const TdPlan *plan, TdDevice *device)
 {
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (device);
-  const gboolean cpu = info->host_pointers || info->kind == TD_DEVICE_CPU;
-  const guint64 need = device_bytes (plan);
+  const gboolean cpu = is_cpu (device);
+  const guint64 need = device_bytes (plan) + (cpu ? td_iterative_start_bytes (self) : 0);
   const guint64 largest = MAX (td_rays_volume_bytes (&self->task),
                                td_rays_projection_bytes (&self->task, self->task.n_views));
   const guint64 free = cpu ? td_plan_host_budget (plan) : td_device_memory_free (device) / 16 * 15;
@@ -274,6 +296,7 @@ describe (TdPlan *plan, const TdIterativePlan *self)
   facts->write_bytes = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
   facts->device_bytes = device_bytes (plan);
   facts->host_bytes = OWN_BYTES + td_iterative_chunk_bytes (plan) + 3 * give_bytes (self)
+                      + td_iterative_start_bytes (self)
                       + (info->kind == TD_DEVICE_CPU ? facts->device_bytes : 0);
   facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views * settings->iterations
                    * (self->slabs ? self->n_rows : self->task.nz);
@@ -302,8 +325,10 @@ td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancella
   self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
   if (!(is_parallel (plan) ? make_parallel (plan, self, error) : make_cone (plan, self, error))
       || !set_part (plan, self, error) || !set_solver (plan, self, error)
+      || !td_iterative_plan_start (plan, self, cancellable, error)
       || !fit (plan, self, devices->pdata[0], error))
     return FALSE;
+  choose_start (plan, self, devices->pdata[0], cancellable);
   describe (plan, self);
   return TRUE;
 }

@@ -22,8 +22,11 @@ typedef struct {
   TdConeTask task;        /* of the slab */
   guint row0, n_rows;     /* of it */
   TdRayProjector *rays;
+  TdIterativeBeginning *beginning; /* NULL: zeros */
+  guint slab;
   double residual;        /* the last pass's */
   guint passes;
+  TdSolverEnd end;
 } Run;
 
 static double
@@ -95,14 +98,46 @@ on_pass (guint pass, double residual, gpointer user)
 
   run->residual = residual;
   run->passes = pass;
+  td_job_add_pass (run->job, residual);
 }
 
-static void
+static gboolean
 on_progress (double updates, gpointer user)
 {
   Run *run = user;
 
   td_job_add_updates (run->job, updates);
+  return !td_job_ends_early (run->job);
+}
+
+/* The slab's part of what iterations begin with. */
+static gboolean
+begin (TdBuffer *volume, gpointer user, GError **error)
+{
+  Run *run = user;
+  const TdConeTask *task = &run->task;
+  const TdSolverSettings *settings = &run->self->settings;
+  const gsize slice = (gsize) task->nx * task->ny * sizeof (float);
+  const guint at_once = CLAMP (TD_ITERATIVE_GIVE_BYTES / slice, 1, task->nz);
+  const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
+  g_autoptr (TdBuffer) slices = td_buffer_new (run->device, at_once * slice, error);
+  float *staging = slices ? td_device_host_alloc (run->device, at_once * slice, error) : NULL;
+  TdQueue *queue = td_rays_queue (run->rays);
+  gboolean ok = staging != NULL;
+
+  for (guint z = 0; ok && z < task->nz; z += at_once) {
+    const guint n = MIN (at_once, task->nz - z), first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, n };
+
+    ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
+         && td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n, staging, error)
+         && td_upload (queue, slices, 0, staging, n * slice, error)
+         && td_rays_put (run->rays, slices, first, size, least, volume, error)
+         && td_queue_finish (queue, error);
+  }
+  td_queue_finish (queue, NULL);
+  if (staging)
+    td_device_host_free (run->device, staging);
+  return ok;
 }
 
 static void
@@ -149,24 +184,25 @@ give (Run *run, TdBuffer *volume, guint z, guint n, guint first, GError **error)
 }
 
 static gboolean
-reconstruct_slab (Run *run, guint slab, GError **error)
+reconstruct_slab (Run *run, GError **error)
 {
   const TdIterativePlan *self = run->self;
   const TdSolverSettings *settings = &self->settings;
+  const TdSolverWatch watch = { run->beginning ? begin : NULL, on_pass, on_progress, run };
   g_autofree guint *order = td_solver_order (run->task.n_views, settings->subsets);
 
   run->rays = td_rays_new (run->device, &run->task, order, error);
   g_autoptr (TdBuffer) measured = run->rays ? load (run, error) : NULL;
   const gint64 start = g_get_monotonic_time ();
   g_autoptr (TdBuffer) volume
-      = measured ? td_solver_run (run->rays, &run->task, settings, measured, on_pass, on_progress, run,
+      = measured ? td_solver_run (run->rays, &run->task, settings, measured, &watch, &run->end,
                                   run->cancellable, error)
                  : NULL;
 
   if (!volume)
     return FALSE;
   td_job_add_stage (run->job, "iterate", seconds_since (start));
-  return self->slabs ? give (run, volume, 0, run->n_rows, slab * self->slab_rows, error)
+  return self->slabs ? give (run, volume, 0, run->n_rows, run->slab * self->slab_rows, error)
                      : give (run, volume, self->first[2], self->size[2], 0, error);
 }
 
@@ -178,7 +214,14 @@ report (Run *run, double seconds)
   g_autofree char *family = g_strdup_printf ("Joseph's rays, %u subsets", settings->subsets);
 
   td_job_set_family (run->job, family);
-  td_job_note (run->job, "%u iterations left a relative residual of %.4f.", run->passes, run->residual);
+  static const char *const ends[] = {
+    [TD_SOLVER_ALL] = "",
+    [TD_SOLVER_SMALL] = ", which is small enough (--stop-at)",
+    [TD_SOLVER_SETTLED] = ", which no longer changes (--tolerance)",
+    [TD_SOLVER_ASKED] = ", and were ended there as asked",
+  };
+  td_job_note (run->job, "%u iterations left a relative residual of %.4f%s.", run->passes, run->residual,
+               ends[run->end]);
   if (seconds > LEAST_S && run->passes == settings->iterations)
     td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / seconds);
 }
@@ -191,16 +234,22 @@ run_iterative (TdJob *job, GCancellable *cancellable, GError **error)
               .cancellable = cancellable };
   const gint64 start = g_get_monotonic_time ();
   const gint64 staged = (gint64) td_iterative_chunk_bytes (plan);
-  gboolean ok = TRUE;
+  GError *reason = NULL;
 
+  run.beginning = td_iterative_begin (job, cancellable, &reason);
+  gboolean ok = reason == NULL;
+  if (reason)
+    g_propagate_error (error, reason);
   td_job_add_host_bytes (job, staged);
   for (guint slab = 0; ok && slab < run.self->n_slabs; slab++) {
     td_iterative_task (plan, slab, &run.task, &run.row0, &run.n_rows);
-    ok = reconstruct_slab (&run, slab, error);
+    run.slab = slab;
+    ok = reconstruct_slab (&run, error);
     g_clear_pointer (&run.rays, td_rays_free);
     td_cone_task_clear (&run.task);
   }
   td_job_add_host_bytes (job, -staged);
+  td_iterative_beginning_free (run.beginning);
   if (ok)
     report (&run, seconds_since (start));
   return ok;

@@ -9,6 +9,11 @@
  * of one device: what of the volume is wanted (rows, region) is cut out at the end. A cone beam's volume
  * is in one piece; a parallel beam's slices know nothing of each other, and go in slabs if they must.
  */
+#define TD_ITERATIVE_GIVE_BYTES ((guint64) 64 << 20) /* slices put in or given out at once */
+
+/* Where iterations begin (recipe.start). */
+typedef enum { TD_ITERATIVE_ZERO, TD_ITERATIVE_FILTERED, TD_ITERATIVE_FILE } TdIterativeStart;
+
 typedef struct {
   TdConeTask task;           /* of one slab; the last may be smaller: td_iterative_task() */
   TdSolverSettings settings;
@@ -20,6 +25,7 @@ typedef struct {
   guint first[3], size[3];   /* what is delivered, x, y, z of the volume; slabs: z of all */
   double *angles_rad;        /* parallel */
   double centre_px, tilt;    /* parallel: at the middle of the plan's rows; columns a row */
+  TdIterativeStart start;
 } TdIterativePlan;
 
 gboolean td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,
@@ -30,3 +36,24 @@ guint64 td_iterative_chunk_bytes (const TdPlan *plan);
 char *td_iterative_rate_key (const TdPlan *plan); /* (transfer full) */
 /* Slices that are delivered at once. */
 guint td_iterative_give_slices (const TdIterativePlan *self);
+
+/* iterative-start.c: self->start as the recipe says, zeros if it leaves that open; refuses a file that is
+   not the plan's volume, and to filter what cannot be. */
+gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
+                                  GError **error);
+/* If the recipe leaves it open: the filtered volume, if that can be made and @spare_bytes of host memory
+   hold it. TRUE: chosen. */
+gboolean td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
+                                    GCancellable *cancellable);
+/* Host memory that the start takes. */
+guint64 td_iterative_start_bytes (const TdIterativePlan *self);
+
+/* A volume to begin with, [slice][y][x] of all the plan's slabs. */
+typedef struct TdIterativeBeginning TdIterativeBeginning;
+/* NULL without error: zeros. Blocks: runs the filtered method. */
+TdIterativeBeginning *td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error);
+/* Slices [first, first + n) as float [n][ny][nx]. */
+gboolean td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, float *out,
+                                      GError **error);
+void td_iterative_beginning_free (TdIterativeBeginning *beginning);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdIterativeBeginning, td_iterative_beginning_free)

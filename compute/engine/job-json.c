@@ -20,6 +20,25 @@ add_stages (JsonBuilder *builder, const TdJobResult *result)
 }
 
 static void
+add_passes (JsonBuilder *builder, TdJob *job)
+{
+  guint n;
+  const TdJobPass *passes = td_job_passes (job, &n);
+
+  if (n == 0)
+    return;
+  json_builder_set_member_name (builder, "passes");
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < n; i++) {
+    json_builder_begin_object (builder);
+    td_json_add_number (builder, "seconds", passes[i].seconds);
+    td_json_add_number (builder, "residual", passes[i].residual);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+}
+
+static void
 add_counts (JsonBuilder *builder, const TdPreparationCounts *counts)
 {
   td_json_add_integer (builder, "clamped_transmissions", counts->clamped_transmissions);
@@ -49,6 +68,7 @@ td_job_result_json (TdJob *job)
   td_json_add_number (builder, "seconds", result->seconds);
   td_json_add_number (builder, "updates_per_second", result->updates_per_s);
   add_stages (builder, result);
+  add_passes (builder, job);
   add_counts (builder, &result->counts);
   td_json_add_integer (builder, "clamped_output", result->clamped_output);
   td_json_add_integer (builder, "host_peak_bytes", result->host_peak_bytes);

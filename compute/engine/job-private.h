@@ -26,6 +26,8 @@ struct TdJob {
   guint slices_done;
   gint64 host_bytes;
   GPtrArray *notes;
+  GArray *passes;            /* TdJobPass */
+  gboolean ends_early;
   GArray *spans;             /* TdJobSpan; NULL: not kept */
   TdJobResult result;
   TdJobDone done;
@@ -39,6 +41,8 @@ void td_job_give_sinogram (TdJob *job, float *sinogram);
 /* The first failure counts; it stops the job. (transfer full) */
 void td_job_fail (TdJob *job, GError *error);
 void td_job_slices_done (TdJob *job, guint count);
+/* The part of the progress that passes make; under the lock. */
+void td_job_pass_progress (TdJob *job, TdJobProgress *progress);
 
 TdJobWriter *td_job_writer_new (void);
 void td_job_writer_free (TdJobWriter *writer);

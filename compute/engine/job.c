@@ -19,6 +19,7 @@ td_job_new (TdPlan *plan)
   job->cancellable = g_cancellable_new ();
   job->writer = td_job_writer_new ();
   job->notes = g_ptr_array_new_with_free_func (g_free);
+  job->passes = g_array_new (FALSE, FALSE, sizeof (TdJobPass));
   job->result.output = g_strdup (plan->output);
   job->result.device = g_strjoinv (",", plan->facts.devices);
   job->result.family = g_strdup (plan->facts.family);
@@ -43,6 +44,7 @@ td_job_unref (TdJob *job)
   g_free (job->result.family);
   g_strfreev (job->result.notes);
   g_ptr_array_unref (job->notes);
+  g_array_unref (job->passes);
   g_clear_pointer (&job->spans, g_array_unref);
   g_clear_error (&job->failure);
   g_clear_pointer (&job->done_context, g_main_context_unref);
@@ -151,6 +153,7 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   progress->stage = !job->first_update_us ? "reading"
                     : computed < 0.9999   ? "reconstructing"
                                           : "writing";
+  td_job_pass_progress (job, progress);
   g_mutex_unlock (&job->lock);
 }
 

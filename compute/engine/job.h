@@ -25,7 +25,15 @@ typedef struct {
   double remaining_s;    /* estimate; < 0: not known yet */
   double updates_per_s;  /* so far */
   const char *stage;     /* "reading", "reconstructing", "writing" (static) */
+  guint pass, n_passes;  /* iterative methods: those done, of how many at most; 0, 0: none */
+  double residual;       /* the last pass's, relative; NAN: none yet */
 } TdJobProgress;
+
+/* A pass of an iterative method: when it ended, in seconds from the job's start, and the relative residual
+   that it found. */
+typedef struct {
+  double seconds, residual;
+} TdJobPass;
 
 typedef struct {
   const char *name;      /* "read", "prepare", "filter", "back-project", "write" */
@@ -87,6 +95,11 @@ typedef void (*TdJobDone) (TdJob *job, const GError *error, gpointer user);
 void td_job_start (TdJob *job, TdJobDone done, gpointer user);
 /* Any thread; the job stops within 200 ms and removes what it wrote. */
 void td_job_cancel (TdJob *job);
+/* Any thread; an iterative method makes no more passes, and what it has come to is the result. Other
+   methods go on. */
+void td_job_finish_early (TdJob *job);
+/* After the end, owned by the job; of all slabs, one after another. */
+const TdJobPass *td_job_passes (TdJob *job, guint *n);
 void td_job_progress (TdJob *job, TdJobProgress *progress); /* any thread, any time */
 /* After the end. Owned by the job. */
 const TdJobResult *td_job_result (TdJob *job);

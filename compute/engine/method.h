@@ -56,6 +56,8 @@ struct TdPlan {
 gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
                       void (*release) (float *slices, gpointer user), gpointer user, GError **error);
 void td_job_add_updates (TdJob *job, double updates);          /* drives progress and ETA */
+void td_job_add_pass (TdJob *job, double residual);            /* of td_job_passes() */
+gboolean td_job_ends_early (TdJob *job);                       /* td_job_finish_early() was called */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
 /* g_get_monotonic_time() of both ends; does nothing unless the job keeps spans. */
 void td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us);

@@ -30,6 +30,8 @@ read_number (TdRecipe *recipe, const char *option, const char *key, JsonNode *no
 LIMITED_FIELD (relaxation, "relaxation", relaxation)
 LIMITED_FIELD (tv, "tv", tv)
 LIMITED_FIELD (stop_at, "stop-at", stop_at)
+LIMITED_FIELD (tolerance, "tolerance", tolerance)
+NAME_FIELD (start, "start", recipe->start)
 BOOLEAN_FIELD (non_negative, non_negative)
 
 static void
@@ -67,6 +69,8 @@ static const TdRecipeField iterative_fields[] = {
   { "non_negative", write_non_negative, read_non_negative },
   { "tv", write_tv, read_tv },
   { "stop_at", write_stop_at, read_stop_at },
+  { "tolerance", write_tolerance, read_tolerance },
+  { "start", write_start, read_start },
   { NULL },
 };
 

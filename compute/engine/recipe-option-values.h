@@ -22,3 +22,13 @@ gboolean td_option_integers (const char *value, const char *separator, gint64 *n
 
 /* recipe-option-steps.c: STEP[=VALUE][:NAME=VALUE…], no-STEP or none. */
 gboolean td_option_step (TdRecipe *recipe, const char *text, GError **error);
+
+/* recipe-option-iterative.c: setters, as TdRecipeOption has them. */
+gboolean td_option_set_iterations (TdRecipe *recipe, const char *option, const char *value, GError **error);
+gboolean td_option_set_subsets (TdRecipe *recipe, const char *option, const char *value, GError **error);
+gboolean td_option_set_relaxation (TdRecipe *recipe, const char *option, const char *value, GError **error);
+gboolean td_option_set_non_negative (TdRecipe *recipe, const char *option, const char *value, GError **error);
+gboolean td_option_set_tv (TdRecipe *recipe, const char *option, const char *value, GError **error);
+gboolean td_option_set_stop_at (TdRecipe *recipe, const char *option, const char *value, GError **error);
+gboolean td_option_set_tolerance (TdRecipe *recipe, const char *option, const char *value, GError **error);
+gboolean td_option_set_start (TdRecipe *recipe, const char *option, const char *value, GError **error);

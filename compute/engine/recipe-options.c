@@ -148,47 +148,6 @@ set_method (TdRecipe *recipe, const char *option, const char *value, GError **er
 }
 
 static gboolean
-set_iterations (TdRecipe *recipe, const char *option, const char *value, GError **error)
-{
-  return td_option_count (option, value, 1, 10000, &recipe->iterations, error);
-}
-
-static gboolean
-set_subsets (TdRecipe *recipe, const char *option, const char *value, GError **error)
-{
-  recipe->subsets = 0;
-  return strcmp (value, "auto") == 0
-         || td_option_count (option, value, 1, 100000, &recipe->subsets, error);
-}
-
-static gboolean
-set_relaxation (TdRecipe *recipe, const char *option, const char *value, GError **error)
-{
-  if (!td_option_number (option, value, 0, 2, &recipe->relaxation, NULL)
-      || recipe->relaxation <= 0 || recipe->relaxation >= 2)
-    return td_option_invalid (error, option, value, "a factor above 0 and below 2");
-  return TRUE;
-}
-
-static gboolean
-set_non_negative (TdRecipe *recipe, const char *option, const char *value, GError **error)
-{
-  return td_option_switch (option, value, &recipe->non_negative, error);
-}
-
-static gboolean
-set_tv (TdRecipe *recipe, const char *option, const char *value, GError **error)
-{
-  return td_option_number (option, value, 0, 1, &recipe->tv, error);
-}
-
-static gboolean
-set_stop_at (TdRecipe *recipe, const char *option, const char *value, GError **error)
-{
-  return td_option_number (option, value, 0, 1, &recipe->stop_at, error);
-}
-
-static gboolean
 set_kernel (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
   const TdConeFamily *const *cone = td_cone_families ();
@@ -419,17 +378,23 @@ static const TdRecipeOption options[] = {
   { "method", "NAME", "auto, fbp, fdk or, iterating, sirt, fista-tv or cgls",
     set_method },
   { "iterations", "N", "Iterative methods: passes over all views (20)",
-    set_iterations },
+    td_option_set_iterations },
   { "subsets", "N", "sirt, fista-tv: parts that the views are taken in, or auto; 1: all at once",
-    set_subsets },
+    td_option_set_subsets },
   { "relaxation", "F", "sirt: factor of each correction, below 2 (1)",
-    set_relaxation },
+    td_option_set_relaxation },
   { "non-negative", "true|false", "sirt, fista-tv: values below 0 become 0 (true)",
-    set_non_negative },
+    td_option_set_non_negative },
   { "tv", "F", "fista-tv: strength of the total variation, of the material's value a pass (0.003)",
-    set_tv },
+    td_option_set_tv },
   { "stop-at", "F", "Iterative methods: end at this relative residual, the noise's (0: never)",
-    set_stop_at },
+    td_option_set_stop_at },
+  { "tolerance", "F", "Iterative methods: end when a pass changes the residual by less than this part of it "
+    "(0: never)",
+    td_option_set_tolerance },
+  { "start", "auto|zero|fdk|FILE",
+    "Iterative methods: begin with nothing, with what fdk or fbp makes, or go on from a volume",
+    td_option_set_start },
   { "kernel", "NAME",
     "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
     "turned, texture, arithmetic, standard or host",

@@ -21,6 +21,7 @@ td_recipe_init (TdRecipe *recipe)
   recipe->relaxation = 1;
   recipe->non_negative = TRUE;
   recipe->tv = 0.003;
+  g_strlcpy (recipe->start, "auto", sizeof recipe->start);
   g_strlcpy (recipe->family, "auto", sizeof recipe->family);
   recipe->interpolation = TD_INTERPOLATION_LINEAR;
   recipe->precision = TD_PRECISION_SINGLE;

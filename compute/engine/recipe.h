@@ -55,6 +55,10 @@ typedef struct {
   gboolean non_negative;     /* values below 0 are made 0; not cgls */
   double tv;                 /* fista-tv's strength (td_solver_run()) */
   double stop_at;            /* the relative residual that is small enough; 0: none is */
+  double tolerance;          /* ends once a pass changes the residual by less than this part of it; 0: never */
+  /* Where iterations begin: "auto", "zero", "filtered" (what fbp or fdk makes of the scan), or the path of
+     a volume that they go on from. */
+  char start[TD_RECIPE_MAX_PATH];
   char family[24];           /* "auto", "standard", "texture", … */
   TdInterpolation interpolation;
   TdPrecision precision;

@@ -89,6 +89,18 @@ td_rays_give (TdRayProjector *rays, TdBuffer *volume, const guint first[3], cons
   return td_rays_launch (rays, rays->give, size[0], size[1], size[2], args, G_N_ELEMENTS (args), error);
 }
 
+gboolean
+td_rays_put (TdRayProjector *rays, TdBuffer *slices, const guint first[3], const guint size[3], double least,
+             TdBuffer *volume, GError **error)
+{
+  const TdRayPart part = { first[0], first[1], first[2], size[0], size[1], size[2] };
+  const float lowest = (float) least;
+  const TdArg args[] = { TD_ARG_BUFFER (slices), TD_ARG_BUFFER (volume), TD_ARG_VALUE (lowest),
+                         TD_ARG_VALUE (rays->params), TD_ARG_VALUE (part) };
+
+  return td_rays_launch (rays, rays->put, size[0], size[1], size[2], args, G_N_ELEMENTS (args), error);
+}
+
 /* ── Vectors ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* A launch counts its values in an int. */

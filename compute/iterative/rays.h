@@ -70,6 +70,9 @@ gboolean td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint r
 /* The box of @size voxels from @first on (x, y, z) as float [slice][y][x]. */
 gboolean td_rays_give (TdRayProjector *rays, TdBuffer *volume, const guint first[3], const guint size[3],
                        TdBuffer *slices, GError **error);
+/* The same box from slices; values lower than @least become that. */
+gboolean td_rays_put (TdRayProjector *rays, TdBuffer *slices, const guint first[3], const guint size[3],
+                      double least, TdBuffer *volume, GError **error);
 
 /* Vectors: volumes, or projections of @n_views places. to = scale * to + factor * from. */
 gboolean td_rays_combine (TdRayProjector *rays, TdBuffer *to, double scale, double factor,

@@ -4,7 +4,7 @@
 #include "solver-private.h"
 
 typedef struct {
-  const TdSolver *solver;
+  TdSolver *solver;
   TdBuffer *volume, *direction, *gradient;
   TdBuffer *rest, *image; /* all places: b - A x, A direction */
 } Cgls;
@@ -16,12 +16,16 @@ cgls_init (Cgls *cgls, GError **error)
   const guint n = solver->task->n_views;
   const guint64 bytes = td_rays_projection_bytes (solver->task, n);
 
-  return (cgls->volume = td_rays_volume_new (solver->rays, error))
+  return (cgls->volume = td_solver_begin (solver, error))
          && (cgls->direction = td_rays_volume_new (solver->rays, error))
          && (cgls->gradient = td_rays_volume_new (solver->rays, error))
          && (cgls->rest = td_rays_projections_new (solver->rays, n, error))
          && (cgls->image = td_rays_projections_new (solver->rays, n, error))
-         && td_copy (td_rays_queue (solver->rays), cgls->rest, 0, solver->measured, 0, bytes, error);
+         && td_copy (td_rays_queue (solver->rays), cgls->rest, 0, solver->measured, 0, bytes, error)
+         && (!solver->watch->begin
+             || (td_rays_project (solver->rays, cgls->volume, 0, n, cgls->image, solver->cancellable, error)
+                 && td_rays_combine (solver->rays, cgls->rest, 1, -1, cgls->image, n, solver->cancellable,
+                                     error)));
 }
 
 static void
@@ -74,12 +78,12 @@ step (Cgls *cgls, double *square, double *rest, GError **error)
 }
 
 TdBuffer *
-td_solver_cgls (const TdSolver *solver, GError **error)
+td_solver_cgls (TdSolver *solver, GError **error)
 {
-  const TdSolverSettings *settings = solver->settings;
   const TdConeTask *task = solver->task;
   Cgls cgls = { .solver = solver };
-  double norm, magnitude, square = 0;
+  double norm, magnitude, square = 0, rest;
+  gboolean more = TRUE;
   gboolean ok = cgls_init (&cgls, error)
                 && td_rays_sums (solver->rays, solver->measured, solver->measured, task->n_views, &norm,
                                  &magnitude, solver->cancellable, error)
@@ -87,17 +91,10 @@ td_solver_cgls (const TdSolver *solver, GError **error)
                 && td_rays_combine (solver->rays, cgls.direction, 0, 1, cgls.gradient, 0,
                                     solver->cancellable, error);
 
-  for (guint pass = 0; ok && pass < settings->iterations; pass++) {
-    double rest = 0;
-
+  while (ok && more) {
     ok = step (&cgls, &square, &rest, error);
-    const double residual = norm > 0 ? sqrt (rest / norm) : 0;
-    if (ok) {
-      solver->pass (pass + 1, residual, solver->user);
-      solver->progress ((double) task->nx * task->ny * task->nz * task->n_views, solver->user);
-    }
-    if (ok && residual <= settings->stop_at)
-      break;
+    td_solver_views_done (solver, task->n_views);
+    more = ok && td_solver_pass_done (solver, norm > 0 ? sqrt (rest / norm) : 0);
   }
   TdBuffer *volume = ok && td_queue_finish (td_rays_queue (solver->rays), error)
                          ? g_steal_pointer (&cgls.volume) : NULL;

@@ -9,14 +9,24 @@ typedef struct {
   const TdConeTask *task;
   const TdSolverSettings *settings;
   TdBuffer *measured;
-  TdSolverPass pass;
-  TdSolverProgress progress;
-  gpointer user;
+  const TdSolverWatch *watch;
   GCancellable *cancellable;
+  guint passes;          /* done */
+  double residual;       /* the last pass's */
+  guint settled;         /* passes running that changed it little */
+  gboolean asked;        /* to end */
+  TdSolverEnd end;
 } TdSolver;
+
+/* The volume that iterations begin with. */
+TdBuffer *td_solver_begin (const TdSolver *solver, GError **error);
+/* Tells of @n views that are done; FALSE: it is asked to end here. */
+gboolean td_solver_views_done (TdSolver *solver, guint n);
+/* Tells of a pass that is done; FALSE: it was the last, and solver->end says why. */
+gboolean td_solver_pass_done (TdSolver *solver, double residual);
 
 /* Views of the subset that is visited as number @index, and its first place. */
 guint td_solver_subset (guint n_views, guint subsets, guint index, guint *first);
 
-TdBuffer *td_solver_sirt (const TdSolver *solver, GError **error);
-TdBuffer *td_solver_cgls (const TdSolver *solver, GError **error);
+TdBuffer *td_solver_sirt (TdSolver *solver, GError **error);
+TdBuffer *td_solver_cgls (TdSolver *solver, GError **error);

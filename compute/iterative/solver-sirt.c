@@ -9,7 +9,7 @@
 #define RISE 1.02
 
 typedef struct {
-  const TdSolver *solver;
+  TdSolver *solver;
   TdBuffer *volume;
   TdBuffer *lines, *squares; /* of one subset */
   TdBuffer *before;          /* momentum: where the last step ended */
@@ -41,7 +41,7 @@ sirt_init (Sirt *sirt, GError **error)
 
   for (guint i = 0; i < solver->settings->subsets; i++)
     largest = MAX (largest, td_solver_subset (solver->task->n_views, solver->settings->subsets, i, &first));
-  if (!(sirt->volume = td_rays_volume_new (solver->rays, error))
+  if (!(sirt->volume = td_solver_begin (solver, error))
       || !(sirt->lines = td_rays_projections_new (solver->rays, largest, error))
       || !(sirt->squares = td_rays_projections_new (solver->rays, largest, error)))
     return FALSE;
@@ -53,7 +53,8 @@ sirt_init (Sirt *sirt, GError **error)
   sirt->momentum = 1;
   sirt->most = sirt->best = INFINITY;
   return (sirt->before = td_rays_volume_new (solver->rays, error))
-         && (sirt->spare = td_rays_volume_new (solver->rays, error));
+         && (sirt->spare = td_rays_volume_new (solver->rays, error))
+         && td_rays_combine (solver->rays, sirt->before, 0, 1, sirt->volume, 0, solver->cancellable, error);
 }
 
 /* The value that stands for the volume: its mean weighted by itself, the material's where there is one in
@@ -104,11 +105,10 @@ restrain (Sirt *sirt, double residual)
 static gboolean
 visit (Sirt *sirt, guint index, double *squares, GError **error)
 {
-  const TdSolver *solver = sirt->solver;
+  TdSolver *solver = sirt->solver;
   const TdSolverSettings *settings = solver->settings;
-  const TdConeTask *task = solver->task;
   guint first;
-  const guint n = td_solver_subset (task->n_views, settings->subsets, index, &first);
+  const guint n = td_solver_subset (solver->task->n_views, settings->subsets, index, &first);
   double product, magnitude;
 
   if (!td_rays_compare (solver->rays, sirt->volume, solver->measured, first, n, sirt->lines,
@@ -118,38 +118,50 @@ visit (Sirt *sirt, guint index, double *squares, GError **error)
                            settings->non_negative, sirt->volume, solver->cancellable, error))
     return FALSE;
   *squares += magnitude;
-  if (sirt->before && !regularise (sirt, error))
-    return FALSE;
-  solver->progress ((double) task->nx * task->ny * task->nz * n, solver->user);
+  return !sirt->before || regularise (sirt, error);
+}
+
+/* All subsets, or as many as one is let; the residual of those. */
+static gboolean
+visit_all (Sirt *sirt, double norm, double *residual, GError **error)
+{
+  TdSolver *solver = sirt->solver;
+  const guint n_views = solver->task->n_views, subsets = solver->settings->subsets;
+  double squares = 0;
+  guint done = 0, first;
+
+  for (guint i = 0; i < subsets && !solver->asked; i++) {
+    const guint n = td_solver_subset (n_views, subsets, i, &first);
+
+    if (!visit (sirt, i, &squares, error))
+      return FALSE;
+    done += n;
+    td_solver_views_done (solver, n);
+  }
+  *residual = norm > 0 ? sqrt (squares / norm * n_views / done) : 0;
   return TRUE;
 }
 
 TdBuffer *
-td_solver_sirt (const TdSolver *solver, GError **error)
+td_solver_sirt (TdSolver *solver, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
   Sirt sirt = { .solver = solver };
-  double norm, magnitude;
+  double norm, magnitude, residual = 0;
+  gboolean more = TRUE;
   gboolean ok = sirt_init (&sirt, error)
                 && td_rays_sums (solver->rays, solver->measured, solver->measured,
                                  solver->task->n_views, &norm, &magnitude, solver->cancellable,
                                  error);
 
-  for (guint pass = 0; ok && pass < settings->iterations; pass++) {
-    double squares = 0;
-
-    for (guint i = 0; ok && i < settings->subsets; i++)
-      ok = visit (&sirt, i, &squares, error);
+  while (ok && more) {
+    ok = visit_all (&sirt, norm, &residual, error);
     /* Later values differ little, and a fixed one lets the iterations settle. */
-    if (ok && sirt.before && pass < 5 && settings->tv > 0)
+    if (ok && sirt.before && solver->passes < 5 && settings->tv > 0)
       ok = measure_strength (&sirt, error);
-    const double residual = norm > 0 ? sqrt (squares / norm) : 0;
     if (sirt.before)
       restrain (&sirt, residual);
-    if (ok)
-      solver->pass (pass + 1, residual, solver->user);
-    if (ok && residual <= settings->stop_at)
-      break;
+    more = ok && td_solver_pass_done (solver, residual);
   }
   /* With momentum the volume is beyond, and what it came from the result. */
   TdBuffer **result = sirt.before ? &sirt.before : &sirt.volume;

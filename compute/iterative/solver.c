@@ -96,12 +96,53 @@ td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings)
 }
 
 TdBuffer *
-td_solver_run (TdRayProjector *rays, const TdConeTask *task, const TdSolverSettings *settings,
-               TdBuffer *measured, TdSolverPass pass, TdSolverProgress progress, gpointer user,
-               GCancellable *cancellable, GError **error)
+td_solver_begin (const TdSolver *solver, GError **error)
 {
-  const TdSolver solver = { rays, task, settings, measured, pass, progress, user, cancellable };
+  g_autoptr (TdBuffer) volume = td_rays_volume_new (solver->rays, error);
 
-  return settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
-                                          : td_solver_sirt (&solver, error);
+  if (!volume || (solver->watch->begin && !solver->watch->begin (volume, solver->watch->user, error)))
+    return NULL;
+  return g_steal_pointer (&volume);
+}
+
+gboolean
+td_solver_views_done (TdSolver *solver, guint n)
+{
+  const TdConeTask *task = solver->task;
+
+  if (!solver->watch->progress ((double) task->nx * task->ny * task->nz * n, solver->watch->user))
+    solver->asked = TRUE;
+  return !solver->asked;
+}
+
+gboolean
+td_solver_pass_done (TdSolver *solver, double residual)
+{
+  const TdSolverSettings *settings = solver->settings;
+  const gboolean little = solver->passes > 0
+                          && fabs (residual - solver->residual) < settings->tolerance * solver->residual;
+
+  solver->passes++;
+  solver->residual = residual;
+  solver->settled = little ? solver->settled + 1 : 0;
+  solver->watch->pass (solver->passes, residual, solver->watch->user);
+  solver->end = solver->asked                   ? TD_SOLVER_ASKED
+                : residual <= settings->stop_at ? TD_SOLVER_SMALL
+                : solver->settled >= 2          ? TD_SOLVER_SETTLED
+                                                : TD_SOLVER_ALL;
+  return solver->end == TD_SOLVER_ALL && solver->passes < settings->iterations;
+}
+
+TdBuffer *
+td_solver_run (TdRayProjector *rays, const TdConeTask *task, const TdSolverSettings *settings,
+               TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end, GCancellable *cancellable,
+               GError **error)
+{
+  TdSolver solver = { .rays = rays, .task = task, .settings = settings, .measured = measured,
+                      .watch = watch, .cancellable = cancellable };
+  TdBuffer *volume = settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
+                                                      : td_solver_sirt (&solver, error);
+
+  *end = solver.end;
+  return volume;
 }

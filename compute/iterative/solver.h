@@ -25,7 +25,17 @@ typedef struct {
   double tv;             /* fista-tv: what a pass takes off a step between two materials, as a part of
                             the volume's typical value */
   double stop_at;        /* ends once the relative residual is below this; 0: all iterations */
+  double tolerance;      /* ends once two passes running have changed the residual by less than this part
+                            of it; 0: all iterations */
 } TdSolverSettings;
+
+/* Why a run ended. */
+typedef enum {
+  TD_SOLVER_ALL,       /* every pass was made */
+  TD_SOLVER_SMALL,     /* stop_at */
+  TD_SOLVER_SETTLED,   /* tolerance */
+  TD_SOLVER_ASKED,     /* by the callback */
+} TdSolverEnd;
 
 /* Subsets for so many views when nobody says: each large enough to stand for all. */
 guint td_solver_usual_subsets (TdSolverKind kind, guint n_views);
@@ -37,12 +47,18 @@ guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *setting
 /* Updates (voxel times view, there and back as one) that a whole run counts. */
 double td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings);
 
-/* After each pass: its number from 1, |A x - b| / |b| as the pass found it. */
-typedef void (*TdSolverPass) (guint pass, double residual, gpointer user);
-/* Now and then: updates done since the last call. */
-typedef void (*TdSolverProgress) (double updates, gpointer user);
+/* What a run tells, and asks. */
+typedef struct {
+  /* What the volume is to begin with, zeros otherwise; may be NULL. */
+  gboolean (*begin) (TdBuffer *volume, gpointer user, GError **error);
+  /* After each pass: its number from 1, |A x - b| / |b| as the pass found it. */
+  void (*pass) (guint pass, double residual, gpointer user);
+  /* Now and then: updates done since the last call. FALSE: end with what there is. */
+  gboolean (*progress) (double updates, gpointer user);
+  gpointer user;
+} TdSolverWatch;
 
 /* @measured: all places in td_solver_order(). The volume is made on rays' device; blocks. */
 TdBuffer *td_solver_run (TdRayProjector *rays, const TdConeTask *task, const TdSolverSettings *settings,
-                         TdBuffer *measured, TdSolverPass pass, TdSolverProgress progress, gpointer user,
+                         TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
                          GCancellable *cancellable, GError **error);

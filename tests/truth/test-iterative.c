@@ -5,72 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dataset/phantom-scan.h"
-#include "tests/common/pipeline.h"
+#include "tests/common/iterative.h"
 
 static TdEngine *engine;
-
-static TdScan *
-make_scan (TdPhantomScan *spec, guint n, guint n_rows, guint n_views, double range_deg, gboolean cone)
-{
-  g_autoptr (GError) error = NULL;
-
-  td_phantom_scan_init (spec);
-  spec->phantom = "ellipsoids";
-  spec->n_columns = n;
-  spec->n_rows = n_rows;
-  spec->n_views = n_views;
-  spec->range_deg = range_deg;
-  spec->logged = TRUE;
-  if (cone)
-    spec->geometry = (TdGeometry) { .beam = n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE,
-                                    .pixel_width_mm = 0.4, .pixel_height_mm = 0.4,
-                                    .source_axis_mm = 200, .source_detector_mm = 300 };
-  TdScan *scan = td_phantom_scan_new (spec, &error);
-  g_assert_no_error (error);
-  return scan;
-}
-
-static void
-make_recipe (TdRecipe *recipe, const char *method, const char *device)
-{
-  g_autoptr (GError) error = NULL;
-
-  td_recipe_init (recipe);
-  td_recipe_set (recipe, "method", method, &error);
-  td_recipe_set (recipe, "device", device, &error);
-  g_assert_no_error (error);
-}
-
-static void
-reconstruct (TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume)
-{
-  g_autoptr (GError) error = NULL;
-
-  td_test_reconstruct (engine, scan, recipe, volume, &error);
-  g_assert_no_error (error);
-}
-
-/* Relative RMS against the object, in the slices of the middle half, within the field of view. */
-static double
-error_of (const TdPhantomScan *spec, const TdTestVolume *volume)
-{
-  const guint nx = volume->nx, ny = volume->ny, n = volume->n_slices;
-  g_autofree float *truth = g_new (float, (gsize) nx * ny);
-  double off = 0, norm = 0;
-
-  for (guint slice = n / 4; slice < MAX (n - n / 4, n / 4 + 1); slice++) {
-    td_phantom_scan_truth (spec, slice, nx, ny, 4, truth);
-    for (guint i = 0; i < nx * ny; i++) {
-      const double x = i % nx - (nx - 1) / 2.0, y = i / nx - (ny - 1) / 2.0;
-      if (hypot (x, y) > 0.48 * nx)
-        continue;
-      off += pow (volume->slices[(gsize) slice * nx * ny + i] - truth[i], 2);
-      norm += (double) truth[i] * truth[i];
-    }
-  }
-  return sqrt (off / norm);
-}
 
 static double
 error_by (const TdPhantomScan *spec, TdScan *scan, const char *method)
@@ -78,9 +15,9 @@ error_by (const TdPhantomScan *spec, TdScan *scan, const char *method)
   TdTestVolume volume;
   TdRecipe recipe;
 
-  make_recipe (&recipe, method, "host");
-  reconstruct (scan, &recipe, &volume);
-  const double error = error_of (spec, &volume);
+  td_test_recipe (&recipe, method, "host");
+  td_test_reconstruct_well (engine, scan, &recipe, &volume);
+  const double error = td_test_phantom_error (spec, &volume);
   g_test_message ("%s: %.4f; %s", method, error, volume.notes);
   td_test_volume_clear (&volume);
   return error;
@@ -92,7 +29,7 @@ static void
 check_few (guint n, guint n_rows, guint n_views, gboolean cone)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = make_scan (&spec, n, n_rows, n_views, cone ? 360 : 180, cone);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, n, n_rows, n_views, cone ? 360 : 180, cone);
   const double filtered = error_by (&spec, scan, cone ? "fdk" : "fbp");
   const double sirt = error_by (&spec, scan, "sirt"), tv = error_by (&spec, scan, "fista-tv");
   const double cgls = error_by (&spec, scan, "cgls");
@@ -126,11 +63,11 @@ static void
 test_short_arc (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = make_scan (&spec, 40, 32, 48, 140, TRUE);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 40, 32, 48, 140, TRUE);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  make_recipe (&recipe, "fdk", "host");
+  td_test_recipe (&recipe, "fdk", "host");
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_null (plan);
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
@@ -147,13 +84,13 @@ check_part (TdScan *scan, guint first, guint n)
   TdRecipe recipe;
   const gint region[4] = { 5, 9, 20, 17 };
 
-  make_recipe (&recipe, "sirt", "host");
+  td_test_recipe (&recipe, "sirt", "host");
   recipe.iterations = 3;
-  reconstruct (scan, &recipe, &whole);
+  td_test_reconstruct_well (engine, scan, &recipe, &whole);
   recipe.row_first = first;
   recipe.row_end = first + n;
   memcpy (recipe.region, region, sizeof region);
-  reconstruct (scan, &recipe, &part);
+  td_test_reconstruct_well (engine, scan, &recipe, &part);
   g_assert_cmpuint (part.nx, ==, region[2]);
   g_assert_cmpuint (part.ny, ==, region[3]);
   g_assert_cmpuint (part.n_slices, ==, n);
@@ -173,8 +110,8 @@ static void
 test_parts (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) cone = make_scan (&spec, 32, 24, 20, 360, TRUE);
-  g_autoptr (TdScan) parallel = make_scan (&spec, 32, 9, 20, 180, FALSE);
+  g_autoptr (TdScan) cone = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
+  g_autoptr (TdScan) parallel = td_test_phantom_scan (&spec, 32, 9, 20, 180, FALSE);
 
   check_part (cone, 7, 5);
   check_part (parallel, 3, 2);
@@ -185,27 +122,24 @@ static void
 test_slabs (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = make_scan (&spec, 96, 64, 16, 180, FALSE);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 96, 64, 16, 180, FALSE);
   g_autoptr (GError) error = NULL;
   TdTestVolume whole, slabs;
   TdRecipe recipe;
 
-  make_recipe (&recipe, "sirt", "host");
+  td_test_recipe (&recipe, "sirt", "host");
   recipe.iterations = 2;
   recipe.tilt_deg = 0.5;
-  reconstruct (scan, &recipe, &whole);
+  td_recipe_set (&recipe, "start", "zero", NULL);
+  td_test_reconstruct_well (engine, scan, &recipe, &whole);
   recipe.memory_limit_bytes = 3 << 20;
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (td_plan_facts (plan)->n_slabs, >, 1);
-  reconstruct (scan, &recipe, &slabs);
-  double off = 0, norm = 0;
-  for (gsize i = 0; i < (gsize) whole.nx * whole.ny * whole.n_slices; i++) {
-    off += pow (whole.slices[i] - slabs.slices[i], 2);
-    norm += pow (whole.slices[i], 2);
-  }
-  g_test_message ("%u slabs: %.1e", td_plan_facts (plan)->n_slabs, sqrt (off / norm));
-  g_assert_cmpfloat (sqrt (off / norm), <, 1e-4);
+  td_test_reconstruct_well (engine, scan, &recipe, &slabs);
+  const double off = td_test_difference (&slabs, &whole);
+  g_test_message ("%u slabs: %.1e", td_plan_facts (plan)->n_slabs, off);
+  g_assert_cmpfloat (off, <, 1e-4);
   td_test_volume_clear (&whole);
   td_test_volume_clear (&slabs);
 }
@@ -216,7 +150,7 @@ static void
 test_devices (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = make_scan (&spec, 28, 20, 12, 360, TRUE);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 28, 20, 12, 360, TRUE);
   g_autoptr (GPtrArray) devices = td_test_devices ();
   static const char *const methods[] = { "sirt", "fista-tv", "cgls" };
 
@@ -226,21 +160,16 @@ test_devices (void)
       TdTestVolume volume;
       TdRecipe recipe;
 
-      make_recipe (&recipe, methods[m], devices->pdata[i]);
+      td_test_recipe (&recipe, methods[m], devices->pdata[i]);
       recipe.iterations = 4;
-      reconstruct (scan, &recipe, &volume);
+      td_test_reconstruct_well (engine, scan, &recipe, &volume);
       if (i == 0) {
         first = volume;
         continue;
       }
-      double off = 0, norm = 0;
-      for (gsize k = 0; k < (gsize) volume.nx * volume.ny * volume.n_slices; k++) {
-        off += pow (volume.slices[k] - first.slices[k], 2);
-        norm += pow (first.slices[k], 2);
-      }
-      g_test_message ("%s on %s: %.1e from the host's", methods[m], (char *) devices->pdata[i],
-                      sqrt (off / norm));
-      g_assert_cmpfloat (sqrt (off / norm), <, 1e-3);
+      const double off = td_test_difference (&volume, &first);
+      g_test_message ("%s on %s: %.1e from the host's", methods[m], (char *) devices->pdata[i], off);
+      g_assert_cmpfloat (off, <, 1e-3);
       td_test_volume_clear (&volume);
     }
     td_test_volume_clear (&first);
@@ -256,7 +185,7 @@ check_refused (TdScan *scan, const char *method, const char *option, const char 
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  make_recipe (&recipe, method, "host");
+  td_test_recipe (&recipe, method, "host");
   g_assert_true (td_recipe_set (&recipe, option, value, NULL));
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_null (plan);
@@ -269,8 +198,8 @@ static void
 test_refused (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) cone = make_scan (&spec, 48, 40, 20, 360, TRUE);
-  g_autoptr (TdScan) parallel = make_scan (&spec, 48, 4, 20, 180, FALSE);
+  g_autoptr (TdScan) cone = td_test_phantom_scan (&spec, 48, 40, 20, 360, TRUE);
+  g_autoptr (TdScan) parallel = td_test_phantom_scan (&spec, 48, 4, 20, 180, FALSE);
 
   check_refused (cone, "sirt", "memory-limit", "1M", TD_ERROR_TOO_LARGE, "--bin");
   check_refused (cone, "fista-tv", "subsets", "21", TD_ERROR_INVALID, "--subsets");
@@ -284,17 +213,17 @@ static void
 test_stop_at (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = make_scan (&spec, 32, 24, 20, 360, TRUE);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
   static const char *const methods[] = { "sirt", "fista-tv", "cgls" };
 
   for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
     TdTestVolume volume;
     TdRecipe recipe;
 
-    make_recipe (&recipe, methods[i], "host");
+    td_test_recipe (&recipe, methods[i], "host");
     recipe.iterations = 50;
     recipe.stop_at = 0.2;
-    reconstruct (scan, &recipe, &volume);
+    td_test_reconstruct_well (engine, scan, &recipe, &volume);
     guint passes = 0;
     double residual = 1;
     g_test_message ("%s: %s", methods[i], volume.notes);
@@ -322,11 +251,11 @@ static void
 test_cancel (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = make_scan (&spec, 64, 64, 60, 360, TRUE);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 64, 64, 60, 360, TRUE);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  make_recipe (&recipe, "fista-tv", "host");
+  td_test_recipe (&recipe, "fista-tv", "host");
   recipe.iterations = 10000;
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where iterations begin and when they end: filtered volumes, volumes of earlier runs, tolerance, and
+   being asked to end with what there is. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/common/iterative.h"
+#include "tests/unit/test-folder.h"
+
+static TdEngine *engine;
+static const char *const methods[] = { "sirt", "fista-tv", "cgls" };
+
+/* The relative residual that the notes tell of. */
+static double
+residual_of (const TdTestVolume *volume)
+{
+  static const char words[] = "relative residual of ";
+  const char *note = strstr (volume->notes, words);
+
+  g_assert_nonnull (note);
+  return g_ascii_strtod (note + strlen (words), NULL);
+}
+
+static void
+run (TdScan *scan, const char *method, const char *start, guint iterations, TdTestVolume *volume)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_test_recipe (&recipe, method, "host");
+  recipe.iterations = iterations;
+  g_assert_true (td_recipe_set (&recipe, "start", start, &error));
+  td_test_reconstruct_well (engine, scan, &recipe, volume);
+}
+
+static void
+check_filtered (gboolean cone)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan
+      = td_test_phantom_scan (&spec, 40, cone ? 32 : 3, 40, cone ? 360 : 180, cone);
+
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    TdTestVolume one, zero, filtered, preset;
+
+    run (scan, methods[i], "zero", 1, &one);
+    run (scan, methods[i], "zero", 2, &zero);
+    run (scan, methods[i], cone ? "fdk" : "fbp", 1, &filtered);
+    run (scan, methods[i], "auto", 1, &preset);
+    g_test_message ("%s: residual %.4f after two passes from zero, %.4f after one from the filtered volume",
+                    methods[i], residual_of (&zero), residual_of (&filtered));
+    g_assert_cmpfloat (residual_of (&filtered), <, residual_of (&zero));
+    g_assert_cmpfloat (td_test_phantom_error (&spec, &filtered), <, 0.8 * td_test_phantom_error (&spec, &one));
+    g_assert_cmpfloat (td_test_difference (&preset, &filtered), ==, 0);
+    td_test_volume_clear (&one);
+    td_test_volume_clear (&zero);
+    td_test_volume_clear (&filtered);
+    td_test_volume_clear (&preset);
+  }
+}
+
+static void
+test_filtered_cone (void)
+{
+  check_filtered (TRUE);
+}
+
+static void
+test_filtered_parallel (void)
+{
+  check_filtered (FALSE);
+}
+
+/* Less than half a turn cannot be weighed: by itself a job begins with nothing, and asked for filtering
+   it says why not. */
+static void
+test_unfilterable (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 30, 120, TRUE);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume zero, preset;
+  TdRecipe recipe;
+
+  run (scan, "sirt", "zero", 2, &zero);
+  run (scan, "sirt", "auto", 2, &preset);
+  g_assert_cmpfloat (td_test_difference (&preset, &zero), ==, 0);
+  td_test_volume_clear (&zero);
+  td_test_volume_clear (&preset);
+  td_test_recipe (&recipe, "sirt", "host");
+  td_recipe_set (&recipe, "start", "fdk", NULL);
+  g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+}
+
+/* ── Going on ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+write_volume (TdScan *scan, const char *method, guint iterations, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_test_recipe (&recipe, method, "host");
+  recipe.iterations = iterations;
+  recipe.output_format = TD_VOLUME_HDF5;
+  td_recipe_set (&recipe, "start", "zero", NULL);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, path, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_run (job, NULL, &error);
+  g_assert_no_error (error);
+}
+
+static void
+test_file (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
+  g_autoptr (TdScan) other = td_test_phantom_scan (&spec, 30, 24, 20, 360, TRUE);
+  g_autoptr (GError) error = NULL;
+  TestFolder *folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "half.h5", NULL);
+  TdTestVolume whole, rest;
+  TdRecipe recipe;
+
+  write_volume (scan, "sirt", 3, path);
+  run (scan, "sirt", "zero", 5, &whole);
+  run (scan, "sirt", path, 2, &rest);
+  g_test_message ("3 passes and 2 differ from 5 by %.1e", td_test_difference (&rest, &whole));
+  g_assert_cmpfloat (td_test_difference (&rest, &whole), <, 1e-6);
+  td_test_volume_clear (&whole);
+  td_test_volume_clear (&rest);
+  /* Conjugate gradients begin anew, but not from nothing. */
+  run (scan, "cgls", path, 1, &rest);
+  g_assert_cmpfloat (residual_of (&rest), <, 0.05);
+  td_test_volume_clear (&rest);
+
+  td_test_recipe (&recipe, "sirt", "host");
+  td_recipe_set (&recipe, "start", path, NULL);
+  g_assert_null (td_plan_new (engine, other, &recipe, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "--start"));
+  g_clear_error (&error);
+  td_recipe_set (&recipe, "start", "/no/such/volume", NULL);
+  g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  test_folder_free (folder);
+}
+
+/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+test_tolerance (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
+
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    td_test_recipe (&recipe, methods[i], "host");
+    recipe.iterations = 1000;
+    recipe.tolerance = 0.05;
+    td_test_reconstruct_well (engine, scan, &recipe, &volume);
+    g_test_message ("%s: %s", methods[i], volume.notes);
+    g_assert_nonnull (strstr (volume.notes, "--tolerance"));
+    g_assert_cmpfloat (residual_of (&volume), <, 0.05);
+    td_test_volume_clear (&volume);
+  }
+}
+
+static gpointer
+ask (gpointer user)
+{
+  TdJob *job = user;
+  TdJobProgress progress;
+
+  do {
+    g_usleep (1000);
+    td_job_progress (job, &progress);
+  } while (progress.pass < 2 && progress.state <= TD_JOB_RUNNING);
+  g_assert_cmpuint (progress.n_passes, ==, 10000);
+  g_assert_cmpfloat (progress.residual, <, 1);
+  td_job_finish_early (job);
+  return NULL;
+}
+
+static void
+count_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  *(guint *) user += count;
+}
+
+static void
+test_asked (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
+
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    g_autoptr (GError) error = NULL;
+    guint slices = 0, n;
+    TdRecipe recipe;
+
+    td_test_recipe (&recipe, methods[i], "host");
+    recipe.iterations = 10000;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    td_job_set_sink (job, count_slices, &slices);
+    GThread *thread = g_thread_new ("ask", ask, job);
+    g_assert_true (td_job_run (job, NULL, &error));
+    g_thread_join (thread);
+    g_autofree char *notes = g_strjoinv ("\n", td_job_result (job)->notes);
+    g_assert_nonnull (strstr (notes, "as asked"));
+    g_assert_cmpuint (slices, ==, 24);
+    const TdJobPass *passes = td_job_passes (job, &n);
+    g_assert_cmpuint (n, >=, 2);
+    g_assert_cmpuint (n, <, 10000);
+    for (guint k = 1; k < n; k++)
+      g_assert_cmpfloat (passes[k].seconds, >=, passes[k - 1].seconds);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  engine = td_engine_new ();
+  g_test_add_func ("/iterative-start/filtered/cone", test_filtered_cone);
+  g_test_add_func ("/iterative-start/filtered/parallel", test_filtered_parallel);
+  g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
+  g_test_add_func ("/iterative-start/file", test_file);
+  g_test_add_func ("/iterative-start/tolerance", test_tolerance);
+  g_test_add_func ("/iterative-start/asked", test_asked);
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
