@@ -53,7 +53,7 @@ paganin_divide (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images, TD_GLOBAL const fl
 
 TD_KERNEL void
 paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images, TD_GLOBAL float *TD_RESTRICT data,
-                int first_view, int n_views, int n_columns, int nx, int ny, int strip)
+                int first_view, int n_views, int n_columns, int nx, int ny, int row0, int strip)
 {
   int first = td_global_x () * strip, row = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, n_columns), view = first_view + 2 * pair;
@@ -61,10 +61,105 @@ paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images, TD_GLOBAL fl
   if (view >= n_views)
     return;
   TD_GLOBAL const float2 *in = images + ((size_t) pair * ny + row) * nx;
-  TD_GLOBAL float *a = data + ((size_t) row * n_views + view) * n_columns;
+  TD_GLOBAL float *a = data + ((size_t) (row0 + row) * n_views + view) * n_columns;
   for (int x = first; x < end; x++)
     a[x] = in[x].x;
   if (view + 1 < n_views)
     for (int x = first; x < end; x++)
       a[n_columns + x] = in[x].y;
+}
+
+/* ── A row out of its neighbours (compute/prepare/paganin-terms.h) ────────────────────────────── */
+
+#define PAGANIN_TERMS 8 /* summed at once */
+#define PAGANIN_ROWS 4  /* added at once: the weights come in such groups, those of no row are 0 */
+#ifdef TD_HOST
+#define PAGANIN_BLOCK 128 /* columns; what all rows have of them stays in the cache */
+#elif defined(TD_LANES)
+#define PAGANIN_BLOCK TD_LANES
+#else
+#define PAGANIN_BLOCK 1
+#endif
+
+/* @count columns from @column on of one view: sums[t] += weights[t][row] data[row]. */
+TD_FN void
+paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT weights,
+                  int n_rows, size_t row_pitch, int weights_pitch, int count,
+                  float sums[PAGANIN_TERMS][PAGANIN_BLOCK])
+{
+  for (int t = 0; t < PAGANIN_TERMS; t++)
+    for (int k = 0; k < PAGANIN_BLOCK; k++)
+      sums[t][k] = 0;
+  for (int row = 0; row < n_rows; row += PAGANIN_ROWS) {
+    TD_GLOBAL const float *a = data + row * row_pitch;
+    TD_GLOBAL const float *b = data + td_min (row + 1, n_rows - 1) * row_pitch;
+    TD_GLOBAL const float *c = data + td_min (row + 2, n_rows - 1) * row_pitch;
+    TD_GLOBAL const float *d = data + td_min (row + 3, n_rows - 1) * row_pitch;
+    for (int t = 0; t < PAGANIN_TERMS; t++) {
+      TD_GLOBAL const float *w = weights + t * weights_pitch + row;
+      float wa = w[0], wb = w[1], wc = w[2], wd = w[3];
+      for (int k = 0; k < count; k++)
+        sums[t][k] += wa * a[k] + wb * b[k] + wc * c[k] + wd * d[k];
+    }
+  }
+}
+
+/* Sums of rows for each term, two views to a complex line as above, their ends continued: images is
+   [term][pair][x]. weights is [n_terms][rows], both rounded up to their groups. */
+TD_KERNEL void
+paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
+              TD_GLOBAL const float *TD_RESTRICT weights, int first_view, int n_views, int n_rows,
+              int n_columns, int nx, int n_terms, int n_pairs, int strip)
+{
+  int first = td_global_x () * strip, pair = td_global_y ();
+  int end = td_min (first + strip, nx), view = first_view + 2 * pair;
+  int columns_after = (nx - n_columns + 1) / 2, second = td_min (view + 1, n_views - 1);
+  int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
+  size_t row_pitch = (size_t) n_views * n_columns;
+
+  if (view >= n_views)
+    return;
+  for (int x = first; x < end;) {
+    int column = paganin_source (x, n_columns, columns_after);
+    /* Beyond the columns one value goes on for many. */
+    int same = x < n_columns ? 1 : x < n_columns + columns_after ? n_columns + columns_after - x : nx - x;
+    int count = x < n_columns ? td_min (n_columns - x, PAGANIN_BLOCK) : 1;
+    count = td_min (count, end - x);
+    for (int term = 0; term < n_terms; term += PAGANIN_TERMS) {
+      float a[PAGANIN_TERMS][PAGANIN_BLOCK], b[PAGANIN_TERMS][PAGANIN_BLOCK];
+      paganin_add_rows (data + (size_t) view * n_columns + column, weights + term * weights_pitch, n_rows,
+                        row_pitch, weights_pitch, count, a);
+      paganin_add_rows (data + (size_t) second * n_columns + column, weights + term * weights_pitch,
+                        n_rows, row_pitch, weights_pitch, count, b);
+      for (int t = 0; t < PAGANIN_TERMS; t++) {
+        TD_GLOBAL float2 *out = images + ((size_t) (term + t) * n_pairs + pair) * nx + x;
+        if (term + t >= n_terms)
+          continue;
+        for (int k = 0; k < count; k++)
+          out[k] = td_float2 (a[t][k], b[t][k]);
+        for (int k = count; k < td_min (same, end - x); k++)
+          out[k] = td_float2 (a[t][0], b[t][0]);
+      }
+    }
+    x += td_max (count, td_min (same, end - x));
+  }
+}
+
+/* The terms' spectra by their factors, [n_terms][nx], added up where the first one's are. */
+TD_KERNEL void
+paganin_combine (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images, TD_GLOBAL const float *TD_RESTRICT factors,
+                 int nx, int n_terms, int n_pairs, int strip)
+{
+  int first = td_global_x () * strip, pair = td_global_y ();
+  int end = td_min (first + strip, nx);
+  TD_GLOBAL float2 *line = images + (size_t) pair * nx;
+
+  for (int x = first; x < end; x++)
+    line[x] = td_float2 (line[x].x * factors[x], line[x].y * factors[x]);
+  for (int t = 1; t < n_terms; t++) {
+    TD_GLOBAL const float2 *more = images + ((size_t) t * n_pairs + pair) * nx;
+    TD_GLOBAL const float *factor = factors + (size_t) t * nx;
+    for (int x = first; x < end; x++)
+      line[x] = td_float2 (line[x].x + more[x].x * factor[x], line[x].y + more[x].y * factor[x]);
+  }
 }

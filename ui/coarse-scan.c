@@ -10,20 +10,48 @@
 #define QUICK_UPDATES 4e7  /* a slice of so many updates takes well under 0.1 s on two cores */
 #define LEAST_COLUMNS 32
 
-/* Averages @factor neighbours of each of @n rows; a row's last few columns are dropped. */
+/* How a row's columns are averaged. */
+typedef struct {
+  guint n_columns, factor;
+  float *weights; /* of each column in its average */
+} Binning;
+
+/* The columns where @bad is set are left out as far as there are others; NULL: none. */
 static void
-bin_rows (const float *in, float *out, guint n, guint pace, guint n_columns, guint factor)
+binning_init (Binning *binning, guint n_columns, guint factor, const guint8 *bad)
 {
-  guint n_out = n_columns / factor;
+  *binning = (Binning) { n_columns, factor, g_new (float, n_columns) };
+  for (guint first = 0; first + factor <= n_columns; first += factor) {
+    guint good = 0;
+    for (guint i = first; bad && i < first + factor; i++)
+      good += !bad[i];
+    for (guint i = first; i < first + factor; i++)
+      binning->weights[i] = good == 0 ? 1.0f / (float) factor : bad[i] ? 0 : 1.0f / (float) good;
+  }
+}
+
+static void
+binning_clear (Binning *binning)
+{
+  g_free (binning->weights);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Binning, binning_clear)
+
+/* @n rows, @pace apart; a row's last few columns are dropped. */
+static void
+bin_rows (const Binning *binning, const float *in, float *out, guint n, guint pace)
+{
+  const guint factor = binning->factor, n_out = binning->n_columns / factor;
 
   for (guint r = 0; r < n; r++) {
-    const float *from = in + (gsize) r * pace * n_columns;
+    const float *from = in + (gsize) r * pace * binning->n_columns;
     float *to = out + (gsize) r * n_out;
     for (guint i = 0; i < n_out; i++) {
       float sum = 0;
-      for (guint k = 0; k < factor; k++)
-        sum += from[i * factor + k];
-      to[i] = sum / (float) factor;
+      for (guint k = i * factor; k < (i + 1) * factor; k++)
+        if (binning->weights[k] != 0) /* what is left out may be no number */
+          sum += from[k] * binning->weights[k];
+      to[i] = sum;
     }
   }
 }
@@ -44,30 +72,32 @@ arrays_free (gpointer user)
 }
 
 static gboolean
-read_binned (TdScan *scan, TdFrameKind kind, guint n, guint row, guint factor, float **out,
+read_binned (TdScan *scan, const Binning *binning, TdFrameKind kind, guint n, guint row, float **out,
              GCancellable *cancellable, GError **error)
 {
-  guint n_columns = td_scan_facts (scan)->n_columns;
-
   if (n == 0)
     return TRUE;
-  g_autofree float *full = g_new (float, (gsize) n * n_columns);
+  g_autofree float *full = g_new (float, (gsize) n * binning->n_columns);
   if (!td_scan_read (scan, kind, 0, n, row, 1, full, cancellable, error))
     return FALSE;
-  *out = g_new (float, (gsize) n * (n_columns / factor));
-  bin_rows (full, *out, n, 1, n_columns, factor);
+  *out = g_new (float, (gsize) n * (binning->n_columns / binning->factor));
+  bin_rows (binning, full, *out, n, 1);
   return TRUE;
 }
 
-/* A coarse pixel is bad if one of its own is. */
+/* A coarse pixel is bad if all of its own are. */
 static guint8 *
 bin_mask (const TdScanFacts *facts, guint row, guint factor)
 {
   guint n_columns = facts->n_columns / factor;
-  guint8 *mask = facts->bad_pixels ? g_new0 (guint8, n_columns) : NULL;
+  guint8 *mask = facts->bad_pixels ? g_new (guint8, n_columns) : NULL;
 
-  for (guint i = 0; mask && i < n_columns * factor; i++)
-    mask[i / factor] |= facts->bad_pixels[(gsize) row * facts->n_columns + i];
+  for (guint i = 0; mask && i < n_columns; i++) {
+    const guint8 *own = facts->bad_pixels + (gsize) row * facts->n_columns + i * factor;
+    mask[i] = 1;
+    for (guint k = 0; k < factor; k++)
+      mask[i] &= own[k] != 0;
+  }
   return mask;
 }
 
@@ -93,22 +123,25 @@ coarse_facts (const TdScanFacts *facts, guint row, guint factor, TdScanFacts *co
 }
 
 TdScan *
-td_coarse_scan_new (TdScan *scan, guint row, guint factor, GCancellable *cancellable,
+td_coarse_scan_new (TdScan *scan, guint row, guint factor, gboolean mended, GCancellable *cancellable,
                     GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
+  g_auto (Binning) binning = { 0 };
   guint n_views = (facts->n_views + factor - 1) / factor;
   g_autofree float *full = g_new (float, (gsize) facts->n_views * facts->n_columns);
 
   if (!td_scan_read_sinograms (scan, 0, facts->n_views, row, 1, full, cancellable, error))
     return NULL;
+  binning_init (&binning, facts->n_columns, factor,
+                mended && facts->bad_pixels ? facts->bad_pixels + (gsize) row * facts->n_columns : NULL);
   Arrays *arrays = g_new0 (Arrays, 1);
   arrays->projections = g_new (float, (gsize) n_views * (facts->n_columns / factor));
-  bin_rows (full, arrays->projections, n_views, factor, facts->n_columns, factor);
-  if (!read_binned (scan, TD_FRAME_FLAT, facts->n_flats, row, factor, &arrays->flats, cancellable,
+  bin_rows (&binning, full, arrays->projections, n_views, factor);
+  if (!read_binned (scan, &binning, TD_FRAME_FLAT, facts->n_flats, row, &arrays->flats, cancellable,
                     error)
-      || !read_binned (scan, TD_FRAME_DARK, facts->n_darks, row, factor, &arrays->darks,
-                       cancellable, error)) {
+      || !read_binned (scan, &binning, TD_FRAME_DARK, facts->n_darks, row, &arrays->darks, cancellable,
+                       error)) {
     arrays_free (arrays);
     return NULL;
   }
@@ -137,10 +170,7 @@ td_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row, g
   coarse->row_first = 0;
   coarse->row_end = 1;
   memset (coarse->region, 0, sizeof coarse->region);
-  /* What is said of single pixels means nothing to coarse ones: the full slice follows. */
-  TdStep *bad = td_recipe_step (coarse, "bad-pixels");
-  if (bad && *coarse->mask)
-    bad->enabled = FALSE;
+  *coarse->mask = '\0'; /* the coarse scan has its own */
   for (guint i = 0; i < coarse->n_steps; i++)
     td_step_scale_columns (&coarse->steps[i], factor);
   TdStep *paganin = td_recipe_step (coarse, "paganin");

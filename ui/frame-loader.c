@@ -93,11 +93,14 @@ load_projection (const Request *request, GCancellable *cancellable, GError **err
   return td_image_new_take (g_steal_pointer (&frame), facts->n_columns, facts->n_rows);
 }
 
-/* Runs the steps on rows [first, first + n_rows) in place, on the host: it is one sinogram. */
+/* Runs the steps on rows [first, first + n_rows), of @bytes, on the host: it is one sinogram. The request's
+   comes to the first of them. */
 static gboolean
 prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gsize bytes,
               GCancellable *cancellable, GError **error)
 {
+  const gsize row_bytes = bytes / n_rows;
+
   g_autoptr (TdDevice) device = td_device_open ("host", error);
   if (!device)
     return FALSE;
@@ -117,9 +120,11 @@ prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gs
                             n_rows, error);
   if (!preparation)
     return FALSE;
+  TdPreparationRows left = { buffer, first, n_rows };
   return td_upload (queue, buffer, 0, rows, bytes, error)
-         && td_preparation_run (preparation, queue, buffer, first, n_rows, NULL, cancellable, error)
-         && td_download (queue, rows, buffer, 0, bytes, error) && td_queue_finish (queue, error);
+         && td_preparation_run_for (preparation, queue, &left, request->index, 1, cancellable, error)
+         && td_download (queue, rows, buffer, (request->index - left.row0) * row_bytes, row_bytes, error)
+         && td_queue_finish (queue, error);
 }
 
 static TdImage *
@@ -139,7 +144,8 @@ load_sinogram (const Request *request, GCancellable *cancellable, GError **error
       || (recipe
           && !prepare_rows (request, first, end - first, rows, bytes, cancellable, error)))
     return NULL;
-  float *row = g_memdup2 (rows + (request->index - first) * n, n * sizeof (float));
+  const guint place = recipe ? 0 : request->index - first;
+  float *row = g_memdup2 (rows + place * n, n * sizeof (float));
   return td_image_new_take (row, facts->n_columns, facts->n_views);
 }
 

@@ -16,8 +16,10 @@ typedef struct {
   TdEngine *engine;
   TdScan *scan;     /* what the rest is about */
   double full_s;    /* how long its last full slice took; 0: not known */
-  TdScan *coarse;   /* of row coarse_row */
+  TdScan *coarse;   /* of row coarse_row of coarse_of, which is the scan with its mask */
+  TdScan *coarse_of;
   guint coarse_row;
+  gboolean coarse_mended;
 } Memory;
 
 struct TdPreview {
@@ -49,6 +51,7 @@ memory_unref (Memory *memory)
     return;
   g_clear_pointer (&memory->scan, td_scan_unref);
   g_clear_pointer (&memory->coarse, td_scan_unref);
+  g_clear_pointer (&memory->coarse_of, td_scan_unref);
   td_engine_unref (memory->engine);
   g_mutex_clear (&memory->lock);
   g_free (memory);
@@ -59,6 +62,7 @@ memory_forget (Memory *memory)
 {
   g_clear_pointer (&memory->scan, td_scan_unref);
   g_clear_pointer (&memory->coarse, td_scan_unref);
+  g_clear_pointer (&memory->coarse_of, td_scan_unref);
   memory->full_s = 0;
 }
 
@@ -187,27 +191,46 @@ make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint 
   return result;
 }
 
+/* The recipe has a step for the pixels of the mask. */
+static gboolean
+mends (const TdRecipe *recipe)
+{
+  for (guint i = 0; i < recipe->n_steps; i++)
+    if (strcmp (recipe->steps[i].name, "bad-pixels") == 0)
+      return recipe->steps[i].enabled;
+  return FALSE;
+}
+
 /* The coarse scan of the request's row, from memory if it is there. (transfer full) (nullable) */
 static TdScan *
 coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
 {
   Memory *memory = request->memory;
+  const gboolean mended = mends (&request->recipe);
+  g_autoptr (TdScan) masked
+      = td_engine_masked (memory->engine, request->scan, td_recipe_mask (&request->recipe), NULL);
   TdScan *coarse = NULL;
 
+  if (!masked) /* the full slice says why */
+    return NULL;
   g_mutex_lock (&memory->lock);
-  if (memory->scan == request->scan && memory->coarse && memory->coarse_row == request->row)
+  if (memory->scan == request->scan && memory->coarse && memory->coarse_of == masked
+      && memory->coarse_row == request->row && memory->coarse_mended == mended)
     coarse = td_scan_ref (memory->coarse);
   g_mutex_unlock (&memory->lock);
   if (coarse)
     return coarse;
-  coarse = td_coarse_scan_new (request->scan, request->row, factor, cancellable, NULL);
+  coarse = td_coarse_scan_new (masked, request->row, factor, mended, cancellable, NULL);
   if (!coarse)
     return NULL;
   g_mutex_lock (&memory->lock);
   if (memory->scan == request->scan) {
     g_clear_pointer (&memory->coarse, td_scan_unref);
+    g_clear_pointer (&memory->coarse_of, td_scan_unref);
     memory->coarse = td_scan_ref (coarse);
+    memory->coarse_of = td_scan_ref (masked);
     memory->coarse_row = request->row;
+    memory->coarse_mended = mended;
   }
   g_mutex_unlock (&memory->lock);
   return coarse;

@@ -165,14 +165,14 @@ static gboolean
 upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
         GError **error)
 {
-  memcpy (at (to, offset), host, bytes);
+  td_host_copy (at (to, offset), host, bytes);
   return TRUE;
 }
 
 static gboolean
 download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes, GError **error)
 {
-  memcpy (host, at (from, offset), bytes);
+  td_host_copy (host, at (from, offset), bytes);
   return TRUE;
 }
 
@@ -180,7 +180,7 @@ static gboolean
 copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
       guint64 bytes, GError **error)
 {
-  memcpy (at (to, to_offset), at (from, from_offset), bytes);
+  td_host_copy (at (to, to_offset), at (from, from_offset), bytes);
   return TRUE;
 }
 

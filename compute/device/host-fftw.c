@@ -67,3 +67,28 @@ td_fftw_plan_free (fftwf_plan plan)
   fftwf_destroy_plan (plan);
   g_mutex_unlock (&planner_lock);
 }
+
+void
+td_fftw_even (double *values, guint period, guint count)
+{
+  static GMutex planner; /* FFTW in double precision is another library, with another planner */
+  const guint n = period / 2 + 1;
+  double *whole = fftw_alloc_real (period);
+  fftw_complex *spectrum = fftw_alloc_complex (n);
+
+  g_mutex_lock (&planner);
+  fftw_plan plan = fftw_plan_dft_r2c_1d ((int) period, whole, spectrum, FFTW_ESTIMATE);
+  g_mutex_unlock (&planner);
+  for (double *line = values; line < values + (gsize) count * n; line += n) {
+    for (guint i = 0; i < period; i++)
+      whole[i] = line[MIN (i, period - i)];
+    fftw_execute (plan);
+    for (guint i = 0; i < n; i++)
+      line[i] = spectrum[i][0];
+  }
+  g_mutex_lock (&planner);
+  fftw_destroy_plan (plan);
+  g_mutex_unlock (&planner);
+  fftw_free (spectrum);
+  fftw_free (whole);
+}

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ── What this CPU has ────────────────────────────────────────────────────────────────────────── */
 
@@ -175,4 +176,31 @@ td_parallel_for (guint count, TdParallelBody body, gpointer user)
   while (job.busy)
     g_cond_wait (&pool.done, &pool.lock);
   g_mutex_unlock (&pool.lock);
+}
+
+/* ── Copying ──────────────────────────────────────────────────────────────────────────────────── */
+
+#define COPY_PIECE ((gsize) 1 << 20)
+
+typedef struct {
+  char *to;
+  const char *from;
+  gsize bytes;
+} Copy;
+
+static void
+copy_piece (guint index, gpointer user)
+{
+  const Copy *copy = user;
+  const gsize offset = index * COPY_PIECE;
+
+  memcpy (copy->to + offset, copy->from + offset, MIN (COPY_PIECE, copy->bytes - offset));
+}
+
+void
+td_host_copy (void *to, const void *from, gsize bytes)
+{
+  Copy copy = { to, from, bytes };
+
+  td_parallel_for ((guint) ((bytes + COPY_PIECE - 1) / COPY_PIECE), copy_piece, &copy);
 }

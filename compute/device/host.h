@@ -18,3 +18,6 @@ guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process ma
    when all are done. Dynamic: one index at a time. Nested calls run in the caller. */
 typedef void (*TdParallelBody) (guint index, gpointer user);
 void td_parallel_for (guint count, TdParallelBody body, gpointer user);
+
+/* memcpy() by all of them, where that is worth it: one core does not use the memory fully. */
+void td_host_copy (void *to, const void *from, gsize bytes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "centre-private.h"
+#include "compute/device/host.h"
 #include "dataset/scan-mask.h"
 #include "engine-private.h"
 #include "rates.h"
@@ -152,7 +153,7 @@ copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float 
     Rows *rows = link->data;
     if (rows->scan != scan || row0 < rows->row0 || row0 + n_rows > rows->row0 + rows->n_rows)
       continue;
-    memcpy (out, rows->data + (row0 - rows->row0) * row_floats, n_rows * row_floats * sizeof *out);
+    td_host_copy (out, rows->data + (row0 - rows->row0) * row_floats, n_rows * row_floats * sizeof *out);
     g_queue_unlink (&engine->rows, link);
     g_queue_push_head_link (&engine->rows, link);
     found = TRUE;

@@ -56,6 +56,15 @@ blended_anew (const TdFbpKit *kit, const TdPlan *plan)
              && (fbp->centre_px != kit->centre_px || plan->recipe.tilt_deg != kit->recipe.tilt_deg));
 }
 
+/* Rows around the slice that what follows `early` needs. */
+static guint
+halo_after_early (const TdFbpKit *kit, const TdRecipe *recipe)
+{
+  const guint done = MIN (kit->early_steps, recipe->n_steps);
+
+  return td_preparation_halo (recipe->steps + done, recipe->n_steps - done, td_scan_facts (kit->scan));
+}
+
 static void
 change_steps (TdFbpKit *kit, const TdRecipe *recipe)
 {
@@ -65,7 +74,8 @@ change_steps (TdFbpKit *kit, const TdRecipe *recipe)
     return;
   td_preparation_set_steps (kit->preparation, recipe->steps, recipe->n_steps);
   kit->held_rows = kit->held_count = 0;
-  if (kit->early_steps > changed)
+  if (kit->early_steps > changed
+      || (kit->early_left.n_rows < kit->early_rows && halo_after_early (kit, recipe) != kit->early_halo))
     kit->early_rows = 0;
   kit->changed_step = changed;
 }
@@ -153,44 +163,49 @@ td_fbp_kit_holds_early (const TdFbpKit *kit, const TdFbpWork *work)
   return kit->early_rows == work->n_rows && kit->early_row0 == work->row0;
 }
 
-/* Rows as far as the last changed step: from `early`, or raw ones. Sets @done to the steps run. */
+/* Rows as far as the last changed step: `early`, or raw ones. Sets @done to the steps run. */
 static gboolean
-load_rows (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, guint *done, GError **error)
+load_rows (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows, guint *done,
+           GError **error)
 {
-  const guint64 bytes = work->n_rows * td_fbp_row_bytes (kit->job->plan->extra);
-
   *done = 0;
   if (td_fbp_kit_holds_early (kit, work)) {
     *done = kit->early_steps;
-    return td_fbp_kit_mark (kit->compute, lane, START, error)
-           && td_copy (kit->compute, lane->data, 0, kit->early, 0, bytes, error);
+    *rows = kit->early_left;
+    return td_fbp_kit_mark (kit->compute, lane, START, error);
   }
   /* Other rows leave their marks on what steps keep: what is early of these is over. */
   kit->early_rows = 0;
   memset (&kit->early_counts, 0, sizeof kit->early_counts);
+  *rows = (TdPreparationRows) { lane->data, work->row0, work->n_rows };
   return td_fbp_kit_upload (kit, lane, work, error)
          && td_preparation_repair (kit->preparation, kit->compute, lane->data, work->row0,
                                    work->n_rows, error);
 }
 
-/* Only saves time: without memory for it, it is left. */
+/* The lane's rows become `early`, and what was early before makes room for what follows. Only saves time:
+   without memory for it, it is left. */
 static gboolean
-keep_early (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+keep_early (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows,
+            GError **error)
 {
-  const guint64 row = td_fbp_row_bytes (kit->job->plan->extra), bytes = work->n_rows * row;
   TdPreparationCounts counts;
 
   if (!kit->early)
-    kit->early = td_buffer_new (kit->device, kit->max_rows * row, NULL);
+    kit->early = td_buffer_new (kit->device, lane->data->bytes, NULL);
   if (!kit->early)
     return TRUE;
-  if (!td_copy (kit->compute, kit->early, 0, lane->data, 0, bytes, error)
-      || !td_preparation_counts (kit->preparation, kit->compute, &counts, error))
+  if (!td_preparation_counts (kit->preparation, kit->compute, &counts, error))
     return FALSE;
   td_preparation_counts_add (&kit->early_counts, &counts);
+  TdBuffer *spare = kit->early;
+  kit->early = lane->data;
+  lane->data = spare;
   kit->early_steps = kit->changed_step;
   kit->early_row0 = work->row0;
   kit->early_rows = work->n_rows;
+  kit->early_left = *rows;
+  kit->early_halo = halo_after_early (kit, &kit->recipe);
   return TRUE;
 }
 
@@ -199,6 +214,7 @@ td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, 
 {
   TdPreparation *preparation = kit->preparation;
   GCancellable *cancellable = kit->job->cancellable;
+  TdPreparationRows rows;
   TdPreparationCounts stale;
   guint done;
 
@@ -206,17 +222,20 @@ td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, 
   if (kit->uncounted && !td_preparation_counts (preparation, kit->compute, &stale, error))
     return FALSE;
   kit->uncounted = TRUE;
-  if (!load_rows (kit, lane, work, &done, error))
+  if (!load_rows (kit, lane, work, &rows, &done, error))
     return FALSE;
   if (done < kit->changed_step && kit->changed_step != G_MAXUINT) {
-    if (!td_preparation_run_steps (preparation, kit->compute, lane->data, work->row0, work->n_rows,
+    if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first, work->count,
                                    done, kit->changed_step, cancellable, error)
-        || !keep_early (kit, lane, work, error))
+        || !keep_early (kit, lane, work, &rows, error))
       return FALSE;
     done = kit->changed_step;
   }
-  return td_preparation_run_steps (preparation, kit->compute, lane->data, work->row0, work->n_rows,
-                                   done, G_MAXUINT, cancellable, error);
+  if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first, work->count,
+                                 done, G_MAXUINT, cancellable, error))
+    return FALSE;
+  kit->prepared_row0 = rows.row0;
+  return TRUE;
 }
 
 gboolean

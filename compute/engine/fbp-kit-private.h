@@ -38,6 +38,7 @@ struct TdFbpKit {
   TdScan *scan;
   TdRecipe recipe;         /* that made what is held */
   guint held_row0, held_rows, held_first, held_count; /* rows prepared; rows filtered (count 0: none) */
+  guint prepared_row0;     /* of the prepared rows' first: they may be fewer than those they came of */
   guint nx, ny, n_filtered;
   gboolean blend;          /* the filtered rows were blended, about centre_px */
   double centre_px;
@@ -47,7 +48,9 @@ struct TdFbpKit {
      sliders runs it and what follows, nothing else. */
   TdBuffer *early;         /* made when a step is changed for the first time */
   guint changed_step;      /* its place; G_MAXUINT: none was changed yet */
-  guint early_steps, early_row0, early_rows; /* steps run on what is there; rows 0: nothing is there */
+  guint early_steps, early_row0, early_rows; /* steps run on these rows; rows 0: nothing is there */
+  TdPreparationRows early_left;  /* what they left of them, while what follows wants early_halo around */
+  guint early_halo;
   TdPreparationCounts early_counts;
 };
 
@@ -56,7 +59,7 @@ gboolean td_fbp_kit_make_field (TdFbpKit *kit, const TdPlan *plan, GError **erro
 void td_fbp_kit_free_field (TdFbpKit *kit);
 /* Whether `early` holds these rows. */
 gboolean td_fbp_kit_holds_early (const TdFbpKit *kit, const TdFbpWork *work);
-/* Previews: prepares the lane's rows, from `early` where it holds them. */
+/* Previews: prepares the lane's rows, from `early` where it holds them, and says which there are. */
 gboolean td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work,
                                   GError **error);
 /* Sends the raw rows to the lane's data. */

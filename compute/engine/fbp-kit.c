@@ -201,13 +201,17 @@ td_fbp_kit_upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError
          && td_fbp_kit_mark (kit->compute, lane, START, error);
 }
 
+/* Sets @row0 to the row that comes first of those prepared. */
 static gboolean
-prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, GError **error)
+prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, guint *row0, GError **error)
 {
-  if (!td_preparation_run (kit->preparation, kit->compute, data, work->row0, work->n_rows, NULL,
-                           kit->job->cancellable, error))
+  TdPreparationRows rows = { data, work->row0, work->n_rows };
+
+  if (!td_preparation_run_for (kit->preparation, kit->compute, &rows, work->first, work->count,
+                               kit->job->cancellable, error))
     return FALSE;
   kit->uncounted = TRUE;
+  *row0 = rows.row0;
   return TRUE;
 }
 
@@ -328,23 +332,27 @@ show_row (TdFbpKit *kit, TdBuffer *rows, guint64 offset, GError **error)
   return TRUE;
 }
 
+static gboolean
+prepare_anew (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+{
+  kit->held_rows = kit->held_count = 0;
+  if (!td_fbp_kit_prepare_kept (kit, lane, work, error))
+    return FALSE;
+  kit->held_row0 = work->row0;
+  kit->held_rows = work->n_rows;
+  return TRUE;
+}
+
 /* Previews: what is held already is not made again. */
 static gboolean
 submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
-  const TdFbp *fbp = kit->job->plan->extra;
-  guint64 core = (work->first - work->row0) * td_fbp_row_bytes (fbp);
+  const gboolean held = td_fbp_kit_holds (kit, work);
 
-  if (td_fbp_kit_holds (kit, work)) {
-    if (!td_fbp_kit_mark (kit->compute, lane, START, error))
-      return FALSE;
-  } else {
-    kit->held_rows = kit->held_count = 0;
-    if (!td_fbp_kit_prepare_kept (kit, lane, work, error))
-      return FALSE;
-    kit->held_row0 = work->row0;
-    kit->held_rows = work->n_rows;
-  }
+  if (held ? !td_fbp_kit_mark (kit->compute, lane, START, error)
+           : !prepare_anew (kit, lane, work, error))
+    return FALSE;
+  const guint64 core = (work->first - kit->prepared_row0) * td_fbp_row_bytes (kit->job->plan->extra);
   if (!td_fbp_kit_mark (kit->compute, lane, PREPARED, error) || !end_of_piece (kit, error)
       || !show_row (kit, lane->data, core, error))
     return FALSE;
@@ -367,15 +375,17 @@ td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **e
   TdFbpLane *lane = &kit->lanes[index];
   TdBuffer *data = lane->data ? lane->data : work->in->buffer;
   TdBuffer *slices = lane->slices ? lane->slices : work->out->buffer;
-  guint64 core = (work->first - work->row0) * td_fbp_row_bytes (fbp);
   guint64 out = lane->slices ? 0 : (work->first - work->out_first) * td_fbp_slice_bytes (fbp);
+  guint row0;
 
   clear_marks (lane);
   lane->updates = 0;
   if (kit->keep)
     return submit_kept (kit, lane, work, error);
-  return td_fbp_kit_upload (kit, lane, work, error) && prepare (kit, work, data, error)
-         && td_fbp_kit_mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
+  if (!td_fbp_kit_upload (kit, lane, work, error) || !prepare (kit, work, data, &row0, error))
+    return FALSE;
+  const guint64 core = (work->first - row0) * td_fbp_row_bytes (fbp);
+  return td_fbp_kit_mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
          && filter (kit, work, data, core, error)
          && td_fbp_kit_mark (kit->compute, lane, FILTERED, error)
          && project (kit, lane, work, data, core, slices, out, error)

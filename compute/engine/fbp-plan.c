@@ -414,6 +414,18 @@ fill_facts (TdPlan *plan, const TdFbp *fbp)
   facts->estimate_s = td_plan_estimate (plan, rate);
 }
 
+static void
+set_halo (const TdPlan *plan, TdFbp *fbp)
+{
+  const guint halo
+      = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (plan->scan));
+  /* A preview has up to an eighth more, so that its rows are still enough for a slider's next places. */
+  const guint bits = g_bit_storage (halo);
+  const guint step = plan->facts.n_slices == 1 && bits > 4 ? 1u << (bits - 4) : 1;
+
+  fbp->halo = MIN ((halo + step - 1) / step * step, fbp->n_rows);
+}
+
 gboolean
 td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
              GError **error)
@@ -427,7 +439,7 @@ td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   fbp->n_views = facts->n_views;
   fbp->n_rows = facts->n_rows;
   set_axis (plan, fbp);
-  fbp->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
+  set_halo (plan, fbp);
   set_scale (plan, fbp);
   if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error) || !check_elements (fbp, error)
       || !choose_families (plan, fbp, error) || !choose_slab (plan, fbp, error))

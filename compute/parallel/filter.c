@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "filter.h"
 
-#include <complex.h>
-#include <fftw3.h>
 #include <math.h>
+
+#include "compute/device/host-fftw.h"
 
 static const char *const names[] = {
   [TD_FILTER_NONE] = "none",       [TD_FILTER_RAM_LAK] = "ram-lak",
@@ -49,28 +49,13 @@ td_filter_padded_size (guint n_columns)
 static void
 ramp_response (guint n, double *response)
 {
-  /* FFTW's planner keeps global state. */
-  static GMutex planner;
-  double *kernel = fftw_alloc_real (n);
-  fftw_complex *spectrum = fftw_alloc_complex (n / 2 + 1);
+  const guint half = n / 2;
 
-  g_mutex_lock (&planner);
-  fftw_plan plan = fftw_plan_dft_r2c_1d (n, kernel, spectrum, FFTW_ESTIMATE);
-  g_mutex_unlock (&planner);
-
-  for (guint i = 0; i < n; i++) {
-    double distance = MIN (i, n - i);
-    kernel[i] = i == 0 ? 0.25 : fmod (distance, 2) == 0 ? 0 : -1 / (G_PI * G_PI * distance * distance);
-  }
-  fftw_execute (plan);
-  for (guint i = 0; i < n; i++)
-    response[i] = creal (spectrum[MIN (i, n - i)]);
-
-  g_mutex_lock (&planner);
-  fftw_destroy_plan (plan);
-  g_mutex_unlock (&planner);
-  fftw_free (spectrum);
-  fftw_free (kernel);
+  for (guint i = 0; i <= half; i++)
+    response[i] = i == 0 ? 0.25 : i % 2 == 0 ? 0 : -1 / (G_PI * G_PI * i * i);
+  td_fftw_even (response, n, 1);
+  for (guint i = half + 1; i < n; i++)
+    response[i] = response[n - i];
 }
 
 /* The window at @w, the frequency in units of the cut-off; 1 at 0 for all of them, so that every

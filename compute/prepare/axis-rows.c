@@ -102,19 +102,21 @@ td_axis_rows_row (const TdAxisRows *self, guint index)
 
 /* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Raw rows to prepared ones, in place. */
+/* Raw rows to prepared ones, in place; of those, [first, end) come first. */
 static gboolean
-prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, GCancellable *cancellable,
-         GError **error)
+prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, guint first, guint end,
+         GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
-  guint64 bytes = (guint64) n_rows * facts->n_views * facts->n_columns * sizeof (float);
-  g_autoptr (TdBuffer) buffer = td_buffer_new (self->device, bytes, error);
+  const guint64 row_bytes = (guint64) facts->n_views * facts->n_columns * sizeof (float);
+  g_autoptr (TdBuffer) buffer = td_buffer_new (self->device, n_rows * row_bytes, error);
+  TdPreparationRows left = { buffer, row0, n_rows };
 
-  return buffer && td_upload (self->queue, buffer, 0, rows, bytes, error)
-         && td_preparation_run (self->preparation, self->queue, buffer, row0, n_rows, NULL,
-                                cancellable, error)
-         && td_download (self->queue, rows, buffer, 0, bytes, error)
+  return buffer && td_upload (self->queue, buffer, 0, rows, n_rows * row_bytes, error)
+         && td_preparation_run_for (self->preparation, self->queue, &left, first, end - first,
+                                    cancellable, error)
+         && td_download (self->queue, rows, buffer, (first - left.row0) * row_bytes,
+                         (end - first) * row_bytes, error)
          && td_queue_finish (self->queue, error);
 }
 
@@ -135,12 +137,12 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
     return NULL;
   }
   if (!td_scan_read_sinograms (self->scan, 0, facts->n_views, row0, n_rows, rows, cancellable, error)
-      || !prepare (self, rows, row0, n_rows, cancellable, error))
+      || !prepare (self, rows, row0, n_rows, first, end, cancellable, error))
     return NULL;
   float *mean = g_new0 (float, samples);
-  for (guint row = first; row < end; row++)
+  for (guint row = 0; row < end - first; row++)
     for (gsize i = 0; i < samples; i++)
-      mean[i] += rows[(row - row0) * samples + i] / (end - first);
+      mean[i] += rows[row * samples + i] / (end - first);
   td_axis_destripe (mean, facts->n_views, facts->n_columns);
   return mean;
 }

@@ -26,6 +26,8 @@ struct TdPreparation {
   TdPreparationCounts counts;
 };
 
+#define CORE_SHARE 8 /* of a slab's rows, so few may be made without the others */
+
 /* ── What the steps of a recipe ask for ───────────────────────────────────────────────────────── */
 
 gboolean
@@ -58,6 +60,12 @@ td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFact
   return NULL;
 }
 
+static guint64
+row_bytes (const TdScanFacts *facts)
+{
+  return (guint64) facts->n_views * facts->n_columns * sizeof (float);
+}
+
 guint
 td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
 {
@@ -82,6 +90,8 @@ td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScan
     const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
     if (!td_preparation_skips (&steps[i], facts) && kind->workspace_bytes)
       bytes += kind->workspace_bytes (&steps[i], facts, max_rows);
+    if (!td_preparation_skips (&steps[i], facts) && kind->run_core)
+      bytes += max_rows / CORE_SHARE * row_bytes (facts);
   }
   return bytes;
 }
@@ -435,30 +445,99 @@ td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *d
   return FALSE;
 }
 
-gboolean
-td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
-                          guint n_rows, guint from, guint to, GCancellable *cancellable,
-                          GError **error)
+/* Those of @rows that the steps after @index want, for the sake of rows [@first, @first + @count). */
+static TdPreparationRows
+wanted_after (const TdPreparation *preparation, const TdPreparationRows *rows, guint index, guint first,
+              guint count)
 {
-  for (guint i = from; i < MIN (to, preparation->n_steps); i++)
-    if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !td_preparation_run_step (preparation, queue, data, row0, n_rows, &preparation->steps[i],
-                                     cancellable, error))
+  const TdScanFacts *facts = td_scan_facts (preparation->scan);
+  const guint halo = td_preparation_halo (preparation->steps + index + 1,
+                                          preparation->n_steps - index - 1, facts);
+  const guint row0 = MAX (rows->row0, first > halo ? first - halo : 0);
+  const guint64 end = MIN ((guint64) first + count + halo, rows->row0 + rows->n_rows);
+
+  return (TdPreparationRows) { rows->data, row0, (guint) (end - row0) };
+}
+
+/* The rows wanted, made alone in a buffer of their own: others may be reading what they are made of. */
+static gboolean
+run_core (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPreparationRows *rows,
+          const TdPreparationRows *wanted, const TdStep *step, GCancellable *cancellable, GError **error)
+{
+  TdSlab slab = slab_of (preparation, queue, rows->data, rows->row0, rows->n_rows, cancellable);
+  const guint64 bytes = wanted->n_rows * row_bytes (td_scan_facts (preparation->scan));
+  TdBuffer *out = td_slab_buffer (&slab, "rows that are wanted", bytes, error);
+
+  if (!out
+      || !td_prepare_step (step->name, NULL)->run_core (step, &slab, wanted->row0 - rows->row0,
+                                                        wanted->n_rows, out, error)) {
+    g_prefix_error (error, "Preparation step \"%s\": ", step->name);
+    return FALSE;
+  }
+  *rows = (TdPreparationRows) { data, wanted->row0, wanted->n_rows };
+  return td_copy (queue, data, 0, out, 0, bytes, error);
+}
+
+static gboolean
+move_rows (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPreparationRows *rows,
+           GError **error)
+{
+  TdBuffer *from = rows->data;
+
+  rows->data = data;
+  return from == data
+         || td_copy (queue, data, 0, from, 0,
+                     rows->n_rows * row_bytes (td_scan_facts (preparation->scan)), error);
+}
+
+gboolean
+td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
+                          TdPreparationRows *rows, guint first, guint count, guint from, guint to,
+                          GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (preparation->scan);
+
+  for (guint i = from; i < MIN (to, preparation->n_steps); i++) {
+    const TdStep *step = &preparation->steps[i];
+    const TdPreparationRows wanted = wanted_after (preparation, rows, i, first, count);
+    if (td_preparation_skips (step, facts))
+      continue;
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
-  return TRUE;
+    if (td_prepare_step (step->name, NULL)->run_core
+        && wanted.n_rows <= rows->n_rows / CORE_SHARE) {
+      if (!run_core (preparation, queue, data, rows, &wanted, step, cancellable, error))
+        return FALSE;
+    } else if (!move_rows (preparation, queue, data, rows, error)
+               || !td_preparation_run_step (preparation, queue, data, rows->row0, rows->n_rows, step,
+                                            cancellable, error)) {
+      return FALSE;
+    }
+  }
+  return move_rows (preparation, queue, data, rows, error);
+}
+
+gboolean
+td_preparation_run_for (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows, guint first,
+                        guint count, GCancellable *cancellable, GError **error)
+{
+  return td_preparation_repair (preparation, queue, rows->data, rows->row0, rows->n_rows, error)
+         && td_preparation_run_steps (preparation, queue, rows->data, rows, first, count, 0, G_MAXUINT,
+                                      cancellable, error);
 }
 
 gboolean
 td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                     guint n_rows, const char *until, GCancellable *cancellable, GError **error)
 {
+  TdPreparationRows rows = { data, row0, n_rows };
   guint end = 0;
 
   while (end < preparation->n_steps
          && !(until && strcmp (until, preparation->steps[end].name) == 0))
     end++;
   return td_preparation_repair (preparation, queue, data, row0, n_rows, error)
-         && td_preparation_run_steps (preparation, queue, data, row0, n_rows, 0, end + 1,
+         && td_preparation_run_steps (preparation, queue, data, &rows, row0, n_rows, 0, end + 1,
                                       cancellable, error);
 }
 

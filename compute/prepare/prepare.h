@@ -55,13 +55,22 @@ guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, cons
 gboolean td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                              guint n_rows, const char *until, GCancellable *cancellable,
                              GError **error);
+/* Rows on their way through the steps: they become fewer as their neighbours have served. */
+typedef struct {
+  TdBuffer *data;
+  guint row0, n_rows;
+} TdPreparationRows;
 /* A run in parts, for who keeps what is between them: what comes first of every run, then the recipe's
-   steps [from, to) by their place. */
+   steps [from, to) by their place, for the sake of rows [first, first + count), which @rows have with their
+   halo. Leaves in @rows at least those, in @data. If rows->data is another buffer, it is not changed. */
 gboolean td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
-                                   guint row0, guint n_rows, guint from, guint to,
-                                   GCancellable *cancellable, GError **error);
+                                   TdPreparationRows *rows, guint first, guint count, guint from,
+                                   guint to, GCancellable *cancellable, GError **error);
 gboolean td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                                 guint n_rows, GError **error);
+/* All of it on raw @rows, in place, for the sake of rows [first, first + count). */
+gboolean td_preparation_run_for (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
+                                 guint first, guint count, GCancellable *cancellable, GError **error);
 /* One step alone: for the bench. */
 gboolean td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
                                   guint row0, guint n_rows, const TdStep *step,

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "paganin-core.h"
 #include "paganin-host.h"
 #include "paganin.h"
-#include "slab.h"
 #include "steps.h"
 
 static const char *const laplacians[] = { "continuous", "pixels", NULL };
@@ -83,7 +83,8 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
   guint64 image = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
   guint64 images = MAX (image, MIN (BATCH_BYTES, image * ((facts->n_views + 1) / 2)));
   /* The transform may want as much again. */
-  return 2 * images + (shape.nx + shape.ny) * sizeof (float);
+  return 2 * images + (shape.nx + shape.ny) * sizeof (float)
+         + td_paganin_core_bytes (step, facts, n_rows);
 }
 
 /* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
@@ -186,7 +187,7 @@ static gboolean
 run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, GError **error)
 {
   guint nx = held->shape.nx, ny = held->shape.ny, n_pairs = held->shape.n_pairs;
-  guint strip = td_slab_strip (slab), strips = (nx + strip - 1) / strip;
+  guint strip = td_slab_strip (slab), strips = (nx + strip - 1) / strip, row0 = 0;
   guint own_strips = (slab->n_columns + strip - 1) / strip;
   TdBuffer *across = td_slab_buffer (slab, "paganin across", 0, error);
   TdBuffer *down = td_slab_buffer (slab, "paganin down", 0, error);
@@ -209,7 +210,7 @@ run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_v
   const TdArg unpack[] = {
     TD_ARG_BUFFER (images), TD_ARG_BUFFER (slab->data), TD_ARG_VALUE (first_view),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx), TD_ARG_VALUE (ny),
-    TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (row0), TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, kernels->pack, strips, ny, n_pairs, pack, G_N_ELEMENTS (pack), error)
          && td_fft_run (slab->queue, held->fft, images, 0, FALSE, error)
@@ -283,4 +284,5 @@ const TdStepKind td_step_paganin = {
   .halo = halo,
   .workspace_bytes = workspace_bytes,
   .run = run,
+  .run_core = td_paganin_run_core,
 };

@@ -74,6 +74,10 @@ typedef struct TdStepKind {
                      GCancellable *cancellable, GError **error);
   /* Enqueues or does the work. */
   gboolean (*run) (const TdStep *step, TdSlab *slab, GError **error);
+  /* Makes rows [@first, @first + @count) of the slab only, in the first rows of @out, and leaves data as it
+     is; for few rows that have their halo in the slab. Counts in workspace_bytes. NULL: run does it. */
+  gboolean (*run_core) (const TdStep *step, TdSlab *slab, guint first, guint count, TdBuffer *out,
+                        GError **error);
 } TdStepKind;
 
 const TdStepKind *const *td_prepare_steps (void); /* NULL-terminated, in the order they run */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/prepare/paganin.h"
+#include "compute/prepare/paganin-terms.h"
 #include "compute/prepare/prepare.h"
 #include "tests/common/devices.h"
 
@@ -160,6 +160,16 @@ test_constant (gconstpointer id)
 
 /* ── Rows cut ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* What lies beyond the halo. It adds up to half of its first term on either side for steady data, and
+   beyond that as noise does. */
+static double
+alternating_tail (const TdPaganin *paganin)
+{
+  const double f = pow (G_PI * paganin->length_px[1], 2), halo = paganin->reach_px[1];
+
+  return 4 * f / pow (1 + f, 2) / pow (2 * G_PI * halo, 2) * sqrt (halo);
+}
+
 static void
 test_slabs (gconstpointer id)
 {
@@ -187,15 +197,117 @@ test_slabs (gconstpointer id)
       for (guint i = 0; i < row_floats; i++)
         worst = MAX (worst, fabs (cut[row * row_floats + i] - whole[row * row_floats + i]));
     }
-    /* Values differ by 0.8 at most. The alternating tail adds up to half of its first term on either
-       side for steady data, and beyond that as noise does. */
-    double f = pow (G_PI * paganin.length_px[1], 2);
-    double tail = discrete ? 0 : 4 * f / pow (1 + f, 2) / pow (2 * G_PI * halo, 2) * sqrt (halo);
+    /* Values differ by 0.8 at most. */
+    double tail = discrete ? 0 : alternating_tail (&paganin);
     g_test_message ("a halo of %u rows, L %.2f: %.1e, bound %.1e", halo, paganin.length_px[1], worst,
                     TD_PAGANIN_REST + tail + 1e-6);
     g_assert_cmpfloat (worst, <=, TD_PAGANIN_REST + tail + 1e-6);
   }
   td_test_close (device);
+}
+
+/* ── A row out of its neighbours ──────────────────────────────────────────────────────────────── */
+
+/* Makes row @row alone from those around it. */
+static void
+prepare_row (TdDevice *device, TdScan *scan, const TdStep *step, const float *data, guint row, float *out)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const guint halo = td_preparation_halo (step, 1, facts), first = row > halo ? row - halo : 0;
+  const guint n = MIN (row + halo + 1, facts->n_rows) - first;
+  const gsize row_floats = (gsize) facts->n_views * facts->n_columns, bytes = row_floats * sizeof (float);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autofree float *rows = g_memdup2 (data + first * row_floats, n * bytes);
+  g_autofree float *after = g_malloc (n * bytes);
+  g_autoptr (TdBuffer) buffer = td_test_buffer (device, queue, rows, n * bytes);
+  g_autoptr (TdBuffer) other = td_test_buffer (device, queue, rows, n * bytes);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (device, scan, NULL, step, 1, n, &error);
+  TdPreparationRows left = { buffer, first, n };
+
+  const guint64 before = device->allocated_bytes;
+  td_preparation_run_steps (preparation, queue, other, &left, row, 1, 0, 1, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (device->allocated_bytes - before, <=, td_preparation_workspace_bytes (step, 1, facts, n));
+  g_assert_true (left.data == other);
+  g_assert_cmpuint (left.row0, ==, row);
+  g_assert_cmpuint (left.n_rows, ==, 1);
+  td_download (queue, out, other, 0, bytes, &error);
+  td_download (queue, after, buffer, 0, n * bytes, &error);
+  td_test_finish (queue);
+  g_assert_cmpmem (after, n * bytes, rows, n * bytes); /* left alone */
+}
+
+/* Against the formula, with rows for nearly all of what the continuous Laplacian's tail brings. */
+static void
+test_row (gconstpointer id)
+{
+  static const struct { guint n_rows, n_views, n_columns; double delta_beta; } cases[] = {
+    { 90, 3, 61, 3 }, { 61, 4, 200, 20 }, { 167, 1, 75, 100 },
+  };
+  TdDevice *device = td_test_open (id);
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint n_rows = cases[i / 2].n_rows, n_views = cases[i / 2].n_views;
+    const guint n_columns = cases[i / 2].n_columns, row_floats = n_views * n_columns;
+    const gboolean discrete = i % 2;
+    g_autofree float *data = random_transmissions ((gsize) n_rows * row_floats);
+    g_autofree double *expected = g_new (double, (gsize) n_rows * row_floats);
+    g_autofree float *got = g_new (float, row_floats);
+    g_autoptr (TdScan) scan = make_scan (data, n_rows, n_views, n_columns);
+    const guint rows[] = { 0, 3, n_rows / 2, n_rows - 1 };
+    TdPaganin paganin;
+    TdStep step;
+    double worst = 0;
+
+    init_step (&step, cases[i / 2].delta_beta, discrete);
+    g_assert_null (td_paganin_init (&paganin, &step, td_scan_facts (scan)));
+    for (guint view = 0; view < n_views; view++)
+      reference (data, n_rows, n_views, n_columns, view, paganin.length_px[0], discrete, expected);
+    for (guint k = 0; k < G_N_ELEMENTS (rows); k++) {
+      prepare_row (device, scan, &step, data, rows[k], got);
+      for (guint x = 0; x < row_floats; x++)
+        worst = isfinite (got[x]) ? MAX (worst, fabs (got[x] - expected[(gsize) rows[k] * row_floats + x]))
+                                  : INFINITY;
+    }
+    const double bound = discrete ? BOUND : BOUND + alternating_tail (&paganin);
+    g_test_message ("%u rows, L %.2f: %.1e, bound %.1e", n_rows, paganin.length_px[0], worst, bound);
+    g_assert_cmpfloat (worst, <=, bound);
+  }
+  td_test_close (device);
+}
+
+/* Every frequency of a row: the terms add up to the transform that they stand for. */
+static void
+test_terms (void)
+{
+  static const struct { double length; guint n_rows; } cases[] = {
+    { 0.05, 9 }, { 0.86, 25 }, { 5, 133 }, { 15.7, 415 }, { 30, 801 },
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint nx = 360, n = cases[i / 2].n_rows, middle = n / 2;
+    const double l2 = pow (cases[i / 2].length, 2);
+    const TdPaganin paganin = { { cases[i / 2].length, cases[i / 2].length }, { 0, middle }, i % 2 };
+    TdPaganinTerms *terms = td_paganin_terms_new (&paganin, nx, n, middle);
+    double worst = 0;
+
+    for (guint k = 0; k < nx; k++) {
+      const double w = 2 * G_PI * MIN (k, nx - k) / nx;
+      double even = 0; /* of a wave of four rows along the column, which the edges hardly touch */
+      for (guint t = 0; t < terms->n_terms; t++)
+        for (guint v = 0; v < n; v++)
+          even += (double) terms->factors[t * nx + k] * nx * terms->weights[t * n + v]
+                  * cos (G_PI / 2 * ((gint) v - (gint) middle));
+      const double a = paganin.discrete ? l2 * (2 - 2 * cos (w)) : l2 * w * w;
+      const double b = paganin.discrete ? l2 * 2 : l2 * pow (G_PI / 2, 2);
+      worst = MAX (worst, fabs (even - 1 / (1 + a + b)));
+    }
+    g_test_message ("L %.2f, %u rows: %u terms, off by %.1e", cases[i / 2].length, n, terms->n_terms, worst);
+    g_assert_cmpuint (terms->n_terms, <=, 24);
+    g_assert_cmpfloat (worst, <=, 1e-5 + (paganin.discrete ? 0 : 1e-4));
+    td_paganin_terms_free (terms);
+  }
 }
 
 /* ── A known thickness ────────────────────────────────────────────────────────────────────────── */
@@ -305,11 +417,13 @@ main (int argc, char **argv)
     { "formula", test_formula },
     { "constant", test_constant },
     { "slabs", test_slabs },
+    { "row", test_row },
     { "thickness", test_thickness },
   };
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/paganin/parameters", test_parameters);
+  g_test_add_func ("/paganin/terms", test_terms);
   td_test_each_device ("/paganin", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }

@@ -51,7 +51,7 @@ static void
 test_same_effect (void)
 {
   g_autoptr (TdScan) scan = make_scan ();
-  g_autoptr (TdScan) coarse = td_coarse_scan_new (scan, 1, FACTOR, NULL, NULL);
+  g_autoptr (TdScan) coarse = td_coarse_scan_new (scan, 1, FACTOR, FALSE, NULL, NULL);
   TdRecipe plain, recipe, coarse_plain, coarse_recipe, unscaled;
   double same = 0, other = 0, all = 0;
 
@@ -95,11 +95,63 @@ test_recipe (void)
   g_assert_cmpfloat (td_recipe_step (&coarse, "paganin")->values[TD_PAGANIN_PIXEL], ==, 8);
 }
 
+/* Columns 17 and 200 to 203 of a row are bad, the last of them a whole coarse pixel. */
+static TdScan *
+make_masked (float *projections, guint8 *mask)
+{
+  static double angles[8] = { 0, 0.4, 0.8, 1.2, 1.6, 2, 2.4, 2.8 };
+  TdScanFacts facts = {
+    .path = "memory", .format = "memory", .title = "masked", .n_columns = COLUMNS, .n_rows = 2,
+    .n_views = G_N_ELEMENTS (angles), .sample_type = TD_SAMPLE_FLOAT32, .angles_rad = angles,
+    .centre_px = NAN, .bad_pixels = mask,
+  };
+
+  td_geometry_init_parallel (&facts.geometry);
+  for (guint i = 0; i < 2 * facts.n_views * COLUMNS; i++) {
+    const guint column = i % COLUMNS;
+    const gboolean bad = column == 17 || (column >= 200 && column < 204);
+    mask[column] = bad;
+    projections[i] = bad ? column == 17 ? NAN : 30000 : 1 + (float) (column / FACTOR) / 100;
+  }
+  return td_scan_new_from_memory (&facts, projections, NULL, NULL, NULL, NULL);
+}
+
+/* A bad pixel is left out of its average: the coarse row is that of a whole detector. */
+static void
+test_mask (void)
+{
+  g_autofree float *projections = g_new (float, 2 * 8 * COLUMNS);
+  g_autofree guint8 *mask = g_new0 (guint8, 2 * COLUMNS);
+  g_autoptr (TdScan) scan = make_masked (projections, mask);
+  g_autoptr (TdScan) mended = td_coarse_scan_new (scan, 0, FACTOR, TRUE, NULL, NULL);
+  g_autoptr (TdScan) shown = td_coarse_scan_new (scan, 0, FACTOR, FALSE, NULL, NULL);
+  TdRecipe recipe, coarse;
+  const TdScanFacts *facts = td_scan_facts (mended);
+
+  td_recipe_init (&recipe);
+  recipe.n_steps = 0;
+  g_assert_nonnull (td_recipe_add_step (&recipe, "bad-pixels", NULL));
+  td_recipe_step (&recipe, "bad-pixels")->values[0] = 0; /* the mask only */
+  g_strlcpy (recipe.mask, "/mask.tif", sizeof recipe.mask);
+  td_coarse_recipe (&recipe, td_scan_facts (scan), 0, FACTOR, &coarse);
+  g_assert_null (td_recipe_mask (&coarse));
+  g_assert_true (td_recipe_step (&coarse, "bad-pixels")->enabled);
+  for (guint i = 0; i < COLUMNS / FACTOR; i++)
+    g_assert_cmpuint (facts->bad_pixels[i], ==, i == 200 / FACTOR);
+  g_autofree float *row = prepared_row (mended, &coarse, 0);
+  for (guint i = 0; i < facts->n_views * COLUMNS / FACTOR; i++)
+    g_assert_cmpfloat_with_epsilon (row[i], 1 + (float) (i % (COLUMNS / FACTOR)) / 100, 1e-5);
+  coarse.n_steps = 0; /* without the step the full slice shows them, and so does this */
+  g_autofree float *raw = prepared_row (shown, &coarse, 0);
+  g_assert_cmpfloat (raw[200 / FACTOR], >, 1000);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/coarse/recipe", test_recipe);
+  g_test_add_func ("/coarse/mask", test_mask);
   g_test_add_func ("/coarse/same-effect", test_same_effect);
   return g_test_run ();
 }

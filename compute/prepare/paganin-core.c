@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "paganin-core.h"
+
+#include <string.h>
+
+#include "compute/device/host.h"
+#include "paganin-terms.h"
+
+#define BATCH_BYTES (64u << 20)
+#define THREAD_BYTES (1u << 20) /* of a batch on the host, for each of its threads: caches are near */
+#define MOST_PAIRS 65535        /* work-groups on every API */
+/* Groups of kernels/paganin.cl. */
+#define TERMS_AT_ONCE 8
+#define ROWS_AT_ONCE 4
+
+/* The tables on the device, and what they are of. */
+typedef struct {
+  TdPaganin paganin;
+  guint n_rows, row, nx, n_terms, n_pairs;
+  TdFft *there, *back;
+} Held;
+
+static void
+held_free (gpointer data)
+{
+  Held *held = data;
+
+  td_fft_free (held->there);
+  td_fft_free (held->back);
+  g_free (held);
+}
+
+static guint
+padded (const TdPaganin *paganin, guint n_columns)
+{
+  return td_fft_good_size (n_columns + 2 * paganin->reach_px[0]);
+}
+
+static guint64
+batch_bytes (TdDevice *device)
+{
+  if (!td_device_info (device)->host_pointers)
+    return BATCH_BYTES;
+  return MIN ((guint64) td_host_threads () * THREAD_BYTES, BATCH_BYTES);
+}
+
+static guint
+choose_pairs (guint64 bytes, guint nx, guint n_terms, guint n_views)
+{
+  return (guint) CLAMP (bytes / (2 * sizeof (float) * (guint64) nx * n_terms), 1,
+                        MIN ((n_views + 1) / 2, MOST_PAIRS));
+}
+
+static guint
+round_up (guint n, guint group)
+{
+  return (n + group - 1) / group * group;
+}
+
+guint64
+td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  TdPaganin paganin;
+  g_autofree char *reason = td_paganin_init (&paganin, step, facts);
+
+  if (reason)
+    return 0;
+  const guint64 nx = padded (&paganin, facts->n_columns), n_terms = td_paganin_terms_most (n_rows);
+  const guint64 one = 2 * sizeof (float) * nx * n_terms;
+  /* The transforms may want as much again. */
+  return 2 * MAX (one, MIN (BATCH_BYTES, one * ((facts->n_views + 1) / 2)))
+         + sizeof (float) * (n_terms * nx + round_up (n_terms, TERMS_AT_ONCE)
+                                                * (guint64) round_up (n_rows, ROWS_AT_ONCE));
+}
+
+/* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+send_weights (TdSlab *slab, const TdPaganinTerms *terms, GError **error)
+{
+  const guint pitch = round_up (terms->n_rows, ROWS_AT_ONCE);
+  const gsize n = (gsize) round_up (terms->n_terms, TERMS_AT_ONCE) * pitch;
+  g_autofree float *weights = g_new0 (float, n);
+  TdBuffer *buffer = td_slab_buffer (slab, "paganin weights", n * sizeof (float), error);
+
+  for (guint t = 0; t < terms->n_terms; t++)
+    memcpy (weights + (gsize) t * pitch, terms->weights + (gsize) t * terms->n_rows,
+            terms->n_rows * sizeof (float));
+  return buffer && td_slab_upload (slab, buffer, weights, n * sizeof (float), error);
+}
+
+static gboolean
+send_factors (TdSlab *slab, const TdPaganinTerms *terms, GError **error)
+{
+  const guint64 bytes = (guint64) terms->n_terms * terms->nx * sizeof (float);
+  TdBuffer *buffer = td_slab_buffer (slab, "paganin factors", bytes, error);
+
+  return buffer && td_slab_upload (slab, buffer, terms->factors, bytes, error);
+}
+
+static gboolean
+make_transforms (TdSlab *slab, Held *held, GError **error)
+{
+  const guint size[2] = { held->nx, 1 };
+
+  held->there = td_fft_new (slab->device, TD_FFT_C2C_1D, size, held->n_terms * held->n_pairs, error);
+  held->back = held->there ? td_fft_new (slab->device, TD_FFT_C2C_1D, size, held->n_pairs, error) : NULL;
+  return held->back != NULL;
+}
+
+/* Transforms stay where they fit: a slider that is dragged changes the tables only. */
+static gboolean
+make (TdSlab *slab, Held *kept, Held *held, GError **error)
+{
+  TdPaganinTerms *terms = td_paganin_terms_new (&held->paganin, held->nx, held->n_rows, held->row);
+  gboolean ok = td_queue_finish (slab->queue, error) /* work with the old ones may be on its way */
+                && send_weights (slab, terms, error) && send_factors (slab, terms, error);
+
+  held->n_terms = terms->n_terms;
+  held->n_pairs = choose_pairs (batch_bytes (slab->device), held->nx, held->n_terms, slab->n_views);
+  td_paganin_terms_free (terms);
+  if (ok && kept && kept->nx == held->nx && kept->n_terms == held->n_terms
+      && kept->n_pairs == held->n_pairs) {
+    held->there = g_steal_pointer (&kept->there);
+    held->back = g_steal_pointer (&kept->back);
+    return TRUE;
+  }
+  td_slab_keep (slab, "paganin core", NULL, NULL);
+  return ok && make_transforms (slab, held, error);
+}
+
+static gboolean
+is_same (const Held *a, const Held *b)
+{
+  return a->n_rows == b->n_rows && a->row == b->row && a->nx == b->nx
+         && a->paganin.length_px[0] == b->paganin.length_px[0]
+         && a->paganin.length_px[1] == b->paganin.length_px[1]
+         && a->paganin.discrete == b->paganin.discrete;
+}
+
+/* For row @row of the slab's. */
+static const Held *
+hold (TdSlab *slab, const TdPaganin *paganin, guint row, GError **error)
+{
+  Held *kept = td_slab_kept (slab, "paganin core");
+  Held wanted = { .paganin = *paganin, .n_rows = slab->n_rows, .row = row,
+                  .nx = padded (paganin, slab->n_columns) };
+
+  if (kept && is_same (kept, &wanted))
+    return kept;
+  gboolean ok = make (slab, kept, &wanted, error);
+  Held *held = g_memdup2 (&wanted, sizeof wanted);
+  if (!ok) {
+    held_free (held);
+    td_slab_keep (slab, "paganin core", NULL, NULL);
+    return NULL;
+  }
+  td_slab_keep (slab, "paganin core", held, held_free);
+  return held;
+}
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdKernel *sums, *combine, *unpack;
+} Kernels;
+
+static gboolean
+load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
+{
+  return (kernels->sums = td_slab_kernel (slab, "paganin", "paganin_sums", error))
+         && (kernels->combine = td_slab_kernel (slab, "paganin", "paganin_combine", error))
+         && (kernels->unpack = td_slab_kernel (slab, "paganin", "paganin_unpack", error));
+}
+
+static gboolean
+run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, TdBuffer *out,
+           guint out_row, GError **error)
+{
+  const guint nx = held->nx, n_terms = held->n_terms, n_pairs = held->n_pairs, one = 1;
+  const guint strip = td_device_info (slab->device)->cpu_shaped ? nx : 1, strips = (nx + strip - 1) / strip;
+  const guint own_strips = (slab->n_columns + strip - 1) / strip;
+  TdBuffer *weights = td_slab_buffer (slab, "paganin weights", 0, error);
+  TdBuffer *factors = td_slab_buffer (slab, "paganin factors", 0, error);
+  TdBuffer *images = td_slab_buffer (slab, "paganin core images",
+                                     2 * sizeof (float) * (guint64) nx * n_terms * n_pairs, error);
+
+  if (!images)
+    return FALSE;
+  const TdArg sums[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (images), TD_ARG_BUFFER (weights),
+    TD_ARG_VALUE (first_view), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_rows),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx), TD_ARG_VALUE (n_terms), TD_ARG_VALUE (n_pairs),
+    TD_ARG_VALUE (strip),
+  };
+  const TdArg combine[] = {
+    TD_ARG_BUFFER (images), TD_ARG_BUFFER (factors), TD_ARG_VALUE (nx), TD_ARG_VALUE (n_terms),
+    TD_ARG_VALUE (n_pairs), TD_ARG_VALUE (strip),
+  };
+  const TdArg unpack[] = {
+    TD_ARG_BUFFER (images), TD_ARG_BUFFER (out), TD_ARG_VALUE (first_view),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx), TD_ARG_VALUE (one),
+    TD_ARG_VALUE (out_row), TD_ARG_VALUE (strip),
+  };
+  return td_slab_launch (slab, kernels->sums, strips, n_pairs, 1, sums, G_N_ELEMENTS (sums), error)
+         && td_fft_run (slab->queue, held->there, images, 0, FALSE, error)
+         && td_slab_launch (slab, kernels->combine, strips, n_pairs, 1, combine, G_N_ELEMENTS (combine),
+                            error)
+         && td_fft_run (slab->queue, held->back, images, 0, TRUE, error)
+         && td_slab_launch (slab, kernels->unpack, own_strips, 1, n_pairs, unpack, G_N_ELEMENTS (unpack),
+                            error);
+}
+
+gboolean
+td_paganin_run_core (const TdStep *step, TdSlab *slab, guint first, guint count, TdBuffer *out,
+                     GError **error)
+{
+  TdPaganin paganin;
+  Kernels kernels = { NULL };
+  g_autofree char *reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
+
+  if (reason) {
+    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    return FALSE;
+  }
+  if (!load_kernels (slab, &kernels, error))
+    return FALSE;
+  for (guint row = 0; row < count; row++) {
+    const Held *held = hold (slab, &paganin, first + row, error);
+    if (!held)
+      return FALSE;
+    for (guint view = 0; view < slab->n_views; view += 2 * held->n_pairs)
+      if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
+          || !run_batch (slab, held, &kernels, view, out, row, error))
+        return FALSE;
+  }
+  return TRUE;
+}
