@@ -37,5 +37,6 @@ void td_compiled_kernel_free (gpointer kernel);
 guint td_compile_device_families (TdDevice *device, gboolean candidates);
 /* The programs that no family builds. */
 void td_compile_device_others (TdDevice *device);
-/* Prints the table and fails the test if a kernel that was launched spills. */
+/* Prints the table and fails the test if a kernel that was launched spills, or if a source was not
+   compiled in any variant. */
 void td_compile_device_report (TdDevice *device, const char *title);
