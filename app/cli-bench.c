@@ -6,6 +6,7 @@
 #include "cli-verbs.h"
 #include "cli.h"
 #include "compute/parallel/bench.h"
+#include "compute/parallel/families.h"
 
 static const TdCliHelp help = {
   "[OPTION…]",
@@ -14,6 +15,8 @@ static const TdCliHelp help = {
   "baseline runs in turn with it: a plain per-pixel loop in C on CPUs, the standard kernel on GPUs.",
   "  This computer's processor, one slice (a preview's case) and 16 at once:\n"
   "    tomodesk-cli bench --device host --slices 1,16\n"
+  "  Back-projection by the Fourier method beside all families, with what filtering takes:\n"
+  "    tomodesk-cli bench --device host --family all --filter\n"
   "  Every kernel family of a graphics card, in half precision, as a table for a spreadsheet:\n"
   "    tomodesk-cli bench --device cuda:0 --family all --precision half --csv\n"
   "  Which unit of the card holds each family up:\n"
@@ -54,7 +57,7 @@ parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
-    { "family", 0, 0, G_OPTION_ARG_STRING, &o->family, "A kernel family, auto or all (auto)", "NAME" },
+    { "family", 0, 0, G_OPTION_ARG_STRING, &o->family, "A kernel family, auto, fourier or all (auto)", "NAME" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Columns, and pixels across a slice (1024)", "N" },
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Columns, if other than --size", "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views (as --size)", "N" },
@@ -179,14 +182,18 @@ measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error)
     o->spec.n_slices = o->counts[i];
     td_cli_progress ("measuring", (double) i / o->n_counts, -1, what);
     if (!all) {
-      const TdBackprojectFamily *family =
-          td_backproject_choose (o->family, &task, device, o->counts[i], error);
+      const TdBackprojectFamily *family
+          = g_strcmp0 (o->family, td_family_fourier.name) == 0
+                ? &td_family_fourier
+                : td_backproject_choose (o->family, &task, device, o->counts[i], error);
       if (!family || !add_row (o, device, family, FALSE, rows, error))
         return FALSE;
     }
     for (guint f = 0; all && families[f]; f++)
       if (!add_row (o, device, families[f], TRUE, rows, error))
         return FALSE;
+    if (all && !add_row (o, device, &td_family_fourier, TRUE, rows, error))
+      return FALSE;
   }
   return TRUE;
 }

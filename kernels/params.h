@@ -147,3 +147,29 @@ typedef struct {
 typedef struct {
   int first, end, length; /* lines of this launch; of each */
 } TdRayLines;
+
+/* kernels/fourier.cl. Points to either side of the grid's middle, along x and y, that groups of threads
+   gather; their size. */
+#define TD_FOURIER_MIDDLE 24
+#define TD_FOURIER_SHARE 128
+#define TD_FOURIER_GROUP_X 8
+#define TD_FOURIER_GROUP_Y 16
+
+typedef struct {
+  int n_columns, n_views, padded, n_slices;
+  int nx, ny, gx, gy, centre_x, centre_y; /* of the region and the grid */
+  unsigned from_low, from_high, to_low, to_high; /* first elements, 64 bits in two */
+  int n_bins;                   /* of half a turn */
+  float half_width, inverse_half; /* of the window, points */
+  float per_x, per_y;           /* frequencies a point */
+  float reach;                  /* of a window, frequencies */
+  float window0, window1, window2, window3, window4, window5, window6, window7, window8, window9;
+} TdFourierParams;
+
+/* One view, in the order of directions. */
+typedef struct {
+  int view;       /* row of the sinogram */
+  unsigned turns; /* that a frequency adds, in 2^-32 */
+  float weight;
+  int unused;
+} TdFourierTurn;

@@ -15,7 +15,7 @@ static const char *const filters_brief[] = { N_ ("None"), N_ ("Ram-Lak"), N_ ("S
                                              N_ ("Cosine"), N_ ("Hamming"), N_ ("Hann"),
                                              N_ ("Parzen"), N_ ("Butterworth"), NULL };
 static const char *const methods[] = { N_ ("Automatic"), N_ ("Filtered back-projection"),
-                                       N_ ("Cone beam (FDK)"), N_ ("Fourier (not yet)"),
+                                       N_ ("Cone beam (FDK)"), N_ ("Fourier (fast)"),
                                        N_ ("Iterative (SIRT)"), N_ ("Few views (FISTA-TV)"),
                                        N_ ("Least squares (CGLS)"), NULL };
 static const char *const interpolations[] = { N_ ("Nearest"), N_ ("Linear"), NULL };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <string.h>
 
+#include "compute/parallel/families.h"
 #include "engine-private.h"
 #include "fbp-private.h"
 #include "field.h"
@@ -367,21 +369,40 @@ td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 
 /* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* The Fourier method has one family of its own. */
+static const TdBackprojectFamily *
+fourier_family (const TdBackprojectTask *task, TdDevice *device, GError **error)
+{
+  const char *reason = td_family_fourier.unsupported (task, td_device_info (device));
+
+  if (!reason)
+    return &td_family_fourier;
+  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+               "The Fourier method cannot reconstruct this: %s; take --method fbp", reason);
+  return NULL;
+}
+
 static gboolean
 choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
 {
+  const gboolean fourier = plan->method->kind == TD_METHOD_FOURIER;
   guint slices = fbp->tilt != 0 ? 1 : MIN (plan->facts.n_slices, GRAIN);
   TdBackprojectTask task;
 
   fbp->families = g_new0 (const TdBackprojectFamily *, plan->devices->len);
   td_fbp_task (plan, (fbp->n_rows - 1) / 2.0, &task);
   for (guint i = 0; i < plan->devices->len; i++) {
-    fbp->families[i] = td_backproject_choose (plan->recipe.family, &task,
-                                              g_ptr_array_index (plan->devices, i), slices, error);
+    TdDevice *device = g_ptr_array_index (plan->devices, i);
+    fbp->families[i] = fourier ? fourier_family (&task, device, error)
+                               : td_backproject_choose (plan->recipe.family, &task, device, slices,
+                                                        error);
     if (!fbp->families[i])
       return FALSE;
   }
   plan->facts.family = fbp->families[0]->name;
+  if (fourier && strcmp (plan->recipe.family, "auto") != 0)
+    td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
+                  plan->recipe.family);
   return TRUE;
 }
 

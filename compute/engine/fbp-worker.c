@@ -174,6 +174,8 @@ another_family (Worker *worker)
   const TdBackprojectFamily *const *families = td_backproject_families ();
   TdBackprojectTask task;
 
+  if (worker->run->plan->method->kind == TD_METHOD_FOURIER)
+    return FALSE; /* there is one */
   td_fbp_task (worker->run->plan, worker->run->plan->facts.first_slice, &task);
   while (families[worker->families_tried]) {
     const TdBackprojectFamily *family = families[worker->families_tried++];

@@ -28,6 +28,7 @@ typedef struct {
 
 extern const TdMethod td_method_fbp;
 extern const TdMethod td_method_fdk;
+extern const TdMethod td_method_fourier;
 /* Iterative methods (iterative.h), each for parallel beams and for cones. */
 extern const TdMethod td_method_sirt_parallel, td_method_sirt_cone;
 extern const TdMethod td_method_fista_tv_parallel, td_method_fista_tv_cone;

@@ -18,6 +18,7 @@
 static const TdMethod *const methods[] = {
   &td_method_fbp,
   &td_method_fdk,
+  &td_method_fourier,
   &td_method_sirt_parallel,
   &td_method_sirt_cone,
   &td_method_fista_tv_parallel,

@@ -375,7 +375,7 @@ static const TdRecipeOption options[] = {
     set_padding },
   { "extend-edges", NULL, "The same as --padding edge",
     set_extend_edges },
-  { "method", "NAME", "auto, fbp, fdk or, iterating, sirt, fista-tv or cgls",
+  { "method", "NAME", "auto, fbp, fdk, fourier (fast) or, iterating, sirt, fista-tv or cgls",
     set_method },
   { "iterations", "N", "Iterative methods: passes over all views (20)",
     td_option_set_iterations },

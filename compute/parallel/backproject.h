@@ -80,6 +80,8 @@ struct TdBackprojectFamily {
   /* Device memory besides sinograms and slices. */
   guint64 (*workspace_bytes) (const TdBackprojectTask *task, const TdDeviceInfo *device,
                               guint max_slices);
+  /* The truth in double precision, if that is not td_backproject_reference(). May be NULL. */
+  void (*reference) (const TdBackprojectTask *task, const float *sinogram, double *out);
 };
 
 /* Implementations embed this first. */

@@ -10,3 +10,5 @@ extern const TdBackprojectFamily td_family_hybrid;
 extern const TdBackprojectFamily td_family_oversampling;
 extern const TdBackprojectFamily td_family_standard;
 extern const TdBackprojectFamily td_family_texture;
+/* By name of the method only: backproject.c does not list it. */
+extern const TdBackprojectFamily td_family_fourier;

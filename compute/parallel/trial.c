@@ -16,8 +16,9 @@ struct TdTrial {
   double kernel_seconds;
 };
 
-/* Squares larger than this are sampled: the reference takes seconds for a whole large slice. */
-enum { WHOLE = 1 << 22, SQUARE = 32 };
+/* Squares larger than this are sampled: the reference takes seconds for a whole large slice. A family's own
+   reference may take hundreds of times as long. */
+enum { WHOLE = 1 << 22, SQUARE = 32, SMALL_SQUARE = 8 };
 
 void
 td_trial_task_init (TdBackprojectTask *task, guint n_columns, guint n_views, guint n,
@@ -230,7 +231,9 @@ add_region (const TdTrial *trial, guint slice, const float *pixels, guint ix, gu
   task.y0 -= iy * task.step;
   task.nx = nx;
   task.ny = ny;
-  td_backproject_reference (&task, trial->sinograms + slice * sinogram_floats (trial), truth);
+  const TdBackprojectFamily *family = trial->projector ? trial->projector->family : NULL;
+  (family && family->reference ? family->reference : td_backproject_reference) (
+      &task, trial->sinograms + slice * sinogram_floats (trial), truth);
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < nx; x++) {
       double value = pixels[slice * slice_floats (trial) + (guint64) (iy + y) * trial->task.nx + ix + x];
@@ -244,9 +247,11 @@ static void
 add_slice (const TdTrial *trial, guint slice, const float *pixels, double sums[2])
 {
   const TdBackprojectTask *task = &trial->task;
-  guint nx = MIN (task->nx, SQUARE), ny = MIN (task->ny, SQUARE);
+  const gboolean slow = trial->projector && trial->projector->family->reference;
+  guint square = slow ? SMALL_SQUARE : SQUARE;
+  guint nx = MIN (task->nx, square), ny = MIN (task->ny, square);
 
-  if ((double) slice_floats (trial) * task->n_views <= WHOLE) {
+  if (!slow && (double) slice_floats (trial) * task->n_views <= WHOLE) {
     add_region (trial, slice, pixels, 0, 0, task->nx, task->ny, sums);
     return;
   }

@@ -175,7 +175,6 @@ test_recipe_and_scan (void)
     { "--region", "40,0,20,5", "region" },
     { "--device", "abacus", "abacus" },
     { "--memory-limit", "1M", "memory" },
-    { "--method", "fourier", "method" },
     { "--method", "fdk", "cone" },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fourier-device.h"
+
+#include "kernels/params.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+  MOST_PAIRS = 4,
+  LINE_IN_ONE_PASS = 4096, /* longer FFTs may need a workspace of their own */
+};
+#define WORKSPACE_BYTES ((guint64) 2 << 30) /* for more than one pair */
+
+struct TdFourierDevice {
+  TdDevice *device;
+  TdFourierShape shape;
+  guint pairs, n_bins;
+  TdProgram *program;
+  TdKernel *pack, *turn, *gather, *middle, *pixels;
+  TdFft *rows_fft, *grid_fft;
+  TdBuffer *lines, *spectra, *grid;
+  TdBuffer *turns, *directions, *bins, *response, *factors_x, *factors_y;
+  TdQueue *uploads;
+};
+
+static guint64
+lines_bytes (const TdFourierShape *shape, guint pairs)
+{
+  return (guint64) pairs * shape->n_views * shape->padded * 2 * sizeof (float);
+}
+
+static guint64
+grid_bytes (const TdFourierShape *shape, guint pairs)
+{
+  return (guint64) pairs * shape->gx * shape->gy * 2 * sizeof (float);
+}
+
+static guint
+bins_for (const TdFourierShape *shape)
+{
+  return MAX (2 * shape->n_views, 64);
+}
+
+static guint64
+bytes_for (const TdFourierShape *shape, guint pairs)
+{
+  const guint64 tables = shape->n_views * (sizeof (TdFourierTurn) + 8 * sizeof (float))
+                         + (bins_for (shape) + 1) * sizeof (gint32)
+                         + (shape->padded / 2 + shape->nx + shape->ny) * sizeof (float);
+
+  return lines_bytes (shape, pairs) * (shape->padded > LINE_IN_ONE_PASS ? 3 : 2)
+         + 2 * grid_bytes (shape, pairs) + tables;
+}
+
+static guint
+pairs_for (const TdFourierShape *shape, guint max_slices)
+{
+  guint pairs = MOST_PAIRS;
+
+  while (pairs > 1 && (pairs >= max_slices || bytes_for (shape, pairs) > WORKSPACE_BYTES))
+    pairs /= 2;
+  return pairs;
+}
+
+guint64
+td_fourier_device_workspace_bytes (const TdFourierShape *shape, guint max_slices)
+{
+  return bytes_for (shape, pairs_for (shape, max_slices));
+}
+
+/* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  double direction; /* modulo half a turn, 0 … 1 */
+  guint view;
+} Direction;
+
+static int
+compare_directions (const void *a, const void *b)
+{
+  const Direction *first = a, *second = b;
+
+  return first->direction != second->direction
+             ? (first->direction > second->direction) - (first->direction < second->direction)
+             : (first->view > second->view) - (first->view < second->view);
+}
+
+/* On the raster of frequencies, which is what windows are round on; grids may be wider than high. */
+static Direction *
+sort_directions (const TdFourierShape *shape, const TdFourierView *views)
+{
+  Direction *directions = g_new (Direction, shape->n_views);
+
+  for (guint v = 0; v < shape->n_views; v++) {
+    const double half_turns = atan2 (views[v].dy / shape->gy, views[v].dx / shape->gx) / G_PI;
+    const double folded = half_turns - floor (half_turns);
+    directions[v] = (Direction) { folded < 1 ? folded : 0, v };
+  }
+  qsort (directions, shape->n_views, sizeof *directions, compare_directions);
+  return directions;
+}
+
+/* bins[i]: place of the first view at i / n_bins of half a turn or after. */
+static gint32 *
+fill_bins (const TdFourierShape *shape, const Direction *directions, guint n_bins)
+{
+  gint32 *bins = g_new (gint32, n_bins + 1);
+  guint place = 0;
+
+  for (guint i = 0; i <= n_bins; i++) {
+    while (place < shape->n_views && directions[place].direction * n_bins < i)
+      place++;
+    bins[i] = (gint32) place;
+  }
+  return bins;
+}
+
+/* Not infinite: 0 times it must be 0. */
+static float
+inverse (double step)
+{
+  return (float) (fabs (step) > 1e-12 ? 1 / step : 1e12);
+}
+
+static gboolean
+upload_views (TdFourierDevice *self, const TdBackprojectTask *task, GError **error)
+{
+  const TdFourierShape *shape = &self->shape;
+  const guint n = shape->n_views;
+  g_autofree TdFourierView *views = g_new (TdFourierView, n);
+  g_autofree TdFourierTurn *turns = g_new0 (TdFourierTurn, n);
+  g_autofree float *steps = g_new0 (float, 8 * (gsize) n);
+
+  td_fourier_views (shape, task, views);
+  g_autofree Direction *directions = sort_directions (shape, views);
+  g_autofree gint32 *bins = fill_bins (shape, directions, self->n_bins);
+  for (guint i = 0; i < n; i++) {
+    const TdFourierView *view = &views[directions[i].view];
+    const double part = view->turns - floor (view->turns);
+    float *step = steps + 8 * (gsize) i;
+    turns[i] = (TdFourierTurn) { .view = (int) directions[i].view,
+                                 .turns = (guint32) (guint64) llrint (part * 0x1p32),
+                                 .weight = (float) view->weight };
+    step[0] = (float) view->dx;
+    step[1] = (float) (view->dx - step[0]);
+    step[2] = (float) view->dy;
+    step[3] = (float) (view->dy - step[2]);
+    step[4] = inverse (view->dx);
+    step[5] = inverse (view->dy);
+  }
+  return td_upload (self->uploads, self->turns, 0, turns, n * sizeof *turns, error)
+         && td_upload (self->uploads, self->directions, 0, steps, 8 * (guint64) n * sizeof *steps, error)
+         && td_upload (self->uploads, self->bins, 0, bins, (self->n_bins + 1) * sizeof *bins, error)
+         && td_queue_finish (self->uploads, error);
+}
+
+static gboolean
+upload_response (TdFourierDevice *self, TdInterpolation interpolation, GError **error)
+{
+  const guint n = self->shape.padded / 2;
+  g_autofree float *response = g_new0 (float, n + 1); /* the last for the frequency that has no opposite */
+
+  td_fourier_response (&self->shape, interpolation, response);
+  return td_upload (self->uploads, self->response, 0, response, (n + 1) * sizeof *response, error)
+         && td_queue_finish (self->uploads, error);
+}
+
+static gboolean
+upload_factors (TdFourierDevice *self, GError **error)
+{
+  const TdFourierShape *shape = &self->shape;
+  g_autofree float *x = g_new (float, shape->nx), *y = g_new (float, shape->ny);
+
+  td_fourier_deapodise (shape, shape->nx, shape->centre_x, shape->gx, x);
+  td_fourier_deapodise (shape, shape->ny, shape->centre_y, shape->gy, y);
+  return td_upload (self->uploads, self->factors_x, 0, x, shape->nx * sizeof *x, error)
+         && td_upload (self->uploads, self->factors_y, 0, y, shape->ny * sizeof *y, error)
+         && td_queue_finish (self->uploads, error);
+}
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+make_kernels (TdFourierDevice *self, GError **error)
+{
+  g_autofree char *define = g_strdup_printf ("PAIRS=%u", self->pairs);
+  const char *defines[] = { define, NULL };
+
+  self->program = td_program_build (self->device, "fourier", defines, error);
+  return self->program && (self->pack = td_program_kernel (self->program, "fourier_pack", error))
+         && (self->turn = td_program_kernel (self->program, "fourier_turn", error))
+         && (self->gather = td_program_kernel (self->program, "fourier_gather", error))
+         && (self->middle = td_program_kernel (self->program, "fourier_middle", error))
+         && (self->pixels = td_program_kernel (self->program, "fourier_pixels", error));
+}
+
+static gboolean
+make_buffers (TdFourierDevice *self, GError **error)
+{
+  const TdFourierShape *shape = &self->shape;
+  const guint64 n = shape->n_views;
+  const struct {
+    TdBuffer **buffer;
+    guint64 bytes;
+  } wanted[] = {
+    { &self->lines, lines_bytes (shape, self->pairs) },
+    { &self->spectra, lines_bytes (shape, self->pairs) },
+    { &self->grid, grid_bytes (shape, self->pairs) },
+    { &self->turns, n * sizeof (TdFourierTurn) },
+    { &self->directions, n * 8 * sizeof (float) },
+    { &self->bins, (self->n_bins + 1) * sizeof (gint32) },
+    { &self->response, (shape->padded / 2 + 1) * sizeof (float) },
+    { &self->factors_x, shape->nx * sizeof (float) },
+    { &self->factors_y, shape->ny * sizeof (float) },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
+    if (!(*wanted[i].buffer = td_buffer_new (self->device, wanted[i].bytes, error)))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+make_transforms (TdFourierDevice *self, GError **error)
+{
+  const TdFourierShape *shape = &self->shape;
+
+  self->rows_fft = td_fft_new (self->device, TD_FFT_C2C_1D, (guint[]) { shape->padded, 1 },
+                               self->pairs * shape->n_views, error);
+  if (!self->rows_fft)
+    return FALSE;
+  self->grid_fft = td_fft_new (self->device, TD_FFT_C2C_2D, (guint[]) { shape->gx, shape->gy },
+                               self->pairs, error);
+  return self->grid_fft != NULL;
+}
+
+TdFourierDevice *
+td_fourier_device_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
+                       GError **error)
+{
+  TdFourierDevice *self = g_new0 (TdFourierDevice, 1);
+
+  self->device = td_device_ref (device);
+  td_fourier_shape_init (&self->shape, task);
+  self->pairs = pairs_for (&self->shape, max_slices);
+  self->n_bins = bins_for (&self->shape);
+  self->uploads = td_queue_new (device, error);
+  if (self->uploads && make_kernels (self, error) && make_buffers (self, error)
+      && make_transforms (self, error) && upload_views (self, task, error)
+      && upload_response (self, task->interpolation, error) && upload_factors (self, error))
+    return self;
+  td_fourier_device_free (self);
+  return NULL;
+}
+
+void
+td_fourier_device_free (TdFourierDevice *self)
+{
+  if (!self)
+    return;
+  TdBuffer *buffers[] = { self->lines, self->spectra, self->grid, self->turns, self->directions,
+                          self->bins, self->response, self->factors_x, self->factors_y };
+  td_fft_free (self->rows_fft);
+  td_fft_free (self->grid_fft);
+  for (guint i = 0; i < G_N_ELEMENTS (buffers); i++)
+    td_buffer_free (buffers[i]);
+  td_queue_free (self->uploads);
+  td_program_free (self->program);
+  td_device_unref (self->device);
+  g_free (self);
+}
+
+gboolean
+td_fourier_device_update (TdFourierDevice *self, const TdBackprojectTask *task, GError **error)
+{
+  return td_fourier_shape_fits (&self->shape, task) && upload_views (self, task, error)
+         && upload_response (self, task->interpolation, error);
+}
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+static TdFourierParams
+make_params (const TdFourierDevice *self, guint64 from, guint64 to, guint n_slices)
+{
+  const TdFourierShape *shape = &self->shape;
+  const float *window = shape->window;
+  const double per_x = (double) shape->padded / shape->gx, per_y = (double) shape->padded / shape->gy;
+
+  return (TdFourierParams) {
+    .n_columns = shape->n_columns, .n_views = shape->n_views, .padded = shape->padded,
+    .n_slices = n_slices, .nx = shape->nx, .ny = shape->ny, .gx = shape->gx, .gy = shape->gy,
+    .centre_x = shape->centre_x, .centre_y = shape->centre_y, .from_low = from & G_MAXUINT32,
+    .from_high = from >> 32, .to_low = to & G_MAXUINT32, .to_high = to >> 32,
+    .n_bins = self->n_bins, .half_width = 0.5f * shape->width, .inverse_half = 2.0f / shape->width,
+    .per_x = per_x, .per_y = per_y, .reach = 0.5 * shape->width * hypot (per_x, per_y),
+    .window0 = window[0], .window1 = window[1], .window2 = window[2], .window3 = window[3],
+    .window4 = window[4], .window5 = window[5], .window6 = window[6], .window7 = window[7],
+    .window8 = window[8], .window9 = window[9],
+  };
+}
+
+static gboolean
+launch (TdQueue *queue, TdKernel *kernel, guint x, guint y, guint z, guint local_x, guint local_y,
+        const TdArg *args, guint n_args, GError **error)
+{
+  const guint groups[3] = { (x + local_x - 1) / local_x, (y + local_y - 1) / local_y, z };
+  const guint local[3] = { local_x, local_y, 1 };
+
+  return td_launch (queue, kernel, groups, local, args, n_args, error);
+}
+
+static gboolean
+fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params, TdBackprojector *timing,
+           GError **error)
+{
+  const guint across = 2 * TD_FOURIER_MIDDLE + 1, parts = MAX (self->pairs / 2, 1);
+  const gsize shared = TD_FOURIER_SHARE * parts * (self->pairs > 1 ? 4 : 2) * sizeof (float);
+  TdArg args[] = { TD_ARG_BUFFER (self->spectra), TD_ARG_BUFFER (self->directions),
+                   TD_ARG_BUFFER (self->bins), TD_ARG_BUFFER (self->grid), TD_ARG_VALUE (*params),
+                   TD_ARG_LOCAL (shared) };
+
+  return td_backprojector_mark (timing, queue, error)
+         && launch (queue, self->middle, across * TD_FOURIER_SHARE, across, 1, TD_FOURIER_SHARE, 1,
+                    args, G_N_ELEMENTS (args), error)
+         && launch (queue, self->gather, params->gx, params->gy, 1, TD_FOURIER_GROUP_X,
+                    TD_FOURIER_GROUP_Y, args, G_N_ELEMENTS (args) - 1, error)
+         && td_backprojector_mark (timing, queue, error);
+}
+
+static gboolean
+run_pairs (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer *slices,
+           const TdFourierParams *params, TdBackprojector *timing, GError **error)
+{
+  TdArg pack[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (*params) };
+  TdArg turn[] = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->turns),
+                   TD_ARG_BUFFER (self->response), TD_ARG_BUFFER (self->spectra),
+                   TD_ARG_VALUE (*params) };
+  TdArg pixels[] = { TD_ARG_BUFFER (self->grid), TD_ARG_BUFFER (self->factors_x),
+                     TD_ARG_BUFFER (self->factors_y), TD_ARG_BUFFER (slices), TD_ARG_VALUE (*params) };
+
+  return launch (queue, self->pack, params->padded, params->n_views, self->pairs, 64, 4, pack,
+                 G_N_ELEMENTS (pack), error)
+         && td_fft_run (queue, self->rows_fft, self->lines, 0, FALSE, error)
+         && launch (queue, self->turn, params->padded, params->n_views, 1, 64, 4, turn,
+                    G_N_ELEMENTS (turn), error)
+         && fill_grid (self, queue, params, timing, error)
+         && td_fft_run (queue, self->grid_fft, self->grid, 0, TRUE, error)
+         && launch (queue, self->pixels, params->nx, params->ny, self->pairs, 64, 4, pixels,
+                    G_N_ELEMENTS (pixels), error);
+}
+
+gboolean
+td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms,
+                       guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+                       guint n_slices, TdBackprojector *timing, GError **error)
+{
+  const TdFourierShape *shape = &self->shape;
+  const guint64 sinogram = (guint64) shape->n_views * shape->n_columns;
+  const guint64 slice = (guint64) shape->nx * shape->ny;
+
+  for (guint s = 0; s < n_slices; s += 2 * self->pairs) {
+    const TdFourierParams params
+        = make_params (self, sinogram_offset / sizeof (float) + s * sinogram,
+                       slice_offset / sizeof (float) + s * slice, MIN (n_slices - s, 2 * self->pairs));
+    if (g_cancellable_set_error_if_cancelled (timing->cancellable, error)
+        || !run_pairs (self, queue, sinograms, slices, &params, timing, error))
+      return FALSE;
+  }
+  return TRUE;
+}

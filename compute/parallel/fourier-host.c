@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fourier-host.h"
+
+#include "compute/device/host-fftw.h"
+#include "compute/device/host.h"
+#include "fourier-host-pass.h"
+
+#include <string.h>
+
+enum {
+  VIEWS_A_PIECE = 8,
+  BAND = 32,       /* grid rows a thread makes at once: in its second cache, with few windows cut */
+  LINES = 8,       /* rows transformed before they are stored as columns: a cache line of points */
+  COLUMNS = 16,    /* columns at once: a cache line of a slice's row */
+};
+
+struct TdFourierHost {
+  const TdFourierKernels *kernels;
+  TdFourierShape shape;
+  TdFourierView *views;
+  float *response, *factors_x, *factors_y;
+  fftwf_plan row, across, down; /* of padded, gx and gy numbers */
+  float *spectra;       /* [view][padded] complex */
+  float *columns;       /* [nx][column_pitch] complex */
+  GAsyncQueue *scratch; /* one piece for each thread */
+};
+
+/* One pair of slices, as the threads see it. */
+typedef struct {
+  TdFourierHost *host;
+  const float *sinograms[2]; /* the second may be NULL */
+  float *slices[2];
+  GCancellable *cancellable;
+} Pair;
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* An odd number of cache lines: rows a power of two apart would share a few sets of the cache. */
+static gsize
+odd_lines (gsize points)
+{
+  return ((points + 7) / 8 | 1) * 8;
+}
+
+static gsize
+band_pitch (const TdFourierShape *shape)
+{
+  return odd_lines (shape->gx + 2 * TD_FOURIER_PAD);
+}
+
+static gsize
+scratch_floats (const TdFourierShape *shape)
+{
+  const gsize rows = 2 * odd_lines (shape->padded) * 2 + odd_lines (shape->padded + 32);
+  const gsize bands = 2 * (BAND * band_pitch (shape) + LINES * odd_lines (shape->gx));
+  const gsize columns = 2 * COLUMNS * odd_lines (shape->gy);
+
+  return MAX (MAX (rows, bands), columns);
+}
+
+static gsize
+spectra_floats (const TdFourierShape *shape)
+{
+  return 2 * (gsize) shape->n_views * shape->padded;
+}
+
+static gsize
+column_floats (const TdFourierShape *shape)
+{
+  return 2 * shape->nx * odd_lines (shape->gy);
+}
+
+guint64
+td_fourier_host_workspace_bytes (const TdFourierShape *shape)
+{
+  return (spectra_floats (shape) + column_floats (shape) + td_host_threads () * scratch_floats (shape)
+          + shape->padded / 2 + shape->nx + shape->ny) * sizeof (float)
+         + shape->n_views * sizeof (TdFourierView);
+}
+
+static const TdFourierKernels *
+kernels_of_host (void)
+{
+  switch (td_host_isa ()) {
+#ifdef __x86_64__
+  case TD_ISA_AVX512:
+    return &td_fourier_kernels_avx512;
+  case TD_ISA_AVX2:
+    return &td_fourier_kernels_avx2;
+#endif
+  default:
+    return &td_fourier_kernels_plain;
+  }
+}
+
+static void
+make_tables (TdFourierHost *host, const TdBackprojectTask *task)
+{
+  td_fourier_views (&host->shape, task, host->views);
+  td_fourier_response (&host->shape, task->interpolation, host->response);
+}
+
+static gboolean
+make_memory (TdFourierHost *host)
+{
+  const TdFourierShape *shape = &host->shape;
+  gboolean complete = TRUE;
+
+  host->row = td_fftw_plan (shape->padded);
+  host->across = td_fftw_plan (shape->gx);
+  host->down = td_fftw_plan (shape->gy);
+  host->spectra = fftwf_alloc_real (spectra_floats (shape));
+  host->columns = fftwf_alloc_real (column_floats (shape));
+  for (guint i = 0; i < td_host_threads (); i++) {
+    float *piece = fftwf_alloc_real (scratch_floats (shape));
+    if (piece)
+      g_async_queue_push (host->scratch, piece);
+    else
+      complete = FALSE;
+  }
+  return complete && host->row && host->across && host->down && host->spectra && host->columns;
+}
+
+TdFourierHost *
+td_fourier_host_new (const TdBackprojectTask *task, GError **error)
+{
+  TdFourierHost *host = g_new0 (TdFourierHost, 1);
+  TdFourierShape *shape = &host->shape;
+
+  host->kernels = kernels_of_host ();
+  host->scratch = g_async_queue_new_full (fftwf_free);
+  td_fourier_shape_init (shape, task);
+  host->views = g_new (TdFourierView, shape->n_views);
+  host->response = g_new (float, shape->padded / 2);
+  host->factors_x = g_new (float, shape->nx);
+  host->factors_y = g_new (float, shape->ny);
+  td_fourier_deapodise (shape, shape->nx, shape->centre_x, shape->gx, host->factors_x);
+  td_fourier_deapodise (shape, shape->ny, shape->centre_y, shape->gy, host->factors_y);
+  make_tables (host, task);
+  if (make_memory (host))
+    return host;
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+               "The Fourier method could not get %" G_GUINT64_FORMAT
+               " MiB of memory; close other programs, take a smaller region or --method fbp",
+               td_fourier_host_workspace_bytes (shape) >> 20);
+  td_fourier_host_free (host);
+  return NULL;
+}
+
+void
+td_fourier_host_free (TdFourierHost *host)
+{
+  if (!host)
+    return;
+  td_fftw_plan_free (host->row);
+  td_fftw_plan_free (host->across);
+  td_fftw_plan_free (host->down);
+  g_async_queue_unref (host->scratch);
+  fftwf_free (host->spectra);
+  fftwf_free (host->columns);
+  g_free (host->views);
+  g_free (host->response);
+  g_free (host->factors_x);
+  g_free (host->factors_y);
+  g_free (host);
+}
+
+gboolean
+td_fourier_host_update (TdFourierHost *host, const TdBackprojectTask *task)
+{
+  if (!td_fourier_shape_fits (&host->shape, task))
+    return FALSE;
+  make_tables (host, task);
+  return TRUE;
+}
+
+/* ── Stages ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Rows of both sinograms as one complex line, transformed. */
+static void
+transform_rows (guint index, gpointer data)
+{
+  const Pair *pair = data;
+  TdFourierHost *host = pair->host;
+  const TdFourierShape *shape = &host->shape;
+  const guint n = shape->n_columns, end = MIN ((index + 1) * VIEWS_A_PIECE, shape->n_views);
+  float *scratch = g_async_queue_pop (host->scratch);
+  fftwf_complex *from = (fftwf_complex *) scratch, *to = from + odd_lines (shape->padded);
+  float *phases = (float *) (to + odd_lines (shape->padded));
+
+  memset (from, 0, shape->padded * sizeof *from);
+  for (guint v = index * VIEWS_A_PIECE; v < end; v++) {
+    const float *a = pair->sinograms[0] + (gsize) v * n;
+    const float *b = pair->sinograms[1] ? pair->sinograms[1] + (gsize) v * n : NULL;
+    for (guint i = 0; i < n; i++) {
+      from[i][0] = a[i];
+      from[i][1] = b ? b[i] : 0;
+    }
+    fftwf_execute_dft (host->row, from, to);
+    host->kernels->turn (shape, &host->views[v], host->response, (const float *) to, phases,
+                         host->spectra + 2 * (gsize) v * shape->padded);
+  }
+  g_async_queue_push (host->scratch, scratch);
+}
+
+/* The inverse transform is the forward one read backwards. */
+static guint
+place (guint i, guint centre, guint grid)
+{
+  return (grid + centre - i) % grid;
+}
+
+/* Rows first … first + count - 1 of the grid, transformed into the pixels' columns. */
+static void
+transform_band (TdFourierHost *host, float *rows, float *lines, guint first, guint count)
+{
+  const TdFourierShape *shape = &host->shape;
+  const gsize pitch = odd_lines (shape->gx), column = odd_lines (shape->gy);
+  fftwf_complex *from = (fftwf_complex *) rows, *to = (fftwf_complex *) lines;
+  fftwf_complex *columns = (fftwf_complex *) host->columns;
+
+  for (guint y = 0; y < count; y += LINES) {
+    const guint n = MIN (LINES, count - y);
+    for (guint i = 0; i < n; i++)
+      fftwf_execute_dft (host->across, from + (y + i) * band_pitch (shape) + TD_FOURIER_PAD,
+                         to + i * pitch);
+    for (guint x = 0; x < shape->nx; x++) {
+      const fftwf_complex *at = to + place (x, shape->centre_x, shape->gx);
+      for (guint i = 0; i < n; i++)
+        memcpy (columns[x * column + first + y + i], at[i * pitch], sizeof *at);
+    }
+  }
+}
+
+static void
+make_band (guint index, gpointer data)
+{
+  const Pair *pair = data;
+  TdFourierHost *host = pair->host;
+  const TdFourierShape *shape = &host->shape;
+  const guint first = index * BAND, count = MIN (BAND, shape->gy - first);
+
+  if (g_cancellable_is_cancelled (pair->cancellable))
+    return;
+  float *scratch = g_async_queue_pop (host->scratch);
+  TdFourierBand band = { .shape = shape, .views = host->views, .spectra = host->spectra,
+                         .first = (int) first, .n_rows = (int) count, .rows = scratch,
+                         .pitch = band_pitch (shape) };
+  memset (scratch, 0, 2 * BAND * band.pitch * sizeof *scratch);
+  host->kernels->spread (&band);
+  transform_band (host, scratch, scratch + 2 * BAND * band.pitch, first, count);
+  g_async_queue_push (host->scratch, scratch);
+}
+
+static void
+make_pixels (guint index, gpointer data)
+{
+  const Pair *pair = data;
+  TdFourierHost *host = pair->host;
+  const TdFourierShape *shape = &host->shape;
+  const guint first = index * COLUMNS, n = MIN (COLUMNS, shape->nx - first);
+  const gsize pitch = odd_lines (shape->gy);
+  fftwf_complex *columns = (fftwf_complex *) host->columns + first * pitch;
+
+  if (g_cancellable_is_cancelled (pair->cancellable))
+    return;
+  float *scratch = g_async_queue_pop (host->scratch);
+  fftwf_complex *to = (fftwf_complex *) scratch;
+  for (guint i = 0; i < n; i++)
+    fftwf_execute_dft (host->down, columns + i * pitch, to + i * pitch);
+  for (guint y = 0; y < shape->ny; y++) {
+    const fftwf_complex *at = to + place (y, shape->centre_y, shape->gy);
+    const gsize pixel = (gsize) y * shape->nx + first;
+    for (guint part = 0; part < 2 && pair->slices[part]; part++)
+      for (guint i = 0; i < n; i++)
+        pair->slices[part][pixel + i]
+            = at[i * pitch][part] * host->factors_x[first + i] * host->factors_y[y];
+  }
+  g_async_queue_push (host->scratch, scratch);
+}
+
+static guint
+pieces (guint n, guint size)
+{
+  return n / size + (n % size > 0);
+}
+
+gboolean
+td_fourier_host_run (TdFourierHost *host, const float *sinograms, float *slices, guint n_slices,
+                     GCancellable *cancellable, GError **error)
+{
+  const TdFourierShape *shape = &host->shape;
+  const gsize sinogram = (gsize) shape->n_views * shape->n_columns, slice = (gsize) shape->nx * shape->ny;
+
+  for (guint s = 0; s < n_slices; s += 2) {
+    const gboolean two = s + 1 < n_slices;
+    Pair pair = {
+      .host = host,
+      .sinograms = { sinograms + s * sinogram, two ? sinograms + (s + 1) * sinogram : NULL },
+      .slices = { slices + s * slice, two ? slices + (s + 1) * slice : NULL },
+      .cancellable = cancellable,
+    };
+    td_parallel_for (pieces (shape->n_views, VIEWS_A_PIECE), transform_rows, &pair);
+    td_parallel_for (pieces (shape->gy, BAND), make_band, &pair);
+    td_parallel_for (pieces (shape->nx, COLUMNS), make_pixels, &pair);
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return FALSE;
+  }
+  return TRUE;
+}

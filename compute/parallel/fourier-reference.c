@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fourier-shape.h"
+
+#include <math.h>
+
+/* The transform of @n values @stride apart, by its smallest factor; roots: exp (-2 pi i j / all) for
+   j = 0 … all - 1, real and imaginary parts in turn, as everywhere here. */
+static void
+transform (const double *values, guint n, guint stride, const double *roots, guint all, double *out)
+{
+  guint factor = 2;
+
+  while (factor < n && n % factor)
+    factor++;
+  if (n == 1) {
+    out[0] = values[0];
+    out[1] = 0;
+    return;
+  }
+  const guint part = n / factor;
+  g_autofree double *parts = g_new (double, 2 * (gsize) n);
+  for (guint f = 0; f < factor; f++)
+    transform (values + (gsize) f * stride, part, stride * factor, roots, all, parts + 2 * (gsize) f * part);
+  for (guint k = 0; k < n; k++) {
+    double re = 0, im = 0;
+    for (guint f = 0; f < factor; f++) {
+      const double *root = roots + 2 * ((guint64) f * k % n * (all / n));
+      const double *term = parts + 2 * ((gsize) f * part + k % part);
+      re += root[0] * term[0] - root[1] * term[1];
+      im += root[0] * term[1] + root[1] * term[0];
+    }
+    out[2 * k] = re;
+    out[2 * k + 1] = im;
+  }
+}
+
+static double *
+make_roots (guint n)
+{
+  double *roots = g_new (double, 2 * (gsize) n);
+
+  for (guint j = 0; j < n; j++) {
+    roots[2 * j] = cos (2 * G_PI * j / n);
+    roots[2 * j + 1] = -sin (2 * G_PI * j / n);
+  }
+  return roots;
+}
+
+/* A (k) Q (k) / P of one padded row for k = 0 … P/2 - 1. */
+static void
+row_spectrum (const TdBackprojectTask *task, const float *row, guint padded, const double *roots,
+              double *spectrum)
+{
+  g_autofree double *values = g_new0 (double, padded);
+
+  for (guint n = 0; n < task->n_columns; n++)
+    values[n] = row[n];
+  transform (values, padded, 1, roots, padded, spectrum);
+  for (guint k = 0; k < padded / 2; k++) {
+    const double x = G_PI * k / padded, sinc = k ? sin (x) / x : 1;
+    const double response = task->interpolation == TD_INTERPOLATION_LINEAR ? sinc * sinc : sinc;
+    spectrum[2 * k] *= response / padded;
+    spectrum[2 * k + 1] *= response / padded;
+  }
+}
+
+/* The real row's value at @u: twice the real part of the positive frequencies, by Clenshaw's recurrence
+   for sum a_k cos (k w) - b_k sin (k w). */
+static double
+row_value (const double *spectrum, guint padded, double u)
+{
+  const double w = 2 * G_PI * u / padded, cosine = cos (w), sine = sin (w);
+  double a1 = 0, a2 = 0, b1 = 0, b2 = 0;
+
+  for (guint k = padded / 2 - 1; k > 0; k--) {
+    const double a = spectrum[2 * k] + 2 * cosine * a1 - a2;
+    const double b = spectrum[2 * k + 1] + 2 * cosine * b1 - b2;
+    a2 = a1;
+    a1 = a;
+    b2 = b1;
+    b1 = b;
+  }
+  return spectrum[0] + 2 * (a1 * cosine - a2) - 2 * b1 * sine;
+}
+
+void
+td_fourier_reference (const TdBackprojectTask *task, const float *sinogram, double *out)
+{
+  const guint padded = td_fourier_padded (task);
+  g_autofree double *spectrum = g_new (double, 2 * (gsize) padded), *roots = make_roots (padded);
+
+  for (gsize i = 0; i < (gsize) task->nx * task->ny; i++)
+    out[i] = 0;
+  for (guint v = 0; v < task->n_views; v++) {
+    const double cosine = cos (task->angles_rad[v]), sine = sin (task->angles_rad[v]);
+    const double centre = task->centre_px + (task->axis_px ? task->axis_px[v] : 0);
+    const double weight = task->scale * (task->weights ? task->weights[v] : 1);
+    row_spectrum (task, sinogram + (gsize) v * task->n_columns, padded, roots, spectrum);
+    for (guint j = 0; j < task->ny; j++)
+      for (guint i = 0; i < task->nx; i++) {
+        const double u = centre + (task->x0 + i) * cosine + (task->y0 - (double) j) * sine;
+        out[(gsize) j * task->nx + i] += weight * row_value (spectrum, padded, u);
+      }
+  }
+}
