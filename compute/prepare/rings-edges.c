@@ -11,12 +11,14 @@
 #define SHIFTS 16       /* places in a column */
 #define STEP 4          /* of them, to the next place where edges are looked for at first */
 #define REACH 12        /* columns on either side of an edge that are compared with its shape */
-#define STIFFNESS (1.0 / (8 * 8 * 8 * 8)) /* what is smooth over 8 columns is no edge */
+#define WIDE 8.0        /* what is smooth over so many columns is no edge */
+#define NARROW 4.0      /* enough of those that stand out far: less else is in it */
+#define FAR_OUT 80.0    /* columns times standard deviations that an edge stands out by: what is looked at */
 #define LINE 160        /* columns in which shapes are made */
 #define REFINEMENTS 4   /* by which a place gets finer each time */
 #define STANDS_OUT 5.0  /* standard deviations of the profile */
 #define LIKENESS 0.5   /* part of the profile's energy there that the shape explains */
-#define RATIO 0.5       /* of one edge's amplitude to the other's */
+#define RATIO 0.5       /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
 #define OFF_AXIS 0.75   /* columns by which a disc's middle may miss the axis */
 #define SMALLEST 1.5    /* radius */
 #define SMALL 10.0      /* a disc of this radius has edges of its own */
@@ -24,7 +26,34 @@
 #define WRONG 0.1       /* what of a disc's second difference may be wrong */
 #define STEEP 2.5       /* columns about an edge */
 
-/* sqrt (x) from 0 on, as td_rings_solve() sees it: shapes[shift][REACH + column] of an edge at
+/* A profile, and what td_rings_solve() makes of its values where that goes so far. */
+typedef struct {
+  const TdRingsProfile *profile;
+  double stiffness;
+  double *values;
+  double deviation;
+} Seen;
+
+static void
+look (Seen *seen, const TdRingsProfile *profile, double reach)
+{
+  guint n = profile->n;
+  g_autofree double *weights = g_new (double, n), *stiffness = g_new (double, n);
+  g_autofree float *sizes = g_new (float, n);
+
+  seen->profile = profile;
+  seen->stiffness = pow (reach, -4);
+  for (guint c = 0; c < n; c++) {
+    weights[c] = !profile->unknown[c];
+    stiffness[c] = seen->stiffness;
+  }
+  td_rings_solve (profile->values, weights, stiffness, n, seen->values);
+  for (guint c = 0; c < n; c++)
+    sizes[c] = fabs (seen->values[c]);
+  seen->deviation = 1.4826 * td_median (sizes, n);
+}
+
+/* sqrt (x) from 0 on, as a wide look sees it: shapes[shift][REACH + column] of an edge at
    shift / SHIFTS. */
 static const double (*
 edge_shapes (void))[2 * REACH + 1]
@@ -38,7 +67,7 @@ edge_shapes (void))[2 * REACH + 1]
       for (guint i = 0; i < LINE; i++) {
         edge[i] = sqrt (MAX (0, (double) i - LINE / 2 - (double) shift / SHIFTS));
         ones[i] = 1;
-        stiffness[i] = STIFFNESS;
+        stiffness[i] = pow (WIDE, -4);
       }
       for (guint i = 0; i < LINE; i++)
         values[i] = 2 * edge[i] - edge[i > 0 ? i - 1 : 0] - edge[MIN (i + 1, LINE - 1)];
@@ -59,8 +88,9 @@ typedef struct {
 
 /* The edge at @place / SHIFTS, of what lies to its right, or to its left. */
 static Edge
-look_at (const TdRingsProfile *profile, const double *seen, int place, gboolean right)
+look_at (const Seen *seen, int place, gboolean right)
 {
+  const TdRingsProfile *profile = seen->profile;
   int column = right ? place / SHIFTS : (place + SHIFTS - 1) / SHIFTS;
   const double *shape = edge_shapes ()[abs (place - column * SHIFTS)] + REACH;
   double product = 0, norm = 0, energy = 0;
@@ -69,9 +99,9 @@ look_at (const TdRingsProfile *profile, const double *seen, int place, gboolean 
     int c = right ? column + d : column - d;
     if (c < 0 || c >= (int) profile->n || profile->unknown[c])
       continue;
-    product += shape[d] * seen[c];
+    product += shape[d] * seen->values[c];
     norm += shape[d] * shape[d];
-    energy += seen[c] * seen[c];
+    energy += seen->values[c] * seen->values[c];
   }
   if (norm <= 0 || energy <= 0)
     return (Edge) { 0, 0, 0 };
@@ -96,12 +126,11 @@ typedef struct {
   double product, norm;
 } Likeness;
 
-/* Compares a disc with the profile @seen about the column @edge; a piece of it is enough where nothing else
-   is. */
+/* Compares a disc with the profile about the column @edge; a piece of it is enough where nothing else is. */
 static void
-compare_edge (const TdRingsProfile *profile, const double *seen, double left, double right, int edge,
-              Likeness *sum)
+compare_edge (const Seen *seen, double left, double right, int edge, Likeness *sum)
 {
+  const TdRingsProfile *profile = seen->profile;
   double values[LINE], weights[LINE], stiffness[LINE], shape[LINE];
   int first = edge - LINE / 2, n = profile->n;
 
@@ -114,39 +143,37 @@ compare_edge (const TdRingsProfile *profile, const double *seen, double left, do
     gboolean inside = first + i >= 0 && first + i < n && i > 0 && i < LINE - 1;
     values[i] = 2 * disc[1] - disc[0] - disc[2];
     weights[i] = inside && !profile->unknown[first + i];
-    stiffness[i] = STIFFNESS;
+    stiffness[i] = seen->stiffness;
   }
   td_rings_solve (values, weights, stiffness, LINE, shape);
   for (int i = LINE / 2 - REACH; i <= LINE / 2 + REACH; i++)
     if (first + i >= 0 && first + i < n && !profile->unknown[first + i]) {
-      sum->product += shape[i] * seen[first + i];
+      sum->product += shape[i] * seen->values[first + i];
       sum->norm += shape[i] * shape[i];
     }
 }
 
 /* @edges: the columns where it is compared, the same for all discs that are compared with each other. */
 static double
-score_disc (const TdRingsProfile *profile, const double *seen, double left, double right,
-            const int edges[2])
+score_disc (const Seen *seen, double left, double right, const int edges[2])
 {
   Likeness sum = { 0, 0 };
 
-  compare_edge (profile, seen, left, right, edges[0], &sum);
-  compare_edge (profile, seen, left, right, edges[1], &sum);
+  compare_edge (seen, left, right, edges[0], &sum);
+  compare_edge (seen, left, right, edges[1], &sum);
   return sum.norm > 0 ? fabs (sum.product) / sqrt (sum.norm) : 0;
 }
 
 /* Moves the edges, against each other or @together, to where they explain most within @reach. */
 static void
-refine (const TdRingsProfile *profile, const double *seen, gboolean together, double reach,
-        double *left, double *right)
+refine (const Seen *seen, gboolean together, double reach, double *left, double *right)
 {
   const int edges[2] = { (int) *left, (int) *right };
   double best = 0, most = 0;
 
   for (int i = -REFINEMENTS; i <= REFINEMENTS; i++) {
     double away = reach * i / REFINEMENTS;
-    double score = score_disc (profile, seen, *left + (together ? away : -away), *right + away, edges);
+    double score = score_disc (seen, *left + (together ? away : -away), *right + away, edges);
     if (score > most) {
       most = score;
       best = away;
@@ -158,17 +185,17 @@ refine (const TdRingsProfile *profile, const double *seen, gboolean together, do
 
 /* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by @least. */
 static gboolean
-match_edges (const TdRingsProfile *profile, const double *seen, double least, double *left,
-             double *right)
+match_edges (const Seen *seen, double least, double *left, double *right)
 {
+  const TdRingsProfile *profile = seen->profile;
   guint n = (profile->n - 1) * SHIFTS / STEP + 1, n_left, n_right;
   g_autofree Edge *lefts = g_new (Edge, n), *rights = g_new (Edge, n);
   g_autofree guint *from = g_new (guint, n), *to = g_new (guint, n);
   double strongest = 0;
 
   for (guint i = 0; i < n; i++) {
-    lefts[i] = look_at (profile, seen, i * STEP, TRUE);
-    rights[i] = look_at (profile, seen, i * STEP, FALSE);
+    lefts[i] = look_at (seen, i * STEP, TRUE);
+    rights[i] = look_at (seen, i * STEP, FALSE);
   }
   n_left = choose (lefts, n, least, from);
   n_right = choose (rights, n, least, to);
@@ -190,16 +217,17 @@ match_edges (const TdRingsProfile *profile, const double *seen, double least, do
 
 /* The small disc about the axis that explains most; FALSE: none does. */
 static gboolean
-find_small (const TdRingsProfile *profile, const double *seen, double least, double *left, double *right)
+find_small (const Seen *seen, double least, double *left, double *right)
 {
+  const TdRingsProfile *profile = seen->profile;
   int middle = (int) (profile->axis + 0.5);
   double energy = 0, most = 0;
 
   for (int c = MAX (middle - REACH, 0); c <= MIN (middle + REACH, (int) profile->n - 1); c++)
-    energy += profile->unknown[c] ? 0 : seen[c] * seen[c];
+    energy += profile->unknown[c] ? 0 : pow (seen->values[c], 2);
   for (double radius = SMALLEST; radius < SMALL; radius += 0.25) {
     Likeness like = { 0, 0 };
-    compare_edge (profile, seen, profile->axis - radius, profile->axis + radius, middle, &like);
+    compare_edge (seen, profile->axis - radius, profile->axis + radius, middle, &like);
     double score = like.norm > 0 ? fabs (like.product) / sqrt (like.norm) : 0;
     if (score < MAX (least, most) || score * score < LIKENESS * energy)
       continue;
@@ -210,68 +238,96 @@ find_small (const TdRingsProfile *profile, const double *seen, double least, dou
   return most > 0;
 }
 
-static gboolean
-find_disc (const TdRingsProfile *profile, const double *seen, double *left, double *right)
+static void
+refine_disc (const Seen *seen, double *left, double *right)
 {
-  g_autofree float *sizes = g_new (float, profile->n);
-
-  for (guint c = 0; c < profile->n; c++)
-    sizes[c] = fabs (seen[c]);
-  double least = MAX (LEAST, STANDS_OUT * 1.4826 * td_median (sizes, profile->n));
-  if (!match_edges (profile, seen, least, left, right)
-      && !find_small (profile, seen, least, left, right))
-    return FALSE;
   for (double reach = 0.25; reach > 0.005; reach /= REFINEMENTS) {
-    refine (profile, seen, FALSE, reach, left, right);
-    refine (profile, seen, TRUE, reach, left, right);
+    refine (seen, FALSE, reach, left, right);
+    refine (seen, TRUE, reach, left, right);
   }
+}
+
+static gboolean
+find_disc (const Seen *seen, double *left, double *right)
+{
+  double least = MAX (LEAST, STANDS_OUT * seen->deviation);
+
+  if (!match_edges (seen, least, left, right) && !find_small (seen, least, left, right))
+    return FALSE;
+  refine_disc (seen, left, right);
   return TRUE;
 }
 
-/* Subtracts the disc, in the amplitude that leaves least about its edges. */
-static void
-take_disc (TdRingsProfile *profile, const double *seen, const double *weights, const double *stiffness,
-           double left, double right)
+static double
+second_difference (const double *values, guint c, guint n)
 {
+  return 2 * values[c] - values[c > 0 ? c - 1 : 0] - values[MIN (c + 1, n - 1)];
+}
+
+/* That leaves least about the edges of a disc of amplitude 1, whose values are @disc. */
+static double
+find_amplitude (const Seen *seen, const double *disc, double left, double right)
+{
+  const TdRingsProfile *profile = seen->profile;
   guint n = profile->n;
-  g_autofree double *disc = g_new (double, n), *values = g_new (double, n), *shape = g_new (double, n);
+  TdRingsProfile own = *profile;
+  g_autofree double *values = g_new (double, n), *shape = g_new (double, n);
+  Seen ideal = { .values = shape };
   double product = 0, norm = 0;
 
   for (guint c = 0; c < n; c++)
-    disc[c] = sqrt (MAX (0, (c - left) * (right - c)));
-  for (guint c = 0; c < n; c++)
-    values[c] = 2 * disc[c] - disc[c > 0 ? c - 1 : 0] - disc[MIN (c + 1, n - 1)];
-  td_rings_solve (values, weights, stiffness, n, shape);
+    values[c] = second_difference (disc, c, n);
+  own.values = values;
+  look (&ideal, &own, pow (seen->stiffness, -0.25));
   for (guint c = 0; c < n; c++)
     if (!profile->unknown[c] && MIN (fabs (c - left), fabs (c - right)) <= REACH) {
-      product += shape[c] * seen[c];
+      product += shape[c] * seen->values[c];
       norm += shape[c] * shape[c];
     }
-  double amplitude = norm > 0 ? product / norm : 0;
+  return norm > 0 ? product / norm : 0;
+}
+
+/* Subtracts the disc, whose edges tell best what it is like where nothing but they stands out. FALSE: close
+   by it is none, but something smooth. */
+static gboolean
+take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double left, double right)
+{
+  guint n = profile->n;
+  g_autofree double *disc = g_new (double, n), *values = g_new (double, n);
+  Seen fitting = { .values = values };
+
+  for (guint c = 0; c < n; c++)
+    disc[c] = sqrt (MAX (0, (c - left) * (right - c)));
+  double amplitude = find_amplitude (wide, disc, left, right);
+  if (find_amplitude (narrow, disc, left, right) / amplitude < RATIO)
+    return FALSE;
+  double strength = fabs (amplitude) * sqrt (right - left) / narrow->deviation;
+  look (&fitting, profile, CLAMP (FAR_OUT / strength, NARROW, WIDE));
+  refine_disc (&fitting, &left, &right);
+  for (guint c = 0; c < n; c++)
+    disc[c] = sqrt (MAX (0, (c - left) * (right - c)));
+  amplitude = find_amplitude (&fitting, disc, left, right);
   for (guint c = 0; c < n; c++) {
-    profile->values[c] -= amplitude * values[c];
-    profile->errors[c] = hypot (profile->errors[c], WRONG * amplitude * values[c]);
+    double curvature = amplitude * second_difference (disc, c, n);
+    profile->values[c] -= curvature;
+    profile->errors[c] = hypot (profile->errors[c], WRONG * curvature);
     if (MIN (fabs (c - left), fabs (c - right)) < STEEP)
       profile->edges[c] = 1;
   }
+  return TRUE;
 }
 
 void
 td_rings_take_discs (TdRingsProfile *profile)
 {
-  guint n = profile->n;
-  g_autofree double *weights = g_new (double, n), *stiffness = g_new (double, n);
-  g_autofree double *seen = g_new (double, n);
+  g_autofree double *memory = g_new (double, 2 * (gsize) profile->n);
+  Seen wide = { .values = memory }, narrow = { .values = memory + profile->n };
   double left = 0, right = 0;
 
-  for (guint c = 0; c < n; c++) {
-    weights[c] = !profile->unknown[c];
-    stiffness[c] = STIFFNESS;
-  }
   for (guint i = 0; i < MAX_DISCS && isfinite (profile->axis); i++) {
-    td_rings_solve (profile->values, weights, stiffness, n, seen);
-    if (!find_disc (profile, seen, &left, &right))
+    look (&wide, profile, WIDE);
+    look (&narrow, profile, NARROW);
+    if (!find_disc (&wide, &left, &right) || !take_disc (profile, &wide, &narrow, left, right))
       break;
-    take_disc (profile, seen, weights, stiffness, left, right);
   }
 }

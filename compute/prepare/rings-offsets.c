@@ -19,6 +19,7 @@
 #define STIFFEST 10.0
 #define NEAR 6            /* dead columns are compared with those from NEAR to FAR away */
 #define FAR 9
+#define STANDS_STILL 1.5       /* times the most that the object does around */
 #define LEAST_ROUGHNESS 0.003 /* in -log: pixels that flicker less do no harm */
 #define LEAST_FAILURE 0.5     /* in -log: objects' edges differ less from part to part */
 
@@ -101,25 +102,65 @@ range_around (const float *profile, guint n, guint column, double *low, double *
   }
 }
 
-/* Pixels that do not answer are smooth along the angle, those that flicker are rough; those that fail for a
-   part of the turn differ from part to part, twice as much as their neighbours, whose second differences
-   have them, too. */
+/* Smooth along the angle, as what does not answer is; so are round edges about the axis, and air. */
 static gboolean
-is_dead (const TdRingsColumns *columns, guint c, double factor)
+is_smooth (const TdRingsColumns *columns, guint c, double factor)
+{
+  double low, high;
+
+  range_around (columns->roughness, columns->n_columns, c, &low, &high);
+  return isfinite (low) && factor * columns->roughness[c] < low;
+}
+
+/* Columns that do not follow the object differ from their neighbours by another amount in each part of the
+   turn; all that the object does to smooth columns, it does to those around. */
+static gboolean
+stands_still (const TdRingsColumns *columns, guint first, guint last)
+{
+  double most = 0, around = 0;
+
+  for (guint c = first - 1; c <= last + 1; c++) {
+    double low, high;
+    range_around (columns->spreads, columns->n_columns, c, &low, &high);
+    most = MAX (most, columns->spreads[c]);
+    around = MAX (around, high);
+  }
+  return most > STANDS_STILL * around;
+}
+
+/* Pixels that flicker are rough; those that fail for a part of the turn differ from part to part, twice as
+   much as their neighbours, whose second differences have them, too. */
+static gboolean
+is_failing (const TdRingsColumns *columns, guint c, double factor)
 {
   const float *rough = columns->roughness, *spreads = columns->spreads;
   double low, high, lowest, spread;
 
-  if (c < 2 || c + 2 >= columns->n_columns)
-    return FALSE;
   range_around (rough, columns->n_columns, c, &low, &high);
   range_around (spreads, columns->n_columns, c, &lowest, &spread);
-  if (!isfinite (low))
-    return FALSE;
-  return factor * rough[c] < low
-         || (rough[c] > factor * high && rough[c] > LEAST_ROUGHNESS * columns->n_samples)
-         || (spreads[c] > factor * spread && spreads[c] > LEAST_FAILURE
-             && spreads[c] > 1.5 * MAX (spreads[c - 1], spreads[c + 1]));
+  return isfinite (low)
+         && ((rough[c] > factor * high && rough[c] > LEAST_ROUGHNESS * columns->n_samples)
+             || (spreads[c] > factor * spread && spreads[c] > LEAST_FAILURE
+                 && spreads[c] > 1.5 * MAX (spreads[c - 1], spreads[c + 1])));
+}
+
+static void
+find_dead (const TdRingsColumns *columns, double factor, float *dead)
+{
+  guint n = columns->n_columns;
+
+  for (guint c = 0; c < n; c++)
+    dead[c] = c >= 2 && c + 2 < n && is_failing (columns, c, factor);
+  for (guint first = 2, last; first + 2 < n; first = last + 1) {
+    last = first;
+    if (!is_smooth (columns, first, factor))
+      continue;
+    while (last + 3 < n && is_smooth (columns, last + 1, factor))
+      last++;
+    gboolean still = stands_still (columns, first, last);
+    for (guint c = first; c <= last && still; c++)
+      dead[c] = 1;
+  }
 }
 
 /* ── What counts ──────────────────────────────────────────────────────────────────────────────── */
@@ -259,8 +300,8 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
     .noise = memory + 2 * (gsize) n, .reach4 = memory + 3 * (gsize) n, .general = flags + 2 * (gsize) n,
   };
 
+  find_dead (columns, limits->dead, dead);
   for (guint c = 0; c < n; c++) {
-    dead[c] = is_dead (columns, c, limits->dead);
     for (guint i = c > 0 ? c - 1 : 0; i <= MIN (c + 1, n - 1) && dead[c]; i++)
       row.profile.unknown[i] = 1;
     /* A normal distribution's quartiles are 1.349 apart, and its median has 1.2533 times the mean's standard

@@ -74,9 +74,10 @@ typedef struct {
   float medians[N], spreads[N], widths[N], skews[N], roughness[N], offsets[N], dead[N];
 } Row;
 
-/* A disc of radius 70.3 about column 99.4, a stripe, and a column of another roughness than 1. */
+/* A disc of radius 70.3 about column 99.4, a stripe, and a column of another roughness than 1, which
+   differs from its neighbours by another amount in each part of the turn. */
 static void
-decide (Row *row, double disc, double stripe, double dead)
+decide (Row *row, double disc, double stripe, double dead, double spread)
 {
   double p[N];
 
@@ -86,7 +87,7 @@ decide (Row *row, double disc, double stripe, double dead)
   }
   for (gint c = 0; c < N; c++) {
     row->medians[c] = 2 * p[c] - p[MAX (c - 1, 0)] - p[MIN (c + 1, N - 1)];
-    row->spreads[c] = 1e-4;
+    row->spreads[c] = c == DEAD ? spread : 1e-4;
     row->widths[c] = 1e-3;
     row->skews[c] = 0;
     row->roughness[c] = c == DEAD ? dead : 1;
@@ -102,17 +103,21 @@ test_columns (void)
 {
   Row row;
 
-  decide (&row, 0.01, 0, 1);
+  decide (&row, 0.01, 0, 1, 1e-4);
   for (guint c = 0; c < N; c++) {
     g_assert_cmpfloat (fabsf (row.offsets[c]), <=, 1e-4);
     g_assert_cmpfloat (row.dead[c], ==, 0);
   }
-  decide (&row, 0.01, 0.05, 0.1);
+  decide (&row, 0.01, 0.05, 0.1, 0.2);
   for (guint c = 0; c < N; c++) {
     g_assert_cmpfloat (fabs (row.offsets[c] - (c == STRIPE ? 0.05 : 0)), <=, 2e-3);
     g_assert_cmpfloat (row.dead[c], ==, c == DEAD);
   }
-  decide (&row, 0, -0.05, 2);
+  /* Smooth along the angle, but as the object is. */
+  decide (&row, 0.01, 0, 0.1, 1e-4);
+  for (guint c = 0; c < N; c++)
+    g_assert_cmpfloat (row.dead[c], ==, 0);
+  decide (&row, 0, -0.05, 2, 1e-4);
   for (guint c = 0; c < N; c++) {
     g_assert_cmpfloat (fabs (row.offsets[c] - (c == STRIPE ? -0.05 : 0)), <=, 2e-3);
     g_assert_cmpfloat (row.dead[c], ==, 0);

@@ -139,30 +139,30 @@ check_phantom (const char *phantom, guint n_columns, double rings, double photon
 static void
 test_phantoms (void)
 {
-  check_phantom ("shepp-logan", 256, 0.01, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("shepp-logan", 181, 0.01, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("shepp-logan", 256, 0.002, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("boxes", 256, 0.002, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("boxes", 256, 0.005, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("boxes", 256, 0.01, 0, "rings", 10, 1.07, 0.005);
-  check_phantom ("ellipsoids", 256, 0.002, 0, "rings", 10, 1.07, 0.008);
-  check_phantom ("ellipsoids", 256, 0.01, 0, "rings", 10, 1.1, 0.008);
-  check_phantom ("shepp-logan", 256, 0.02, 0, "rings", 10, 1.13, 0.005);
-  check_phantom ("boxes", 256, 0.02, 0, "rings", 10, 1.22, 0.005);
+  check_phantom ("shepp-logan", 256, 0.01, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("shepp-logan", 181, 0.01, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("shepp-logan", 256, 0.002, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("boxes", 256, 0.002, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("boxes", 256, 0.005, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("boxes", 256, 0.01, 0, "rings", 10, 1.07, 0.0005);
+  check_phantom ("ellipsoids", 256, 0.002, 0, "rings", 10, 1.07, 0.0005);
+  check_phantom ("ellipsoids", 256, 0.01, 0, "rings", 10, 1.11, 0.0005);
+  check_phantom ("shepp-logan", 256, 0.02, 0, "rings", 10, 1.07, 0.0005);
+  check_phantom ("boxes", 256, 0.02, 0, "rings", 10, 1.22, 0.0005);
 }
 
 static void
 test_discs (void)
 {
-  check_phantom ("disc", 256, 0.002, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("disc", 256, 0.01, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("disc", 256, 0.02, 0, "rings", 10, 1.08, 0.005);
-  check_phantom ("disc", 181, 0.01, 0, "rings", 6, 1.05, 0.005);
-  check_phantom ("sphere", 256, 0.002, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("sphere", 256, 0.01, 0, "rings", 10, 1.05, 0.005);
-  check_phantom ("sphere", 256, 0.02, 0, "rings", 10, 1.16, 0.005);
-  check_phantom ("discs", 256, 0.002, 0, "rings", 4, 1.05, 0.005);
-  check_phantom ("discs", 256, 0.01, 0, "rings", 10, 1.06, 0.005);
+  check_phantom ("disc", 256, 0.002, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("disc", 256, 0.01, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("disc", 256, 0.02, 0, "rings", 10, 1.09, 0.0005);
+  check_phantom ("disc", 181, 0.01, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("sphere", 256, 0.002, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("sphere", 256, 0.01, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("sphere", 256, 0.02, 0, "rings", 10, 1.16, 0.0005);
+  check_phantom ("discs", 256, 0.002, 0, "rings", 10, 1.05, 0.0005);
+  check_phantom ("discs", 256, 0.01, 0, "rings", 10, 1.06, 0.0005);
 }
 
 /* Flats of 10 frames have noise, hence rings of their own, which go too: that is what changes where there
