@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cone-resample.h"
 #include "kernels/params.h"
 
 struct TdConeFilter {
@@ -17,6 +18,8 @@ struct TdConeFilter {
   TdProgram *program;
   TdKernel *kernel;
   TdRowFilter *ramp;
+  TdConeResample *level; /* NULL: rows are the task's as they come */
+  TdBuffer *levelled;    /* rows between it and the ramp */
 };
 
 /* The quadratic form of cone.h moved to the detector's middle: large coordinates would cancel in
@@ -52,7 +55,8 @@ weights_by_column (const TdConeFilter *filter, const TdConeFan *fan, double angl
 {
   for (guint column = 0; column < filter->n_columns; column++)
     weights[column] = (float) td_cone_redundancy_weight (
-        &filter->shares, angle_rad, td_cone_fan_angle (fan, column, filter->v_middle));
+        &filter->shares, angle_rad,
+        td_cone_fan_angle (fan, column + (double) filter->shift, filter->v_middle));
 }
 
 /* What the kernel makes weights of: the forms moved to the detector's middle, and the angle. */
@@ -65,14 +69,15 @@ weights_by_row (const TdConeFilter *filter, const TdConeFan *fan, double angle_r
     const double *form = forms[i];
     out[3 * i] = (float) form[0];
     out[3 * i + 1] = (float) form[1];
-    out[3 * i + 2] = (float) (form[0] * filter->u_middle + form[1] * filter->v_middle + form[2]);
+    out[3 * i + 2] = (float) (form[0] * (filter->u_middle + filter->shift) + form[1] * filter->v_middle
+                              + form[2]);
   }
   out[6] = (float) (angle_rad - filter->shares.first_rad);
 }
 
 static float *
-make_redundancy (const TdConeFilter *filter, const TdGeometry *geometry, const double *angles_rad,
-                 guint n_rows, guint64 *count)
+make_redundancy (const TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
+                 const double *angles_rad, guint64 *count)
 {
   const guint each = filter->shares.by_row ? 7 : filter->n_columns;
   const gboolean same = !geometry->view_matrices && filter->shares.kind != TD_REDUNDANCY_PARKER;
@@ -81,15 +86,13 @@ make_redundancy (const TdConeFilter *filter, const TdGeometry *geometry, const d
   float *out = g_new (float, *count);
   for (guint view = 0; view < filter->n_views; view++) {
     float *to = out + (gsize) view * each;
-    double matrix[12];
     TdConeFan fan;
 
     if (view > 0 && same) {
       memcpy (to, out, each * sizeof *to);
       continue;
     }
-    td_cone_view_matrix (geometry, angles_rad, view, filter->n_columns, n_rows, matrix);
-    td_cone_fan (matrix, &fan); /* td_cone_redundancy() has seen them all */
+    td_cone_fan (task->matrices + 12 * (gsize) view, &fan); /* td_cone_redundancy() has seen them all */
     (filter->shares.by_row ? weights_by_row : weights_by_column) (filter, &fan, angles_rad[view], to);
   }
   return out;
@@ -103,15 +106,13 @@ make_tables (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geo
   g_autoptr (TdQueue) queue = td_queue_new (filter->device, error);
   guint64 count;
 
-  if (!queue
-      || !td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, task->n_rows,
-                              &filter->shares, error))
+  if (!queue)
     return FALSE;
   for (guint view = 0; view < task->n_views; view++)
     centred_cosine (task->matrices + 12 * (gsize) view, filter->u_middle + filter->shift,
                     filter->v_middle, cosine + 6 * (gsize) view);
   g_autofree float *redundancy
-      = make_redundancy (filter, geometry, angles_rad, task->n_rows, &count);
+      = make_redundancy (filter, task, geometry, angles_rad, &count);
   filter->cosine = upload_table (filter->device, queue, cosine, 6 * (guint64) task->n_views, error);
   if (!filter->cosine)
     return FALSE;
@@ -135,6 +136,7 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->rows_at_once = task->n_views % 2 == 1 ? 1 : max_rows;
   filter->u_middle = (task->n_measured - 1) / 2.0;
   filter->v_middle = (task->n_rows - 1) / 2.0;
+  filter->shares = task->redundancy;
   if (lines > G_MAXINT) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                  "A slab of %u rows of %u views has more than 2^31 lines; use a smaller memory limit.",
@@ -155,7 +157,13 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
                                          filter->rows_at_once * task->n_views, error);
   if (!filter->ramp || !td_row_filter_set (filter->ramp, spec, error))
     return NULL;
-  if (filter->n_wide > filter->n_columns) {
+  if (task->level.n_rows > 0) {
+    filter->level = td_cone_resample_new (device, task, error);
+    filter->levelled
+        = filter->level ? td_buffer_new (device, lines * filter->n_columns * sizeof (float), error) : NULL;
+    if (!filter->levelled)
+      return NULL;
+  } else if (filter->n_wide > filter->n_columns) {
     filter->wide = td_buffer_new (device, lines * filter->n_wide * sizeof (float), error);
     if (!filter->wide)
       return NULL;
@@ -164,24 +172,23 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
 }
 
 static gboolean
-run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint n_rows, GError **error)
+run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, guint n_rows, GError **error)
 {
   const TdRowBlend place = { .shift = filter->shift };
-  TdBuffer *to = filter->wide ? filter->wide : rows;
+  const gboolean apart = to != rows;
 
   for (guint row = 0; row < n_rows; row += filter->rows_at_once) {
     const guint n = MIN (filter->rows_at_once, n_rows - row);
     const guint64 line = (guint64) row * filter->n_views * sizeof (float);
     if (!td_row_filter_run_to (filter->ramp, queue, rows, line * filter->n_columns, n * filter->n_views,
-                               filter->wide ? &place : NULL, to, line * filter->n_wide, error))
+                               apart ? &place : NULL, to, line * filter->n_wide, error))
       return FALSE;
   }
   return TRUE;
 }
 
-gboolean
-td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows,
-                    GError **error)
+static gboolean
+run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows, GError **error)
 {
   const TdConeWeight params = {
     .n_columns = (int) filter->n_columns,
@@ -199,19 +206,42 @@ td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint 
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
                          TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
 
-  if (!td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error)
-      || !run_ramp (filter, queue, rows, n_rows, error))
+  return td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows,
+                    GError **error)
+{
+  g_return_val_if_fail (!filter->level, FALSE);
+  if (!run_weights (filter, queue, rows, row0, n_rows, error)
+      || !run_ramp (filter, queue, rows, filter->wide ? filter->wide : rows, n_rows, error))
     return FALSE;
   return !filter->wide
          || td_copy (queue, rows, 0, filter->wide, 0,
                      (guint64) n_rows * filter->n_views * filter->n_wide * sizeof (float), error);
 }
 
+gboolean
+td_cone_filter_run_level (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint from_row0,
+                          guint from_rows, guint row0, guint n_rows, GError **error)
+{
+  return td_cone_resample_run (filter->level, queue, rows, from_row0, from_rows, filter->levelled, row0,
+                               n_rows, error)
+         && run_weights (filter, queue, filter->levelled, row0, n_rows, error)
+         && run_ramp (filter, queue, filter->levelled, rows, n_rows, error);
+}
+
 guint64
 td_cone_filter_workspace_bytes (const TdConeTask *task, guint max_rows)
 {
-  const gboolean wide = task->n_columns > task->n_measured;
+  const guint64 lines = (guint64) max_rows * task->n_views;
 
+  if (task->level.n_rows > 0)
+    return td_row_filter_workspace_bytes (task->n_columns, max_rows * task->n_views)
+           + lines * task->n_measured * sizeof (float)
+           + (6 + TD_CONE_LEVEL_FORM + (guint64) task->n_columns) * task->n_views * sizeof (float);
+  const gboolean wide = task->n_columns > task->n_measured;
   return td_row_filter_workspace_bytes (task->n_columns, max_rows * task->n_views)
          + (wide ? (guint64) max_rows * task->n_views * task->n_columns * sizeof (float) : 0)
          + (6 + (guint64) task->n_columns) * task->n_views * sizeof (float);
@@ -227,6 +257,8 @@ td_cone_filter_free (TdConeFilter *filter)
   td_buffer_free (filter->cosine);
   td_buffer_free (filter->redundancy);
   td_buffer_free (filter->wide);
+  td_buffer_free (filter->levelled);
+  td_cone_resample_free (filter->level);
   td_device_unref (filter->device);
   g_free (filter);
 }

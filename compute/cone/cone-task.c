@@ -22,6 +22,20 @@ axis_pitch (const double matrix[12])
   return 1 / sqrt (square);
 }
 
+/* The cosine weight of the ray through the axis is that of a detector square to it. */
+double
+td_cone_filter_gain (const double matrix[12])
+{
+  const double u = matrix[3], v = matrix[7];
+  double source[3], q[6];
+
+  td_cone_source (matrix, source);
+  td_cone_cosine (matrix, q);
+  const double own = 1 / sqrt (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
+  const double level = hypot (source[0], source[1]) / hypot (hypot (source[0], source[1]), source[2]);
+  return axis_pitch (matrix) * own / level;
+}
+
 static gboolean
 fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, GError **error)
 {
@@ -135,14 +149,11 @@ axis_columns (const TdConeTask *task, double columns[2])
 }
 
 void
-td_cone_task_widen (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad)
+td_cone_task_widen (TdConeTask *task)
 {
-  TdRedundancy redundancy;
   double axis[2];
 
-  if (!td_cone_redundancy (geometry, angles_rad, task->n_views, task->n_measured, task->n_rows,
-                           &redundancy, NULL)
-      || redundancy.kind != TD_REDUNDANCY_WANG || task->n_columns != task->n_measured)
+  if (task->redundancy.kind != TD_REDUNDANCY_WANG || task->n_columns != task->n_measured)
     return;
   axis_columns (task, axis);
   task->n_columns = MAX (columns_of_turn (task, axis[0]), columns_of_turn (task, axis[1]));
@@ -156,19 +167,17 @@ gboolean
 td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                    guint n_views, guint n_columns, guint n_rows, GError **error)
 {
-  TdRedundancy redundancy;
-
   if (!init_matrices (task, geometry, angles_rad, n_views, n_columns, n_rows, error))
     return FALSE;
-  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &redundancy, error)) {
+  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &task->redundancy, error)) {
     td_cone_task_clear (task);
     return FALSE;
   }
   /* A short scan's ends get half a step beyond them, where Parker's weights are 0 anyway. */
   td_angular_weights_modulo (angles_rad, n_views, 2 * G_PI, task->view_weights, NULL);
   for (guint view = 0; view < n_views; view++)
-    task->view_weights[view] /= axis_pitch (task->matrices + 12 * (gsize) view);
-  init_volume (task, geometry, redundancy.kind);
+    task->view_weights[view] /= td_cone_filter_gain (task->matrices + 12 * (gsize) view);
+  init_volume (task, geometry, task->redundancy.kind);
   return TRUE;
 }
 
@@ -221,6 +230,8 @@ td_cone_task_copy (TdConeTask *to, const TdConeTask *from)
   *to = *from;
   to->matrices = g_memdup2 (from->matrices, 12 * (gsize) from->n_views * sizeof (double));
   to->view_weights = g_memdup2 (from->view_weights, (gsize) from->n_views * sizeof (double));
+  to->level.homographies
+      = g_memdup2 (from->level.homographies, 9 * (gsize) from->level.n * sizeof (double));
 }
 
 void
@@ -228,5 +239,6 @@ td_cone_task_clear (TdConeTask *task)
 {
   g_free (task->matrices);
   g_free (task->view_weights);
+  g_free (task->level.homographies);
   memset (task, 0, sizeof *task);
 }

@@ -22,9 +22,31 @@
  * Projections are float [view][row][column]; volumes float [slice][y][x], slice 0 at the top (largest
  * z), row 0 of a slice at the top (largest y): the parallel beam's conventions with slice = row.
  */
+typedef enum {
+  TD_REDUNDANCY_FULL,   /* 360 degrees: every ray twice */
+  TD_REDUNDANCY_PARKER, /* short scan: Parker, Med. Phys. 9 (1982) */
+  TD_REDUNDANCY_WANG,   /* offset detector over 360 degrees: Wang, Med. Phys. 29 (2002) */
+} TdRedundancyKind;
+
+typedef struct {
+  TdRedundancyKind kind;
+  gboolean by_row;     /* the weight of a column differs from row to row */
+  double overlap_rad;  /* Wang: fan angle up to which all rows have rays on either side of the axis */
+  double side;         /* Wang: 1 or -1, the sign of the longer side's fan angles */
+  double overscan_rad; /* Parker: half of what the range has over 180 degrees */
+  double first_rad;    /* Parker: where the turn begins */
+} TdRedundancy;
+
+/* The detector whose projections are resampled to the task's (cone-level.h). */
+typedef struct {
+  guint n_columns, n_rows; /* 0: none is, the task's detector is the scan's */
+  guint n;                 /* 1: the same for all views; else as many as these */
+  double *homographies;    /* n x 9, row-major: a pixel of the task's detector to one of this; owned */
+} TdConeLevel;
+
 typedef struct {
   guint n_columns, n_rows, n_views; /* of the filtered projections */
-  guint n_measured;      /* columns of the detector: n_columns, unless td_cone_task_widen() added some */
+  guint n_measured;      /* columns before filtering: n_columns, unless td_cone_task_widen() added some */
   guint shift;           /* and where the first of them lies among n_columns */
   guint nx, ny, nz;
   double voxel_mm;
@@ -33,6 +55,8 @@ typedef struct {
   double *view_weights;  /* n_views: angular step, redundancy factor and 1 / pitch; owned */
   double pitch_mm;       /* detector column pitch scaled to the axis */
   double source_axis_mm;
+  TdRedundancy redundancy; /* how rays are weighted before filtering */
+  TdConeLevel level;
 } TdConeTask;
 
 /* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns (for an
@@ -50,7 +74,7 @@ gboolean td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, c
 /* For an offset detector: lets the filtered projections reach as far to the short side of the axis as to
    the long one, since what the ramp makes of a row does not end where the row does. Nothing happens to
    any other. */
-void td_cone_task_widen (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad);
+void td_cone_task_widen (TdConeTask *task);
 /* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
 void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
 void td_cone_task_copy (TdConeTask *to, const TdConeTask *from); /* to is overwritten, not freed */
@@ -59,6 +83,9 @@ void td_cone_task_clear (TdConeTask *task);
 /* One view's matrix of a circular orbit (offsets and tilts included), before scaling. */
 void td_cone_matrix (const TdGeometry *geometry, double angle_rad, guint n_columns, guint n_rows,
                      double matrix[12]);
+/* What weights and ramp along the rows of a scaled matrix' detector come out too large by: the column's
+   pitch on the axis, mm, and less than that if the detector is not square to the ray through the axis. */
+double td_cone_filter_gain (const double matrix[12]);
 /* Scales a matrix so that w = 1 at the origin; FALSE if the origin is on or behind the source. */
 gboolean td_cone_matrix_normalise (double matrix[12]);
 void td_cone_project (const double matrix[12], const double point_mm[3], double *u, double *v,
@@ -93,21 +120,6 @@ typedef struct {
 /* FALSE: the matrix is singular, or the source on the axis. */
 gboolean td_cone_fan (const double matrix[12], TdConeFan *fan);
 double td_cone_fan_angle (const TdConeFan *fan, double u, double v);
-
-typedef enum {
-  TD_REDUNDANCY_FULL,   /* 360 degrees: every ray twice */
-  TD_REDUNDANCY_PARKER, /* short scan: Parker, Med. Phys. 9 (1982) */
-  TD_REDUNDANCY_WANG,   /* offset detector over 360 degrees: Wang, Med. Phys. 29 (2002) */
-} TdRedundancyKind;
-
-typedef struct {
-  TdRedundancyKind kind;
-  gboolean by_row;     /* the weight of a column differs from row to row */
-  double overlap_rad;  /* Wang: fan angle up to which all rows have rays on either side of the axis */
-  double side;         /* Wang: 1 or -1, the sign of the longer side's fan angles */
-  double overscan_rad; /* Parker: half of what the range has over 180 degrees */
-  double first_rad;    /* Parker: where the turn begins */
-} TdRedundancy;
 
 /* What the angles and the detector's position ask for; an error says why none fits. */
 gboolean td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint n_views,

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "compute/cone/cone-filter.h"
 #include "compute/device/host.h"
 #include "compute/prepare/prepare.h"
 #include "fdk-run.h"
@@ -17,7 +16,6 @@ typedef struct {
   TdConeFilter *filter;
   TdBuffer *rows;   /* [row][view][column] */
   float *staging;   /* the same, on the host */
-  guint halo;
 } Stage;
 
 typedef struct {
@@ -81,18 +79,16 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const gsize row_floats = (gsize) facts->n_views * facts->n_columns;
-  const guint detector_row = fdk->row0 + row;
-  const guint first = detector_row - MIN (detector_row, stage->halo);
-  const guint end = MIN (facts->n_rows, detector_row + n + stage->halo);
-  const guint64 bytes = (guint64) (end - first) * row_floats * sizeof (float);
+  const TdFdkSpan span = td_fdk_span (fdk, row, n);
+  const guint64 bytes = (guint64) span.from_rows * row_floats * sizeof (float);
   TdPreparationCounts counts;
 
-  if (!td_fdk_read (run, 0, first, end - first, stage->staging, error))
+  if (!td_fdk_read (run, 0, span.from_row0, span.from_rows, stage->staging, error))
     return FALSE;
   gint64 start = g_get_monotonic_time ();
   if (!td_upload (stage->queue, stage->rows, 0, stage->staging, bytes, error)
-      || !td_preparation_run (stage->preparation, stage->queue, stage->rows, first, end - first, NULL,
-                              run->cancellable, error)
+      || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from_row0, span.from_rows,
+                              NULL, run->cancellable, error)
       || !td_preparation_counts (stage->preparation, stage->queue, &counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
@@ -101,9 +97,9 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   start = g_get_monotonic_time ();
   const guint64 filtered_bytes = (guint64) facts->n_views * fdk->task.n_columns * sizeof (float);
   if ((stage->filter
-       && !td_cone_filter_run (stage->filter, stage->queue, stage->rows, first, end - first, error))
-      || !td_download (stage->queue, stage->staging, stage->rows, (detector_row - first) * filtered_bytes,
-                       n * filtered_bytes, error)
+       && !td_fdk_filter_span (fdk, stage->filter, stage->queue, stage->rows, &span, error))
+      || !td_download (stage->queue, stage->staging, stage->rows,
+                       (span.row0 - span.data_row0) * filtered_bytes, n * filtered_bytes, error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;
   Scatter scatter = { stage, stage->staging, row, n };
@@ -124,12 +120,13 @@ rows_done (TdFdkRun *run, guint end)
 }
 
 static gboolean
-open_stage (Stage *stage, guint max_rows, GError **error)
+open_stage (Stage *stage, guint row, guint step, GError **error)
 {
   const TdPlan *plan = stage->run->plan;
   const TdFdkPlan *fdk = stage->run->fdk;
   const TdRecipe *recipe = &plan->recipe;
-  const guint64 bytes = (guint64) max_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
+  const guint max_rows = td_fdk_most_rows (fdk, row, step);
+  const guint64 bytes = td_fdk_rows_bytes (fdk, max_rows, step);
 
   stage->queue = td_queue_new (stage->device, error);
   if (!stage->queue)
@@ -140,7 +137,7 @@ open_stage (Stage *stage, guint max_rows, GError **error)
     return FALSE;
   if (!td_scan_facts (plan->scan)->filtered) {
     stage->filter = td_cone_filter_new (stage->device, &fdk->task, &fdk->geometry, fdk->angles_rad,
-                                        &recipe->filter, max_rows, error);
+                                        &recipe->filter, td_fdk_most_filtered (fdk, max_rows, step), error);
     if (!stage->filter)
       return FALSE;
   }
@@ -168,10 +165,10 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
 {
   const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  Stage stage = { .run = run, .device = device, .halo = fdk->halo };
+  Stage stage = { .run = run, .device = device };
   const gint64 start = g_get_monotonic_time ();
   const guint first = *row;
-  gboolean ok = open_stage (&stage, MIN (facts->n_rows, step + 2 * stage.halo), error);
+  gboolean ok = open_stage (&stage, first, step, error);
 
   while (ok && *row < fdk->n_rows) {
     const guint n = MIN (step, fdk->n_rows - *row);

@@ -32,6 +32,12 @@ row_bytes (const TdFdkPlan *fdk)
 }
 
 static guint64
+read_bytes (const TdScanFacts *facts)
+{
+  return (guint64) facts->n_views * facts->n_columns * sizeof (float);
+}
+
+static guint64
 slab_bytes (const TdFdkPlan *fdk)
 {
   return (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
@@ -77,6 +83,11 @@ static void
 set_filter_rows (TdFdkPlan *fdk, guint rows)
 {
   fdk->filter_rows = rows;
+  fdk->chunk_rows = td_fdk_most_rows (fdk, 0, rows);
+  if (rows > 1 && !td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
+    set_filter_rows (fdk, (rows + 1) / 2);
+    return;
+  }
   fdk->n_chunks = parts_of (fdk->n_rows, rows);
   fdk->window_chunks = enough_chunks (fdk);
 }
@@ -86,17 +97,17 @@ set_filter_rows (TdFdkPlan *fdk, guint rows)
 static guint64
 filter_workspace (const TdFdkPlan *fdk, const TdPlan *plan)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo);
+  const guint filtered = td_fdk_most_filtered (fdk, fdk->chunk_rows, fdk->filter_rows);
 
-  return td_cone_filter_workspace_bytes (&fdk->task, rows)
-         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
+  return td_cone_filter_workspace_bytes (&fdk->task, filtered)
+         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                           td_scan_facts (plan->scan), fdk->chunk_rows);
 }
 
 static guint64
 filter_bytes (const TdFdkPlan *fdk, const TdPlan *plan)
 {
-  return td_fdk_chunk_bytes (fdk, td_scan_facts (plan->scan)) + filter_workspace (fdk, plan);
+  return td_fdk_chunk_bytes (fdk) + filter_workspace (fdk, plan);
 }
 
 static guint64
@@ -109,7 +120,7 @@ device_bytes (const TdFdkPlan *fdk, const TdPlan *plan, TdDevice *device, const 
 
   if (fdk->window)
     return bytes + batch + filter_workspace (fdk, plan)
-           + fdk->window_chunks * td_fdk_chunk_bytes (fdk, td_scan_facts (plan->scan));
+           + fdk->window_chunks * td_fdk_chunk_bytes (fdk);
   bytes += batch * (fdk->n_slabs > 1 || fdk->n_batches > 1 ? 2 : 1);
   return bytes + (fdk->filter_on_device || info->host_pointers ? filter_bytes (fdk, plan) : 0);
 }
@@ -170,7 +181,7 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFa
 /* Pinned memory: a quarter of what the host has left for slices that land, an eighth for rows that are
    sent. */
 static void
-fit_pinned (TdFdkPlan *fdk, const TdScanFacts *facts, guint n_devices, guint64 left)
+fit_pinned (TdFdkPlan *fdk, guint n_devices, guint64 left)
 {
   const guint64 slice = slab_bytes (fdk) / fdk->slab;
   const guint64 ring = left / 8 / (TD_FDK_RING * n_devices);
@@ -189,9 +200,9 @@ fit_pinned (TdFdkPlan *fdk, const TdScanFacts *facts, guint n_devices, guint64 l
     fdk->land_slices
         = (guint) CLAMP (MIN (most_landing, left / 4 / fdk->n_landing) / slice, 1, (guint64) fdk->slab);
   }
-  while (fdk->window && fdk->filter_rows > 1 && td_fdk_chunk_bytes (fdk, facts) > MIN (ring, most_ring))
+  while (fdk->window && fdk->filter_rows > 1 && td_fdk_chunk_bytes (fdk) > MIN (ring, most_ring))
     set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
-  fdk->ring_bytes = fdk->window ? td_fdk_chunk_bytes (fdk, facts)
+  fdk->ring_bytes = fdk->window ? td_fdk_chunk_bytes (fdk)
                                 : MAX (MIN (most_ring, ring),
                                        (guint64) fdk->task.n_columns * fdk->slab_rows * sizeof (float));
 }
@@ -230,7 +241,7 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 
   td_cone_rows_seen (&fdk->task, 0, nz, &fdk->row0, &end);
   if (end <= fdk->row0)
-    end = MIN (facts->n_rows, fdk->row0 + 1), fdk->row0 = end - 1;
+    end = MIN (fdk->task.n_rows, fdk->row0 + 1), fdk->row0 = end - 1;
   fdk->n_rows = end - fdk->row0;
   fdk->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
   fdk->projection_bytes = fdk->n_rows * row_bytes (fdk);
@@ -265,10 +276,16 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
   const guint64 host = td_plan_host_budget (plan);
 
   wish (plan, fdk, devices);
+  if (!td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "The detector is tilted so much that %u of its rows make one row of a level one, which is "
+                 "more than 2^31 samples; crop the scan or bin it (--crop, --bin).", fdk->chunk_rows);
+    return FALSE;
+  }
   /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
   fdk->on_disk = !fdk->window && fdk->projection_bytes > host / 2;
   const guint64 left = fdk->window || fdk->on_disk ? host : host - fdk->projection_bytes;
-  fit_pinned (fdk, facts, devices->len, left);
+  fit_pinned (fdk, devices->len, left);
   for (guint i = 0; i < devices->len; i++) {
     TdDevice *device = devices->pdata[i];
     if (fdk->retired && fdk->retired[i])
@@ -279,13 +296,13 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
     if (!fit_device (plan, fdk, device, fdk->families[i], budget, error))
       return FALSE;
   }
-  fit_pinned (fdk, facts, devices->len, left); /* slabs and chunks may be smaller now */
+  fit_pinned (fdk, devices->len, left); /* slabs and chunks may be smaller now */
 
   fdk->block_rows = 0;
   if (fdk->window && fdk->n_chunks > 1 && !facts->in_memory && !facts->sinogram_order)
-    fdk->block_rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo
+    fdk->block_rows = MIN (facts->n_rows, fdk->chunk_rows
                                               + (guint) (MIN (FILTER_BYTES, left / 4 / devices->len)
-                                                         / row_bytes (fdk)));
+                                                         / read_bytes (facts)));
   fdk->filter_bytes = filter_bytes (fdk, plan);
   fdk->device_bytes = fdk->host_bytes = 0;
   for (guint i = 0; i < devices->len; i++) {
@@ -295,9 +312,9 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
   }
   fdk->host_bytes += fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
                      + devices->len * (TD_FDK_RING * fdk->ring_bytes
-                                       + fdk->block_rows * row_bytes (fdk));
+                                       + fdk->block_rows * read_bytes (facts));
   if (!fdk->window)
-    fdk->host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk, facts)
+    fdk->host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk)
                        + (fdk->filter_on_device || any_device (devices, is_host) ? 0
                                                                                 : fdk->filter_bytes);
   return TRUE;

@@ -2,13 +2,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/cone/cone-level.h"
 #include "dataset/geometry-matrix.h"
 #include "engine-private.h"
 #include "fdk.h"
 #include "plan-private.h"
 
-/* Rows that lean more than this against the orbit are filtered noticeably wrongly: 1 % at 6 degrees. */
-#define MUCH_LEAN_DEG 3
+#define WORTH_TELLING_DEG 0.01
 
 void
 td_fdk_plan_free (TdFdkPlan *fdk)
@@ -50,22 +50,31 @@ td_fdk_n_slices (const TdScanFacts *facts)
                                                                 : facts->n_rows;
 }
 
-double
-td_fdk_stated_centre (const TdScanFacts *facts)
+/* The column that the axis is projected to, in the first view; of a circular orbit, before the detector is
+   tilted, so that a tilt moves no centre. */
+static double
+axis_column (const TdGeometry *geometry, guint n_columns, guint n_rows)
 {
   const double origin[3] = { 0, 0, 0 };
+  TdGeometry straight = *geometry;
   double matrix[12], u, v, w;
 
-  if (isfinite (facts->centre_px))
-    return facts->centre_px;
-  if (facts->geometry.view_matrices)
-    memcpy (matrix, facts->geometry.view_matrices, sizeof matrix);
+  memset (straight.detector_tilt_rad, 0, sizeof straight.detector_tilt_rad);
+  if (geometry->view_matrices)
+    memcpy (matrix, geometry->view_matrices, sizeof matrix);
   else
-    td_cone_matrix (&facts->geometry, 0, facts->n_columns, facts->n_rows, matrix);
+    td_cone_matrix (&straight, 0, n_columns, n_rows, matrix);
   if (!td_cone_matrix_normalise (matrix))
     return NAN;
   td_cone_project (matrix, origin, &u, &v, &w);
   return u;
+}
+
+double
+td_fdk_stated_centre (const TdScanFacts *facts)
+{
+  return isfinite (facts->centre_px) ? facts->centre_px
+                                     : axis_column (&facts->geometry, facts->n_columns, facts->n_rows);
 }
 
 /* ── Planning ─────────────────────────────────────────────────────────────────────────────────── */
@@ -82,10 +91,7 @@ apply_centre (TdGeometry *geometry, const TdScanFacts *facts, double centre_px)
       td_matrix_shift (geometry->view_matrices + 12 * (gsize) view, off);
     return;
   }
-  geometry->detector_offset_u_px
-      = centre_px - (facts->n_columns - 1) / 2.0
-        - geometry->axis_offset_mm * geometry->source_detector_mm
-              / (geometry->source_axis_mm * geometry->pixel_width_mm);
+  geometry->detector_offset_u_px += centre_px - axis_column (geometry, facts->n_columns, facts->n_rows);
 }
 
 /* The recipe's angles; matrices turn with them. (transfer full) */
@@ -115,6 +121,15 @@ td_fdk_geometry (const TdPlan *plan, TdGeometry *geometry, double **angles_rad)
   *angles_rad = apply_angles (geometry, facts, &plan->recipe);
 }
 
+/* A detector that stands askew is resampled to one that does not. */
+static void
+make_level (TdFdkPlan *fdk)
+{
+  fdk->lean_rad = td_cone_lean (&fdk->task);
+  if (td_cone_level_helps (&fdk->task, &fdk->geometry, fdk->lean_rad))
+    td_cone_task_level (&fdk->task);
+}
+
 static gboolean
 make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 {
@@ -131,8 +146,10 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
                               facts->n_columns, facts->n_rows, error);
   if (!good)
     return FALSE;
-  if (!facts->filtered)
-    td_cone_task_widen (&fdk->task, &fdk->geometry, fdk->angles_rad);
+  if (!facts->filtered) {
+    make_level (fdk);
+    td_cone_task_widen (&fdk->task);
+  }
 
   TdConeTask *task = &fdk->task;
   const gint *region = recipe->region;
@@ -163,14 +180,6 @@ choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
 }
 
 /* ── What was planned, for those who carry it out ─────────────────────────────────────────────── */
-
-guint64
-td_fdk_chunk_bytes (const TdFdkPlan *fdk, const TdScanFacts *facts)
-{
-  const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo);
-
-  return (guint64) rows * facts->n_views * fdk->task.n_columns * sizeof (float);
-}
 
 TdFdkBatch
 td_fdk_batch (const TdFdkPlan *fdk, guint index)
@@ -212,18 +221,22 @@ td_fdk_transfer_rate_key (TdDevice *device)
   return g_strdup_printf ("transfer %s", td_device_info (device)->name);
 }
 
-/* The angle between the detector's rows and the plane of the orbit, where the axis is seen. */
-static double
-row_lean (const double matrix[12])
-{
-  double here[3], there[3];
-
-  td_cone_pixel (matrix, matrix[3] / matrix[11], matrix[7] / matrix[11], here);
-  td_cone_pixel (matrix, matrix[3] / matrix[11] + 1, matrix[7] / matrix[11], there);
-  return atan2 (there[2] - here[2], hypot (there[0] - here[0], there[1] - here[1]));
-}
-
 /* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* What is done about it. */
+static void
+note_lean (TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const double lean_deg = fdk->lean_rad * 180 / G_PI;
+
+  if (fdk->task.level.n_rows > 0)
+    td_plan_note (plan, "The detector is tilted (its rows lean by up to %.2g degrees against the plane of the "
+                        "orbit): projections are resampled to a level one of %u columns and %u rows, and "
+                        "filtered along its rows.", lean_deg, fdk->task.n_measured, fdk->task.n_rows);
+  else if (lean_deg > WORTH_TELLING_DEG)
+    td_plan_note (plan, "The detector's rows lean by up to %.2g degrees against the plane of the orbit, too "
+                        "little for resampling to be worth while.", lean_deg);
+}
 
 static void
 describe (TdPlan *plan, const TdFdkPlan *fdk)
@@ -241,7 +254,7 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";
-  plan->facts.read_bytes = td_plan_read_bytes (plan, fdk->n_rows);
+  plan->facts.read_bytes = td_plan_read_bytes (plan, td_fdk_span (fdk, 0, fdk->n_rows).from_rows);
   plan->facts.write_bytes
       = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;
@@ -258,11 +271,8 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
                   fdk->on_disk ? "a temporary file, because memory is short" : "host memory");
   td_plan_note (plan, "%u slabs of up to %u slices are back-projected from batches of %u views.",
                 fdk->n_slabs, fdk->slab, fdk->batch);
-  const double lean_deg = row_lean (task->matrices) * 180 / G_PI;
-  if (!facts->filtered && fabs (lean_deg) > MUCH_LEAN_DEG)
-    td_plan_note (plan, "The detector's rows lean by %.1f degrees against the plane of the orbit, and FDK "
-                        "filters along them: away from the middle slice, values may be off by a percent "
-                        "or two.", fabs (lean_deg));
+  if (!facts->filtered)
+    note_lean (plan, fdk);
 }
 
 gboolean

@@ -10,17 +10,13 @@ td_fdk_window_chunks (const TdFdkPlan *fdk, guint slab, guint *first, guint *end
   *end = (fdk->cuts[slab].row_end + fdk->filter_rows - 1) / fdk->filter_rows;
 }
 
-void
-td_fdk_window_rows (const TdFdkWindow *window, guint index, guint *row0, guint *end, guint *own)
+TdFdkSpan
+td_fdk_window_rows (const TdFdkWindow *window, guint index)
 {
-  const TdFdkRun *run = window->device->run;
-  const TdFdkPlan *fdk = run->fdk;
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
+  const TdFdkPlan *fdk = window->device->run->fdk;
   const guint first = index * fdk->filter_rows;
 
-  *own = fdk->row0 + first;
-  *row0 = *own - MIN (*own, fdk->halo);
-  *end = MIN (facts->n_rows, fdk->row0 + MIN (first + fdk->filter_rows, fdk->n_rows) + fdk->halo);
+  return td_fdk_span (fdk, first, MIN (fdk->filter_rows, fdk->n_rows - first));
 }
 
 /* The device's own slabs that nobody has taken yet, from @slab on. FALSE: there are no more. Under the

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/cone/cone-filter.h"
 #include "compute/prepare/prepare.h"
 #include "fdk-run.h"
 
@@ -45,7 +44,7 @@ struct TdFdkWindow {
 
 /* Those that the slab sees. */
 void td_fdk_window_chunks (const TdFdkPlan *fdk, guint slab, guint *first, guint *end);
-/* Detector rows of a chunk with its halo; the chunk's own begin at *own. */
-void td_fdk_window_rows (const TdFdkWindow *window, guint index, guint *row0, guint *end, guint *own);
+/* A chunk's. */
+TdFdkSpan td_fdk_window_rows (const TdFdkWindow *window, guint index);
 /* Waits for a chunk to send, or, if some wait for the filter, for that. FALSE: nothing more will come. */
 gboolean td_fdk_window_choose (TdFdkWindow *window, guint *index, gboolean *send);

@@ -102,14 +102,13 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const guint64 row = (guint64) facts->n_views * facts->n_columns * sizeof (float);
   const gboolean used = chunk->data != NULL;
-  guint row0, end, own;
+  const TdFdkSpan span = td_fdk_window_rows (window, index);
   float *staging = td_fdk_ring_next (&window->ring, error);
 
-  td_fdk_window_rows (window, index, &row0, &end, &own);
-  if (!staging || !fill (window, row0, end, staging, error))
+  if (!staging || !fill (window, span.from_row0, span.from_row0 + span.from_rows, staging, error))
     return FALSE;
   if (!chunk->data) {
-    chunk->data = td_buffer_new (window->device->device, td_fdk_chunk_bytes (run->fdk, facts), error);
+    chunk->data = td_buffer_new (window->device->device, td_fdk_chunk_bytes (run->fdk), error);
     if (!chunk->data)
       return FALSE;
     g_ptr_array_add (window->memory, chunk->data);
@@ -118,7 +117,7 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
   gboolean ok = !used || !window->passed || td_event_wait (window->ring.queue, window->passed, error);
   ok = ok && (!used || td_event_wait (window->ring.queue, window->before, error));
   g_mutex_unlock (&run->lock);
-  if (!ok || !td_fdk_ring_send (&window->ring, chunk->data, 0, (end - row0) * row, error))
+  if (!ok || !td_fdk_ring_send (&window->ring, chunk->data, 0, span.from_rows * row, error))
     return FALSE;
   chunk->sent = td_event_record (window->ring.queue, error);
   if (!chunk->sent)
@@ -136,7 +135,7 @@ open_filter (TdFdkWindow *window, GError **error)
   const TdFdkPlan *fdk = run->fdk;
   const TdRecipe *recipe = &run->plan->recipe;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  const guint rows = MIN (facts->n_rows, fdk->filter_rows + 2 * fdk->halo);
+  const guint rows = td_fdk_most_filtered (fdk, fdk->chunk_rows, fdk->filter_rows);
   TdDevice *device = window->device->device;
 
   const gboolean quads = fdk->task.n_columns % 4 == 0;
@@ -146,7 +145,7 @@ open_filter (TdFdkWindow *window, GError **error)
   if (!window->gather)
     return FALSE;
   window->preparation = td_preparation_new (device, run->plan->scan, NULL, recipe->steps,
-                                            recipe->n_steps, rows, error);
+                                            recipe->n_steps, fdk->chunk_rows, error);
   if (!window->preparation)
     return FALSE;
   if (facts->filtered)
@@ -189,20 +188,19 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   TdFdkChunk *chunk = &window->chunks[index];
   TdQueue *queue = window->queue;
-  guint row0, end, own;
+  const TdFdkSpan span = td_fdk_window_rows (window, index);
 
-  td_fdk_window_rows (window, index, &row0, &end, &own);
   if (!td_event_wait (queue, chunk->sent, error) || !record (window, error)
-      || !td_preparation_run (window->preparation, queue, chunk->data, row0, end - row0, NULL,
-                              run->cancellable, error)
+      || !td_preparation_run (window->preparation, queue, chunk->data, span.from_row0, span.from_rows,
+                              NULL, run->cancellable, error)
       || (window->filter
-          && !td_cone_filter_run (window->filter, queue, chunk->data, row0, end - row0, error))
+          && !td_fdk_filter_span (run->fdk, window->filter, queue, chunk->data, &span, error))
       || !record (window, error))
     return FALSE;
   TdEvent *filtered = td_event_record (queue, error);
   if (!filtered)
     return FALSE;
-  window->filtered_bytes += (double) (end - row0) * facts->n_views * facts->n_columns * sizeof (float);
+  window->filtered_bytes += (double) span.from_rows * facts->n_views * facts->n_columns * sizeof (float);
   g_mutex_lock (&run->lock);
   chunk->filtered = filtered;
   chunk->here = TRUE;
@@ -305,13 +303,12 @@ td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *bat
   const guint wide = fdk->task.n_columns % 4 == 0 ? fdk->task.n_columns / 4 : fdk->task.n_columns;
 
   for (guint i = row0 / step; i * step < row0 + n_rows; i++) {
-    guint chunk_row0, chunk_end, own;
-    td_fdk_window_rows (window, i, &chunk_row0, &chunk_end, &own);
+    const TdFdkSpan span = td_fdk_window_rows (window, i);
     const guint from = MAX (i * step, row0), end = MIN ((i + 1) * step, row0 + n_rows);
     const TdRowsGather params = {
       .n_columns = (int) wide,
       .n_views = (int) fdk->task.n_views,
-      .from_row = (int) (fdk->row0 + from - chunk_row0),
+      .from_row = (int) (fdk->row0 + from - span.data_row0),
       .n_rows = (int) (end - from),
       .to_row = (int) (from - row0),
       .to_rows = (int) n_rows,

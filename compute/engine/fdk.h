@@ -2,6 +2,8 @@
 #pragma once
 
 #include "compute/cone/cone-family.h"
+#include "compute/cone/cone-filter.h"
+#include "compute/cone/cone-level.h"
 #include "method.h"
 
 /**
@@ -28,16 +30,18 @@ typedef struct {
 /* What the plan decided. */
 typedef struct {
   TdConeTask task;           /* of the slices asked for: nz = n_slices */
-  TdGeometry geometry;       /* with the recipe's centre */
+  double lean_rad;           /* of the rows of the scan's detector */
+  TdGeometry geometry;       /* the scan's, with the recipe's centre */
   double *angles_rad;
-  guint row0, n_rows;        /* detector rows that the slices see */
-  guint halo;                /* rows around them that preparation wants */
+  guint row0, n_rows;        /* rows of the task's detector that the slices see */
+  guint halo;                /* rows around those of the scan's that preparation wants */
   TdShareKind share;         /* volume or projection */
   gboolean filter_on_device;
   gboolean window;           /* see above; else host */
   guint64 projection_bytes;  /* host: filtered projections, all views */
   gboolean on_disk;          /* they do not fit the host's memory */
-  guint filter_rows;         /* detector rows filtered at once: a chunk */
+  guint filter_rows;         /* rows filtered at once: a chunk */
+  guint chunk_rows;          /* most rows of the scan's detector that one is made of, halo included */
   guint64 filter_bytes;      /* host: of whoever filters, a chunk and its workspace */
   guint n_chunks, window_chunks; /* of all rows; that a device keeps at most */
   guint block_rows;          /* window: read at once from a file that likes it; 0: a chunk */
@@ -92,8 +96,27 @@ char *td_fdk_device_rate_key (TdDevice *device, const TdConeFamily *family); /* 
 char *td_fdk_filter_rate_key (TdDevice *device);                            /* bytes/s */
 char *td_fdk_transfer_rate_key (TdDevice *device);                          /* bytes/s */
 
-/* Bytes of the chunk buffers: with the halo. */
-guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk, const TdScanFacts *facts);
+/* fdk-rows.c: what rows [row, row + n) of the plan's are made of. A level detector's (cone-level.h) come of
+   others, and more, of the scan's; else they are the same. */
+typedef struct {
+  guint from_row0, from_rows; /* the scan's, with the halo */
+  guint row0, n_rows;         /* those filtered, counted on the task's detector */
+  guint data_row0;            /* the first that their buffer holds when they are filtered */
+} TdFdkSpan;
+
+TdFdkSpan td_fdk_span (const TdFdkPlan *fdk, guint row, guint n);
+/* Most rows of the scan's that @step of the plan's are made of, from @row on. */
+guint td_fdk_most_rows (const TdFdkPlan *fdk, guint row, guint step);
+/* Bytes of a buffer that @n of the plan's rows come into as @from_rows and leave filtered; of a chunk. */
+guint64 td_fdk_rows_bytes (const TdFdkPlan *fdk, guint from_rows, guint n);
+guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
+/* Whether so many of the scan's rows can be resampled at once: kernels count samples in 31 bits. */
+gboolean td_fdk_rows_fit (const TdFdkPlan *fdk, guint from_rows);
+/* How many rows the filter takes at once for that. */
+guint td_fdk_most_filtered (const TdFdkPlan *fdk, guint from_rows, guint n);
+/* Enqueues: resamples if need be, weights and filters, in place. */
+gboolean td_fdk_filter_span (const TdFdkPlan *fdk, TdConeFilter *filter, TdQueue *queue, TdBuffer *rows,
+                             const TdFdkSpan *span, GError **error);
 /* A batch's views are the places i of in_turn * turns: first + i % in_turn + i / in_turn * a_turn. */
 typedef struct {
   guint first, in_turn, a_turn;

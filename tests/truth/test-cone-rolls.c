@@ -6,34 +6,47 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* Redundancy weights on detectors that are turned in their plane or lean: the same ray measured twice
-   counts once, and slices far from the middle are as good as those of a detector that stands straight. */
+/* Detectors that are turned in their plane or lean: slices far from the middle are as good as those of a
+   detector that stands straight, whatever the turn covers, and the same ray measured twice counts once. */
 #define N_COLUMNS 97u
 #define N_ROWS 76u
 #define N_VIEWS 300u
 
 static TdEngine *engine;
 
+/* RMS inside, and the mean error, of the peak. */
+#define MOST_RMS 0.012
+#define MOST_MEAN 0.002
+
 typedef struct {
   const char *name;
   double tilt_deg[3], range_deg, centre, wobble_mm;
-  double bound; /* RMS inside, of the peak: FDK filters along the detector's rows, and where those lean
-                   against the orbit that is an approximation */
 } Case;
 
 static const Case cases[] = {
-  { "full", { 0, 0, 0 }, 360, NAN, 0, 0.012 },
-  { "full-rolled", { 0, 0, 6 }, 360, NAN, 0, 0.012 },
-  { "offset", { 0, 0, 0 }, 360, 33, 0, 0.012 },
-  { "offset-rolled", { 0, 0, 6 }, 360, 33, 0, 0.021 },
-  { "offset-rolled-back", { 0, 0, -6 }, 360, 33, 0, 0.021 },
-  { "offset-right-rolled", { 0, 0, 6 }, 360, 64.4, 0, 0.021 },
-  { "offset-tilted", { 3, -3, 4 }, 360, 64.4, 0, 0.015 },
-  { "offset-wobbling", { 0, 0, 3 }, 360, 33, 0.3, 0.012 },
-  { "short", { 0, 0, 0 }, 215, NAN, 0, 0.012 },
-  { "short-rolled", { 0, 0, 6 }, 215, NAN, 0, 0.025 },
-  { "short-offset-rolled", { 0, 0, -6 }, -220, 52, 0, 0.025 },
-  { "short-tilted", { 3, 3, 4 }, 220, NAN, 0, 0.02 },
+  { "full", { 0, 0, 0 }, 360, NAN, 0 },
+  { "full-rolled-half-degree", { 0, 0, 0.5 }, 360, NAN, 0 },
+  { "full-rolled-3", { 0, 0, 3 }, 360, NAN, 0 },
+  { "full-rolled", { 0, 0, 6 }, 360, NAN, 0 },
+  { "full-rolled-10", { 0, 0, 10 }, 360, NAN, 0 },
+  { "full-upside-down", { 0, 0, 180.4 }, 360, NAN, 0 },
+  { "full-tilted-5", { 5, 0, 0 }, 360, NAN, 0 },
+  { "full-slanted-5", { 0, -5, 0 }, 360, NAN, 0 },
+  { "offset", { 0, 0, 0 }, 360, 33, 0 },
+  { "offset-rolled", { 0, 0, 6 }, 360, 33, 0 },
+  { "offset-rolled-back", { 0, 0, -6 }, 360, 33, 0 },
+  { "offset-right-rolled", { 0, 0, 6 }, 360, 64.4, 0 },
+  { "offset-rolled-10", { 0, 0, -10 }, 360, 64.4, 0 },
+  { "offset-tilted", { 3, -3, 4 }, 360, 64.4, 0 },
+  { "offset-tilted-5", { 5, -5, 0 }, 360, 33, 0 },
+  { "offset-wobbling", { 0, 0, 3 }, 360, 33, 0.3 },
+  { "short", { 0, 0, 0 }, 215, NAN, 0 },
+  { "short-rolled-3", { 0, 0, 3 }, 215, NAN, 0 },
+  { "short-rolled", { 0, 0, 6 }, 215, NAN, 0 },
+  { "short-rolled-10", { 0, 0, -10 }, 215, NAN, 0 },
+  { "short-offset-rolled", { 0, 0, -6 }, -220, 52, 0 },
+  { "short-tilted", { 3, 3, 4 }, 220, NAN, 0 },
+  { "short-tilted-5", { 5, 5, 0 }, 220, NAN, 0 },
 };
 
 static void
@@ -111,8 +124,8 @@ test_slices (gconstpointer data)
     g_assert_no_error (error);
     judge (&spec, rows[i], volume.nx, volume.slices, &mean, &rms);
     g_test_message ("row %u: mean error %.4f, RMS %.4f of the peak", rows[i], mean, rms);
-    g_assert_cmpfloat (fabs (mean), <=, 0.9 * which->bound);
-    g_assert_cmpfloat (rms, <=, which->bound);
+    g_assert_cmpfloat (fabs (mean), <=, MOST_MEAN);
+    g_assert_cmpfloat (rms, <=, MOST_RMS);
     td_test_volume_clear (&volume);
   }
 }
@@ -165,7 +178,8 @@ test_pairs (void)
     g_assert_true (td_cone_redundancy (&spec.geometry, angles, N_VIEWS, N_COLUMNS, N_ROWS, &redundancy,
                                        &error));
     g_assert_cmpint (redundancy.by_row, ==,
-                     cases[i].tilt_deg[2] != 0 && redundancy.kind != TD_REDUNDANCY_FULL);
+                     (cases[i].tilt_deg[0] != 0 || cases[i].tilt_deg[2] != 0)
+                         && redundancy.kind != TD_REDUNDANCY_FULL);
     g_assert_cmpint (redundancy.kind, ==, cases[i].range_deg < 360 ? TD_REDUNDANCY_PARKER
                                           : isfinite (spec.centre_px) ? TD_REDUNDANCY_WANG
                                                                       : TD_REDUNDANCY_FULL);

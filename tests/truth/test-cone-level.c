@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "compute/cone/cone-level.h"
+#include "tests/common/pipeline.h"
+#include "tests/common/truth.h"
+
+/* Detectors that are rolled and tilted: whole jobs against FDK on the level detector in plain double
+   precision, which shares with the product the matrices, the weights' formulas and the ramp's response; and
+   however a job is cut. */
+typedef struct {
+  const char *name;
+  guint n_columns, n_rows, n_views;
+  double tilt_deg[3], range_deg, offset_u, axis_mm, wobble;
+} Case;
+
+static const Case cases[] = {
+  { "roll-half-degree", 45, 38, 40, { 0, 0, 0.5 }, 360, 0, 0, 0 },
+  { "roll-3", 47, 33, 37, { 0, 0, 3 }, 360, 0.3, 0, 0 },
+  { "roll-10", 40, 51, 36, { 0, 0, -10 }, 360, 0, 0.2, 0 },
+  { "roll-45", 33, 30, 30, { 0, 0, 45 }, 360, 0, 0, 0 },
+  { "roll-90", 37, 46, 32, { 0, 0, 90 }, 360, 0, 0, 0 },
+  { "roll-minus-91", 46, 31, 32, { 0, 0, -91 }, 360, 0, 0, 0 },
+  { "roll-177", 44, 35, 32, { 0, 0, 177 }, 360, 0, 0, 0 },
+  { "tilt-5", 43, 36, 34, { 5, 0, 0 }, 360, 0, 0, 0 },
+  { "slant-5", 43, 36, 34, { 0, 5, 0 }, 360, 0, 0, 0 },
+  { "short", 45, 37, 41, { 4, -3, 6 }, 230, 0, 0, 0 },
+  { "short-backwards", 45, 37, 41, { 0, 0, 3 }, -230, 1, 0, 0 },
+  { "offset", 45, 37, 42, { 0, 0, 6 }, 360, 9, 0, 0 },
+  { "offset-left-askew", 45, 37, 42, { -5, 5, -7 }, 360, -9, 0, 0 },
+  { "gantry", 41, 39, 38, { 1, 1, 2 }, 360, 0, 0, 1 },
+  { "gantry-short", 41, 39, 38, { 0, 0, -4 }, 230, 0, 0, 1 },
+};
+
+static TdEngine *engine;
+
+typedef struct {
+  TdGeometry geometry;
+  TdScan *scan;
+  double *angles_rad;
+  float *views; /* [view][row][column] */
+} Measured;
+
+static void
+measured_clear (Measured *measured)
+{
+  td_scan_unref (measured->scan);
+  td_geometry_clear (&measured->geometry);
+  g_free (measured->angles_rad);
+  g_free (measured->views);
+}
+
+/* A gantry's matrices: source and detector off the circle, differently in each view. */
+static void
+shake (const Case *c, Measured *measured)
+{
+  TdGeometry *geometry = &measured->geometry;
+  double *matrices = g_new (double, 12 * (gsize) c->n_views);
+
+  for (guint view = 0; view < c->n_views; view++) {
+    TdGeometry one = *geometry;
+    double *m = matrices + 12 * (gsize) view;
+    one.source_axis_mm += 5 * sin (view * 0.7);
+    one.detector_offset_u_px += 0.8 * sin (view * 1.3);
+    one.detector_offset_v_px += 0.6 * cos (view * 0.9);
+    for (guint i = 0; i < 3; i++)
+      one.detector_tilt_rad[i] += 0.02 * sin (view * (0.4 + 0.3 * i));
+    td_cone_matrix (&one, measured->angles_rad[view], c->n_columns, c->n_rows, m);
+  }
+  geometry->view_matrices = matrices;
+  geometry->n_view_matrices = c->n_views;
+}
+
+/* Waves and noise, which end before the detector does and fill it to its first and last row. */
+static void
+measure (const Case *c, Measured *measured)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (20264);
+  float *out = measured->views = g_new (float, (gsize) c->n_views * c->n_rows * c->n_columns);
+
+  for (guint view = 0; view < c->n_views; view++)
+    for (guint row = 0; row < c->n_rows; row++)
+      for (guint column = 0; column < c->n_columns; column++)
+        *out++ = (float) (g_rand_double_range (rand, 0.5, 1.5)
+                          + sin (0.3 * column + 0.2 * view) * cos (0.23 * row));
+}
+
+static void
+make_scan (const Case *c, Measured *measured)
+{
+  *measured = (Measured) {
+    .geometry = { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.4, .pixel_height_mm = 0.5,
+                  .source_axis_mm = 300, .source_detector_mm = 420, .axis_offset_mm = c->axis_mm,
+                  .detector_offset_u_px = c->offset_u },
+    .angles_rad = g_new (double, c->n_views),
+  };
+  for (guint i = 0; i < 3; i++)
+    measured->geometry.detector_tilt_rad[i] = c->tilt_deg[i] * G_PI / 180;
+  for (guint view = 0; view < c->n_views; view++)
+    measured->angles_rad[view] = 0.1 + c->range_deg * G_PI / 180 * view / c->n_views;
+  if (c->wobble > 0)
+    shake (c, measured);
+  measure (c, measured);
+  const TdScanFacts facts = {
+    .n_columns = c->n_columns, .n_rows = c->n_rows, .n_views = c->n_views,
+    .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE, .in_memory = TRUE,
+    .angles_rad = measured->angles_rad, .centre_px = NAN, .geometry = measured->geometry,
+  };
+  measured->scan = td_scan_new_from_memory (&facts, measured->views, NULL, NULL, NULL, NULL);
+}
+
+/* ── The plain way ────────────────────────────────────────────────────────────────────────────── */
+
+static double
+lanczos (double d)
+{
+  if (fabs (d) < 1e-12)
+    return 1;
+  return fabs (d) >= 3 ? 0 : 3 * sin (G_PI * d) * sin (G_PI * d / 3) / (G_PI * G_PI * d * d);
+}
+
+static double
+read_at (const Case *c, const float *view, double u, double v)
+{
+  double sum = 0, weights = 0;
+
+  for (int j = -2; j <= 3; j++)
+    for (int i = -2; i <= 3; i++) {
+      const double column = floor (u) + i, row = floor (v) + j;
+      const double weight = lanczos (u - column) * lanczos (v - row);
+      sum += weight
+             * view[(gsize) CLAMP (row, 0, c->n_rows - 1.0) * c->n_columns
+                    + (gsize) CLAMP (column, 0, c->n_columns - 1.0)];
+      weights += weight;
+    }
+  return sum / weights;
+}
+
+/* Where the ray of the level detector's pixel meets the scan's. */
+static void
+trace (const double level[12], const double own[12], double column, double row, double *u, double *v)
+{
+  double point[3], w;
+
+  td_cone_pixel (level, column, row, point);
+  td_cone_project (own, point, u, v, &w);
+}
+
+/* As above, the row taken no farther than the edge of the detector that lies above or below. */
+static double
+resample (const Case *c, const double level[12], const double own[12], const float *view, double column,
+          double row)
+{
+  const double last[2] = { c->n_columns - 1.0, c->n_rows - 1.0 };
+  double at[2], near[2], there[2];
+
+  trace (level, own, column, row, &at[0], &at[1]);
+  trace (level, own, column, row + 0.01, &there[0], &there[1]);
+  /* Along a level column: this of the detector's coordinates changes more. */
+  const guint along = fabs (there[1] - at[1]) >= fabs (there[0] - at[0]);
+  const double edge = CLAMP (at[along], 0, last[along]);
+  for (guint i = 0; i < 60 && fabs (at[along] - edge) > 1e-11; i++) { /* Newton's way there */
+    trace (level, own, column, row + 1e-4, &near[0], &near[1]);
+    row -= (at[along] - edge) / ((near[along] - at[along]) / 1e-4);
+    trace (level, own, column, row, &at[0], &at[1]);
+  }
+  if (at[!along] < -0.5 || at[!along] > last[!along] + 0.5)
+    return 0;
+  return read_at (c, view, at[0], at[1]);
+}
+
+/* Weighted and filtered projections of the level detector. */
+static float *
+filter_views (const Case *c, const Measured *measured, const TdConeTask *own, const TdConeTask *task,
+              const TdFilter *spec)
+{
+  const gsize wide = task->n_columns, lines = (gsize) task->n_views * task->n_rows;
+  g_autofree float *rows = g_new0 (float, lines * wide);
+
+  for (guint view = 0; view < task->n_views; view++) {
+    const double *level = task->matrices + 12 * (gsize) view;
+    double q[6];
+    TdConeFan fan;
+
+    td_cone_cosine (level, q);
+    g_assert_true (td_cone_fan (level, &fan));
+    for (guint row = 0; row < task->n_rows; row++)
+      for (guint k = 0; k < task->n_measured; k++) {
+        const double u = k + task->shift, v = row;
+        const double cosine
+            = 1 / sqrt (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
+        const double share = td_cone_redundancy_weight (&own->redundancy, measured->angles_rad[view],
+                                                        td_cone_fan_angle (&fan, u, v));
+        rows[((gsize) view * task->n_rows + row) * wide + k + task->shift]
+            = (float) (cosine * share
+                       * resample (c, level, own->matrices + 12 * (gsize) view,
+                                   measured->views + (gsize) view * c->n_rows * c->n_columns, u, v));
+      }
+  }
+  return td_truth_filter (spec, rows, (guint) lines, (guint) wide);
+}
+
+static double *
+plain_fdk (const Case *c, const Measured *measured, const TdFilter *spec, TdConeTask *task)
+{
+  TdConeTask own;
+  g_autoptr (GError) error = NULL;
+
+  td_cone_task_init (&own, &measured->geometry, measured->angles_rad, c->n_views, c->n_columns, c->n_rows,
+                     &error);
+  g_assert_no_error (error);
+  td_cone_task_copy (task, &own);
+  g_assert_true (td_cone_task_level (task));
+  g_assert_true (td_cone_upright (task));
+  td_cone_task_widen (task);
+  g_autofree float *views = filter_views (c, measured, &own, task, spec);
+  double *out = g_new (double, (gsize) task->nz * task->ny * task->nx);
+  td_cone_reference (task, views, 0, task->nz, out);
+  td_cone_task_clear (&own);
+  return out;
+}
+
+/* What the plan says, a line each. (transfer full) */
+static char *
+planned (TdScan *scan, const TdRecipe *recipe)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  return g_strjoinv ("\n", td_plan_facts (plan)->notes);
+}
+
+static void
+test_plain (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  g_autoptr (GError) error = NULL;
+  Measured measured;
+  TdConeTask task;
+  TdRecipe recipe;
+
+  make_scan (c, &measured);
+  td_recipe_init (&recipe);
+  g_autofree double *truth = plain_fdk (c, &measured, &recipe.filter, &task);
+  for (guint i = 0; i < MIN (devices->len, 2); i++) {
+    const char *id = devices->pdata[i];
+    TdTestVolume volume;
+
+    /* Kernels for upright detectors, which this one is not any more; no texture's 8-bit weights. */
+    g_strlcpy (recipe.devices, id, sizeof recipe.devices);
+    g_strlcpy (recipe.family, g_str_equal (id, "host") ? "host" : "arithmetic", sizeof recipe.family);
+    td_test_reconstruct (engine, measured.scan, &recipe, &volume, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = planned (measured.scan, &recipe);
+    g_assert_nonnull (strstr (notes, "resampled to a level one"));
+    g_assert_cmpuint (volume.n_slices, ==, task.nz);
+    const gsize n = (gsize) task.nz * task.ny * task.nx;
+    const double rms = td_truth_relative_rms (volume.slices, truth, n);
+    g_test_message ("%s: relative RMS %.2e", id, rms);
+    g_assert_cmpfloat (rms, <=, 1e-5);
+    td_test_volume_clear (&volume);
+  }
+  td_cone_task_clear (&task);
+  measured_clear (&measured);
+}
+
+/* ── However it is cut ────────────────────────────────────────────────────────────────────────── */
+
+static void
+set (TdRecipe *recipe, const char *devices, TdFilterPlace place, TdShareKind share)
+{
+  td_recipe_init (recipe);
+  g_strlcpy (recipe->devices, devices, sizeof recipe->devices);
+  recipe->filter_on = place;
+  recipe->share = share;
+}
+
+static void
+run (const Measured *measured, const TdRecipe *recipe, TdTestVolume *volume)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_test_reconstruct (engine, measured->scan, recipe, volume, &error);
+  g_assert_no_error (error);
+}
+
+/* As little memory as will do. */
+static void
+tighten (const Measured *measured, TdRecipe *recipe)
+{
+  for (recipe->memory_limit_bytes = 256 << 10;; recipe->memory_limit_bytes += 64 << 10) {
+    g_autoptr (TdPlan) plan = td_plan_new (engine, measured->scan, recipe, NULL, NULL, NULL);
+    if (plan) {
+      g_assert_cmpuint (td_plan_facts (plan)->n_slabs, >, 1);
+      return;
+    }
+    g_assert_cmpuint (recipe->memory_limit_bytes, <, 64 << 20);
+  }
+}
+
+/* Slabs, batches, chunks and windows; each device's own result to the last bit, and devices and ways of
+   sharing to rounding. */
+static void
+test_cuts (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  Measured measured;
+  TdTestVolume whole, plain, cut;
+  TdRecipe recipe;
+
+  make_scan (c, &measured);
+  set (&recipe, "host", TD_FILTER_ON_AUTO, TD_SHARE_AUTO);
+  run (&measured, &recipe, &whole);
+  const gsize n = (gsize) whole.n_slices * whole.ny * whole.nx;
+  g_autofree double *truth = g_new (double, n);
+  for (gsize i = 0; i < n; i++)
+    truth[i] = whole.slices[i];
+  for (guint i = 0; i < MIN (devices->len, 2); i++)
+    for (guint place = TD_FILTER_ON_CPU; place <= TD_FILTER_ON_DEVICE; place++) {
+      set (&recipe, devices->pdata[i], place, TD_SHARE_AUTO);
+      run (&measured, &recipe, &plain);
+      tighten (&measured, &recipe);
+      run (&measured, &recipe, &cut);
+      g_assert_cmpfloat (td_truth_relative_rms (plain.slices, truth, n), <=, 1e-5);
+      g_assert_cmpmem (cut.slices, n * sizeof (float), plain.slices, n * sizeof (float));
+      td_test_volume_clear (&plain);
+      td_test_volume_clear (&cut);
+    }
+  td_test_volume_clear (&whole);
+  measured_clear (&measured);
+}
+
+static void
+test_shared (void)
+{
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  Measured measured;
+  TdTestVolume one, two;
+  TdRecipe recipe;
+
+  if (devices->len < 3) {
+    g_test_skip ("no two devices beside the host");
+    return;
+  }
+  make_scan (&cases[1], &measured);
+  g_autofree char *both = g_strdup_printf ("%s,%s", (char *) devices->pdata[1], (char *) devices->pdata[2]);
+  set (&recipe, devices->pdata[1], TD_FILTER_ON_DEVICE, TD_SHARE_AUTO);
+  run (&measured, &recipe, &one);
+  const gsize n = (gsize) one.n_slices * one.ny * one.nx;
+  g_autofree double *truth = g_new (double, n);
+  for (gsize i = 0; i < n; i++)
+    truth[i] = one.slices[i];
+  for (guint share = TD_SHARE_VOLUME; share <= TD_SHARE_PROJECTION; share++)
+    for (guint place = TD_FILTER_ON_CPU; place <= TD_FILTER_ON_DEVICE; place++) {
+      set (&recipe, both, place, share);
+      run (&measured, &recipe, &two);
+      g_assert_cmpfloat (td_truth_relative_rms (two.slices, truth, n), <=, 1e-6);
+      td_test_volume_clear (&two);
+    }
+  td_test_volume_clear (&one);
+  measured_clear (&measured);
+}
+
+/* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Upright detectors are as they were; the level one of a rolled detector has its rows level and holds all
+   of it; its rows say which of the detector's they need. */
+static void
+test_geometry (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Case *c = &cases[i];
+    g_autoptr (GError) error = NULL;
+    Measured measured;
+    TdConeTask own, task;
+
+    make_scan (c, &measured);
+    td_cone_task_init (&own, &measured.geometry, measured.angles_rad, c->n_views, c->n_columns, c->n_rows,
+                       &error);
+    g_assert_no_error (error);
+    const double lean = td_cone_lean (&own);
+    g_assert_cmpfloat (lean, >=, 0);
+    if (c->wobble == 0 && c->tilt_deg[0] == 0 && c->tilt_deg[1] == 0)
+      g_assert_cmpfloat_with_epsilon (lean, fabs (asin (sin (c->tilt_deg[2] * G_PI / 180))), 1e-3);
+    g_assert_true (td_cone_level_helps (&own, &measured.geometry, lean));
+    td_cone_task_copy (&task, &own);
+    g_assert_true (td_cone_task_level (&task));
+    g_assert_cmpuint (task.level.n, ==, c->wobble > 0 ? c->n_views : 1);
+    g_assert_cmpfloat (td_cone_lean (&task), <, 1e-9);
+    for (guint view = 0; view < c->n_views; view += 5)
+      for (guint row = 0; row < task.n_rows; row += 3) {
+        guint first, end;
+        td_cone_level_rows (&task, row, 3, &first, &end);
+        g_assert_cmpuint (first, <, end);
+        g_assert_cmpuint (end, <=, c->n_rows);
+        for (guint column = 0; column < task.n_measured; column++) {
+          double u, v;
+          trace (task.matrices + 12 * (gsize) view, own.matrices + 12 * (gsize) view, column, row, &u, &v);
+          const gboolean seen = v >= 0 && v <= c->n_rows - 1.0 && u >= -0.5 && u <= c->n_columns - 0.5;
+          g_assert_true (!seen || (MAX (floor (v) - 2, 0) >= first && MIN (floor (v) + 4, c->n_rows) <= end));
+        }
+      }
+    td_cone_task_clear (&task);
+    td_cone_task_clear (&own);
+    measured_clear (&measured);
+  }
+}
+
+/* What stands straight is left alone, and so is what leans too little. */
+static void
+test_left_alone (void)
+{
+  static const double rolls[] = { 0, 0, 0.05, 0.2 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rolls); i++) {
+    const Case c = { "", 45, 38, 30, { 0, 0, rolls[i] }, 360, 0.4, 0, i >= 1 };
+    g_autoptr (GError) error = NULL;
+    Measured measured;
+    TdConeTask task;
+
+    make_scan (&c, &measured);
+    if (i == 1) /* matrices, but those of a circle */
+      for (guint view = 0; view < c.n_views; view++) {
+        TdGeometry circle = measured.geometry;
+        circle.view_matrices = NULL;
+        td_cone_matrix (&circle, measured.angles_rad[view], c.n_columns, c.n_rows,
+                        measured.geometry.view_matrices + 12 * (gsize) view);
+      }
+    td_cone_task_init (&task, &measured.geometry, measured.angles_rad, c.n_views, c.n_columns, c.n_rows,
+                       &error);
+    g_assert_no_error (error);
+    const gboolean helps = td_cone_level_helps (&task, &measured.geometry, td_cone_lean (&task));
+    g_assert_cmpint (helps, ==, i >= 2); /* a shaken gantry leans more than it is rolled */
+    td_cone_task_clear (&task);
+    measured_clear (&measured);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  engine = td_engine_new ();
+  g_test_add_func ("/cone-level/geometry", test_geometry);
+  g_test_add_func ("/cone-level/left-alone", test_left_alone);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *path = g_strconcat ("/cone-level/plain/", cases[i].name, NULL);
+    g_test_add_data_func (path, &cases[i], test_plain);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i += 4) {
+    g_autofree char *path = g_strconcat ("/cone-level/cuts/", cases[i].name, NULL);
+    g_test_add_data_func (path, &cases[i], test_cuts);
+  }
+  g_test_add_func ("/cone-level/shared", test_shared);
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
