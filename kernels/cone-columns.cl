@@ -4,6 +4,10 @@
    into a line in local memory, and then only along v from there (the iFDK paper's Algorithm 4 turned
    round: its shuffles are the line here, which any slope and any device allows).
 
+   A line lies in local memory as even rows and, after them, odd ones. Of the two rows about a position one
+   is even, so its index goes by half a row from one work-item to the next: neighbours never want two values
+   of one bank while a voxel takes less than two rows, as they do of rows one after another from one up.
+
      PACK    1: one view a texel; 2: views 180 degrees apart; 4: views 90 degrees apart (cone-common.h)
      VOXELS  voxels along z a work-item holds, 32 apart
 
@@ -20,21 +24,23 @@
 #define LANES 32
 #define COLUMNS 8 /* of voxels a group, one above the other: they share most of what they load */
 
-/* Adding 1.5 * 2^23 to a number rounds it to the next whole one, and leaves that in the low bits. Of two
-   as near it takes the even one, which a line that begins with an even row does not change. */
+/* Adding 1.5 * 2^23 to a number rounds it to the next whole one (or down, td_floor_plus), and leaves that
+   in the low bits: the sum's bits are WHOLE and the number. */
 #define ROUND 12582912.0f
-#define WHOLE 0x3fffff
+#define WHOLE 0x4b400000
 
 /* One view (of PACK turned ones) as one column of voxels sees it: all LANES * VOXELS of it, whether the
    slab has them or not, so that every position lies on the line. */
 typedef struct {
-  float4 line; /* weights of columns u0 and u0 + 1 (0 and 0: not seen); half a row less than where height
-                  0 is seen; rows a voxel of height */
-  int column, row; /* u0 + 1; detector row of the line's first element, even */
+  float4 line; /* weights of columns u0 and u0 + 1; in pairs of rows: where height 0 is seen, what a voxel
+                  of height takes */
+  int column;  /* u0 + 1, counted from the first layer's first; -1: not seen */
+  int row, n_rows; /* detector rows of the line: the first one, even, and how many */
+  int unused;
 } Sight;
 
 TD_FN Sight
-look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, TdConeProject p)
+look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, int inside, TdConeProject p)
 {
   const float2 place = turned (entry % PACK, x, y);
   const Aim a = aim (matrices + 3 * (entry / PACK), place.x, place.y, p.u_middle, p.v_middle);
@@ -42,13 +48,52 @@ look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, Td
   const float u0 = td_floor (a.u), f = a.u - u0;
   const float least = td_fmin (td_fma (z, a.dv, a.v),
                                td_fma (z - (float) (LANES * VOXELS - 1), a.dv, a.v));
-  const int seen = a.u > -1.0f && a.u < (float) p.n_columns;
+  const int seen = inside && a.u > -1.0f && a.u < (float) p.n_columns;
   Sight s;
 
-  s.line = td_float4 (seen ? td_fma (-f, weight, weight) : 0.0f, seen ? f * weight : 0.0f, a.v, a.dv);
-  s.column = seen ? (int) u0 + 1 : -1;
+  s.line = td_float4 (td_fma (-f, weight, weight), f * weight, 0.5f * a.v, 0.5f * a.dv);
+  s.column = seen ? entry / PACK * (p.n_columns + 2) + (int) u0 + 1 : -1;
   s.row = seen ? 2 * (int) td_floor (0.5f * least) : 0;
+  s.n_rows = seen ? (int) (td_abs (a.dv) * (float) (LANES * VOXELS - 1)) + 6 : 0;
+  s.unused = 0;
   return s;
+}
+
+/* Puts a work-item's rows of a line, @lane and every 32nd after it, @to and every 16 elements on. Two
+   rows at once: more take registers from the other groups. */
+TD_FN void
+fill (const TD_GLOBAL Texel *a, Sight s, int row, int lane, TD_LOCAL_PTR Texel *to, TdConeProject p)
+{
+  const TD_GLOBAL Texel *b = a + p.n_rows;
+
+  if (row >= 0 && row + s.n_rows <= p.n_rows) {
+    TD_UNROLL_BY (1)
+    for (int left = s.n_rows - lane; left > 0; left -= 2 * LANES) {
+      const Texel a0 = a[0], b0 = b[0];
+      Texel a1 = ZERO, b1 = ZERO;
+      if (left > LANES) {
+        a1 = a[LANES];
+        b1 = b[LANES];
+      }
+      to[0] = add_both (s.line.x, a0, s.line.y, b0);
+      if (left > LANES)
+        to[LANES / 2] = add_both (s.line.x, a1, s.line.y, b1);
+      a += 2 * LANES;
+      b += 2 * LANES;
+      to += LANES;
+    }
+  } else {
+    TD_UNROLL_BY (1)
+    for (int r = lane; r < s.n_rows; r += LANES) {
+      Texel a0 = ZERO, b0 = ZERO;
+      if ((uint) (row + r) < (uint) p.n_rows) {
+        a0 = a[r - lane];
+        b0 = b[r - lane];
+      }
+      *to = add_both (s.line.x, a0, s.line.y, b0);
+      to += LANES / 2;
+    }
+  }
 }
 
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (LANES, COLUMNS, 1, 4)
@@ -65,8 +110,9 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
   const int n = td_min (LANES * VOXELS, p.n_slices - k0);
   const int inside = i < p.x_count && j < p.y_count;
   const float x = p.x_first + (float) i, y = p.y_first - (float) j;
-  const float z = p.z_first - (float) (p.slice0 + k0);
-  TD_LOCAL_PTR Texel *line = lines + column * p.pitch;
+  const float z0 = p.z_first - (float) (p.slice0 + k0), z = p.z_first - (float) (p.slice0 + k0 + lane);
+  TD_LOCAL_PTR Texel *line = lines + column * p.pitch, *odd_line = line + p.pitch / 2;
+  TD_LOCAL_PTR Texel *own = (lane & 1 ? odd_line : line) + lane / 2;
   Texel sums[VOXELS];
 
   TD_UNROLL
@@ -77,39 +123,32 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
 
     td_warp_barrier ();
     if (lane < entries)
-      sights[column][lane] = look (matrices, first + lane, x, y, z, p);
+      sights[column][lane] = look (matrices, first + lane, x, y, z0, inside, p);
     td_warp_barrier ();
     for (int entry = 0; entry < entries; entry += PACK) {
       TD_UNROLL
       for (int turn = 0; turn < PACK; turn++) {
         const Sight s = sights[column][entry + turn];
-        const int seen = inside && s.column >= 0;
+        const int seen = s.column >= 0;
 
         if (seen) {
-          const int needed = (int) (td_abs (s.line.w) * (float) (LANES * VOXELS - 1)) + 6;
-          const TD_GLOBAL Texel *from = projections + ((size_t) ((first + entry) / PACK) * (p.n_columns + 2)
-                                                       + s.column) * p.n_rows;
-          TD_UNROLL_BY (2)
-          for (int r = lane; r < needed; r += LANES) {
-            const int row = s.row - p.row0 + r;
-            Texel a = ZERO, b = ZERO;
-            if ((uint) row < (uint) p.n_rows) {
-              a = from[row];
-              b = from[row + p.n_rows];
-            }
-            line[r] = add_both (s.line.x, a, s.line.y, b);
-          }
+          const int row = s.row - p.row0;
+          fill (projections + ((td_long) s.column * p.n_rows + row + lane), s, row, lane, own, p);
         }
         td_warp_barrier ();
         if (seen) {
-          const float shift = ROUND - (float) s.row;
+          const int bias = WHOLE + s.row / 2;
+          const TD_LOCAL_ROW (Texel) evens = td_local_row (line, bias);
+          const TD_LOCAL_ROW (Texel) odds = td_local_row (odd_line, bias);
           TD_UNROLL
           for (int k = 0; k < VOXELS; k++) {
-            const float at = td_fma (z - (float) (k * LANES + lane), s.line.w, s.line.z);
-            const float rounded = at + shift;
-            const float f = at - (rounded - shift) + 0.5f;
-            const TD_LOCAL_PTR Texel *cell = line + (td_float_as_int (rounded) & WHOLE);
-            sums[k] += from_turned (turn, between (cell[0], cell[1], f));
+            const float at = td_fma (z - (float) (k * LANES), s.line.w, s.line.z);
+            const float nearest = at + ROUND, down = td_floor_plus (at, ROUND);
+            const float half_odd = td_abs (at - (nearest - ROUND)), odd = half_odd + half_odd;
+            const TD_LOCAL_AT (Texel) e = td_local_at (evens, Texel, td_float_as_int (nearest), bias);
+            const TD_LOCAL_AT (Texel) o = td_local_at (odds, Texel, td_float_as_int (down), bias);
+            sums[k] = add_scaled (sums[k], 1.0f - odd, from_turned (turn, td_local_get (e, Texel, 0)));
+            sums[k] = add_scaled (sums[k], odd, from_turned (turn, td_local_get (o, Texel, 0)));
           }
         }
         td_warp_barrier ();
@@ -118,8 +157,10 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
   }
   if (!inside)
     return;
+  /* Addresses anew: kept from the loads, they take the registers of two rows. */
+  const int i_again = td_forget (i), j_again = td_forget (j), k_again = td_forget (k0 + lane);
   TD_UNROLL
   for (int k = 0; k < VOXELS; k++)
     if (LANES * k + lane < n)
-      store (volume, i, j, k0 + LANES * k + lane, sums[k], p);
+      store (volume, i_again, j_again, k_again + LANES * k, sums[k], p);
 }

@@ -145,9 +145,7 @@ project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, 
          TdBuffer *volume, guint slice0, guint n_slices, double u_middle, double v_middle, GError **error)
 {
   const TdConeTask *task = &self->task;
-  /* Texels' centres lie at + 0.5; columns of voxels round positions by half a row less. */
-  const double right = self->textures ? 0.5 : 0;
-  const double down = self->textures ? 0.5 : self->way == TD_CONE_WAY_COLUMNS ? -0.5 : 0;
+  const double texel_centre = self->textures ? 0.5 : 0;
   const TdConeProject params = {
     .nx = (int) task->nx,
     .ny = (int) task->ny,
@@ -164,8 +162,8 @@ project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, 
     .x_first = (float) (task->first_mm[0] / task->voxel_mm),
     .y_first = (float) (task->first_mm[1] / task->voxel_mm),
     .z_first = (float) (task->first_mm[2] / task->voxel_mm),
-    .u_middle = (float) (u_middle + right),
-    .v_middle = (float) (v_middle + down),
+    .u_middle = (float) (u_middle + texel_centre),
+    .v_middle = (float) (v_middle + texel_centre),
   };
   TdArg args[5] = {
     self->textures ? (TdArg) TD_ARG_TEXTURE (self->texture) : (TdArg) TD_ARG_BUFFER (self->staging),

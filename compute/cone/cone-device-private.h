@@ -30,7 +30,7 @@ typedef struct {
   guint pack;             /* views a texel */
   gboolean textures;      /* GENERAL by texture fetches; always with TEXTURE */
   gboolean half;
-  guint line;             /* COLUMNS: texels of a line in local memory */
+  guint line;             /* COLUMNS: texels of a line in local memory, evens and odds alike */
   TdProgram *program, *pack_program;
   TdKernel *kernel, *pack_kernel;
   TdBuffer *matrices;     /* float [max_views / pack][3][4] */
@@ -47,7 +47,8 @@ typedef struct {
 
 #define TD_CONE_MATRIX_FLOATS 12
 #define TD_CONE_LANES 32   /* COLUMNS: work-items along z, … */
-#define TD_CONE_COLUMNS 8  /* … columns a group; both as in kernels/cone-columns.cl */
+#define TD_CONE_COLUMNS 8  /* … columns a group … */
+#define TD_CONE_COLUMNS_RESIDENT 4 /* … and groups at once; all as in kernels/cone-columns.cl */
 
 TdTexel td_cone_texel (guint pack, gboolean half);
 

@@ -124,7 +124,7 @@ build_kernel (TdConeDeviceProjector *self, GError **error)
   const gboolean columns = self->way == TD_CONE_WAY_COLUMNS;
   char pack[16], voxels[16], texture[16], general[16], x_lanes[16], z_lanes[16], group[16], resident[16];
   char registers[32];
-  const gboolean limited = self->way == TD_CONE_WAY_TEXTURE;
+  const gboolean limited = self->way == TD_CONE_WAY_TEXTURE || columns;
   const char *const defines[]
       = { pack, voxels, columns ? NULL : texture, general, x_lanes, z_lanes, group, resident,
           limited ? registers : NULL, NULL };
@@ -240,6 +240,19 @@ arithmetic_pack (const TdConeTask *task, TdPrecision precision)
   return td_cone_turned (task, 4) ? 4 : td_cone_turned (task, 2) ? 2 : 1;
 }
 
+/* Texels of a line of @n rows: even rows, then odd ones, half of the banks of local memory away from
+   them, so that neighbours who write one of each do not get into each other's way. */
+static guint
+line_texels (guint n, guint pack)
+{
+  const guint banks = 16 / pack; /* half of them, in texels */
+  guint half = (n + 1) / 2;
+
+  while (half % (2 * banks) != banks)
+    half++;
+  return 2 * half;
+}
+
 /* If there is local memory for their lines. */
 static gboolean
 take_columns (TdConeDeviceProjector *self)
@@ -253,10 +266,12 @@ take_columns (TdConeDeviceProjector *self)
     return FALSE;
   self->pack = arithmetic_pack (&self->task, self->limits.precision);
   for (self->shape.voxels = MIN (4, enough); self->shape.voxels > 0; self->shape.voxels--) {
-    const double line = slope * (TD_CONE_LANES * self->shape.voxels - 1) + 8;
-    if (line * self->pack * sizeof (float) * TD_CONE_COLUMNS + sights > local)
+    const double rows = slope * (TD_CONE_LANES * self->shape.voxels - 1) + 8;
+    self->line = line_texels ((guint) MIN (rows, local), self->pack);
+    if ((guint64) self->line * self->pack * sizeof (float) * TD_CONE_COLUMNS + sights > local)
       continue;
-    self->line = (guint) line;
+    self->shape.group = TD_CONE_LANES * TD_CONE_COLUMNS;
+    self->shape.resident = TD_CONE_COLUMNS_RESIDENT;
     return TRUE;
   }
   self->pack = 1;

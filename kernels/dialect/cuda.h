@@ -71,6 +71,7 @@ TD_FN float td_reciprocal (float x) /* within an ulp or two; normal numbers */
   asm ("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+#define td_floor_plus(x, n) __fadd_rd ((x), (n)) /* floor (x) + n of a whole n of 2^23 and more */
 #define td_rint(x) rintf (x)
 #define td_fma(a, b, c) fmaf ((a), (b), (c))
 #define td_mad(a, b, c) ((a) * (b) + (c))

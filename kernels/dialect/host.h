@@ -44,6 +44,7 @@ typedef float float4 __attribute__ ((vector_size (16)));
 #define td_float4(a, b, c, d) ((float4) { (a), (b), (c), (d) })
 
 #define td_floor(x) floorf (x)
+#define td_floor_plus(x, n) (floorf (x) + (n)) /* see cuda.h */
 #define td_rint(x) rintf (x)
 #define td_fma(a, b, c) fmaf ((a), (b), (c))
 #define td_mad(a, b, c) ((a) * (b) + (c))

@@ -99,6 +99,16 @@ typedef long td_long;
 
 #define td_floor(x) floor (x)
 #define td_reciprocal(x) (1.0f / (x))
+#ifdef TD_NV_ARCH
+static inline float td_floor_plus (float x, float n) /* see cuda.h */
+{
+  float sum;
+  asm ("add.rm.f32 %0, %1, %2;" : "=f"(sum) : "f"(x), "f"(n));
+  return sum;
+}
+#else
+#define td_floor_plus(x, n) (floor (x) + (n))
+#endif
 #define td_rint(x) rint (x)
 #define td_fma(a, b, c) fma ((a), (b), (c))
 #define td_mad(a, b, c) mad ((a), (b), (c)) /* fastest, rounding free */
