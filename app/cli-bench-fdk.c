@@ -20,7 +20,7 @@ static const TdCliHelp help = {
 };
 
 typedef struct {
-  char *device, *share, *filter_on, *kernel, *precision, *memory_limit, *timeline;
+  char *device, *share, *filter_on, *kernel, *precision, *memory_limit, *device_memory_limit, *timeline;
   int size, columns, views, runs;
   gboolean cone, end_to_end, jobs_only, notes, json;
 } Options;
@@ -34,6 +34,7 @@ options_clear (Options *o)
   g_free (o->kernel);
   g_free (o->precision);
   g_free (o->memory_limit);
+  g_free (o->device_memory_limit);
   g_free (o->timeline);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
@@ -51,6 +52,8 @@ parse (int argc, char **argv, Options *o)
     { "precision", 0, 0, G_OPTION_ARG_STRING, &o->precision, "single or half", "NAME" },
     { "memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->memory_limit,
       "On the host and each device (0, none); a row for each", "SIZE[,SIZE…]" },
+    { "device-memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->device_memory_limit,
+      "On each device alone; another row for each", "SIZE[,SIZE…]" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
@@ -122,9 +125,10 @@ print_table (const Options *o, const GArray *rows, double kernel_s)
   for (guint i = 0; i < rows->len; i++) {
     const TdFdkBenchRow *row = &g_array_index (rows, TdFdkBenchRow, i);
     g_string_append_printf (out, "\n%s", row->devices);
-    if (row->memory_limit_bytes > 0)
-      g_string_append_printf (out, ", told it has %.1f GiB",
-                              (double) row->memory_limit_bytes / (1 << 30));
+    const guint64 limit = row->limit.memory_bytes + row->limit.device_memory_bytes;
+    if (limit > 0)
+      g_string_append_printf (out, ", %stold it has %.1f GiB", row->limit.memory_bytes > 0 ? "" : "alone ",
+                              (double) limit / (1 << 30));
     g_string_append_printf (out, "\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->median_s, row->low_s,
                             row->high_s, row->gups);
     if (kernel_s > 0)
@@ -161,7 +165,8 @@ add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *fi
   td_json_add_number (builder, "speed_up", first->median_s / row->median_s);
   td_json_add_number (builder, "difference", row->difference);
   td_json_add_integer (builder, "different_voxels", row->different);
-  td_json_add_integer (builder, "memory_limit_bytes", row->memory_limit_bytes);
+  td_json_add_integer (builder, "memory_limit_bytes", row->limit.memory_bytes);
+  td_json_add_integer (builder, "device_memory_limit_bytes", row->limit.device_memory_bytes);
   td_json_add_integer (builder, "host_peak_bytes", row->host_peak_bytes);
   td_json_add_integer (builder, "device_peak_bytes", row->device_peak_bytes);
   for (guint i = 0; i < row->n_stages; i++) {
@@ -194,23 +199,34 @@ print_json (const Options *o, const GArray *rows, double kernel_s)
 
 /* ── Measuring ────────────────────────────────────────────────────────────────────────────────── */
 
-/* A row for each of the limits. */
+/* A row for each of the sizes. */
 static gboolean
-add_runs (const Options *o, TdFdkBench *bench, const char *devices, GArray *rows, GError **error)
+add_limits (TdFdkBench *bench, const char *devices, const char *option, const char *sizes, GArray *rows,
+            GError **error)
 {
-  g_auto (GStrv) limits = g_strsplit (o->memory_limit ? o->memory_limit : "0", ",", -1);
+  g_auto (GStrv) limits = g_strsplit (sizes, ",", -1);
 
   for (guint i = 0; limits[i]; i++) {
-    TdRecipe limit;
+    TdRecipe recipe;
     TdFdkBenchRow row;
 
-    td_recipe_init (&limit);
-    if (!td_recipe_set (&limit, "memory-limit", limits[i], error)
-        || !td_fdk_bench_run (bench, devices, limit.memory_limit_bytes, &row, error))
+    td_recipe_init (&recipe);
+    if (!td_recipe_set (&recipe, option, limits[i], error))
+      return FALSE;
+    const TdFdkBenchLimit limit = { recipe.memory_limit_bytes, recipe.device_memory_limit_bytes };
+    if (!td_fdk_bench_run (bench, devices, &limit, &row, error))
       return FALSE;
     g_array_append_val (rows, row);
   }
   return TRUE;
+}
+
+static gboolean
+add_runs (const Options *o, TdFdkBench *bench, const char *devices, GArray *rows, GError **error)
+{
+  return add_limits (bench, devices, "memory-limit", o->memory_limit ? o->memory_limit : "0", rows, error)
+         && (!o->device_memory_limit
+             || add_limits (bench, devices, "device-memory-limit", o->device_memory_limit, rows, error));
 }
 
 static gboolean

@@ -6,6 +6,7 @@
 #include "centre-private.h"
 #include "engine-private.h"
 #include "fdk.h"
+#include "plan-private.h"
 
 #define N_KEPT 16
 /* How soon somebody who waits sees that he was cancelled. */
@@ -163,7 +164,7 @@ search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *rec
 {
   g_autoptr (GError) problem = NULL;
 
-  td_device_set_memory_limit (device, recipe->memory_limit_bytes);
+  td_plan_limit_memory (recipe, device);
   TdAxisResult *result = td_axis_find (device, scan, recipe->steps, recipe->n_steps, options,
                                        cancellable, &problem);
   if (g_error_matches (problem, TD_ERROR, TD_ERROR_DEVICE_MEMORY)) {

@@ -259,7 +259,7 @@ run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *
   memcpy (timed->stages, result->stages, sizeof timed->stages);
   timed->n_stages = result->n_stages;
   td_fdk_bench_row_clear (row);
-  row->memory_limit_bytes = recipe->memory_limit_bytes;
+  row->limit = (TdFdkBenchLimit) { recipe->memory_limit_bytes, recipe->device_memory_limit_bytes };
   row->devices = g_strdup (result->device);
   row->family = g_strdup (fdk->families[0]->name);
   row->n_devices = plan->devices->len;
@@ -270,8 +270,8 @@ run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *
 }
 
 gboolean
-td_fdk_bench_run (TdFdkBench *bench, const char *devices, guint64 memory_limit, TdFdkBenchRow *row,
-                  GError **error)
+td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit *limit,
+                  TdFdkBenchRow *row, GError **error)
 {
   const TdFdkBenchSpec *spec = &bench->spec;
   g_autofree Timed *timed = g_new0 (Timed, spec->runs + 1);
@@ -279,7 +279,8 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, guint64 memory_limit, 
 
   memset (row, 0, sizeof *row);
   g_strlcpy (recipe.devices, devices, sizeof recipe.devices);
-  recipe.memory_limit_bytes = memory_limit;
+  recipe.memory_limit_bytes = limit->memory_bytes;
+  recipe.device_memory_limit_bytes = limit->device_memory_bytes;
   /* The first run warms up: programs are built, memory is pinned, the devices' speed is known. */
   for (guint i = 0; i <= spec->runs; i++)
     if (!run_once (bench, &recipe, row, &timed[i], error)) {
@@ -315,7 +316,7 @@ td_fdk_bench_kernel (TdFdkBench *bench, const char *id, double *seconds, GError 
   TdConeBenchRow row;
 
   *seconds = 0;
-  recipe.memory_limit_bytes = 0;
+  recipe.memory_limit_bytes = recipe.device_memory_limit_bytes = 0;
   g_strlcpy (recipe.devices, id, sizeof recipe.devices);
   g_autoptr (TdPlan) plan
       = td_plan_new (bench->engine, bench->scan, &recipe, NULL, spec->cancellable, error);

@@ -12,10 +12,14 @@ typedef struct {
   guint n_columns;   /* and rows of the detector */
   guint n_views;     /* over a full turn */
   guint runs;        /* timed, after one to warm up */
-  TdRecipe recipe;   /* devices and memory limit are those of td_fdk_bench_run() */
+  TdRecipe recipe;   /* devices and memory limits are those of td_fdk_bench_run() */
   const char *timeline; /* file for the last run's spans, CSV; NULL: none */
   GCancellable *cancellable; /* may be NULL */
 } TdFdkBenchSpec;
+
+typedef struct {
+  guint64 memory_bytes, device_memory_bytes; /* as in a recipe; 0: none */
+} TdFdkBenchLimit;
 
 typedef struct {
   char *devices, *family;    /* free with td_fdk_bench_row_clear() */
@@ -26,7 +30,7 @@ typedef struct {
   TdJobStage stages[8];      /* of the median run, summed over devices */
   guint n_stages;
   guint64 host_peak_bytes, device_peak_bytes;
-  guint64 memory_limit_bytes; /* 0: none */
+  TdFdkBenchLimit limit;
   double difference;         /* relative RMS from the first row's volume */
   guint64 different;         /* voxels that are not the same bits as there */
 } TdFdkBenchRow;
@@ -35,9 +39,9 @@ typedef struct TdFdkBench TdFdkBench;
 
 /* Makes projections and room for the volume in host memory; blocks. */
 TdFdkBench *td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error);
-/* Jobs on @devices ("cuda:0,cuda:1") with @memory_limit (0: none). The first row's volume is what later
-   ones are compared with. */
-gboolean td_fdk_bench_run (TdFdkBench *bench, const char *devices, guint64 memory_limit,
+/* Jobs on @devices ("cuda:0,cuda:1") with @limit. The first row's volume is what later ones are compared
+   with. */
+gboolean td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit *limit,
                            TdFdkBenchRow *row, GError **error);
 /* The kernel alone, on projections and volume that are in the device's memory: seconds; 0: they do
    not fit there, or it is no device that copies. */

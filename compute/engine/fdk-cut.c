@@ -10,7 +10,7 @@
  * and see few rows, each twice as large as the one before, and the last ones are small again. Who has slices
  * far from the mid-plane, which see many rows, begins with some near it all the same.
  */
-#define FIRST_PART 8 /* of a whole slab */
+#define FIRST_PART 12 /* of a whole slab */
 #define LEAST_SLAB 16 /* slices: what a kernel's groups take at once */
 
 static TdFdkSlabCut

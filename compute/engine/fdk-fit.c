@@ -7,7 +7,7 @@
    enough that the first ones are seen soon, and that the first rows and the last slab, which nothing
    overlaps, are a small part of a GPU's time. */
 #define CPU_SLAB 128
-#define GPU_SLAB 128
+#define GPU_SLAB 192
 #define GPU_BATCH 256 /* views: as many as the kernels add in two launches; of half storage twice that */
 /* Below these every launch and every row costs more than it should; below the second ones much more. */
 #define GOOD_SLAB 16

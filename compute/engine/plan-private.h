@@ -11,6 +11,8 @@ void td_plan_note (TdPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
 gboolean td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error);
 /* Bytes of the files read for @n_rows rows of plan->scan, all views. */
 guint64 td_plan_read_bytes (const TdPlan *plan, guint n_rows);
+/* Makes @device believe what the recipe's limits say. */
+void td_plan_limit_memory (const TdRecipe *recipe, TdDevice *device);
 /* Host memory the job may take: the recipe's limit, else most of what is free. */
 guint64 td_plan_host_budget (const TdPlan *plan);
 /* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and writers' own

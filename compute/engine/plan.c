@@ -255,7 +255,7 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   if (!plan->devices)
     return NULL;
   for (guint i = 0; i < plan->devices->len; i++)
-    td_device_set_memory_limit (g_ptr_array_index (plan->devices, i), recipe->memory_limit_bytes);
+    td_plan_limit_memory (recipe, plan->devices->pdata[i]);
   list_devices (plan);
   if (g_cancellable_set_error_if_cancelled (cancellable, error)
       || !plan->method->plan (plan, engine, plan->devices, cancellable, error))
@@ -303,6 +303,17 @@ td_plan_read_bytes (const TdPlan *plan, guint n_rows)
   const guint64 rows = (guint64) n_rows * MAX (plan->frame.bin_rows, 1);
 
   return rows * facts->n_views * facts->n_columns * td_sample_size (facts->sample_type);
+}
+
+void
+td_plan_limit_memory (const TdRecipe *recipe, TdDevice *device)
+{
+  const guint64 both = recipe->memory_limit_bytes, alone = recipe->device_memory_limit_bytes;
+  const gboolean host = td_device_info (device)->host_pointers;
+
+  td_device_set_memory_limit (device, host || alone == 0 ? both
+                                      : both == 0        ? alone
+                                                         : MIN (both, alone));
 }
 
 guint64

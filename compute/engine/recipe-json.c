@@ -258,24 +258,32 @@ BOOLEAN_FIELD (reverse_rotation, reverse_rotation)
 NAME_FIELD (field_of_view, "field-of-view", td_field_of_view_name (recipe->field_of_view))
 NAME_FIELD (devices, "device", recipe->devices)
 
-static void
-write_memory_limit (const TdRecipe *recipe, JsonBuilder *builder)
-{
-  json_builder_add_int_value (builder, (gint64) recipe->memory_limit_bytes);
-}
-
 static gboolean
-read_memory_limit (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
+read_bytes (guint64 *bytes, const char *key, JsonNode *node, GError **error)
 {
-  double bytes;
+  double number;
 
-  if (!td_field_number (node, key, &bytes, error))
+  if (!td_field_number (node, key, &number, error))
     return FALSE;
-  if (!(bytes >= 0 && bytes <= 0x1p62))
+  if (!(number >= 0 && number <= 0x1p62))
     return td_field_wrong (error, key, "a number of bytes");
-  recipe->memory_limit_bytes = (guint64) json_node_get_int (node);
+  *bytes = (guint64) json_node_get_int (node);
   return TRUE;
 }
+
+#define BYTES_FIELD(function, place)                                                               \
+  static void write_##function (const TdRecipe *recipe, JsonBuilder *builder)                      \
+  {                                                                                                \
+    json_builder_add_int_value (builder, (gint64) recipe->place);                                  \
+  }                                                                                                \
+  static gboolean read_##function (TdRecipe *recipe, const char *key, JsonNode *node,              \
+                                   GError **error)                                                 \
+  {                                                                                                \
+    return read_bytes (&recipe->place, key, node, error);                                          \
+  }
+
+BYTES_FIELD (memory_limit, memory_limit_bytes)
+BYTES_FIELD (device_memory_limit, device_memory_limit_bytes)
 
 NAME_FIELD (share, "share", td_share_name (recipe->share))
 NAME_FIELD (filter_on, "filter-on", td_filter_place_name (recipe->filter_on))
@@ -398,6 +406,7 @@ static const TdRecipeField recipe_fields[] = {
   { "field_of_view", write_field_of_view, read_field_of_view },
   { "devices", write_devices, read_devices },
   { "memory_limit_bytes", write_memory_limit, read_memory_limit },
+  { "device_memory_limit_bytes", write_device_memory_limit, read_device_memory_limit },
   { "share", write_share, read_share },
   { "filter_on", write_filter_on, read_filter_on },
   { "output", write_output, read_output },

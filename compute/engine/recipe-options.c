@@ -296,7 +296,8 @@ set_device (TdRecipe *recipe, const char *option, const char *value, GError **er
 static gboolean
 set_memory_limit (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
-  return td_parse_size (value, &recipe->memory_limit_bytes, error);
+  return td_parse_size (value, strcmp (option, "memory-limit") ? &recipe->device_memory_limit_bytes
+                                                              : &recipe->memory_limit_bytes, error);
 }
 
 static gboolean
@@ -423,6 +424,8 @@ static const TdRecipeOption options[] = {
   { "device", "ID[,ID…]", "auto, host, opencl:0, cuda:0, … (tomodesk-cli devices lists them)",
     set_device },
   { "memory-limit", "SIZE", "Memory to use on the host and on each device, as in 4G",
+    set_memory_limit },
+  { "device-memory-limit", "SIZE", "Memory to use on each device, whatever the host has",
     set_memory_limit },
   { "share", "NAME",
     "Cone beam, several devices: auto, volume (each its slabs) or projection (each its views)",

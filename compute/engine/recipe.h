@@ -78,6 +78,7 @@ typedef struct {
 
   char devices[128];         /* "auto", "host", "opencl:0,opencl:1", … */
   guint64 memory_limit_bytes; /* host and each device; 0: what is there */
+  guint64 device_memory_limit_bytes; /* each device but the host; 0: as above */
   TdShareKind share;
   TdFilterPlace filter_on;
 

@@ -106,6 +106,35 @@ test_tight (gconstpointer limit)
     }
 }
 
+/* The devices are short of memory, the host is not: the projections wait there. */
+static void
+test_device_limit (void)
+{
+  const guint64 limit = 640 << 10;
+  g_auto (TdFdkVolume) one = { NULL }, volume = { NULL };
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (!td_fdk_test_two ())
+    return;
+  td_fdk_test_reference (&one);
+  g_autoptr (TdPlan) both = td_fdk_test_plan ("opencl:0", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, limit);
+  g_assert_true (((const TdFdkPlan *) both->extra)->on_disk);
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+  recipe.filter_on = TD_FILTER_ON_CPU;
+  recipe.device_memory_limit_bytes = limit;
+  g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const TdFdkPlan *fdk = plan->extra;
+  g_assert_false (fdk->on_disk);
+  g_assert_cmpuint (fdk->n_slabs, >, 1);
+  td_fdk_test_run (plan, &volume, &error);
+  g_assert_no_error (error);
+  td_fdk_test_close (&volume, &one);
+  g_assert_cmpuint (volume.device_bytes, <=, limit);
+}
+
 /* A scan of noise. */
 static TdScan *
 noise_scan (guint n_views)
@@ -373,6 +402,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk/large-plans", test_large_plans);
   g_test_add_data_func ("/fdk/tight/1M", GSIZE_TO_POINTER (1 << 20), test_tight);
   g_test_add_data_func ("/fdk/tight/3M", GSIZE_TO_POINTER (3 << 20), test_tight);
+  g_test_add_func ("/fdk/device-limit", test_device_limit);
   g_test_add_data_func ("/fdk/cuts/even", GUINT_TO_POINTER (32), test_cuts);
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/outwards", test_outwards);

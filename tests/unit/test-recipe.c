@@ -50,6 +50,7 @@ test_round_trip (void)
     { "bin-views", "4" },
     { "device", "host,opencl:0" },
     { "memory-limit", "1.5G" },
+    { "device-memory-limit", "256M" },
     { "format", "hdf5" },
     { "bits", "16" },
     { "range", "-0.25:1e-3" },
@@ -64,6 +65,7 @@ test_round_trip (void)
   }
   g_assert_cmpfloat (recipe.centre_px, ==, 85.830000000000013);
   g_assert_cmpuint (recipe.memory_limit_bytes, ==, 3ull << 29);
+  g_assert_cmpuint (recipe.device_memory_limit_bytes, ==, 256u << 20);
   g_assert_false (td_recipe_step (&recipe, "flat-field")->enabled);
   g_assert_cmpfloat (td_recipe_step (&recipe, "flat-field")->values[0], ==, 65535.5);
 
