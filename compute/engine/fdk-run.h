@@ -126,7 +126,7 @@ struct TdFdkDevice {
 
   guint running;              /* threads; under the run's lock, as all below */
   GError *error;              /* the first: the device is retired */
-  gboolean computed_all;      /* no more slabs will come to be fetched */
+  gboolean computed_all;      /* no more slabs will come to be fetched, the kernels have ended */
   GQueue landing;             /* TdFdkPart, computed */
   GPtrArray *open;            /* TdFdkPart, taken and not delivered; owned */
   GQueue free_volumes;        /* TdBuffer of the worker */

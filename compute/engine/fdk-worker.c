@@ -370,15 +370,15 @@ gboolean
 td_fdk_compute (TdFdkDevice *device, GError **error)
 {
   TdFdkWorker *worker = device->worker;
-  const gboolean ok = open_worker (worker, error) && compute_parts (worker, error)
-                      && td_queue_finish (worker->queue, error)
-                      && (!worker->ring.queue || td_queue_finish (worker->ring.queue, error));
 
+  if (!open_worker (worker, error) || !compute_parts (worker, error)
+      || !td_queue_finish (worker->queue, error)
+      || (worker->ring.queue && !td_queue_finish (worker->ring.queue, error)))
+    return FALSE;
   g_mutex_lock (&device->run->lock);
   device->computed_all = TRUE;
   g_cond_broadcast (&device->run->changed);
   g_mutex_unlock (&device->run->lock);
-  if (ok)
-    release (worker);
-  return ok;
+  release (worker);
+  return TRUE;
 }
