@@ -3,19 +3,20 @@
 #include "fdk.h"
 #include "plan-private.h"
 
-/* Slices of a slab: enough for the CPU's vectors and to read each row of projections rarely; few
-   enough that the first ones are seen soon, and that the first rows and the last slab, which nothing
-   overlaps, are a small part of a GPU's time. */
+/* Slices of a slab: enough for the CPU's vectors and to bring each row of projections into a kernel's order
+   rarely; few enough that two leave memory for rows. A GPU's first and last slabs are smaller (fdk-cut.c). */
 #define CPU_SLAB 128
 #define GPU_SLAB 192
 #define GPU_BATCH 256 /* views: as many as the kernels add in two launches; of half storage twice that */
 /* Below these every launch and every row costs more than it should; below the second ones much more. */
 #define GOOD_SLAB 16
 #define GOOD_BATCH 64
+#define GOOD_SENT_BATCH 32        /* of what is sent to a card: larger slabs want fewer rows twice */
 #define MIN_SLAB 8
 #define MIN_BATCH 16
 #define CHUNK_BYTES (32u << 20)   /* window: one transfer, one pass of the filter; for large rows twice that */
 #define FILTER_BYTES (256u << 20) /* host */
+#define LEAST_FILTER_BYTES (64u << 20) /* on a card that has little memory, which slabs need more */
 #define LAND_BYTES (64u << 20)
 #define AHEAD 4                   /* chunks beyond a slab's own that make a window worth having */
 
@@ -133,13 +134,16 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *device
 
 /* ── Shrinking ────────────────────────────────────────────────────────────────────────────────── */
 
-/* One step smaller, what costs least first; FALSE: there is none left. */
+/* One step smaller, what costs least first; FALSE: there is none left. @sent: the rows come from the host's
+   store to a card. */
 static gboolean
-shrink (TdFdkPlan *fdk)
+shrink (TdFdkPlan *fdk, gboolean sent)
 {
   if (fdk->window && fdk->window_chunks > least_chunks (fdk))
     fdk->window_chunks = MAX (least_chunks (fdk), fdk->window_chunks * 3 / 4);
-  else if (fdk->batch >= 2 * GOOD_BATCH)
+  else if (sent && fdk->filter_rows * row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
+    set_filter_rows (fdk, fdk->filter_rows / 2);
+  else if (fdk->batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
     set_batch (fdk, fdk->batch / 2);
   else if (fdk->slab >= 2 * GOOD_SLAB)
     set_slab (fdk, (fdk->slab + 1) / 2);
@@ -165,10 +169,11 @@ static gboolean
 fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family, guint64 budget,
             GError **error)
 {
+  const gboolean sent = !fdk->window && td_device_info (device)->kind != TD_DEVICE_CPU;
   guint64 need;
 
   while ((need = device_bytes (fdk, plan, device, family)) > budget)
-    if (!shrink (fdk)) {
+    if (!shrink (fdk, sent)) {
       g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                    "%s has %" G_GUINT64_FORMAT " MiB for this, but one slice needs %" G_GUINT64_FORMAT
                    " MiB; use another device, a higher memory limit or a smaller region.",

@@ -135,6 +135,41 @@ test_device_limit (void)
   g_assert_cmpuint (volume.device_bytes, <=, limit);
 }
 
+/* A card that is short of memory takes larger slabs and fewer views at once, and filters fewer rows. */
+static void
+test_short_card (void)
+{
+  double angles[1024];
+  TdScanFacts facts = { .n_columns = 1024, .n_rows = 1024, .n_views = 1024,
+                        .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
+                        .angles_rad = angles, .centre_px = NAN };
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (!td_fdk_test_two ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
+  for (guint v = 0; v < facts.n_views; v++)
+    angles[v] = 2 * G_PI * v / facts.n_views;
+  td_cone_bench_geometry (1024, 1024, &facts.geometry);
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+  recipe.filter_on = TD_FILTER_ON_DEVICE;
+  recipe.device_memory_limit_bytes = 1 << 30;
+  ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
+  g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
+  ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
+  g_assert_no_error (error);
+  const TdFdkPlan *fdk = plan->extra;
+  g_test_message ("slabs of %u, batches of %u, filtering %u rows", fdk->slab, fdk->batch, fdk->filter_rows);
+  g_assert_false (fdk->window);
+  g_assert_cmpuint (fdk->slab, >=, 48);
+  g_assert_cmpuint (fdk->batch, >=, 32);
+  g_assert_cmpuint (fdk->filter_rows, ==, 16);
+  g_assert_cmpuint (fdk->device_bytes, <=, 1 << 30);
+}
+
 /* A scan of noise. */
 static TdScan *
 noise_scan (guint n_views)
@@ -403,6 +438,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fdk/tight/1M", GSIZE_TO_POINTER (1 << 20), test_tight);
   g_test_add_data_func ("/fdk/tight/3M", GSIZE_TO_POINTER (3 << 20), test_tight);
   g_test_add_func ("/fdk/device-limit", test_device_limit);
+  g_test_add_func ("/fdk/short-card", test_short_card);
   g_test_add_data_func ("/fdk/cuts/even", GUINT_TO_POINTER (32), test_cuts);
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/outwards", test_outwards);
