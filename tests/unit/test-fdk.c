@@ -135,24 +135,32 @@ test_device_limit (void)
   g_assert_cmpuint (volume.device_bytes, <=, limit);
 }
 
+/* As large as one likes, for plans only: there are no samples. */
+static TdScan *
+planned_scan (guint n, guint n_views)
+{
+  g_autofree double *angles = g_new (double, n_views);
+  TdScanFacts facts = { .n_columns = n, .n_rows = n, .n_views = n_views,
+                        .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
+                        .angles_rad = angles, .centre_px = NAN };
+
+  for (guint v = 0; v < n_views; v++)
+    angles[v] = 2 * G_PI * v / n_views;
+  td_cone_bench_geometry (n, n, &facts.geometry);
+  return td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+}
+
 /* A card that is short of memory takes larger slabs and fewer views at once, and filters fewer rows. */
 static void
 test_short_card (void)
 {
-  double angles[1024];
-  TdScanFacts facts = { .n_columns = 1024, .n_rows = 1024, .n_views = 1024,
-                        .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
-                        .angles_rad = angles, .centre_px = NAN };
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
   if (!td_fdk_test_two ())
     return;
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
-  for (guint v = 0; v < facts.n_views; v++)
-    angles[v] = 2 * G_PI * v / facts.n_views;
-  td_cone_bench_geometry (1024, 1024, &facts.geometry);
-  g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+  g_autoptr (TdScan) scan = planned_scan (1024, 1024);
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
   recipe.filter_on = TD_FILTER_ON_DEVICE;
@@ -308,18 +316,10 @@ test_large_plans (void)
   if (!td_fdk_test_two ())
     return;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    const guint n = cases[i].size;
-    g_autofree double *angles = g_new (double, cases[i].views);
-    TdScanFacts facts = { .n_columns = n, .n_rows = n, .n_views = cases[i].views,
-                          .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
-                          .angles_rad = angles, .centre_px = NAN };
+    g_autoptr (TdScan) large = planned_scan (cases[i].size, cases[i].views);
     g_autoptr (GError) error = NULL;
     TdRecipe recipe;
 
-    for (guint v = 0; v < cases[i].views; v++)
-      angles[v] = 2 * G_PI * v / cases[i].views;
-    td_cone_bench_geometry (n, n, &facts.geometry);
-    g_autoptr (TdScan) large = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
     td_recipe_init (&recipe);
     g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
     recipe.filter_on = TD_FILTER_ON_DEVICE;
@@ -351,18 +351,11 @@ test_cut (void)
   for (guint i = 0; i < G_N_ELEMENTS (sizes) * G_N_ELEMENTS (shares); i++) {
     const guint n = sizes[i % G_N_ELEMENTS (sizes)];
     const double *share = shares[i / G_N_ELEMENTS (sizes)];
-    double angles[8] = { 0 };
-    TdScanFacts facts = { .n_columns = n, .n_rows = n, .n_views = 8,
-                          .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
-                          .angles_rad = angles, .centre_px = NAN };
     g_autoptr (GError) error = NULL;
     g_autofree gboolean *seen = g_new0 (gboolean, n);
     TdRecipe recipe;
 
-    for (guint v = 0; v < 8; v++)
-      angles[v] = 2 * G_PI * v / 8;
-    td_cone_bench_geometry (n, n, &facts.geometry);
-    g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+    g_autoptr (TdScan) scan = planned_scan (n, 8);
     td_recipe_init (&recipe);
     g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
     recipe.filter_on = TD_FILTER_ON_DEVICE;
