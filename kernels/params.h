@@ -134,6 +134,13 @@ typedef struct {
 #define TD_RAY_BACK_LANES 128
 #define TD_RAY_BACK_VOXELS 4 /* of a GPU's */
 
+/* What becomes of a back-projection's sums: they are the volume; they move it by the weighted mean; they are
+   added to it; and so are the weights, to another. */
+#define TD_RAY_SUM 0
+#define TD_RAY_CORRECT 1
+#define TD_RAY_ADD 2
+#define TD_RAY_ADD_BOTH 3
+
 typedef struct {
   int nx, ny, nz;                  /* voxels of the volume */
   int base, stride_x, stride_y;    /* where the first is, borders before it; from one to the next */
@@ -141,7 +148,8 @@ typedef struct {
   int first_view, n_views;         /* of the table; places count from the first */
   int axes;                        /* bit a: some ray is steepest along axis a */
   int first, end;                  /* columns, or y, of this launch */
-  int compare, non_negative;
+  int compare, non_negative;       /* rays_project: differences; back: TD_RAY_SUM, … */
+  int more_y;                      /* total variation: rows go on behind the last */
   int z_step;                      /* between the voxels of an item of upright views */
   float u_middle, v_middle, voxel_mm, relaxation;
 } TdRays;

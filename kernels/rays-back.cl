@@ -4,8 +4,8 @@
 
 /* What becomes of a voxel: the sum itself, or the volume moved by the weighted mean. */
 TD_FN void
-rays_finish (TD_GLOBAL float *TD_RESTRICT volume, const TdRays p, const float *sum, const float *weight,
-             int step, int lanes, int most)
+rays_finish (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, const float *sum,
+             const float *weight, int step, int lanes, int most)
 {
   RAY_UNROLL
   for (int k = 0; k < most; k++) {
@@ -13,8 +13,10 @@ rays_finish (TD_GLOBAL float *TD_RESTRICT volume, const TdRays p, const float *s
 
     if (k >= lanes)
       continue;
-    if (!p.compare) {
-      *at = sum[k];
+    if (p.compare != TD_RAY_CORRECT) {
+      *at = p.compare == TD_RAY_SUM ? sum[k] : *at + sum[k];
+      if (p.compare == TD_RAY_ADD_BOTH)
+        weights[(size_t) k * step] += weight[k];
       continue;
     }
     const float moved = *at + (weight[k] > 0 ? p.relaxation * sum[k] / weight[k] : 0.0f);
@@ -146,7 +148,7 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
 /* x: CPUs: pieces of BACK_LANES along z, elsewhere the first z_step; y: x, z: y. */
 TD_KERNEL void
 rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
-                   TD_GLOBAL float *TD_RESTRICT volume, TdRays p)
+                   TD_GLOBAL float *volume, TD_GLOBAL float *weights, TdRays p)
 {
   const int step = p.z_step;
   const int z = td_global_x () * (step == 1 ? BACK_LANES : 1), x = td_global_y (), y = td_global_z () + p.first;
@@ -168,7 +170,7 @@ rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GL
         rays_share (lines + ((size_t) place * p.n_columns + column) * p.n_rows, c, z, p, sum, weight);
     }
   }
-  rays_finish (volume + ray_voxel (p, x, y, z), p, sum + 1, weight + 1, step,
+  rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum + 1, weight + 1, step,
                (p.nz - z + step - 1) / step, BACK_LANES);
 }
 
@@ -217,7 +219,7 @@ rays_weight (const TD_GLOBAL float *view, float u, float v, float x, float y, fl
 /* Any views. */
 TD_KERNEL void
 rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
-           TD_GLOBAL float *TD_RESTRICT volume, TdRays p)
+           TD_GLOBAL float *volume, TD_GLOBAL float *weights, TdRays p)
 {
   const int z = td_global_x () * TD_LANES, x = td_global_y (), y = td_global_z () + p.first;
   float sum[TD_LANES], weight[TD_LANES], row0[TD_LANES];
@@ -260,6 +262,6 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL flo
         }
     }
   }
-  rays_finish (volume + ray_voxel (p, x, y, z), p, sum, weight, 1, td_min (p.nz - z, TD_LANES),
+  rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum, weight, 1, td_min (p.nz - z, TD_LANES),
                TD_LANES);
 }

@@ -73,6 +73,21 @@ rays_combine (TD_ITEM TD_GLOBAL float *TD_RESTRICT to, const TD_GLOBAL float *TD
   to[at] = scale * to[at] + factor * from[at];
 }
 
+/* The volume moves by what td_rays_correct() moves it by, from sums and weights that are complete.
+   x: values of lines. */
+TD_KERNEL void
+rays_apply (TD_ITEM TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT sums,
+            const TD_GLOBAL float *TD_RESTRICT weights, float relaxation, int non_negative, TdRayLines p)
+{
+  const int i = td_global_x ();
+
+  if (i >= (p.end - p.first) * p.length)
+    return;
+  const size_t at = (size_t) p.first * p.length + i;
+  const float moved = volume[at] + (weights[at] > 0 ? relaxation * sums[at] / weights[at] : 0.0f);
+  volume[at] = non_negative ? ray_max (moved, 0.0f) : moved;
+}
+
 /* Nesterov's extrapolation: before = here, and here goes on by @factor of the step from before to here.
    x: values of lines. */
 TD_KERNEL void

@@ -13,13 +13,45 @@ rays_clip (float from, float step, int n, float *low, float *high)
   *high = ray_min (*high, ray_max (a, b));
 }
 
+/* A ray as planes along its steepest axis see it: at from + plane step along the others, and within the
+   volume on planes low … high. */
+typedef struct {
+  float from_b, step_b, from_c, step_c, low, high;
+  float plane; /* its length from plane to plane */
+  int any;     /* it is steepest along the axis, and passes the volume */
+} RayPath;
+
+TD_FN RayPath
+rays_path (const TD_GLOBAL float *TD_RESTRICT view, float u, float v, int axis, int counted, const TdRays p)
+{
+  const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
+  const float x = ray_direction (view, 0, u, v), y = ray_direction (view, 1, u, v);
+  const float z = ray_direction (view, 2, u, v);
+  const int mine = (ray_axis (x, y, z) == axis) & counted;
+  const float inverse = 1.0f / (mine ? (axis == 0 ? x : axis == 1 ? y : z) : 1.0f);
+  const float a = ray_point (view, axis, u, v);
+  float low = 0, high = (float) ((axis == 0 ? p.nx : axis == 1 ? p.ny : p.nz) - 1);
+  RayPath path;
+
+  path.step_b = mine ? (b == 0 ? x : y) * inverse : 0.0f;
+  path.step_c = mine ? (c == 1 ? y : z) * inverse : 0.0f;
+  path.from_b = mine ? ray_point (view, b, u, v) - a * path.step_b : -1.0f;
+  path.from_c = mine ? ray_point (view, c, u, v) - a * path.step_c : -1.0f;
+  rays_clip (path.from_b, path.step_b, axis == 0 ? p.ny : p.nx, &low, &high);
+  rays_clip (path.from_c, path.step_c, axis == 2 ? p.ny : p.nz, &low, &high);
+  path.low = -td_floor (-low);
+  path.high = td_floor (high);
+  path.plane = p.voxel_mm * td_sqrt (x * x + y * y + z * z) * td_abs (inverse);
+  path.any = mine & (path.low <= path.high);
+  return path;
+}
+
 /* Adds what the rays of @lanes rows from @row on that are steepest along @axis see, and how long they are
    in the volume. */
 TD_FN void
 rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT view, float u,
            float row, int lanes, const TdRays p, int axis, float *sum, float *length)
 {
-  const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
   const int n_a = axis == 0 ? p.nx : axis == 1 ? p.ny : p.nz;
   const int n_b = axis == 0 ? p.ny : p.nx, n_c = axis == 2 ? p.ny : p.nz;
   const int stride_a = axis == 0 ? p.stride_x : axis == 1 ? p.stride_y : 1;
@@ -28,28 +60,17 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
   float part[TD_LANES], lows[TD_LANES], highs[TD_LANES];
 
   for (int k = 0; k < TD_LANES; k++) {
-    const float v = row + (float) k - p.v_middle;
-    const float x = ray_direction (view, 0, u, v), y = ray_direction (view, 1, u, v);
-    const float z = ray_direction (view, 2, u, v);
-    const int mine = (ray_axis (x, y, z) == axis) & (k < lanes);
-    const float inverse = 1.0f / (mine ? (axis == 0 ? x : axis == 1 ? y : z) : 1.0f);
-    const float a = ray_point (view, axis, u, v);
-    float low = 0, high = (float) (n_a - 1);
+    const RayPath path = rays_path (view, u, row + (float) k - p.v_middle, axis, k < lanes, p);
 
-    step_b[k] = mine ? (b == 0 ? x : y) * inverse : 0.0f;
-    step_c[k] = mine ? (c == 1 ? y : z) * inverse : 0.0f;
-    from_b[k] = mine ? ray_point (view, b, u, v) - a * step_b[k] : -1.0f;
-    from_c[k] = mine ? ray_point (view, c, u, v) - a * step_c[k] : -1.0f;
-    rays_clip (from_b[k], step_b[k], n_b, &low, &high);
-    rays_clip (from_c[k], step_c[k], n_c, &low, &high);
-    low = -td_floor (-low);
-    high = td_floor (high);
-    plane[k] = p.voxel_mm * td_sqrt (x * x + y * y + z * z) * td_abs (inverse);
+    from_b[k] = path.from_b;
+    step_b[k] = path.step_b;
+    from_c[k] = path.from_c;
+    step_c[k] = path.step_c;
+    plane[k] = path.plane;
     part[k] = 0;
-    const int any = mine & (low <= high);
-    length[k] += any ? (high - low + 1) * plane[k] : 0.0f;
-    lows[k] = any ? low : (float) n_a;
-    highs[k] = any ? high : -1.0f;
+    length[k] += path.any ? (path.high - path.low + 1) * path.plane : 0.0f;
+    lows[k] = path.any ? path.low : (float) n_a;
+    highs[k] = path.any ? path.high : -1.0f;
   }
   int first = n_a, last = -1;
   for (int k = 0; k < TD_LANES; k++) {
@@ -74,6 +95,17 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
   }
   for (int k = 0; k < TD_LANES; k++)
     sum[k] += part[k] * plane[k];
+}
+
+/* What is missing of a measured integral, over the length of its ray. Less than a voxel of that is too
+   little to divide by. */
+TD_FN float
+rays_off (float measured, float sum, float length, const TdRays p, TD_GLOBAL float *misfit)
+{
+  const float off = length > 0.5f * p.voxel_mm ? measured - sum : 0.0f;
+
+  *misfit = off * off;
+  return off / ray_max (length, p.voxel_mm);
 }
 
 /* out [place][column][row]: integrals; or, where @measured is wanted, its difference to them over the
@@ -110,9 +142,27 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL
       out[line + k] = sum[k];
       continue;
     }
-    /* Less than a voxel of it is too little to divide by. */
-    const float off = length[k] > 0.5f * p.voxel_mm ? measured[there + k] - sum[k] : 0.0f;
-    out[line + k] = off / ray_max (length[k], p.voxel_mm);
-    misfit[line + k] = off * off;
+    out[line + k] = rays_off (measured[there + k], sum[k], length[k], p, misfit + line + k);
   }
+}
+
+/* The same where the integrals are known already, in @out. x: rows, y: columns, z: places. */
+TD_KERNEL void
+rays_differ (TD_ITEM const TD_GLOBAL float *TD_RESTRICT table, const TD_GLOBAL float *TD_RESTRICT measured,
+             TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
+{
+  const int row = td_global_x (), column = td_global_y () + p.first, place = td_global_z ();
+
+  if (row >= p.n_rows || column >= p.end || place >= p.n_views)
+    return;
+  const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
+  const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
+  const size_t there = ((size_t) (p.first_view + place) * p.n_columns + column) * p.n_rows + row;
+  float length = 0;
+
+  for (int axis = 0; axis < 3; axis++) {
+    const RayPath path = rays_path (view, (float) column - p.u_middle, (float) row - p.v_middle, axis, 1, p);
+    length += path.any ? (path.high - path.low + 1) * path.plane : 0.0f;
+  }
+  out[line] = rays_off (measured[there], out[line], length, p, misfit + line);
 }

@@ -33,7 +33,7 @@ tv_climb (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *TD
   const size_t at = ray_voxel (p, x, y, z);
   const float here = volume[at];
   const float dx = x < p.nx - 1 ? volume[at + p.stride_x] - here : 0.0f;
-  const float dy = y < p.ny - 1 ? volume[at + p.stride_y] - here : 0.0f;
+  const float dy = y < p.ny - 1 + p.more_y ? volume[at + p.stride_y] - here : 0.0f;
   const float dz = z < p.nz - 1 ? volume[at + 1] - here : 0.0f;
   const float fx = td_mad (step, dx, along_x[at]), fy = td_mad (step, dy, along_y[at]);
   const float fz = td_mad (step, dz, along_z[at]);

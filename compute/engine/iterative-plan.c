@@ -18,6 +18,8 @@ iterative_free (gpointer data)
   TdIterativePlan *self = data;
 
   td_cone_task_clear (&self->task);
+  td_iterative_cut_clear (&self->cut);
+  g_clear_pointer (&self->host, td_device_unref);
   g_free (self->angles_rad);
   g_free (self);
 }
@@ -194,78 +196,61 @@ set_slab (TdIterativePlan *self, guint rows)
   }
 }
 
-static guint64
-device_bytes (const TdPlan *plan)
+guint64
+td_iterative_aside_bytes (const TdPlan *plan)
 {
   const TdIterativePlan *self = plan->extra;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const guint rows = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
 
-  return td_solver_bytes (&self->task, &self->settings) + td_iterative_chunk_bytes (plan)
-         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows)
-         + give_bytes (self);
+  return td_iterative_chunk_bytes (plan) + give_bytes (self)
+         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
 }
 
-static gboolean
-is_cpu (TdDevice *device)
-{
-  return td_device_info (device)->host_pointers || td_device_info (device)->kind == TD_DEVICE_CPU;
-}
-
-/* Begins with a filtered volume where that fits beside the rest. */
+/* What is left of the host's memory goes first to a copy of the iterate, then to a filtered volume. */
 static void
-choose_start (TdPlan *plan, TdIterativePlan *self, TdDevice *device, GCancellable *cancellable)
+use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
 {
-  const guint64 budget = td_plan_host_budget (plan), need = is_cpu (device) ? device_bytes (plan) : 0;
-  /* Slices are put in through a buffer more than they are given out through. */
-  const guint64 taken = need + TD_ITERATIVE_GIVE_BYTES;
+  const guint64 budget = td_plan_host_budget (plan), slab = td_iterative_slab_bytes (self);
+  guint64 taken = td_iterative_host_bytes (plan, &self->cut) + TD_ITERATIVE_GIVE_BYTES;
+  gboolean own = TRUE;
 
+  for (guint i = 0; i < self->cut.n; i++) {
+    const TdDeviceInfo *info = td_device_info (self->cut.members[i].device);
+
+    if (info->host_pointers || (info->kind == TD_DEVICE_CPU && !plan->recipe.memory_limit_bytes))
+      taken += td_iterative_member_bytes (plan, &self->cut);
+    own = own && info->host_pointers;
+  }
+  self->keeps = !own && taken + slab <= budget;
+  taken += self->keeps ? slab : 0;
   td_iterative_prefer_start (plan, self, budget > taken ? budget - taken : 0, cancellable);
 }
 
-/* NULL: it fits. (transfer full) */
-static char *
-too_large (const TdPlan *plan, TdDevice *device)
-{
-  const TdIterativePlan *self = plan->extra;
-  const TdDeviceInfo *info = td_device_info (device);
-  const gboolean cpu = is_cpu (device);
-  const guint64 need = device_bytes (plan) + (cpu ? td_iterative_start_bytes (self) : 0);
-  const guint64 largest = MAX (td_rays_volume_bytes (&self->task),
-                               td_rays_projection_bytes (&self->task, self->task.n_views));
-  const guint64 free = cpu ? td_plan_host_budget (plan) : td_device_memory_free (device) / 16 * 15;
-  g_autofree char *need_text = g_format_size (need), *free_text = g_format_size (free);
-  g_autofree char *largest_text = g_format_size (largest);
-
-  if (need > free)
-    return g_strdup_printf ("%s of memory on %s, which has %s free", need_text, info->id, free_text);
-  if (info->max_alloc_bytes && largest > info->max_alloc_bytes)
-    return g_strdup_printf ("one buffer of %s on %s, which allows less", largest_text, info->id);
-  return NULL;
-}
-
 static gboolean
-fit (TdPlan *plan, TdIterativePlan *self, TdDevice *device, GError **error)
+fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GError **error)
 {
   const guint64 row = (guint64) self->task.n_views * self->task.n_columns * sizeof (float);
+  const guint most = (guint) CLAMP (CHUNK_BYTES / row, 1, (guint64) self->n_rows);
   g_autofree char *reason = NULL;
 
-  self->chunk_rows = (guint) CLAMP (CHUNK_BYTES / row, 1, (guint64) self->n_rows);
   for (guint rows = self->n_rows; rows >= 1; rows = self->slabs ? rows / 2 : 0) {
     set_slab (self, rows);
-    g_free (reason);
-    reason = too_large (plan, device);
-    if (reason && rows == self->n_rows) {
-      td_engine_drop_idle (plan->engine); /* earlier previews' memory */
-      g_free (reason);
-      reason = too_large (plan, device);
+    /* Preparing fewer rows at once takes longer, but less. */
+    for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
+      g_clear_pointer (&reason, g_free);
+      if (!td_iterative_cut (plan, devices, &self->cut, &reason) && rows == self->n_rows) {
+        td_engine_drop_idle (plan->engine); /* earlier previews' memory */
+        g_clear_pointer (&reason, g_free);
+        td_iterative_cut (plan, devices, &self->cut, &reason);
+      }
+      if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
+        return td_rays_check (&self->task, error);
     }
-    if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
-      return td_rays_check (&self->task, error);
   }
   g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
-               "detector (--bin 2), crop it (--crop), or take --method %s",
+               "detector (--bin 2), crop it (--crop), name more devices (--device), or take --method %s",
                reason ? reason : "more than 2^31 voxels a slice", is_parallel (plan) ? "fbp" : "fdk");
   return FALSE;
 }
@@ -278,13 +263,32 @@ td_iterative_rate_key (const TdPlan *plan)
   return g_strdup_printf ("%s %s", plan->method->name, td_device_info (plan->devices->pdata[0])->name);
 }
 
+/* Why the projections are not on the device, and who has what of the volume. */
+static void
+describe_cut (TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdIterativeCut *cut = &self->cut;
+  g_autofree char *all = g_format_size (td_rays_projection_bytes (&self->task, self->task.n_views));
+  g_autoptr (GString) shares = g_string_new (NULL);
+
+  if (cut->batch_views == 0)
+    return;
+  for (guint i = 0; i < cut->n; i++)
+    g_string_append_printf (shares, "%s%u on %s", i ? ", " : "", cut->members[i].n,
+                            td_device_info (cut->members[i].device)->id);
+  td_plan_note (plan, "The projections, %s, stay in the host's memory and go to %s, up to %u views at a time.", all,
+                cut->n > 1 ? "the devices that share the volume" : "the device, which has no room for all",
+                cut->batch_views);
+  if (cut->n > 1)
+    td_plan_note (plan, "Of the volume's %u rows y there are %s.", self->task.ny, shares->str);
+}
+
 static void
 describe (TdPlan *plan, const TdIterativePlan *self)
 {
   const TdSolverSettings *settings = &self->settings;
   TdPlanFacts *facts = &plan->facts;
   g_autofree char *key = td_iterative_rate_key (plan);
-  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[0]);
 
   facts->family = "joseph";
   facts->nx = self->size[0];
@@ -294,10 +298,13 @@ describe (TdPlan *plan, const TdIterativePlan *self)
   facts->scale = 1;
   facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
   facts->write_bytes = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
-  facts->device_bytes = device_bytes (plan);
+  facts->device_bytes = td_iterative_member_bytes (plan, &self->cut);
   facts->host_bytes = OWN_BYTES + td_iterative_chunk_bytes (plan) + 3 * give_bytes (self)
-                      + td_iterative_start_bytes (self)
-                      + (info->kind == TD_DEVICE_CPU ? facts->device_bytes : 0);
+                      + td_iterative_start_bytes (self) + td_iterative_host_bytes (plan, &self->cut)
+                      + (self->keeps ? td_iterative_slab_bytes (self) : 0);
+  for (guint i = 0; i < self->cut.n; i++)
+    if (td_device_info (self->cut.members[i].device)->kind == TD_DEVICE_CPU)
+      facts->host_bytes += facts->device_bytes;
   facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views * settings->iterations
                    * (self->slabs ? self->n_rows : self->task.nz);
   facts->estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
@@ -309,8 +316,7 @@ describe (TdPlan *plan, const TdIterativePlan *self)
     td_plan_note (plan, "The whole volume of %u × %u × %u voxels is computed, since every ray passes "
                         "all of it; what was asked for is cut out.", self->task.nx, self->task.ny,
                   self->task.nz);
-  if (plan->devices->len > 1)
-    td_plan_note (plan, "Iterative methods work on one device: %s.", info->id);
+  describe_cut (plan, self);
 }
 
 gboolean
@@ -322,13 +328,17 @@ td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancella
 
   plan->extra = self;
   plan->free_extra = iterative_free;
+  g_autoptr (GPtrArray) host = td_engine_devices (engine, "host", error);
+  if (!host)
+    return FALSE;
+  self->host = td_device_ref (host->pdata[0]);
   self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
   if (!(is_parallel (plan) ? make_parallel (plan, self, error) : make_cone (plan, self, error))
       || !set_part (plan, self, error) || !set_solver (plan, self, error)
       || !td_iterative_plan_start (plan, self, cancellable, error)
-      || !fit (plan, self, devices->pdata[0], error))
+      || !fit (plan, self, devices, error))
     return FALSE;
-  choose_start (plan, self, devices->pdata[0], cancellable);
+  use_the_rest (plan, self, cancellable);
   describe (plan, self);
   return TRUE;
 }

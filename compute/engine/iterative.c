@@ -13,19 +13,27 @@
 
 /* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
 
+/* Keeping what a pass came to may take this part of the time. */
+#define KEEPING 0.05
+
 typedef struct {
   TdJob *job;
   const TdPlan *plan;
   const TdIterativePlan *self;
-  TdDevice *device;
   GCancellable *cancellable;
+  GPtrArray *devices;     /* those that have not failed */
+  TdIterativeCut cut;     /* how they share the slab */
   TdConeTask task;        /* of the slab */
-  guint row0, n_rows;     /* of it */
-  TdRayProjector *rays;
+  guint slab, row0, n_rows;
+  TdDevice *device;       /* who holds the projections */
+  TdRayTeam *team;
+  TdBuffer *measured;
   TdIterativeBeginning *beginning; /* NULL: zeros */
-  guint slab;
+  float *kept;            /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
+  guint kept_passes;
+  gint64 kept_us, keeping_us; /* when, and how long it took */
   double residual;        /* the last pass's */
-  guint passes;
+  guint passes;           /* of the slab, over all attempts */
   TdSolverEnd end;
 } Run;
 
@@ -44,7 +52,7 @@ load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging
   const guint halo = run->self->halo;
   const guint first = row - MIN (row, halo), end = MIN (facts->n_rows, row + n + halo);
   const guint64 bytes = (guint64) (end - first) * facts->n_views * facts->n_columns * sizeof (float);
-  TdQueue *queue = td_rays_queue (run->rays);
+  TdQueue *queue = td_rays_queue (td_team_lead (run->team));
   TdPreparationCounts counts;
   gint64 start = g_get_monotonic_time ();
 
@@ -55,7 +63,7 @@ load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging
   if (!td_upload (queue, rows, 0, staging, bytes, error)
       || !td_preparation_run (preparation, queue, rows, first, end - first, NULL, run->cancellable, error)
       || !td_preparation_counts (preparation, queue, &counts, error)
-      || !td_rays_take (run->rays, rows, first, row, run->row0, n, measured, error)
+      || !td_rays_take (td_team_lead (run->team), rows, first, row, run->row0, n, measured, error)
       || !td_queue_finish (queue, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
@@ -75,7 +83,7 @@ load (Run *run, GError **error)
       = td_preparation_new (run->device, plan->scan, flats, plan->recipe.steps, plan->recipe.n_steps, most,
                             error);
   g_autoptr (TdBuffer) measured
-      = preparation ? td_rays_projections_new (run->rays, facts->n_views, error) : NULL;
+      = preparation ? td_team_lines_new (run->team, facts->n_views, error) : NULL;
   g_autoptr (TdBuffer) rows
       = measured ? td_buffer_new (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
   float *staging = rows ? td_device_host_alloc (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
@@ -85,20 +93,54 @@ load (Run *run, GError **error)
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && load_chunk (run, preparation, rows, staging, row,
                         MIN (self->chunk_rows, run->row0 + run->n_rows - row), measured, error);
-  td_queue_finish (td_rays_queue (run->rays), NULL);
+  td_queue_finish (td_rays_queue (td_team_lead (run->team)), NULL);
   if (staging)
     td_device_host_free (run->device, staging);
   return ok ? g_steal_pointer (&measured) : NULL;
 }
 
-static void
-on_pass (guint pass, double residual, gpointer user)
+static guint
+slices_at_once (const TdConeTask *task)
+{
+  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / ((guint64) task->nx * task->ny * sizeof (float)), 1,
+                        (guint64) task->nz);
+}
+
+/* Devices fail, and what they have goes with them. */
+static gboolean
+keep (Run *run, TdTeamVolume *volume, GError **error)
+{
+  const TdConeTask *task = &run->task;
+  const gsize slice = (gsize) task->nx * task->ny;
+  const guint at_once = slices_at_once (task), before = run->kept_passes;
+  const gint64 start = g_get_monotonic_time ();
+
+  if (!run->kept || (before > 0 && run->keeping_us > KEEPING * (start - run->kept_us)))
+    return TRUE;
+  run->kept_passes = 0; /* nothing whole is there while it is being replaced */
+  for (guint z = 0; z < task->nz; z += at_once) {
+    const guint first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, MIN (at_once, task->nz - z) };
+
+    if (!td_team_give (run->team, volume, first, size, run->kept + z * slice, run->cancellable, error)) {
+      run->kept_passes = z == 0 ? before : 0;
+      return FALSE;
+    }
+  }
+  run->kept_passes = run->passes;
+  run->kept_us = g_get_monotonic_time ();
+  run->keeping_us = run->kept_us - start;
+  return TRUE;
+}
+
+static gboolean
+on_pass (guint pass, double residual, TdTeamVolume *volume, gpointer user, GError **error)
 {
   Run *run = user;
 
   run->residual = residual;
-  run->passes = pass;
+  run->passes++;
   td_job_add_pass (run->job, residual);
+  return keep (run, volume, error);
 }
 
 static gboolean
@@ -110,34 +152,29 @@ on_progress (double updates, gpointer user)
   return !td_job_ends_early (run->job);
 }
 
-/* The slab's part of what iterations begin with. */
+/* What the slab's iterations begin with: what an earlier attempt had come to, or the plan's. */
 static gboolean
-begin (TdBuffer *volume, gpointer user, GError **error)
+begin (TdTeamVolume *volume, gpointer user, GError **error)
 {
   Run *run = user;
   const TdConeTask *task = &run->task;
   const TdSolverSettings *settings = &run->self->settings;
-  const gsize slice = (gsize) task->nx * task->ny * sizeof (float);
-  const guint at_once = CLAMP (TD_ITERATIVE_GIVE_BYTES / slice, 1, task->nz);
+  const gsize slice = (gsize) task->nx * task->ny;
+  const guint at_once = slices_at_once (task);
   const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
-  g_autoptr (TdBuffer) slices = td_buffer_new (run->device, at_once * slice, error);
-  float *staging = slices ? td_device_host_alloc (run->device, at_once * slice, error) : NULL;
-  TdQueue *queue = td_rays_queue (run->rays);
-  gboolean ok = staging != NULL;
+  g_autofree float *staging = run->kept_passes > 0 ? NULL : g_new (float, at_once * slice);
 
-  for (guint z = 0; ok && z < task->nz; z += at_once) {
+  for (guint z = 0; z < task->nz; z += at_once) {
     const guint n = MIN (at_once, task->nz - z), first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, n };
 
-    ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
-         && td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n, staging, error)
-         && td_upload (queue, slices, 0, staging, n * slice, error)
-         && td_rays_put (run->rays, slices, first, size, least, volume, error)
-         && td_queue_finish (queue, error);
+    if (staging
+        && !td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n, staging, error))
+      return FALSE;
+    if (!td_team_put (run->team, staging ? staging : run->kept + z * slice, first, size, least, volume,
+                      run->cancellable, error))
+      return FALSE;
   }
-  td_queue_finish (queue, NULL);
-  if (staging)
-    td_device_host_free (run->device, staging);
-  return ok;
+  return TRUE;
 }
 
 static void
@@ -146,18 +183,25 @@ release (float *slices, gpointer user)
   g_free (slices);
 }
 
-/* What was asked for of the volume, from its slice @z on; @first counts from the plan's first slice. */
+/* The box of a volume that is on the host. */
+static void
+copy_box (const TdConeTask *task, const float *volume, const guint from[3], const guint size[3], float *out)
+{
+  for (guint z = 0; z < size[2]; z++)
+    for (guint y = 0; y < size[1]; y++)
+      memcpy (out + ((gsize) z * size[1] + y) * size[0],
+              volume + ((gsize) (from[2] + z) * task->ny + from[1] + y) * task->nx + from[0], size[0] * sizeof *out);
+}
+
+/* What was asked for of the volume (NULL: of what was kept), from its slice @z on; @first counts from the
+   plan's first slice. */
 static gboolean
-give (Run *run, TdBuffer *volume, guint z, guint n, guint first, GError **error)
+give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **error)
 {
   const TdIterativePlan *self = run->self;
   const guint at_once = td_iterative_give_slices (self);
   const gsize slice = (gsize) self->size[0] * self->size[1] * sizeof (float);
-  g_autoptr (TdBuffer) slices = td_buffer_new (run->device, MIN (at_once, n) * slice, error);
-  TdQueue *queue = td_rays_queue (run->rays);
 
-  if (!slices)
-    return FALSE;
   for (guint done = 0; done < n; done += at_once) {
     const guint count = MIN (at_once, n - done);
     const guint from[3] = { self->first[0], self->first[1], z + done };
@@ -169,11 +213,9 @@ give (Run *run, TdBuffer *volume, guint z, guint n, guint first, GError **error)
                    "close other programs or take a smaller --region", count);
       return FALSE;
     }
-    if (g_cancellable_set_error_if_cancelled (run->cancellable, error)
-        || !td_rays_give (run->rays, volume, from, size, slices, error)
-        || !td_download (queue, out, slices, 0, count * slice, error)
-        || !td_queue_finish (queue, error)) {
-      td_queue_finish (queue, NULL);
+    if (!volume)
+      copy_box (&run->task, run->kept, from, size, out);
+    else if (!td_team_give (run->team, volume, from, size, out, run->cancellable, error)) {
       g_free (out);
       return FALSE;
     }
@@ -184,26 +226,118 @@ give (Run *run, TdBuffer *volume, guint z, guint n, guint first, GError **error)
 }
 
 static gboolean
-reconstruct_slab (Run *run, GError **error)
+give_slab (Run *run, TdTeamVolume *volume, GError **error)
 {
   const TdIterativePlan *self = run->self;
-  const TdSolverSettings *settings = &self->settings;
-  const TdSolverWatch watch = { run->beginning ? begin : NULL, on_pass, on_progress, run };
-  g_autofree guint *order = td_solver_order (run->task.n_views, settings->subsets);
 
-  run->rays = td_rays_new (run->device, &run->task, order, error);
-  g_autoptr (TdBuffer) measured = run->rays ? load (run, error) : NULL;
-  const gint64 start = g_get_monotonic_time ();
-  g_autoptr (TdBuffer) volume
-      = measured ? td_solver_run (run->rays, &run->task, settings, measured, &watch, &run->end,
-                                  run->cancellable, error)
-                 : NULL;
-
-  if (!volume)
-    return FALSE;
-  td_job_add_stage (run->job, "iterate", seconds_since (start));
   return self->slabs ? give (run, volume, 0, run->n_rows, run->slab * self->slab_rows, error)
                      : give (run, volume, self->first[2], self->size[2], 0, error);
+}
+
+/* ── Attempts ─────────────────────────────────────────────────────────────────────────────────── */
+
+static TdTeamVolume *
+iterate (Run *run, GError **error)
+{
+  TdSolverSettings settings = run->self->settings;
+  const TdSolverWatch watch = { run->beginning || run->kept_passes > 0 ? begin : NULL, on_pass, on_progress, run };
+  g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
+
+  run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
+  run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order, run->cut.batch_views,
+                           error);
+  if (!run->team || (!run->measured && !(run->measured = load (run, error))))
+    return NULL;
+  const gint64 start = g_get_monotonic_time ();
+  settings.iterations -= run->kept_passes;
+  run->passes = run->kept_passes;
+  TdTeamVolume *volume = td_solver_run (run->team, &run->task, &settings, run->measured, &watch, &run->end,
+                                        run->cancellable, error);
+  td_job_add_stage (run->job, "iterate", seconds_since (start));
+  return volume;
+}
+
+static gboolean
+attempt (Run *run, GError **error)
+{
+  g_autoptr (TdTeamVolume) volume = iterate (run, error);
+
+  return volume && give_slab (run, volume, error);
+}
+
+/* Projections that the host has outlive a device. */
+static void
+clear_attempt (Run *run, gboolean all)
+{
+  if (run->team)
+    td_team_finish (run->team, NULL);
+  if (all || run->device != run->self->host)
+    g_clear_pointer (&run->measured, td_buffer_free);
+  g_clear_pointer (&run->team, td_team_free);
+}
+
+static gboolean
+is_device_error (const GError *error)
+{
+  return error && error->domain == TD_ERROR
+         && (error->code == TD_ERROR_DEVICE_MEMORY || error->code == TD_ERROR_DEVICE_LOST
+             || error->code == TD_ERROR_DEVICE_BUILD || error->code == TD_ERROR_DEVICE_TIMEOUT
+             || error->code == TD_ERROR_DEVICE_BUG);
+}
+
+/* The others go on without the device that failed, at last the host; FALSE: nobody is left who could. */
+static gboolean
+go_on (Run *run, const GError *reason)
+{
+  const guint failed = run->team ? td_team_failed (run->team) : 0;
+  TdDevice *device = failed < run->cut.n ? run->cut.members[failed].device : NULL;
+  g_autofree char *id = device ? g_strdup (td_device_info (device)->id) : NULL;
+
+  if (!is_device_error (reason) || !device || device == run->self->host)
+    return FALSE;
+  clear_attempt (run, FALSE);
+  g_ptr_array_remove (run->devices, device);
+  if (run->devices->len == 0)
+    g_ptr_array_add (run->devices, td_device_ref (run->self->host));
+  if (!td_iterative_cut (run->plan, run->devices, &run->cut, NULL))
+    return FALSE;
+  /* One device alone wants them to itself. */
+  if (run->cut.batch_views == 0 && run->cut.members[0].device != run->device)
+    g_clear_pointer (&run->measured, td_buffer_free);
+  td_job_note (run->job, "%s failed after %u passes: %s. %s went on without it, from what %u passes had come to.", id,
+               run->passes, reason->message, td_device_info (run->cut.members[0].device)->id, run->kept_passes);
+  return TRUE;
+}
+
+/* What there is, when it cannot become more. */
+static gboolean
+give_kept (Run *run, const GError *reason)
+{
+  if (run->kept_passes == 0 || !is_device_error (reason) || !give_slab (run, NULL, NULL))
+    return FALSE;
+  run->passes = run->kept_passes;
+  run->end = TD_SOLVER_ALL;
+  td_job_note (run->job, "The iterations ended early: %s. What was written is what %u of %u passes came to; --start goes "
+                         "on from it.", reason->message, run->kept_passes, run->self->settings.iterations);
+  return TRUE;
+}
+
+static gboolean
+reconstruct_slab (Run *run, GError **error)
+{
+  gboolean ok = FALSE, again = TRUE;
+
+  run->kept_passes = run->passes = 0;
+  while (again) {
+    g_autoptr (GError) reason = NULL;
+
+    ok = attempt (run, &reason);
+    again = !ok && go_on (run, reason);
+    if (!ok && !again && !(ok = give_kept (run, reason)))
+      g_propagate_error (error, g_steal_pointer (&reason));
+  }
+  clear_attempt (run, TRUE);
+  return ok;
 }
 
 static void
@@ -227,28 +361,48 @@ report (Run *run, double seconds)
 }
 
 static gboolean
+run_slabs (Run *run, GError **error)
+{
+  for (guint slab = 0; slab < run->self->n_slabs; slab++) {
+    run->slab = slab;
+    td_iterative_task (run->plan, slab, &run->task, &run->row0, &run->n_rows);
+    const gboolean ok = reconstruct_slab (run, error);
+    td_cone_task_clear (&run->task);
+    if (!ok)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
 run_iterative (TdJob *job, GCancellable *cancellable, GError **error)
 {
   TdPlan *plan = td_job_plan (job);
-  Run run = { .job = job, .plan = plan, .self = plan->extra, .device = plan->devices->pdata[0],
-              .cancellable = cancellable };
+  const TdIterativePlan *self = plan->extra;
+  Run run = { .job = job, .plan = plan, .self = self, .cancellable = cancellable };
   const gint64 start = g_get_monotonic_time ();
-  const gint64 staged = (gint64) td_iterative_chunk_bytes (plan);
+  const gint64 taken = (gint64) (td_iterative_chunk_bytes (plan) + td_iterative_host_bytes (plan, &self->cut)
+                                 + (self->keeps ? td_iterative_slab_bytes (self) : 0)
+                                 + td_iterative_start_bytes (self));
   GError *reason = NULL;
 
   run.beginning = td_iterative_begin (job, cancellable, &reason);
-  gboolean ok = reason == NULL;
-  if (reason)
+  if (reason) {
     g_propagate_error (error, reason);
-  td_job_add_host_bytes (job, staged);
-  for (guint slab = 0; ok && slab < run.self->n_slabs; slab++) {
-    td_iterative_task (plan, slab, &run.task, &run.row0, &run.n_rows);
-    run.slab = slab;
-    ok = reconstruct_slab (&run, error);
-    g_clear_pointer (&run.rays, td_rays_free);
-    td_cone_task_clear (&run.task);
+    return FALSE;
   }
-  td_job_add_host_bytes (job, -staged);
+  run.devices = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
+  for (guint i = 0; i < plan->devices->len; i++)
+    g_ptr_array_add (run.devices, td_device_ref (plan->devices->pdata[i]));
+  run.cut = self->cut;
+  run.cut.members = g_memdup2 (self->cut.members, self->cut.n * sizeof *self->cut.members);
+  run.kept = self->keeps ? g_try_malloc (td_iterative_slab_bytes (self)) : NULL;
+  td_job_add_host_bytes (job, taken);
+  const gboolean ok = run_slabs (&run, error);
+  td_job_add_host_bytes (job, -taken);
+  g_free (run.kept);
+  td_iterative_cut_clear (&run.cut);
+  g_ptr_array_unref (run.devices);
   td_iterative_beginning_free (run.beginning);
   if (ok)
     report (&run, seconds_since (start));

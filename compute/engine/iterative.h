@@ -5,14 +5,23 @@
 #include "method.h"
 
 /**
- * Iterative methods as jobs. They correct the whole volume by all of its projections, both in the memory
- * of one device: what of the volume is wanted (rows, region) is cut out at the end. A cone beam's volume
- * is in one piece; a parallel beam's slices know nothing of each other, and go in slabs if they must.
+ * Iterative methods as jobs. They correct the whole volume by all of its projections: what of the volume is
+ * wanted (rows, region) is cut out at the end. Both lie in the memory of one device if that holds them. If it
+ * does not, or if there are several, the projections stay with the host and each device has some rows of the
+ * volume (compute/iterative/ray-team.h). A cone beam's volume is otherwise in one piece; a parallel beam's slices know
+ * nothing of each other, and go in slabs if they must.
  */
 #define TD_ITERATIVE_GIVE_BYTES ((guint64) 64 << 20) /* slices put in or given out at once */
 
 /* Where iterations begin (recipe.start). */
 typedef enum { TD_ITERATIVE_ZERO, TD_ITERATIVE_FILTERED, TD_ITERATIVE_FILE } TdIterativeStart;
+
+/* Who has which rows y of the volume. */
+typedef struct {
+  TdTeamMember *members; /* devices are not referenced */
+  guint n;
+  guint batch_views;     /* 0: everything is on the one device */
+} TdIterativeCut;
 
 typedef struct {
   TdConeTask task;           /* of one slab; the last may be smaller: td_iterative_task() */
@@ -26,10 +35,24 @@ typedef struct {
   double *angles_rad;        /* parallel */
   double centre_px, tilt;    /* parallel: at the middle of the plan's rows; columns a row */
   TdIterativeStart start;
+  TdIterativeCut cut;
+  TdDevice *host;            /* for the projections of teams, and where nobody else is left */
+  gboolean keeps;            /* there is host memory for what passes came to, lest it goes with a device */
 } TdIterativePlan;
 
 gboolean td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,
                             GCancellable *cancellable, GError **error);
+/* iterative-cut.c: how @devices share the plan's slab, as their memory allows. FALSE: they have too little,
+   with what for and how much. @reason: (transfer full). */
+gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut, char **reason);
+void td_iterative_cut_clear (TdIterativeCut *cut);
+/* The most that a member takes; what the host takes for all of them. */
+guint64 td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut);
+guint64 td_iterative_host_bytes (const TdPlan *plan, const TdIterativeCut *cut);
+/* Bytes of the whole slab, [slice][y][x]. */
+guint64 td_iterative_slab_bytes (const TdIterativePlan *self);
+/* What preparing and delivering take on the device that does it, beside the solver. */
+guint64 td_iterative_aside_bytes (const TdPlan *plan);
 /* The slab's task; clear it. Its first row and how many it has. */
 void td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0, guint *n_rows);
 guint64 td_iterative_chunk_bytes (const TdPlan *plan);

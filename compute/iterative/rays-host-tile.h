@@ -391,7 +391,7 @@ spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean w
 static inline void
 add_column (Tile *tile, guint place, guint column)
 {
-  const gboolean weighed = tile->work->p.compare;
+  const gboolean weighed = tile->work->weights || tile->work->p.compare == TD_RAY_CORRECT;
   TdRayPlane plane;
   gint first, end;
 
@@ -422,12 +422,17 @@ finish (const Tile *tile)
     for (gint x = tile->first[0]; x < tile->end[0]; x++) {
       const gint cell = (y - tile->first[1]) * TILE + x - tile->first[0];
       const float *sum = (const float *) tile->sums[cell], *weight = (const float *) tile->weights[cell];
-      float *voxel = tile->work->volume + p->base + (gsize) y * p->stride_y + (gsize) x * p->stride_x + tile->z;
+      const gsize at = p->base + (gsize) y * p->stride_y + (gsize) x * p->stride_x + tile->z;
+      float *voxel = tile->work->volume + at;
 
-      if (!p->compare) {
+      if (p->compare == TD_RAY_SUM)
         memcpy (voxel, sum, n * sizeof *voxel);
+      for (guint k = 0; p->compare >= TD_RAY_ADD && k < n; k++)
+        voxel[k] += sum[k];
+      for (guint k = 0; p->compare == TD_RAY_ADD_BOTH && k < n; k++)
+        tile->work->weights[at + k] += weight[k];
+      if (p->compare != TD_RAY_CORRECT)
         continue;
-      }
       for (guint k = 0; k < n; k++) {
         const float moved = voxel[k] + (weight[k] > 0 ? p->relaxation * sum[k] / weight[k] : 0);
         voxel[k] = p->non_negative ? fmaxf (moved, 0) : moved;

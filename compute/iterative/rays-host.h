@@ -20,6 +20,7 @@ typedef struct {
   const double *views;   /* TD_RAY_FLOATS of each place of the table */
   double reach;          /* rows a voxel, over all views */
   float *volume, *lines;
+  float *weights;        /* TD_RAY_ADD_BOTH */
   const float *measured; /* [place of the table][column][row] */
   float *squares;
 } TdRayHostWork;

@@ -27,7 +27,7 @@ struct TdRayProjector {
   double reach;         /* on_host: rows that a voxel sees */
   TdBuffer *places;     /* int [view] */
   TdProgram *programs[4];
-  TdKernel *project, *back, *take, *give, *put, *sums, *combine, *beyond, *move, *climb;
+  TdKernel *project, *back, *take, *give, *put, *apply, *differ, *sums, *combine, *beyond, *move, *climb;
   TdBuffer *sums_device; /* two for each of n_sums lines */
   float *sums_host;
   guint64 n_sums;

@@ -43,22 +43,37 @@ launch_climb (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
 }
 
 gboolean
+td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out, double strength,
+              gboolean non_negative, GCancellable *cancellable, GError **error)
+{
+  const double each = (double) rays->task.nx * rays->task.nz;
+  Denoise move = { rays->params, volume, out, field, (float) strength };
+
+  move.params.non_negative = non_negative;
+  return td_rays_pace (rays, rays->task.ny, each, launch_move, &move, cancellable, error);
+}
+
+gboolean
+td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3], double strength,
+               GCancellable *cancellable, GError **error)
+{
+  const double each = (double) rays->task.nx * rays->task.nz;
+  /* The gradient and the divergence together stretch a field by 12 at most. */
+  Denoise climb = { rays->params, NULL, out, field, (float) (1 / (12 * strength)) };
+
+  return td_rays_pace (rays, rays->task.ny, each, launch_climb, &climb, cancellable, error);
+}
+
+gboolean
 td_rays_denoise (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *spare,
                  double strength, guint steps, gboolean non_negative, GCancellable *cancellable,
                  GError **error)
 {
-  const double each = (double) rays->task.nx * rays->task.nz;
-  Denoise move = { rays->params, volume, spare, field, (float) strength };
-  /* The gradient and the divergence together stretch a field by 12 at most. */
-  Denoise climb = { rays->params, volume, spare, field, (float) (1 / (12 * strength)) };
-
-  move.params.non_negative = non_negative;
   for (guint step = 0; step < steps; step++)
-    if (!td_rays_pace (rays, rays->task.ny, each, launch_move, &move, cancellable, error)
-        || !td_rays_pace (rays, rays->task.ny, each, launch_climb, &climb, cancellable, error))
+    if (!td_rays_move (rays, volume, field, spare, strength, non_negative, cancellable, error)
+        || !td_rays_climb (rays, spare, field, strength, cancellable, error))
       return FALSE;
-  move.out = volume;
-  return td_rays_pace (rays, rays->task.ny, each, launch_move, &move, cancellable, error);
+  return td_rays_move (rays, volume, field, volume, strength, non_negative, cancellable, error);
 }
 
 /* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
@@ -121,6 +136,43 @@ lines_of (const TdRayProjector *rays, guint n_views_or_0, Lines *lines)
 
   lines->length = n_views_or_0 ? task->n_rows : task->nz + 3;
   return n_views_or_0 ? n_views_or_0 * task->n_columns : (task->nx + 3) * (task->ny + 3);
+}
+
+/* What td_rays_apply() makes of a volume. */
+typedef struct {
+  TdBuffer *volume, *sums, *weights;
+  float relaxation;
+  int non_negative, length;
+} Apply;
+
+static gboolean
+launch_apply (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  const Apply *work = user;
+  const guint most = MAX (MOST_VALUES / work->length, 1);
+
+  for (guint line = first; line < end; line += most) {
+    const TdRayLines params = { line, MIN (end, line + most), work->length };
+    const TdArg args[] = { TD_ARG_BUFFER (work->volume), TD_ARG_BUFFER (work->sums),
+                           TD_ARG_BUFFER (work->weights), TD_ARG_VALUE (work->relaxation),
+                           TD_ARG_VALUE (work->non_negative), TD_ARG_VALUE (params) };
+
+    if (!td_rays_launch (rays, rays->apply, (params.end - params.first) * params.length, 1, 1, args,
+                         G_N_ELEMENTS (args), error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_rays_apply (TdRayProjector *rays, TdBuffer *sums, TdBuffer *weights, double relaxation,
+               gboolean non_negative, TdBuffer *volume, GCancellable *cancellable, GError **error)
+{
+  Lines lines = { 0 };
+  const guint n = lines_of (rays, 0, &lines);
+  Apply work = { volume, sums, weights, (float) relaxation, non_negative, lines.length };
+
+  return td_rays_pace (rays, n, lines.length, launch_apply, &work, cancellable, error);
 }
 
 static gboolean

@@ -30,6 +30,8 @@ make_kernels (TdRayProjector *rays, GError **error)
          && (rays->back = build (rays, 1, "rays-back", back, error))
          && (rays->take = build (rays, 2, "rays-lines", "rays_take", error))
          && (rays->give = build (rays, 2, "rays-lines", "rays_give", error))
+         && (rays->differ = build (rays, 0, "rays-project", "rays_differ", error))
+         && (rays->apply = build (rays, 2, "rays-lines", "rays_apply", error))
          && (rays->put = build (rays, 2, "rays-lines", "rays_put", error))
          && (rays->sums = build (rays, 2, "rays-lines", "rays_sums", error))
          && (rays->combine = build (rays, 2, "rays-lines", "rays_combine", error))
@@ -165,7 +167,7 @@ td_rays_projections_new (TdRayProjector *rays, guint n_views, GError **error)
 
 typedef struct {
   TdRays params;
-  TdBuffer *volume, *lines, *measured, *squares;
+  TdBuffer *volume, *lines, *measured, *squares, *weights;
 } Work;
 
 static guint
@@ -197,6 +199,7 @@ host_work (TdRayProjector *rays, const Work *work, TdRayHostWork *host)
                             .volume = td_buffer_map (work->volume), .lines = td_buffer_map (work->lines) };
   host->measured = work->measured ? td_buffer_map (work->measured) : NULL;
   host->squares = work->squares ? td_buffer_map (work->squares) : NULL;
+  host->weights = work->weights ? td_buffer_map (work->weights) : NULL;
 }
 
 static gboolean
@@ -221,7 +224,7 @@ gboolean
 td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, guint n, TdBuffer *out,
                  GCancellable *cancellable, GError **error)
 {
-  Work work = { rays->params, volume, out, out, out };
+  Work work = { .params = rays->params, .volume = volume, .lines = out, .measured = out, .squares = out };
 
   return project (rays, &work, first, n, cancellable, error);
 }
@@ -230,10 +233,38 @@ gboolean
 td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint first, guint n,
                  TdBuffer *out, TdBuffer *squares, GCancellable *cancellable, GError **error)
 {
-  Work work = { rays->params, volume, out, measured, squares };
+  Work work = { .params = rays->params, .volume = volume, .lines = out, .measured = measured,
+                .squares = squares };
 
   work.params.compare = TRUE;
   return project (rays, &work, first, n, cancellable, error);
+}
+
+static gboolean
+launch_differ (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
+{
+  Work *work = user;
+
+  work->params.first = first;
+  work->params.end = end;
+  const TdArg args[] = { TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->measured),
+                         TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (work->squares),
+                         TD_ARG_VALUE (work->params) };
+
+  return td_rays_launch (rays, rays->differ, rays->task.n_rows, end - first, work->params.n_views, args,
+                         G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint first, guint n, TdBuffer *lines,
+                TdBuffer *squares, GCancellable *cancellable, GError **error)
+{
+  Work work = { .params = rays->params, .lines = lines, .measured = measured, .squares = squares };
+
+  work.params.first_view = first;
+  work.params.n_views = n;
+  return td_rays_pace (rays, rays->task.n_columns, (double) rays->task.n_rows * n, launch_differ, &work,
+                       cancellable, error);
 }
 
 static gboolean
@@ -244,7 +275,9 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   work->params.first = first;
   work->params.end = end;
   const TdArg args[] = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table),
-                         TD_ARG_BUFFER (work->volume), TD_ARG_VALUE (work->params) };
+                         TD_ARG_BUFFER (work->volume),
+                         TD_ARG_BUFFER (work->weights ? work->weights : work->volume),
+                         TD_ARG_VALUE (work->params) };
 
   const guint nz = rays->task.nz;
   const guint pieces = !rays->upright    ? items (nz, rays->lanes)
@@ -285,8 +318,18 @@ td_rays_correct (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, do
 {
   Work work = { .params = rays->params, .volume = volume, .lines = lines };
 
-  work.params.compare = TRUE;
+  work.params.compare = TD_RAY_CORRECT;
   work.params.relaxation = (float) relaxation;
   work.params.non_negative = non_negative;
+  return back (rays, &work, first, n, cancellable, error);
+}
+
+gboolean
+td_rays_add (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *sums, TdBuffer *weights,
+             GCancellable *cancellable, GError **error)
+{
+  Work work = { .params = rays->params, .volume = sums, .lines = lines, .weights = weights };
+
+  work.params.compare = weights ? TD_RAY_ADD_BOTH : TD_RAY_ADD;
   return back (rays, &work, first, n, cancellable, error);
 }

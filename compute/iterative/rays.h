@@ -47,6 +47,9 @@ gboolean td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, g
 gboolean td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint first,
                           guint n, TdBuffer *out, TdBuffer *squares, GCancellable *cancellable,
                           GError **error);
+/* The second half of td_rays_compare() for integrals that are in @lines already. */
+gboolean td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint first, guint n, TdBuffer *lines,
+                         TdBuffer *squares, GCancellable *cancellable, GError **error);
 /* volume = A' lines. */
 gboolean td_rays_back (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *volume,
                        GCancellable *cancellable, GError **error);
@@ -55,6 +58,12 @@ gboolean td_rays_back (TdRayProjector *rays, TdBuffer *lines, guint first, guint
 gboolean td_rays_correct (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, double relaxation,
                           gboolean non_negative, TdBuffer *volume, GCancellable *cancellable,
                           GError **error);
+/* In parts of the views: sums += A' lines and, unless @weights is NULL, weights += A' 1; and, when all have
+   been added, what td_rays_correct() makes of them. */
+gboolean td_rays_add (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *sums,
+                      TdBuffer *weights, GCancellable *cancellable, GError **error);
+gboolean td_rays_apply (TdRayProjector *rays, TdBuffer *sums, TdBuffer *weights, double relaxation,
+                        gboolean non_negative, TdBuffer *volume, GCancellable *cancellable, GError **error);
 
 /* Total variation (Chambolle 2004): what is nearest to @volume when each unit of
    its variation costs @strength; @field (three volumes, zeros at first) is where the last call ended, and
@@ -62,6 +71,12 @@ gboolean td_rays_correct (TdRayProjector *rays, TdBuffer *lines, guint first, gu
 gboolean td_rays_denoise (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3],
                           TdBuffer *spare, double strength, guint steps, gboolean non_negative,
                           GCancellable *cancellable, GError **error);
+/* Its halves, for volumes in parts: out = volume + strength * the field's divergence, and the field a step
+   up the gradient of @out. */
+gboolean td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out,
+                       double strength, gboolean non_negative, GCancellable *cancellable, GError **error);
+gboolean td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3], double strength,
+                        GCancellable *cancellable, GError **error);
 
 /* Rows [row0, row0 + n) of prepared sinograms into @measured, whose first row is @origin; @rows, float
    [row][view][column], begins at row @from. Enqueues, as the next. */

@@ -5,7 +5,7 @@
 
 /* What a run was given. */
 typedef struct {
-  TdRayProjector *rays;
+  TdRayTeam *team;
   const TdConeTask *task;
   const TdSolverSettings *settings;
   TdBuffer *measured;
@@ -19,14 +19,15 @@ typedef struct {
 } TdSolver;
 
 /* The volume that iterations begin with. */
-TdBuffer *td_solver_begin (const TdSolver *solver, GError **error);
+TdTeamVolume *td_solver_begin (const TdSolver *solver, GError **error);
 /* Tells of @n views that are done; FALSE: it is asked to end here. */
 gboolean td_solver_views_done (TdSolver *solver, guint n);
-/* Tells of a pass that is done; FALSE: it was the last, and solver->end says why. */
-gboolean td_solver_pass_done (TdSolver *solver, double residual);
+/* Tells of a pass that is done, and what it came to; FALSE: it was the last, and solver->end says why, or
+   @error is set. */
+gboolean td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume, GError **error);
 
 /* Views of the subset that is visited as number @index, and its first place. */
 guint td_solver_subset (guint n_views, guint subsets, guint index, guint *first);
 
-TdBuffer *td_solver_sirt (TdSolver *solver, GError **error);
-TdBuffer *td_solver_cgls (TdSolver *solver, GError **error);
+TdTeamVolume *td_solver_sirt (TdSolver *solver, GError **error);
+TdTeamVolume *td_solver_cgls (TdSolver *solver, GError **error);

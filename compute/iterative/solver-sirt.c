@@ -10,10 +10,10 @@
 
 typedef struct {
   TdSolver *solver;
-  TdBuffer *volume;
+  TdTeamVolume *volume;
   TdBuffer *lines, *squares; /* of one subset */
-  TdBuffer *before;          /* momentum: where the last step ended */
-  TdBuffer *field[3], *spare;
+  TdTeamVolume *before;      /* momentum: where the last step ended */
+  TdTeamVolume *field[3], *spare;
   double momentum, most;     /* Nesterov's t, and what it may grow to */
   double best;               /* residual of the passes so far */
   double strength;           /* of denoising after one subset; 0: not known yet */
@@ -23,14 +23,14 @@ static void
 sirt_clear (Sirt *sirt)
 {
   /* Nothing may go while a kernel uses it. */
-  td_queue_finish (td_rays_queue (sirt->solver->rays), NULL);
-  td_buffer_free (sirt->volume);
+  td_team_finish (sirt->solver->team, NULL);
+  td_team_volume_free (sirt->volume);
   td_buffer_free (sirt->lines);
   td_buffer_free (sirt->squares);
-  td_buffer_free (sirt->before);
-  td_buffer_free (sirt->spare);
+  td_team_volume_free (sirt->before);
+  td_team_volume_free (sirt->spare);
   for (guint i = 0; i < 3; i++)
-    td_buffer_free (sirt->field[i]);
+    td_team_volume_free (sirt->field[i]);
 }
 
 static gboolean
@@ -42,19 +42,19 @@ sirt_init (Sirt *sirt, GError **error)
   for (guint i = 0; i < solver->settings->subsets; i++)
     largest = MAX (largest, td_solver_subset (solver->task->n_views, solver->settings->subsets, i, &first));
   if (!(sirt->volume = td_solver_begin (solver, error))
-      || !(sirt->lines = td_rays_projections_new (solver->rays, largest, error))
-      || !(sirt->squares = td_rays_projections_new (solver->rays, largest, error)))
+      || !(sirt->lines = td_team_lines_new (solver->team, largest, error))
+      || !(sirt->squares = td_team_lines_new (solver->team, largest, error)))
     return FALSE;
   if (solver->settings->kind == TD_SOLVER_SIRT)
     return TRUE;
   for (guint i = 0; i < 3; i++)
-    if (!(sirt->field[i] = td_rays_volume_new (solver->rays, error)))
+    if (!(sirt->field[i] = td_team_volume_new (solver->team, error)))
       return FALSE;
   sirt->momentum = 1;
   sirt->most = sirt->best = INFINITY;
-  return (sirt->before = td_rays_volume_new (solver->rays, error))
-         && (sirt->spare = td_rays_volume_new (solver->rays, error))
-         && td_rays_combine (solver->rays, sirt->before, 0, 1, sirt->volume, 0, solver->cancellable, error);
+  return (sirt->before = td_team_volume_new (solver->team, error))
+         && (sirt->spare = td_team_volume_new (solver->team, error))
+         && td_team_combine (solver->team, sirt->before, 0, 1, sirt->volume, solver->cancellable, error);
 }
 
 /* The value that stands for the volume: its mean weighted by itself, the material's where there is one in
@@ -65,7 +65,7 @@ measure_strength (Sirt *sirt, GError **error)
   const TdSolverSettings *settings = sirt->solver->settings;
   double squares, magnitudes;
 
-  if (!td_rays_sums (sirt->solver->rays, sirt->before, sirt->before, 0, &squares, &magnitudes,
+  if (!td_team_sums (sirt->solver->team, sirt->before, sirt->before, &squares, &magnitudes,
                      sirt->solver->cancellable, error))
     return FALSE;
   sirt->strength = magnitudes > 0 ? settings->tv * squares / magnitudes / settings->subsets : 0;
@@ -79,14 +79,14 @@ regularise (Sirt *sirt, GError **error)
   const TdSolver *solver = sirt->solver;
 
   if (sirt->strength > 0
-      && !td_rays_denoise (solver->rays, sirt->volume, sirt->field, sirt->spare, sirt->strength,
+      && !td_team_denoise (solver->team, sirt->volume, sirt->field, sirt->spare, sirt->strength,
                            DENOISE_STEPS, solver->settings->non_negative, solver->cancellable, error))
     return FALSE;
   const double next = MIN ((1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2, sirt->most);
   const double factor = (sirt->momentum - 1) / next;
 
   sirt->momentum = next;
-  return td_rays_extrapolate (solver->rays, sirt->volume, sirt->before, factor, solver->cancellable, error);
+  return td_team_extrapolate (solver->team, sirt->volume, sirt->before, factor, solver->cancellable, error);
 }
 
 /* Subsets differ, and momentum adds up by how much: where the residual rises it begins anew, and grows to
@@ -111,10 +111,10 @@ visit (Sirt *sirt, guint index, double *squares, GError **error)
   const guint n = td_solver_subset (solver->task->n_views, settings->subsets, index, &first);
   double product, magnitude;
 
-  if (!td_rays_compare (solver->rays, sirt->volume, solver->measured, first, n, sirt->lines,
+  if (!td_team_compare (solver->team, sirt->volume, solver->measured, first, n, sirt->lines,
                         sirt->squares, solver->cancellable, error)
-      || !td_rays_sums (solver->rays, sirt->squares, sirt->squares, n, &product, &magnitude, solver->cancellable, error)
-      || !td_rays_correct (solver->rays, sirt->lines, first, n, settings->relaxation,
+      || !td_rays_sums (td_team_lead (solver->team), sirt->squares, sirt->squares, n, &product, &magnitude, solver->cancellable, error)
+      || !td_team_correct (solver->team, sirt->lines, first, n, settings->relaxation,
                            settings->non_negative, sirt->volume, solver->cancellable, error))
     return FALSE;
   *squares += magnitude;
@@ -142,15 +142,16 @@ visit_all (Sirt *sirt, double norm, double *residual, GError **error)
   return TRUE;
 }
 
-TdBuffer *
+TdTeamVolume *
 td_solver_sirt (TdSolver *solver, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
   Sirt sirt = { .solver = solver };
   double norm, magnitude, residual = 0;
   gboolean more = TRUE;
+  GError *reason = NULL;
   gboolean ok = sirt_init (&sirt, error)
-                && td_rays_sums (solver->rays, solver->measured, solver->measured,
+                && td_rays_sums (td_team_lead (solver->team), solver->measured, solver->measured,
                                  solver->task->n_views, &norm, &magnitude, solver->cancellable,
                                  error);
 
@@ -161,12 +162,14 @@ td_solver_sirt (TdSolver *solver, GError **error)
       ok = measure_strength (&sirt, error);
     if (sirt.before)
       restrain (&sirt, residual);
-    more = ok && td_solver_pass_done (solver, residual);
+    more = ok && td_solver_pass_done (solver, residual, sirt.before ? sirt.before : sirt.volume, &reason);
   }
+  ok = ok && !reason;
+  if (reason)
+    g_propagate_error (error, reason);
   /* With momentum the volume is beyond, and what it came from the result. */
-  TdBuffer **result = sirt.before ? &sirt.before : &sirt.volume;
-  TdBuffer *volume = ok && td_queue_finish (td_rays_queue (solver->rays), error)
-                         ? g_steal_pointer (result) : NULL;
+  TdTeamVolume **result = sirt.before ? &sirt.before : &sirt.volume;
+  TdTeamVolume *volume = ok && td_team_finish (solver->team, error) ? g_steal_pointer (result) : NULL;
   sirt_clear (&sirt);
   return volume;
 }

@@ -69,24 +69,43 @@ td_solver_subset (guint n_views, guint subsets, guint index, guint *first)
   return n;
 }
 
-static guint
-largest_subset (guint n_views, guint subsets)
+guint
+td_solver_most_views (guint n_views, const TdSolverSettings *settings)
 {
-  return (n_views + subsets - 1) / subsets;
+  return settings->kind == TD_SOLVER_CGLS ? n_views : (n_views + settings->subsets - 1) / settings->subsets;
+}
+
+static guint
+n_volumes (const TdSolverSettings *settings)
+{
+  return settings->kind == TD_SOLVER_SIRT ? 1 : settings->kind == TD_SOLVER_CGLS ? 3 : 6;
+}
+
+guint64
+td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members)
+{
+  const guint64 all = td_rays_projection_bytes (task, task->n_views);
+  const guint64 part = td_rays_projection_bytes (task, td_solver_most_views (task->n_views, settings));
+
+  return (settings->kind == TD_SOLVER_CGLS ? 3 * all : all + 2 * part) + (n_members - 1) * part
+         + 2 * (guint64) task->n_views * task->n_columns * sizeof (float);
+}
+
+guint64
+td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n, guint batch)
+{
+  const gboolean batches = batch > 0 && batch < td_solver_most_views (task->n_views, settings);
+  const guint more = batches && settings->kind != TD_SOLVER_CGLS ? 2 : 0; /* sums, weights */
+  const guint64 tables = (guint64) task->n_views * 33 * sizeof (float);
+
+  return (n_volumes (settings) + more) * td_team_volume_bytes (task, n) + tables
+         + 2 * ((guint64) task->nx + 3) * (n + 3) * sizeof (float) + td_rays_projection_bytes (task, batch);
 }
 
 guint64
 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings)
 {
-  const guint64 all = td_rays_projection_bytes (task, task->n_views);
-  const guint64 part
-      = td_rays_projection_bytes (task, largest_subset (task->n_views, settings->subsets));
-  const guint64 sums = 2 * ((guint64) task->nx + 3) * (task->ny + 3) * sizeof (float)
-                       + 2 * (guint64) task->n_views * task->n_columns * sizeof (float);
-  const guint volumes = settings->kind == TD_SOLVER_SIRT ? 1 : settings->kind == TD_SOLVER_CGLS ? 3 : 6;
-
-  return volumes * td_rays_volume_bytes (task) + sums
-         + (settings->kind == TD_SOLVER_CGLS ? 3 * all : all + 2 * part);
+  return td_solver_member_bytes (task, settings, task->ny, 0) + td_solver_lines_bytes (task, settings, 1);
 }
 
 double
@@ -95,10 +114,10 @@ td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings)
   return (double) task->nx * task->ny * task->nz * task->n_views * settings->iterations;
 }
 
-TdBuffer *
+TdTeamVolume *
 td_solver_begin (const TdSolver *solver, GError **error)
 {
-  g_autoptr (TdBuffer) volume = td_rays_volume_new (solver->rays, error);
+  g_autoptr (TdTeamVolume) volume = td_team_volume_new (solver->team, error);
 
   if (!volume || (solver->watch->begin && !solver->watch->begin (volume, solver->watch->user, error)))
     return NULL;
@@ -116,7 +135,7 @@ td_solver_views_done (TdSolver *solver, guint n)
 }
 
 gboolean
-td_solver_pass_done (TdSolver *solver, double residual)
+td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
   const gboolean little = solver->passes > 0
@@ -125,7 +144,8 @@ td_solver_pass_done (TdSolver *solver, double residual)
   solver->passes++;
   solver->residual = residual;
   solver->settled = little ? solver->settled + 1 : 0;
-  solver->watch->pass (solver->passes, residual, solver->watch->user);
+  if (!solver->watch->pass (solver->passes, residual, volume, solver->watch->user, error))
+    return FALSE;
   solver->end = solver->asked                   ? TD_SOLVER_ASKED
                 : residual <= settings->stop_at ? TD_SOLVER_SMALL
                 : solver->settled >= 2          ? TD_SOLVER_SETTLED
@@ -133,14 +153,14 @@ td_solver_pass_done (TdSolver *solver, double residual)
   return solver->end == TD_SOLVER_ALL && solver->passes < settings->iterations;
 }
 
-TdBuffer *
-td_solver_run (TdRayProjector *rays, const TdConeTask *task, const TdSolverSettings *settings,
+TdTeamVolume *
+td_solver_run (TdRayTeam *team, const TdConeTask *task, const TdSolverSettings *settings,
                TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end, GCancellable *cancellable,
                GError **error)
 {
-  TdSolver solver = { .rays = rays, .task = task, .settings = settings, .measured = measured,
+  TdSolver solver = { .team = team, .task = task, .settings = settings, .measured = measured,
                       .watch = watch, .cancellable = cancellable };
-  TdBuffer *volume = settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
+  TdTeamVolume *volume = settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
                                                       : td_solver_sirt (&solver, error);
 
   *end = solver.end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "rays.h"
+#include "ray-team.h"
 
 /**
  * What makes a volume out of projections by correcting it again and again.
@@ -42,23 +42,29 @@ guint td_solver_usual_subsets (TdSolverKind kind, guint n_views);
 /* Views in the order in which the solver wants their places: subset after subset, each evenly spread,
    consecutive ones far apart. n_views numbers. (transfer full) */
 guint *td_solver_order (guint n_views, guint subsets);
-/* Device memory: volumes, projections and what the subsets want. */
+/* Memory of a device that holds everything. */
 guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings);
+/* Memory of a team's member with @n rows of the volume that holds @batch views' projections at once; and that
+   of all projections, which are the host's then, with what @n_members send it. */
+guint64 td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n, guint batch);
+guint64 td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members);
+/* Views of the largest subset. */
+guint td_solver_most_views (guint n_views, const TdSolverSettings *settings);
 /* Updates (voxel times view, there and back as one) that a whole run counts. */
 double td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings);
 
 /* What a run tells, and asks. */
 typedef struct {
   /* What the volume is to begin with, zeros otherwise; may be NULL. */
-  gboolean (*begin) (TdBuffer *volume, gpointer user, GError **error);
-  /* After each pass: its number from 1, |A x - b| / |b| as the pass found it. */
-  void (*pass) (guint pass, double residual, gpointer user);
+  gboolean (*begin) (TdTeamVolume *volume, gpointer user, GError **error);
+  /* After each pass: its number from 1, |A x - b| / |b| as the pass found it, and what it came to. */
+  gboolean (*pass) (guint pass, double residual, TdTeamVolume *volume, gpointer user, GError **error);
   /* Now and then: updates done since the last call. FALSE: end with what there is. */
   gboolean (*progress) (double updates, gpointer user);
   gpointer user;
 } TdSolverWatch;
 
-/* @measured: all places in td_solver_order(). The volume is made on rays' device; blocks. */
-TdBuffer *td_solver_run (TdRayProjector *rays, const TdConeTask *task, const TdSolverSettings *settings,
-                         TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
-                         GCancellable *cancellable, GError **error);
+/* @measured: all places in td_solver_order(), of td_team_lines_new(). The volume is the team's; blocks. */
+TdTeamVolume *td_solver_run (TdRayTeam *team, const TdConeTask *task, const TdSolverSettings *settings,
+                             TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
+                             GCancellable *cancellable, GError **error);

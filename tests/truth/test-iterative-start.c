@@ -41,18 +41,16 @@ check_filtered (gboolean cone)
       = td_test_phantom_scan (&spec, 40, cone ? 32 : 3, 40, cone ? 360 : 180, cone);
 
   for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
-    TdTestVolume one, zero, filtered, preset;
+    TdTestVolume zero, filtered, preset;
 
-    run (scan, methods[i], "zero", 1, &one);
-    run (scan, methods[i], "zero", 2, &zero);
+    run (scan, methods[i], "zero", 1, &zero);
     run (scan, methods[i], cone ? "fdk" : "fbp", 1, &filtered);
     run (scan, methods[i], "auto", 1, &preset);
-    g_test_message ("%s: residual %.4f after two passes from zero, %.4f after one from the filtered volume",
+    g_test_message ("%s: residual of a pass from zero %.4f, from the filtered volume %.4f",
                     methods[i], residual_of (&zero), residual_of (&filtered));
-    g_assert_cmpfloat (residual_of (&filtered), <, residual_of (&zero));
-    g_assert_cmpfloat (td_test_phantom_error (&spec, &filtered), <, 0.8 * td_test_phantom_error (&spec, &one));
+    g_assert_cmpfloat (residual_of (&filtered), <, 0.5 * residual_of (&zero));
+    g_assert_cmpfloat (td_test_phantom_error (&spec, &filtered), <, 0.9 * td_test_phantom_error (&spec, &zero));
     g_assert_cmpfloat (td_test_difference (&preset, &filtered), ==, 0);
-    td_test_volume_clear (&one);
     td_test_volume_clear (&zero);
     td_test_volume_clear (&filtered);
     td_test_volume_clear (&preset);
