@@ -43,21 +43,19 @@ member_bytes (const TdPlan *plan, guint n, guint batch)
 {
   const TdIterativePlan *self = plan->extra;
 
-  return td_solver_member_bytes (&self->task, &self->settings, n, batch) + TD_ITERATIVE_GIVE_BYTES / 64
-         + MIN (TD_ITERATIVE_GIVE_BYTES, td_iterative_slab_bytes (self));
+  const guint64 slice = (guint64) self->task.nx * self->task.ny * sizeof (float);
+  const guint64 at_once = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES, td_iterative_slab_bytes (self)));
+
+  return td_solver_member_bytes (&self->task, &self->settings, n, batch) + at_once / self->task.ny * n;
 }
 
 guint64
-td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut)
+td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut, guint index)
 {
   const TdIterativePlan *self = plan->extra;
-  guint rows = 0;
 
-  if (cut->batch_views == 0)
-    return td_solver_bytes (&self->task, &self->settings) + td_iterative_aside_bytes (plan);
-  for (guint i = 0; i < cut->n; i++)
-    rows = MAX (rows, cut->members[i].n);
-  return member_bytes (plan, rows, cut->batch_views);
+  return cut->batch_views ? member_bytes (plan, cut->members[index].n, cut->batch_views)
+                          : td_solver_bytes (&self->task, &self->settings) + td_iterative_aside_bytes (plan);
 }
 
 guint64
@@ -146,9 +144,9 @@ fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice
   }
 }
 
-/* The host helps out with what the devices have no room for. */
+/* If it is to help, the host has what the devices have no room for. */
 static gboolean
-share (const TdPlan *plan, GPtrArray *devices, guint batch, TdIterativeCut *cut)
+share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, TdIterativeCut *cut)
 {
   const TdIterativePlan *self = plan->extra;
   const guint64 lines = td_solver_lines_bytes (&self->task, &self->settings, devices->len + 1)
@@ -165,7 +163,7 @@ share (const TdPlan *plan, GPtrArray *devices, guint batch, TdIterativeCut *cut)
     has_host = has_host || td_device_info (devices->pdata[i])->host_pointers;
   }
   const guint left = share_rows (self->task.ny, speeds, most, devices->len, shares);
-  if (left > 0 && (has_host || most_rows (plan, devices, self->host, batch, lines) < left))
+  if (left > 0 && (!helped || has_host || most_rows (plan, devices, self->host, batch, lines) < left))
     return FALSE;
   fill_cut (cut, devices, shares, self->host, left, batch);
   return TRUE;
@@ -203,10 +201,11 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut, c
     cut->n = 1;
     return TRUE;
   }
-  for (guint batch = td_solver_most_views (self->task.n_views, &self->settings);
-       batch >= 1 && !(devices->len == 1 && info->host_pointers); batch /= 2)
-    if (share (plan, devices, batch, cut))
-      return TRUE;
+  /* Views in parts cost less than rows that the host computes. */
+  for (gint helped = 0; helped < 2 && !(devices->len == 1 && info->host_pointers); helped++)
+    for (guint batch = td_solver_most_views (self->task.n_views, &self->settings); batch >= 1; batch /= 2)
+      if (share (plan, devices, batch, helped, cut))
+        return TRUE;
   if (reason)
     *reason = too_large (plan, devices);
   return FALSE;

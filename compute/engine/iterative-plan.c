@@ -219,7 +219,7 @@ use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
     const TdDeviceInfo *info = td_device_info (self->cut.members[i].device);
 
     if (info->host_pointers || (info->kind == TD_DEVICE_CPU && !plan->recipe.memory_limit_bytes))
-      taken += td_iterative_member_bytes (plan, &self->cut);
+      taken += td_iterative_member_bytes (plan, &self->cut, i);
     own = own && info->host_pointers;
   }
   self->keeps = !own && taken + slab <= budget;
@@ -298,13 +298,19 @@ describe (TdPlan *plan, const TdIterativePlan *self)
   facts->scale = 1;
   facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
   facts->write_bytes = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
-  facts->device_bytes = td_iterative_member_bytes (plan, &self->cut);
   facts->host_bytes = OWN_BYTES + td_iterative_chunk_bytes (plan) + 3 * give_bytes (self)
                       + td_iterative_start_bytes (self) + td_iterative_host_bytes (plan, &self->cut)
                       + (self->keeps ? td_iterative_slab_bytes (self) : 0);
-  for (guint i = 0; i < self->cut.n; i++)
-    if (td_device_info (self->cut.members[i].device)->kind == TD_DEVICE_CPU)
-      facts->host_bytes += facts->device_bytes;
+  for (guint i = 0; i < self->cut.n; i++) {
+    TdDevice *device = self->cut.members[i].device;
+    const guint64 bytes = td_iterative_member_bytes (plan, &self->cut, i);
+    /* The projections are in the host's memory as a device too. */
+    const gboolean with_lines = device == self->host && g_ptr_array_find (plan->devices, device, NULL);
+
+    facts->host_bytes += td_device_info (device)->kind == TD_DEVICE_CPU ? bytes : 0;
+    facts->device_bytes = MAX (facts->device_bytes,
+                               bytes + (with_lines ? td_iterative_host_bytes (plan, &self->cut) : 0));
+  }
   facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views * settings->iterations
                    * (self->slabs ? self->n_rows : self->task.nz);
   facts->estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));

@@ -34,6 +34,7 @@ typedef struct {
   gint64 kept_us, keeping_us; /* when, and how long it took */
   double residual;        /* the last pass's */
   guint passes;           /* of the slab, over all attempts */
+  double seconds;         /* of iterating */
   TdSolverEnd end;
 } Run;
 
@@ -253,6 +254,7 @@ iterate (Run *run, GError **error)
   run->passes = run->kept_passes;
   TdTeamVolume *volume = td_solver_run (run->team, &run->task, &settings, run->measured, &watch, &run->end,
                                         run->cancellable, error);
+  run->seconds += seconds_since (start);
   td_job_add_stage (run->job, "iterate", seconds_since (start));
   return volume;
 }
@@ -341,7 +343,7 @@ reconstruct_slab (Run *run, GError **error)
 }
 
 static void
-report (Run *run, double seconds)
+report (Run *run)
 {
   const TdSolverSettings *settings = &run->self->settings;
   g_autofree char *key = td_iterative_rate_key (run->plan);
@@ -356,8 +358,8 @@ report (Run *run, double seconds)
   };
   td_job_note (run->job, "%u iterations left a relative residual of %.4f%s.", run->passes, run->residual,
                ends[run->end]);
-  if (seconds > LEAST_S && run->passes == settings->iterations)
-    td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / seconds);
+  if (run->seconds > LEAST_S && run->passes == settings->iterations && run->cut.n == 1)
+    td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / run->seconds);
 }
 
 static gboolean
@@ -380,7 +382,6 @@ run_iterative (TdJob *job, GCancellable *cancellable, GError **error)
   TdPlan *plan = td_job_plan (job);
   const TdIterativePlan *self = plan->extra;
   Run run = { .job = job, .plan = plan, .self = self, .cancellable = cancellable };
-  const gint64 start = g_get_monotonic_time ();
   const gint64 taken = (gint64) (td_iterative_chunk_bytes (plan) + td_iterative_host_bytes (plan, &self->cut)
                                  + (self->keeps ? td_iterative_slab_bytes (self) : 0)
                                  + td_iterative_start_bytes (self));
@@ -400,12 +401,12 @@ run_iterative (TdJob *job, GCancellable *cancellable, GError **error)
   td_job_add_host_bytes (job, taken);
   const gboolean ok = run_slabs (&run, error);
   td_job_add_host_bytes (job, -taken);
+  if (ok)
+    report (&run);
   g_free (run.kept);
   td_iterative_cut_clear (&run.cut);
   g_ptr_array_unref (run.devices);
   td_iterative_beginning_free (run.beginning);
-  if (ok)
-    report (&run, seconds_since (start));
   return ok;
 }
 

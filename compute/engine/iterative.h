@@ -46,8 +46,8 @@ gboolean td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,
    with what for and how much. @reason: (transfer full). */
 gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut, char **reason);
 void td_iterative_cut_clear (TdIterativeCut *cut);
-/* The most that a member takes; what the host takes for all of them. */
-guint64 td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut);
+/* What a member takes; what the host takes for all of them. */
+guint64 td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut, guint index);
 guint64 td_iterative_host_bytes (const TdPlan *plan, const TdIterativeCut *cut);
 /* Bytes of the whole slab, [slice][y][x]. */
 guint64 td_iterative_slab_bytes (const TdIterativePlan *self);

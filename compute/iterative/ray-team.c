@@ -89,7 +89,7 @@ td_team_lead (TdRayTeam *team)
 guint
 td_team_failed (const TdRayTeam *team)
 {
-  return team->failed;
+  return team->batch ? team->failed : 0;
 }
 
 gboolean
@@ -159,10 +159,14 @@ take_turn (gpointer data)
   return NULL;
 }
 
-/* A device's fault counts for more than that the others were cancelled. */
+/* A device's fault counts for more than that the others were cancelled; a driver may end a thread without
+   a word. */
 static void
 take_error (TdRayTeam *team, Turn *turn, GError **error)
 {
+  if (!turn->ok && !turn->error)
+    g_set_error (&turn->error, TD_ERROR, TD_ERROR_DEVICE_LOST, "The thread of %s ended from outside",
+                 td_device_info (team->members[turn->index].rays->device)->id);
   if (turn->error && (!*error || g_error_matches (*error, G_IO_ERROR, G_IO_ERROR_CANCELLED))) {
     g_clear_error (error);
     *error = g_steal_pointer (&turn->error);
@@ -180,20 +184,17 @@ td_team_each (TdRayTeam *team, TdTeamAct act, gpointer user, GError **error)
   gboolean ok = TRUE;
 
   /* One that works alone has no need to wait for itself. */
-  if (team->n == 1 && team->batch == 0) {
+  if (team->n == 1) {
     ok = act (team, 0, user, error);
     team->failed = ok ? team->failed : 0;
     return ok;
   }
   for (guint i = 0; i < team->n; i++) {
     turns[i] = (Turn) { .team = team, .index = i, .act = act, .user = user };
-    if (i > 0)
-      threads[i] = g_thread_new ("rays", take_turn, &turns[i]);
+    threads[i] = g_thread_new ("rays", take_turn, &turns[i]);
   }
-  take_turn (&turns[0]);
   for (guint i = 0; i < team->n; i++) {
-    if (threads[i])
-      g_thread_join (threads[i]);
+    g_thread_join (threads[i]);
     ok = ok && turns[i].ok;
     take_error (team, &turns[i], &reason);
   }

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Iterative methods on several devices, and where one has no room for everything: as one device that has,
+   but for rounding, within the memory that the plan says, whatever fails. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/common/devices.h"
+#include "tests/common/faulty.h"
+#include "tests/common/fdk.h"
+#include "tests/common/iterative.h"
+
+static TdEngine *engine;
+static const char *const methods[] = { "sirt", "fista-tv", "cgls" };
+
+static void
+set (TdRecipe *recipe, const char *option, const char *value)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_recipe_set (recipe, option, value, &error);
+  g_assert_no_error (error);
+}
+
+static void
+make_recipe (TdRecipe *recipe, const char *method, const char *devices)
+{
+  td_test_recipe (recipe, method, devices);
+  recipe->iterations = 4;
+  set (recipe, "start", "zero");
+}
+
+static void
+check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, double bound, const char *says)
+{
+  g_autoptr (GError) error = NULL;
+  TdTestVolume volume;
+
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  g_autofree char *notes = g_strjoinv ("\n", facts->notes);
+  g_test_message ("%s", notes);
+  g_assert_nonnull (strstr (notes, says));
+  td_test_reconstruct_well (engine, scan, recipe, &volume);
+  const double off = td_test_difference (&volume, truth);
+  g_test_message ("%s on %s: %.1e; device %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " bytes, host %"
+                  G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, td_method_name (recipe->method), recipe->devices, off,
+                  volume.result.device_peak_bytes, facts->device_bytes, volume.result.host_peak_bytes,
+                  facts->host_bytes);
+  g_assert_cmpfloat (off, <, bound);
+  g_assert_cmpuint (volume.result.device_peak_bytes, <=, facts->device_bytes);
+  g_assert_cmpuint (volume.result.host_peak_bytes, <=, facts->host_bytes);
+  if (recipe->memory_limit_bytes)
+    g_assert_cmpuint (facts->device_bytes, <=, recipe->memory_limit_bytes);
+  td_test_volume_clear (&volume);
+}
+
+/* ── Several devices ──────────────────────────────────────────────────────────────────────────── */
+
+static void
+check_shared (TdScan *scan)
+{
+  if (!td_fdk_test_two ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    TdTestVolume truth;
+    TdRecipe recipe;
+
+    make_recipe (&recipe, methods[i], "opencl:0");
+    td_test_reconstruct_well (engine, scan, &recipe, &truth);
+    set (&recipe, "device", "opencl:0,opencl:1");
+    check_same (scan, &recipe, &truth, 1e-5, "on opencl:1");
+    set (&recipe, "device", "opencl:1,host,opencl:0");
+    check_same (scan, &recipe, &truth, 1e-5, "on host");
+    td_test_volume_clear (&truth);
+  }
+}
+
+static void
+test_shared_cone (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 28, 20, 15, 360, TRUE);
+
+  check_shared (scan);
+}
+
+static void
+test_shared_parallel (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 28, 5, 15, 180, FALSE);
+
+  check_shared (scan);
+}
+
+/* A detector that leans: rays of one column lie in no upright plane. */
+static void
+test_shared_tilted (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) plain = td_test_phantom_scan (&spec, 24, 20, 12, 360, TRUE);
+
+  spec.geometry.detector_tilt_rad[0] = 0.05;
+  spec.geometry.detector_tilt_rad[2] = 0.03;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
+  check_shared (scan);
+}
+
+/* ── Little memory ────────────────────────────────────────────────────────────────────────────── */
+
+/* The largest limit, of some, with which the plan says so. */
+static guint64
+limit_for (TdScan *scan, TdRecipe *recipe, const char *says)
+{
+  for (guint64 limit = 8 << 20; limit > 100000; limit = limit / 16 * 15) {
+    recipe->memory_limit_bytes = limit;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, NULL);
+    g_autofree char *notes = plan ? g_strjoinv ("\n", td_plan_facts (plan)->notes) : NULL;
+
+    if (notes && strstr (notes, says))
+      return limit;
+  }
+  g_error ("no limit makes the plan say \"%s\"", says);
+}
+
+/* A device that has less memory than its host. */
+static guint64 little;
+
+static guint64
+little_free (TdDevice *device)
+{
+  return little;
+}
+
+static void
+check_little (TdScan *scan, const char *method, guint subsets, guint64 bytes, const char *says)
+{
+  g_autoptr (TdDevice) device = td_device_open ("opencl:0", NULL);
+  const TdDeviceOps *const whole = device->ops;
+  TdDeviceOps small = *whole;
+  TdTestVolume truth;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, method, "opencl:0");
+  recipe.subsets = subsets;
+  td_test_reconstruct_well (engine, scan, &recipe, &truth);
+  little = bytes;
+  small.memory_free = little_free;
+  device->ops = &small;
+  check_same (scan, &recipe, &truth, 1e-5, says);
+  device->ops = whole;
+  td_test_volume_clear (&truth);
+}
+
+static void
+check_limit (TdScan *scan, const char *method, guint subsets, const char *says)
+{
+  TdTestVolume truth;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, method, "opencl:0");
+  recipe.subsets = subsets;
+  td_test_reconstruct_well (engine, scan, &recipe, &truth);
+  limit_for (scan, &recipe, says);
+  check_same (scan, &recipe, &truth, 1e-5, says);
+  td_test_volume_clear (&truth);
+}
+
+/* The volume is on the device, and projections come subset by subset, or in parts of subsets. */
+static void
+test_streamed (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 40, 96, 360, TRUE);
+
+  if (!td_fdk_test_two ())
+    return;
+  check_limit (scan, "sirt", 8, "up to 12 views");
+  check_little (scan, "sirt", 1, 634880, "up to 24 views");
+  check_little (scan, "cgls", 1, 716800, "up to 48 views");
+  check_little (scan, "fista-tv", 1, 1296000, "up to 24 views");
+  check_limit (scan, "fista-tv", 4, "up to 24 views");
+}
+
+/* Nor is there room for the volume: the host has some rows. */
+static void
+test_helped (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 48, 40, 8, 360, TRUE);
+
+  if (!td_fdk_test_two ())
+    return;
+  check_limit (scan, "fista-tv", 2, "on host");
+}
+
+/* ── Faults ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const char *path, *devices, *on;
+  gint launches, downloads;
+  gboolean dies;
+  TdErrorCode code;
+} Fault;
+
+static const Fault faults[] = {
+  { "first", "opencl:0,opencl:1", "opencl:0", 0, 1000, FALSE, TD_ERROR_DEVICE_LOST },
+  { "midway", "opencl:0,opencl:1", "opencl:1", 45, 1000, FALSE, TD_ERROR_DEVICE_LOST },
+  { "download", "opencl:0,opencl:1", "opencl:0", 100000, 12, FALSE, TD_ERROR_DEVICE_BUG },
+  { "thread", "opencl:0,opencl:1", "opencl:1", 45, 1000, TRUE, TD_ERROR_DEVICE_LOST },
+  { "alone", "opencl:0", "opencl:0", 60, 1000, FALSE, TD_ERROR_DEVICE_LOST },
+  { "full", "opencl:0", "opencl:0", 60, 1000, FALSE, TD_ERROR_DEVICE_MEMORY },
+};
+
+static void
+test_fault (gconstpointer data)
+{
+  const Fault *fault = data;
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 28, 20, 15, 360, TRUE);
+  TdTestVolume truth, volume;
+  TdRecipe recipe;
+
+  if (!td_fdk_test_two ())
+    return;
+  make_recipe (&recipe, "sirt", fault->devices);
+  recipe.iterations = 6;
+  td_test_reconstruct_well (engine, scan, &recipe, &truth);
+  g_autoptr (TdDevice) device = td_device_open (fault->on, &error);
+  g_assert_no_error (error);
+  td_faulty_begin (device);
+  td_faulty.launches_left = fault->launches;
+  td_faulty.downloads_left = fault->downloads;
+  td_faulty.dies = fault->dies;
+  td_faulty.code = fault->code;
+  td_test_reconstruct_well (engine, scan, &recipe, &volume);
+  td_faulty_end ();
+  g_assert_true (td_faulty_failed ());
+  g_test_message ("%s", volume.notes);
+  g_assert_nonnull (strstr (volume.notes, " went on without it"));
+  g_assert_nonnull (strstr (volume.notes, "6 iterations left"));
+  g_assert_cmpfloat (td_test_difference (&volume, &truth), <, 1e-4);
+  td_test_volume_clear (&truth);
+  td_test_volume_clear (&volume);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  td_test_own_cache ("iterative-team"); /* rates that others measured would cut otherwise */
+  engine = td_engine_new ();
+  g_test_add_func ("/iterative-team/shared/cone", test_shared_cone);
+  g_test_add_func ("/iterative-team/shared/parallel", test_shared_parallel);
+  g_test_add_func ("/iterative-team/shared/tilted", test_shared_tilted);
+  g_test_add_func ("/iterative-team/streamed", test_streamed);
+  g_test_add_func ("/iterative-team/helped", test_helped);
+  for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
+    g_autofree char *path = g_strconcat ("/iterative-team/faults/", faults[i].path, NULL);
+    g_test_add_data_func (path, &faults[i], test_fault);
+  }
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
