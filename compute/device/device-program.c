@@ -48,9 +48,8 @@ compile (TdDevice *device, const char *name, const char *source, const char *con
     g_autofree char *all = g_strjoinv (" ", (char **) defines);
     g_autofree char *note = td_program_crash_file (key);
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
-                 "the compiler of %s crashed earlier when it built the program '%s' (%s); choose another "
-                 "device or install a newer driver, or delete %s to try again", device->info.name, name,
-                 all, note);
+                 "the compiler crashed earlier when it built the program '%s' (%s); choose another device "
+                 "or install a newer driver, or delete %s to try again", name, all, note);
     return FALSE;
   }
   td_program_crash_watch (key);
