@@ -123,7 +123,8 @@ side_of (double low, double high, double grid, double *zero)
 static gboolean
 choose_size (const TdConeTask *task, Level *level)
 {
-  double low[2] = { INFINITY, INFINITY }, high[2] = { -INFINITY, -INFINITY }, grid[2];
+  double low[2] = { INFINITY, INFINITY }, high[2] = { -INFINITY, -INFINITY };
+  double grid[2] = { 0 };
 
   for (guint view = 0; view < task->n_views; view++) {
     const double *m = task->matrices + 12 * (gsize) view;
