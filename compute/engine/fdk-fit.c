@@ -141,7 +141,7 @@ shrink (TdFdkPlan *fdk, gboolean sent)
 {
   if (fdk->window && fdk->window_chunks > least_chunks (fdk))
     fdk->window_chunks = MAX (least_chunks (fdk), fdk->window_chunks * 3 / 4);
-  else if (sent && fdk->filter_rows * row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
+  else if (sent && fdk->filter_on_device && fdk->filter_rows * row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
     set_filter_rows (fdk, fdk->filter_rows / 2);
   else if (fdk->batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
     set_batch (fdk, fdk->batch / 2);
