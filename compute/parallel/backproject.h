@@ -34,6 +34,8 @@ typedef struct {
   double scale;
   TdInterpolation interpolation;
   TdPrecision precision;
+  double disc;              /* pixels from the axis beyond which nobody looks: they may be left as they
+                               were; 0: all are wanted */
 } TdBackprojectTask;
 
 typedef struct TdBackprojector TdBackprojector;

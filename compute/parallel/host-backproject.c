@@ -4,6 +4,7 @@
 #include "compute/device/host.h"
 #include "host-backproject-pass.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -182,17 +183,37 @@ interleave_views (guint index, gpointer user)
         block->host->bins + v * pass->view_stride);
 }
 
+/* How far the interval from @first over @n steps is from 0. */
+static double
+distance_of (double first, double step, guint n)
+{
+  const double last = first + step * (n - 1);
+
+  return (first > 0) == (last > 0) ? MIN (fabs (first), fabs (last)) : 0;
+}
+
+/* The tile at a pixel lies beyond what is wanted. */
+static gboolean
+nobody_looks (const TdBackprojectTask *task, guint x, guint y)
+{
+  const double dx = distance_of (task->x0 + x * task->step, task->step, TD_HOST_TILE);
+  const double dy = distance_of (task->y0 - y * task->step, -task->step, TD_HOST_TILE);
+
+  return task->disc > 0 && hypot (dx, dy) > task->disc;
+}
+
 static void
 project_tile (guint index, gpointer user)
 {
   const Block *block = user;
   const TdHostPass *pass = &block->pass;
+  const guint x = index % block->tiles_x * TD_HOST_TILE, y = index / block->tiles_x * TD_HOST_TILE;
 
-  if (g_cancellable_is_cancelled (block->cancellable))
+  if (g_cancellable_is_cancelled (block->cancellable) || nobody_looks (&block->host->task, x, y))
     return;
   float *scratch = g_async_queue_pop (block->host->scratch);
   TdHostTileBody body = pass->lanes == 1 ? block->host->kernels->single : block->host->kernels->wide;
-  body (pass, index % block->tiles_x * TD_HOST_TILE, index / block->tiles_x * TD_HOST_TILE, scratch);
+  body (pass, x, y, scratch);
   g_async_queue_push (block->host->scratch, scratch);
 }
 

@@ -6,6 +6,7 @@
 #include "axis-pairs.h"
 #include "axis-search.h"
 #include "axis-spectrum.h"
+#include "compute/device/host-fftw.h"
 
 /**
  * Correlation of views half a turn apart, the one mirrored: it peaks at twice the centre. All pairs of
@@ -106,25 +107,32 @@ add_pair (Correlation *self, const TdAxisSpectrum *spectrum, const TdAxisPair *p
   }
 }
 
-/* The convolution at any place, by its Fourier sum. */
-static double
-product_at (const Correlation *self, const Group *group, double place)
+/* The convolution at whole places, from its spectrum: the inverse transform, which is the other one read
+   backwards. */
+static gboolean
+find_product (const Correlation *self, Group *group)
 {
-  guint half = self->length / 2;
-  double angle = 2 * G_PI * place / self->length, c = cos (angle), s = sin (angle);
-  double re = 1, im = 0, sum = 0;
+  const guint n = self->length, half = n / 2, places = 2 * self->input->n_columns - 1;
+  fftwf_plan plan = td_fftw_plan (n);
+  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  const gboolean ok = plan && from && to;
 
-  for (guint i = 1; i < half; i++) {
-    double next = re * c - im * s;
-    im = re * s + im * c;
-    re = next;
-    if (i % 256 == 0) { /* the recurrence drifts */
-      re = cos (angle * i);
-      im = sin (angle * i);
+  if (ok) {
+    memset (from, 0, n * sizeof *from);
+    from[0][0] = (float) group->cross[0];
+    for (guint i = 1; i < half; i++) {
+      from[i][0] = from[n - i][0] = (float) group->cross[2 * i];
+      from[i][1] = (float) group->cross[2 * i + 1];
+      from[n - i][1] = -from[i][1];
     }
-    sum += group->cross[2 * i] * re - group->cross[2 * i + 1] * im;
+    fftwf_execute_dft (plan, from, to);
+    for (guint k = 0; k < places; k++)
+      group->product[k] = to[k ? n - k : 0][0] / (double) n;
   }
-  return (group->cross[0] + 2 * sum) / self->length;
+  fftwf_free (from);
+  fftwf_free (to);
+  td_fftw_plan_free (plan);
+  return ok;
 }
 
 static double
@@ -139,6 +147,15 @@ energy_at (const Group *group, guint n, double place)
 }
 
 static gboolean
+no_memory (const Correlation *self, GError **error)
+{
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+               "There is no memory to correlate %u views of %u columns", self->input->n_views,
+               self->input->n_columns);
+  return FALSE;
+}
+
+static gboolean
 make_groups (Correlation *self, GError **error)
 {
   const TdAxisInput *input = self->input;
@@ -148,11 +165,8 @@ make_groups (Correlation *self, GError **error)
   g_autoptr (TdAxisSpectrum) spectrum
       = self->rows ? td_axis_spectrum_new (self->rows, input->n_views, n, FALSE) : NULL;
 
-  if (!spectrum) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "There is no memory to correlate %u views of %u columns", input->n_views, n);
-    return FALSE;
-  }
+  if (!spectrum)
+    return no_memory (self, error);
   self->length = td_axis_spectrum_length (spectrum);
   for (guint i = 0; i < self->pairs->len; i++) {
     if (g_cancellable_set_error_if_cancelled (input->cancellable, error))
@@ -165,11 +179,8 @@ make_groups (Correlation *self, GError **error)
       group->left[u] += group->left[u - 1];
       group->right[u] += group->right[u - 1];
     }
-    for (guint k = 0; k < 2 * n - 1; k++) {
-      if (k % 256 == 0 && g_cancellable_set_error_if_cancelled (input->cancellable, error))
-        return FALSE;
-      group->product[k] = product_at (self, group, k);
-    }
+    if (!find_product (self, group))
+      return no_memory (self, error);
   }
   return TRUE;
 }

@@ -116,7 +116,7 @@ load_half (Halves *self, const float *rows, guint n, guint most_views, GError **
   guint by_views = (n + most_views - 1) / most_views;
 
   self->n_views[h] = n / by_views;
-  g_autofree float *binned = td_axis_bin (rows, n, columns, by_views, self->by_columns);
+  g_autofree float *binned = td_axis_bin (rows, n, columns, columns, by_views, self->by_columns);
   g_autofree double *weights = make_weights (self, binned, self->n_views[h]);
   if (weights) {
     self->rows[h] = td_axis_spectrum_new (binned, self->n_views[h], self->n_columns, TRUE);

@@ -63,20 +63,16 @@ td_axis_quality (TdAxisQuality quality, const float *slice, guint side, double r
 gboolean
 td_axis_cut_off (const float *sinogram, guint n_views, guint n_columns)
 {
-  guint edge = MAX (1, n_columns / 64);
-  double ends[2] = { 0, 0 }, most = 0;
+  const guint edge = MAX (1, n_columns / 64), n = n_columns / edge;
+  g_autofree double *sums = g_new0 (double, n);
+  double most = 0;
 
-  for (guint first = 0; first + edge <= n_columns; first += edge) {
-    double sum = 0;
-    for (guint v = 0; v < n_views; v++)
-      for (guint u = first; u < first + edge; u++)
-        sum += sinogram[(gsize) v * n_columns + u];
-    most = MAX (most, sum);
-    if (first == 0)
-      ends[0] = sum;
-    ends[1] = sum;
-  }
-  return MAX (ends[0], ends[1]) > CUT_OFF * most;
+  for (guint v = 0; v < n_views; v++)
+    for (guint u = 0; u < n * edge; u++)
+      sums[u / edge] += sinogram[(gsize) v * n_columns + u];
+  for (guint i = 0; i < n; i++)
+    most = MAX (most, sums[i]);
+  return MAX (sums[0], sums[n - 1]) > CUT_OFF * most;
 }
 
 TdAxisQuality

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "axis-spectrum.h"
+#include "compute/device/host.h"
 
 /* Cycles a pixel below which rows are whitened. */
 #define CORNER 0.06
@@ -81,17 +82,36 @@ td_axis_fade (gint t, guint reach)
   return x <= 0 ? 1 : 0.5 * (1 + cos (G_PI * MIN (x, 1)));
 }
 
-float *
-td_axis_bin (const float *sinogram, guint n_views, guint n_columns, guint by_views, guint by_columns)
-{
-  guint views = n_views / by_views, columns = n_columns / by_columns;
-  float *binned = g_new0 (float, (gsize) views * columns);
+typedef struct {
+  const float *sinogram;
+  float *binned;
+  gsize stride;
+  guint columns, by_views, by_columns;
+} Bins;
 
-  for (guint v = 0; v < views * by_views; v++)
-    for (guint u = 0; u < columns * by_columns; u++)
-      binned[(gsize) (v / by_views) * columns + u / by_columns]
-          += sinogram[(gsize) v * n_columns + u];
-  return binned;
+static void
+bin_view (guint index, gpointer user)
+{
+  const Bins *bins = user;
+  float *out = bins->binned + (gsize) index * bins->columns;
+
+  for (guint v = 0; v < bins->by_views; v++) {
+    const float *in = bins->sinogram + ((gsize) index * bins->by_views + v) * bins->stride;
+    for (guint i = 0; i < bins->columns; i++)
+      for (guint k = 0; k < bins->by_columns; k++)
+        out[i] += in[i * bins->by_columns + k];
+  }
+}
+
+float *
+td_axis_bin (const float *sinogram, guint n_views, gsize stride, guint n_columns, guint by_views,
+             guint by_columns)
+{
+  const guint views = n_views / by_views, columns = n_columns / by_columns;
+  Bins bins = { sinogram, g_new0 (float, (gsize) views * columns), stride, columns, by_views, by_columns };
+
+  td_parallel_for (views, bin_view, &bins);
+  return bins.binned;
 }
 
 void

@@ -25,10 +25,10 @@ double td_axis_parabola (double left, double middle, double right); /* the peak'
 /* A window of 2 reach + 1 columns: 1, over the outer 40 % falling to 0. @t: columns from its middle. */
 double td_axis_fade (gint t, guint reach);
 
-/* Sums @by_columns columns and @by_views rows to one: (transfer full), float
-   [n_views / by_views][n_columns / by_columns]. What is left over at the ends is dropped. Column i of
+/* Sums @by_columns columns and @by_views rows, which begin @stride floats apart, to one: (transfer full),
+   float [n_views / by_views][n_columns / by_columns]. What is left over at the ends is dropped. Column i of
    the result lies at (i + 1/2) * by_columns - 1/2. */
-float *td_axis_bin (const float *sinogram, guint n_views, guint n_columns, guint by_views,
+float *td_axis_bin (const float *sinogram, guint n_views, gsize stride, guint n_columns, guint by_views,
                     guint by_columns);
 
 /* Takes its mean over the rows from each column: all that stands still while the sample turns. About the

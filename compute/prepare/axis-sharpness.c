@@ -13,6 +13,13 @@
  * Search over trial slices: coarse on a binned sinogram if the range is wide, then closer and closer,
  * to 0.05 pixels. What is judged depends on the scan (axis-quality.h): a whole turn about the wrong
  * centre doubles edges, half a turn smears them to arcs.
+ *
+ * A slice's pixel changes with the centre as the filtered views do along the detector: no frequency is
+ * higher than the filter's cut-off, W radians a column. So trials that lie close are not all
+ * back-projected, but interpolated between the Chebyshev nodes of their range. For a wave of frequency W over
+ * +-h columns, n nodes leave at most 2 (W h / 2)^n / n! of it, and the filter leaves little of that wave. All
+ * of them must show the same columns of the detector: what appears from one to the next is no wave. Slices of
+ * narrow detectors, which are not binned, cost little: each of their trials is made.
  */
 #define COARSE_COLUMNS 128
 #define MIDDLE_COLUMNS 640
@@ -36,6 +43,8 @@ static const double spreads_px[] = {
   [TD_AXIS_QUALITY_STEEPNESS] = 0.06,
 };
 #define CUTOFF 0.5        /* of the trial slices' filter: noise says nothing about the centre */
+#define NODES_LEAVE 5e-4 /* of the highest wave, of which the filter leaves nothing */
+#define MOST_NODES 10
 
 typedef struct {
   TdAxisInput binned;     /* what is reconstructed: the sinogram or less of it */
@@ -44,25 +53,57 @@ typedef struct {
   guint by_columns;
   TdAxisQuality quality;
   TdAxisSlices *slices;
+  guint n_nodes;          /* slices made last, for centres from first_px to last_px; 0: none */
+  double nodes_px[MOST_NODES], first_px, last_px;
+  float *node_slices;
 } Trials;
 
 typedef struct {
-  const float *slices;
-  guint side;
-  TdAxisQuality quality;
+  const Trials *trials;
+  const float *slices;    /* NULL: between the nodes */
+  const TdAxisCurve *curve;
   double radius;
   double *values;
 } Judging;
 
+/* The slice for a centre, by Lagrange's polynomials through the nodes. */
+static void
+interpolate (const Trials *trials, double centre_px, guint side, float *slice)
+{
+  float weights[MOST_NODES];
+
+  for (guint k = 0; k < trials->n_nodes; k++) {
+    double weight = 1;
+    for (guint j = 0; j < trials->n_nodes; j++)
+      if (j != k)
+        weight *= (centre_px - trials->nodes_px[j]) / (trials->nodes_px[k] - trials->nodes_px[j]);
+    weights[k] = (float) weight;
+  }
+  for (guint y = 0; y < side; y++) {
+    float *restrict out = slice + (gsize) y * side;
+    memset (out, 0, side * sizeof *out);
+    for (guint k = 0; k < trials->n_nodes; k++) {
+      const float *restrict in = trials->node_slices + ((gsize) k * side + y) * side;
+      for (guint x = 0; x < side; x++)
+        out[x] += weights[k] * in[x];
+    }
+  }
+}
+
 static void
 judge_slice (guint index, gpointer data)
 {
-  Judging *judging = data;
-  gsize pixels = (gsize) judging->side * judging->side;
+  const Judging *judging = data;
+  const guint side = td_axis_slices_side (judging->trials->slices);
+  const gsize pixels = (gsize) side * side;
+  g_autofree float *between = judging->slices ? NULL : g_new (float, pixels);
 
+  if (between)
+    interpolate (judging->trials, judging->curve->first_px + index * judging->curve->step_px, side,
+                 between);
   judging->values[index]
-      = td_axis_quality (judging->quality, judging->slices + index * pixels, judging->side,
-                       judging->radius);
+      = td_axis_quality (judging->trials->quality,
+                         between ? between : judging->slices + index * pixels, side, judging->radius);
 }
 
 /* ── Less of a large sinogram ─────────────────────────────────────────────────────────────────── */
@@ -74,23 +115,19 @@ trials_init (Trials *trials, const TdAxisInput *input, guint most, TdAxisQuality
 {
   guint by = (input->n_columns + most - 1) / most, columns = input->n_columns / by;
   guint enough = MAX ((guint) (VIEWS_A_COLUMN * columns), LEAST_VIEWS);
-  guint every = MAX (1, input->n_views / enough), n_views = 0;
-  g_autofree float *picked
-      = g_new (float, (gsize) (input->n_views / every + 1) * input->n_columns);
+  const guint every = MAX (1, input->n_views / enough), n_views = (input->n_views + every - 1) / every;
 
   *trials = (Trials) { .binned = *input, .by_columns = by, .quality = quality };
   trials->angles_rad = g_new (double, input->n_views);
-  for (guint v = 0; v < input->n_views; v += every, n_views++) {
-    memcpy (picked + (gsize) n_views * input->n_columns,
-            input->sinogram + (gsize) v * input->n_columns, input->n_columns * sizeof *picked);
-    trials->angles_rad[n_views] = input->angles_rad[v];
-  }
-  trials->sinogram = td_axis_bin (picked, n_views, input->n_columns, 1, by);
+  for (guint v = 0; v < n_views; v++)
+    trials->angles_rad[v] = input->angles_rad[v * every];
+  trials->sinogram = td_axis_bin (input->sinogram, n_views, (gsize) every * input->n_columns,
+                                  input->n_columns, 1, by);
   trials->binned.sinogram = trials->sinogram;
   trials->binned.angles_rad = trials->angles_rad;
   trials->binned.n_views = n_views;
   trials->binned.n_columns = columns;
-  trials->slices = td_axis_slices_new (&trials->binned, CUTOFF, error);
+  trials->slices = td_axis_slices_new (&trials->binned, CUTOFF, JUDGED * columns + 2, error);
   return trials->slices != NULL;
 }
 
@@ -98,6 +135,7 @@ static void
 trials_clear (Trials *trials)
 {
   td_axis_slices_free (trials->slices);
+  g_free (trials->node_slices);
   g_free (trials->sinogram);
   g_free (trials->angles_rad);
 }
@@ -121,26 +159,92 @@ radius_for (const Trials *trials, const TdAxisCurve *curve)
   return MAX (JUDGED_INSIDE * MIN (first, width - 1 - last), LEAST_RADIUS);
 }
 
+/* So many do for +-@half_px columns. */
+static guint
+nodes_for (const Trials *trials, double half_px)
+{
+  const double x = G_PI * CUTOFF / trials->by_columns * half_px / 2;
+  double left = 2 * x;
+  guint n = 1;
+
+  while (left > NODES_LEAVE && n <= MOST_NODES)
+    left *= x / ++n;
+  return n;
+}
+
+static gboolean
+make_slices (Trials *trials, const double *centres_px, guint n, float *slices, GError **error)
+{
+  g_autofree double *centres = g_new (double, n);
+
+  for (guint i = 0; i < n; i++)
+    centres[i] = to_binned (trials, centres_px[i]);
+  return td_axis_slices_run (trials->slices, centres, n, slices, error);
+}
+
+/* Slices between which those of the curve can be interpolated. FALSE with no @error set: that is not worth
+   it, or not wanted. */
+static gboolean
+ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
+{
+  const double last_px = curve->first_px + (curve->n - 1) * curve->step_px;
+  const double half = (last_px - curve->first_px) / 2, tiny = 1e-9 * half;
+  const guint n = nodes_for (trials, half), side = td_axis_slices_side (trials->slices);
+
+  if (trials->n_nodes && curve->first_px >= trials->first_px - tiny && last_px <= trials->last_px + tiny)
+    return TRUE;
+  if (trials->by_columns == 1 || n >= curve->n || n > MOST_NODES
+      || n > td_axis_slices_batch (trials->slices))
+    return FALSE;
+  for (guint k = 0; k < n; k++)
+    trials->nodes_px[k] = curve->first_px + half * (1 + cos (G_PI * (2 * k + 1) / (2 * n)));
+  g_free (trials->node_slices);
+  trials->node_slices = g_new (float, (gsize) n * side * side);
+  trials->first_px = curve->first_px;
+  trials->last_px = last_px;
+  td_axis_slices_see (trials->slices, to_binned (trials, trials->first_px),
+                      to_binned (trials, trials->last_px));
+  trials->n_nodes = make_slices (trials, trials->nodes_px, n, trials->node_slices, error) ? n : 0;
+  return trials->n_nodes > 0;
+}
+
+static gboolean
+run_each (Trials *trials, TdAxisCurve *curve, double radius, GError **error)
+{
+  const guint side = td_axis_slices_side (trials->slices), batch = td_axis_slices_batch (trials->slices);
+  g_autofree float *pixels = g_new (float, (gsize) batch * side * side);
+  g_autofree double *centres = g_new (double, batch);
+
+  td_axis_slices_see (trials->slices, INFINITY, -INFINITY);
+  for (guint first = 0; first < curve->n; first += batch) {
+    guint count = MIN (batch, curve->n - first);
+    for (guint i = 0; i < count; i++)
+      centres[i] = curve->first_px + (first + i) * curve->step_px;
+    if (!make_slices (trials, centres, count, pixels, error))
+      return FALSE;
+    Judging judging = { trials, pixels, curve, radius, curve->merit + first };
+    td_parallel_for (count, judge_slice, &judging);
+  }
+  return TRUE;
+}
+
 /* The merit of every centre of the curve, which is in the detector's columns. */
 static gboolean
 trials_run (Trials *trials, TdAxisCurve *curve, GError **error)
 {
-  guint side = td_axis_slices_side (trials->slices);
-  guint batch = td_axis_slices_batch (trials->slices);
-  double radius = radius_for (trials, curve);
-  g_autofree float *pixels = g_new (float, (gsize) batch * side * side);
-  g_autofree double *centres = g_new (double, batch);
+  const double radius = radius_for (trials, curve);
+  g_autoptr (GError) reason = NULL;
 
-  for (guint first = 0; first < curve->n; first += batch) {
-    guint count = MIN (batch, curve->n - first);
-    for (guint i = 0; i < count; i++)
-      centres[i] = to_binned (trials, curve->first_px + (first + i) * curve->step_px);
-    if (!td_axis_slices_run (trials->slices, centres, count, pixels, error))
-      return FALSE;
-    Judging judging = { pixels, side, trials->quality, radius, curve->merit + first };
-    td_parallel_for (count, judge_slice, &judging);
+  if (ready_nodes (trials, curve, &reason)) {
+    Judging judging = { trials, NULL, curve, radius, curve->merit };
+    td_parallel_for (curve->n, judge_slice, &judging);
+    return TRUE;
   }
-  return TRUE;
+  if (reason) {
+    g_propagate_error (error, g_steal_pointer (&reason));
+    return FALSE;
+  }
+  return run_each (trials, curve, radius, error);
 }
 
 /* ── The search ───────────────────────────────────────────────────────────────────────────────── */

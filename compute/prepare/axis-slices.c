@@ -21,6 +21,7 @@ struct TdAxisSlices {
   TdQueue *queue;
   TdBuffer *sinograms, *slices;
   float *shifted; /* [batch][n_views][n_columns] */
+  double first_px, last_px; /* centres about which slices are to see the same columns */
 };
 
 static void
@@ -35,7 +36,7 @@ filter_rows (TdAxisSpectrum *spectrum, double cutoff)
 }
 
 static gboolean
-make_projector (TdAxisSlices *self, GError **error)
+make_projector (TdAxisSlices *self, double disc, GError **error)
 {
   const TdAxisInput *input = self->input;
   g_autofree double *weights = g_new (double, input->n_views);
@@ -46,7 +47,7 @@ make_projector (TdAxisSlices *self, GError **error)
     .x0 = -((double) self->side - 1) / 2, .y0 = ((double) self->side - 1) / 2, .step = 1,
     .centre_px = ((double) input->n_columns - 1) / 2, .angles_rad = input->angles_rad,
     .weights = weights, .scale = 1, .interpolation = TD_INTERPOLATION_LINEAR,
-    .precision = TD_PRECISION_SINGLE,
+    .precision = TD_PRECISION_SINGLE, .disc = disc,
   };
   const TdBackprojectFamily *family
       = td_backproject_choose ("auto", &task, input->device, self->batch, error);
@@ -60,13 +61,14 @@ make_projector (TdAxisSlices *self, GError **error)
 }
 
 TdAxisSlices *
-td_axis_slices_new (const TdAxisInput *input, double cutoff, GError **error)
+td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError **error)
 {
   g_autoptr (TdAxisSlices) self = g_new0 (TdAxisSlices, 1);
   guint64 row_bytes = (guint64) input->n_columns * sizeof (float);
   guint64 one = row_bytes * (input->n_views + input->n_columns);
 
   self->input = input;
+  td_axis_slices_see (self, INFINITY, -INFINITY);
   self->side = input->n_columns;
   self->batch = (guint) CLAMP (BATCH_BYTES / one, 1, MOST_AT_ONCE);
   self->spectrum = td_axis_spectrum_new (input->sinogram, input->n_views, input->n_columns, TRUE);
@@ -78,7 +80,7 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, GError **error)
     return NULL;
   }
   filter_rows (self->spectrum, cutoff);
-  if (!make_projector (self, error) || !(self->queue = td_queue_new (input->device, error)))
+  if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error)))
     return NULL;
   self->sinograms
       = td_buffer_new (input->device, self->batch * row_bytes * input->n_views, error);
@@ -99,18 +101,28 @@ td_axis_slices_batch (const TdAxisSlices *self)
   return self->batch;
 }
 
+void
+td_axis_slices_see (TdAxisSlices *self, double first_px, double last_px)
+{
+  self->first_px = first_px;
+  self->last_px = last_px;
+}
+
 /* The centre comes to the middle column. What lay outside the detector stays unknown: 0. */
 static void
 shift (TdAxisSlices *self, double centre_px, float *out)
 {
   guint n = self->input->n_columns, views = self->input->n_views;
-  double start = centre_px - ((double) n - 1) / 2;
+  const double middle = ((double) n - 1) / 2, start = centre_px - middle;
+  const guint before = (guint) CLAMP (ceil (middle - MIN (self->first_px, centre_px)), 0, n);
+  const guint end = (guint) CLAMP (floor (n - 1.0 + middle - MAX (self->last_px, centre_px)) + 1, before, n);
 
   td_axis_spectrum_rows (self->spectrum, 0, views, start, n, out);
-  for (guint v = 0; v < views; v++)
-    for (guint u = 0; u < n; u++)
-      if (start + u < 0 || start + u > n - 1.0)
-        out[(gsize) v * n + u] = 0;
+  for (guint v = 0; v < views; v++) {
+    float *row = out + (gsize) v * n;
+    memset (row, 0, before * sizeof *row);
+    memset (row + end, 0, (n - end) * sizeof *row);
+  }
 }
 
 gboolean

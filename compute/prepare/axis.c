@@ -7,8 +7,8 @@
 #include "axis-consensus.h"
 #include "axis-methods.h"
 #include "axis-rows.h"
-#include "axis-slices.h"
 #include "axis-tilt.h"
+#include "compute/device/host.h"
 
 /* Of the detector's width: how far from its middle the axis is looked for. */
 #define REACH 0.33
@@ -241,6 +241,46 @@ try_method (Search *search, guint index, TdAxisMethod method, double first_px, d
   return TRUE;
 }
 
+typedef struct {
+  Search *search;
+  TdAxisEstimate *estimates; /* of each row */
+  GError *error;             /* the first, by exchange */
+} Correlations;
+
+static void
+correlate_row (guint index, gpointer user)
+{
+  Correlations *all = user;
+  Search *search = all->search;
+  GError *error = NULL;
+
+  if (!g_atomic_pointer_get (&all->error)
+      && !estimate_row (search, index, TD_AXIS_CORRELATION, search->first_px, search->last_px,
+                        &all->estimates[index], &error)
+      && !g_atomic_pointer_compare_and_exchange (&all->error, NULL, error))
+    g_error_free (error);
+}
+
+/* Rows beside each other: each is mostly one thread's work. */
+static gboolean
+try_correlations (Search *search, GError **error)
+{
+  const guint n = td_axis_rows_count (search->rows);
+  g_autofree TdAxisEstimate *estimates = g_new (TdAxisEstimate, n);
+  Correlations all = { search, estimates, NULL };
+
+  for (guint i = 0; i < n; i++)
+    announce (search, i, TD_AXIS_CORRELATION);
+  td_parallel_for (n, correlate_row, &all);
+  if (all.error) {
+    g_propagate_error (error, all.error);
+    return FALSE;
+  }
+  for (guint i = 0; i < n; i++)
+    add_trial (search, i, TD_AXIS_CORRELATION, &estimates[i]);
+  return TRUE;
+}
+
 static gboolean
 read_rows (Search *search, GError **error)
 {
@@ -360,9 +400,8 @@ run (Search *search, GError **error)
       || (asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
     return FALSE;
   const gboolean alone = search->methods == 1u << TD_AXIS_PROJECTIONS; /* which must be told where */
-  for (guint i = 0; i < n && (alone || asked (search, TD_AXIS_CORRELATION)); i++)
-    if (!try_method (search, i, TD_AXIS_CORRELATION, search->first_px, search->last_px, error))
-      return FALSE;
+  if ((alone || asked (search, TD_AXIS_CORRELATION)) && !try_correlations (search, error))
+    return FALSE;
   search->guided = alone ? search->trials->len : 0;
   TdAxisLine line = best_line (search);
   for (guint i = 0; i < n && asked (search, TD_AXIS_FOURIER); i++)
@@ -448,42 +487,4 @@ td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
   g_array_unref (search.trials);
   td_axis_rows_free (search.rows);
   return result;
-}
-
-/* ── Pictures ─────────────────────────────────────────────────────────────────────────────────── */
-
-float *
-td_axis_trial_slices (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, guint row,
-                      const double *centres_px, guint n, guint *side, GCancellable *cancellable,
-                      GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (scan);
-  const TdAxisOptions options = { .row_first = row, .row_end = row + 1, .n_rows = 1 };
-  g_autoptr (TdAxisRows) rows
-      = td_axis_rows_new (device, scan, steps, n_steps, &options, error);
-  g_autofree float *sinogram = rows ? td_axis_rows_read (rows, 0, cancellable, error) : NULL;
-
-  if (!sinogram)
-    return NULL;
-  const TdAxisInput input = {
-    .sinogram = sinogram, .n_views = facts->n_views, .n_columns = facts->n_columns,
-    .angles_rad = facts->angles_rad, .row = row, .device = device, .cancellable = cancellable,
-  };
-  g_autoptr (TdAxisSlices) slices = td_axis_slices_new (&input, 1, error);
-  if (!slices)
-    return NULL;
-  *side = td_axis_slices_side (slices);
-  gsize pixels = (gsize) *side * *side;
-  guint batch = td_axis_slices_batch (slices);
-  g_autofree float *out = g_try_malloc_n (n, pixels * sizeof (float));
-  if (!out) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "There is no memory for %u trial slices",
-                 n);
-    return NULL;
-  }
-  for (guint first = 0; first < n; first += batch)
-    if (!td_axis_slices_run (slices, centres_px + first, MIN (batch, n - first),
-                             out + first * pixels, error))
-      return NULL;
-  return g_steal_pointer (&out);
 }

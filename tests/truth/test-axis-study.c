@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "compute/engine/centre.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
@@ -96,35 +97,50 @@ show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
   }
 }
 
+typedef struct {
+  guint number;
+  TdPhantomScan spec;
+  TdAxisResult *result;
+} Case;
+
+/* A scan is mostly one thread's work: so many of them at once. */
+static void
+find_axis (guint index, gpointer user)
+{
+  Case *one = (Case *) user + index;
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&one->spec, &error);
+  TdRecipe recipe;
+
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  one->result = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+}
+
 static void
 test_study (void)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autofree Case *cases = g_new0 (Case, n_scans);
   guint found = 0, lost = 0, flagged = 0, too_careful = 0;
-  TdRecipe recipe;
 
-  td_recipe_init (&recipe);
-  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
   for (guint number = first_scan, n = 0; n < n_scans; number++) {
-    g_autoptr (GError) error = NULL;
-    TdPhantomScan spec;
-
-    invent (number, &spec);
-    if (only_kind && !g_str_equal (only_kind, kind_of (&spec)))
-      continue;
-    n++;
-    g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
-    g_assert_no_error (error);
-    g_autoptr (TdAxisResult) result
-        = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
-    g_assert_no_error (error);
-    gboolean near = fabs (result->centre_px - spec.centre_px) <= FOUND_PX;
+    cases[n].number = number;
+    invent (number, &cases[n].spec);
+    n += !only_kind || g_str_equal (only_kind, kind_of (&cases[n].spec));
+  }
+  td_parallel_for (n_scans, find_axis, cases);
+  for (guint i = 0; i < n_scans; i++) {
+    const TdAxisResult *result = cases[i].result;
+    gboolean near = fabs (result->centre_px - cases[i].spec.centre_px) <= FOUND_PX;
     found += near;
     lost += !near;
     flagged += !near && !result->agreed;
     too_careful += near && !result->agreed;
-    show (&spec, number, result);
-    td_engine_trim (engine);
+    show (&cases[i].spec, cases[i].number, result);
+    td_axis_result_free (cases[i].result);
   }
   g_test_message ("%u of %u within %g columns; of the %u others %u say so; %u found but not agreed",
                   found, n_scans, FOUND_PX, lost, flagged, too_careful);
