@@ -11,7 +11,8 @@ static const TdCliHelp help = {
   "SCAN --output PATH [OPTION…]",
   "Reconstructs a scan. PATH ending in .tif becomes one BigTIFF, in .h5 one HDF5 file, anything else\n"
   "a folder with one TIFF a slice; --format overrides that. The output appears under its name when it\n"
-  "is complete, with the recipe and where it came from inside. Control-C cancels and leaves nothing.",
+  "is complete, with the recipe and where it came from inside. Control-C cancels and leaves nothing\n"
+  "(but see --keep).",
   "  tomodesk-cli reconstruct scan.nxs --output slices\n"
   "  The axis known, noise smoothed, rows 100 to 199 only:\n"
   "    tomodesk-cli reconstruct scan.nxs -o slices --centre 1023.25 --filter hann --rows 100:200\n"
@@ -19,13 +20,16 @@ static const TdCliHelp help = {
   "    tomodesk-cli reconstruct scan.nxs -o volume.h5 --bits 16 --range 0:0.5\n"
   "  Projections that are transmissions already, over half a turn:\n"
   "    tomodesk-cli reconstruct frames --angles 0:180 --prepare none,minus-log -o slices\n"
+  "  Few views, by iterations, and some more of them later:\n"
+  "    tomodesk-cli reconstruct scan.nxs -o volume.h5 --method fista-tv --iterations 10\n"
+  "    tomodesk-cli reconstruct scan.nxs -o better.h5 --method fista-tv --start volume.h5\n"
   "  Two devices at once:\n"
   "    tomodesk-cli reconstruct scan.nxs -o slices --device cuda:0,cuda:1\n",
 };
 
 typedef struct {
   char *output;
-  gboolean overwrite, json;
+  gboolean overwrite, keep, json;
 } Options;
 
 /* Shows progress while the job runs on its own threads. */
@@ -43,7 +47,11 @@ show_progress (gpointer user)
 
   td_job_progress (running->job, &progress);
   g_autofree char *detail
-      = g_strdup_printf (", slice %u of %u", progress.slices_done, progress.n_slices);
+      = progress.n_passes > 0 && progress.slices_done == 0
+            ? progress.pass > 0 ? g_strdup_printf (", pass %u of %u, residual %.4f", progress.pass,
+                                                   progress.n_passes, progress.residual)
+                                : g_strdup (", first pass")
+            : g_strdup_printf (", slice %u of %u", progress.slices_done, progress.n_slices);
   td_cli_progress (progress.stage, progress.fraction, progress.remaining_s, detail);
   return G_SOURCE_CONTINUE;
 }
@@ -63,12 +71,18 @@ on_signal (GCancellable *cancellable, gpointer job)
   td_job_cancel (job);
 }
 
+static void
+on_signal_keep (GCancellable *cancellable, gpointer job)
+{
+  td_job_finish_early (job);
+}
+
 static gboolean
-run (TdJob *job, GError **error)
+run (TdJob *job, gboolean keep, GError **error)
 {
   Running running = { g_main_loop_new (NULL, FALSE), job, NULL };
   guint timer = g_timeout_add (200, show_progress, &running);
-  gulong handler = g_cancellable_connect (td_cli_cancellable (), G_CALLBACK (on_signal),
+  gulong handler = g_cancellable_connect (td_cli_cancellable (), G_CALLBACK (keep ? on_signal_keep : on_signal),
                                           td_job_ref (job), (GDestroyNotify) td_job_unref);
 
   td_job_start (job, on_done, &running);
@@ -115,7 +129,7 @@ reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
     return td_cli_fail (error);
   g_autoptr (TdJob) job = td_job_new (plan);
   td_job_set_overwrite (job, options->overwrite);
-  if (!run (job, &error))
+  if (!run (job, options->keep && td_method_iterates (td_plan_recipe (plan)->method), &error))
     return td_cli_fail (error);
   if (!options->json) {
     print_text (job);
@@ -142,6 +156,8 @@ td_cli_reconstruct (int argc, char **argv)
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the volume goes", "PATH" },
     { "overwrite", 0, 0, G_OPTION_ARG_NONE, &options.overwrite, "Replace what is at PATH", NULL },
+    { "keep", 0, 0, G_OPTION_ARG_NONE, &options.keep,
+      "Iterative methods: Control-C ends the iterations, and what they came to is written", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },
     { NULL },
   };

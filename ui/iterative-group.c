@@ -5,9 +5,9 @@
 
 struct _TdIterativeGroup {
   TdRecipeGroup parent_instance;
-  TdNumberRow *iterations, *subsets, *relaxation, *tv;
+  TdNumberRow *iterations, *subsets, *relaxation, *tv, *tolerance;
   GtkWidget *non_negative_row;
-  GtkSwitch *non_negative;
+  GtkSwitch *non_negative, *filtered;
 };
 
 G_DEFINE_FINAL_TYPE (TdIterativeGroup, td_iterative_group, TD_TYPE_RECIPE_GROUP)
@@ -25,6 +25,8 @@ on_number (TdNumberRow *row, double value, TdIterativeGroup *self)
     recipe->subsets = (guint) value;
   else if (row == self->relaxation)
     recipe->relaxation = value;
+  else if (row == self->tolerance)
+    recipe->tolerance = value;
   else
     recipe->tv = value;
   td_recipe_group_commit (TD_RECIPE_GROUP (self), "iterative");
@@ -41,6 +43,18 @@ on_non_negative (GObject *object, GParamSpec *property, TdIterativeGroup *self)
   td_recipe_group_commit (TD_RECIPE_GROUP (self), "non-negative");
 }
 
+/* A file that a recipe goes on from stays, until the switch is used. */
+static void
+on_filtered (GObject *object, GParamSpec *property, TdIterativeGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  g_strlcpy (recipe->start, gtk_switch_get_active (self->filtered) ? "auto" : "zero", sizeof recipe->start);
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "start");
+}
+
 static void
 td_iterative_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
 {
@@ -51,6 +65,9 @@ td_iterative_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const T
   td_number_row_set_value (self->subsets, recipe->subsets);
   td_number_row_set_value (self->relaxation, recipe->relaxation);
   td_number_row_set_value (self->tv, recipe->tv);
+  td_number_row_set_value (self->tolerance, recipe->tolerance);
+  gtk_switch_set_active (self->filtered, g_str_equal (recipe->start, "auto")
+                                             || g_str_equal (recipe->start, "filtered"));
   gtk_switch_set_active (self->non_negative, recipe->non_negative);
   gtk_widget_set_visible (GTK_WIDGET (self->subsets), !cgls);
   gtk_widget_set_visible (GTK_WIDGET (self->relaxation), recipe->method == TD_METHOD_SIRT);
@@ -71,10 +88,13 @@ td_iterative_group_class_init (TdIterativeGroupClass *class)
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, subsets);
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, relaxation);
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, tv);
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, tolerance);
+  gtk_widget_class_bind_template_child (widget, TdIterativeGroup, filtered);
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, non_negative_row);
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, non_negative);
   gtk_widget_class_bind_template_callback (widget, on_number);
   gtk_widget_class_bind_template_callback (widget, on_non_negative);
+  gtk_widget_class_bind_template_callback (widget, on_filtered);
 }
 
 static void
@@ -87,6 +107,8 @@ td_iterative_group_init (TdIterativeGroup *self)
   td_number_row_set_steps (self->subsets, 1, 10, 0);
   td_number_row_set_range (self->relaxation, 0.01, 1.99);
   td_number_row_set_steps (self->relaxation, 0.05, 0.25, 2);
+  td_number_row_set_range (self->tolerance, 0, 1);
+  td_number_row_set_steps (self->tolerance, 0.001, 0.01, 3);
   td_number_row_set_range (self->tv, 0, 1);
   td_number_row_set_steps (self->tv, 0.001, 0.01, 4);
 }

@@ -164,6 +164,20 @@ td_job_item_cancel (TdJobItem *self)
     g_cancellable_cancel (self->planning);
 }
 
+gboolean
+td_job_item_can_finish (TdJobItem *self)
+{
+  return self->state == TD_JOB_RUNNING && self->progress.pass > 0
+         && self->progress.pass < self->progress.n_passes && self->progress.slices_done == 0;
+}
+
+void
+td_job_item_finish (TdJobItem *self)
+{
+  if (self->job)
+    td_job_finish_early (self->job);
+}
+
 /* ── Telling ────────────────────────────────────────────────────────────────────────────────── */
 
 TdJobState
@@ -203,6 +217,15 @@ running_status (const TdJobProgress *progress)
 
   if (progress->n_slices == 0)
     return g_strdup (_("Preparing"));
+  if (progress->n_passes > 0 && progress->slices_done == 0) {
+    if (progress->pass == 0)
+      return g_strdup (_("Iterating: first pass"));
+    if (!left)
+      return g_strdup_printf (_("%u of %u passes, residual %.4f"), progress->pass, progress->n_passes,
+                              progress->residual);
+    return g_strdup_printf (_("%u of %u passes, residual %.4f, %s left"), progress->pass, progress->n_passes,
+                            progress->residual, left);
+  }
   if (!left)
     return g_strdup_printf (_("%u of %u slices"), progress->slices_done, progress->n_slices);
   return g_strdup_printf (_("%u of %u slices, %s left"), progress->slices_done, progress->n_slices,

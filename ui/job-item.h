@@ -16,6 +16,9 @@ TdJobItem *td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *reci
                             const char *output);
 void td_job_item_start (TdJobItem *self);
 void td_job_item_cancel (TdJobItem *self);
+/* Iterations that have made a pass can end with what they have come to. */
+gboolean td_job_item_can_finish (TdJobItem *self);
+void td_job_item_finish (TdJobItem *self);
 TdJobState td_job_item_state (TdJobItem *self);
 gboolean td_job_item_ended (TdJobItem *self);
 const char *td_job_item_title (TdJobItem *self);

@@ -6,7 +6,7 @@ struct _TdJobRow {
   TdJobItem *item;
   GtkLabel *title, *status;
   GtkProgressBar *bar;
-  GtkWidget *show, *folder, *cancel, *dismiss;
+  GtkWidget *show, *folder, *finish, *cancel, *dismiss;
 };
 
 enum { SHOW_REQUESTED, DISMISS_REQUESTED, N_SIGNALS };
@@ -28,6 +28,7 @@ update (TdJobRow *self)
   gtk_widget_set_visible (self->show, td_job_item_slices (self->item)
                                           && (state == TD_JOB_RUNNING || state == TD_JOB_DONE));
   gtk_widget_set_visible (self->folder, state == TD_JOB_DONE);
+  gtk_widget_set_visible (self->finish, td_job_item_can_finish (self->item));
   gtk_widget_set_visible (self->cancel, !ended);
   gtk_widget_set_visible (self->dismiss, ended);
   if (state == TD_JOB_FAILED)
@@ -57,6 +58,13 @@ static void
 on_folder (GtkButton *button, TdJobRow *self)
 {
   td_job_show_folder (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), self->item);
+}
+
+static void
+on_finish (GtkButton *button, TdJobRow *self)
+{
+  td_job_item_finish (self->item);
+  gtk_widget_set_sensitive (self->finish, FALSE);
 }
 
 static void
@@ -90,10 +98,12 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
   gtk_widget_class_bind_template_child (widget, TdJobRow, show);
   gtk_widget_class_bind_template_child (widget, TdJobRow, folder);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, finish);
   gtk_widget_class_bind_template_child (widget, TdJobRow, cancel);
   gtk_widget_class_bind_template_child (widget, TdJobRow, dismiss);
   gtk_widget_class_bind_template_callback (widget, on_show);
   gtk_widget_class_bind_template_callback (widget, on_folder);
+  gtk_widget_class_bind_template_callback (widget, on_finish);
   gtk_widget_class_bind_template_callback (widget, on_cancel);
   gtk_widget_class_bind_template_callback (widget, on_dismiss);
   signals[SHOW_REQUESTED] = g_signal_new ("show-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
