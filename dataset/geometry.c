@@ -24,3 +24,23 @@ td_geometry_clear (TdGeometry *geometry)
   g_free (geometry->view_matrices);
   memset (geometry, 0, sizeof *geometry);
 }
+
+void
+td_geometry_turn_image (TdGeometry *geometry, guint n_columns)
+{
+  const double width = geometry->pixel_width_mm, u = geometry->detector_offset_u_px;
+
+  geometry->pixel_width_mm = geometry->pixel_height_mm;
+  geometry->pixel_height_mm = width;
+  geometry->detector_offset_u_px = geometry->detector_offset_v_px;
+  geometry->detector_offset_v_px = -u;
+  geometry->detector_tilt_rad[2] += G_PI / 2; /* the last of the three: about the detector's own normal */
+  for (guint view = 0; geometry->view_matrices && view < geometry->n_view_matrices; view++) {
+    double *matrix = geometry->view_matrices + 12 * (gsize) view;
+    for (guint k = 0; k < 4; k++) {
+      const double row = matrix[k];
+      matrix[k] = matrix[4 + k];
+      matrix[4 + k] = (n_columns - 1.0) * matrix[8 + k] - row;
+    }
+  }
+}

@@ -40,4 +40,7 @@ typedef struct {
 
 void td_geometry_init_parallel (TdGeometry *geometry);
 void td_geometry_copy (TdGeometry *to, const TdGeometry *from); /* to is overwritten, not freed */
+/* What the geometry is when frames of @n_columns are turned by a quarter to the left: pixel (u, v) comes to
+   (v, n_columns - 1 - u). */
+void td_geometry_turn_image (TdGeometry *geometry, guint n_columns);
 void td_geometry_clear (TdGeometry *geometry);                  /* frees the arrays, zeroes the rest */

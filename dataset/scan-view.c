@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "scan-private.h"
+#include "scan-turned.h"
 
 /* What is held beside the caller's buffer, if one frame's rows need no more. */
 #define PORTION_BYTES ((gsize) 16 << 20)
@@ -24,14 +25,14 @@ typedef struct {
 gboolean
 td_scan_frame_is_plain (const TdScanFrame *frame)
 {
-  return !frame->flip_columns && !frame->flip_rows && frame->crop_columns == 0
+  return !frame->turned && !frame->flip_columns && !frame->flip_rows && frame->crop_columns == 0
          && frame->bin_columns <= 1 && frame->bin_rows <= 1 && frame->bin_views <= 1;
 }
 
 gboolean
 td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b)
 {
-  return a->flip_columns == b->flip_columns && a->flip_rows == b->flip_rows
+  return a->turned == b->turned && a->flip_columns == b->flip_columns && a->flip_rows == b->flip_rows
          && a->crop_column == b->crop_column && a->crop_row == b->crop_row
          && a->crop_columns == b->crop_columns && a->crop_rows == b->crop_rows
          && MAX (a->bin_columns, 1) == MAX (b->bin_columns, 1)
@@ -284,11 +285,13 @@ static const TdScanSource by_rows
 TdScan *
 td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
 {
+  TdScan *straight = td_scan_turned_base (scan);
+
+  scan = straight ? straight : scan;
   const gboolean is_view = scan->vtable == &by_frames || scan->vtable == &by_rows;
   const View *view = is_view ? scan->source : NULL;
-
   *frame = view ? view->frame : (TdScanFrame) { 0 };
-  return view ? view->scan : NULL;
+  return view ? view->scan : straight;
 }
 
 /* ── Facts ────────────────────────────────────────────────────────────────────────────────────── */
@@ -459,6 +462,8 @@ td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
   const TdScanFacts *facts = td_scan_facts (scan);
   TdScanFrame whole = *frame;
 
+  if (frame->turned)
+    return td_scan_turned_new (scan, error);
   if (frame->crop_columns == 0 || frame->crop_rows == 0) {
     whole.crop_column = whole.crop_row = 0;
     whole.crop_columns = facts->n_columns;

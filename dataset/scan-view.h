@@ -17,6 +17,7 @@ typedef struct {
   guint crop_column, crop_row;             /* first ones kept */
   guint crop_columns, crop_rows;           /* how many; both 0: all */
   guint bin_columns, bin_rows, bin_views;  /* how many to one; 0 as 1 */
+  gboolean turned;                         /* scan-turned.h; nothing else then, that is a view of its own */
 } TdScanFrame;
 
 /* Whether it changes nothing. */
@@ -30,7 +31,8 @@ double td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row);
 double td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column);
 double td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row);
 
-/* The scan seen, and how; NULL, and a frame that changes nothing, if @scan is no view. */
+/* The scan seen, and how, but for whether it is turned; NULL, and a frame that changes nothing, if @scan is no
+   view. */
 TdScan *td_scan_view_base (const TdScan *scan, TdScanFrame *frame);
 /* References @scan. Returns: (transfer full): NULL with @error set if the crop is not inside the frames,
    groups are larger than what there is, or views that would be averaged look in different

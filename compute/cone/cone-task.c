@@ -164,6 +164,42 @@ td_cone_task_widen (TdConeTask *task)
 }
 
 gboolean
+td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows)
+{
+  const double angle = 0;
+  double m[12];
+
+  if (geometry->beam != TD_BEAM_CONE || n_rows < 2
+      || !td_cone_view_matrix (geometry, &angle, 0, n_columns, n_rows, m))
+    return FALSE;
+  /* Pixels that a step along the axis makes. */
+  return fabs (m[2] - m[3] * m[10]) > fabs (m[6] - m[7] * m[10]);
+}
+
+/* A detector that lies on its side sees the volume of one that is turned up. FALSE: the task is cleared. */
+static gboolean
+take_turned_volume (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, GError **error)
+{
+  TdGeometry turned;
+  TdConeTask other;
+
+  if (!td_cone_portrait (geometry, task->n_columns, task->n_rows))
+    return TRUE;
+  td_geometry_copy (&turned, geometry);
+  td_geometry_turn_image (&turned, task->n_columns);
+  const gboolean good = td_cone_task_init_rays (&other, &turned, angles_rad, task->n_views, task->n_rows,
+                                                task->n_columns, error);
+  td_geometry_clear (&turned);
+  if (!good) {
+    td_cone_task_clear (task);
+    return FALSE;
+  }
+  td_cone_task_set_volume (task, other.nx, other.ny, other.nz, other.voxel_mm);
+  td_cone_task_clear (&other);
+  return TRUE;
+}
+
+gboolean
 td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                    guint n_views, guint n_columns, guint n_rows, GError **error)
 {
@@ -178,7 +214,7 @@ td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *a
   for (guint view = 0; view < n_views; view++)
     task->view_weights[view] /= td_cone_filter_gain (task->matrices + 12 * (gsize) view);
   init_volume (task, geometry, task->redundancy.kind);
-  return TRUE;
+  return take_turned_volume (task, geometry, angles_rad, error);
 }
 
 gboolean
@@ -195,7 +231,7 @@ td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, const doub
   if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &redundancy, NULL))
     redundancy.kind = TD_REDUNDANCY_FULL;
   init_volume (task, geometry, redundancy.kind);
-  return TRUE;
+  return take_turned_volume (task, geometry, angles_rad, error);
 }
 
 gboolean

@@ -75,6 +75,9 @@ gboolean td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, c
    the long one, since what the ramp makes of a row does not end where the row does. Nothing happens to
    any other. */
 void td_cone_task_widen (TdConeTask *task);
+/* Whether the detector lies on its side, so that its columns, not its rows, run along the orbit: what is
+   reconstructed has then as many slices as it has columns. */
+gboolean td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows);
 /* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
 void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
 void td_cone_task_copy (TdConeTask *to, const TdConeTask *from); /* to is overwritten, not freed */

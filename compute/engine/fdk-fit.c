@@ -38,6 +38,13 @@ read_bytes (const TdScanFacts *facts)
   return (guint64) facts->n_views * facts->n_columns * sizeof (float);
 }
 
+/* Rows to read at once on the host. Of turned frames (scan-turned.h) any few cost as much as all: @most. */
+static guint64
+reading_bytes (const TdFdkPlan *fdk, guint64 most)
+{
+  return fdk->turned ? MAX (most, FILTER_BYTES) : FILTER_BYTES;
+}
+
 static guint64
 slab_bytes (const TdFdkPlan *fdk)
 {
@@ -241,7 +248,8 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const guint nz = fdk->task.nz, n = devices->len;
-  const guint64 chunk = fdk->window ? CHUNK_BYTES << (row_bytes (fdk) > CHUNK_BYTES / 8) : FILTER_BYTES;
+  const guint64 chunk = fdk->window ? CHUNK_BYTES << (row_bytes (fdk) > CHUNK_BYTES / 8)
+                                    : reading_bytes (fdk, td_plan_host_budget (plan) / 8);
   guint end;
 
   td_cone_rows_seen (&fdk->task, 0, nz, &fdk->row0, &end);
@@ -306,7 +314,7 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
   fdk->block_rows = 0;
   if (fdk->window && fdk->n_chunks > 1 && !facts->in_memory && !facts->sinogram_order)
     fdk->block_rows = MIN (facts->n_rows, fdk->chunk_rows
-                                              + (guint) (MIN (FILTER_BYTES, left / 4 / devices->len)
+                                              + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / devices->len)
                                                          / read_bytes (facts)));
   fdk->filter_bytes = filter_bytes (fdk, plan);
   fdk->device_bytes = fdk->host_bytes = 0;

@@ -46,8 +46,10 @@ guint
 td_fdk_n_slices (const TdScanFacts *facts)
 {
   const TdGeometry *geometry = &facts->geometry;
-  return geometry->voxel_mm > 0 && geometry->volume_size[2] > 0 ? geometry->volume_size[2]
-                                                                : facts->n_rows;
+  if (geometry->voxel_mm > 0 && geometry->volume_size[2] > 0)
+    return geometry->volume_size[2];
+  return !facts->filtered && td_cone_portrait (geometry, facts->n_columns, facts->n_rows) ? facts->n_columns
+                                                                                          : facts->n_rows;
 }
 
 /* The column that the axis is projected to, in the first view; of a circular orbit, before the detector is
@@ -130,14 +132,39 @@ make_level (TdFdkPlan *fdk)
     td_cone_task_level (&fdk->task);
 }
 
+/* Frames of a detector that lies on its side are turned by a quarter as they are read: rows are then rows of
+   what is reconstructed, for preparation too. */
+static gboolean
+turn_portrait (TdPlan *plan, TdFdkPlan *fdk, GError **error)
+{
+  const TdScanFrame frame = { .turned = TRUE };
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  fdk->turned
+      = !facts->filtered && td_cone_portrait (&facts->geometry, facts->n_columns, facts->n_rows);
+  if (!fdk->turned)
+    return TRUE;
+  TdScan *turned = td_engine_view (plan->engine, plan->scan, &frame, error);
+  if (!turned)
+    return FALSE;
+  td_geometry_turn_image (&fdk->geometry, facts->n_columns);
+  td_scan_unref (plan->scan);
+  plan->scan = turned;
+  td_plan_note (plan, "The detector lies on its side: its frames are turned by a quarter, to %u columns and %u "
+                      "rows.", td_scan_facts (turned)->n_columns, td_scan_facts (turned)->n_rows);
+  return TRUE;
+}
+
 static gboolean
 make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdRecipe *recipe = &plan->recipe;
   gboolean good;
 
   td_fdk_geometry (plan, &fdk->geometry, &fdk->angles_rad);
+  if (!turn_portrait (plan, fdk, error))
+    return FALSE;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
   if (facts->filtered)
     good = td_cone_task_init_filtered (&fdk->task, &fdk->geometry, facts->n_views, facts->n_columns,
                                        facts->n_rows, error);
@@ -254,7 +281,8 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";
-  plan->facts.read_bytes = td_plan_read_bytes (plan, td_fdk_span (fdk, 0, fdk->n_rows).from_rows);
+  plan->facts.read_bytes = td_plan_read_bytes (
+      plan, fdk->turned ? facts->n_columns : td_fdk_span (fdk, 0, fdk->n_rows).from_rows);
   plan->facts.write_bytes
       = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;

@@ -30,6 +30,7 @@ typedef struct {
 /* What the plan decided. */
 typedef struct {
   TdConeTask task;           /* of the slices asked for: nz = n_slices */
+  gboolean turned;           /* the plan's scan is: its detector lies on its side */
   double lean_rad;           /* of the rows of the scan's detector */
   TdGeometry geometry;       /* the scan's, with the recipe's centre */
   double *angles_rad;
