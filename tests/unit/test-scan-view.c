@@ -289,6 +289,75 @@ test_cone (void)
   td_geometry_clear (&geometry);
 }
 
+/* Turned by a quarter to the left: every kind of frame, any rows, bad pixels, sizes; and where rays meet it. */
+static void
+test_turned (void)
+{
+  g_autofree Arrays *arrays = g_new (Arrays, 1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = make_scan (arrays);
+  const TdScanFrame crop = { .crop_column = 2, .crop_row = 1, .crop_columns = 20, .crop_rows = 13 };
+  g_autoptr (TdScan) inner = td_scan_view_new (scan, &crop, &error);
+  const TdScanFrame turn = { .turned = TRUE };
+  g_autoptr (TdScan) turned = td_scan_view_new (inner, &turn, &error);
+  g_assert_no_error (error);
+  const TdScanFacts *facts = td_scan_facts (turned);
+  float out[4 * 13];
+  TdScanFrame frame;
+
+  g_assert_true (td_scan_view_base (turned, &frame) == scan);
+  g_assert_true (td_scan_frame_equal (&frame, &(TdScanFrame) { .crop_column = 2, .crop_row = 1,
+                                                               .crop_columns = 20, .crop_rows = 13 }));
+  g_assert_false (td_scan_frame_is_plain (&turn));
+  g_assert_cmpuint (facts->n_columns, ==, 13);
+  g_assert_cmpuint (facts->n_rows, ==, 20);
+  g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.25);
+  g_assert_cmpfloat (facts->geometry.pixel_height_mm, ==, 0.5);
+  for (guint row = 0; row < 20; row += 4) {
+    for (guint kind = 0; kind < 2; kind++) {
+      td_scan_read (turned, kind ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, 2, 1, row, 4, out, NULL, &error);
+      g_assert_no_error (error);
+      for (guint r = 0; r < 4; r++)
+        for (guint c = 0; c < 13; c++) {
+          const guint v = 1 + c, u = 2 + 19 - (row + r);
+          g_assert_cmpfloat (out[r * 13 + c], ==,
+                             kind ? arrays->flats[2][v][u] : arrays->frames[2][v][u]);
+          g_assert_cmpuint (facts->bad_pixels[(row + r) * 13 + c], ==, arrays->bad[v][u]);
+        }
+    }
+  }
+}
+
+/* A point that was seen at (u, v) is seen at (v, n_columns - 1 - u), by distances and by matrices. */
+static void
+test_turned_geometry (void)
+{
+  const double point[3] = { 3, -2, 5 }, angle = 0.7;
+
+  for (guint own = 0; own < 2; own++) {
+    TdGeometry geometry = { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.5, .pixel_height_mm = 0.25,
+                            .source_axis_mm = 200, .source_detector_mm = 300, .axis_offset_mm = 1,
+                            .detector_offset_u_px = 2.5, .detector_offset_v_px = -4,
+                            .detector_tilt_rad = { 0.1, -0.2, 1.4 } };
+    double m[12], u, v, w, turned_u, turned_v;
+
+    td_cone_matrix (&geometry, angle, COLUMNS, ROWS, m);
+    if (own) {
+      geometry.view_matrices = g_memdup2 (m, sizeof m);
+      geometry.n_view_matrices = 1;
+    }
+    td_cone_project (m, point, &u, &v, &w);
+    g_assert_true (td_cone_portrait (&geometry, COLUMNS, ROWS));
+    td_geometry_turn_image (&geometry, COLUMNS);
+    g_assert_false (td_cone_portrait (&geometry, ROWS, COLUMNS));
+    g_assert_true (td_cone_view_matrix (&geometry, &angle, 0, ROWS, COLUMNS, m));
+    td_cone_project (m, point, &turned_u, &turned_v, &w);
+    g_assert_cmpfloat_with_epsilon (turned_u, v, 1e-9);
+    g_assert_cmpfloat_with_epsilon (turned_v, COLUMNS - 1 - u, 1e-9);
+    td_geometry_clear (&geometry);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -297,5 +366,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan-view/places", test_places);
   g_test_add_func ("/scan-view/refused", test_refused);
   g_test_add_func ("/scan-view/cone", test_cone);
+  g_test_add_func ("/scan-view/turned", test_turned);
+  g_test_add_func ("/scan-view/turned-geometry", test_turned_geometry);
   return g_test_run ();
 }
