@@ -154,6 +154,37 @@ rings_modes_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT table,
     to[l] = sums[l];
 }
 
+/* bins[row][bin][column] = mean of data over the bin's views, which are cut evenly. An item takes a bin of
+   TD_LANES columns. */
+TD_KERNEL void
+rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float *TD_RESTRICT bins,
+                 int first_row, int n_views, int n_columns, int n_bins)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
+  int column = item % blocks * TD_LANES, bin = item / blocks;
+  float sums[TD_LANES];
+
+  if (bin >= n_bins)
+    return;
+  int first = (int) ((size_t) bin * n_views / n_bins), end = (int) ((size_t) (bin + 1) * n_views / n_bins);
+  int width = td_min (TD_LANES, n_columns - column);
+  for (int l = 0; l < TD_LANES; l++)
+    sums[l] = 0;
+  for (int view = first; view < end; view++) {
+    TD_GLOBAL const float *in = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+    if (width == TD_LANES)
+      for (int l = 0; l < TD_LANES; l++)
+        sums[l] += in[l];
+    else
+      for (int l = 0; l < width; l++)
+        sums[l] += in[l];
+  }
+  TD_GLOBAL float *to = bins + ((size_t) row * n_bins + bin) * n_columns + column;
+  for (int l = 0; l < width; l++)
+    to[l] = sums[l] / (float) (end - first);
+}
+
 /* ── Profiles ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* Convolution with a symmetric kernel, weights[0 … radius], mirrored at the ends; for each of n_lines

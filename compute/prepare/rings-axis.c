@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define N TD_RINGS_AXIS_MODES
+#define ENDS 8       /* columns: offsets average out */
 #define CUT_OFF 0.05 /* of the largest column: an object that is that much at the detector's ends goes on */
 
 static double
@@ -24,11 +25,16 @@ td_rings_axis_table (const double *angles_rad, guint n_views, float *table)
 static gboolean
 is_whole (const float *sums, guint n)
 {
-  float most = 0, ends = MAX (fabsf (sums[0]), fabsf (sums[n - 1]));
+  guint few = MIN (ENDS, n);
+  float most = 0, left = 0, right = 0;
 
+  for (guint c = 0; c < few; c++) {
+    left += sums[c] / few;
+    right += sums[n - 1 - c] / few;
+  }
   for (guint c = 0; c < n; c++)
     most = MAX (most, fabsf (sums[c]));
-  return ends <= CUT_OFF * most;
+  return MAX (fabsf (left), fabsf (right)) <= CUT_OFF * most;
 }
 
 /* a[][N] is the right side; the solution's first element, NAN if the angles do not tell it. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
 #include "compute/device/host.h"
 #include "kernels/params.h"
 #include "rings-axis.h"
 #include "rings-offsets.h"
+#include "rings-shade.h"
 #include "rings.h"
 #include "steps.h"
 
@@ -10,8 +13,8 @@
  * The one to begin with. What a pixel's gain adds to its column is the same in every view; what the object
  * does is not. So the median over the views of a column's second difference across columns is that of the
  * offsets sought, however sharp the object's edges are. The device finds the medians, and how sure they are;
- * rings-offsets.h tells from them what each column adds; the device takes it away, and bridges the dead
- * columns.
+ * rings-offsets.h tells from them what each column adds, and rings-shade.h what too many columns add to be told
+ * from the object there; the device takes it away, and bridges the dead columns.
  */
 enum { SIZE, THRESHOLD, DEAD };
 
@@ -37,6 +40,7 @@ static guint64
 row_bytes (const TdScanFacts *facts)
 {
   guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 2; /* and offsets, dead columns */
+  profiles += td_rings_shade_bins (facts->n_views);
   return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts)
          + profiles * sizeof (float) * facts->n_columns;
 }
@@ -54,6 +58,8 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 typedef struct {
   TdBuffer *found, *modes, *roughness, *offsets, *dead;
   float *host_found, *host_modes, *host_roughness, *host_offsets, *host_dead;
+  float *host_bins; /* NULL: no row needs them */
+  double *axes;
   guint n_samples;
 } Profiles;
 
@@ -65,6 +71,8 @@ profiles_clear (Profiles *profiles)
   g_free (profiles->host_roughness);
   g_free (profiles->host_offsets);
   g_free (profiles->host_dead);
+  g_free (profiles->host_bins);
+  g_free (profiles->axes);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Profiles, profiles_clear)
@@ -80,6 +88,7 @@ profiles_init (Profiles *profiles, const TdRings *rings, GError **error)
   profiles->host_roughness = g_new (float, floats);
   profiles->host_offsets = g_new (float, floats);
   profiles->host_dead = g_new (float, floats);
+  profiles->axes = g_new (double, rings->n_rows);
   return (profiles->found = td_rings_buffer (rings, "rings found", FOUND * n, error))
          && (profiles->modes = td_rings_buffer (rings, "rings axis modes", TD_RINGS_AXIS_MODES * n, error))
          && (profiles->roughness = td_rings_buffer (rings, "rings own means", n, error))
@@ -161,7 +170,7 @@ measure (const TdRings *rings, Profiles *profiles, GError **error)
 typedef struct {
   const TdRings *rings;
   const TdStep *step;
-  const Profiles *profiles;
+  Profiles *profiles;
 } Decision;
 
 static void
@@ -172,10 +181,10 @@ decide_row (guint row, gpointer data)
   const TdSlab *slab = decision->rings->slab;
   gsize n = slab->n_columns, at = row * n;
   const float *found = profiles->host_found + FOUND * at;
+  profiles->axes[row] = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
+                                       td_scan_facts (slab->scan)->angles_rad, slab->n_views);
   const TdRingsColumns columns = {
-    .n_columns = slab->n_columns, .n_samples = profiles->n_samples,
-    .axis = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
-                           td_scan_facts (slab->scan)->angles_rad, slab->n_views),
+    .n_columns = slab->n_columns, .n_samples = profiles->n_samples, .axis = profiles->axes[row],
     .medians = found, .spreads = found + n, .widths = found + 2 * n, .skews = found + 3 * n,
     .roughness = profiles->host_roughness + at,
   };
@@ -183,8 +192,71 @@ decide_row (guint row, gpointer data)
   const TdRingsLimits limits = { values[SIZE], values[THRESHOLD], values[DEAD] };
 
   td_rings_offsets (&columns, &limits, profiles->host_offsets + at, profiles->host_dead + at);
-  for (gsize c = 0; c < n; c++)
-    profiles->host_offsets[at + c] *= -1; /* to be added */
+}
+
+/* ── Shade ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Slices of a cone beam are not of one row. */
+static guint
+half_turns (const TdSlab *slab)
+{
+  const TdScanFacts *facts = td_scan_facts (slab->scan);
+
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? td_rings_half_turns (facts->angles_rad, slab->n_views) : 0;
+}
+
+static gboolean
+has_shade (const Profiles *profiles, const TdSlab *slab, guint row)
+{
+  return isfinite (profiles->axes[row])
+         && td_rings_have_shade (profiles->host_offsets + (gsize) row * slab->n_columns, slab->n_columns);
+}
+
+/* What of the offsets is too broad for their neighbours to tell. */
+static void
+decide_shade (guint row, gpointer data)
+{
+  const Decision *decision = data;
+  const Profiles *profiles = decision->profiles;
+  const TdSlab *slab = decision->rings->slab;
+  gsize n = slab->n_columns;
+  guint n_bins = td_rings_shade_bins (slab->n_views);
+  const TdRingsShade shade = {
+    .turn = { slab->n_columns, n_bins, half_turns (slab), profiles->axes[row] },
+    .reach = decision->step->values[SIZE], .sinogram = profiles->host_bins + row * n_bins * n,
+    .dead = profiles->host_dead + row * n,
+  };
+
+  if (has_shade (profiles, slab, row))
+    td_rings_add_shade (&shade, profiles->host_offsets + row * n);
+}
+
+/* The views of a few neighbours together, if there is a row that needs them. */
+static gboolean
+fetch_bins (const TdRings *rings, Profiles *profiles, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint n_bins = td_rings_shade_bins (slab->n_views), lanes = td_rings_lanes (rings), row = 0;
+  guint64 floats = (guint64) n_bins * slab->n_columns;
+
+  while (row < rings->n_rows && !has_shade (profiles, slab, row))
+    row++;
+  if (row == rings->n_rows || half_turns (slab) == 0)
+    return TRUE;
+  TdBuffer *bins = td_rings_buffer (rings, "rings bins", floats, error);
+  TdKernel *kernel = bins ? td_slab_kernel (rings->slab, "rings-columns", "rings_bin_views", error) : NULL;
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (bins), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_bins),
+  };
+  profiles->host_bins = g_new (float, rings->n_rows * floats);
+  return td_rings_launch (rings, kernel, (guint64) n_bins * ((slab->n_columns + lanes - 1) / lanes), args,
+                          G_N_ELEMENTS (args), error)
+         && td_download (slab->queue, profiles->host_bins, bins, 0, rings->n_rows * floats * sizeof (float),
+                         error)
+         && td_queue_finish (slab->queue, error);
 }
 
 static void
@@ -207,6 +279,12 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   if (!ones || !profiles_init (&profiles, rings, error) || !measure (rings, &profiles, error))
     return FALSE;
   td_parallel_for (rings->n_rows, decide_row, &decision);
+  if (!fetch_bins (rings, &profiles, error))
+    return FALSE;
+  if (profiles.host_bins)
+    td_parallel_for (rings->n_rows, decide_shade, &decision);
+  for (gsize i = 0; i < bytes / sizeof (float); i++)
+    profiles.host_offsets[i] *= -1; /* to be added */
   return td_slab_upload (slab, profiles.offsets, profiles.host_offsets, bytes, error)
          && td_slab_upload (slab, profiles.dead, profiles.host_dead, bytes, error)
          && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, ones, 1,
