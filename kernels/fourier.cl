@@ -55,7 +55,7 @@ fourier_turn (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT lines,
   /* 2^32 are a turn: products go round by themselves. */
   const TdFourierTurn turn = turns[place];
   const float angle = (float) (int) ((unsigned) k * turn.turns) * 1.4629180792671596e-9f;
-  const float size = x > 0 ? turn.weight * response[k < 0 ? -k : k] : 0.0f;
+  const float size = x > 0 ? turn.weight * response[(int) td_abs ((float) k)] : 0.0f;
   const float re = size * td_cos (angle), im = size * td_sin (angle);
   const size_t from = (size_t) (k < 0 ? k + p.padded : k);
   const size_t to = ((size_t) place * (size_t) p.padded + (size_t) x) * PAIRS;
@@ -99,7 +99,7 @@ fourier_first (TD_GLOBAL const int *bins, const TdFourierParams p, float bin)
 
 /* Adds the samples of one view whose windows reach the point (a, b). */
 TD_FN void
-fourier_add_view (TD_GLOBAL const Part *TD_RESTRICT spectra, TD_GLOBAL const float4 *TD_RESTRICT directions,
+fourier_add_view (TD_GLOBAL const Part *spectra, TD_GLOBAL const float4 *directions,
                   const TdFourierParams p, int place, float a, float b, Part *sums)
 {
   const float4 step = directions[2 * place], inverse = directions[2 * place + 1];
@@ -131,8 +131,8 @@ fourier_add_view (TD_GLOBAL const Part *TD_RESTRICT spectra, TD_GLOBAL const flo
 /* Adds what falls on the point (a, b), which may be one beyond an edge of the grid: every stride-th
    view from the start-th on. */
 TD_FN void
-fourier_add_point (TD_GLOBAL const Part *TD_RESTRICT spectra,
-                   TD_GLOBAL const float4 *TD_RESTRICT directions, TD_GLOBAL const int *TD_RESTRICT bins,
+fourier_add_point (TD_GLOBAL const Part *spectra,
+                   TD_GLOBAL const float4 *directions, TD_GLOBAL const int *bins,
                    const TdFourierParams p, int a, int b, int start, int stride, Part *sums)
 {
   const float x = (float) a * p.per_x, y = (float) b * p.per_y;
@@ -166,8 +166,8 @@ fourier_copies (const TdFourierParams p, int a, int n)
 }
 
 TD_FN void
-fourier_add_copies (TD_GLOBAL const Part *TD_RESTRICT spectra,
-                    TD_GLOBAL const float4 *TD_RESTRICT directions, TD_GLOBAL const int *TD_RESTRICT bins,
+fourier_add_copies (TD_GLOBAL const Part *spectra,
+                    TD_GLOBAL const float4 *directions, TD_GLOBAL const int *bins,
                     const TdFourierParams p, int a, int b, int start, int stride, Part *sums)
 {
   const int other_a = fourier_copies (p, a, p.gx), other_b = fourier_copies (p, b, p.gy);
@@ -216,8 +216,7 @@ fourier_gather (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
   Part sums[PARTS];
 
   if (a >= p.gx / 2 || b >= p.gy / 2
-      || (a >= -TD_FOURIER_MIDDLE && a <= TD_FOURIER_MIDDLE && b >= -TD_FOURIER_MIDDLE
-          && b <= TD_FOURIER_MIDDLE))
+      || (a >= -p.middle && a <= p.middle && b >= -p.middle && b <= p.middle))
     return;
   fourier_clear (sums);
   fourier_add_copies (spectra, directions, bins, p, a, b, 0, 1, sums);
@@ -231,7 +230,7 @@ fourier_middle (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
                 TD_GLOBAL float2 *TD_RESTRICT grid, const TdFourierParams p TD_LOCAL_ARG (Part, shared))
 {
   TD_LOCAL_USE (Part, shared)
-  const int a = td_group_x () - TD_FOURIER_MIDDLE, b = td_group_y () - TD_FOURIER_MIDDLE;
+  const int a = td_group_x () - p.middle, b = td_group_y () - p.middle;
   const int item = td_local_x ();
   Part sums[PARTS];
 

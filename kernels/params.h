@@ -168,9 +168,7 @@ typedef struct {
   int first, end, length; /* lines of this launch; of each */
 } TdRayLines;
 
-/* kernels/fourier.cl. Points to either side of the grid's middle, along x and y, that groups of threads
-   gather; their size. */
-#define TD_FOURIER_MIDDLE 24
+/* kernels/fourier.cl: sizes of groups; of those that gather a point together. */
 #define TD_FOURIER_SHARE 128
 #define TD_FOURIER_GROUP_X 8
 #define TD_FOURIER_GROUP_Y 16
@@ -180,6 +178,7 @@ typedef struct {
   int nx, ny, gx, gy, centre_x, centre_y; /* of the region and the grid */
   unsigned from_low, from_high, to_low, to_high; /* first elements, 64 bits in two */
   int n_bins;                   /* of half a turn */
+  int middle;                   /* points to either side of the grid's, along x and y, that groups gather */
   float half_width, inverse_half; /* of the window, points */
   float per_x, per_y;           /* frequencies a point */
   float reach;                  /* of a window, frequencies */

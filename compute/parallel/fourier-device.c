@@ -9,6 +9,8 @@
 enum {
   MOST_PAIRS = 4,
   LINE_IN_ONE_PASS = 4096, /* longer FFTs may need a workspace of their own */
+  MOST_MIDDLE = 24, /* points about the middle, where views crowd, go to groups, more of them with more */
+  VIEWS_A_MIDDLE = 64, /* views: for a thread alone the whole card would wait */
 };
 #define WORKSPACE_BYTES ((guint64) 2 << 30) /* for more than one pair */
 
@@ -292,7 +294,8 @@ make_params (const TdFourierDevice *self, guint64 from, guint64 to, guint n_slic
     .n_slices = n_slices, .nx = shape->nx, .ny = shape->ny, .gx = shape->gx, .gy = shape->gy,
     .centre_x = shape->centre_x, .centre_y = shape->centre_y, .from_low = from & G_MAXUINT32,
     .from_high = from >> 32, .to_low = to & G_MAXUINT32, .to_high = to >> 32,
-    .n_bins = self->n_bins, .half_width = 0.5f * shape->width, .inverse_half = 2.0f / shape->width,
+    .n_bins = self->n_bins, .middle = MIN (MOST_MIDDLE, shape->n_views / VIEWS_A_MIDDLE),
+    .half_width = 0.5f * shape->width, .inverse_half = 2.0f / shape->width,
     .per_x = per_x, .per_y = per_y, .reach = 0.5 * shape->width * hypot (per_x, per_y),
     .window0 = window[0], .window1 = window[1], .window2 = window[2], .window3 = window[3],
     .window4 = window[4], .window5 = window[5], .window6 = window[6], .window7 = window[7],
@@ -314,7 +317,7 @@ static gboolean
 fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params, TdBackprojector *timing,
            GError **error)
 {
-  const guint across = 2 * TD_FOURIER_MIDDLE + 1, parts = MAX (self->pairs / 2, 1);
+  const guint across = 2 * params->middle + 1, parts = MAX (self->pairs / 2, 1);
   const gsize shared = TD_FOURIER_SHARE * parts * (self->pairs > 1 ? 4 : 2) * sizeof (float);
   TdArg args[] = { TD_ARG_BUFFER (self->spectra), TD_ARG_BUFFER (self->directions),
                    TD_ARG_BUFFER (self->bins), TD_ARG_BUFFER (self->grid), TD_ARG_VALUE (*params),

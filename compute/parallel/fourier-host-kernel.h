@@ -19,6 +19,7 @@
 enum { POINTS = TD_FOURIER_MOST_WIDTH };
 
 typedef float Wide __attribute__ ((vector_size (8 * POINTS)));
+typedef double WideBits __attribute__ ((vector_size (8 * POINTS)));
 typedef gint32 WideMask __attribute__ ((vector_size (8 * POINTS)));
 typedef float Narrow __attribute__ ((vector_size (4 * POINTS)));
 
@@ -36,33 +37,20 @@ store (float *to, Wide value)
   memcpy (to, &value, sizeof value);
 }
 
-/* The window at @first, @first + 1, …: along a row, for both parts of each point; those beyond the
-   width are 0. */
+/* The window at @across, @across + 1, … in the first half and at @down, @down + 1, … in the second, by one
+   polynomial; beyond the width they are 0. */
 INLINE Wide
-window_row (const TdFourierShape *shape, int width, float first)
+windows (const TdFourierShape *shape, int width, float across, float down)
 {
-  const Wide place = { 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7 };
-  const Wide u = (place + first) * (2.0f / width);
+  const Wide place = { 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7 };
+  const Wide first = { 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0 };
+  const Wide u = (place + first * across + (1.0f - first) * down) * (2.0f / width);
   const Wide q = 1.0f - u * u;
   Wide value = q * shape->window[TD_FOURIER_TERMS - 1] + shape->window[TD_FOURIER_TERMS - 2];
 
   for (int i = TD_FOURIER_TERMS - 3; i >= 0; i--)
     value = value * q + shape->window[i];
   return (Wide) ((WideMask) value & (place < (float) width));
-}
-
-/* The same down a column. */
-INLINE Narrow
-window_column (const TdFourierShape *shape, int width, float first)
-{
-  const Narrow place = { 0, 1, 2, 3, 4, 5, 6, 7 };
-  const Narrow u = (place + first) * (2.0f / width);
-  const Narrow q = 1.0f - u * u;
-  Narrow value = q * shape->window[TD_FOURIER_TERMS - 1] + shape->window[TD_FOURIER_TERMS - 2];
-
-  for (int i = TD_FOURIER_TERMS - 3; i >= 0; i--)
-    value = value * q + shape->window[i];
-  return value;
 }
 
 /* The first point that the window about @x reaches. */
@@ -72,24 +60,37 @@ first_point (double x, int width)
   return (int) ceil (x - 0.5 * width);
 }
 
+/* One complex number all along a row: from memory as the 64 bits that it is. */
+INLINE Wide
+repeat (const float *complex)
+{
+  double both;
+  memcpy (&both, complex, sizeof both);
+  const WideBits bits = { both, both, both, both, both, both, both, both };
+  return (Wide) bits;
+}
+
 INLINE void
-spread_sample (const TdFourierBand *band, int width, double x, double y, float re, float im)
+spread_sample (const TdFourierBand *band, int width, double x, double y, const float *value)
 {
   const int column = first_point (x, width), row = first_point (y, width);
-  const Narrow down = window_column (band->shape, width, (float) (row - y));
-  const Wide part = { re, im, re, im, re, im, re, im, re, im, re, im, re, im, re, im };
-  const Wide across = window_row (band->shape, width, (float) (column - x)) * part;
-  float *at = band->rows + 2 * (row * (gssize) band->pitch + column);
+  const Wide both = windows (band->shape, width, (float) (column - x), (float) (row - y));
+  const Wide across
+      = __builtin_shufflevector (both, both, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
+        * repeat (value);
+  const Narrow down = __builtin_shufflevector (both, both, 8, 9, 10, 11, 12, 13, 14, 15);
+  const gssize pitch = 2 * (gssize) band->pitch;
+  float *at = band->rows + row * pitch + 2 * column;
   float factors[POINTS];
 
   memcpy (factors, &down, sizeof factors);
   if (row >= 0 && row + width <= band->n_rows) {
     for (int j = 0; j < width; j++)
-      store (at + j * 2 * band->pitch, load (at + j * 2 * band->pitch) + across * factors[j]);
+      store (at + j * pitch, load (at + j * pitch) + across * factors[j]);
     return;
   }
   for (int j = MAX (0, -row); j < MIN (width, band->n_rows - row); j++)
-    store (at + j * 2 * band->pitch, load (at + j * 2 * band->pitch) + across * factors[j]);
+    store (at + j * pitch, load (at + j * pitch) + across * factors[j]);
 }
 
 /* The samples of one view whose windows reach the band when they are moved by @shift rows. */
@@ -112,7 +113,7 @@ spread_view (const TdFourierBand *band, int width, guint index, int shift)
   }
   for (int k = (int) first; k <= (int) last; k++)
     spread_sample (band, width, k * view->dx + (shape->gx / 2 + TD_FOURIER_PAD),
-                   k * view->dy + middle, spectrum[2 * k], spectrum[2 * k + 1]);
+                   k * view->dy + middle, spectrum + 2 * k);
 }
 
 INLINE void

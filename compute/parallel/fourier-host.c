@@ -232,13 +232,32 @@ transform_band (TdFourierHost *host, float *rows, float *lines, guint first, gui
   }
 }
 
+static guint
+pieces (guint n, guint size)
+{
+  return n / size + (n % size > 0);
+}
+
+/* One slice alone is real, and its grid's rows of negative frequencies are the conjugates of the others:
+   those of 0 and more are made, and the first, which is its own. */
+static guint
+bands_of (const Pair *pair)
+{
+  const guint gy = pair->host->shape.gy;
+
+  return pair->slices[1] ? pieces (gy, BAND) : pieces (gy / 2, BAND) + 1;
+}
+
 static void
 make_band (guint index, gpointer data)
 {
   const Pair *pair = data;
   TdFourierHost *host = pair->host;
   const TdFourierShape *shape = &host->shape;
-  const guint first = index * BAND, count = MIN (BAND, shape->gy - first);
+  const guint middle = pair->slices[1] ? 0 : shape->gy / 2;
+  const gboolean its_own = !pair->slices[1] && index == bands_of (pair) - 1;
+  const guint first = its_own ? 0 : middle + index * BAND;
+  const guint count = its_own ? 1 : MIN (BAND, shape->gy - first);
 
   if (g_cancellable_is_cancelled (pair->cancellable))
     return;
@@ -252,6 +271,52 @@ make_band (guint index, gpointer data)
   g_async_queue_push (host->scratch, scratch);
 }
 
+/* Two columns of a real slice as one complex one. */
+static void
+join_columns (const fftwf_complex *a, const fftwf_complex *b, guint n, fftwf_complex *joined)
+{
+  const guint middle = n / 2;
+
+  for (guint i = 0; i < n; i++) {
+    const guint from = i == 0 || i >= middle ? i : n - i;
+    const float sign = from == i ? 1 : -1, im = sign * a[from][1], other = sign * b[from][1];
+    joined[i][0] = a[from][0] - other;
+    joined[i][1] = im + b[from][0];
+  }
+}
+
+static void
+store_pair (const Pair *pair, const fftwf_complex *lines, guint first, guint n)
+{
+  const TdFourierHost *host = pair->host;
+  const TdFourierShape *shape = &host->shape;
+  const gsize pitch = odd_lines (shape->gy);
+
+  for (guint y = 0; y < shape->ny; y++) {
+    const fftwf_complex *at = lines + place (y, shape->centre_y, shape->gy);
+    const gsize pixel = (gsize) y * shape->nx + first;
+    for (guint part = 0; part < 2; part++)
+      for (guint i = 0; i < n; i++)
+        pair->slices[part][pixel + i]
+            = at[i * pitch][part] * host->factors_x[first + i] * host->factors_y[y];
+  }
+}
+
+static void
+store_one (const Pair *pair, const fftwf_complex *lines, guint first, guint n)
+{
+  const TdFourierHost *host = pair->host;
+  const TdFourierShape *shape = &host->shape;
+  const gsize pitch = odd_lines (shape->gy);
+
+  for (guint y = 0; y < shape->ny; y++) {
+    const fftwf_complex *at = lines + place (y, shape->centre_y, shape->gy);
+    float *pixels = pair->slices[0] + (gsize) y * shape->nx + first;
+    for (guint i = 0; i < n; i++)
+      pixels[i] = at[i / 2 * pitch][i % 2] * host->factors_x[first + i] * host->factors_y[y];
+  }
+}
+
 static void
 make_pixels (guint index, gpointer data)
 {
@@ -260,29 +325,26 @@ make_pixels (guint index, gpointer data)
   const TdFourierShape *shape = &host->shape;
   const guint first = index * COLUMNS, n = MIN (COLUMNS, shape->nx - first);
   const gsize pitch = odd_lines (shape->gy);
-  fftwf_complex *columns = (fftwf_complex *) host->columns + first * pitch;
+  const fftwf_complex *columns = (fftwf_complex *) host->columns + first * pitch;
 
   if (g_cancellable_is_cancelled (pair->cancellable))
     return;
   float *scratch = g_async_queue_pop (host->scratch);
-  fftwf_complex *to = (fftwf_complex *) scratch;
-  for (guint i = 0; i < n; i++)
-    fftwf_execute_dft (host->down, columns + i * pitch, to + i * pitch);
-  for (guint y = 0; y < shape->ny; y++) {
-    const fftwf_complex *at = to + place (y, shape->centre_y, shape->gy);
-    const gsize pixel = (gsize) y * shape->nx + first;
-    for (guint part = 0; part < 2 && pair->slices[part]; part++)
-      for (guint i = 0; i < n; i++)
-        pair->slices[part][pixel + i]
-            = at[i * pitch][part] * host->factors_x[first + i] * host->factors_y[y];
+  fftwf_complex *to = (fftwf_complex *) scratch, *joined = to + COLUMNS / 2 * pitch;
+  for (guint i = 0; i < n; i += pair->slices[1] ? 1 : 2) {
+    const fftwf_complex *from = columns + i * pitch;
+    if (pair->slices[1]) {
+      fftwf_execute_dft (host->down, (fftwf_complex *) from, to + i * pitch);
+    } else {
+      join_columns (from, i + 1 < n ? from + pitch : from, shape->gy, joined);
+      fftwf_execute_dft (host->down, joined, to + i / 2 * pitch);
+    }
   }
+  if (pair->slices[1])
+    store_pair (pair, to, first, n);
+  else
+    store_one (pair, to, first, n);
   g_async_queue_push (host->scratch, scratch);
-}
-
-static guint
-pieces (guint n, guint size)
-{
-  return n / size + (n % size > 0);
 }
 
 gboolean
@@ -301,7 +363,7 @@ td_fourier_host_run (TdFourierHost *host, const float *sinograms, float *slices,
       .cancellable = cancellable,
     };
     td_parallel_for (pieces (shape->n_views, VIEWS_A_PIECE), transform_rows, &pair);
-    td_parallel_for (pieces (shape->gy, BAND), make_band, &pair);
+    td_parallel_for (bands_of (&pair), make_band, &pair);
     td_parallel_for (pieces (shape->nx, COLUMNS), make_pixels, &pair);
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
