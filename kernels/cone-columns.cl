@@ -65,10 +65,13 @@ TD_FN void
 fill (const TD_GLOBAL Texel *a, Sight s, int row, int lane, TD_LOCAL_PTR Texel *to, TdConeProject p)
 {
   const TD_GLOBAL Texel *b = a + p.n_rows;
+  int left = s.n_rows - lane;
 
+  if (left <= 0) /* asked first, or PoCL 5 fails on two loops between barriers */
+    return;
   if (row >= 0 && row + s.n_rows <= p.n_rows) {
     TD_UNROLL_BY (1)
-    for (int left = s.n_rows - lane; left > 0; left -= 2 * LANES) {
+    for (; left > 0; left -= 2 * LANES) {
       const Texel a0 = a[0], b0 = b[0];
       Texel a1 = ZERO, b1 = ZERO;
       if (left > LANES) {
