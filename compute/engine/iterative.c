@@ -27,6 +27,7 @@ typedef struct {
   guint slab, row0, n_rows;
   TdDevice *device;       /* who holds the projections */
   TdRayTeam *team;
+  guint failed;           /* the member for want of whom there is none */
   TdBuffer *measured;
   TdIterativeBeginning *beginning; /* NULL: zeros */
   float *kept;            /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
@@ -246,7 +247,7 @@ iterate (Run *run, GError **error)
 
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
   run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order, run->cut.batch_views,
-                           error);
+                           &run->failed, error);
   if (!run->team || (!run->measured && !(run->measured = load (run, error))))
     return NULL;
   const gint64 start = g_get_monotonic_time ();
@@ -291,7 +292,7 @@ is_device_error (const GError *error)
 static gboolean
 go_on (Run *run, const GError *reason)
 {
-  const guint failed = run->team ? td_team_failed (run->team) : 0;
+  const guint failed = run->team ? td_team_failed (run->team) : run->failed;
   TdDevice *device = failed < run->cut.n ? run->cut.members[failed].device : NULL;
   g_autofree char *id = device ? g_strdup (td_device_info (device)->id) : NULL;
 

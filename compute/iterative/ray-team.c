@@ -32,14 +32,14 @@ make_rays (const TdTeamMember *member, const TdConeTask *task, const guint *orde
 
 TdRayTeam *
 td_team_new (const TdTeamMember *members, guint n_members, TdDevice *host, const TdConeTask *task,
-             const guint *order, guint batch_views, GError **error)
+             const guint *order, guint batch_views, guint *failed, GError **error)
 {
   g_autoptr (TdRayTeam) team = g_new0 (TdRayTeam, 1);
 
   team->n = n_members;
   team->members = g_new0 (TdTeamRays, n_members);
   team->batch = batch_views;
-  team->failed = n_members;
+  team->failed = *failed = n_members;
   td_cone_task_copy (&team->task, task);
   for (guint i = 0; i < n_members; i++) {
     TdTeamRays *member = &team->members[i];
@@ -49,7 +49,7 @@ td_team_new (const TdTeamMember *members, guint n_members, TdDevice *host, const
     if (!(member->rays = make_rays (&members[i], task, order, error))
         || (batch_views
             && !(member->lines = td_rays_projections_new (member->rays, batch_views, error)))) {
-      team->failed = i;
+      *failed = i;
       return NULL;
     }
   }

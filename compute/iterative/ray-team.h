@@ -21,10 +21,10 @@ typedef struct {
   guint first, n;      /* rows y of the volume */
 } TdTeamMember;
 
-/* @batch_views: how many views' projections a device holds at once; 0: all projections are on the one device
+/* @failed: the member for want of whom there is no team. @batch_views: how many views' projections a device holds at once; 0: all projections are on the one device
    there is. @host: has the projections otherwise. @order: as td_rays_new(). */
 TdRayTeam *td_team_new (const TdTeamMember *members, guint n_members, TdDevice *host, const TdConeTask *task,
-                        const guint *order, guint batch_views, GError **error);
+                        const guint *order, guint batch_views, guint *failed, GError **error);
 void td_team_free (TdRayTeam *team);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRayTeam, td_team_free)
 /* Who holds the projections: they are taken there. */
