@@ -236,6 +236,8 @@ rings_sum_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines, TD_GLOBAL flo
   sums[((size_t) row * n_pieces + piece) * n_lines + line] = sum;
 }
 
+#define PREFETCH_VIEWS 8
+
 TD_FN void
 sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, int n_views, int n_columns,
                int window, int first, int end, int width)
@@ -253,6 +255,11 @@ sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, int n_views, 
         mean[l] += line[l];
     }
     TD_GLOBAL const float *line = data + (size_t) view * n_columns;
+    /* One line of memory from each of many rows: no CPU guesses the next. */
+    TD_GLOBAL const float *ahead
+        = data + (size_t) td_min (view + window + PREFETCH_VIEWS, n_views - 1) * n_columns;
+    td_prefetch (ahead);
+    td_prefetch (ahead + TD_LANES / 2);
     /* What the division rounds is no roughness: columns that stay the same have none. */
     for (int l = 0; l < width; l++) {
       float away = td_abs (line[l] - mean[l] / (float) window);

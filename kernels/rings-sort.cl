@@ -153,6 +153,23 @@ rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_
   }
 }
 
+/* The marked ones of sorted lines take other values, which stand in spare in the same ranks, and are sorted
+   again as if they had been columns: those values go where the sorted ones came from first. */
+TD_KERNEL void
+rings_resort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT order,
+                    TD_GLOBAL float *TD_RESTRICT spare, TD_GLOBAL int *TD_RESTRICT spare_order,
+                    TD_GLOBAL const float *TD_RESTRICT marks, int n, int n_lines)
+{
+  int line = rings_item (td_global_x (), td_global_y ());
+  size_t row = (size_t) td_global_z () * n_lines, at = (row + line) * n;
+
+  if (line >= n_lines || marks[row + line] == 0.0f)
+    return;
+  for (int i = 0; i < n; i++)
+    lines[at + order[at + i]] = spare[at + i];
+  sort_line (lines + at, order + at, spare + at, spare_order + at, n);
+}
+
 /* ── Sorting on GPUs: an item an element, which finds its place in runs twice as long each time ── */
 
 #define RUN 32

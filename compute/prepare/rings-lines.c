@@ -138,6 +138,21 @@ td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines
 }
 
 gboolean
+td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks, GError **error)
+{
+  guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_resort_lines", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]), TD_ARG_BUFFER (lines->lines[1]),
+    TD_ARG_BUFFER (lines->order[1]), TD_ARG_BUFFER (marks), TD_ARG_VALUE (n), TD_ARG_VALUE (n_lines),
+  };
+  return td_rings_launch (rings, kernel, n_lines, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
 td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer *to, GError **error)
 {
   guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;

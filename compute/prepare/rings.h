@@ -52,6 +52,13 @@ gboolean td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *ma
 /* Each of @n_lines lines of @n samples; stable. */
 gboolean td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
                         GError **error);
+/* On CPUs: of sorted lines of the slab's columns those with @marks take the values of lines[1], which stand in
+   the same ranks, and are sorted again; what they were in the columns comes to the same. */
+gboolean td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks, GError **error);
+/* What the step "rings-large" finds, before it mends: the columns sorted in lines[0] and, as they should be,
+   in lines[1], and which are too far from that. */
+gboolean td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines,
+                              TdBuffer **marks, GError **error);
 /* @to[line][order[line][i]] = @from[line][i]. */
 gboolean td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer *to,
                           GError **error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/params.h"
+#include "rings.h"
 #include "steps.h"
 
 /**
@@ -19,19 +20,19 @@ static const TdStepParameter parameters[] = {
             NULL },
 };
 
-#define N_PARTS 3
+enum { DEAD_PART, LARGE_PART, SORTING_PART, N_PARTS };
 
 static void
 make_parts (const TdStep *step, const TdStepKind *kinds[N_PARTS], TdStep parts[N_PARTS])
 {
-  kinds[0] = &td_step_rings_dead;
-  kinds[1] = &td_step_rings_large;
-  kinds[2] = &td_step_rings_sorting;
+  kinds[DEAD_PART] = &td_step_rings_dead;
+  kinds[LARGE_PART] = &td_step_rings_large;
+  kinds[SORTING_PART] = &td_step_rings_sorting;
   for (guint i = 0; i < N_PARTS; i++)
     td_step_init (&parts[i], kinds[i]);
-  parts[0].values[0] = parts[1].values[0] = step->values[LARGE];
-  parts[0].values[1] = parts[1].values[1] = step->values[SNR];
-  parts[2].values[0] = step->values[SIZE];
+  parts[DEAD_PART].values[0] = parts[LARGE_PART].values[0] = step->values[LARGE];
+  parts[DEAD_PART].values[1] = parts[LARGE_PART].values[1] = step->values[SNR];
+  parts[SORTING_PART].values[0] = step->values[SIZE];
 }
 
 static guint64
@@ -48,6 +49,30 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
   return bytes[0] + MAX (bytes[1], bytes[2]);
 }
 
+static guint64
+lines_bytes (const TdScanFacts *facts)
+{
+  return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts);
+}
+
+/* Wide stripes and all others, for which columns are turned and sorted once: but for those that the first
+   changes, what the second would sort is what the first has. The same to the last bit. */
+static gboolean
+run_together (const TdRings *rings, gconstpointer user, GError **error)
+{
+  const TdStep *parts = user;
+  guint n_views = rings->slab->n_views, n_columns = rings->slab->n_columns;
+  TdRingsLines lines;
+  TdBuffer *marks;
+
+  return td_rings_find_large (rings, &parts[LARGE_PART], &lines, &marks, error)
+         && td_rings_resort (rings, &lines, marks, error)
+         && td_rings_median (rings, lines.lines[0], lines.lines[1], n_views, n_columns,
+                             (guint) parts[SORTING_PART].values[0], error)
+         && td_rings_unsort (rings, lines.lines[1], lines.order[0], lines.lines[0], error)
+         && td_rings_from_lines (rings, lines.lines[0], NULL, error);
+}
+
 static gboolean
 run (const TdStep *step, TdSlab *slab, GError **error)
 {
@@ -55,6 +80,9 @@ run (const TdStep *step, TdSlab *slab, GError **error)
   TdStep parts[N_PARTS];
 
   make_parts (step, kinds, parts);
+  if (td_device_info (slab->device)->cpu_shaped)
+    return kinds[DEAD_PART]->run (&parts[DEAD_PART], slab, error)
+           && td_rings_each (slab, lines_bytes (td_scan_facts (slab->scan)), run_together, parts, error);
   for (guint i = 0; i < N_PARTS; i++)
     if (!kinds[i]->run (&parts[i], slab, error))
       return FALSE;

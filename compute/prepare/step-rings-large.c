@@ -59,27 +59,36 @@ divide (const TdRings *rings, TdBuffer *factors, GError **error)
   return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
 }
 
-static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+gboolean
+td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines, TdBuffer **found,
+                     GError **error)
 {
-  const TdStep *step = user;
   guint n_views = rings->slab->n_views, n_columns = rings->slab->n_columns;
   guint dropped = (guint) (0.5 * step->values[DROP] * n_views);
-  TdRingsLines lines;
   TdBuffer *own = td_rings_buffer (rings, "rings own means", n_columns, error);
   TdBuffer *around = own ? td_rings_buffer (rings, "rings means around", n_columns, error) : NULL;
   TdBuffer *ratio = around ? td_rings_buffer (rings, "rings ratio", n_columns, error) : NULL;
   TdBuffer *marks = ratio ? td_rings_buffer (rings, "rings marks", n_columns, error) : NULL;
 
-  if (!marks || !td_rings_lines (rings, TRUE, &lines, error)
-      || !td_rings_to_lines (rings, lines.lines[0], error)
-      || !td_rings_sort (rings, &lines, n_views, n_columns, error)
-      || !td_rings_median (rings, lines.lines[0], lines.lines[1], n_views, n_columns,
-                           (guint) step->values[SIZE], error)
-      || !td_rings_line_means (rings, lines.lines[0], dropped, n_views - dropped, own, error)
-      || !td_rings_line_means (rings, lines.lines[1], dropped, n_views - dropped, around, error)
-      || !td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks, error)
-      || (step->values[NORMALISE] != 0 && !divide (rings, ratio, error)))
+  *found = marks;
+  return marks && td_rings_lines (rings, TRUE, lines, error)
+         && td_rings_to_lines (rings, lines->lines[0], error)
+         && td_rings_sort (rings, lines, n_views, n_columns, error)
+         && td_rings_median (rings, lines->lines[0], lines->lines[1], n_views, n_columns,
+                             (guint) step->values[SIZE], error)
+         && td_rings_line_means (rings, lines->lines[0], dropped, n_views - dropped, own, error)
+         && td_rings_line_means (rings, lines->lines[1], dropped, n_views - dropped, around, error)
+         && td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks, error)
+         && (step->values[NORMALISE] == 0 || divide (rings, ratio, error));
+}
+
+static gboolean
+run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+{
+  TdRingsLines lines;
+  TdBuffer *marks;
+
+  if (!td_rings_find_large (rings, user, &lines, &marks, error))
     return FALSE;
   return td_rings_unsort (rings, lines.lines[1], lines.order[0], lines.lines[0], error)
          && td_rings_from_lines (rings, lines.lines[0], marks, error);

@@ -97,6 +97,7 @@ TD_FN int td_forget (int x) /* x, which the compiler takes for another number: i
 #define td_saturate(x) __saturatef (x) /* into 0 … 1, free with an addition on most devices */
 #define td_float_as_int(x) __float_as_int (x)
 #define td_int_as_float(x) __int_as_float (x)
+#define td_prefetch(p) ((void) (p))
 #define td_atomic_add_int(p, v) atomicAdd ((p), (v))
 #define td_atomic_max_int(p, v) atomicMax ((p), (v))
 #define TD_HAVE_SHUFFLE 1

@@ -60,6 +60,7 @@ typedef float float4 __attribute__ ((vector_size (16)));
 #define td_sin(x) sinf (x)
 #define td_atan(x) atanf (x)
 #define td_isfinite(x) (fabsf (x) <= 3.402823466e38f)
+#define td_prefetch(p) __builtin_prefetch (p)
 #define td_atomic_add_int(p, v) __atomic_fetch_add ((p), (v), __ATOMIC_RELAXED)
 
 static inline int

@@ -146,6 +146,7 @@ static inline float td_saturate (float x)
 #endif
 #define td_float_as_int(x) as_int (x)
 #define td_int_as_float(x) as_float (x)
+#define td_prefetch(p) ((void) (p))
 #define td_atomic_add_int(p, v) atomic_add ((p), (v))
 #define td_atomic_max_int(p, v) atomic_max ((p), (v))
 
