@@ -2,7 +2,7 @@
 /* preview-times SCAN [STEP…]: how long it takes from a change of a step to its picture in the window, for
    every step: the first picture (a coarse one where the full one is slow), the full slice and the
    sinogram, as its slider is dragged; and the same after a change of the first step, so that all steps
-   run. The best of a few; and the processor time of all threads that a change took, which tells
+   run. The best of a few; the longest that the main thread was busy with one thing; and the processor time of all threads that a change took, which tells
    more where others use the machine. Not a test: times depend on the machine and on what else it does. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "window-test.h"
 
 #define TIMES 5
+#define TICK_MS 2
 
 typedef struct {
   gint64 begun_us;
@@ -24,6 +25,21 @@ static double
 processor_ms (void)
 {
   return 1e3 * (double) clock () / CLOCKS_PER_SEC;
+}
+
+/* The longest that the main thread did nothing else. */
+static gint64 ticked_us;
+static double silent_ms;
+
+static gboolean
+tick (gpointer unused)
+{
+  const gint64 now = g_get_monotonic_time ();
+
+  if (ticked_us)
+    silent_ms = MAX (silent_ms, (double) (now - ticked_us) / 1e3 - TICK_MS);
+  ticked_us = now;
+  return G_SOURCE_CONTINUE;
 }
 
 static TdScanView *
@@ -107,10 +123,12 @@ measure (const TdStepKind *kind)
   }
   step->enabled = TRUE;
   td_session_edit (session, &recipe, NULL);
+  td_test_wait (is_settled, NULL, "quiet");
+  silent_ms = 0;
   const Times own = best_of (&recipe, (guint) (step - recipe.steps)), all = best_of (&recipe, 0);
   printf ("%-18s first %5.0f ms, full %5.0f ms, sinogram %5.0f ms, processor %5.0f ms; with all steps "
-          "%5.0f, %5.0f, %5.0f, %5.0f ms\n", kind->name, own.first_ms, own.full_ms, own.sinogram_ms,
-          own.processor_ms, all.first_ms, all.full_ms, all.sinogram_ms, all.processor_ms);
+          "%5.0f, %5.0f, %5.0f, %5.0f ms; main thread silent for %.0f ms\n", kind->name, own.first_ms, own.full_ms, own.sinogram_ms,
+          own.processor_ms, all.first_ms, all.full_ms, all.sinogram_ms, all.processor_ms, silent_ms);
   fflush (stdout);
   if (!kind->preset_on) {
     step->enabled = FALSE;
@@ -129,6 +147,7 @@ main (int argc, char **argv)
   const TdStepKind *const *kinds = td_prepare_steps ();
 
   td_test_open (argv[1]);
+  g_timeout_add_full (G_PRIORITY_HIGH, TICK_MS, tick, NULL, NULL);
   for (guint i = 0; kinds[i]; i++)
     if (argc == 2 || g_strv_contains ((const char *const *) argv + 2, kinds[i]->name))
       measure (kinds[i]);
