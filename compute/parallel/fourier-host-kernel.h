@@ -148,17 +148,10 @@ fold_pads (const TdFourierBand *band)
 static void
 spread (const TdFourierBand *band)
 {
-  switch (band->shape->width) {
-  case 4:
+  if (band->shape->width == 4)
     spread_views (band, 4);
-    break;
-  case 5:
-    spread_views (band, 5);
-    break;
-  default:
+  else
     spread_views (band, 6);
-    break;
-  }
   fold_pads (band);
 }
 
