@@ -168,6 +168,9 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   Stage stage = { .run = run, .device = device };
   const gint64 start = g_get_monotonic_time ();
   const guint first = *row;
+
+  if (first == fdk->n_rows) /* an attempt after all were filtered */
+    return TRUE;
   gboolean ok = open_stage (&stage, first, step, error);
 
   while (ok && *row < fdk->n_rows) {
