@@ -115,14 +115,3 @@ td_fdk_test_reference (TdFdkVolume *volume)
   td_fdk_test_run (plan, volume, &error);
   g_assert_no_error (error);
 }
-
-gboolean
-td_fdk_test_two (void)
-{
-  g_autoptr (GPtrArray) devices = td_test_devices ();
-  const gboolean have = g_ptr_array_find_with_equal_func (devices, "opencl:1", g_str_equal, NULL);
-
-  if (!have)
-    g_test_skip ("no second OpenCL device");
-  return have;
-}

@@ -34,5 +34,3 @@ gboolean td_fdk_test_run (TdPlan *plan, TdFdkVolume *volume, GError **error);
 void td_fdk_test_close (const TdFdkVolume *got, const TdFdkVolume *truth);
 /* The plain way: one device, everything at once. */
 void td_fdk_test_reference (TdFdkVolume *volume);
-/* FALSE: there are no two devices, and the test is skipped. */
-gboolean td_fdk_test_two (void);

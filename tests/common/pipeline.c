@@ -89,3 +89,21 @@ td_test_devices (void)
   }
   return ids;
 }
+
+gboolean
+td_test_two_alike (void)
+{
+  g_autoptr (GPtrArray) entries = td_device_list ();
+  const char *names[2] = { NULL, NULL };
+
+  for (guint i = 0; i < entries->len; i++) {
+    const TdDeviceEntry *entry = entries->pdata[i];
+    for (guint k = 0; k < 2; k++)
+      if (entry->available && strcmp (entry->id, k ? "opencl:1" : "opencl:0") == 0)
+        names[k] = entry->name;
+  }
+  if (names[0] && names[1] && strcmp (names[0], names[1]) == 0)
+    return TRUE;
+  g_test_skip ("opencl:0 and opencl:1 are no two devices of one kind");
+  return FALSE;
+}

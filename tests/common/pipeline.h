@@ -23,3 +23,6 @@ TdScan *td_test_scan (const float *sinograms, guint n_rows, guint n_views, guint
 
 /* Ids of the devices that work here, host first. (transfer full) (element-type utf8) */
 GPtrArray *td_test_devices (void);
+/* Whether opencl:0 and opencl:1 are two devices of one kind, which compute alike: for what must come out the same on
+   both. Skips the test if not. */
+gboolean td_test_two_alike (void);

@@ -368,18 +368,14 @@ test_cuts (gconstpointer data)
 static void
 test_shared (void)
 {
-  g_autoptr (GPtrArray) devices = td_test_devices ();
   Measured measured;
   TdTestVolume one, two;
   TdRecipe recipe;
 
-  if (devices->len < 3) {
-    g_test_skip ("no two devices beside the host");
+  if (!td_test_two_alike ())
     return;
-  }
   make_scan (&cases[1], &measured);
-  g_autofree char *both = g_strdup_printf ("%s,%s", (char *) devices->pdata[1], (char *) devices->pdata[2]);
-  set (&recipe, devices->pdata[1], TD_FILTER_ON_DEVICE, TD_SHARE_AUTO);
+  set (&recipe, "opencl:0", TD_FILTER_ON_DEVICE, TD_SHARE_AUTO);
   run (&measured, &recipe, &one);
   const gsize n = (gsize) one.n_slices * one.ny * one.nx;
   g_autofree double *truth = g_new (double, n);
@@ -387,7 +383,7 @@ test_shared (void)
     truth[i] = one.slices[i];
   for (guint share = TD_SHARE_VOLUME; share <= TD_SHARE_PROJECTION; share++)
     for (guint place = TD_FILTER_ON_CPU; place <= TD_FILTER_ON_DEVICE; place++) {
-      set (&recipe, both, place, share);
+      set (&recipe, "opencl:0,opencl:1", place, share);
       run (&measured, &recipe, &two);
       g_assert_cmpfloat (td_truth_relative_rms (two.slices, truth, n), <=, 1e-6);
       td_test_volume_clear (&two);

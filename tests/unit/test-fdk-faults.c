@@ -6,6 +6,7 @@
 #include "dataset/phantom-scan.h"
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
+#include "tests/common/pipeline.h"
 
 /* Devices that fail while they work, and threads that end: nothing is lost while one is left. */
 
@@ -78,7 +79,7 @@ test_fault (gconstpointer data)
   g_autoptr (GError) error = NULL;
   g_auto (TdFdkVolume) one = { NULL }, two = { NULL };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) plan = fault_plan (fault, "opencl:0,opencl:1");
@@ -110,7 +111,7 @@ test_late (void)
   g_autoptr (GError) error = NULL;
   g_auto (TdFdkVolume) one = { NULL }, two = { NULL };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) plan = fault_plan (&faults[0], "opencl:0,opencl:1");
@@ -167,7 +168,7 @@ test_hiccup (gconstpointer data)
   g_autoptr (GError) error = NULL;
   g_auto (TdFdkVolume) one = { NULL }, two = { NULL };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) plan = fault_plan (&fault, hiccup->devices);
@@ -200,7 +201,7 @@ test_build (void)
   g_autoptr (GError) error = NULL;
   g_auto (TdFdkVolume) one = { NULL }, two = { NULL };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) plan = fault_plan (&fault, "opencl:1");
@@ -225,7 +226,7 @@ test_memory_gone (void)
 {
   static const TdFilterPlace places[] = { TD_FILTER_ON_CPU, TD_FILTER_ON_DEVICE };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   for (guint i = 0; i < 2 * G_N_ELEMENTS (places); i++) {
     g_autoptr (GError) error = NULL;
@@ -366,7 +367,7 @@ fail_filter (TdErrorCode code, gint launches, gint failures, const char *words)
 static void
 test_filter_lost (void)
 {
-  if (td_fdk_test_two ())
+  if (td_test_two_alike ())
     g_free (fail_filter (TD_ERROR_DEVICE_LOST, 4, G_MAXINT, "stopped filtering"));
 }
 
@@ -374,7 +375,7 @@ test_filter_lost (void)
 static void
 test_filter_memory (void)
 {
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   g_autofree char *notes = fail_filter (TD_ERROR_DEVICE_MEMORY, 1, 1, "rows at a time");
   g_assert_null (strstr (notes, "stopped filtering"));
@@ -384,7 +385,7 @@ test_filter_memory (void)
 static void
 test_all_lost (void)
 {
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   for (guint i = 0; i < 4; i++) {
     const Fault *fault = &faults[i % 2 ? 0 : 7];

@@ -6,6 +6,7 @@
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
 #include "tests/common/fdk.h"
+#include "tests/common/pipeline.h"
 
 /* What devices share, where rows are filtered, what plans say of it. */
 
@@ -19,7 +20,7 @@ test_shares (void)
   static const TdFilterPlace places[] = { TD_FILTER_ON_CPU, TD_FILTER_ON_DEVICE };
   g_auto (TdFdkVolume) one = { NULL };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   td_fdk_test_reference (&one);
   for (guint d = 0; d < G_N_ELEMENTS (devices); d++)
@@ -47,7 +48,7 @@ test_shares (void)
 static void
 test_share_is_chosen (void)
 {
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
@@ -81,7 +82,7 @@ test_tight (gconstpointer limit)
   static const TdShareKind shares[] = { TD_SHARE_VOLUME, TD_SHARE_PROJECTION };
   g_auto (TdFdkVolume) one = { NULL };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   td_fdk_test_reference (&one);
   for (guint s = 0; s < G_N_ELEMENTS (shares); s++)
@@ -115,7 +116,7 @@ test_device_limit (void)
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) both = td_fdk_test_plan ("opencl:0", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, limit);
@@ -157,7 +158,7 @@ test_short_card (void)
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
   g_autoptr (TdScan) scan = planned_scan (1024, 1024);
@@ -202,7 +203,7 @@ test_cuts (gconstpointer n_views)
   static const char *const devices[] = { "host", "opencl:0", "opencl:0,opencl:1" };
   static const guint64 limits[] = { 0, 3 << 20, 1600 << 10 };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   TdScan *phantom = td_fdk_scan;
   td_fdk_scan = noise_scan (GPOINTER_TO_UINT (n_views));
@@ -240,7 +241,7 @@ test_outwards (void)
   static const guint64 limits[] = { 0, 1 << 20 };
   static const char *const devices[] = { "opencl:0", "opencl:0,opencl:1" };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   g_autoptr (GPtrArray) both = td_engine_devices (td_fdk_engine, devices[1], NULL);
   TdScan *phantom = td_fdk_scan;
@@ -280,7 +281,7 @@ test_outwards (void)
 static void
 test_unequal (void)
 {
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   g_autoptr (TdPlan) plan
       = td_fdk_test_plan ("opencl:0,opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0);
@@ -313,7 +314,7 @@ test_large_plans (void)
     { 2048, 1024, 1ull << 30, FALSE },
   };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (TdScan) large = planned_scan (cases[i].size, cases[i].views);
@@ -345,7 +346,7 @@ test_cut (void)
           { 0.6, 0.1, 0, 0.28, 0.02 }, { 0, 1 } };
   static const guint sizes[] = { 17, 64, 300, 1024 };
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
   for (guint i = 0; i < G_N_ELEMENTS (sizes) * G_N_ELEMENTS (shares); i++) {
@@ -403,7 +404,7 @@ cancel_soon (gpointer cancellable)
 static void
 test_cancel (void)
 {
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   for (guint i = 0; i < 4; i++) {
     g_autoptr (GError) error = NULL;

@@ -9,6 +9,7 @@
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
 #include "tests/common/iterative.h"
+#include "tests/common/pipeline.h"
 
 static TdEngine *engine;
 static const char *const methods[] = { "sirt", "fista-tv", "cgls" };
@@ -61,7 +62,7 @@ check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, dou
 static void
 check_shared (TdScan *scan)
 {
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
     TdTestVolume truth;
@@ -175,7 +176,7 @@ test_streamed (void)
   TdPhantomScan spec;
   g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 40, 96, 360, TRUE);
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   check_limit (scan, "sirt", 8, "up to 12 views");
   check_little (scan, "sirt", 1, 634880, "up to 24 views");
@@ -191,7 +192,7 @@ test_helped (void)
   TdPhantomScan spec;
   g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 48, 40, 8, 360, TRUE);
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   check_limit (scan, "fista-tv", 2, "on host");
 }
@@ -225,7 +226,7 @@ test_fault (gconstpointer data)
   TdTestVolume truth, volume;
   TdRecipe recipe;
 
-  if (!td_fdk_test_two ())
+  if (!td_test_two_alike ())
     return;
   make_recipe (&recipe, "sirt", fault->devices);
   recipe.iterations = 6;
