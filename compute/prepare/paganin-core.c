@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-#include "compute/device/host.h"
 #include "paganin-terms.h"
 
-#define BATCH_BYTES (64u << 20)
 #define THREAD_BYTES (1u << 20) /* of a batch on the host, for each of its threads: caches are near */
 #define MOST_PAIRS 65535        /* work-groups on every API */
 /* Groups of kernels/paganin.cl. */
@@ -36,14 +34,6 @@ padded (const TdPaganin *paganin, guint n_columns)
   return td_fft_good_size (n_columns + 2 * paganin->reach_px[0]);
 }
 
-static guint64
-batch_bytes (TdDevice *device)
-{
-  if (!td_device_info (device)->host_pointers)
-    return BATCH_BYTES;
-  return MIN ((guint64) td_host_threads () * THREAD_BYTES, BATCH_BYTES);
-}
-
 static guint
 choose_pairs (guint64 bytes, guint nx, guint n_terms, guint n_views)
 {
@@ -68,7 +58,7 @@ td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_row
   const guint64 nx = padded (&paganin, facts->n_columns), n_terms = td_paganin_terms_most (n_rows);
   const guint64 one = 2 * sizeof (float) * nx * n_terms;
   /* The transforms may want as much again. */
-  return 2 * MAX (one, MIN (BATCH_BYTES, one * ((facts->n_views + 1) / 2)))
+  return 2 * MAX (one, MIN (TD_PAGANIN_BATCH_BYTES, one * ((facts->n_views + 1) / 2)))
          + sizeof (float) * (n_terms * nx + round_up (n_terms, TERMS_AT_ONCE)
                                                 * (guint64) round_up (n_rows, ROWS_AT_ONCE));
 }
@@ -117,7 +107,7 @@ make (TdSlab *slab, Held *kept, Held *held, GError **error)
                 && send_weights (slab, terms, error) && send_factors (slab, terms, error);
 
   held->n_terms = terms->n_terms;
-  held->n_pairs = choose_pairs (batch_bytes (slab->device), held->nx, held->n_terms, slab->n_views);
+  held->n_pairs = choose_pairs (td_paganin_batch_bytes (slab->device, THREAD_BYTES), held->nx, held->n_terms, slab->n_views);
   td_paganin_terms_free (terms);
   if (ok && kept && kept->nx == held->nx && kept->n_terms == held->n_terms
       && kept->n_pairs == held->n_pairs) {
@@ -133,9 +123,7 @@ static gboolean
 is_same (const Held *a, const Held *b)
 {
   return a->n_rows == b->n_rows && a->row == b->row && a->nx == b->nx
-         && a->paganin.length_px[0] == b->paganin.length_px[0]
-         && a->paganin.length_px[1] == b->paganin.length_px[1]
-         && a->paganin.discrete == b->paganin.discrete;
+         && td_paganin_is_same (&a->paganin, &b->paganin);
 }
 
 /* For row @row of the slab's. */

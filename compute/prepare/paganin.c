@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "compute/device/host.h"
+
 #define WAVELENGTH_MM_KEV 1.239841984e-6 /* h c */
 #define MOST_SHARE 0.25                  /* of the detector's width that L may be */
 
@@ -76,4 +78,19 @@ td_paganin_response (const TdPaganin *paganin, guint axis, guint n, float *respo
     double k = 2 * G_PI * MIN (i, n - i) / n;
     response[i] = (float) (length * length * (paganin->discrete ? pow (2 * sin (k / 2), 2) : k * k));
   }
+}
+
+guint64
+td_paganin_batch_bytes (TdDevice *device, guint64 thread_bytes)
+{
+  if (!td_device_info (device)->host_pointers)
+    return TD_PAGANIN_BATCH_BYTES;
+  return MIN (td_host_threads () * thread_bytes, TD_PAGANIN_BATCH_BYTES);
+}
+
+gboolean
+td_paganin_is_same (const TdPaganin *a, const TdPaganin *b)
+{
+  return a->length_px[0] == b->length_px[0] && a->length_px[1] == b->length_px[1]
+         && a->discrete == b->discrete;
 }

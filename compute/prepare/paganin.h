@@ -39,6 +39,11 @@ enum {
   TD_PAGANIN_LAPLACIAN,
 };
 
+#define TD_PAGANIN_BATCH_BYTES (64u << 20) /* transforms at once take at most this */
+
+/* The same on a device; on the host for each of its threads @thread_bytes, so that caches are near. */
+guint64 td_paganin_batch_bytes (TdDevice *device, guint64 thread_bytes);
+gboolean td_paganin_is_same (const TdPaganin *a, const TdPaganin *b);
 /* NULL; else what is missing or absurd and what to do (transfer full). */
 char *td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *facts);
 /* L^2 k^2 of the @n frequencies of a line; @axis 0: along a row, 1: along a column. */

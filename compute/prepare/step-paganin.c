@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "compute/device/host.h"
 #include "paganin-core.h"
 #include "paganin-host.h"
 #include "paganin.h"
@@ -24,7 +23,6 @@ static const TdStepParameter parameters[] = {
                              "finer detail and more noise.", 0, 0, 1, 0, laplacians },
 };
 
-#define BATCH_BYTES (64u << 20)
 #define THREAD_BYTES (4u << 20)  /* of a batch on the host, for each of its threads: caches are near */
 #define MOST_PAIRS 65535 /* work-groups in z on every API */
 
@@ -79,9 +77,9 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
   if (reason)
     return 0;
   Shape shape = shape_of (&paganin, n_rows, facts->n_views, facts->n_columns, TRUE, TRUE,
-                          BATCH_BYTES);
+                          TD_PAGANIN_BATCH_BYTES);
   guint64 image = 2 * sizeof (float) * (guint64) shape.nx * shape.ny;
-  guint64 images = MAX (image, MIN (BATCH_BYTES, image * ((facts->n_views + 1) / 2)));
+  guint64 images = MAX (image, MIN (TD_PAGANIN_BATCH_BYTES, image * ((facts->n_views + 1) / 2)));
   /* The transform may want as much again. */
   return 2 * images + (shape.nx + shape.ny) * sizeof (float)
          + td_paganin_core_bytes (step, facts, n_rows);
@@ -147,14 +145,6 @@ make_transform (TdSlab *slab, Held *held, GError **error)
   return held->fft != NULL;
 }
 
-static guint64
-batch_bytes (TdDevice *device)
-{
-  if (!td_device_info (device)->host_pointers)
-    return BATCH_BYTES;
-  return MIN ((guint64) td_host_threads () * THREAD_BYTES, BATCH_BYTES);
-}
-
 /* The transform and the tables for this slab's size, kept for the next. */
 static const Held *
 hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
@@ -165,11 +155,9 @@ hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
 
   wanted.shape = shape_of (paganin, slab->n_rows, slab->n_views, slab->n_columns, slab->row0 == 0,
                            end == td_scan_facts (slab->scan)->n_rows,
-                           batch_bytes (slab->device));
+                           td_paganin_batch_bytes (slab->device, THREAD_BYTES));
   if (kept && memcmp (&kept->shape, &wanted.shape, sizeof wanted.shape) == 0
-      && kept->paganin.length_px[0] == paganin->length_px[0]
-      && kept->paganin.length_px[1] == paganin->length_px[1]
-      && kept->paganin.discrete == paganin->discrete)
+      && td_paganin_is_same (&kept->paganin, paganin))
     return kept;
 
   if (!make_transform (slab, &wanted, error))
