@@ -268,9 +268,11 @@ try_correlations (Search *search, GError **error)
   const guint n = td_axis_rows_count (search->rows);
   g_autofree TdAxisEstimate *estimates = g_new (TdAxisEstimate, n);
   Correlations all = { search, estimates, NULL };
+  g_autofree char *what = g_strdup_printf (n == 1 ? "%u row: %s" : "%u rows: %s", n,
+                                           td_axis_method_name (TD_AXIS_CORRELATION));
 
-  for (guint i = 0; i < n; i++)
-    announce (search, i, TD_AXIS_CORRELATION);
+  tell (search, what);
+  search->done += n;
   td_parallel_for (n, correlate_row, &all);
   if (all.error) {
     g_propagate_error (error, all.error);
