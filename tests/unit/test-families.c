@@ -27,7 +27,12 @@ static const Case cases[] = {
   { "many-views", 33, 5000, 12, 15, 2, 15.91, 1, NAN, NAN, TRUE, TRUE },
   { "many-columns", 16385, 7, 40, 33, 1, 8190.2, 1, -8100, 17, FALSE, FALSE },
 };
-enum { N_QUICK = 2 };
+/* The sanitizers are for what is around kernels, which a driver compiles out of their sight: one variant. */
+#ifdef __SANITIZE_ADDRESS__
+enum { FIRST = 1, N_QUICK = 2 };
+#else
+enum { FIRST = 0, N_QUICK = 2 };
+#endif
 
 static double
 noise (GRand *random)
@@ -192,7 +197,7 @@ test_family (gconstpointer data)
   g_autoptr (TdDevice) device = td_device_open (subject->device, &error);
 
   g_assert_no_error (error);
-  for (guint c = 0; c < (g_test_slow () ? G_N_ELEMENTS (cases) : N_QUICK); c++)
+  for (guint c = g_test_slow () ? 0 : FIRST; c < (g_test_slow () ? G_N_ELEMENTS (cases) : N_QUICK); c++)
     for (int interpolation = g_test_slow () || c == 0 ? 0 : 1; interpolation < 2; interpolation++)
       for (int precision = 0; precision < (!subject->single && (g_test_slow () || c == 0) ? 3 : 1);
            precision++)
