@@ -112,12 +112,15 @@ prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, guint first, g
   g_autoptr (TdBuffer) buffer = td_buffer_new (self->device, n_rows * row_bytes, error);
   TdPreparationRows left = { buffer, row0, n_rows };
 
-  return buffer && td_upload (self->queue, buffer, 0, rows, n_rows * row_bytes, error)
-         && td_preparation_run_for (self->preparation, self->queue, &left, first, end - first,
-                                    cancellable, error)
-         && td_download (self->queue, rows, buffer, (first - left.row0) * row_bytes,
-                         (end - first) * row_bytes, error)
-         && td_queue_finish (self->queue, error);
+  if (buffer && td_upload (self->queue, buffer, 0, rows, n_rows * row_bytes, error)
+      && td_preparation_run_for (self->preparation, self->queue, &left, first, end - first, cancellable,
+                                 error)
+      && td_download (self->queue, rows, buffer, (first - left.row0) * row_bytes,
+                      (end - first) * row_bytes, error))
+    return td_queue_finish (self->queue, error);
+  /* What failed comes after copies that may still be on their way out of @rows, which goes now. */
+  td_queue_finish (self->queue, NULL);
+  return FALSE;
 }
 
 float *
