@@ -473,6 +473,7 @@ test_cache_keys (void)
 #ifdef __SANITIZE_ADDRESS__
 /* GCC 12's LeakSanitizer itself crashes at this program's end where PoCL has compiled in it and nothing was
    cached; td_test_close() counts what is left on devices. */
+int __lsan_is_turned_off (void);
 int __lsan_is_turned_off (void) { return 1; }
 #endif
 
