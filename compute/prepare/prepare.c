@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/params.h"
+#include "prepare-private.h"
 #include "slab.h"
 
 typedef struct {
@@ -25,105 +26,6 @@ struct TdPreparation {
   guint64 counted_samples; /* run since the counters were last read: an int must not overflow */
   TdPreparationCounts counts;
 };
-
-#define CORE_SHARE 8 /* of a slab's rows, so few may be made without the others */
-
-/* ── What the steps of a recipe ask for ───────────────────────────────────────────────────────── */
-
-gboolean
-td_preparation_skips (const TdStep *step, const TdScanFacts *facts)
-{
-  const TdStepKind *kind = td_prepare_step (step->name, NULL);
-
-  if (!kind || !step->enabled)
-    return TRUE;
-  if (facts->transmission_logged)
-    return kind->stage != TD_STEP_ABSORPTION;
-  return kind->skips && kind->skips (step, facts);
-}
-
-char *
-td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
-{
-  for (guint i = 0; i < n_steps; i++) {
-    g_autoptr (GError) error = NULL;
-    const TdStepKind *kind = td_prepare_step (steps[i].name, &error);
-    char *reason = NULL;
-
-    if (!kind)
-      return g_strdup (error->message);
-    if (!td_preparation_skips (&steps[i], facts) && kind->unsupported)
-      reason = kind->unsupported (&steps[i], facts);
-    if (reason)
-      return reason;
-  }
-  return NULL;
-}
-
-static guint64
-row_bytes (const TdScanFacts *facts)
-{
-  return (guint64) facts->n_views * facts->n_columns * sizeof (float);
-}
-
-guint
-td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
-{
-  guint64 halo = 0;
-
-  for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->halo)
-      halo += kind->halo (&steps[i], facts);
-  }
-  return (guint) MIN (halo, facts->n_rows);
-}
-
-guint64
-td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
-                                guint max_rows)
-{
-  guint64 bytes = TD_COUNTER_COUNT * sizeof (int)
-                  + (guint64) max_rows * facts->n_views * sizeof (int);
-
-  for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->workspace_bytes)
-      bytes += kind->workspace_bytes (&steps[i], facts, max_rows);
-    if (!td_preparation_skips (&steps[i], facts) && kind->run_core)
-      bytes += max_rows / CORE_SHARE * row_bytes (facts);
-  }
-  return bytes;
-}
-
-guint64
-td_preparation_host_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
-                           guint max_rows)
-{
-  guint64 bytes = 0;
-
-  for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->host_bytes)
-      bytes += kind->host_bytes (&steps[i], facts, max_rows);
-  }
-  return bytes;
-}
-
-gboolean
-td_preparation_fetch (TdFlats *flats, const TdStep *steps, guint n_steps, guint row0, guint n_rows,
-                      GCancellable *cancellable, GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (td_flats_scan (flats));
-
-  for (guint i = 0; i < n_steps; i++) {
-    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
-    if (!td_preparation_skips (&steps[i], facts) && kind->fetch
-        && !kind->fetch (&steps[i], flats, row0, n_rows, cancellable, error))
-      return FALSE;
-  }
-  return TRUE;
-}
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -465,7 +367,7 @@ run_core (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPreparat
           const TdPreparationRows *wanted, const TdStep *step, GCancellable *cancellable, GError **error)
 {
   TdSlab slab = slab_of (preparation, queue, rows->data, rows->row0, rows->n_rows, cancellable);
-  const guint64 bytes = wanted->n_rows * row_bytes (td_scan_facts (preparation->scan));
+  const guint64 bytes = wanted->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan));
   TdBuffer *out = td_slab_buffer (&slab, "rows that are wanted", bytes, error);
 
   if (!out
@@ -487,7 +389,7 @@ move_rows (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPrepara
   rows->data = data;
   return from == data
          || td_copy (queue, data, 0, from, 0,
-                     rows->n_rows * row_bytes (td_scan_facts (preparation->scan)), error);
+                     rows->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan)), error);
 }
 
 gboolean
@@ -505,7 +407,7 @@ td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
     if (td_prepare_step (step->name, NULL)->run_core
-        && wanted.n_rows <= rows->n_rows / CORE_SHARE) {
+        && wanted.n_rows <= rows->n_rows / TD_PREPARATION_CORE_SHARE) {
       if (!run_core (preparation, queue, data, rows, &wanted, step, cancellable, error))
         return FALSE;
     } else if (!move_rows (preparation, queue, data, rows, error)
