@@ -141,7 +141,7 @@ test_no_reader (void)
     "\"$TOMODESK_CLI\" reconstruct scan.nxs --device host --output v.tif --json >&-",
     "\"$TOMODESK_CLI\" info scan.nxs >&-",
     "\"$TOMODESK_CLI\" devices --json | head -c 1 > /dev/null",
-    "\"$TOMODESK_CLI\" reconstruct scan.nxs --device host --output w.tif --json 2>&- < /dev/null",
+    "\"$TOMODESK_CLI\" reconstruct scan.nxs --device host --output w.tif --json 2>&- < /dev/null > /dev/null",
     "\"$TOMODESK_CLI\" info scan.nxs > /dev/full; test $? = 1",
     "\"$TOMODESK_CLI\" devices > /dev/full; test $? = 1",
     "\"$TOMODESK_CLI\" plan scan.nxs --json > /dev/full; test $? = 1",
