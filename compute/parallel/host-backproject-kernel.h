@@ -122,9 +122,10 @@ plan_ahead (const TdHostPass *pass, guint first, guint x, guint y, guint width, 
     double high = u + (across > 0 ? across : 0) + (down > 0 ? down : 0);
     low = CLAMP (low, -1, n_columns);
     high = CLAMP (high, -1, n_columns);
-    gsize bin = (gsize) ((gint32) low + TD_HOST_PAD_LEFT) * pass->lanes;
-    ahead->at[i] = (const char *) (pass->bins + (first + i) * pass->view_stride + bin);
-    ahead->lines[i] = (guint) (high - low + 2) * pass->lanes * sizeof (float) / 64;
+    const gsize bin_bytes = pass->lanes * sizeof (float);
+    const gsize bytes = (gsize) ((gint32) low + TD_HOST_PAD_LEFT) * bin_bytes, line = bytes / 64 * 64;
+    ahead->at[i] = (const char *) (pass->bins + (first + i) * pass->view_stride) + line;
+    ahead->lines[i] = (guint) ((bytes - line + (gsize) (high - low + 2) * bin_bytes + 63) / 64);
   }
 }
 
@@ -329,7 +330,7 @@ baseline_row (const TdHostBaseline *b, guint y)
 const TdHostKernels TD_KERNELS = {
   .lanes = 2 * VECTOR_FLOATS,
   .lanes_small = VECTOR_FLOATS,
-  .single_cost = VECTOR_FLOATS / 2,
+  .single_cost = SINGLE_LAYERS == 1 ? VECTOR_FLOATS * 3 / 4 : VECTOR_FLOATS / 2,
   .scratch_bytes = TILE * TILE * 2 * TD_VECTOR_BYTES,
   .names = TD_NAMES,
   .wide = tile_wide,

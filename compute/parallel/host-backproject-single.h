@@ -2,31 +2,52 @@
 /* The single-slice path, a preview's: part of host-backproject-kernel.h. Pixels, not slices, lie side
    by side in a vector, and their bins are taken from registers by permutes. */
 
-/* Column and remainder of a subtile's lowest corner for the single-slice path, not clamped: the row's
-   padding covers a subtile that reaches into the detector at all. n kept views; the others see
-   nothing of it. */
+/* Where the views that see a subtile start: u = rest + ix du_x + iy du_y columns from bins[offset] on. Not
+   clamped: the row's padding covers a subtile that reaches into the detector at all. */
+typedef struct {
+  guint32 offset[VIEWS_L2];
+  float rest[VIEWS_L2], du_x[VIEWS_L2], du_y[VIEWS_L2];
+} Windows;
+
+/* Those that see nothing of it give way to those that do. */
 INLINE guint
-find_windows (const TdHostPass *pass, guint first, guint n, guint x, guint y, Starts *starts,
-              guint8 *view)
+close_up (Windows *windows, const gint32 *seen, guint n)
 {
-  double extra = pass->nearest ? 0.5 : 0.0;
   guint kept = 0;
 
-  for (guint i = 0; i < n; i++) {
-    double dx = pass->du_x[first + i], dy = pass->du_y[first + i];
-    double u = pass->start[first + i] + x * dx + y * dy + extra;
-    double lowest = u + (SUB - 1) * ((dx < 0 ? dx : 0) + (dy < 0 ? dy : 0));
-    double highest = u + (SUB - 1) * ((dx > 0 ? dx : 0) + (dy > 0 ? dy : 0));
-    if (highest <= -1 || lowest >= pass->n_columns + 1.0)
-      continue;
-    double column = floor (lowest);
-    view[kept] = (guint8) i;
-    starts->column[kept] = (gint32) column;
-    starts->rest[kept] = (float) (u - column);
-    starts->du_x[kept] = (float) dx;
-    starts->du_y[kept++] = (float) dy;
-  }
+  for (guint i = 0; i < n; i++)
+    if (seen[i]) {
+      windows->offset[kept] = windows->offset[i];
+      windows->rest[kept] = windows->rest[i];
+      windows->du_x[kept] = windows->du_x[i];
+      windows->du_y[kept++] = windows->du_y[i];
+    }
   return kept;
+}
+
+/* The number of views that see it. No branches, so that views are looked at side by side in vectors. */
+INLINE guint
+find_windows (const TdHostPass *pass, guint first, guint n, guint x, guint y, Windows *windows)
+{
+  const double *start = pass->start + first, *du_x = pass->du_x + first, *du_y = pass->du_y + first;
+  const double extra = pass->nearest ? 0.5 : 0.0, end = pass->n_columns + 1.0;
+  const guint32 stride = (guint32) pass->view_stride;
+  gint32 seen[VIEWS_L2], n_seen = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const double dx = du_x[i], dy = du_y[i], u = start[i] + x * dx + y * dy + extra;
+    const double lowest = u + (SUB - 1) * ((dx < 0 ? dx : 0) + (dy < 0 ? dy : 0));
+    const double highest = u + (SUB - 1) * ((dx > 0 ? dx : 0) + (dy > 0 ? dy : 0));
+    const double within = lowest < -TD_HOST_PAD_LEFT ? -TD_HOST_PAD_LEFT : lowest > end ? end : lowest;
+    const double column = floor (within);
+    windows->offset[i] = i * stride + TD_HOST_PAD_LEFT + (guint32) (gint32) column;
+    windows->rest[i] = (float) (u - column);
+    windows->du_x[i] = (float) dx;
+    windows->du_y[i] = (float) dy;
+    seen[i] = (highest > -1) & (lowest < end);
+    n_seen += seen[i];
+  }
+  return (guint) n_seen == n ? n : close_up (windows, seen, n);
 }
 
 #if defined(__AVX512F__)
@@ -34,8 +55,7 @@ find_windows (const TdHostPass *pass, guint first, guint n, guint x, guint y, St
    fetched by one two-register permute. Linear: p + (u - i) d = (p - i d) + u d, so the table holds
    p - i d and d, and u serves as weight without its integer part taken off. */
 INLINE void
-subtile_single (const TdHostPass *pass, const Starts *starts, const guint8 *view, guint n,
-                const float *bins, gboolean nearest, float *sums)
+subtile_single (const Windows *windows, guint n, const float *bins, gboolean nearest, float *sums)
 {
   const __m512 lane = _mm512_setr_ps (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   __m512 sum[SUB];
@@ -44,11 +64,11 @@ subtile_single (const TdHostPass *pass, const Starts *starts, const guint8 *view
   for (guint y = 0; y < SUB; y++)
     sum[y] = _mm512_load_ps (sums + y * SUB);
   for (guint v = 0; v < n; v++) {
-    const float *row = bins + view[v] * pass->view_stride + TD_HOST_PAD_LEFT + starts->column[v];
+    const float *row = bins + windows->offset[v];
     __m512 low = _mm512_loadu_ps (row), high = _mm512_loadu_ps (row + 16);
-    __m512 du_y = _mm512_set1_ps (starts->du_y[v]);
-    __m512 u0 = _mm512_fmadd_ps (lane, _mm512_set1_ps (starts->du_x[v]),
-                                 _mm512_set1_ps (starts->rest[v]));
+    __m512 du_y = _mm512_set1_ps (windows->du_y[v]);
+    __m512 u0 = _mm512_fmadd_ps (lane, _mm512_set1_ps (windows->du_x[v]),
+                                 _mm512_set1_ps (windows->rest[v]));
     if (nearest) {
 #pragma GCC unroll 16
       for (guint y = 0; y < SUB; y++) {
@@ -92,7 +112,7 @@ fill_table (Table *table, const float *row, gboolean nearest)
 }
 
 INLINE void
-block_single (const Starts *starts, guint n, const Table *tables, const guint8 *transposed,
+block_single (const Windows *windows, guint n, const Table *tables, const guint8 *transposed,
               guint layer, guint along, guint across, gboolean nearest, float *sums)
 {
   const __m256 lane = _mm256_setr_ps (0, 1, 2, 3, 4, 5, 6, 7);
@@ -105,9 +125,9 @@ block_single (const Starts *starts, guint n, const Table *tables, const guint8 *
   for (guint v = 0; v < n; v++) {
     if (transposed[v] != layer)
       continue;
-    __m256 slow = _mm256_set1_ps (layer ? starts->du_y[v] : starts->du_x[v]);
-    __m256 fast = _mm256_set1_ps (layer ? starts->du_x[v] : starts->du_y[v]);
-    __m256 first = _mm256_fmadd_ps (line, fast, _mm256_set1_ps (starts->rest[v]));
+    __m256 slow = _mm256_set1_ps (layer ? windows->du_y[v] : windows->du_x[v]);
+    __m256 fast = _mm256_set1_ps (layer ? windows->du_x[v] : windows->du_y[v]);
+    __m256 first = _mm256_fmadd_ps (line, fast, _mm256_set1_ps (windows->rest[v]));
     __m256 end = _mm256_set1_ps ((float) along + (_mm256_cvtss_f32 (slow) < 0 ? 7 : 0));
     float u0[8] __attribute__ ((aligned (32)));
     gint32 base[8] __attribute__ ((aligned (32)));
@@ -133,21 +153,19 @@ block_single (const Starts *starts, guint n, const Table *tables, const guint8 *
 }
 
 INLINE void
-subtile_single (const TdHostPass *pass, const Starts *starts, const guint8 *view, guint n,
-                const float *bins, gboolean nearest, float *sums)
+subtile_single (const Windows *windows, guint n, const float *bins, gboolean nearest, float *sums)
 {
   Table tables[VIEWS_L2];
   guint8 transposed[VIEWS_L2];
 
   for (guint v = 0; v < n; v++) {
-    fill_table (&tables[v],
-                bins + view[v] * pass->view_stride + TD_HOST_PAD_LEFT + starts->column[v], nearest);
-    transposed[v] = fabsf (starts->du_x[v]) > fabsf (starts->du_y[v]);
+    fill_table (&tables[v], bins + windows->offset[v], nearest);
+    transposed[v] = fabsf (windows->du_x[v]) > fabsf (windows->du_y[v]);
   }
   for (guint across = 0; across < SUB; across += 8)
     for (guint along = 0; along < SUB; along += 8) {
-      block_single (starts, n, tables, transposed, 0, along, across, nearest, sums);
-      block_single (starts, n, tables, transposed, 1, along, across, nearest,
+      block_single (windows, n, tables, transposed, 0, along, across, nearest, sums);
+      block_single (windows, n, tables, transposed, 1, along, across, nearest,
                     sums + TILE * TILE);
     }
 }
@@ -188,6 +206,8 @@ subtile_bins (const TdHostPass *pass, const Starts *starts, guint n, const float
   }
 }
 
+#define LINES_AHEAD 8 /* of a view that a tile sees */
+
 INLINE void
 single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboolean nearest)
 {
@@ -199,13 +219,18 @@ single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboo
     guint n = MIN ((guint) VIEWS_L2, pass->n_views - first);
     const float *bins = pass->bins + first * pass->view_stride;
     float *sums = scratch;
+    Ahead ahead;
+
+    plan_ahead (pass, first + VIEWS_L2, tile_x, tile_y, columns, rows, &ahead);
     for (guint y = 0; y < rows; y += SUB)
       for (guint x = 0; x < columns; x += SUB, sums += SUB * SUB) {
+        for (guint i = 0; i < VIEWS_L2 / ((TILE / SUB) * (TILE / SUB)); i++)
+          fetch_ahead (&ahead, LINES_AHEAD);
 #if SINGLE_LAYERS
         if (!pass->wide_window) {
-          guint8 view[VIEWS_L2];
-          guint kept = find_windows (pass, first, n, tile_x + x, tile_y + y, &starts, view);
-          subtile_single (pass, &starts, view, kept, bins, nearest, sums);
+          Windows windows;
+          const guint seen = find_windows (pass, first, n, tile_x + x, tile_y + y, &windows);
+          subtile_single (&windows, seen, bins, nearest, sums);
           continue;
         }
 #endif
