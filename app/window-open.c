@@ -4,7 +4,9 @@
 #include <glib/gi18n.h>
 
 #include "settings.h"
+#include "ui/gib.h"
 #include "ui/open-dialog.h"
+#include "ui/window-words.h"
 
 /* ── Opening ────────────────────────────────────────────────────────────────────────────────── */
 
@@ -32,7 +34,9 @@ preset_recipe (TdWindow *self, TdRecipe *recipe)
   td_recipe_init (recipe);
   g_strlcpy (recipe->devices, device, sizeof recipe->devices);
   recipe->memory_limit_bytes
-      = (guint64) (g_settings_get_double (self->settings, "memory-limit-gib") * (1 << 30));
+      = td_bytes_from_gib (g_settings_get_double (self->settings, "memory-limit-gib"));
+  recipe->device_memory_limit_bytes
+      = td_bytes_from_gib (g_settings_get_double (self->settings, "device-memory-limit-gib"));
 }
 
 static void
@@ -101,18 +105,19 @@ offer_details (TdWindow *self, const TdScanStatement *statement, const char *pro
 static void
 show_failure (TdWindow *self, const TdScanStatement *statement, const GError *error)
 {
-  g_autofree char *escaped = g_markup_escape_text (error->message, -1);
+  g_autofree char *words = td_window_words (error->message);
+  g_autofree char *escaped = g_markup_escape_text (words, -1);
 
   td_settings_remove_recent (self->settings, statement->path);
   /* An open scan stays: only the message says that the other did not open. */
   if (td_session_scan (self->session)) {
     gtk_stack_set_visible_child_name (self->stack, "scan");
-    offer_details (self, statement, error->message);
+    offer_details (self, statement, words);
     return;
   }
   keep_statement (self, statement);
   g_free (self->failure);
-  self->failure = g_strdup (error->message);
+  self->failure = g_steal_pointer (&words);
   adw_status_page_set_description (self->failed_page, escaped);
   gtk_stack_set_visible_child_name (self->stack, "failed");
 }
@@ -200,6 +205,17 @@ on_close_scan (GSimpleAction *action, GVariant *parameter, gpointer user)
   keep_statement (self, NULL);
   preset_recipe (self, &recipe);
   td_session_open (self->session, NULL, &recipe);
+}
+
+/* The scan that was open before stays as it was. */
+static void
+on_cancel_opening (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+
+  stop_opening (self);
+  gtk_stack_set_visible_child_name (self->stack,
+                                    td_session_scan (self->session) ? "scan" : "empty");
 }
 
 static void
@@ -405,6 +421,7 @@ td_window_add_open_actions (TdWindow *self)
     { .name = "open-folder", .activate = on_open_folder },
     { .name = "open-path", .activate = on_open_path, .parameter_type = "s" },
     { .name = "close-scan", .activate = on_close_scan },
+    { .name = "cancel-opening", .activate = on_cancel_opening },
     { .name = "save-recipe", .activate = on_save_recipe },
     { .name = "load-recipe", .activate = on_load_recipe },
   };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "render/colour-map.h"
+#include "ui/window-words.h"
 
 G_DEFINE_FINAL_TYPE (TdWindow, td_window, ADW_TYPE_APPLICATION_WINDOW)
 
@@ -22,7 +23,8 @@ td_window_toast (TdWindow *self, const char *text)
 void
 td_window_error_dialog (TdWindow *self, const char *heading, const char *text)
 {
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, text);
+  g_autofree char *words = td_window_words (text);
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, words);
 
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _("_Close"));
   gtk_window_present (GTK_WINDOW (dialog));

@@ -37,7 +37,8 @@ read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **er
       return td_tiff_fail (tiff, error, TD_ERROR_IO, "cannot be read: %s", g_strerror (errno));
     if (got == 0)
       return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                           "is cut short: its samples go on behind its end");
+                           "is cut short: its samples go on behind its end; copy it again, or "
+                           "take it out of the scan");
     to += got;
     bytes -= got;
     offset += got;

@@ -10,6 +10,7 @@
 #include "decimal.h"
 #include "number-row.h"
 #include "scroll.h"
+#include "window-words.h"
 
 #define SLIDER_LEAST_PX 5.0       /* the slider spans at least this to either side */
 #define SLIDER_FRACTION 0.025     /* of the detector's width */
@@ -99,11 +100,12 @@ static void
 show_state (TdCentreGroup *self, const char *failure)
 {
   gboolean busy = td_axis_finder_busy (self->finder);
+  g_autofree char *words = td_window_words (failure);
 
   gtk_widget_set_visible (self->searching, busy);
   gtk_widget_set_visible (self->found, !busy && td_axis_answer_get_result (self->answer));
   gtk_widget_set_visible (GTK_WIDGET (self->failed), failure != NULL);
-  adw_preferences_row_set_title (self->failed, failure ? failure : "");
+  adw_preferences_row_set_title (self->failed, words ? words : "");
   gtk_widget_set_sensitive (self->find, !busy);
 }
 

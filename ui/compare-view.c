@@ -8,6 +8,7 @@
 #include "latest.h"
 #include "preview.h"
 #include "scan-readout.h"
+#include "window-words.h"
 
 struct _TdCompareView {
   GtkWidget parent_instance;
@@ -98,13 +99,20 @@ show_difference (TdCompareView *self, const TdCompareFigures *figures)
 }
 
 static void
+show_problem (TdCompareView *self, const GError *error)
+{
+  g_autofree char *words = td_window_words (error->message);
+  gtk_label_set_text (self->figures, words);
+}
+
+static void
 on_compared (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdCompareView *self = user;
   const TdCompareFigures *figures = result;
 
   if (!figures) {
-    gtk_label_set_text (self->figures, error->message);
+    show_problem (self, error);
     return;
   }
   self->rms = figures->rms;
@@ -174,8 +182,9 @@ show_result (TdCompareView *self, guint i, const TdPreviewResult *result, const 
   if (result) {
     show_slice (self, i, result);
   } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
-    td_compare_side_set_outcome (side_at (self, i), error->message);
-    gtk_label_set_text (self->figures, error->message);
+    g_autofree char *words = td_window_words (error->message);
+    td_compare_side_set_outcome (side_at (self, i), words);
+    show_problem (self, error);
     td_image_pane_set_message (pane_at (self, i), error->message);
   }
   td_image_pane_set_updating (pane_at (self, i), td_preview_busy (self->previews[i]));

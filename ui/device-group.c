@@ -5,13 +5,14 @@
 
 #include "device-catalog.h"
 #include "device-row.h"
+#include "gib.h"
 #include "number-row.h"
 #include "tuning-row.h"
 
 struct _TdDeviceGroup {
   TdRecipeGroup parent_instance;
   TdDeviceRow *device;
-  TdNumberRow *memory;
+  TdNumberRow *memory, *device_memory;
   TdTuningRow *tuning;
   AdwExpanderRow *absent; /* devices with a reason why not */
   GPtrArray *absent_rows;
@@ -37,8 +38,19 @@ on_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
 
   if (!recipe)
     return;
-  recipe->memory_limit_bytes = (guint64) (gib * (1 << 30));
+  recipe->memory_limit_bytes = td_bytes_from_gib (gib);
   td_recipe_group_commit (TD_RECIPE_GROUP (self), "memory");
+}
+
+static void
+on_device_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (!recipe)
+    return;
+  recipe->device_memory_limit_bytes = td_bytes_from_gib (gib);
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), "device-memory");
 }
 
 static void
@@ -69,7 +81,9 @@ td_device_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
 
   td_device_row_select (self->device, recipe->devices);
   td_tuning_row_set_device (self->tuning, recipe->devices);
-  td_number_row_set_value (self->memory, (double) recipe->memory_limit_bytes / (1 << 30));
+  td_number_row_set_value (self->memory, td_gib_from_bytes (recipe->memory_limit_bytes));
+  td_number_row_set_value (self->device_memory,
+                           td_gib_from_bytes (recipe->device_memory_limit_bytes));
 }
 
 static void
@@ -96,13 +110,17 @@ td_device_group_init (TdDeviceGroup *self)
   self->device = g_object_new (TD_TYPE_DEVICE_ROW, "title", _("Compute on"), NULL);
   self->memory = TD_NUMBER_ROW (
       td_number_row_new (_("Memory limit (GiB)"), _("0: all there is"), 0, 4096, 0.5, 1));
+  self->device_memory = TD_NUMBER_ROW (td_number_row_new (
+      _("Device memory limit (GiB)"), _("Each device but the host; 0: as above"), 0, 4096, 0.5, 1));
   self->tuning = g_object_new (TD_TYPE_TUNING_ROW, NULL);
   self->absent = g_object_new (ADW_TYPE_EXPANDER_ROW, "title", _("Not available here"), NULL);
   g_signal_connect (self->device, "picked", G_CALLBACK (on_picked), self);
   g_signal_connect (self->memory, "changed", G_CALLBACK (on_memory_changed), self);
+  g_signal_connect (self->device_memory, "changed", G_CALLBACK (on_device_memory_changed), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->device));
   adw_preferences_group_add (group, GTK_WIDGET (self->tuning));
   adw_preferences_group_add (group, GTK_WIDGET (self->memory));
+  adw_preferences_group_add (group, GTK_WIDGET (self->device_memory));
   adw_preferences_group_add (group, GTK_WIDGET (self->absent));
   fill_absent (self);
   g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (fill_absent), self,

@@ -7,6 +7,7 @@
 
 #include "compute/engine/turn.h"
 #include "dataset/angles.h"
+#include "window-words.h"
 
 struct _TdFactsGroup {
   AdwPreferencesGroup parent_instance;
@@ -89,7 +90,8 @@ show_notes (TdFactsGroup *self, char **notes)
 
   clear_rows (self->notes, self->note_rows);
   for (guint i = 0; i < n; i++) {
-    GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", notes[i],
+    g_autofree char *words = td_window_words (notes[i]);
+    GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", words,
                                    "title-lines", 0, NULL);
     gtk_widget_add_css_class (row, "note");
     adw_expander_row_add_row (self->notes, row);

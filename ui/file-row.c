@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "window-words.h"
+
 struct _TdFileRow {
   AdwActionRow parent_instance;
   GtkWidget *choose, *clear;
@@ -126,8 +128,10 @@ td_file_row_get_path (TdFileRow *self)
 void
 td_file_row_set_problem (TdFileRow *self, const char *problem)
 {
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (self), problem);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self), problem);
+  g_autofree char *words = td_window_words (problem);
+
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self), words);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self), words);
   gtk_widget_set_visible (self->clear, TRUE);
   gtk_widget_add_css_class (GTK_WIDGET (self), "wrong");
 }

@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "window-words.h"
+
 #define SPINNER_AFTER_MS 120 /* what comes sooner needs no spinner, and no drawing of one */
 
 enum { ENLARGE_TOGGLED, OPTION_TOGGLED, CONTRAST_CHANGED, N_SIGNALS };
@@ -190,7 +192,9 @@ td_image_pane_set_updating (TdImagePane *self, gboolean updating)
 void
 td_image_pane_set_message (TdImagePane *self, const char *message)
 {
-  gtk_label_set_text (self->message, message ? message : "");
+  g_autofree char *words = td_window_words (message);
+
+  gtk_label_set_text (self->message, words ? words : "");
   gtk_widget_set_visible (GTK_WIDGET (self->message), message != NULL);
 }
 

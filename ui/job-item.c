@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "duration.h"
+#include "window-words.h"
 
 #define POLL_MS 120
 
@@ -22,6 +23,7 @@ struct _TdJobItem {
   guint first_row, slice_rows;
   double pixel_mm;
   char *units;
+  char **notes;
 };
 
 enum { CHANGED, SLICES, ENDED, N_SIGNALS };
@@ -39,7 +41,7 @@ end (TdJobItem *self, TdJobState state, const char *error)
   self->poll = 0;
   self->state = state;
   g_free (self->error);
-  self->error = g_strdup (error);
+  self->error = td_window_words (error);
   g_clear_pointer (&self->scan, td_scan_unref);
   g_signal_emit (self, signals[CHANGED], 0);
   g_signal_emit (self, signals[ENDED], 0);
@@ -82,6 +84,18 @@ poll_progress (gpointer user)
   return G_SOURCE_CONTINUE;
 }
 
+static void
+take_notes (TdJobItem *self, char *const *notes)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  for (guint i = 0; notes && notes[i]; i++) {
+    g_autofree char *words = td_window_words (notes[i]);
+    g_strv_builder_add (builder, words);
+  }
+  self->notes = g_strv_builder_end (builder);
+}
+
 /* The job's threads. */
 static void
 on_slices (guint first, guint count, const float *slices, gpointer user)
@@ -95,6 +109,8 @@ on_done (TdJob *job, const GError *error, gpointer user)
   TdJobItem *self = user;
 
   td_job_progress (job, &self->progress);
+  if (!error)
+    take_notes (self, td_job_result (job)->notes);
   g_signal_emit (self, signals[SLICES], 0);
   end_with (self, error);
   g_clear_pointer (&self->job, td_job_unref);
@@ -259,6 +275,12 @@ td_job_item_error (TdJobItem *self)
   return self->error;
 }
 
+const char *const *
+td_job_item_notes (TdJobItem *self)
+{
+  return self->notes && self->notes[0] ? (const char *const *) self->notes : NULL;
+}
+
 TdSliceStore *
 td_job_item_slices (TdJobItem *self)
 {
@@ -312,6 +334,7 @@ td_job_item_finalize (GObject *object)
   g_free (self->output);
   g_free (self->error);
   g_free (self->units);
+  g_strfreev (self->notes);
   G_OBJECT_CLASS (td_job_item_parent_class)->finalize (object);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job-row.h"
 
+#include <glib/gi18n.h>
+
 struct _TdJobRow {
   GtkBox parent_instance;
   TdJobItem *item;
-  GtkLabel *title, *status;
+  GtkLabel *title, *status, *notes_label;
+  GtkMenuButton *notes;
   GtkProgressBar *bar;
   GtkWidget *show, *folder, *finish, *cancel, *dismiss;
 };
@@ -13,6 +16,19 @@ enum { SHOW_REQUESTED, DISMISS_REQUESTED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
+
+static void
+show_notes (TdJobRow *self)
+{
+  const char *const *notes = td_job_item_notes (self->item);
+  const guint n = notes ? g_strv_length ((char **) notes) : 0;
+  g_autofree char *label = g_strdup_printf (ngettext ("%u note", "%u notes", n), n);
+  g_autofree char *text = n ? g_strjoinv ("\n\n", (char **) notes) : NULL;
+
+  gtk_menu_button_set_label (self->notes, label);
+  gtk_label_set_text (self->notes_label, text ? text : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->notes), n > 0);
+}
 
 static void
 update (TdJobRow *self)
@@ -31,6 +47,8 @@ update (TdJobRow *self)
   gtk_widget_set_visible (self->finish, td_job_item_can_finish (self->item));
   gtk_widget_set_visible (self->cancel, !ended);
   gtk_widget_set_visible (self->dismiss, ended);
+  if (ended)
+    show_notes (self);
   if (state == TD_JOB_FAILED)
     gtk_widget_add_css_class (GTK_WIDGET (self->status), "error");
 }
@@ -95,6 +113,8 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/job-row.ui");
   gtk_widget_class_bind_template_child (widget, TdJobRow, title);
   gtk_widget_class_bind_template_child (widget, TdJobRow, status);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, notes);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, notes_label);
   gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
   gtk_widget_class_bind_template_child (widget, TdJobRow, show);
   gtk_widget_class_bind_template_child (widget, TdJobRow, folder);

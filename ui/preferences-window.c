@@ -10,7 +10,7 @@ struct _TdPreferencesWindow {
   GSettings *settings;
   AdwComboRow *theme, *colours;
   TdDeviceRow *device;
-  TdNumberRow *memory;
+  TdNumberRow *memory, *device_memory;
 };
 
 G_DEFINE_FINAL_TYPE (TdPreferencesWindow, td_preferences_window, ADW_TYPE_PREFERENCES_WINDOW)
@@ -45,6 +45,13 @@ on_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
 }
 
 static void
+on_device_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
+{
+  if (self->settings)
+    g_settings_set_double (self->settings, "device-memory-limit-gib", gib);
+}
+
+static void
 show_settings (TdPreferencesWindow *self, GSettings *settings)
 {
   g_autofree char *colours = g_settings_get_string (settings, "colour-map");
@@ -56,6 +63,8 @@ show_settings (TdPreferencesWindow *self, GSettings *settings)
   adw_combo_row_set_selected (self->colours, map);
   td_device_row_select (self->device, device);
   td_number_row_set_value (self->memory, g_settings_get_double (settings, "memory-limit-gib"));
+  td_number_row_set_value (self->device_memory,
+                           g_settings_get_double (settings, "device-memory-limit-gib"));
 }
 
 static void
@@ -78,10 +87,12 @@ td_preferences_window_class_init (TdPreferencesWindowClass *class)
   gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, colours);
   gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, device);
   gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, memory);
+  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, device_memory);
   gtk_widget_class_bind_template_callback (widget, on_theme_selected);
   gtk_widget_class_bind_template_callback (widget, on_colours_selected);
   gtk_widget_class_bind_template_callback (widget, on_device_picked);
   gtk_widget_class_bind_template_callback (widget, on_memory_changed);
+  gtk_widget_class_bind_template_callback (widget, on_device_memory_changed);
 }
 
 static void
@@ -90,6 +101,8 @@ td_preferences_window_init (TdPreferencesWindow *self)
   gtk_widget_init_template (GTK_WIDGET (self));
   td_number_row_set_range (self->memory, 0, 4096);
   td_number_row_set_steps (self->memory, 0.5, 4, 1);
+  td_number_row_set_range (self->device_memory, 0, 4096);
+  td_number_row_set_steps (self->device_memory, 0.5, 4, 1);
 }
 
 GtkWidget *

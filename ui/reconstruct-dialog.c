@@ -2,14 +2,14 @@
 #include "reconstruct-dialog.h"
 
 #include <glib/gi18n.h>
-#include <glib/gstdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compute/engine/plan.h"
 #include "duration.h"
 #include "latest.h"
 #include "number-row.h"
+#include "target-check.h"
+#include "window-words.h"
 
 /* In the order of TdVolumeFormat. */
 static const struct {
@@ -73,38 +73,18 @@ request_free (gpointer user)
   g_free (request);
 }
 
-/* What can be known of the target before the job tries to write there. */
-static gboolean
-check_output (const char *path, GError **error)
-{
-  g_autofree char *folder = g_path_get_dirname (path);
-
-  if (!g_path_is_absolute (path))
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%s",
-                 _("Give the whole path of the volume, or choose it with the folder button"));
-  else if (g_file_test (path, G_FILE_TEST_EXISTS))
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 _("%s exists already and is left as it is; choose another name"), path);
-  else if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 _("There is no folder %s; choose another one, or make it first"), folder);
-  else if (g_access (folder, W_OK) != 0)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 _("Nothing can be written into %s; choose another folder"), folder);
-  else
-    return TRUE;
-  return FALSE;
-}
-
 static gpointer
 make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
 
-  if (!check_output (request->output, error))
+  if (!td_target_check (request->output, error))
     return NULL;
-  return td_plan_new (request->engine, request->scan, &request->recipe, request->output,
-                      cancellable, error);
+  g_autoptr (TdPlan) plan = td_plan_new (request->engine, request->scan, &request->recipe,
+                                         request->output, cancellable, error);
+  if (!plan || !td_target_check_room (request->output, td_plan_facts (plan)->write_bytes, error))
+    return NULL;
+  return g_steal_pointer (&plan);
 }
 
 static void
@@ -129,6 +109,23 @@ add_row (TdReconstructDialog *self, const char *title, const char *text)
   g_ptr_array_add (self->plan_rows, row);
 }
 
+/* What the recipe allows, where it allows less than there is. */
+static void
+add_limit_row (TdReconstructDialog *self)
+{
+  const guint64 both = self->recipe.memory_limit_bytes;
+  const guint64 device = self->recipe.device_memory_limit_bytes;
+  g_autofree char *both_text = g_format_size_full (both, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *device_text = g_format_size_full (device, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *text
+      = !device ? g_strdup (both_text)
+        : !both ? g_strdup_printf (_("%s on the device"), device_text)
+                : g_strdup_printf (_("%s, %s on the device"), both_text, device_text);
+
+  if (both || device)
+    add_row (self, _("Memory limit"), text);
+}
+
 static void
 add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
 {
@@ -151,11 +148,14 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
   add_row (self, _("Time"), time);
   add_row (self, _("To read, to write"), bytes);
   add_row (self, _("Memory"), memory);
+  add_limit_row (self);
   add_row (self, _("Computed on"), devices);
   add_row (self, _("Method, kernel"), method);
   add_row (self, _("Slabs"), slabs);
-  for (guint i = 0; facts->notes && facts->notes[i]; i++)
-    add_row (self, facts->notes[i], NULL);
+  for (guint i = 0; facts->notes && facts->notes[i]; i++) {
+    g_autofree char *words = td_window_words (facts->notes[i]);
+    add_row (self, words, NULL);
+  }
 }
 
 static void
@@ -177,7 +177,8 @@ on_plan (gpointer plan, const GError *error, gboolean last, gpointer user)
   if (plan) {
     add_plan_rows (self, td_plan_facts (plan));
   } else {
-    adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), error->message);
+    g_autofree char *words = td_window_words (error->message);
+    adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words);
     gtk_widget_set_visible (GTK_WIDGET (self->problem), TRUE);
   }
   gtk_widget_set_sensitive (self->accept, plan && !td_latest_busy (self->plans));
@@ -379,6 +380,7 @@ td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
   g_autofree char *path = propose_path (self, folder);
   gtk_editable_set_text (GTK_EDITABLE (self->path), path);
   self->filling = FALSE;
+  gtk_widget_grab_focus (GTK_WIDGET (self->path));
   request_plan (self);
   return GTK_WIDGET (self);
 }

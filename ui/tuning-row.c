@@ -6,6 +6,7 @@
 #include "compute/engine/recipe.h"
 #include "compute/parallel/tune.h"
 #include "latest.h"
+#include "window-words.h"
 
 struct _TdTuningRow {
   AdwExpanderRow parent_instance;
@@ -163,7 +164,8 @@ show (gpointer result, const GError *error, gboolean last, gpointer user)
     gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), report->fraction);
     adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), report->what);
   } else {
-    adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), error->message);
+    g_autofree char *words = td_window_words (error->message);
+    adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), words);
   }
   show_state (self);
 }

@@ -171,7 +171,7 @@ place_on_finished (TdVolumeView *self, TdSliceStore *store)
   self->placing = TRUE;
   gtk_adjustment_set_value (self->adjustment, best);
   self->placing = FALSE;
-  self->untouched = FALSE;
+  show_subtitle (self);
   request_slice (self);
 }
 
@@ -194,7 +194,8 @@ on_item_changed (TdVolumeView *self)
   td_done_strip_set_store (self->strip, td_job_item_state (self->item) == TD_JOB_DONE ? NULL
                                                                                      : store);
   show_subtitle (self);
-  if (self->untouched)
+  /* At the end the middle one, unless another was chosen. */
+  if (self->untouched && (self->shown_slice == G_MAXUINT || td_job_item_ended (self->item)))
     place_on_finished (self, store);
   if (self->shown_slice == G_MAXUINT || td_job_item_state (self->item) == TD_JOB_DONE)
     if (td_slice_store_has (store, wanted_slice (self)))

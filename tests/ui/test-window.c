@@ -273,6 +273,27 @@ test_bad_file (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-failed");
 }
 
+/* Thinking better of opening another scan leaves the one that is open, and what was chosen for it. */
+static void
+test_cancel_opening (void)
+{
+  TdSession *session = td_window_session (td_test_window);
+
+  td_test_open (scan_path);
+  TdScan *scan = td_session_scan (session);
+  TdRecipe recipe = *td_session_recipe (session);
+  recipe.centre_px = 41.25;
+  td_session_edit (session, &recipe, NULL);
+  td_window_open_path (td_test_window, scan_path);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "opening");
+  td_test_activate ("cancel-opening", NULL);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  g_assert_true (td_session_scan (session) == scan);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 41.25);
+  g_assert_true (td_session_can_undo (session));
+  td_test_activate ("undo", NULL);
+}
+
 /* A scan whose files do not say its angles: what is stated opens it, and is remembered with it. */
 static void
 test_details (void)
@@ -423,6 +444,14 @@ test_preferences (void)
   g_settings_set_string (td_application_settings (application), "colour-map", "viridis");
   td_test_wait (slice_is_coloured, NULL, "the colours");
   g_settings_set_string (td_application_settings (application), "theme", "dark");
+  GSettings *settings = td_application_settings (application);
+  g_settings_set_double (settings, "memory-limit-gib", 6);
+  g_settings_set_double (settings, "device-memory-limit-gib", 2.5);
+  td_test_activate ("close-scan", NULL);
+  td_test_open (scan_path);
+  const TdRecipe *recipe = td_session_recipe (td_window_session (td_test_window));
+  g_assert_cmpuint (recipe->memory_limit_bytes, ==, G_GUINT64_CONSTANT (6) << 30);
+  g_assert_cmpuint (recipe->device_memory_limit_bytes, ==, G_GUINT64_CONSTANT (5) << 29);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-dark");
 }
 
@@ -459,6 +488,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/taken-output", test_taken_output);
   g_test_add_func ("/window/cancel-and-close", test_cancel_and_close);
   g_test_add_func ("/window/bad-file", test_bad_file);
+  g_test_add_func ("/window/cancel-opening", test_cancel_opening);
   g_test_add_func ("/window/details", test_details);
   g_test_add_func ("/window/details-dialog", test_details_dialog);
   g_test_add_func ("/window/replace", test_replace);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "target-check.h"
+
+#include <gio/gio.h>
+#include <glib/gi18n.h>
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+#include "dataset/error.h"
+
+gboolean
+td_target_check (const char *path, GError **error)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  if (!g_path_is_absolute (path))
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%s",
+                 _("Give the whole path of the volume, or choose it with the folder button"));
+  else if (g_file_test (path, G_FILE_TEST_EXISTS))
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 _("%s exists already and is left as it is; choose another name"), path);
+  else if (!g_file_test (folder, G_FILE_TEST_IS_DIR))
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 _("There is no folder %s; choose another one, or make it first"), folder);
+  else if (g_access (folder, W_OK) != 0)
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 _("Nothing can be written into %s; choose another folder"), folder);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+guint64
+td_target_free_bytes (const char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_autoptr (GFile) file = g_file_new_for_path (folder);
+  g_autoptr (GFileInfo) info
+      = g_file_query_filesystem_info (file, G_FILE_ATTRIBUTE_FILESYSTEM_FREE, NULL, NULL);
+
+  return info && g_file_info_has_attribute (info, G_FILE_ATTRIBUTE_FILESYSTEM_FREE)
+             ? g_file_info_get_attribute_uint64 (info, G_FILE_ATTRIBUTE_FILESYSTEM_FREE)
+             : G_MAXUINT64;
+}
+
+gboolean
+td_target_check_room (const char *path, guint64 bytes, GError **error)
+{
+  const guint64 available = td_target_free_bytes (path);
+
+  if (bytes <= available)
+    return TRUE;
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_autofree char *need = g_format_size (bytes);
+  g_autofree char *have = g_format_size (available);
+  g_set_error (error, TD_ERROR, TD_ERROR_IO,
+               _("The volume takes %s, and %s has only %s free; free some space, choose another "
+                 "folder, or take fewer bits a sample"),
+               need, folder, have);
+  return FALSE;
+}
