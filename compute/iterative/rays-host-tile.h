@@ -369,7 +369,8 @@ spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean w
   const float far = (float) (at_b - j), near = 1 - far;
   const gint along[2] = { 1, TILE }; /* cells of the tile from one voxel to the next */
   const gint cell = (i - tile->first[a]) * along[a] + (j - tile->first[b]) * along[b];
-  const gboolean has_near = j >= tile->first[b], has_far = j + 1 < tile->end[b];
+  /* A ray may lie just at the end, which is the next tile's. */
+  const gboolean has_near = j >= tile->first[b] && j < tile->end[b], has_far = j + 1 < tile->end[b];
 
   for (guint k = 0; k < tile->n; k++) {
     Vector sum, weight;
