@@ -129,6 +129,8 @@ reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
     return td_cli_fail (error);
   g_autoptr (TdJob) job = td_job_new (plan);
   td_job_set_overwrite (job, options->overwrite);
+  if (options->keep)
+    td_job_keep_momentum (job);
   if (!run (job, options->keep && td_method_iterates (td_plan_recipe (plan)->method), &error))
     return td_cli_fail (error);
   if (!options->json) {
@@ -157,7 +159,8 @@ td_cli_reconstruct (int argc, char **argv)
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the volume goes", "PATH" },
     { "overwrite", 0, 0, G_OPTION_ARG_NONE, &options.overwrite, "Replace what is at PATH", NULL },
     { "keep", 0, 0, G_OPTION_ARG_NONE, &options.keep,
-      "Iterative methods: Control-C ends the iterations, and what they came to is written", NULL },
+      "Iterative methods: Control-C ends the iterations, and what they came to is written; with what "
+      "--start needs to go on as if they had not stopped", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },
     { NULL },
   };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine-private.h"
-#include "iterative.h"
+#include "iterative-momentum.h"
 #include "plan-private.h"
 
 struct TdIterativeBeginning {
@@ -80,6 +80,7 @@ td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *canc
   if (strcmp (start, "filtered") != 0) {
     self->start = TD_ITERATIVE_FILE;
     td_plan_note (plan, "Iterations go on from “%s”.", start);
+    td_iterative_momentum_note (plan, self);
     return check_file (plan, self, error);
   }
   g_autoptr (TdPlan) filtered = plan_filtered (plan, cancellable, error);

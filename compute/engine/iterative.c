@@ -5,7 +5,7 @@
 
 #include "compute/prepare/prepare.h"
 #include "engine-private.h"
-#include "fdk.h"
+#include "iterative-momentum.h"
 #include "scan-rows.h"
 
 /* Shorter runs are not measured well enough to be remembered. */
@@ -30,6 +30,7 @@ typedef struct {
   guint failed;           /* the member for want of whom there is none */
   TdBuffer *measured;
   TdIterativeBeginning *beginning; /* NULL: zeros */
+  TdIterativeMomentum *momentum; /* NULL: the method has none */
   float *kept;            /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
   guint kept_passes;
   gint64 kept_us, keeping_us; /* when, and how long it took */
@@ -154,6 +155,45 @@ on_progress (double updates, gpointer user)
   return !td_job_ends_early (run->job);
 }
 
+/* ── Momentum ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* That of an earlier run is not that of what an attempt had come to. */
+static gboolean
+recall (TdSolverMomentum *momentum, gpointer user)
+{
+  Run *run = user;
+
+  return run->kept_passes == 0
+         && td_iterative_momentum_recall (run->momentum, run->slab * run->self->slab_rows, run->task.nz, momentum);
+}
+
+static gboolean
+recall_volumes (TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
+{
+  Run *run = user;
+
+  return td_iterative_momentum_load (run->momentum, run->team, &run->task, volumes, n, run->cancellable, error);
+}
+
+static void
+recall_failed (gpointer user)
+{
+  Run *run = user;
+
+  td_iterative_momentum_refuse (run->momentum);
+}
+
+static gboolean
+remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
+{
+  Run *run = user;
+
+  return td_iterative_momentum_save (run->momentum, run->team, &run->task, run->slab * run->self->slab_rows, momentum,
+                                     volumes, n, run->cancellable, error);
+}
+
+/* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
+
 /* What the slab's iterations begin with: what an earlier attempt had come to, or the plan's. */
 static gboolean
 begin (TdTeamVolume *volume, gpointer user, GError **error)
@@ -166,12 +206,15 @@ begin (TdTeamVolume *volume, gpointer user, GError **error)
   const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
   g_autofree float *staging = run->kept_passes > 0 ? NULL : g_new (float, at_once * slice);
 
+  td_iterative_momentum_begin (run->momentum);
   for (guint z = 0; z < task->nz; z += at_once) {
     const guint n = MIN (at_once, task->nz - z), first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, n };
 
     if (staging
         && !td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n, staging, error))
       return FALSE;
+    if (staging)
+      td_iterative_momentum_took (run->momentum, staging, n * slice);
     if (!td_team_put (run->team, staging ? staging : run->kept + z * slice, first, size, least, volume,
                       run->cancellable, error))
       return FALSE;
@@ -221,6 +264,7 @@ give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **er
       g_free (out);
       return FALSE;
     }
+    td_iterative_momentum_gave (run->momentum, out, (gsize) count * size[1] * size[0]);
     if (!td_job_emit (run->job, first + done, count, out, release, NULL, error))
       return FALSE;
   }
@@ -242,7 +286,9 @@ static TdTeamVolume *
 iterate (Run *run, GError **error)
 {
   TdSolverSettings settings = run->self->settings;
-  const TdSolverWatch watch = { run->beginning || run->kept_passes > 0 ? begin : NULL, on_pass, on_progress, run };
+  const TdSolverWatch watch = { .begin = run->beginning || run->kept_passes > 0 ? begin : NULL, .pass = on_pass,
+                                .progress = on_progress, .recall = recall, .recall_volumes = recall_volumes,
+                                .recall_failed = recall_failed, .remember = remember, .user = run };
   g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
 
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
@@ -265,7 +311,10 @@ attempt (Run *run, GError **error)
 {
   g_autoptr (TdTeamVolume) volume = iterate (run, error);
 
-  return volume && give_slab (run, volume, error);
+  if (!volume || !give_slab (run, volume, error))
+    return FALSE;
+  td_iterative_momentum_end_slab (run->momentum, run->task.nz);
+  return TRUE;
 }
 
 /* Projections that the host has outlive a device. */
@@ -316,6 +365,7 @@ go_on (Run *run, const GError *reason)
 static gboolean
 give_kept (Run *run, const GError *reason)
 {
+  td_iterative_momentum_begin (run->momentum); /* what may have been saved is of a later pass */
   if (run->kept_passes == 0 || !is_device_error (reason) || !give_slab (run, NULL, NULL))
     return FALSE;
   run->passes = run->kept_passes;
@@ -331,6 +381,7 @@ reconstruct_slab (Run *run, GError **error)
   gboolean ok = FALSE, again = TRUE;
 
   run->kept_passes = run->passes = 0;
+  td_iterative_momentum_begin (run->momentum);
   while (again) {
     g_autoptr (GError) reason = NULL;
 
@@ -377,8 +428,8 @@ run_slabs (Run *run, GError **error)
   return TRUE;
 }
 
-static gboolean
-run_iterative (TdJob *job, GCancellable *cancellable, GError **error)
+gboolean
+td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
 {
   TdPlan *plan = td_job_plan (job);
   const TdIterativePlan *self = plan->extra;
@@ -388,8 +439,11 @@ run_iterative (TdJob *job, GCancellable *cancellable, GError **error)
                                  + td_iterative_start_bytes (self));
   GError *reason = NULL;
 
+  if (!td_iterative_momentum_new (job, &run.momentum, error))
+    return FALSE;
   run.beginning = td_iterative_begin (job, cancellable, &reason);
   if (reason) {
+    td_iterative_momentum_free (run.momentum, FALSE);
     g_propagate_error (error, reason);
     return FALSE;
   }
@@ -408,61 +462,6 @@ run_iterative (TdJob *job, GCancellable *cancellable, GError **error)
   td_iterative_cut_clear (&run.cut);
   g_ptr_array_unref (run.devices);
   td_iterative_beginning_free (run.beginning);
+  td_iterative_momentum_free (run.momentum, ok);
   return ok;
 }
-
-/* ── The methods ──────────────────────────────────────────────────────────────────────────────── */
-
-static const char *
-unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
-{
-  if (facts->filtered)
-    return "The scan's projections are filtered already, and iterative methods compare with what was "
-           "measured; take --method fdk";
-  if (recipe->precision != TD_PRECISION_SINGLE)
-    return "Iterative methods compute in single precision; leave --precision out";
-  if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
-    return "Iterative methods interpolate linearly; leave --interpolation out";
-  if (strcmp (recipe->family, "auto") != 0)
-    return "Iterative methods have one way of projecting; leave --kernel out";
-  return NULL;
-}
-
-static const char *
-parallel_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
-{
-  return facts->geometry.beam == TD_BEAM_PARALLEL ? unsupported (facts, recipe) : "not a parallel beam";
-}
-
-static const char *
-cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
-{
-  const char *reason = unsupported (facts, recipe);
-
-  /* What matrices say already is told so there. */
-  return reason || facts->geometry.beam == TD_BEAM_PARALLEL ? reason : td_fdk_unsupported (facts, recipe);
-}
-
-#define METHOD(symbol, title, number)                                                              \
-  const TdMethod td_method_##symbol##_parallel = {                                                 \
-    .name = title,                                                                                 \
-    .kind = number,                                                                                \
-    .by_name = TRUE,                                                                               \
-    .unsupported = parallel_unsupported,                                                           \
-    .plan = td_iterative_plan,                                                                     \
-    .run = run_iterative,                                                                          \
-  };                                                                                               \
-  const TdMethod td_method_##symbol##_cone = {                                                     \
-    .name = title,                                                                                 \
-    .kind = number,                                                                                \
-    .by_name = TRUE,                                                                               \
-    .unsupported = cone_unsupported,                                                               \
-    .n_slices = td_fdk_n_slices,                                                                   \
-    .stated_centre = td_fdk_stated_centre,                                                         \
-    .plan = td_iterative_plan,                                                                     \
-    .run = run_iterative,                                                                          \
-  };
-
-METHOD (sirt, "sirt", TD_METHOD_SIRT)
-METHOD (fista_tv, "fista-tv", TD_METHOD_FISTA_TV)
-METHOD (cgls, "cgls", TD_METHOD_CGLS)

@@ -42,6 +42,8 @@ typedef struct {
 
 gboolean td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,
                             GCancellable *cancellable, GError **error);
+/* The running half: TdMethod's run. */
+gboolean td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error);
 /* iterative-cut.c: how @devices share the plan's slab, as their memory allows. FALSE: they have too little,
    with what for and how much. @reason: (transfer full). */
 gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut, char **reason);

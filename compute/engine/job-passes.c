@@ -34,6 +34,12 @@ td_job_pass_progress (TdJob *job, TdJobProgress *progress)
 }
 
 void
+td_job_keep_momentum (TdJob *job)
+{
+  job->keep_momentum = TRUE;
+}
+
+void
 td_job_finish_early (TdJob *job)
 {
   g_mutex_lock (&job->lock);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "dataset/output.h"
 #include "method.h"
 
 /* The parts of a job: job.c (life, progress), job-writer.c (the writing thread), job-json.c (result
@@ -13,6 +14,8 @@ struct TdJob {
   TdJobSlices sink;
   gpointer sink_user;
   gboolean overwrite;
+  gboolean keep_momentum;
+  TdOutput *companion;       /* NULL: none */
   GCancellable *cancellable; /* the job's own: cancelled by td_job_cancel() and by its failures */
   TdJobWriter *writer;
 
@@ -41,6 +44,8 @@ void td_job_give_sinogram (TdJob *job, float *sinogram);
 /* The first failure counts; it stops the job. (transfer full) */
 void td_job_fail (TdJob *job, GError *error);
 void td_job_slices_done (TdJob *job, guint count);
+/* A file beside the volume, written: it appears after the volume, or goes. (transfer full) */
+void td_job_take_companion (TdJob *job, TdOutput *companion);
 /* The part of the progress that passes make; under the lock. */
 void td_job_pass_progress (TdJob *job, TdJobProgress *progress);
 

@@ -172,6 +172,12 @@ td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
   return !g_cancellable_set_error_if_cancelled (job->cancellable, error);
 }
 
+void
+td_job_take_companion (TdJob *job, TdOutput *companion)
+{
+  job->companion = companion;
+}
+
 static void
 keep_rate (TdJob *job)
 {
@@ -205,10 +211,12 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
     gint64 start = g_get_monotonic_time ();
 
     ok = td_volume_writer_finish (writer->volume, provenance, error);
+    ok = ok && (!job->companion || td_output_commit (job->companion, error));
     td_job_add_stage (job, "write", (g_get_monotonic_time () - start) * 1e-6);
     job->result.clamped_output = td_volume_writer_clamped (writer->volume);
     keep_rate (job);
   }
   g_clear_pointer (&writer->volume, td_volume_writer_free);
+  g_clear_pointer (&job->companion, td_output_free);
   return ok;
 }

@@ -98,6 +98,9 @@ void td_job_cancel (TdJob *job);
 /* Any thread; an iterative method makes no more passes, and what it has come to is the result. Other
    methods go on. */
 void td_job_finish_early (TdJob *job);
+/* Before it runs: "fista-tv" and "cgls" leave their momentum beside the volume ("OUTPUT.momentum"), so that another job
+   that starts from it goes on as if there had been one. A job that ends early does so anyway. */
+void td_job_keep_momentum (TdJob *job);
 /* After the end, owned by the job; of all slabs, one after another. */
 const TdJobPass *td_job_passes (TdJob *job, guint *n);
 void td_job_progress (TdJob *job, TdJobProgress *progress); /* any thread, any time */

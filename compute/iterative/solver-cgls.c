@@ -3,6 +3,8 @@
 
 #include "solver-private.h"
 
+#define SAME 1e-2 /* relative: more than rounding adds up to in many passes, less than another geometry's residual */
+
 typedef struct {
   TdSolver *solver;
   TdTeamVolume *volume, *direction, *gradient;
@@ -52,6 +54,40 @@ descend (Cgls *cgls, double *square, GError **error)
          && td_team_sums (solver->team, cgls->gradient, cgls->gradient, square, &magnitude, solver->cancellable, error);
 }
 
+/* The direction that an earlier run had come to, if it was going where this one is: then what is missing of the
+   projections is what it was, but for rounding. */
+static gboolean
+recall (Cgls *cgls, double norm, double *square, GError **error)
+{
+  TdSolver *solver = cgls->solver;
+  const guint n = solver->task->n_views;
+  double rest, magnitude;
+  TdSolverMomentum momentum;
+
+  if (!td_solver_recall (solver, norm, &momentum))
+    return TRUE;
+  const double *own = momentum.numbers + TD_SOLVER_OWN;
+  if (!td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, &rest, &magnitude, solver->cancellable,
+                     error))
+    return FALSE;
+  if (!(fabs (sqrt (rest) - sqrt (own[1])) <= SAME * (sqrt (own[1]) + SAME * sqrt (norm)))) {
+    td_solver_recall_failed (solver);
+    return TRUE;
+  }
+  *square = own[0];
+  return solver->watch->recall_volumes (&cgls->direction, 1, solver->watch->user, error);
+}
+
+static gboolean
+remember (Cgls *cgls, double norm, double square, double rest, GError **error)
+{
+  TdSolverMomentum momentum = { 0 };
+
+  momentum.numbers[TD_SOLVER_OWN] = square;
+  momentum.numbers[TD_SOLVER_OWN + 1] = rest;
+  return td_solver_remember (cgls->solver, norm, &momentum, &cgls->direction, 1, error);
+}
+
 /* One step along the direction; *@square is the gradient's before and after. */
 static gboolean
 step (Cgls *cgls, double *square, double *rest, GError **error)
@@ -81,7 +117,7 @@ td_solver_cgls (TdSolver *solver, GError **error)
 {
   const TdConeTask *task = solver->task;
   Cgls cgls = { .solver = solver };
-  double norm, magnitude, square = 0, rest;
+  double norm = 0, magnitude, square = 0, rest = 0;
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = cgls_init (&cgls, error)
@@ -89,7 +125,8 @@ td_solver_cgls (TdSolver *solver, GError **error)
                                  &magnitude, solver->cancellable, error)
                 && descend (&cgls, &square, error)
                 && td_team_combine (solver->team, cgls.direction, 0, 1, cgls.gradient,
-                                    solver->cancellable, error);
+                                    solver->cancellable, error)
+                && recall (&cgls, norm, &square, error);
 
   while (ok && more) {
     ok = step (&cgls, &square, &rest, error);
@@ -99,6 +136,7 @@ td_solver_cgls (TdSolver *solver, GError **error)
   ok = ok && !reason;
   if (reason)
     g_propagate_error (error, reason);
+  ok = ok && remember (&cgls, norm, square, rest, error);
   TdTeamVolume *volume = ok && td_team_finish (solver->team, error) ? g_steal_pointer (&cgls.volume) : NULL;
   cgls_clear (&cgls);
   return volume;

@@ -12,6 +12,7 @@ typedef struct {
   const TdSolverWatch *watch;
   GCancellable *cancellable;
   guint passes;          /* done */
+  guint earlier;         /* by the run that this one goes on from */
   double residual;       /* the last pass's */
   guint settled;         /* passes running that changed it little */
   gboolean asked;        /* to end */
@@ -28,6 +29,16 @@ gboolean td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *v
 
 /* Views of the subset that is visited as number @index, and its first place. */
 guint td_solver_subset (guint n_views, guint subsets, guint index, guint *first);
+
+/* What every solver remembers: |measured|^2, by which it knows the projections again, and the residual. The solver's
+   own numbers begin at TD_SOLVER_OWN. */
+#define TD_SOLVER_OWN 3
+/* TRUE: there is momentum of just these projections; it has been taken over as far as every solver has it. */
+gboolean td_solver_recall (TdSolver *solver, double norm, TdSolverMomentum *momentum);
+void td_solver_recall_failed (TdSolver *solver);
+/* Adds to the solver's own @numbers. */
+gboolean td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum, TdTeamVolume *const *volumes,
+                             guint n, GError **error);
 
 TdTeamVolume *td_solver_sirt (TdSolver *solver, GError **error);
 TdTeamVolume *td_solver_cgls (TdSolver *solver, GError **error);

@@ -16,7 +16,7 @@ typedef struct {
   TdTeamVolume *field[3], *spare;
   double momentum, most;     /* Nesterov's t, and what it may grow to */
   double best;               /* residual of the passes so far */
-  double strength;           /* of denoising after one subset; 0: not known yet */
+  double typical;            /* the value that stands for the volume; 0: not known yet */
 } Sirt;
 
 static void
@@ -57,18 +57,16 @@ sirt_init (Sirt *sirt, GError **error)
          && td_team_combine (solver->team, sirt->before, 0, 1, sirt->volume, solver->cancellable, error);
 }
 
-/* The value that stands for the volume: its mean weighted by itself, the material's where there is one in
-   air. */
+/* The volume's mean weighted by itself: the material's value where there is one in air. */
 static gboolean
-measure_strength (Sirt *sirt, GError **error)
+measure_typical (Sirt *sirt, GError **error)
 {
-  const TdSolverSettings *settings = sirt->solver->settings;
   double squares, magnitudes;
 
   if (!td_team_sums (sirt->solver->team, sirt->before, sirt->before, &squares, &magnitudes,
                      sirt->solver->cancellable, error))
     return FALSE;
-  sirt->strength = magnitudes > 0 ? settings->tv * squares / magnitudes / settings->subsets : 0;
+  sirt->typical = magnitudes > 0 ? squares / magnitudes : 0;
   return TRUE;
 }
 
@@ -77,9 +75,10 @@ static gboolean
 regularise (Sirt *sirt, GError **error)
 {
   const TdSolver *solver = sirt->solver;
+  const double strength = solver->settings->tv * sirt->typical / solver->settings->subsets;
 
-  if (sirt->strength > 0
-      && !td_team_denoise (solver->team, sirt->volume, sirt->field, sirt->spare, sirt->strength,
+  if (strength > 0
+      && !td_team_denoise (solver->team, sirt->volume, sirt->field, sirt->spare, strength,
                            DENOISE_STEPS, solver->settings->non_negative, solver->cancellable, error))
     return FALSE;
   const double next = MIN ((1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2, sirt->most);
@@ -142,6 +141,54 @@ visit_all (Sirt *sirt, double norm, double *residual, GError **error)
   return TRUE;
 }
 
+/* ── Momentum of an earlier run, and for a later one ──────────────────────────────────────────── */
+
+#define N_VOLUMES 4
+
+static void
+list_volumes (const Sirt *sirt, TdTeamVolume **volumes)
+{
+  volumes[0] = sirt->volume;
+  for (guint i = 0; i < 3; i++)
+    volumes[1 + i] = sirt->field[i];
+}
+
+static gboolean
+recall (Sirt *sirt, double norm, GError **error)
+{
+  TdSolver *solver = sirt->solver;
+  const double *own;
+  TdTeamVolume *volumes[N_VOLUMES];
+  TdSolverMomentum momentum;
+
+  if (!sirt->before || !td_solver_recall (solver, norm, &momentum))
+    return TRUE;
+  own = momentum.numbers + TD_SOLVER_OWN;
+  sirt->momentum = own[0];
+  sirt->most = own[1];
+  sirt->best = own[2];
+  sirt->typical = own[3];
+  list_volumes (sirt, volumes);
+  return solver->watch->recall_volumes (volumes, N_VOLUMES, solver->watch->user, error);
+}
+
+static gboolean
+remember (Sirt *sirt, double norm, GError **error)
+{
+  TdSolverMomentum momentum = { 0 };
+  double *own = momentum.numbers + TD_SOLVER_OWN;
+  TdTeamVolume *volumes[N_VOLUMES];
+
+  if (!sirt->before)
+    return TRUE;
+  own[0] = sirt->momentum;
+  own[1] = sirt->most;
+  own[2] = sirt->best;
+  own[3] = sirt->typical;
+  list_volumes (sirt, volumes);
+  return td_solver_remember (sirt->solver, norm, &momentum, volumes, N_VOLUMES, error);
+}
+
 TdTeamVolume *
 td_solver_sirt (TdSolver *solver, GError **error)
 {
@@ -153,13 +200,14 @@ td_solver_sirt (TdSolver *solver, GError **error)
   gboolean ok = sirt_init (&sirt, error)
                 && td_rays_sums (td_team_lead (solver->team), solver->measured, solver->measured,
                                  solver->task->n_views, &norm, &magnitude, solver->cancellable,
-                                 error);
+                                 error)
+                && recall (&sirt, norm, error);
 
   while (ok && more) {
     ok = visit_all (&sirt, norm, &residual, error);
     /* Later values differ little, and a fixed one lets the iterations settle. */
-    if (ok && sirt.before && solver->passes < 5 && settings->tv > 0)
-      ok = measure_strength (&sirt, error);
+    if (ok && sirt.before && solver->earlier + solver->passes < 5 && settings->tv > 0)
+      ok = measure_typical (&sirt, error);
     if (sirt.before)
       restrain (&sirt, residual);
     more = ok && td_solver_pass_done (solver, residual, sirt.before ? sirt.before : sirt.volume, &reason);
@@ -167,6 +215,7 @@ td_solver_sirt (TdSolver *solver, GError **error)
   ok = ok && !reason;
   if (reason)
     g_propagate_error (error, reason);
+  ok = ok && remember (&sirt, norm, error);
   /* With momentum the volume is beyond, and what it came from the result. */
   TdTeamVolume **result = sirt.before ? &sirt.before : &sirt.volume;
   TdTeamVolume *volume = ok && td_team_finish (solver->team, error) ? g_steal_pointer (result) : NULL;

@@ -138,7 +138,7 @@ gboolean
 td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
-  const gboolean little = solver->passes > 0
+  const gboolean little = solver->earlier + solver->passes > 0
                           && fabs (residual - solver->residual) < settings->tolerance * solver->residual;
 
   solver->passes++;
@@ -151,6 +151,53 @@ td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume, GE
                 : solver->settled >= 2          ? TD_SOLVER_SETTLED
                                                 : TD_SOLVER_ALL;
   return solver->end == TD_SOLVER_ALL && solver->passes < settings->iterations;
+}
+
+/* ── Momentum ─────────────────────────────────────────────────────────────────────────────────── */
+
+guint
+td_solver_momentum_volumes (TdSolverKind kind)
+{
+  return kind == TD_SOLVER_SIRT ? 0 : kind == TD_SOLVER_CGLS ? 1 : 4;
+}
+
+void
+td_solver_recall_failed (TdSolver *solver)
+{
+  solver->earlier = solver->settled = 0;
+  solver->watch->recall_failed (solver->watch->user);
+}
+
+gboolean
+td_solver_recall (TdSolver *solver, double norm, TdSolverMomentum *momentum)
+{
+  const TdSolverWatch *watch = solver->watch;
+  const double *numbers = momentum->numbers;
+
+  if (!watch->recall || !watch->recall (momentum, watch->user))
+    return FALSE;
+  /* Devices add in orders of their own. */
+  if (!(fabs (numbers[0] - norm) <= 1e-5 * norm)) {
+    td_solver_recall_failed (solver);
+    return FALSE;
+  }
+  solver->residual = numbers[1];
+  solver->settled = numbers[2] > 0;
+  solver->earlier = momentum->passes;
+  return TRUE;
+}
+
+gboolean
+td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n,
+                    GError **error)
+{
+  const TdSolverWatch *watch = solver->watch;
+
+  momentum->passes = solver->earlier + solver->passes;
+  momentum->numbers[0] = norm;
+  momentum->numbers[1] = solver->residual;
+  momentum->numbers[2] = solver->settled > 0;
+  return !watch->remember || watch->remember (momentum, volumes, n, watch->user, error);
 }
 
 TdTeamVolume *

@@ -53,6 +53,17 @@ guint td_solver_most_views (guint n_views, const TdSolverSettings *settings);
 /* Updates (voxel times view, there and back as one) that a whole run counts. */
 double td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings);
 
+/* What a run was in the middle of beside its volume: one that is given it goes on as if there had been no end.
+   Volumes belong to it too (td_solver_momentum_volumes()). */
+#define TD_SOLVER_NUMBERS 8
+
+typedef struct {
+  guint passes;                       /* made so far, in all runs */
+  double numbers[TD_SOLVER_NUMBERS];  /* the solver's own */
+} TdSolverMomentum;
+
+guint td_solver_momentum_volumes (TdSolverKind kind); /* "sirt": none, it has no momentum */
+
 /* What a run tells, and asks. */
 typedef struct {
   /* What the volume is to begin with, zeros otherwise; may be NULL. */
@@ -61,6 +72,14 @@ typedef struct {
   gboolean (*pass) (guint pass, double residual, TdTeamVolume *volume, gpointer user, GError **error);
   /* Now and then: updates done since the last call. FALSE: end with what there is. */
   gboolean (*progress) (double updates, gpointer user);
+  /* The momentum of the run that left the volume given by begin(); FALSE: it is not known. Then, if it fits, its
+     volumes, else that it does not: it is of other projections. NULL as well, all three or none. */
+  gboolean (*recall) (TdSolverMomentum *momentum, gpointer user);
+  gboolean (*recall_volumes) (TdTeamVolume *const *volumes, guint n, gpointer user, GError **error);
+  void (*recall_failed) (gpointer user);
+  /* At the end, unless NULL: the momentum, for another run. */
+  gboolean (*remember) (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n, gpointer user,
+                        GError **error);
   gpointer user;
 } TdSolverWatch;
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <glib/gstdio.h>
+
 #include "tests/common/iterative.h"
 #include "tests/unit/test-folder.h"
 
@@ -93,21 +95,43 @@ test_unfilterable (void)
 
 /* ── Going on ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* What the plan's notes and the run's say. (transfer full) */
+static char *
+all_notes (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *volume)
+{
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, NULL);
+  g_autofree char *before = g_strjoinv ("\n", td_plan_facts (plan)->notes);
+
+  return g_strjoin ("\n", before, volume->notes, NULL);
+}
+
+/* Its notes. (transfer full) */
+static char *
+write_to (TdScan *scan, const TdRecipe *recipe, const char *path, gboolean keep)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, path, NULL, &error);
+
+  g_assert_no_error (error);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_overwrite (job, TRUE);
+  if (keep)
+    td_job_keep_momentum (job);
+  td_job_run (job, NULL, &error);
+  g_assert_no_error (error);
+  return g_strjoinv ("\n", td_job_result (job)->notes);
+}
+
 static void
 write_volume (TdScan *scan, const char *method, guint iterations, const char *path)
 {
-  g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
   td_test_recipe (&recipe, method, "host");
   recipe.iterations = iterations;
   recipe.output_format = TD_VOLUME_HDF5;
   td_recipe_set (&recipe, "start", "zero", NULL);
-  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, path, NULL, &error);
-  g_assert_no_error (error);
-  g_autoptr (TdJob) job = td_job_new (plan);
-  td_job_run (job, NULL, &error);
-  g_assert_no_error (error);
+  g_free (write_to (scan, &recipe, path, FALSE));
 }
 
 static void
@@ -143,6 +167,151 @@ test_file (void)
   td_recipe_set (&recipe, "start", "/no/such/volume", NULL);
   g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  test_folder_free (folder);
+}
+
+/* ── Momentum ─────────────────────────────────────────────────────────────────────────────────── */
+
+#define AT_FIRST 4
+#define THEN 5
+
+typedef struct {
+  const char *method, *device;
+  gboolean cone;
+  TdVolumeFormat format;
+  guint64 memory_limit; /* parallel beams: so little that slices go in slabs */
+} Going;
+
+static const Going goings[] = {
+  { "fista-tv", "host", TRUE, TD_VOLUME_HDF5, 0 },
+  { "cgls", "host", TRUE, TD_VOLUME_TIFF_STACK, 0 },
+  { "fista-tv", "opencl:0", TRUE, TD_VOLUME_BIGTIFF, 0 },
+  { "cgls", "opencl:0", FALSE, TD_VOLUME_HDF5, 0 },
+  { "fista-tv", "host", FALSE, TD_VOLUME_BIGTIFF, 1 << 20 },
+  { "cgls", "host", FALSE, TD_VOLUME_BIGTIFF, 1 << 20 },
+};
+
+static void
+describe (const Going *going, const char *start, guint iterations, TdRecipe *recipe)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_test_recipe (recipe, going->method, going->device);
+  recipe->iterations = iterations;
+  recipe->output_format = going->format;
+  recipe->memory_limit_bytes = going->memory_limit;
+  g_assert_true (td_recipe_set (recipe, "start", start, &error));
+}
+
+/* What was kept makes two runs one, to rounding; without it they are two. */
+static void
+test_momentum (gconstpointer data)
+{
+  const Going *going = data;
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan
+      = td_test_phantom_scan (&spec, 32, going->memory_limit ? 96 : 24, 20, going->cone ? 360 : 180, going->cone);
+  TestFolder *folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "half", NULL);
+  g_autofree char *beside = g_strconcat (path, ".momentum", NULL);
+  TdTestVolume whole, rest, anew;
+  TdRecipe recipe;
+
+  if (g_str_has_prefix (going->device, "opencl")) {
+    g_autoptr (GPtrArray) devices = td_engine_devices (engine, going->device, NULL);
+    if (!devices) {
+      g_test_skip ("no OpenCL device");
+      test_folder_free (folder);
+      return;
+    }
+  }
+  describe (going, "zero", AT_FIRST, &recipe);
+  g_autofree char *notes = write_to (scan, &recipe, path, TRUE);
+  g_assert_nonnull (strstr (notes, ".momentum"));
+  g_assert_true (g_file_test (beside, G_FILE_TEST_IS_REGULAR));
+  describe (going, "zero", AT_FIRST + THEN, &recipe);
+  td_test_reconstruct_well (engine, scan, &recipe, &whole);
+  describe (going, path, THEN, &recipe);
+  if (going->memory_limit) {
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+    g_assert_cmpuint (td_plan_facts (plan)->n_slabs, >, 1);
+  }
+  td_test_reconstruct_well (engine, scan, &recipe, &rest);
+  g_autofree char *going_on = all_notes (scan, &recipe, &rest);
+  g_assert_nonnull (strstr (going_on, "as if they had not stopped"));
+  g_assert_null (strstr (going_on, "anew"));
+  g_assert_cmpint (g_remove (beside), ==, 0);
+  td_test_reconstruct_well (engine, scan, &recipe, &anew);
+  g_autofree char *beginning = all_notes (scan, &recipe, &anew);
+  g_assert_nonnull (strstr (beginning, "begins anew: there is none beside it; --keep"));
+  g_test_message ("%u passes and %u differ from %u by %.1e, without momentum by %.1e", AT_FIRST, THEN,
+                  AT_FIRST + THEN, td_test_difference (&rest, &whole), td_test_difference (&anew, &whole));
+  g_assert_cmpfloat (td_test_difference (&rest, &whole), <, 1e-5);
+  g_assert_cmpfloat (td_test_difference (&anew, &whole), >, 1e-3);
+  td_test_volume_clear (&whole);
+  td_test_volume_clear (&rest);
+  td_test_volume_clear (&anew);
+  test_folder_free (folder);
+}
+
+static void
+assert_anew (TdScan *scan, const Going *going, const char *path, const char *says)
+{
+  TdTestVolume volume;
+  TdRecipe recipe;
+
+  describe (going, path, 1, &recipe);
+  td_test_reconstruct_well (engine, scan, &recipe, &volume);
+  g_autofree char *all = all_notes (scan, &recipe, &volume);
+  g_assert_nonnull (strstr (all, "anew"));
+  g_assert_nonnull (strstr (all, says));
+  td_test_volume_clear (&volume);
+}
+
+/* Momentum of another volume, of other projections or another geometry, of another method, and damaged files: the
+   volume is gone on from all the same, and the notes say so. */
+static void
+test_foreign (gconstpointer data)
+{
+  const Going *going = data;
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
+  g_autoptr (GError) error = NULL;
+  TestFolder *folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "half.h5", NULL);
+  g_autofree char *beside = g_strconcat (path, ".momentum", NULL);
+  g_autofree char *contents = NULL;
+  gsize length;
+  TdRecipe recipe;
+
+  spec.fill = 0.7;
+  g_autoptr (TdScan) other = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  describe (going, "zero", AT_FIRST, &recipe);
+  g_free (write_to (scan, &recipe, path, TRUE));
+  assert_anew (other, going, path, "what was measured");
+  const Going method = { strcmp (going->method, "cgls") == 0 ? "fista-tv" : "cgls", "host", TRUE, TD_VOLUME_HDF5, 0 };
+  assert_anew (scan, &method, path, "another method");
+  describe (going, "zero", 2, &recipe);
+  g_free (write_to (scan, &recipe, path, FALSE));
+  assert_anew (scan, going, path, "of another one");
+
+  g_assert_true (g_file_get_contents (beside, &contents, &length, &error));
+  memset (contents + 48, 0xff, 8); /* the slab's slices */
+  g_assert_true (g_file_set_contents (beside, contents, (gssize) length, &error));
+  assert_anew (scan, going, path, "damaged");
+  g_assert_true (g_file_set_contents (beside, contents, 60, &error));
+  assert_anew (scan, going, path, "damaged");
+  g_assert_true (g_file_set_contents (beside, "no", 2, &error));
+  assert_anew (scan, going, path, "damaged");
+  /* What is rounded, or a part, cannot be gone on from. */
+  describe (going, "zero", 1, &recipe);
+  recipe.output_bits = 16;
+  recipe.output_range_auto = FALSE;
+  recipe.output_low = 0;
+  recipe.output_high = 1;
+  g_autofree char *notes = write_to (scan, &recipe, path, TRUE);
+  g_assert_nonnull (strstr (notes, "--bits"));
   test_folder_free (folder);
 }
 
@@ -197,14 +366,18 @@ test_asked (void)
   TdPhantomScan spec;
   g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
 
+  TestFolder *folder = test_folder_new ();
+
   for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
     g_autoptr (GError) error = NULL;
+    g_autofree char *path = g_build_filename (folder->path, methods[i], NULL);
+    g_autofree char *beside = g_strconcat (path, ".momentum", NULL);
     guint slices = 0, n;
     TdRecipe recipe;
 
     td_test_recipe (&recipe, methods[i], "host");
     recipe.iterations = 10000;
-    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, path, NULL, &error);
     g_assert_no_error (error);
     g_autoptr (TdJob) job = td_job_new (plan);
     td_job_set_sink (job, count_slices, &slices);
@@ -214,12 +387,14 @@ test_asked (void)
     g_autofree char *notes = g_strjoinv ("\n", td_job_result (job)->notes);
     g_assert_nonnull (strstr (notes, "as asked"));
     g_assert_cmpuint (slices, ==, 24);
+    g_assert_cmpint (g_file_test (beside, G_FILE_TEST_EXISTS), ==, strcmp (methods[i], "sirt") != 0);
     const TdJobPass *passes = td_job_passes (job, &n);
     g_assert_cmpuint (n, >=, 2);
     g_assert_cmpuint (n, <, 10000);
     for (guint k = 1; k < n; k++)
       g_assert_cmpfloat (passes[k].seconds, >=, passes[k - 1].seconds);
   }
+  test_folder_free (folder);
 }
 
 int
@@ -231,6 +406,12 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-start/filtered/parallel", test_filtered_parallel);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);
+  for (guint i = 0; i < G_N_ELEMENTS (goings); i++) {
+    g_autofree char *name = g_strdup_printf ("/iterative-start/momentum/%s-%u", goings[i].method, i);
+    g_test_add_data_func (name, &goings[i], test_momentum);
+  }
+  g_test_add_data_func ("/iterative-start/foreign/fista-tv", &goings[0], test_foreign);
+  g_test_add_data_func ("/iterative-start/foreign/cgls", &(Going) { "cgls", "host", TRUE, TD_VOLUME_HDF5, 0 }, test_foreign);
   g_test_add_func ("/iterative-start/tolerance", test_tolerance);
   g_test_add_func ("/iterative-start/asked", test_asked);
   const int status = g_test_run ();
