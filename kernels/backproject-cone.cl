@@ -154,7 +154,7 @@ cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,
     const Aim a = aim (matrices + 3 * view, x, y, p.u_middle, p.v_middle);
     const float weight = a.inverse * a.inverse;
 
-    if (!(a.u > -1.0f && a.u < (float) p.n_columns))
+    if (!(a.inverse > 0.0f && a.u > -1.0f && a.u < (float) p.n_columns))
       continue;
     const float u0 = td_floor (a.u), f = a.u - u0;
     const TD_GLOBAL float *line = projections + (size_t) view * p.view_stride + p.pitch + 1 + (int) u0;

@@ -21,6 +21,35 @@ unsupported_anywhere (const TdConeTask *task, const TdDeviceInfo *device)
   return NULL;
 }
 
+/* Detector rows a voxel takes along z where it is largest; 0: a view's source lies within the volume. */
+static double
+steepest (const TdConeTask *task)
+{
+  const double far_x = task->first_mm[0] + (task->nx - 1) * task->voxel_mm;
+  const double far_y = task->first_mm[1] - (task->ny - 1) * task->voxel_mm;
+  double slope = 0;
+
+  for (guint view = 0; view < task->n_views; view++)
+    for (guint corner = 0; corner < 4; corner++) {
+      const double *m = task->matrices + 12 * (gsize) view;
+      const double w = m[8] * (corner & 1 ? far_x : task->first_mm[0])
+                       + m[9] * (corner & 2 ? far_y : task->first_mm[1]) + m[11];
+      if (w < 1e-3)
+        return 0;
+      slope = MAX (slope, fabs (m[6] * task->voxel_mm / w));
+    }
+  return slope;
+}
+
+/* For kernels that ask no voxel whether it lies before the source. */
+static const char *
+unsupported_shape (const TdConeTask *task)
+{
+  if (!td_cone_upright (task))
+    return "the detector is tilted";
+  return steepest (task) > 0 ? NULL : "the volume reaches to the source";
+}
+
 static const char *
 unsupported_textures (const TdConeTask *task, const TdDeviceInfo *device, TdTexel texel)
 {
@@ -56,8 +85,8 @@ texture_unsupported (const TdConeTask *task, TdPrecision precision, const TdDevi
 {
   const char *why = unsupported_anywhere (task, device);
 
-  if (!why && !td_cone_upright (task))
-    why = "the detector is tilted";
+  if (!why)
+    why = unsupported_shape (task);
   if (!why)
     why = unsupported_textures (task, device,
                                 precision == TD_PRECISION_SINGLE ? TD_TEXEL_R32F : TD_TEXEL_R16F);
@@ -89,8 +118,8 @@ turned_unsupported (const TdConeTask *task, TdPrecision precision, const TdDevic
 {
   const char *why = unsupported_anywhere (task, device);
 
-  if (!why && !td_cone_upright (task))
-    why = "the detector is tilted";
+  if (!why)
+    why = unsupported_shape (task);
   if (!why && turned_pack (task, precision) == 1)
     why = "the views or the volume are not symmetric under half a turn";
   if (!why)
@@ -202,26 +231,6 @@ projector_free (TdConeProjector *base)
   td_program_free (self->pack_program);
   td_cone_task_clear (&self->task);
   g_free (self);
-}
-
-/* Detector rows a voxel takes along z where it is largest; 0: a view's source lies within the volume. */
-static double
-steepest (const TdConeTask *task)
-{
-  const double far_x = task->first_mm[0] + (task->nx - 1) * task->voxel_mm;
-  const double far_y = task->first_mm[1] - (task->ny - 1) * task->voxel_mm;
-  double slope = 0;
-
-  for (guint view = 0; view < task->n_views; view++)
-    for (guint corner = 0; corner < 4; corner++) {
-      const double *m = task->matrices + 12 * (gsize) view;
-      const double w = m[8] * (corner & 1 ? far_x : task->first_mm[0])
-                       + m[9] * (corner & 2 ? far_y : task->first_mm[1]) + m[11];
-      if (w < 1e-3)
-        return 0;
-      slope = MAX (slope, fabs (m[6] * task->voxel_mm / w));
-    }
-  return slope;
 }
 
 /* Whole columns of voxels where there are enough slices: of the volume, since what a voxel becomes must

@@ -72,7 +72,7 @@ weights_by_row (const TdConeFilter *filter, const TdConeFan *fan, double angle_r
     out[3 * i + 2] = (float) (form[0] * (filter->u_middle + filter->shift) + form[1] * filter->v_middle
                               + form[2]);
   }
-  out[6] = (float) (angle_rad - filter->shares.first_rad);
+  out[6] = (float) td_cone_redundancy_turned (&filter->shares, angle_rad);
 }
 
 static float *

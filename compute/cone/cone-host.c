@@ -25,7 +25,11 @@ td_cone_funcs (void)
 static gboolean
 fast_path_fits (const TdConeTask *task)
 {
-  const double radius = hypot (task->first_mm[0], task->first_mm[1]);
+  const double far_x = task->first_mm[0] + (task->nx - 1) * task->voxel_mm;
+  const double far_y = task->first_mm[1] - (task->ny - 1) * task->voxel_mm;
+  /* A region's first voxel need not be the farthest from the axis. */
+  const double radius = hypot (MAX (fabs (task->first_mm[0]), fabs (far_x)),
+                               MAX (fabs (task->first_mm[1]), fabs (far_y)));
 
   if (!td_cone_upright (task))
     return FALSE;

@@ -244,7 +244,7 @@ td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometry, guint 
     const double w = geometry->view_matrices[12 * (gsize) view + 11];
     task->view_weights[view] = 1 / (w * w);
   }
-  init_volume (task, geometry, n_columns);
+  init_volume (task, geometry, TD_REDUNDANCY_FULL);
   return TRUE;
 }
 

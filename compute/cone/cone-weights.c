@@ -2,6 +2,7 @@
 #include "cone.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dataset/error.h"
@@ -112,46 +113,94 @@ look (const TdGeometry *geometry, const double *angles_rad, guint n_views, guint
   return TRUE;
 }
 
-static void
-angle_range (const double *angles_rad, guint n_views, double *low, double *high)
+/* Where views lie on the turn, whatever turns their angles are counted in. */
+typedef struct {
+  double first, range; /* of the arc that all lie on, and its length */
+  double gap, step;    /* what that leaves of the turn; a view's mean share of the arc */
+  gboolean open;       /* the gap is between the first view and the last: where the stage began and stopped */
+} Arc;
+
+static int
+compare_doubles (const void *a, const void *b)
 {
-  *low = INFINITY;
-  *high = -INFINITY;
-  for (guint view = 0; view < n_views; view++) {
-    *low = MIN (*low, angles_rad[view]);
-    *high = MAX (*high, angles_rad[view]);
-  }
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return (x > y) - (x < y);
+}
+
+static double
+on_turn (double angle_rad)
+{
+  const double rest = fmod (angle_rad, 2 * G_PI);
+
+  return rest < 0 ? rest + 2 * G_PI : rest;
+}
+
+/* Whether the view at @angle is the one at @end, after and before which nothing is. */
+static gboolean
+is_at (double angle, double end, double step)
+{
+  return fabs (remainder (angle - end, 2 * G_PI)) < 0.01 * step;
+}
+
+static void
+find_arc (const double *angles_rad, guint n_views, Arc *arc)
+{
+  g_autofree double *sorted = g_new (double, n_views);
+  guint behind = 0; /* the gap */
+
+  for (guint view = 0; view < n_views; view++)
+    sorted[view] = on_turn (angles_rad[view]);
+  qsort (sorted, n_views, sizeof *sorted, compare_doubles);
+  arc->gap = sorted[0] + 2 * G_PI - sorted[n_views - 1];
+  for (guint i = 1; i < n_views; i++)
+    if (sorted[i] - sorted[i - 1] > arc->gap) {
+      arc->gap = sorted[i] - sorted[i - 1];
+      behind = i;
+    }
+  arc->first = sorted[behind];
+  arc->range = 2 * G_PI - arc->gap;
+  arc->step = n_views > 1 ? arc->range / (n_views - 1) : 0;
+  const double ends[2] = { angles_rad[0], angles_rad[n_views - 1] };
+  arc->open = (is_at (ends[0], arc->first, arc->step) && is_at (ends[1], arc->first + arc->range, arc->step))
+              || (is_at (ends[1], arc->first, arc->step) && is_at (ends[0], arc->first + arc->range, arc->step));
+}
+
+/* Views that are missing in the middle of a turn are made up for by their neighbours, if they are few. */
+static gboolean
+is_whole (const Arc *arc)
+{
+  return arc->gap <= 1.5 * arc->step || (!arc->open && arc->gap <= MIN (4 * arc->step, G_PI / 18));
 }
 
 gboolean
 td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint n_views,
                     guint n_columns, guint n_rows, TdRedundancy *redundancy, GError **error)
 {
-  double low, high, axis_column = NAN;
+  double axis_column = NAN;
   Reach reach;
+  Arc arc;
 
   if (!look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column, error))
     return FALSE;
-  angle_range (angles_rad, n_views, &low, &high);
-  const double step = n_views > 1 ? (high - low) / (n_views - 1) : 0;
-  const double range = high - low;
+  find_arc (angles_rad, n_views, &arc);
 
   *redundancy = (TdRedundancy) { .kind = TD_REDUNDANCY_FULL };
-  if (range + 1.5 * step >= 2 * G_PI) {
+  if (is_whole (&arc)) {
     if (fabs (axis_column - (n_columns - 1) / 2.0) <= 0.05 * n_columns)
       return TRUE;
     redundancy->kind = TD_REDUNDANCY_WANG;
     redundancy->side = reach.right >= reach.left ? 1 : -1;
     redundancy->overlap_rad = MAX (MIN (reach.left, reach.right), 1e-9);
-  } else if (range + 1.5 * step >= G_PI + 2 * reach.widest) {
+  } else if (arc.range + 1.5 * arc.step >= G_PI + 2 * reach.widest) {
     redundancy->kind = TD_REDUNDANCY_PARKER;
-    redundancy->overscan_rad = (range - G_PI) / 2;
-    redundancy->first_rad = low;
+    redundancy->overscan_rad = (arc.range - G_PI) / 2;
+    redundancy->first_rad = arc.first;
   } else {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "The views cover %.1f degrees; this geometry needs at least %.1f (180 and the fan "
                  "angle) or a full turn. Check the angles, or crop the detector.",
-                 range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);
+                 arc.range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);
     return FALSE;
   }
   redundancy->by_row = reach.lean > LEAN;
@@ -186,11 +235,20 @@ wang (double gamma, double overlap)
 }
 
 double
+td_cone_redundancy_turned (const TdRedundancy *redundancy, double angle_rad)
+{
+  const double turned = on_turn (angle_rad - redundancy->first_rad);
+
+  /* The first view, rounded to before it. */
+  return turned > 2 * G_PI - 1e-9 ? 0 : turned;
+}
+
+double
 td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, double fan_rad)
 {
   switch (redundancy->kind) {
   case TD_REDUNDANCY_PARKER:
-    return parker (angle_rad - redundancy->first_rad, fan_rad, redundancy->overscan_rad);
+    return parker (td_cone_redundancy_turned (redundancy, angle_rad), fan_rad, redundancy->overscan_rad);
   case TD_REDUNDANCY_WANG:
     return wang (redundancy->side * fan_rad, redundancy->overlap_rad);
   default:

@@ -130,6 +130,8 @@ gboolean td_cone_redundancy (const TdGeometry *geometry, const double *angles_ra
 /* A view's matrix of this geometry, scaled; FALSE as td_cone_matrix_normalise(). */
 gboolean td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint view,
                               guint n_columns, guint n_rows, double matrix[12]);
+/* How far a view has turned from where the turn begins, 0 to 2 pi: angles may be counted in any turn. */
+double td_cone_redundancy_turned (const TdRedundancy *redundancy, double angle_rad);
 /* Of a ray (mean 1/2 over a full turn's pairs; times the cosine weight). */
 double td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, double fan_rad);
 

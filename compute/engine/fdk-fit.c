@@ -282,6 +282,21 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
   set_filter_rows (fdk, (guint) CLAMP (chunk / row_bytes (fdk), 1, (guint64) fdk->n_rows));
 }
 
+/* The CPU filters for devices that have memory of their own. */
+static gboolean
+fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
+{
+  while (filter_bytes (fdk, plan) > host / 2 && fdk->filter_rows > 1)
+    set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
+  if (filter_bytes (fdk, plan) <= host)
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "The host has %" G_GUINT64_FORMAT " MiB for this, but filtering one row of the detector needs %"
+               G_GUINT64_FORMAT " MiB; use a higher memory limit, or crop or bin the scan.", host >> 20,
+               (filter_bytes (fdk, plan) >> 20) + 1);
+  return FALSE;
+}
+
 static gboolean
 fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
@@ -309,6 +324,9 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
     if (!fit_device (plan, fdk, device, fdk->families[i], budget, error))
       return FALSE;
   }
+  if (!fdk->window && !fdk->filter_on_device && !any_device (devices, is_host)
+      && !fit_filter (plan, fdk, host, error))
+    return FALSE;
   fit_pinned (fdk, devices->len, left); /* slabs and chunks may be smaller now */
 
   fdk->block_rows = 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-level.h"
+#include "tests/common/cone-plain.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
@@ -112,95 +113,6 @@ make_scan (const Case *c, Measured *measured)
 
 /* ── The plain way ────────────────────────────────────────────────────────────────────────────── */
 
-static double
-lanczos (double d)
-{
-  if (fabs (d) < 1e-12)
-    return 1;
-  return fabs (d) >= 3 ? 0 : 3 * sin (G_PI * d) * sin (G_PI * d / 3) / (G_PI * G_PI * d * d);
-}
-
-static double
-read_at (const Case *c, const float *view, double u, double v)
-{
-  double sum = 0, weights = 0;
-
-  for (int j = -2; j <= 3; j++)
-    for (int i = -2; i <= 3; i++) {
-      const double column = floor (u) + i, row = floor (v) + j;
-      const double weight = lanczos (u - column) * lanczos (v - row);
-      sum += weight
-             * view[(gsize) CLAMP (row, 0, c->n_rows - 1.0) * c->n_columns
-                    + (gsize) CLAMP (column, 0, c->n_columns - 1.0)];
-      weights += weight;
-    }
-  return sum / weights;
-}
-
-/* Where the ray of the level detector's pixel meets the scan's. */
-static void
-trace (const double level[12], const double own[12], double column, double row, double *u, double *v)
-{
-  double point[3], w;
-
-  td_cone_pixel (level, column, row, point);
-  td_cone_project (own, point, u, v, &w);
-}
-
-/* As above, the row taken no farther than the edge of the detector that lies above or below. */
-static double
-resample (const Case *c, const double level[12], const double own[12], const float *view, double column,
-          double row)
-{
-  const double last[2] = { c->n_columns - 1.0, c->n_rows - 1.0 };
-  double at[2], near[2], there[2];
-
-  trace (level, own, column, row, &at[0], &at[1]);
-  trace (level, own, column, row + 0.01, &there[0], &there[1]);
-  /* Along a level column: this of the detector's coordinates changes more. */
-  const guint along = fabs (there[1] - at[1]) >= fabs (there[0] - at[0]);
-  const double edge = CLAMP (at[along], 0, last[along]);
-  for (guint i = 0; i < 60 && fabs (at[along] - edge) > 1e-11; i++) { /* Newton's way there */
-    trace (level, own, column, row + 1e-4, &near[0], &near[1]);
-    row -= (at[along] - edge) / ((near[along] - at[along]) / 1e-4);
-    trace (level, own, column, row, &at[0], &at[1]);
-  }
-  if (at[!along] < -0.5 || at[!along] > last[!along] + 0.5)
-    return 0;
-  return read_at (c, view, at[0], at[1]);
-}
-
-/* Weighted and filtered projections of the level detector. */
-static float *
-filter_views (const Case *c, const Measured *measured, const TdConeTask *own, const TdConeTask *task,
-              const TdFilter *spec)
-{
-  const gsize wide = task->n_columns, lines = (gsize) task->n_views * task->n_rows;
-  g_autofree float *rows = g_new0 (float, lines * wide);
-
-  for (guint view = 0; view < task->n_views; view++) {
-    const double *level = task->matrices + 12 * (gsize) view;
-    double q[6];
-    TdConeFan fan;
-
-    td_cone_cosine (level, q);
-    g_assert_true (td_cone_fan (level, &fan));
-    for (guint row = 0; row < task->n_rows; row++)
-      for (guint k = 0; k < task->n_measured; k++) {
-        const double u = k + task->shift, v = row;
-        const double cosine
-            = 1 / sqrt (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
-        const double share = td_cone_redundancy_weight (&own->redundancy, measured->angles_rad[view],
-                                                        td_cone_fan_angle (&fan, u, v));
-        rows[((gsize) view * task->n_rows + row) * wide + k + task->shift]
-            = (float) (cosine * share
-                       * resample (c, level, own->matrices + 12 * (gsize) view,
-                                   measured->views + (gsize) view * c->n_rows * c->n_columns, u, v));
-      }
-  }
-  return td_truth_filter (spec, rows, (guint) lines, (guint) wide);
-}
-
 /* A detector that lies on its side, as it would have measured standing up. */
 static void
 stand_up (Case *c, Measured *measured)
@@ -223,20 +135,11 @@ stand_up (Case *c, Measured *measured)
 static double *
 plain_fdk (const Case *c, const Measured *measured, const TdFilter *spec, TdConeTask *task)
 {
-  TdConeTask own;
-  g_autoptr (GError) error = NULL;
+  const TdConePlain scan = { &measured->geometry, measured->angles_rad, c->n_columns, c->n_rows, c->n_views,
+                             measured->views };
+  double *out = td_cone_plain_fdk (&scan, spec, TRUE, task);
 
-  td_cone_task_init (&own, &measured->geometry, measured->angles_rad, c->n_views, c->n_columns, c->n_rows,
-                     &error);
-  g_assert_no_error (error);
-  td_cone_task_copy (task, &own);
-  g_assert_true (td_cone_task_level (task));
   g_assert_true (td_cone_upright (task));
-  td_cone_task_widen (task);
-  g_autofree float *views = filter_views (c, measured, &own, task, spec);
-  double *out = g_new (double, (gsize) task->nz * task->ny * task->nx);
-  td_cone_reference (task, views, 0, task->nz, out);
-  td_cone_task_clear (&own);
   return out;
 }
 
@@ -426,7 +329,8 @@ test_geometry (void)
         g_assert_cmpuint (end, <=, c->n_rows);
         for (guint column = 0; column < task.n_measured; column++) {
           double u, v;
-          trace (task.matrices + 12 * (gsize) view, own.matrices + 12 * (gsize) view, column, row, &u, &v);
+          td_cone_plain_trace (task.matrices + 12 * (gsize) view, own.matrices + 12 * (gsize) view, column,
+                               row, &u, &v);
           const gboolean seen = v >= 0 && v <= c->n_rows - 1.0 && u >= -0.5 && u <= c->n_columns - 0.5;
           g_assert_true (!seen || (MAX (floor (v) - 2, 0) >= first && MIN (floor (v) + 4, c->n_rows) <= end));
         }

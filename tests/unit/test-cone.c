@@ -160,6 +160,61 @@ test_refusals (void)
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
 }
 
+/* Angles may be counted in any turn, and views come in any order. */
+static void
+test_wrapped (void)
+{
+  static const double ranges_deg[] = { 360, 300, 220 };
+  const guint n = 40;
+  TdGeometry geometry = plain_geometry ();
+
+  for (guint r = 0; r < G_N_ELEMENTS (ranges_deg); r++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree double *plain = angles (n, ranges_deg[r] * G_PI / 180), *told = g_new (double, n);
+    TdRedundancy truth, redundancy;
+
+    for (guint i = 0; i < n; i++)
+      plain[i] += 5;
+    g_assert_true (td_cone_redundancy (&geometry, plain, n, 32, 16, &truth, &error));
+    g_assert_cmpint (truth.kind, ==, r == 0 ? TD_REDUNDANCY_FULL : TD_REDUNDANCY_PARKER);
+    for (guint way = 0; way < 4; way++) {
+      for (guint i = 0; i < n; i++) {
+        const double angle = plain[way == 3 ? (7 * i + 3) % n : i];
+        told[i] = way == 0 ? fmod (angle, 2 * G_PI) : way == 1 ? remainder (angle, 2 * G_PI)
+                                                                : angle + 2 * G_PI * (way == 2 ? i % 3 : 0);
+      }
+      g_assert_true (td_cone_redundancy (&geometry, told, n, 32, 16, &redundancy, &error));
+      g_assert_cmpint (redundancy.kind, ==, truth.kind);
+      for (guint i = 0; i < n; i++)
+        for (double fan = -0.02; fan <= 0.02; fan += 0.01)
+          g_assert_cmpfloat_with_epsilon (
+              td_cone_redundancy_weight (&redundancy, told[i], fan),
+              td_cone_redundancy_weight (&truth, plain[way == 3 ? (7 * i + 3) % n : i], fan), 1e-9);
+    }
+  }
+}
+
+/* A wedge that is missing in the middle of the list is one all the same; a view that was left out is none. */
+static void
+test_wedge (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *all = angles (120, 2 * G_PI), *some = g_new (double, 120);
+  TdRedundancy redundancy;
+  guint n = 0;
+
+  for (guint i = 0; i < 120; i++)
+    if (i < 30 || i >= 60)
+      some[n++] = all[i];
+  g_assert_true (td_cone_redundancy (&geometry, some, n, 32, 16, &redundancy, &error));
+  g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_PARKER);
+  g_assert_cmpfloat_with_epsilon (redundancy.first_rad, all[60], 1e-9);
+  memmove (all + 50, all + 51, 69 * sizeof *all);
+  g_assert_true (td_cone_redundancy (&geometry, all, 119, 32, 16, &redundancy, &error));
+  g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_FULL);
+}
+
 /* ── Back-projection against the reference ────────────────────────────────────────────────────── */
 
 typedef struct {
@@ -227,16 +282,14 @@ check_family (const TdConeFamily *family, TdDevice *device, const TdConeTask *ta
   check_close (truth, got, samples, bound);
 }
 
+/* All families that can, on all devices here. */
 static void
-test_families (gconstpointer data)
+check_task (const TdConeTask *task)
 {
-  const Case *c = data;
   g_autoptr (GError) error = NULL;
-  TdConeTask task;
-  make_task (c, &task);
-  g_autofree float *projections = noise ((gsize) c->n_views * c->n_rows * c->n_columns);
-  g_autofree double *truth = g_new (double, (gsize) c->nz * c->ny * c->nx);
-  td_cone_reference (&task, projections, 0, c->nz, truth);
+  g_autofree float *projections = noise ((gsize) task->n_views * task->n_rows * task->n_columns);
+  g_autofree double *truth = g_new (double, (gsize) task->nz * task->ny * task->nx);
+  td_cone_reference (task, projections, 0, task->nz, truth);
 
   g_autoptr (GPtrArray) list = td_device_list ();
   for (guint d = 0; d < list->len; d++) {
@@ -247,7 +300,7 @@ test_families (gconstpointer data)
     g_assert_no_error (error);
     for (const TdConeFamily *const *f = td_cone_families (); *f; f++)
       for (TdPrecision precision = TD_PRECISION_SINGLE; precision <= TD_PRECISION_HALF; precision++) {
-        const char *why = (*f)->unsupported (&task, precision, td_device_info (device));
+        const char *why = (*f)->unsupported (task, precision, td_device_info (device));
         if (why) {
           g_test_message ("%s, %s: %s", entry->id, (*f)->name, why);
           continue;
@@ -261,9 +314,61 @@ test_families (gconstpointer data)
                                   && !td_device_info (device)->texture_slow;
         const double bound = filtered || precision != TD_PRECISION_SINGLE ? 6e-3 : 1e-5;
         g_test_message ("%s, %s, precision %d", entry->id, (*f)->name, precision);
-        check_family (*f, device, &task, precision, projections, truth, bound);
+        check_family (*f, device, task, precision, projections, truth, bound);
       }
   }
+}
+
+static void
+test_families (gconstpointer data)
+{
+  TdConeTask task;
+
+  make_task (data, &task);
+  check_task (&task);
+  td_cone_task_clear (&task);
+}
+
+/* A wide cone and a volume that is none about the axis. */
+static void
+make_aside (guint n_views, double x_mm, double y_mm, guint side, guint nz, TdConeTask *task)
+{
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *angle = angles (n_views, 2 * G_PI);
+
+  geometry.source_axis_mm = 40;
+  geometry.source_detector_mm = 60;
+  td_cone_task_init_rays (task, &geometry, angle, n_views, 90, 80, &error);
+  g_assert_no_error (error);
+  td_cone_task_set_volume (task, side, side, nz, task->pitch_mm * 1.6);
+  task->first_mm[0] = x_mm;
+  task->first_mm[1] = y_mm;
+}
+
+/* A region that begins on the axis reaches to where a slice is many rows high. */
+static void
+test_corner (void)
+{
+  TdConeTask task;
+
+  make_aside (20, 0, 0, 44, 64, &task);
+  check_task (&task);
+  td_cone_task_clear (&task);
+}
+
+/* What lies behind a view's source is not seen, though the detector's rays go on there. */
+static void
+test_behind (gconstpointer nz)
+{
+  TdConeTask task;
+
+  make_aside (4, 65, 3, 16, GPOINTER_TO_UINT (nz), &task);
+  for (guint view = 0; view < 4; view++) {
+    const double *m = task.matrices + 12 * view;
+    g_assert_cmpint (m[8] * 67 + m[11] < 0, ==, view == 1);
+  }
+  check_task (&task);
   td_cone_task_clear (&task);
 }
 
@@ -373,10 +478,15 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/tilted-cosine", test_tilted_cosine);
   g_test_add_func ("/cone/turned", test_turned);
   g_test_add_func ("/cone/refusals", test_refusals);
+  g_test_add_func ("/cone/wrapped", test_wrapped);
+  g_test_add_func ("/cone/wedge", test_wedge);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *path = g_strdup_printf ("/cone/families/%s", cases[i].name);
     g_test_add_data_func (path, &cases[i], test_families);
   }
+  g_test_add_func ("/cone/families/corner", test_corner);
+  g_test_add_data_func ("/cone/families/behind/few", GUINT_TO_POINTER (9), test_behind);
+  g_test_add_data_func ("/cone/families/behind/many", GUINT_TO_POINTER (40), test_behind);
   g_test_add_func ("/cone/sphere/full", test_sphere_full);
   g_test_add_func ("/cone/sphere/short", test_sphere_short);
   g_test_add_func ("/cone/sphere/offset", test_sphere_offset);
