@@ -227,14 +227,15 @@ draw (Picture *picture, const TdAxisResult *result, TdEngine *engine, TdScan *sc
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe->devices, error);
+  g_autoptr (TdScan) masked = devices ? td_engine_masked (engine, scan, td_recipe_mask (recipe), error) : NULL;
   guint side;
 
-  if (!devices)
+  if (!masked)
     return FALSE;
   picture->row = choose_row (result, (facts->n_rows - 1) / 2.0);
   place_trials (picture, result, facts, &options->axis);
   g_autofree float *slices = td_axis_trial_slices (
-      g_ptr_array_index (devices, 0), scan, recipe->steps, recipe->n_steps, picture->row,
+      g_ptr_array_index (devices, 0), masked, recipe->steps, recipe->n_steps, picture->row,
       picture->centres_px, G_N_ELEMENTS (offsets), &side, td_cli_cancellable (), error);
   return slices && td_cli_picture (options->picture, slices, G_N_ELEMENTS (offsets), side, ACROSS,
                                    error);

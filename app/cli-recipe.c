@@ -37,6 +37,7 @@ td_cli_recipe_clear (TdCliRecipe *recipe)
   g_free (recipe->geometry);
   g_free (recipe->dataset);
   g_free (recipe->raw);
+  g_free (recipe->values);
   g_ptr_array_unref (recipe->settings);
 }
 
@@ -74,6 +75,8 @@ add_scan_entries (GOptionGroup *group, TdCliRecipe *recipe)
       "NAME" },
     { "sinograms", 0, 0, G_OPTION_ARG_NONE, &recipe->sinograms,
       "TIFF: every file or page is the sinogram of one row", NULL },
+    { "values", 0, 0, G_OPTION_ARG_STRING, &recipe->values,
+      "What the samples are, where that is not seen: intensities, or attenuations (−log was taken)", "KIND" },
     { "raw", 0, 0, G_OPTION_ARG_STRING, &recipe->raw,
       "Headerless files: frame size, sample type, bytes to skip", "WxH:TYPE[:SKIP]" },
     { NULL },
@@ -130,10 +133,26 @@ apply (TdCliRecipe *recipe, GError **error)
   return !recipe->raw || td_scan_options_set_raw (&recipe->scan, recipe->raw, error);
 }
 
+/* FALSE: it is none. */
+static gboolean
+parse_values (const char *text, TdScanValues *values)
+{
+  if (g_str_equal (text, "intensities"))
+    *values = TD_SCAN_VALUES_INTENSITIES;
+  else if (g_str_equal (text, "attenuations"))
+    *values = TD_SCAN_VALUES_ATTENUATIONS;
+  else
+    return FALSE;
+  return TRUE;
+}
+
 int
 td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
 {
   g_autoptr (GError) error = NULL;
+
+  if (recipe->values && !parse_values (recipe->values, &recipe->scan.values))
+    return td_cli_usage (verb, "--values \"%s\" is neither intensities nor attenuations", recipe->values);
 
   if (!(recipe->pixel_mm >= 0) || isinf (recipe->pixel_mm))
     return td_cli_usage (verb, "--pixel-mm must be above 0");

@@ -115,11 +115,40 @@ split_words (char *line, guint *n)
   return (char **) g_ptr_array_free (words, FALSE);
 }
 
+/* The unit that a heading states, in degrees: by the first word that is one, so that neither a "gradient"
+   nor a "radiograph" is; 0: none. */
+static double
+unit_of_heading (const char *line)
+{
+  static const struct {
+    const char *word;
+    double degrees;
+  } units[] = {
+    { "deg", 1 },      { "degs", 1 },         { "degree", 1 },        { "degrees", 1 },
+    { "rad", 180 / G_PI }, { "rads", 180 / G_PI }, { "radian", 180 / G_PI }, { "radians", 180 / G_PI },
+    { "mrad", 0.18 / G_PI }, { "mdeg", 1e-3 },
+  };
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (const char *at = line; *at; at++) {
+    if (at > line && g_ascii_isupper (*at) && g_ascii_islower (at[-1]))
+      g_string_append_c (text, ' '); /* thetaRad */
+    g_string_append_c (text, g_ascii_isalpha (*at) ? g_ascii_tolower (*at) : ' ');
+  }
+  g_auto (GStrv) words = g_strsplit (text->str, " ", -1);
+  for (guint i = 0; words[i]; i++)
+    for (guint unit = 0; unit < G_N_ELEMENTS (units); unit++)
+      if (strcmp (words[i], units[unit].word) == 0)
+        return units[unit].degrees;
+  return 0;
+}
+
 static gboolean
 parse_text (const char *path, char *text, GArray *entries, GError **error)
 {
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  gboolean radians = FALSE;
+  const gsize mark = g_str_has_prefix (text, "\xef\xbb\xbf") ? 3 : 0; /* as Windows begins a text */
+  g_auto (GStrv) lines = g_strsplit (text + mark, "\n", -1);
+  double unit = 0;
   guint n_lines = 0;
 
   for (guint i = 0; lines[i]; i++) {
@@ -128,15 +157,15 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
     gboolean heading;
     guint n;
 
-    if (comment)
-      radians = radians || (entries->len == 0 && strstr (lines[i], "rad"));
+    if (comment && entries->len == 0 && unit == 0)
+      unit = unit_of_heading (lines[i]);
     words = comment ? NULL : split_words (lines[i], &n);
     if (comment || n == 0)
       continue;
     heading = entries->len == 0 && n_lines == 0 && !parse_number (words[0], &(double) { 0 })
               && (n == 1 || !parse_number (words[1], &(double) { 0 }));
     if (heading)
-      radians = radians || strstr (lines[i], "rad");
+      unit = unit > 0 ? unit : unit_of_heading (lines[i]);
     else if (!parse_line (words, n, entries)) {
       g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                    "“%s”: line %u holds “%.40s”, which is not an angle", path, i + 1, words[0]);
@@ -153,8 +182,8 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
                    i);
       return FALSE;
     }
-    if (radians)
-      entry->degrees *= 180 / G_PI;
+    if (unit > 0)
+      entry->degrees *= unit;
   }
   return TRUE;
 }

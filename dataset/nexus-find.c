@@ -49,14 +49,46 @@ found_clear (Found *found)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Found, found_clear)
 
+/* @wanted is @group, or in it. */
+static gboolean
+is_in (const char *wanted, const char *group)
+{
+  gsize length = strlen (group);
+
+  return strcmp (group, "/") == 0
+         || (g_str_has_prefix (wanted, group) && (wanted[length] == '\0' || wanted[length] == '/'));
+}
+
+/* The entry of the entries that @wanted is in. NULL: none. */
+static const char *
+wanted_entry (const Found *found, const char *wanted)
+{
+  for (guint i = 0; i < found->entries->len; i++)
+    if (!wanted || is_in (wanted, found->entries->pdata[i]))
+      return found->entries->pdata[i];
+  return NULL;
+}
+
+/* Detectors are wanted by what is in them, and by what they are in. */
+static gboolean
+is_wanted_detector (const char *detector, const char *wanted)
+{
+  return !wanted || is_in (wanted, detector) || is_in (detector, wanted);
+}
+
 gboolean
-td_nexus_probe (hid_t file)
+td_nexus_probe (hid_t file, const char *wanted)
 {
   TD_H5_GUARD;
   g_auto (Found) found = { 0 };
 
   find_all (file, &found);
-  return found.entries->len > 0 || found.detectors->len > 0;
+  if (found.entries->len > 0)
+    return wanted_entry (&found, wanted) != NULL;
+  for (guint i = 0; i < found.detectors->len; i++)
+    if (is_wanted_detector (found.detectors->pdata[i], wanted))
+      return TRUE;
+  return FALSE;
 }
 
 void
@@ -100,6 +132,25 @@ try_detector (hid_t file, const char *detector, TdNexusPlace *place)
   return TRUE;
 }
 
+static gboolean
+is_below (const char *wanted, const char *group)
+{
+  return wanted && strlen (wanted) > strlen (group) && is_in (wanted, group);
+}
+
+/* The frames themselves were named, or the detector that holds them. */
+static gboolean
+try_named (hid_t file, const char *wanted, TdNexusPlace *place)
+{
+  if (try_detector (file, wanted, place))
+    return TRUE;
+  if (!try_frames (file, g_strdup (wanted), place))
+    return FALSE;
+  g_free (place->detector);
+  place->detector = g_path_get_dirname (wanted);
+  return TRUE;
+}
+
 /* The detectors of an NXtomo entry: "detector" by definition, else any in the instrument. */
 static gboolean
 find_in_entry (hid_t file, const char *entry, TdNexusPlace *place)
@@ -133,9 +184,13 @@ entry_of_detector (const char *detector)
 }
 
 static gboolean
-set_not_found (GError **error, const char *file_name, const TdNexusPlace *place)
+set_not_found (GError **error, const char *file_name, const char *wanted, const TdNexusPlace *place)
 {
-  if (place->missing)
+  if (wanted && !place->missing)
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
+                 "“%s” holds no frames at “%s”; name the scan's group or the data set of its frames "
+                 "(--dataset)", file_name, wanted);
+  else if (place->missing)
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
                  "“%s” cannot be opened: %s; copy it beside the file", file_name, place->missing);
   else
@@ -147,8 +202,8 @@ set_not_found (GError **error, const char *file_name, const TdNexusPlace *place)
 
 /* Several detectors may be listed of which not all were copied: those that are there are taken. */
 static gboolean
-find_detector (hid_t file, const char *file_name, const Found *found, TdNexusPlace *place,
-               GError **error)
+find_detector (hid_t file, const char *file_name, const char *wanted, const Found *found,
+               TdNexusPlace *place, GError **error)
 {
   g_autoptr (GString) complaints = g_string_new (NULL);
 
@@ -156,7 +211,9 @@ find_detector (hid_t file, const char *file_name, const Found *found, TdNexusPla
     const char *path = found->detectors->pdata[i];
 
     g_clear_pointer (&place->missing, g_free);
-    if (try_detector (file, path, place)) {
+    if (!is_wanted_detector (path, wanted))
+      continue;
+    if (is_below (wanted, path) ? try_named (file, wanted, place) : try_detector (file, path, place)) {
       g_clear_pointer (&place->missing, g_free);
       place->entry = entry_of_detector (path);
       return TRUE;
@@ -167,16 +224,7 @@ find_detector (hid_t file, const char *file_name, const Found *found, TdNexusPla
   }
   g_free (place->missing);
   place->missing = complaints->len ? g_strdup (complaints->str) : NULL;
-  return set_not_found (error, file_name, place);
-}
-
-static gboolean
-is_wanted (const char *entry, const char *wanted)
-{
-  gsize length = strlen (entry);
-
-  return g_str_has_prefix (wanted, entry)
-         && (wanted[length] == '\0' || wanted[length] == '/' || strcmp (entry, "/") == 0);
+  return set_not_found (error, file_name, wanted, place);
 }
 
 gboolean
@@ -191,25 +239,18 @@ td_nexus_find (hid_t file, const char *file_name, const char *wanted, TdNexusPla
   place->frames = -1;
   find_all (file, &found);
   if (found.entries->len == 0)
-    return find_detector (file, file_name, &found, place, error);
+    return find_detector (file, file_name, wanted, &found, place, error);
 
-  entry = found.entries->pdata[0];
-  for (guint i = 0; wanted && i < found.entries->len; i++)
-    if (is_wanted (found.entries->pdata[i], wanted)) {
-      entry = found.entries->pdata[i];
-      place->n_entries = 1;
-    }
-  if (place->n_entries == 0)
-    place->n_entries = found.entries->len;
+  entry = wanted_entry (&found, wanted);
+  if (!entry)
+    return set_not_found (error, file_name, wanted, place);
+  place->n_entries = wanted ? 1 : found.entries->len;
   place->defined = TRUE;
   place->entry = g_strdup (strcmp (entry, "/") == 0 ? "" : entry);
-  if (wanted && strlen (wanted) > strlen (entry) && try_frames (file, g_strdup (wanted), place)) {
-    place->detector = g_path_get_dirname (wanted);
-    return TRUE;
-  }
-  if (find_in_entry (file, place->entry, place)) {
+  if (is_below (wanted, entry) ? try_named (file, wanted, place)
+                               : find_in_entry (file, place->entry, place)) {
     g_clear_pointer (&place->missing, g_free);
     return TRUE;
   }
-  return set_not_found (error, file_name, place);
+  return set_not_found (error, file_name, wanted, place);
 }

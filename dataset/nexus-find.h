@@ -17,10 +17,11 @@ typedef struct {
   char *missing;       /* why frames is -1: which linked file is missing; NULL: there is no link */
 } TdNexusPlace;
 
-/* Cheap: groups are visited, nothing is opened. */
-gboolean td_nexus_probe (hid_t file);
-/* @wanted: (nullable): path of the entry or of the data set to take. FALSE with @error naming the
-   file when there is no scan in it. On success frames is open. */
+/* Cheap: groups are visited, nothing is opened. @wanted: (nullable): path of the entry, of the detector or of
+   the data set to take; FALSE if that belongs to none of the scans. */
+gboolean td_nexus_probe (hid_t file, const char *wanted);
+/* FALSE with @error naming the file when there is no scan in it, or @wanted is none of its frames. On success
+   frames is open. */
 gboolean td_nexus_find (hid_t file, const char *file_name, const char *wanted, TdNexusPlace *place,
                         GError **error);
 void td_nexus_place_clear (TdNexusPlace *place); /* does not close frames */

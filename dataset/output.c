@@ -86,6 +86,32 @@ remove_tree (const char *path)
   remove (path);
 }
 
+/* "slice_00012.tif", as volumes and scans are written. */
+static gboolean
+is_numbered (const char *name, const char *what)
+{
+  const gsize n = strlen (what);
+  const gsize digits = strncmp (name, what, n) == 0 ? strspn (name + n, "0123456789") : 0;
+
+  return digits >= 5 && strcmp (name + n + digits, ".tif") == 0;
+}
+
+/* What this program writes into a folder; other people's TIFF files are not its. Texts that were being written
+   when a run was ended have a few letters more. */
+static gboolean
+is_own_file (const char *name, guint depth)
+{
+  static const char *const texts[] = { "provenance.json", "geometry.json", "angles.txt" };
+  static const char *const frames[] = { "projection_", "flat_", "flat_before_", "flat_after_", "dark_" };
+  gboolean own = depth == 0 && is_numbered (name, "slice_");
+
+  for (guint i = 0; depth == 0 && i < G_N_ELEMENTS (texts); i++)
+    own |= g_str_has_prefix (name, texts[i]);
+  for (guint i = 0; depth == 1 && i < G_N_ELEMENTS (frames); i++)
+    own |= is_numbered (name, frames[i]);
+  return own;
+}
+
 /* The first thing in @path that this program would not have written; NULL: nothing. */
 static char *
 find_foreign (const char *path, guint depth)
@@ -96,8 +122,6 @@ find_foreign (const char *path, guint depth)
 
   while (dir && (name = g_dir_read_name (dir))) {
     g_autofree char *child = g_build_filename (path, name, NULL);
-    gboolean ours = g_str_has_suffix (name, ".tif") || strcmp (name, "provenance.json") == 0
-                    || strcmp (name, "geometry.json") == 0 || strcmp (name, "angles.txt") == 0;
 
     if (g_file_test (child, G_FILE_TEST_IS_DIR)) {
       char *foreign = depth == 0 && g_strv_contains (folders, name) ? find_foreign (child, 1)
@@ -105,17 +129,31 @@ find_foreign (const char *path, guint depth)
 
       if (foreign)
         return foreign;
-    } else if (!ours)
+    } else if (!is_own_file (name, depth))
       return g_strdup (name);
   }
   return NULL;
 }
 
+/* Only what this program wrote is replaced. */
+static gboolean
+check_own (const TdOutput *output, const char *path, GError **error)
+{
+  gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  g_autofree char *foreign = is_folder ? find_foreign (path, 0) : NULL;
+
+  if (is_folder != output->folder)
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” is a %s, and a %s is to be written; choose "
+                 "another name", path, is_folder ? "folder" : "file", is_folder ? "file" : "folder");
+  else if (foreign)
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” holds “%s”, which this program did not write, "
+                 "and is not replaced; choose another name", path, foreign);
+  return is_folder == output->folder && !foreign;
+}
+
 static gboolean
 check_target (TdOutput *output, gboolean overwrite, GError **error)
 {
-  g_autofree char *foreign = NULL;
-  gboolean is_folder = g_file_test (output->path, G_FILE_TEST_IS_DIR);
 
   if (!g_file_test (output->path, G_FILE_TEST_EXISTS))
     return TRUE;
@@ -125,19 +163,7 @@ check_target (TdOutput *output, gboolean overwrite, GError **error)
                  output->path);
     return FALSE;
   }
-  if (is_folder != output->folder) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” is a %s, and a %s is to be written; choose "
-                 "another name", output->path, is_folder ? "folder" : "file",
-                 is_folder ? "file" : "folder");
-    return FALSE;
-  }
-  foreign = is_folder ? find_foreign (output->path, 0) : NULL;
-  if (foreign) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” holds “%s”, which this program did not write, "
-                 "and is not replaced; choose another name", output->path, foreign);
-    return FALSE;
-  }
-  return TRUE;
+  return check_own (output, output->path, error);
 }
 
 static gboolean
@@ -200,6 +226,8 @@ open_part (TdOutput *output, GError **error)
                    "it, or choose another name", output->path);
       return FALSE;
     }
+    if (!check_own (output, output->part, error))
+      return FALSE;
     remove_tree (output->part);
   }
   if (!create_part (output) || !lock_part (output)) {

@@ -94,10 +94,10 @@ add_zingers (const TdPhantomScan *spec, TdFrameKind kind, guint frame, guint row
 
   td_random_init (&random, spec->seed, stream_id (STREAM_ZINGERS + kind, frame, row));
   for (guint u = 0; u < spec->n_columns; u++)
-    if (td_random_uniform (&random) < spec->zingers)
-      row_data[u] = (float) MIN (floor (row_data[u] + spec->counts
-                                                        * (0.5 + 1.5 * td_random_uniform (&random))),
-                                 TD_PHANTOM_FULL_SCALE);
+    if (td_random_uniform (&random) < spec->zingers) {
+      const double counts = row_data[u] + spec->counts * (0.5 + 1.5 * td_random_uniform (&random));
+      row_data[u] = (float) MIN (floor (counts), TD_PHANTOM_FULL_SCALE);
+    }
 }
 
 void

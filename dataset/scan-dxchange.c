@@ -36,22 +36,34 @@ has (hid_t file, const char *group, const char *name)
   return dataset >= 0 || missing;
 }
 
+/* @wanted: (nullable): the group, or the projections in it. */
+static gboolean
+is_wanted (const char *wanted, const char *group, const char *name)
+{
+  g_autofree char *projections = g_strconcat (group, "/", name, NULL);
+
+  return !wanted || strcmp (wanted, group) == 0 || strcmp (wanted, projections) == 0;
+}
+
 /* /exchange, or the first of /exchange1 … that intermediate results go to; then TDF. */
 static gboolean
-find_place (hid_t file, Place *place)
+find_place (hid_t file, const char *wanted, Place *place)
 {
   g_auto (TdH5Id) root = td_h5_find (file, "/", NULL);
   g_auto (GStrv) names = root >= 0 ? td_h5_names (root) : NULL;
 
   place->group = NULL;
   place->n_groups = 0;
-  for (guint i = 0; names && names[i]; i++)
-    if (g_str_has_prefix (names[i], "exchange") && has (file, names[i], layouts[0].names[0])
-        && place->n_groups++ == 0) {
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *group = g_strconcat ("/", names[i], NULL);
+
+    if (g_str_has_prefix (names[i], "exchange") && is_wanted (wanted, group, layouts[0].names[0])
+        && has (file, names[i], layouts[0].names[0]) && place->n_groups++ == 0) {
       place->layout = &layouts[0];
-      place->group = g_strconcat ("/", names[i], NULL);
+      place->group = g_steal_pointer (&group);
     }
-  if (!place->group && has (file, "", layouts[1].names[0])) {
+  }
+  if (!place->group && is_wanted (wanted, "", layouts[1].names[0]) && has (file, "", layouts[1].names[0])) {
     place->layout = &layouts[1];
     place->group = g_strdup ("");
   }
@@ -64,7 +76,7 @@ dxchange_probe (const char *path, const TdScanOptions *options)
   TD_H5_GUARD;
   g_auto (TdH5Id) file = td_h5_probe (path) ? td_h5_open (path, NULL) : -1;
   Place place = { 0 };
-  gboolean found = file >= 0 && find_place (file, &place);
+  gboolean found = file >= 0 && find_place (file, options->dataset, &place);
 
   g_free (place.group);
   return found;
@@ -105,7 +117,8 @@ is_by_rows (hid_t projections, hid_t flats)
 }
 
 static gboolean
-add_all (TdScan **scan, const char *path, hid_t file, const Place *place, GError **error)
+add_all (TdScan **scan, const char *path, hid_t file, const Place *place, gboolean by_rows,
+         GError **error)
 {
   hid_t datasets[3] = { -1, -1, -1 };
   gboolean good = TRUE;
@@ -116,7 +129,7 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place, GError
 
     good = open_member (file, path, member, &datasets[kind], error);
   }
-  *scan = td_h5_scan_new (path, good && is_by_rows (datasets[0], datasets[1]), &source);
+  *scan = td_h5_scan_new (path, by_rows || (good && is_by_rows (datasets[0], datasets[1])), &source);
   for (guint kind = 0; kind < 3; kind++) {
     g_autofree char *member = path_in (place, place->layout->names[kind]);
     g_autofree char *label = td_h5_label (path, member);
@@ -222,11 +235,11 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
 
   if (file < 0)
     return NULL;
-  if (!find_place (file, &place)) { /* it was there when probed */
+  if (!find_place (file, options->dataset, &place)) { /* it was there when probed */
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
     return NULL;
   }
-  good = add_all (&scan, path, file, &place, error)
+  good = add_all (&scan, path, file, &place, options->sinograms, error)
          && take_angles (scan, file, &place, options, error);
   if (good) {
     scan->facts.format = g_strdup (place.layout->format);

@@ -18,7 +18,7 @@ nexus_probe (const char *path, const TdScanOptions *options)
   TD_H5_GUARD;
   g_auto (TdH5Id) file = td_h5_probe (path) ? td_h5_open (path, NULL) : -1;
 
-  return file >= 0 && td_nexus_probe (file);
+  return file >= 0 && td_nexus_probe (file, options->dataset);
 }
 
 /* @name in the @i-th of the places where flavours of NXtomo keep what belongs to frames. */
@@ -243,6 +243,7 @@ take_geometry (TdScan *scan, hid_t entry, GError **error)
   g_autofree char *values = td_h5_string (entry, "tomodesk_values");
   TdGeometry geometry;
 
+  scan->values_stated = values != NULL;
   scan->facts.transmission_logged = values && g_str_equal (values, "attenuation");
   if (!json)
     return TRUE;

@@ -239,55 +239,6 @@ take_geometry (TdScan *scan, const char *path, gboolean own_angles, GError **err
   return file && td_geometry_file_apply (file, scan, own_angles, error);
 }
 
-/* What the detector's columns see on the average of all rows. */
-static float *
-column_profile (const float *image, gsize width, gsize height)
-{
-  g_autofree double *sums = g_new0 (double, width);
-  float *profile = g_new (float, width);
-
-  for (gsize y = 0; y < height; y++)
-    for (gsize x = 0; x < width; x++)
-      sums[x] += image[y * width + x];
-  for (gsize x = 0; x < width; x++)
-    profile[x] = (float) (sums[x] / height);
-  return profile;
-}
-
-/* Floats without flats may be -log(I/I0) already. Air is what the detector's sides see, or one of them
-   where it is moved aside: there logarithms are near 0, which transmissions are nowhere. */
-static gboolean
-guess_logged (TdScan *scan, const TiffSource *source, GError **error)
-{
-  const TdTiffFrames *frames = source->frames[TD_FRAME_PROJECTION];
-  gsize width = frames->layout.width, height = frames->layout.height, side = MAX (width / 16, 1);
-  g_autofree float *image = NULL, *profile = NULL;
-  double left = 0, right = 0, low = INFINITY, high = -INFINITY;
-
-  if (scan->facts.n_flats > 0 || scan->facts.sample_type < TD_SAMPLE_FLOAT32 || width < 16)
-    return TRUE;
-  image = g_try_new (float, width * height);
-  if (!image)
-    return TRUE;
-  if (!td_tiff_frames_read (frames, td_tiff_frames_count (frames) / 2, 0, height, image, error))
-    return FALSE;
-  profile = column_profile (image, width, height);
-  for (gsize x = 0; x < width; x++) {
-    low = MIN (low, profile[x]);
-    high = MAX (high, profile[x]);
-  }
-  for (gsize x = 0; x < side; x++) {
-    left += profile[x] / side;
-    right += profile[width - 1 - x] / side;
-  }
-  const double air = MIN (left, right);
-  scan->facts.transmission_logged = high > 0 && fabs (air) < high / 8 && air < low + (high - low) / 4;
-  td_scan_note (scan, "There are no flats; the values look like %s.",
-                scan->facts.transmission_logged ? "attenuations: −log was taken already"
-                                                : "transmissions");
-  return TRUE;
-}
-
 static TdScan *
 tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
            GError **error)
@@ -318,8 +269,7 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   note_companions (scan, set);
   if (!take_angles (scan, set, frames, options, error)
       || !take_geometry (scan, options->geometry ? NULL : set->geometry,
-                         scan->facts.angles_rad != NULL, error)
-      || !guess_logged (scan, source, error))
+                         scan->facts.angles_rad != NULL, error))
     return NULL;
   take_half_turn (scan, frames, set);
   return g_steal_pointer (&scan);

@@ -8,6 +8,7 @@
 #include "geometry-file.h"
 #include "geometry-matrix.h"
 #include "scan-companions.h"
+#include "scan-values.h"
 #include "scan-view.h"
 
 /* The transposing reader holds at most this much beside the caller's buffer. */
@@ -215,7 +216,7 @@ td_scan_facts (const TdScan *scan)
 }
 
 /* What the user states about any scan. */
-static TdScan *
+static gboolean
 with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *geometry_file,
               GError **error)
 {
@@ -228,24 +229,21 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
       geometry->pixel_height_mm = options->pixel_mm;
     }
     if (pass == 0 && geometry_file
-        && !td_geometry_file_apply (geometry_file, scan, options->angles != NULL, error)) {
-      td_scan_unref (scan);
-      return NULL;
-    }
+        && !td_geometry_file_apply (geometry_file, scan, options->angles != NULL, error))
+      return FALSE;
   }
   if (options->source_axis_mm > 0 && geometry->view_matrices) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "“%s” has a projection matrix for every view, which say where the source is: leave "
                  "its distances (--sod-mm, --sdd-mm) out", scan->facts.path);
-    td_scan_unref (scan);
-    return NULL;
+    return FALSE;
   }
   if (options->source_axis_mm > 0 && options->source_detector_mm > 0) {
     geometry->beam = scan->facts.n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE;
     geometry->source_axis_mm = options->source_axis_mm;
     geometry->source_detector_mm = options->source_detector_mm;
   }
-  return scan;
+  return TRUE;
 }
 
 /* Takes @scan. */
@@ -279,16 +277,46 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
   return NULL;
 }
 
+/* "/entry", whether "entry", "/entry" or "/entry/" was written. */
+static char *
+whole_path (const char *dataset)
+{
+  char *path = g_strconcat (*dataset == '/' ? "" : "/", dataset, NULL);
+
+  for (gsize n = strlen (path); n > 1 && path[n - 1] == '/'; n--)
+    path[n - 1] = '\0';
+  return path;
+}
+
+/* What was stated and is of no use for this scan must not seem to have been of any. */
+static gboolean
+check_used (TdScan *scan, const TdScanOptions *options, GError **error)
+{
+  const TdScanFacts *facts = &scan->facts;
+
+  if (options->dataset && !strstr (facts->format, "HDF5"))
+    td_scan_note (scan, "“%s” holds no HDF5 data sets: “%s” (--dataset) was not looked for.", facts->path,
+                  options->dataset);
+  if (!options->sinograms || facts->sinogram_order)
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+               "“%s” (%s) holds projections by its format, not sinograms: leave --sinograms out",
+               facts->path, facts->format);
+  return FALSE;
+}
+
 TdScan *
 td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
               GError **error)
 {
   TdScanOptions own = { 0 };
   g_autoptr (TdGeometryFile) geometry = NULL;
-  TdScan *scan;
+  g_autofree char *dataset = NULL;
 
   if (options)
     own = *options;
+  if (own.dataset)
+    own.dataset = dataset = whole_path (own.dataset);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
@@ -300,11 +328,13 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   /* A geometry that knows its angles has no need of others: the reader gets some to be content. */
   if (geometry && (geometry->angles_rad || geometry->kind != TD_VIEWS_NONE) && !own.angles)
     own.angles = "0:360";
-  scan = open_by_reader (path, &own, cancellable, error);
+  g_autoptr (TdScan) scan = open_by_reader (path, &own, cancellable, error);
   if (options)
     own.angles = options->angles;
-  scan = scan ? with_options (scan, &own, geometry, error) : NULL;
-  return scan ? turned_over (scan, error) : NULL;
+  if (!scan || !check_used (scan, &own, error) || !with_options (scan, &own, geometry, error)
+      || !td_scan_take_values (scan, own.values, cancellable, error))
+    return NULL;
+  return turned_over (g_steal_pointer (&scan), error);
 }
 
 static guint

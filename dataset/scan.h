@@ -63,6 +63,13 @@ typedef struct {
                                sources was taken, what was guessed, what was skipped */
 } TdScanFacts;
 
+/* What samples are, where nothing says so or it is said wrongly. */
+typedef enum {
+  TD_SCAN_VALUES_FOUND,        /* as the file says, or as they look */
+  TD_SCAN_VALUES_INTENSITIES,  /* counts or transmissions */
+  TD_SCAN_VALUES_ATTENUATIONS, /* -log was taken */
+} TdScanValues;
+
 /**
  * td_scan_open:
  * @path: a file or a folder. A folder is searched for projections, flats, darks and angles by the
@@ -77,9 +84,11 @@ typedef struct {
   const char *darks;
   const char *angles;    /* path of a text file, or "A:B" in degrees with both ends included; NULL */
   const char *geometry;  /* path of a geometry file (geometry-file.h); NULL: what the files say */
-  const char *dataset;   /* HDF5: the data set to take when several could be meant; NULL */
-  gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram; an HDF5 data set that is
-                            named: it is stored [row][view][column] */
+  const char *dataset;   /* HDF5: the scan's group, or the data set of frames, to take when several could
+                            be meant; NULL */
+  gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram; DXchange and other HDF5 data
+                            sets: stored [row][view][column]. Refused of what cannot be read so */
+  TdScanValues values;
   double pixel_mm;       /* detector pixel, both ways; 0: what the files say */
   double source_axis_mm; /* both above 0: a cone beam (one row: a fan beam); 0: what the files say */
   double source_detector_mm;

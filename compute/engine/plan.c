@@ -198,6 +198,23 @@ check_recipe (TdPlan *plan, GError **error)
   return TRUE;
 }
 
+/* What was chosen and changes nothing must not seem to. */
+static void
+note_unused (TdPlan *plan)
+{
+  const TdRecipe *recipe = &plan->recipe;
+
+  if (*recipe->mask && !td_recipe_mask (recipe))
+    td_plan_note (plan, "The mask of bad pixels “%s” is not used: the step bad-pixels is off.",
+                  recipe->mask);
+  if (plan->output && !recipe->output_range_auto && recipe->output_bits == 32)
+    td_plan_note (plan, "The range %g to %g is for values of 16 and 8 bits: those of 32 are written as "
+                        "they are.", recipe->output_low, recipe->output_high);
+  if (recipe->field_of_view == TD_FIELD_HALF
+      && td_scan_facts (plan->scan)->geometry.beam != TD_BEAM_PARALLEL)
+    td_plan_note (plan, "The field of view “half” is for parallel beams, and is not used here.");
+}
+
 static gboolean
 check_turn (TdPlan *plan, GError **error)
 {
@@ -249,6 +266,7 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
       || !td_plan_resolve_centre (plan, cancellable, error) || !check_turn (plan, error))
     return NULL;
+  note_unused (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;
   plan->devices = td_engine_devices (engine, recipe->devices, error);

@@ -83,6 +83,21 @@ td_turn_kind_name (TdTurnKind kind)
   return names[kind];
 }
 
+/* Whether the angles would be those of half a turn or a full one if they were not in degrees. */
+static gboolean
+may_be_radians (const TdTurn *turn)
+{
+  const double span_deg = td_degrees (fabs (turn->last_rad - turn->first_rad));
+  const double with_gap_deg = span_deg + td_degrees (turn->step_rad);
+  gboolean may_be = FALSE;
+
+  for (guint half_turns = 1; half_turns <= 2; half_turns++) {
+    const double span = half_turns * G_PI;
+    may_be |= fabs (span_deg - span) < SPARE * span || fabs (with_gap_deg - span) < SPARE * span;
+  }
+  return may_be && turn->n_views > 8 && turn->direction != 0;
+}
+
 char *
 td_turn_describe (const TdTurn *turn)
 {
@@ -107,5 +122,8 @@ td_turn_describe (const TdTurn *turn)
     g_string_append_printf (text, ", %u view%s repeated", repeated, repeated == 1 ? "" : "s");
   if (cover->missing_rad > 0)
     g_string_append_printf (text, ", %.4g° missing", td_degrees (cover->missing_rad));
+  if (may_be_radians (turn))
+    g_string_append (text, ": if these angles are radians, say so where they are stated, or state them "
+                           "in degrees");
   return g_string_free (text, FALSE);
 }

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "dataset/tiff-save.h"
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
 #include "tests/common/png.h"
@@ -146,6 +147,25 @@ test_picture (void)
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 1);
 }
 
+/* The trial slices know the mask that the search knew. */
+static void
+test_picture_masked (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *mask = g_build_filename (folder->path, "mask.tif", NULL);
+  g_autofree guint8 *bad = g_new0 (guint8, 81 * 20);
+  const TdTiffImage image = { 81, 20, TD_SAMPLE_UINT8, 0, NULL };
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder, "180");
+  bad[5 * 81 + 30] = 1;
+  g_assert_true (td_tiff_save_single (mask, "mask.tif", &image, bad, NULL));
+  td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", "--bad-pixels", "mask.tif",
+               "--method", "correlation", "--picture", "trials.png", NULL);
+  g_assert_cmpstr (run.error, ==, "");
+  g_assert_cmpint (run.status, ==, 0);
+}
+
 static void
 test_auto (void)
 {
@@ -194,6 +214,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/centre/options", test_options);
   g_test_add_func ("/cli/centre/half-turn-frame", test_half_turn_frame);
   g_test_add_func ("/cli/centre/picture", test_picture);
+  g_test_add_func ("/cli/centre/picture-masked", test_picture_masked);
   g_test_add_func ("/cli/centre/auto", test_auto);
   g_test_add_func ("/cli/centre/refusals", test_refusals);
   return g_test_run ();

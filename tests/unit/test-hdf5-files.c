@@ -147,6 +147,119 @@ test_other_files (void)
   test_assert_sentence (error, "other.h5");
 }
 
+/* The data set that is named is the one that is taken, whatever else the file holds. */
+static void
+test_named (void)
+{
+  static const struct {
+    const char *dataset;
+    guint first; /* value of the first frame; 0: refused */
+    const char *format;
+  } cases[] = {
+    { NULL, 10, "DXchange (HDF5)" },       { "/exchange", 10, "DXchange (HDF5)" },
+    { "exchange1/", 20, "DXchange (HDF5)" }, { "/exchange1/data", 20, "DXchange (HDF5)" },
+    { "/exchange/other", 30, "HDF5 data set" }, { "/exchange2", 0, NULL }, { "/exchange2/data", 0, NULL },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  hid_t file = td_h5_create (path);
+
+  {
+    g_auto (TdH5Id) exchange = add_group (file, "exchange"), next = add_group (file, "exchange1");
+
+    add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
+    add_frames (exchange, "other", 30, VIEWS, FALSE, 0);
+    add_frames (next, "data", 20, VIEWS, FALSE, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdScanOptions options = { .angles = "0:180", .dataset = cases[i].dataset };
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+
+    if (cases[i].first == 0) {
+      g_assert_null (scan);
+      test_assert_sentence (error, "exchange2");
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_cmpstr (td_scan_facts (scan)->format, ==, cases[i].format);
+    check_frame (scan, TD_FRAME_PROJECTION, 0, cases[i].first);
+  }
+}
+
+/* A DXchange file may be stated to hold sinograms; an NXtomo one says itself what it holds. */
+static void
+test_stated_sinograms (void)
+{
+  static const TdScanOptions options = { .angles = "0:180", .sinograms = TRUE };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5"), *nexus = test_folder_file (folder, "scan.nxs");
+  g_autoptr (GError) error = NULL;
+  hid_t file = td_h5_create (path);
+
+  {
+    g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+    add_frames (exchange, "data", 10, VIEWS, TRUE, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
+  check_frame (scan, TD_FRAME_PROJECTION, 3, 13);
+
+  file = td_h5_create (nexus);
+  add_nxtomo (file, "entry", "deg", 1);
+  g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (nexus, &options, NULL, &error));
+  test_assert_sentence (error, "--sinograms");
+}
+
+#define WIDE 32u
+
+/* Floats without flats: a disc's line integrals, or the transmissions of them, with what no pixel knows. */
+static void
+add_disc (hid_t group, gboolean logged)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) dataset = td_h5_add_frames (group, "data", TD_SAMPLE_FLOAT32, VIEWS, ROWS, WIDE);
+  float frame[ROWS * WIDE];
+
+  for (guint i = 0; i < ROWS * WIDE; i++) {
+    const double x = i % WIDE - (WIDE - 1) / 2.0, line = 0.1 * sqrt (fmax (0, 100 - x * x));
+    frame[i] = (float) (logged ? line : exp (-line));
+  }
+  frame[0] = frame[WIDE - 1] = NAN;
+  for (guint i = 0; i < VIEWS; i++)
+    g_assert_true (td_h5_write_frame (dataset, TD_SAMPLE_FLOAT32, i, ROWS, WIDE, frame));
+}
+
+/* Whether -log was taken is seen in any format, and can be stated. */
+static void
+test_values (void)
+{
+  for (guint which = 0; which < 4; which++) {
+    const gboolean logged = which & 1, exchange = which & 2;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    hid_t file = td_h5_create (path);
+
+    {
+      g_auto (TdH5Id) group = add_group (file, exchange ? "exchange" : "any");
+
+      add_disc (group, logged);
+    }
+    g_assert_true (td_h5_finish (file));
+    for (TdScanValues stated = TD_SCAN_VALUES_FOUND; stated <= TD_SCAN_VALUES_ATTENUATIONS; stated++) {
+      const TdScanOptions options = { .angles = "0:180", .values = stated };
+      g_autoptr (TdScan) scan = open_scan (path, &options);
+
+      g_assert_cmpint (td_scan_facts (scan)->transmission_logged, ==,
+                       stated == TD_SCAN_VALUES_FOUND ? logged : stated == TD_SCAN_VALUES_ATTENUATIONS);
+    }
+  }
+}
+
 /* Room was made for frames that nobody ever wrote. */
 static void
 test_never_written (void)
@@ -261,6 +374,9 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/dxchange/step", test_dxchange_step);
   g_test_add_func ("/hdf5/companions", test_companions);
   g_test_add_func ("/hdf5/other-files", test_other_files);
+  g_test_add_func ("/hdf5/named", test_named);
+  g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
+  g_test_add_func ("/hdf5/values", test_values);
   g_test_add_func ("/hdf5/never-written", test_never_written);
   g_test_add_func ("/hdf5/threads", test_threads);
   g_test_add_func ("/hdf5/k11", test_k11);

@@ -148,6 +148,41 @@ test_nxtomo_wrong (void)
   }
 }
 
+/* Of several entries, detectors and data sets the one that is named, or none. */
+static void
+test_nxtomo_named (void)
+{
+  static const struct {
+    const char *dataset;
+    gboolean good;
+  } cases[] = {
+    { "/second", TRUE },   { "second/", TRUE },
+    { "/second/instrument/detector", TRUE }, { "/second/instrument/detector/data", TRUE },
+    { "/third", FALSE },   { "/second/instrument/detector/other", FALSE },
+    { "/second/instrument/camera", FALSE },  { "/secon", FALSE },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  hid_t file = td_h5_create (path);
+
+  add_nxtomo (file, "first", "deg", 1);
+  add_nxtomo (file, "second", "deg", 2);
+  g_assert_true (td_h5_finish (file));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdScanOptions options = { .dataset = cases[i].dataset };
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+
+    if (!cases[i].good) {
+      g_assert_null (scan);
+      test_assert_sentence (error, cases[i].dataset);
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[0], 2 * 2 * 3.5 * G_PI / 180, 1e-12);
+  }
+}
+
 /* image_key shorter than the frames: a scan that was cut short. */
 static void
 test_short_key (void)
@@ -278,6 +313,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/y-flipped", GUINT_TO_POINTER (2), test_flips);
   g_test_add_data_func ("/hdf5/nxtomo/both-flipped", GUINT_TO_POINTER (3), test_flips);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
+  g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
   g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
   g_test_add_func ("/hdf5/links/external", test_external_link);
   g_test_add_func ("/hdf5/links/circular", test_circular_links);

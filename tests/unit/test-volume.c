@@ -191,6 +191,38 @@ test_foreign_folder (void)
   g_assert_true (g_file_test (letter, G_FILE_TEST_EXISTS));
 }
 
+/* Nor one of somebody's own TIFF files, nor what only has the name that parts have. */
+static void
+test_foreign_images (void)
+{
+  static const struct {
+    const char *made, *output;
+  } cases[] = {
+    { "volume/proj_0001.tif", "volume" },
+    { "volume/slice_1.tif", "volume" },
+    { "volume/projections/other_00001.tif", "volume" },
+    { "volume/slice_00001.tiff", "volume" },
+    { "volume.part/proj_0001.tif", "volume" },
+    { "volume.part", "volume" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, cases[i].output);
+    g_autofree char *image = test_folder_file (folder, cases[i].made);
+    g_autofree char *parent = g_path_get_dirname (image), *name = g_path_get_basename (image);
+    g_autoptr (GError) error = NULL;
+    TdVolumeSpec spec = make_spec (path, TD_VOLUME_TIFF_STACK, 32);
+
+    spec.overwrite = TRUE;
+    g_assert_cmpint (g_mkdir_with_parents (parent, 0777), ==, 0);
+    g_assert_true (g_file_set_contents (image, "II*", 4, NULL));
+    g_assert_null (td_volume_writer_new (&spec, &error));
+    test_assert_sentence (error, name);
+    g_assert_true (g_file_test (image, G_FILE_TEST_EXISTS));
+  }
+}
+
 static void
 test_bad_specs (void)
 {
@@ -262,6 +294,7 @@ main (int argc, char **argv)
     g_test_add_data_func (nan, GUINT_TO_POINTER (i), test_nan_passes);
   }
   g_test_add_func ("/volume/foreign-folder", test_foreign_folder);
+  g_test_add_func ("/volume/foreign-images", test_foreign_images);
   g_test_add_func ("/volume/bad-specs", test_bad_specs);
   return g_test_run ();
 }
