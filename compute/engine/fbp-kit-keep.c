@@ -157,10 +157,23 @@ td_fbp_kit_settle (TdFbpKit *kit)
 
 /* ── Preparation ──────────────────────────────────────────────────────────────────────────────── */
 
+static TdFbpMade
+made_of (const TdPreparationRows *rows, const TdFbpWork *work)
+{
+  return (TdFbpMade) { rows->row0, work->first, work->count, rows->n_rows == work->n_rows };
+}
+
+static gboolean
+serves (const TdFbpMade *made, const TdFbpWork *work)
+{
+  return made->all
+         || (work->first >= made->first && work->first + work->count <= made->first + made->count);
+}
+
 gboolean
 td_fbp_kit_holds_early (const TdFbpKit *kit, const TdFbpWork *work)
 {
-  return kit->early_rows == work->n_rows && kit->early_row0 == work->row0;
+  return kit->early_rows == work->n_rows && kit->early_row0 == work->row0 && serves (&kit->early_made, work);
 }
 
 /* Rows as far as the last changed step: `early`, or raw ones. Sets @done to the steps run. */
@@ -205,6 +218,7 @@ keep_early (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdPreparation
   kit->early_row0 = work->row0;
   kit->early_rows = work->n_rows;
   kit->early_left = *rows;
+  kit->early_made = made_of (rows, work);
   kit->early_halo = halo_after_early (kit, &kit->recipe);
   return TRUE;
 }
@@ -234,7 +248,7 @@ td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, 
   if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first, work->count,
                                  done, G_MAXUINT, cancellable, error))
     return FALSE;
-  kit->prepared_row0 = rows.row0;
+  kit->prepared = made_of (&rows, work);
   return TRUE;
 }
 
@@ -247,5 +261,5 @@ td_fbp_kit_needs_rows (const TdFbpKit *kit, const TdFbpWork *work)
 gboolean
 td_fbp_kit_holds (const TdFbpKit *kit, const TdFbpWork *work)
 {
-  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0;
+  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0 && serves (&kit->prepared, work);
 }

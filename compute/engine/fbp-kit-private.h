@@ -17,6 +17,14 @@ typedef struct {
   double updates;          /* to be booked on completion */
 } TdFbpLane;
 
+/* Steps may leave fewer rows than they were given: those are good for the slices that they were made for only,
+   though others would need the same raw rows (all there are, where the detector is lower than the halo). */
+typedef struct {
+  guint row0;         /* of the first row */
+  guint first, count; /* slices */
+  gboolean all;       /* of the rows given: good for any slice that needs those */
+} TdFbpMade;
+
 struct TdFbpKit {
   TdJob *job;              /* the present one; not referenced */
   TdDevice *device;
@@ -38,7 +46,7 @@ struct TdFbpKit {
   TdScan *scan;
   TdRecipe recipe;         /* that made what is held */
   guint held_row0, held_rows, held_first, held_count; /* rows prepared; rows filtered (count 0: none) */
-  guint prepared_row0;     /* of the prepared rows' first: they may be fewer than those they came of */
+  TdFbpMade prepared;      /* rows that were prepared, for whose sake */
   guint nx, ny, n_filtered;
   gboolean blend;          /* the filtered rows were blended, about centre_px */
   double centre_px;
@@ -50,6 +58,7 @@ struct TdFbpKit {
   guint changed_step;      /* its place; G_MAXUINT: none was changed yet */
   guint early_steps, early_row0, early_rows; /* steps run on these rows; rows 0: nothing is there */
   TdPreparationRows early_left;  /* what they left of them, while what follows wants early_halo around */
+  TdFbpMade early_made;
   guint early_halo;
   TdPreparationCounts early_counts;
 };

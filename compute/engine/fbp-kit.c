@@ -352,7 +352,7 @@ submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **err
   if (held ? !td_fbp_kit_mark (kit->compute, lane, START, error)
            : !prepare_anew (kit, lane, work, error))
     return FALSE;
-  const guint64 core = (work->first - kit->prepared_row0) * td_fbp_row_bytes (kit->job->plan->extra);
+  const guint64 core = (work->first - kit->prepared.row0) * td_fbp_row_bytes (kit->job->plan->extra);
   if (!td_fbp_kit_mark (kit->compute, lane, PREPARED, error) || !end_of_piece (kit, error)
       || !show_row (kit, lane->data, core, error))
     return FALSE;

@@ -144,6 +144,32 @@ test_edits (gconstpointer device)
   assert_as_from_the_start (engine, &recipe);
 }
 
+/* Phase retrieval wants all rows of a detector lower than its reach, whatever slice is made of them: what was
+   made for one slice is not another's. */
+static void
+test_low_detector (gconstpointer device)
+{
+  static const struct {
+    guint row;
+    double floor, threshold; /* of a step behind phase retrieval, and of one before it */
+  } edits[] = {
+    { 4, 1e-5, 0.3 }, { 6, 1e-5, 0.3 }, { 2, 1e-5, 0.3 }, { 2, 1e-3, 0.3 }, { 2, 1e-4, 0.3 }, { 7, 1e-4, 0.3 },
+    { 3, 1e-3, 0.3 }, { 3, 1e-3, 0.5 }, { 5, 1e-3, 0.5 }, { 5, 1e-4, 0.4 }, { 0, 1e-4, 0.4 }, { 8, 1e-3, 0.4 },
+  };
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  TdRecipe recipe;
+
+  recipe_init (&recipe, device);
+  g_assert_true (td_recipe_set (&recipe, "prepare", "paganin=300:energy=25:distance=200:pixel=1.5", NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (edits); i++) {
+    recipe.row_first = edits[i].row;
+    recipe.row_end = edits[i].row + 1;
+    td_recipe_step (&recipe, "minus-log")->values[0] = edits[i].floor;
+    td_recipe_step (&recipe, "zingers")->values[0] = edits[i].threshold;
+    assert_as_from_the_start (engine, &recipe);
+  }
+}
+
 /* Cancelled between the sinogram and the slice: the next one has neither old rows nor old counts. */
 static void
 test_cancelled (gconstpointer device)
@@ -228,9 +254,11 @@ main (int argc, char **argv)
   for (guint i = 0; i < devices->len; i++) {
     const char *device = g_ptr_array_index (devices, i);
     g_autofree char *edits = g_strdup_printf ("/previews/%s/edits", device);
+    g_autofree char *low = g_strdup_printf ("/previews/%s/low-detector", device);
     g_autofree char *cancelled = g_strdup_printf ("/previews/%s/cancelled", device);
     g_autofree char *sinogram = g_strdup_printf ("/previews/%s/sinogram", device);
     g_test_add_data_func (edits, device, test_edits);
+    g_test_add_data_func (low, device, test_low_detector);
     g_test_add_data_func (cancelled, device, test_cancelled);
     g_test_add_data_func (sinogram, device, test_sinogram);
   }
