@@ -113,7 +113,7 @@ td_image_renderer_draw (TdImageRenderer *r, TdImageTexture *texture, const TdVie
   glUniform2f (r->window, (float) style->low, (float) (range > 0 ? 1 / range : 1e30));
   glUniform3fv (r->bad, 1, style->bad_rgb);
   glUniform2f (r->footprint, (float) texels,
-               (float) (image->height / image->extent_height / (view->zoom * scale)));
+               (float) (image->height / image->extent_height / (td_view_zoom_down (view) * scale)));
   glUniform1i (r->smooth_on, style->smooth);
   if (span) {
     GLint from = (GLint) (span->from * width + 0.5), to = (GLint) (span->to * width + 0.5);

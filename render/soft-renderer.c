@@ -93,7 +93,7 @@ place (const TdImage *image, const TdView *view, guint width, guint height, doub
     td_view_to_picture (view, width / scale, height / scale, 0, (j + 0.5) / scale, &unused, &ys[j]);
     ys[j] = (ys[j] + 0.5 * image->extent_height) * sy;
   }
-  const double fx = sx / (view->zoom * scale), fy = sy / (view->zoom * scale);
+  const double fx = sx / (view->zoom * scale), fy = sy / (td_view_zoom_down (view) * scale);
   const gboolean average = MAX (fx, fy) > 1;
   axis_init (across, xs, width, average ? fx : 0, image->width);
   axis_init (down, ys, height, average ? fy : 0, image->height);

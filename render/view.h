@@ -9,12 +9,14 @@
  * Where a picture lies in its widget, and how its values become colours. Plain values.
  *
  * The middle of the widget shows the picture point (x, y), counted in picture pixels from the
- * picture's own middle, x right, y down; one picture pixel is @zoom widget pixels wide. Counting from
- * the middle keeps what is looked at in place when pictures of another size are shown.
+ * picture's own middle, x right, y down; one picture pixel is @zoom widget pixels wide, and @stretch
+ * times as high. Counting from the middle keeps what is looked at in place when pictures of another size
+ * are shown.
  */
 typedef struct {
   double zoom;
   double x, y;
+  double stretch; /* 0 as 1: square pixels */
 } TdView;
 
 typedef struct {
@@ -30,6 +32,8 @@ typedef struct {
   double from, to;
 } TdSpan;
 
+/* How many widget pixels high a picture pixel is. */
+double td_view_zoom_down (const TdView *view);
 /* Widget pixels to picture pixels from the middle, and back. @width, @height: the widget's size. */
 void td_view_to_picture (const TdView *view, double width, double height, double wx, double wy,
                          double *px, double *py);
@@ -41,3 +45,7 @@ void td_view_zoom_about (TdView *view, double width, double height, double wx, d
 /* The whole picture, centred, with a little room around it. */
 void td_view_fit (TdView *view, double width, double height, double picture_width,
                   double picture_height);
+/* As above, stretched so that it takes the whole widget: for pictures whose directions are not both
+   lengths, as of columns over angles. */
+void td_view_fill (TdView *view, double width, double height, double picture_width,
+                   double picture_height);

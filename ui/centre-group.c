@@ -231,6 +231,18 @@ place_slider (TdCentreGroup *self, double centre, guint n_columns)
   gtk_adjustment_set_value (self->slider_adjustment, centre);
 }
 
+/* Of a scan that does not say where its axis is, finding it is what comes first. */
+static void
+show_known (TdCentreGroup *self, gboolean known)
+{
+  adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self),
+                                         known
+                                             ? _("In columns; the first column’s centre is 0")
+                                             : _("Not known yet: the detector’s middle is taken"));
+  gtk_widget_add_css_class (self->find, known ? "flat" : "suggested-action");
+  gtk_widget_remove_css_class (self->find, known ? "suggested-action" : "flat");
+}
+
 static void
 td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
 {
@@ -242,11 +254,7 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   self->middle = isfinite (stated) ? stated : (n - 1) / 2.0;
   if (!isfinite (centre))
     centre = self->middle;
-  adw_preferences_group_set_description (
-      ADW_PREFERENCES_GROUP (self),
-      facts && !isfinite (recipe->centre_px) && !isfinite (stated)
-          ? _("Not known yet: the detector’s middle is taken")
-          : _("In columns; the first column’s centre is 0"));
+  show_known (self, !facts || isfinite (recipe->centre_px) || isfinite (stated));
   /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
   gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
   place_slider (self, centre, n);

@@ -109,7 +109,8 @@ add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char *title, con
 static AdwEntryRow *
 add_entry (AdwPreferencesGroup *group, const char *title)
 {
-  GtkWidget *row = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, NULL);
+  GtkWidget *row = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, "activates-default", TRUE,
+                                 NULL);
 
   adw_preferences_group_add (group, row);
   return ADW_ENTRY_ROW (row);
@@ -221,6 +222,7 @@ td_open_dialog_init (TdOpenDialog *self)
   gtk_widget_set_vexpand (GTK_WIDGET (page), TRUE);
   gtk_box_append (GTK_BOX (box), GTK_WIDGET (page));
   adw_window_set_content (ADW_WINDOW (self), box);
+  gtk_window_set_default_widget (GTK_WINDOW (self), self->accept);
 }
 
 static void
@@ -254,5 +256,7 @@ td_open_dialog_new (GtkWindow *parent, const TdScanStatement *statement, const c
   gtk_label_set_text (self->problem, problem ? problem : "");
   gtk_widget_set_visible (GTK_WIDGET (self->problem), problem != NULL);
   update (self);
+  /* What is missing most often; and the return key opens, wherever the focus would have begun. */
+  gtk_widget_grab_focus (GTK_WIDGET (self->angles));
   return GTK_WIDGET (self);
 }

@@ -37,6 +37,8 @@ td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan)
 {
   if (scan)
     td_facts_group_show (self->facts, td_scan_facts (scan));
+  gtk_adjustment_set_value (
+      gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
   td_steps_group_set_scan (TD_STEPS_GROUP (self->steps), scan);
   td_centre_group_set_scan (TD_CENTRE_GROUP (self->centre), engine, scan);
 }

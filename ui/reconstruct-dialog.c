@@ -403,6 +403,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
   g_type_ensure (TD_TYPE_NUMBER_ROW);
+  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
   G_OBJECT_CLASS (class)->dispose = td_reconstruct_dialog_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/reconstruct-dialog.ui");
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, accept);

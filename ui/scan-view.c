@@ -486,6 +486,7 @@ td_scan_view_init (TdScanView *self)
   td_image_pane_add_option (self->sinogram, _("All preparation steps"));
   td_image_pane_set_footer (self->projection, self->view_footer);
   td_image_pane_set_footer (self->slice, self->row_footer);
+  td_slice_view_set_filling (td_image_pane_view (self->sinogram), TRUE);
   td_image_pane_set_readout (self->slice, td_slice_readout, &self->slice_readout);
   td_scan_view_connect (self);
 }

@@ -185,7 +185,7 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self
   case TD_DRAG_PAN:
     self->fitted = FALSE;
     self->scene.view.x = self->drag_view.x - dx / self->scene.view.zoom;
-    self->scene.view.y = self->drag_view.y - dy / self->scene.view.zoom;
+    self->scene.view.y = self->drag_view.y - dy / td_view_zoom_down (&self->scene.view);
     td_slice_view_moved (self);
     break;
   case TD_DRAG_WINDOW:
@@ -237,7 +237,7 @@ on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
   if (state & GDK_CONTROL_MASK) {
     self->fitted = FALSE;
     self->scene.view.x += dx * PAN_STEP_PX / self->scene.view.zoom;
-    self->scene.view.y += dy * PAN_STEP_PX / self->scene.view.zoom;
+    self->scene.view.y += dy * PAN_STEP_PX / td_view_zoom_down (&self->scene.view);
     td_slice_view_moved (self);
   } else {
     g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_NUDGED], 0, dx, dy,

@@ -11,6 +11,7 @@ struct _TdSliceView {
   GtkWidget *canvas;
   gboolean uses_gl;
   TdScene scene;
+  gboolean filling;      /* fitted means stretched over the widget */
   gboolean fitted;       /* stays fitted when the widget or the picture changes size */
   double row_line, column_line;
   gboolean row_draggable;

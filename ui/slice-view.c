@@ -37,7 +37,8 @@ refit (TdSliceView *self)
   int w = gtk_widget_get_width (GTK_WIDGET (self)), h = gtk_widget_get_height (GTK_WIDGET (self));
 
   if (image && w > 0 && h > 0)
-    td_view_fit (&self->scene.view, w, h, image->extent_width, image->extent_height);
+    (self->filling ? td_view_fill : td_view_fit) (&self->scene.view, w, h, image->extent_width,
+                                                  image->extent_height);
 }
 
 void
@@ -121,9 +122,19 @@ td_slice_view_fit (TdSliceView *self)
 }
 
 void
+td_slice_view_set_filling (TdSliceView *self, gboolean filling)
+{
+  self->filling = filling;
+  if (self->fitted)
+    td_slice_view_fit (self);
+}
+
+void
 td_slice_view_one_to_one (TdSliceView *self)
 {
   double factor = 1.0 / gtk_widget_get_scale_factor (GTK_WIDGET (self)) / self->scene.view.zoom;
+
+  self->scene.view.stretch = 1;
   td_slice_view_zoom_by (self, factor);
 }
 

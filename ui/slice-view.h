@@ -44,6 +44,8 @@ const TdStyle *td_slice_view_get_style (TdSliceView *self);
 void td_slice_view_set_smooth (TdSliceView *self, gboolean smooth);
 
 void td_slice_view_fit (TdSliceView *self);
+/* Fitting stretches the picture over the whole widget: for sinograms, whose rows are angles. */
+void td_slice_view_set_filling (TdSliceView *self, gboolean filling);
 void td_slice_view_one_to_one (TdSliceView *self);
 void td_slice_view_zoom_by (TdSliceView *self, double factor);
 const TdView *td_slice_view_get_view (TdSliceView *self, gboolean *fitted);

@@ -70,7 +70,7 @@ test_value (void)
 static void
 test_zoom_about (void)
 {
-  TdView view = { 0.7, 12, -5 };
+  TdView view = { 0.7, 12, -5, 2.5 };
   double x, y, x2, y2;
 
   td_view_to_picture (&view, 640, 480, 100, 333, &x, &y);
@@ -79,6 +79,29 @@ test_zoom_about (void)
   g_assert_cmpfloat (fabs (x - x2) + fabs (y - y2), <, 1e-9);
   td_view_from_picture (&view, 640, 480, x, y, &x2, &y2);
   g_assert_cmpfloat (fabs (x2 - 100) + fabs (y2 - 333), <, 1e-9);
+}
+
+/* A sinogram of few columns and very many views, and one of few views: both take all the room. */
+static void
+test_fill (void)
+{
+  static const double sizes[][2] = { { 26, 3001 }, { 900, 21 }, { 384, 604 } };
+  TdView view = { 1, 3, 4, 0 };
+  double x0, y0, x1, y1;
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    const double w = sizes[i][0], h = sizes[i][1];
+    td_view_fill (&view, 320, 240, w, h);
+    td_view_from_picture (&view, 320, 240, -w / 2, -h / 2, &x0, &y0);
+    td_view_from_picture (&view, 320, 240, w / 2, h / 2, &x1, &y1);
+    g_assert_cmpfloat (fabs (x0 + x1 - 320) + fabs (y0 + y1 - 240), <, 1e-9);
+    g_assert_cmpfloat (x1 - x0, >, 0.95 * 320);
+    g_assert_cmpfloat (y1 - y0, >, 0.95 * 240);
+    g_assert_cmpfloat (x1 - x0, <=, 320);
+    g_assert_cmpfloat (y1 - y0, <=, 240);
+  }
+  td_view_fit (&view, 320, 240, 26, 3001);
+  g_assert_cmpfloat (td_view_zoom_down (&view), ==, view.zoom);
 }
 
 static void
@@ -256,6 +279,7 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/degenerate", test_degenerate);
   g_test_add_func ("/picture/value", test_value);
   g_test_add_func ("/picture/zoom-about", test_zoom_about);
+  g_test_add_func ("/picture/fill", test_fill);
   g_test_add_func ("/picture/store", test_store);
   g_test_add_func ("/picture/coarse-centre", test_coarse_centre);
   g_test_add_func ("/picture/figures", test_figures);

@@ -145,7 +145,7 @@ test_views (gconstpointer es)
   g_autoptr (TdImage) image = random_image (113, 97, TRUE);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     TdStyle style = plain;
-    TdView view = { cases[i].zoom, cases[i].x, cases[i].y };
+    TdView view = { cases[i].zoom, cases[i].x, cases[i].y, i % 2 ? 1.7 : 1 };
     style.smooth = cases[i].smooth;
     style.map = cases[i].map;
     double wrong = compare (image, &view, &style, NULL, 0);
@@ -161,7 +161,7 @@ test_tiles (void)
 {
   g_autoptr (GdkGLContext) context = new_context (FALSE);
   TdStyle style = plain;
-  TdView view = { 1.9, 0.4, 0.3 };
+  TdView view = { 1.9, 0.4, 0.3, 1 };
 
   if (!context) {
     g_test_skip ("no OpenGL here");
@@ -177,7 +177,7 @@ static void
 test_span (void)
 {
   g_autoptr (GdkGLContext) context = new_context (FALSE);
-  TdView view = { 1.5, 0, 0 };
+  TdView view = { 1.5, 0, 0, 0.3 };
   TdSpan span = { 0.25, 0.6 };
 
   if (!context) {
