@@ -102,6 +102,13 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
 
 /* ── Closing ────────────────────────────────────────────────────────────────────────────────── */
 
+static gboolean
+close_now (gpointer window)
+{
+  gtk_window_close (window);
+  return G_SOURCE_REMOVE;
+}
+
 static void
 on_close_response (AdwMessageDialog *dialog, const char *response, TdWindow *self)
 {
@@ -109,7 +116,8 @@ on_close_response (AdwMessageDialog *dialog, const char *response, TdWindow *sel
     return;
   self->leaving = TRUE;
   td_job_queue_cancel_all (self->jobs);
-  gtk_window_close (GTK_WINDOW (self));
+  /* After the dialog, which still knows the window as its parent. */
+  g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, close_now, g_object_ref (self), g_object_unref);
 }
 
 gboolean

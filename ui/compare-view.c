@@ -164,6 +164,8 @@ show_slice (TdCompareView *self, guint i, const TdPreviewResult *result)
   self->readout.width = result->image->extent_width;
   self->readout.height = result->image->extent_height;
   g_strlcpy (self->readout.units, result->units, sizeof self->readout.units);
+  td_image_pane_set_units (pane_at (self, i), result->units);
+  td_image_pane_set_units (self->pane_d, result->units);
   td_image_pane_set_image (pane_at (self, i), result->image);
   td_slice_view_set_pixel_mm (td_image_pane_view (pane_at (self, i)), result->pixel_mm,
                               result->pixel_mm);

@@ -16,6 +16,7 @@ struct _TdHistogram {
   double from, to;      /* values at the widget's edges; kept while dragging */
   enum { GRAB_NONE, GRAB_LOW, GRAB_HIGH, GRAB_BOTH } grab;
   double grab_low, grab_high, grab_x;
+  char units[16];
 };
 
 enum { WINDOW_CHANGED, AUTO_REQUESTED, N_SIGNALS };
@@ -114,7 +115,7 @@ static void
 draw_numbers (TdHistogram *self, GtkSnapshot *snapshot, const GdkRGBA *colour, double x0, double x1)
 {
   g_autofree char *low = g_strdup_printf ("%.4g", self->low);
-  g_autofree char *high = g_strdup_printf ("%.4g", self->high);
+  g_autofree char *high = g_strdup_printf ("%.4g %s", self->high, self->units);
   g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
   g_autoptr (PangoLayout) left = gtk_widget_create_pango_layout (GTK_WIDGET (self), low);
   g_autoptr (PangoLayout) right = gtk_widget_create_pango_layout (GTK_WIDGET (self), high);
@@ -259,6 +260,13 @@ td_histogram_set_window (TdHistogram *self, double low, double high)
   self->low = low;
   self->high = high;
   update_range (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+td_histogram_set_units (TdHistogram *self, const char *units)
+{
+  g_strlcpy (self->units, units, sizeof self->units);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

@@ -26,6 +26,7 @@ struct _TdImagePane {
   gpointer describe_user;
   gboolean pointed;
   double column, row; /* under the pointer, now or last; NAN: it never was there */
+  char units[16];     /* of the values */
   double measured[4]; /* the box to measure in: x, y, width, height; width 0: none */
 };
 

@@ -33,14 +33,14 @@ on_profile (GSimpleAction *action, GVariant *state, gpointer user)
 /* ── Statistics of a box ────────────────────────────────────────────────────────────────────── */
 
 static char *
-statistics_text (const TdImageStatistics *s, double width, double height)
+statistics_text (const TdImageStatistics *s, const char *units, double width, double height)
 {
   g_autofree char *bad = g_strdup_printf ("%" G_GUINT64_FORMAT, s->n_bad);
   g_autoptr (GString) text = g_string_new (NULL);
 
   /* σ: the standard deviation. */
-  g_string_append_printf (text, _("mean %.5g  σ %.3g  %.5g … %.5g  (%.0f × %.0f)"), s->mean,
-                          s->deviation, s->minimum, s->maximum, width, height);
+  g_string_append_printf (text, _("mean %.5g  σ %.3g  %.5g … %.5g %s (%.0f × %.0f)"), s->mean,
+                          s->deviation, s->minimum, s->maximum, units, width, height);
   if (s->n_bad)
     g_string_append_printf (text, _(", %s not finite"), bad);
   return g_string_free (g_steal_pointer (&text), FALSE);
@@ -56,9 +56,20 @@ update_statistics (TdImagePane *self)
 
   if (box[2] > 0 && image
       && td_image_statistics (image, box[0], box[1], box[2], box[3], &statistics))
-    text = statistics_text (&statistics, box[2], box[3]);
+    text = statistics_text (&statistics, self->units, box[2], box[3]);
   gtk_label_set_text (self->statistics, text ? text : "");
   gtk_widget_set_visible (GTK_WIDGET (self->statistics), text != NULL);
+}
+
+void
+td_image_pane_set_units (TdImagePane *self, const char *units)
+{
+  if (strcmp (units, self->units) == 0)
+    return;
+  g_strlcpy (self->units, units, sizeof self->units);
+  td_histogram_set_units (self->histogram, units);
+  td_profile_set_units (self->profile, units);
+  update_statistics (self);
 }
 
 void

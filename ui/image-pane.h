@@ -31,6 +31,8 @@ gboolean td_image_pane_get_updating (TdImagePane *self);
 void td_image_pane_set_message (TdImagePane *self, const char *message);
 /* What is special about the picture, in its corner; NULL: nothing. */
 void td_image_pane_set_badge (TdImagePane *self, const char *badge);
+/* Of the picture's values, beside every value but the read-out's; "": none. */
+void td_image_pane_set_units (TdImagePane *self, const char *units);
 void td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user);
 void td_image_pane_set_colour_map (TdImagePane *self, TdColourMap map);
 void td_image_pane_set_window (TdImagePane *self, double low, double high); /* ends automatic */

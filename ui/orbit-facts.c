@@ -179,7 +179,7 @@ add_detector (GArray *facts, const TdOrbit *orbit)
   if (orbit->radius > 0) {
     td_orbit_project (orbit, 0, origin, &u, &v);
     add (facts, _("Middle of the axis at"),
-         g_strdup_printf (_("column %.2f, row %.2f\n%+.2f, %+.2f from the detector’s middle"), u, v,
+         g_strdup_printf (_("column %.2f, row %.2f\n%+.2f, %+.2f px from the detector’s middle"), u, v,
                           u - (orbit->n_columns - 1) / 2.0, v - (orbit->n_rows - 1) / 2.0));
   }
   if (orbit->matrices) {

@@ -11,6 +11,7 @@ struct _TdProfile {
   GtkWidget parent_instance;
   TdImage *image;
   TdView view;
+  char units[16];
   double row, column;
 };
 
@@ -95,7 +96,8 @@ draw_guides (TdProfile *self, cairo_t *cr, double width, double height, double l
 static void
 draw_text (TdProfile *self, GtkSnapshot *snapshot, const GdkRGBA *colour, double low, double high)
 {
-  g_autofree char *text = g_strdup_printf (_("row %.0f: %.5g … %.5g"), self->row, low, high);
+  g_autofree char *text = g_strdup_printf (_("row %.0f: %.5g … %.5g %s"), self->row, low,
+                                          high, self->units);
   g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
   g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
 
@@ -136,6 +138,13 @@ td_profile_measure (GtkWidget *widget, GtkOrientation orientation, int for_size,
 {
   *minimum = *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 0 : HEIGHT_PX;
   *minimum_baseline = *natural_baseline = -1;
+}
+
+void
+td_profile_set_units (TdProfile *self, const char *units)
+{
+  g_strlcpy (self->units, units, sizeof self->units);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void

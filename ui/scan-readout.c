@@ -12,7 +12,7 @@ td_projection_readout (gpointer user, double column, double row, const float *va
   const TdGeometry *geometry = &td_scan_facts (user)->geometry;
 
   if (geometry->pixel_width_mm > 0)
-    return g_strdup_printf (_("column %.1f (%.3f mm)  row %.1f (%.3f mm)  %.5g"), column,
+    return g_strdup_printf (_("column\u00a0%.1f (%.3f\u00a0mm)  row\u00a0%.1f (%.3f\u00a0mm)  %.5g"), column,
                             column * geometry->pixel_width_mm, row,
                             row * geometry->pixel_height_mm, (double) *value);
   return g_strdup_printf (_("column %.1f  row %.1f  %.5g"), column, row, (double) *value);

@@ -142,6 +142,7 @@ show_slice (TdScanView *self, const TdPreviewResult *result)
 
   self->slice_readout.pixel_mm = result->pixel_mm;
   g_strlcpy (self->slice_readout.units, result->units, sizeof self->slice_readout.units);
+  td_image_pane_set_units (self->slice, result->units);
   self->slice_readout.width = result->image->extent_width;
   self->slice_readout.height = result->image->extent_height;
   if (td_before_keep_slice (self, result->image, subtitle, NULL))

@@ -94,33 +94,41 @@ draw_soft (TdSpaceView *self, GtkSnapshot *snapshot, double width, double height
   cairo_destroy (cr);
 }
 
-/* Where a label of that size can stand beside its point, inside the picture and without covering one
-   that stands already; where there is no such place, the first choice. */
+#define LABEL_RINGS 4
+
+static gboolean
+is_free (const graphene_rect_t *place, const graphene_rect_t *all, const graphene_rect_t *taken, guint n)
+{
+  gboolean free = graphene_rect_contains_rect (all, place);
+
+  for (guint i = 0; i < n && free; i++)
+    free = !graphene_rect_intersection (place, &taken[i], NULL);
+  return free;
+}
+
+/* Where a label of that size can stand beside its point, or a line or more above or below, inside the
+   picture and without covering one that stands already; where there is no such place, the first choice. */
 static graphene_rect_t
 place_label (TdSpaceView *self, double x, double y, float width, float height,
              const graphene_rect_t *taken, guint n)
 {
   const float gap = 5, left = (float) round (x), top = (float) round (y);
-  const graphene_rect_t choices[] = {
-    GRAPHENE_RECT_INIT (left + gap, top - height - 2, width, height),
-    GRAPHENE_RECT_INIT (left - gap - width, top - height - 2, width, height),
-    GRAPHENE_RECT_INIT (left + gap, top + 2, width, height),
-    GRAPHENE_RECT_INIT (left - gap - width, top + 2, width, height),
-    GRAPHENE_RECT_INIT (left - width / 2, top - 2 * height - 4, width, height),
-    GRAPHENE_RECT_INIT (left - width / 2, top + height + 4, width, height),
-  };
-
+  const float columns[] = { left + gap, left - gap - width, left - width / 2 };
   const graphene_rect_t all
       = GRAPHENE_RECT_INIT (0, 0, (float) gtk_widget_get_width (GTK_WIDGET (self)),
                             (float) gtk_widget_get_height (GTK_WIDGET (self)));
-  for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
-    gboolean free = graphene_rect_contains_rect (&all, &choices[c]);
-    for (guint i = 0; i < n && free; i++)
-      free = !graphene_rect_intersection (&choices[c], &taken[i], NULL);
-    if (free)
-      return choices[c];
+
+  for (guint ring = 0; ring < LABEL_RINGS; ring++) {
+    const float away = 2 + (float) ring * (height + 2);
+    const float rows[] = { top - height - away, top + away };
+    for (guint r = 0; r < G_N_ELEMENTS (rows); r++)
+      for (guint c = 0; c < (ring ? 3 : 2); c++) {
+        const graphene_rect_t place = GRAPHENE_RECT_INIT (columns[c], rows[r], width, height);
+        if (is_free (&place, &all, taken, n))
+          return place;
+      }
   }
-  return choices[0];
+  return GRAPHENE_RECT_INIT (columns[0], top - height - 2, width, height);
 }
 
 /* Text stands on a dark ground, so that it is read over lines. */

@@ -189,6 +189,7 @@ on_item_changed (TdVolumeView *self)
     place_slider (self, last);
   self->readout.pixel_mm = td_job_item_pixel_mm (self->item);
   g_strlcpy (self->readout.units, td_job_item_units (self->item), sizeof self->readout.units);
+  td_image_pane_set_units (self->pane, self->readout.units);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->pane), self->readout.pixel_mm,
                               self->readout.pixel_mm);
   td_done_strip_set_store (self->strip, td_job_item_state (self->item) == TD_JOB_DONE ? NULL

@@ -461,11 +461,35 @@ window_is_gone (gpointer user)
   return td_test_window == NULL;
 }
 
+static gboolean
+item_has_ended (gpointer item)
+{
+  return td_job_item_ended (item);
+}
+
+/* With a job running, and the question answered: nothing of the volume stays. */
 static void
 test_leave (void)
 {
+  g_autofree char *output = g_build_filename (td_test_folder (), "left", NULL);
+  TdSession *session = td_window_session (td_test_window);
+  g_autoptr (TdJobItem) one = td_job_item_new (td_session_engine (session), td_session_scan (session),
+                                               td_session_recipe (session), output);
+  g_autoptr (TdJobItem) two = td_job_item_new (td_session_engine (session), td_session_scan (session),
+                                               td_session_recipe (session), output);
+
+  td_job_queue_add (td_window_jobs (td_test_window), one);
+  td_job_queue_add (td_window_jobs (td_test_window), two);
   gtk_window_close (GTK_WINDOW (td_test_window));
+  td_test_wait (message_is_shown, NULL, "the question");
+  adw_message_dialog_response (
+      ADW_MESSAGE_DIALOG (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG)), "stop");
   td_test_wait (window_is_gone, NULL, "the window to be freed");
+  td_test_wait (item_has_ended, one, "the running job to stop");
+  td_test_wait (item_has_ended, two, "the waiting job to stop");
+  g_assert_cmpint (td_job_item_state (two), ==, TD_JOB_CANCELLED);
+  if (td_job_item_state (one) == TD_JOB_CANCELLED)
+    g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
 }
 
 int
