@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "scan-private.h"
+#include "scan-spool.h"
 #include "scan-turned.h"
 
 /* What is held beside the caller's buffer, if one frame's rows need no more. */
@@ -285,7 +286,8 @@ static const TdScanSource by_rows
 TdScan *
 td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
 {
-  TdScan *straight = td_scan_turned_base (scan);
+  TdScan *once = td_scan_spool_base (scan);
+  TdScan *straight = td_scan_turned_base (once ? once : scan);
 
   scan = straight ? straight : scan;
   const gboolean is_view = scan->vtable == &by_frames || scan->vtable == &by_rows;

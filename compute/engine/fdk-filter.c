@@ -15,7 +15,8 @@ typedef struct {
   TdPreparation *preparation;
   TdConeFilter *filter;
   TdBuffer *rows;   /* [row][view][column] */
-  float *staging;   /* the same, on the host */
+  TdFdkHeld held;   /* the scan's, on the host */
+  float *filtered;  /* what becomes of them; the same memory if none is wanted again */
 } Stage;
 
 typedef struct {
@@ -83,10 +84,12 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   const guint64 bytes = (guint64) span.from_rows * row_floats * sizeof (float);
   TdPreparationCounts counts;
 
-  if (!td_fdk_read (run, 0, span.from_row0, span.from_rows, stage->staging, error))
+  if (stage->filtered == stage->held.rows)
+    stage->held.n = 0;
+  if (!td_fdk_hold (run, 0, &stage->held, span.from_row0, span.from_rows, error))
     return FALSE;
   gint64 start = g_get_monotonic_time ();
-  if (!td_upload (stage->queue, stage->rows, 0, stage->staging, bytes, error)
+  if (!td_upload (stage->queue, stage->rows, 0, stage->held.rows, bytes, error)
       || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from_row0, span.from_rows,
                               NULL, run->cancellable, error)
       || !td_preparation_counts (stage->preparation, stage->queue, &counts, error))
@@ -98,11 +101,11 @@ filter_rows (Stage *stage, guint row, guint n, GError **error)
   const guint64 filtered_bytes = (guint64) facts->n_views * fdk->task.n_columns * sizeof (float);
   if ((stage->filter
        && !td_fdk_filter_span (fdk, stage->filter, stage->queue, stage->rows, &span, error))
-      || !td_download (stage->queue, stage->staging, stage->rows,
+      || !td_download (stage->queue, stage->filtered, stage->rows,
                        (span.row0 - span.data_row0) * filtered_bytes, n * filtered_bytes, error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;
-  Scatter scatter = { stage, stage->staging, row, n };
+  Scatter scatter = { stage, stage->filtered, row, n };
   td_parallel_for (facts->n_views, scatter_view, &scatter);
   if (!td_fdk_file_sound (run, error))
     return FALSE;
@@ -144,15 +147,20 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
   stage->rows = td_buffer_new (stage->device, bytes, error);
   if (!stage->rows)
     return FALSE;
-  stage->staging = td_device_host_alloc (stage->device, bytes, error);
-  return stage->staging != NULL;
+  stage->held.rows = td_device_host_alloc (stage->device, bytes, error);
+  stage->filtered = td_fdk_holds (fdk) && stage->held.rows
+                        ? td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk, step), error)
+                        : stage->held.rows;
+  return stage->filtered != NULL;
 }
 
 static void
 close_stage (Stage *stage)
 {
-  if (stage->staging)
-    td_device_host_free (stage->device, stage->staging);
+  if (stage->filtered && stage->filtered != stage->held.rows)
+    td_device_host_free (stage->device, stage->filtered);
+  if (stage->held.rows)
+    td_device_host_free (stage->device, stage->held.rows);
   td_buffer_free (stage->rows);
   td_cone_filter_free (stage->filter);
   td_preparation_free (stage->preparation);

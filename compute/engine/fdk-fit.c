@@ -38,11 +38,12 @@ read_bytes (const TdScanFacts *facts)
   return (guint64) facts->n_views * facts->n_columns * sizeof (float);
 }
 
-/* Rows to read at once on the host. Of turned frames (scan-turned.h) any few cost as much as all: @most. */
+/* Rows to read at once on the host. Of turned frames (scan-turned.h) that are not copied any few cost as much as all:
+   @most. */
 static guint64
 reading_bytes (const TdFdkPlan *fdk, guint64 most)
 {
-  return fdk->turned ? MAX (most, FILTER_BYTES) : FILTER_BYTES;
+  return fdk->turned && fdk->spool == TD_FDK_SPOOL_NONE ? MAX (most, FILTER_BYTES) : FILTER_BYTES;
 }
 
 static guint64
@@ -301,7 +302,7 @@ static gboolean
 fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const guint64 host = td_plan_host_budget (plan);
+  guint64 host = td_plan_host_budget (plan);
 
   wish (plan, fdk, devices);
   if (!td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
@@ -310,6 +311,8 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
                  "more than 2^31 samples; crop the scan or bin it (--crop, --bin).", fdk->chunk_rows);
     return FALSE;
   }
+  const guint64 spool = fdk->spool == TD_FDK_SPOOL_MEMORY ? td_fdk_spool_bytes (plan, fdk) : 0;
+  host -= MIN (spool, host);
   /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
   fdk->on_disk = !fdk->window && fdk->projection_bytes > host / 2;
   const guint64 left = fdk->window || fdk->on_disk ? host : host - fdk->projection_bytes;
@@ -341,11 +344,13 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
     fdk->device_bytes = MAX (fdk->device_bytes, bytes);
     fdk->host_bytes += is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
   }
-  fdk->host_bytes += fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
+  fdk->host_bytes += spool + td_fdk_spool_work_bytes (plan, fdk)
+                     + fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
                      + devices->len * (TD_FDK_RING * fdk->ring_bytes
                                        + fdk->block_rows * read_bytes (facts));
   if (!fdk->window)
     fdk->host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk)
+                       + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk, fdk->filter_rows) : 0)
                        + (fdk->filter_on_device || any_device (devices, is_host) ? 0
                                                                                 : fdk->filter_bytes);
   return TRUE;

@@ -312,7 +312,7 @@ td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   plan->extra = fdk;
   plan->free_extra = (GDestroyNotify) td_fdk_plan_free;
   if (!make_task (plan, fdk, error) || !choose_families (plan, fdk, devices, error)
-      || !td_fdk_choose_share (plan, fdk, devices, error))
+      || !td_fdk_choose_share (plan, fdk, devices, error) || !td_fdk_plan_spool (plan, fdk, devices, error))
     return FALSE;
   describe (plan, fdk);
   return TRUE;

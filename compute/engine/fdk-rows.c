@@ -44,11 +44,23 @@ td_fdk_rows_bytes (const TdFdkPlan *fdk, guint from_rows, guint n)
 }
 
 gboolean
+td_fdk_holds (const TdFdkPlan *fdk)
+{
+  return fdk->n_chunks > 1 && fdk->chunk_rows > fdk->filter_rows;
+}
+
+gboolean
 td_fdk_rows_fit (const TdFdkPlan *fdk, guint from_rows)
 {
   const TdConeLevel *level = &fdk->task.level;
 
   return (guint64) from_rows * fdk->task.n_views * level->n_columns <= G_MAXINT32;
+}
+
+guint64
+td_fdk_filtered_bytes (const TdFdkPlan *fdk, guint n)
+{
+  return (guint64) n * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
 }
 
 guint64

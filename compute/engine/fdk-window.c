@@ -50,7 +50,7 @@ td_fdk_window_free (TdFdkWindow *window, gboolean sound)
   g_array_unref (window->events);
   g_queue_clear (&window->idle);
   g_queue_clear (&window->raw);
-  g_free (window->block);
+  g_free (window->block.rows);
   g_free (window->chunks);
   g_free (window);
 }
@@ -68,27 +68,27 @@ fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
 
   if (fdk->block_rows == 0)
     return td_fdk_read (run, window->device->index, row0, end - row0, to, error);
-  if (!window->block || row0 < window->block_row0 || end > window->block_row0 + window->block_rows) {
-    if (!window->block)
-      window->block = g_try_new (float, fdk->block_rows * row);
+  TdFdkHeld *block = &window->block;
+  if (row0 < block->row0 || end > block->row0 + block->n) {
+    if (!block->rows)
+      block->rows = g_try_new (float, fdk->block_rows * row);
     /* Downwards, or upwards where the slabs go that way. */
-    const guint rows = MIN (fdk->block_rows, facts->n_rows);
-    const gboolean upwards = window->block_rows > 0 && row0 < window->block_row0;
-    window->block_row0 = upwards ? end - MIN (end, rows) : row0;
-    window->block_rows = MIN (rows, facts->n_rows - window->block_row0);
-    if (!window->block) {
+    const TdFdkSpan all = td_fdk_span (fdk, 0, fdk->n_rows);
+    const gboolean upwards = block->n > 0 && row0 < block->row0;
+    const guint rows = MIN (fdk->block_rows, all.from_rows);
+    const guint first = upwards ? end - MIN (end - all.from_row0, rows)
+                                : MIN (row0, all.from_row0 + all.from_rows - rows);
+    const guint n = MIN (rows, all.from_row0 + all.from_rows - first);
+    if (!block->rows) {
       g_set_error (error, TD_ERROR, TD_ERROR_IO,
                    "Not enough host memory to read %u rows at once; set a memory limit.",
                    fdk->block_rows);
       return FALSE;
     }
-    if (!td_fdk_read (run, window->device->index, window->block_row0, window->block_rows, window->block,
-                      error)) {
-      window->block_rows = 0;
+    if (!td_fdk_hold (run, window->device->index, block, first, n, error))
       return FALSE;
-    }
   }
-  memcpy (to, window->block + (row0 - window->block_row0) * row, (end - row0) * row * sizeof *to);
+  memcpy (to, block->rows + (row0 - block->row0) * row, (end - row0) * row * sizeof *to);
   return TRUE;
 }
 

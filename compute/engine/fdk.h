@@ -27,10 +27,14 @@ typedef struct {
   guint row0, row_end; /* equal: none */
 } TdFdkSlabCut;
 
+/* Where frames of a turned detector wait that are read once, to be taken from in rows (dataset/scan-spool.h). */
+typedef enum { TD_FDK_SPOOL_NONE, TD_FDK_SPOOL_MEMORY, TD_FDK_SPOOL_FILE } TdFdkSpool;
+
 /* What the plan decided. */
 typedef struct {
   TdConeTask task;           /* of the slices asked for: nz = n_slices */
   gboolean turned;           /* the plan's scan is: its detector lies on its side */
+  TdFdkSpool spool;
   double lean_rad;           /* of the rows of the scan's detector */
   TdGeometry geometry;       /* the scan's, with the recipe's centre */
   double *angles_rad;
@@ -74,6 +78,8 @@ guint td_fdk_n_slices (const TdScanFacts *facts);
 double td_fdk_stated_centre (const TdScanFacts *facts);
 /* The scan's geometry with the recipe's centre, tilt and angles; clear the one, free the other. */
 void td_fdk_geometry (const TdPlan *plan, TdGeometry *geometry, double **angles_rad);
+/* fdk-spool.c: whether frames that the plan reads several times go to a copy, which is the plan's scan then. */
+gboolean td_fdk_plan_spool (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
 gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                       GError **error);
 
@@ -82,6 +88,11 @@ gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCance
 gboolean td_fdk_fit (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
 /* What fdk takes of a device as it is. */
 guint64 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices, guint index);
+/* What the copy of the frames takes; 0: there is none. Of the host's memory; while it is made. */
+guint64 td_fdk_spool_bytes (const TdPlan *plan, const TdFdkPlan *fdk);
+guint64 td_fdk_spool_work_bytes (const TdPlan *plan, const TdFdkPlan *fdk);
+/* Rows of the scan come into more than one chunk: those that were read stay for the next. */
+gboolean td_fdk_holds (const TdFdkPlan *fdk);
 /* fdk-share.c: who filters; volume or projections, by what either costs (Okitsu et al., Table 1), and
    whether that fits; each device's first slabs by its measured speed. Notes say why. */
 gboolean td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
@@ -111,6 +122,8 @@ guint td_fdk_most_rows (const TdFdkPlan *fdk, guint row, guint step);
 /* Bytes of a buffer that @n of the plan's rows come into as @from_rows and leave filtered; of a chunk. */
 guint64 td_fdk_rows_bytes (const TdFdkPlan *fdk, guint from_rows, guint n);
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
+/* Of @n filtered ones. */
+guint64 td_fdk_filtered_bytes (const TdFdkPlan *fdk, guint n);
 /* Whether so many of the scan's rows can be resampled at once: kernels count samples in 31 bits. */
 gboolean td_fdk_rows_fit (const TdFdkPlan *fdk, guint from_rows);
 /* How many rows the filter takes at once for that. */

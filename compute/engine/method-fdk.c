@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "dataset/scan-spool.h"
 #include "fdk-run.h"
 #include "job-private.h"
 
@@ -336,6 +337,8 @@ attempt (TdFdkRun *run)
       = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
   bytes += run->landing->n * run->landing->bytes
            + run->plan->devices->len * (TD_FDK_RING * fdk->ring_bytes + block);
+  if (fdk->spool == TD_FDK_SPOOL_MEMORY)
+    bytes += (gint64) td_fdk_spool_bytes (run->plan, fdk);
   td_job_add_host_bytes (run->job, bytes);
   make_slabs (run);
   if (run->unfinished > 0) { /* else all came before the failure that the last attempt ended with */
@@ -389,6 +392,7 @@ run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
   if (ok)
     report (run, (g_get_monotonic_time () - start) * 1e-6);
   free_projections (run);
+  td_scan_spool_drop (run->plan->scan);
   td_fdk_run_unref (run);
   return ok;
 }

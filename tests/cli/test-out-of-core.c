@@ -16,6 +16,7 @@ typedef struct {
   gboolean cone;
   const char *side, *views, *limit;
   const char *says; /* in the plan's notes */
+  const char *tilt; /* of the detector; NULL: it stands straight */
 } Size;
 
 static JsonObject *
@@ -100,7 +101,7 @@ test_size (gconstpointer data)
 
   td_test_cli (&made, folder->path, "phantom", size->cone ? "ellipsoids" : "shepp-logan", "--output",
                "scan.nxs", "--columns", size->side, "--rows", size->side, "--views", size->views,
-               size->cone ? "--cone" : NULL, NULL);
+               size->cone ? "--cone" : NULL, size->tilt ? "--detector-tilt" : NULL, size->tilt, NULL);
   g_assert_cmpint (made.status, ==, 0);
   g_autoptr (JsonObject) plan = plan_of (folder->path, size->limit);
   const gint64 allowed = json_object_get_int_member (plan, "host_bytes");
@@ -122,6 +123,8 @@ int
 main (int argc, char **argv)
 {
   static const Size small_cone = { TRUE, "256", "40", "16M", "temporary file" };
+  static const Size portrait = { TRUE, "224", "40", "16M", "each is read once", "0,0,90" };
+  static const Size rolled = { TRUE, "224", "40", "16M", "temporary file", "0,0,8" };
   static const Size small = { FALSE, "160", "91", "80M", "" };
   static const Size large_cone = { TRUE, "512", "120", "120M", "temporary file" };
   static const Size large = { FALSE, "512", "400", "128M", "" };
@@ -133,6 +136,8 @@ main (int argc, char **argv)
   } else {
     g_test_add_data_func ("/out-of-core/small-cone", &small_cone, test_size);
     g_test_add_data_func ("/out-of-core/small", &small, test_size);
+    g_test_add_data_func ("/out-of-core/portrait", &portrait, test_size);
+    g_test_add_data_func ("/out-of-core/rolled", &rolled, test_size);
   }
   return g_test_run ();
 }
