@@ -238,7 +238,9 @@ td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, 
   kit->uncounted = TRUE;
   if (!load_rows (kit, lane, work, &rows, &done, error))
     return FALSE;
-  if (done < kit->changed_step && kit->changed_step != G_MAXUINT) {
+  /* Of the first step too, for what is raw need not be copied and repaired anew. */
+  if (kit->changed_step != G_MAXUINT
+      && (done < kit->changed_step || !td_fbp_kit_holds_early (kit, work))) {
     if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first, work->count,
                                    done, kit->changed_step, cancellable, error)
         || !keep_early (kit, lane, work, &rows, error))
@@ -250,6 +252,18 @@ td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, 
     return FALSE;
   kit->prepared = made_of (&rows, work);
   return TRUE;
+}
+
+float *
+td_fbp_kit_landing (TdFbpKit *kit, guint lane, const TdFbpWork *work)
+{
+  TdBuffer *data = kit->lanes[lane].data;
+
+  if (!kit->keep || !data || !td_device_info (kit->device)->host_pointers
+      || work->count > kit->max_slices || work->n_rows > kit->max_rows)
+    return NULL;
+  kit->held_rows = kit->held_count = 0;
+  return td_buffer_map (data);
 }
 
 gboolean

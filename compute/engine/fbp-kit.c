@@ -191,7 +191,7 @@ td_fbp_kit_upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError
   guint64 row = td_fbp_row_bytes (fbp);
   const char *from = (const char *) work->in->host + (work->row0 - work->in_row0) * row;
 
-  if (!lane->data)
+  if (!lane->data || work->landed)
     return td_fbp_kit_mark (kit->compute, lane, START, error);
   return td_fbp_kit_mark (kit->up, lane, UP, error)
          && td_upload (kit->up, lane->data, 0, from, work->n_rows * row, error)

@@ -77,6 +77,7 @@ typedef struct {
   guint row0, n_rows; /* raw rows with their halo */
   TdFbpSlot *in;      /* raw rows row0…; read by the device until the work is completed */
   guint in_row0;      /* detector row of the slot's first row */
+  gboolean landed;    /* the rows are where the device wants them already, and not in the slot */
   TdFbpSlot *out;     /* slices; out_first is the row of its first slice */
   guint out_first;
 } TdFbpWork;
@@ -103,5 +104,7 @@ void td_fbp_kit_give (TdFbpKit *kit);
 gboolean td_fbp_kit_settle (TdFbpKit *kit);
 /* The kit holds the prepared rows of this work already. */
 gboolean td_fbp_kit_holds (const TdFbpKit *kit, const TdFbpWork *work);
+/* Where the work's rows may be read to instead of the slot; NULL: nowhere. What was there goes. */
+float *td_fbp_kit_landing (TdFbpKit *kit, guint lane, const TdFbpWork *work);
 /* FALSE: it holds them, or what the first of the steps made of them: nothing need be read. */
 gboolean td_fbp_kit_needs_rows (const TdFbpKit *kit, const TdFbpWork *work);

@@ -6,9 +6,10 @@
 #include "scan-rows.h"
 
 gboolean
-td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **error)
+td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry, GError **error)
 {
   const TdFbpWork *work = &slab->work;
+  float *rows = to ? to : work->in->host;
   TdScan *scan = run->plan->scan;
   gsize row = td_fbp_row_bytes (run->fbp) / sizeof (float);
   guint known = 0;
@@ -17,21 +18,21 @@ td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **er
   if (carry && carry->n_rows && carry->row0 <= work->row0
       && work->row0 < carry->row0 + carry->n_rows) {
     known = MIN (carry->row0 + carry->n_rows - work->row0, work->n_rows);
-    memcpy (work->in->host, carry->rows + (work->row0 - carry->row0) * row,
+    memcpy (rows, carry->rows + (work->row0 - carry->row0) * row,
             known * row * sizeof (float));
   }
   if (run->fbp->keep) {
-    if (!td_engine_read_rows (run->plan->engine, scan, work->row0, work->n_rows, work->in->host,
+    if (!td_engine_read_rows (run->plan->engine, scan, work->row0, work->n_rows, rows,
                               run->job->cancellable, error))
       return FALSE;
   } else if (known < work->n_rows
              && !td_scan_rows (scan, work->row0 + known, work->n_rows - known,
-                               work->in->host + known * row, run->job->cancellable, error))
+                               rows + known * row, run->job->cancellable, error))
     return FALSE;
   if (carry && run->fbp->halo) {
     carry->n_rows = MIN (2 * run->fbp->halo, work->n_rows);
     carry->row0 = work->row0 + work->n_rows - carry->n_rows;
-    memcpy (carry->rows, work->in->host + (work->n_rows - carry->n_rows) * row,
+    memcpy (carry->rows, rows + (work->n_rows - carry->n_rows) * row,
             carry->n_rows * row * sizeof (float));
   }
   g_autoptr (TdFlats) flats = td_engine_flats (run->plan->engine, scan);
@@ -39,7 +40,7 @@ td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **er
                              work->n_rows, run->job->cancellable, error))
     return FALSE;
   td_job_add_stage (run->job, "read", (g_get_monotonic_time () - start) * 1e-6);
-  slab->read = TRUE;
+  slab->read = !to; /* what a device has is lost with it */
   return TRUE;
 }
 
@@ -66,7 +67,7 @@ td_fbp_read (TdFbpRun *run, gpointer unused)
     if (!slab->work.in)
       break;
     gint64 start = g_get_monotonic_time ();
-    if (td_fbp_read_slab (run, slab, &carry, &error)) {
+    if (td_fbp_read_slab (run, slab, NULL, &carry, &error)) {
       busy_us += g_get_monotonic_time () - start;
       td_fbp_run_put (run, &run->ready, slab);
       if (i + 1 == run->n_slabs)

@@ -48,8 +48,8 @@ typedef struct {
   guint row0, n_rows;
 } TdFbpCarry;
 
-/* @carry may be NULL. */
-gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, TdFbpCarry *carry, GError **error);
+/* To @to; NULL: to the slot. @carry may be NULL. */
+gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry, GError **error);
 
 /* Thread bodies, and what is called instead of the rest if a thread is ended from outside. */
 void td_fbp_read (TdFbpRun *run, gpointer unused);

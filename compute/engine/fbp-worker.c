@@ -108,9 +108,12 @@ launch (Worker *worker, guint lane, GError **error)
 
   if (!ready_kit (worker, error))
     return FALSE;
-  if (!slab->read && (!run->fbp->keep || td_fbp_kit_needs_rows (worker->kit, &slab->work))
-      && !td_fbp_read_slab (run, slab, NULL, error))
-    return FALSE;
+  if (!slab->read && (!run->fbp->keep || td_fbp_kit_needs_rows (worker->kit, &slab->work))) {
+    float *landing = td_fbp_kit_landing (worker->kit, lane, &slab->work);
+    slab->work.landed = landing != NULL;
+    if (!td_fbp_read_slab (run, slab, landing, NULL, error))
+      return FALSE;
+  }
   slab->work.out = td_fbp_run_get (run, &run->free_out);
   if (!slab->work.out) {
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "The run was stopped");
