@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "compute/device/host.h"
 #include "config.h"
 #include "desktop-resources.h"
 #include "settings.h"
@@ -129,6 +130,7 @@ td_application_startup (GApplication *application)
 
   g_resources_register (td_desktop_get_resource ());
   G_APPLICATION_CLASS (td_application_parent_class)->startup (application);
+  td_host_set_background ();
   self->settings = td_settings_new (&error);
   if (!self->settings) {
     g_printerr ("tomodesk: %s\n", error->message);

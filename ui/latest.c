@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "latest.h"
 
+#include "compute/device/host.h"
+
 /* How long a request that has shown nothing yet may keep a newer one waiting. */
 #define PATIENCE_US 400000
 
@@ -162,6 +164,7 @@ run_thread (gpointer user)
   TdLatestRun *run = user;
   GError *error = NULL;
 
+  td_host_enter_background ();
   gpointer result = run->latest->work (run->request, run, run->cancellable, &error);
   send (run, result, error, TRUE, TRUE);
   run_unref (run);

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* ── What this CPU has ────────────────────────────────────────────────────────────────────────── */
 
@@ -78,6 +79,27 @@ td_host_threads (void)
   return once;
 }
 
+/* ── Giving way ───────────────────────────────────────────────────────────────────────────────── */
+
+#define BACKGROUND_NICE 5
+
+static gboolean background; /* atomic */
+
+void
+td_host_set_background (void)
+{
+  g_atomic_int_set (&background, TRUE);
+}
+
+void
+td_host_enter_background (void)
+{
+#ifdef __linux__ /* elsewhere this would be the whole process */
+  if (g_atomic_int_get (&background))
+    setpriority (PRIO_PROCESS, 0, BACKGROUND_NICE);
+#endif
+}
+
 /* ── The pool ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* One td_parallel_for call, on its caller's stack. @busy and the list are under pool.lock. */
@@ -120,6 +142,7 @@ static gpointer
 worker (gpointer unused)
 {
   inside = TRUE;
+  td_host_enter_background ();
   g_mutex_lock (&pool.lock);
   for (;;) {
     while (!pool.jobs)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "engine-private.h"
 #include "job-private.h"
 
@@ -445,6 +446,7 @@ job_thread (gpointer user)
 {
   Ended *ended = user;
 
+  td_host_enter_background ();
   run_job (ended->job, &ended->error);
   /* Not g_main_context_invoke(): it would call from here if the context does not run yet. */
   g_autoptr (GSource) source = g_idle_source_new ();
