@@ -12,13 +12,15 @@ typedef struct {
   const char *unbuildable;/* a program; NULL: none */
   gboolean dies;          /* the thread, not the call */
   TdErrorCode code;
-  TdDevice *outlasts;     /* fails only when this one has had memory and has given it back; NULL: at once */
+  TdDevice *outlasts;     /* td_faulty_outlast(); NULL: fails at once */
   gboolean gave_up;       /* waiting for that */
 } TdFaulty;
 extern TdFaulty td_faulty;
 
 /* Nothing fails yet. The same operations serve every device of the API. */
 void td_faulty_begin (TdDevice *device);
+/* The faulty one fails only when this one, which has no memory yet, has had some and has given it back. */
+void td_faulty_outlast (TdDevice *device);
 /* This device waits with its first launch until the other one has failed, lest it does all the work. */
 void td_faulty_wait (TdDevice *device);
 /* All devices are as they were. */

@@ -118,7 +118,7 @@ test_late (void)
   td_engine_trim (td_fdk_engine);
   make_faulty ("opencl:1");
   td_faulty.downloads_left = 1;
-  td_faulty.outlasts = device_of ("opencl:0");
+  td_faulty_outlast (device_of ("opencl:0"));
   td_fdk_test_run (plan, &two, &error);
   td_faulty_end ();
   g_assert_no_error (error);
