@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "settings.h"
 
+#include <string.h>
+
 #include "dataset/error.h"
 #include "ui/scan-statement.h"
 
@@ -46,19 +48,16 @@ td_settings_new (GError **error)
   return NULL;
 }
 
-static void
-store_recent (GSettings *settings, const char *first, const char *without)
+void
+td_settings_add_recent (GSettings *settings, const char *path)
 {
   g_auto (GStrv) old = g_settings_get_strv (settings, "recent-scans");
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  guint n = 0;
+  guint n = 1;
 
-  if (first) {
-    g_strv_builder_add (builder, first);
-    n++;
-  }
+  g_strv_builder_add (builder, path);
   for (guint i = 0; old[i] && n < MOST_RECENT; i++)
-    if (g_strcmp0 (old[i], first) != 0 && g_strcmp0 (old[i], without) != 0) {
+    if (strcmp (old[i], path) != 0) {
       g_strv_builder_add (builder, old[i]);
       n++;
     }
@@ -66,42 +65,66 @@ store_recent (GSettings *settings, const char *first, const char *without)
   g_settings_set_strv (settings, "recent-scans", (const char *const *) fresh);
 }
 
-void
-td_settings_add_recent (GSettings *settings, const char *path)
+/* ── Kept with a recent scan, for as long as it is one ──────────────────────────────────────── */
+
+#define RECIPE_TYPE "(ss)" /* of which detector, JSON */
+
+static GVariant *
+get_kept (GSettings *settings, const char *key, const char *type, const char *path)
 {
-  store_recent (settings, path, NULL);
+  g_autoptr (GVariant) all = g_settings_get_value (settings, key);
+
+  return g_variant_lookup_value (all, path, G_VARIANT_TYPE (type));
 }
 
-void
-td_settings_remove_recent (GSettings *settings, const char *path)
+/* @value: (transfer floating) (nullable): nothing is kept. */
+static void
+set_kept (GSettings *settings, const char *key, const char *type, const char *path, GVariant *value)
 {
-  store_recent (settings, NULL, path);
+  g_autoptr (GVariant) own = value ? g_variant_ref_sink (value) : NULL;
+  g_auto (GStrv) recent = g_settings_get_strv (settings, "recent-scans");
+  g_autofree char *all_type = g_strdup_printf ("a{s%s}", type);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE (all_type));
+  if (own)
+    g_variant_builder_add (&builder, "{s@*}", path, own);
+  for (guint i = 0; recent[i]; i++) {
+    g_autoptr (GVariant) kept
+        = g_strcmp0 (recent[i], path) != 0 ? get_kept (settings, key, type, recent[i]) : NULL;
+    if (kept)
+      g_variant_builder_add (&builder, "{s@*}", recent[i], kept);
+  }
+  g_settings_set_value (settings, key, g_variant_builder_end (&builder));
 }
 
 GVariant *
 td_settings_get_details (GSettings *settings, const char *path)
 {
-  g_autoptr (GVariant) all = g_settings_get_value (settings, "recent-details");
-
-  return g_variant_lookup_value (all, path, G_VARIANT_TYPE (TD_SCAN_STATEMENT_TYPE));
+  return get_kept (settings, "recent-details", TD_SCAN_STATEMENT_TYPE, path);
 }
 
 void
 td_settings_set_details (GSettings *settings, const char *path, GVariant *details)
 {
-  g_autoptr (GVariant) own = details ? g_variant_ref_sink (details) : NULL;
-  g_auto (GStrv) recent = g_settings_get_strv (settings, "recent-scans");
-  GVariantBuilder builder;
+  set_kept (settings, "recent-details", TD_SCAN_STATEMENT_TYPE, path, details);
+}
 
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a{s" TD_SCAN_STATEMENT_TYPE "}"));
-  if (own)
-    g_variant_builder_add (&builder, "{s@" TD_SCAN_STATEMENT_TYPE "}", path, own);
-  for (guint i = 0; recent[i]; i++) {
-    g_autoptr (GVariant) kept = g_strcmp0 (recent[i], path) != 0
-                                    ? td_settings_get_details (settings, recent[i])
-                                    : NULL;
-    if (kept)
-      g_variant_builder_add (&builder, "{s@" TD_SCAN_STATEMENT_TYPE "}", recent[i], kept);
-  }
-  g_settings_set_value (settings, "recent-details", g_variant_builder_end (&builder));
+char *
+td_settings_get_recipe (GSettings *settings, const char *path, const char *detector)
+{
+  g_autoptr (GVariant) kept = get_kept (settings, "recent-recipes", RECIPE_TYPE, path);
+  const char *of, *json;
+
+  if (!kept)
+    return NULL;
+  g_variant_get (kept, "(&s&s)", &of, &json);
+  return strcmp (of, detector) == 0 ? g_strdup (json) : NULL;
+}
+
+void
+td_settings_set_recipe (GSettings *settings, const char *path, const char *detector, const char *json)
+{
+  set_kept (settings, "recent-recipes", RECIPE_TYPE, path,
+            json ? g_variant_new (RECIPE_TYPE, detector, json) : NULL);
 }

@@ -18,6 +18,7 @@ on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, T
 
   /* Format and bits were chosen in the dialog: they are the recipe's from now on. */
   td_session_edit (self->session, recipe, "output");
+  td_window_remember_recipe (self);
   g_settings_set_string (self->settings, "output-folder", folder);
   td_job_queue_add (self->jobs, item);
   td_volume_view_show_job (self->volume_view, item);

@@ -4,7 +4,6 @@
 #include <glib/gi18n.h>
 
 #include "settings.h"
-#include "ui/gib.h"
 #include "ui/open-dialog.h"
 #include "ui/window-words.h"
 
@@ -24,19 +23,6 @@ open_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cance
     g_task_return_pointer (task, scan, (GDestroyNotify) td_scan_unref);
   else
     g_task_return_error (task, error);
-}
-
-static void
-preset_recipe (TdWindow *self, TdRecipe *recipe)
-{
-  g_autofree char *device = g_settings_get_string (self->settings, "device");
-
-  td_recipe_init (recipe);
-  g_strlcpy (recipe->devices, device, sizeof recipe->devices);
-  recipe->memory_limit_bytes
-      = td_bytes_from_gib (g_settings_get_double (self->settings, "memory-limit-gib"));
-  recipe->device_memory_limit_bytes
-      = td_bytes_from_gib (g_settings_get_double (self->settings, "device-memory-limit-gib"));
 }
 
 static void
@@ -108,7 +94,6 @@ show_failure (TdWindow *self, const TdScanStatement *statement, const GError *er
   g_autofree char *words = td_window_words (error->message);
   g_autofree char *escaped = g_markup_escape_text (words, -1);
 
-  td_settings_remove_recent (self->settings, statement->path);
   /* An open scan stays: only the message says that the other did not open. */
   if (td_session_scan (self->session)) {
     gtk_stack_set_visible_child_name (self->stack, "scan");
@@ -138,11 +123,12 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
     show_failure (self, statement, error);
     return;
   }
-  TdRecipe recipe;
-  if (is_same_detector (td_session_facts (self->session), td_scan_facts (scan)))
-    recipe = *td_session_recipe (self->session);
-  else
-    preset_recipe (self, &recipe);
+  const gboolean stated_anew
+      = is_same_detector (td_session_facts (self->session), td_scan_facts (scan));
+  TdRecipe recipe = *td_session_recipe (self->session);
+  if (!stated_anew)
+    td_window_preset_recipe (self, &recipe);
+  td_window_remember_recipe (self);
   keep_statement (self, statement);
   td_settings_add_recent (self->settings, statement->path);
   td_settings_set_details (self->settings, statement->path,
@@ -150,6 +136,8 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
                                ? NULL
                                : td_scan_statement_to_variant (statement));
   td_session_open (self->session, scan, &recipe);
+  if (!stated_anew)
+    td_window_recall_recipe (self);
 }
 
 static void
@@ -202,8 +190,9 @@ on_close_scan (GSimpleAction *action, GVariant *parameter, gpointer user)
   TdRecipe recipe;
 
   stop_opening (self);
+  td_window_remember_recipe (self);
   keep_statement (self, NULL);
-  preset_recipe (self, &recipe);
+  td_window_preset_recipe (self, &recipe);
   td_session_open (self->session, NULL, &recipe);
 }
 

@@ -308,6 +308,7 @@ td_window_dispose (GObject *object)
   if (self->opening)
     g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
+  td_window_remember_recipe (self);
   g_clear_pointer (&self->statement, td_scan_statement_free);
   g_clear_pointer (&self->failure, g_free);
   if (self->jobs)

@@ -20,14 +20,6 @@ on_value_changed (GtkSpinButton *spin, TdNumberRow *self)
   g_signal_emit (self, signals[CHANGED], 0, gtk_spin_button_get_value (spin));
 }
 
-/* A screen reader comes to the number, not to the row: it is called as the row is. */
-static void
-on_title_changed (TdNumberRow *self)
-{
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->spin), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)), -1);
-}
-
 static void
 td_number_row_class_init (TdNumberRowClass *class)
 {
@@ -44,8 +36,8 @@ td_number_row_init (TdNumberRow *self)
   gtk_editable_set_width_chars (GTK_EDITABLE (self->spin), 6);
   td_ignore_scroll (GTK_WIDGET (self->spin));
   g_signal_connect (self->spin, "value-changed", G_CALLBACK (on_value_changed), self);
-  g_signal_connect (self, "notify::title", G_CALLBACK (on_title_changed), NULL);
   adw_action_row_add_suffix (ADW_ACTION_ROW (self), GTK_WIDGET (self->spin));
+  /* The number is called as the row is, to a screen reader too. */
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self), GTK_WIDGET (self->spin));
 }
 

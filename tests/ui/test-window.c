@@ -294,6 +294,34 @@ test_cancel_opening (void)
   td_test_activate ("undo", NULL);
 }
 
+/* A scan that is opened again is as it was left, and undoing goes to how it would have begun. */
+static void
+test_recall (void)
+{
+  TdSession *session = td_window_session (td_test_window);
+
+  td_test_activate ("close-scan", NULL);
+  td_test_open (scan_path);
+  TdRecipe recipe = *td_session_recipe (session);
+  recipe.centre_px = 43.5;
+  recipe.memory_limit_bytes = 123456789;
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  td_session_edit (session, &recipe, NULL);
+  td_test_activate ("close-scan", NULL);
+  td_test_open (scan_path);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 43.5);
+  g_assert_cmpuint (td_session_recipe (session)->memory_limit_bytes, ==, 0);
+  g_assert_cmpstr (td_session_recipe (session)->devices, ==, "auto");
+  g_assert_true (td_session_can_undo (session));
+  while (td_session_can_undo (session))
+    td_test_activate ("undo", NULL);
+  g_assert_true (isnan (td_session_recipe (session)->centre_px));
+  /* As it would begin anyway: nothing to come back to. */
+  td_test_activate ("close-scan", NULL);
+  td_test_open (scan_path);
+  g_assert_false (td_session_can_undo (session));
+}
+
 /* A scan whose files do not say its angles: what is stated opens it, and is remembered with it. */
 static void
 test_details (void)
@@ -513,6 +541,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/cancel-and-close", test_cancel_and_close);
   g_test_add_func ("/window/bad-file", test_bad_file);
   g_test_add_func ("/window/cancel-opening", test_cancel_opening);
+  g_test_add_func ("/window/recall", test_recall);
   g_test_add_func ("/window/details", test_details);
   g_test_add_func ("/window/details-dialog", test_details_dialog);
   g_test_add_func ("/window/replace", test_replace);
