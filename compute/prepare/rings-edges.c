@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "median.h"
+#include "rings-disc.h"
 #include "rings-offsets.h"
 
 #define MAX_DISCS 8
@@ -15,11 +16,12 @@
 #define NARROW 4.0      /* enough of those that stand out far: less else is in it */
 #define FAR_OUT 80.0    /* columns times standard deviations that an edge stands out by: what is looked at */
 #define LINE 160        /* columns in which shapes are made */
-#define REFINEMENTS 4   /* by which a place gets finer each time */
 #define STANDS_OUT 5.0  /* standard deviations of the profile */
 #define LIKENESS 0.5   /* part of the profile's energy there that the shape explains */
 #define RATIO 0.5       /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
 #define OFF_AXIS 0.75   /* columns by which a disc's middle may miss the axis */
+#define LEAST_AXIS_ERROR 0.02
+#define SURE 3.0        /* standard deviations of the axis' error */
 #define SMALLEST 1.5    /* radius */
 #define SMALL 10.0      /* a disc of this radius has edges of its own */
 #define LEAST 1e-5      /* quieter edges do no harm */
@@ -153,36 +155,6 @@ compare_edge (const Seen *seen, double left, double right, int edge, Likeness *s
     }
 }
 
-/* @edges: the columns where it is compared, the same for all discs that are compared with each other. */
-static double
-score_disc (const Seen *seen, double left, double right, const int edges[2])
-{
-  Likeness sum = { 0, 0 };
-
-  compare_edge (seen, left, right, edges[0], &sum);
-  compare_edge (seen, left, right, edges[1], &sum);
-  return sum.norm > 0 ? fabs (sum.product) / sqrt (sum.norm) : 0;
-}
-
-/* Moves the edges, against each other or @together, to where they explain most within @reach. */
-static void
-refine (const Seen *seen, gboolean together, double reach, double *left, double *right)
-{
-  const int edges[2] = { (int) *left, (int) *right };
-  double best = 0, most = 0;
-
-  for (int i = -REFINEMENTS; i <= REFINEMENTS; i++) {
-    double away = reach * i / REFINEMENTS;
-    double score = score_disc (seen, *left + (together ? away : -away), *right + away, edges);
-    if (score > most) {
-      most = score;
-      best = away;
-    }
-  }
-  *left += together ? best : -best;
-  *right += best;
-}
-
 /* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by @least. */
 static gboolean
 match_edges (const Seen *seen, double least, double *left, double *right)
@@ -191,7 +163,7 @@ match_edges (const Seen *seen, double least, double *left, double *right)
   guint n = (profile->n - 1) * SHIFTS / STEP + 1, n_left, n_right;
   g_autofree Edge *lefts = g_new (Edge, n), *rights = g_new (Edge, n);
   g_autofree guint *from = g_new (guint, n), *to = g_new (guint, n);
-  double strongest = 0;
+  double strongest = 0, off_axis = MAX (OFF_AXIS, SURE * profile->axis_error);
 
   for (guint i = 0; i < n; i++) {
     lefts[i] = look_at (seen, i * STEP, TRUE);
@@ -206,7 +178,7 @@ match_edges (const Seen *seen, double least, double *left, double *right)
       double high = MAX (fabs (a->amplitude), fabs (b->amplitude));
       double strength = MIN (fabs (a->score), fabs (b->score));
       if (to[j] <= from[i] || a->score * b->score <= 0 || low < RATIO * high
-          || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > OFF_AXIS || strength <= strongest)
+          || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > off_axis || strength <= strongest)
         continue;
       strongest = strength;
       *left = (double) from[i] / SHIFTS;
@@ -238,24 +210,12 @@ find_small (const Seen *seen, double least, double *left, double *right)
   return most > 0;
 }
 
-static void
-refine_disc (const Seen *seen, double *left, double *right)
-{
-  for (double reach = 0.25; reach > 0.005; reach /= REFINEMENTS) {
-    refine (seen, FALSE, reach, left, right);
-    refine (seen, TRUE, reach, left, right);
-  }
-}
-
 static gboolean
 find_disc (const Seen *seen, double *left, double *right)
 {
   double least = MAX (LEAST, STANDS_OUT * seen->deviation);
 
-  if (!match_edges (seen, least, left, right) && !find_small (seen, least, left, right))
-    return FALSE;
-  refine_disc (seen, left, right);
-  return TRUE;
+  return match_edges (seen, least, left, right) || find_small (seen, least, left, right);
 }
 
 static double
@@ -294,7 +254,6 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
 {
   guint n = profile->n;
   g_autofree double *disc = g_new (double, n), *values = g_new (double, n);
-  Seen fitting = { .values = values };
 
   for (guint c = 0; c < n; c++)
     disc[c] = sqrt (MAX (0, (c - left) * (right - c)));
@@ -302,18 +261,17 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
   if (find_amplitude (narrow, disc, left, right) / amplitude < RATIO)
     return FALSE;
   double strength = fabs (amplitude) * sqrt (right - left) / narrow->deviation;
-  look (&fitting, profile, CLAMP (FAR_OUT / strength, NARROW, WIDE));
-  refine_disc (&fitting, &left, &right);
-  for (guint c = 0; c < n; c++)
-    disc[c] = sqrt (MAX (0, (c - left) * (right - c)));
-  amplitude = find_amplitude (&fitting, disc, left, right);
+  TdRingsDisc fitted = { .left = left, .right = right, .curvatures = disc, .errors = values };
+  if (!td_rings_fit_disc (profile, CLAMP (FAR_OUT / strength, NARROW, WIDE), &fitted))
+    return FALSE;
   for (guint c = 0; c < n; c++) {
-    double curvature = amplitude * second_difference (disc, c, n);
-    profile->values[c] -= curvature;
-    profile->errors[c] = hypot (profile->errors[c], WRONG * curvature);
-    if (MIN (fabs (c - left), fabs (c - right)) < STEEP)
+    profile->values[c] -= fitted.curvatures[c];
+    profile->errors[c] = hypot (profile->errors[c], MAX (fitted.errors[c], WRONG * fabs (fitted.curvatures[c])));
+    if (MIN (fabs (c - fitted.left), fabs (c - fitted.right)) < STEEP)
       profile->edges[c] = 1;
   }
+  profile->axis = fitted.axis;
+  profile->axis_error = MAX (fitted.axis_error, LEAST_AXIS_ERROR);
   return TRUE;
 }
 

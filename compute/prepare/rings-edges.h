@@ -12,6 +12,7 @@
 typedef struct {
   guint n;
   double axis;     /* about, in columns; NAN: not known, and no disc is found */
+  double axis_error;
   double *values;  /* second differences across columns */
   double *errors;  /* their standard errors: grow by what a disc may be wrong by */
   guint8 *unknown; /* 1: the value means nothing */

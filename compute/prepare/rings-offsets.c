@@ -288,7 +288,17 @@ solve (Row *row, float *offsets)
     offsets[c] = (float) q[c];
 }
 
-void
+double
+td_rings_size (const float *medians, guint n_columns)
+{
+  g_autofree float *sizes = g_new (float, n_columns);
+
+  for (guint c = 0; c < n_columns; c++)
+    sizes[c] = fabsf (medians[c]);
+  return 1.4826 * td_median (sizes, n_columns) / sqrt (6);
+}
+
+TdRingsAxis
 td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets, float *dead)
 {
   guint n = columns->n_columns;
@@ -296,7 +306,7 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   g_autofree guint8 *flags = g_new0 (guint8, 3 * (gsize) n);
   Row row = {
     .columns = columns, .limits = limits,
-    .profile = { n, columns->axis, memory, memory + n, flags, flags + n },
+    .profile = { n, columns->axis.axis, columns->axis.error, memory, memory + n, flags, flags + n },
     .noise = memory + 2 * (gsize) n, .reach4 = memory + 3 * (gsize) n, .general = flags + 2 * (gsize) n,
   };
 
@@ -318,4 +328,5 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   solve (&row, offsets);
   for (guint c = 0; c < n; c++)
     offsets[c] = dead[c] ? 0 : offsets[c];
+  return (TdRingsAxis) { row.profile.axis, row.profile.axis_error, columns->axis.mass };
 }

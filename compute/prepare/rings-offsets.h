@@ -3,6 +3,8 @@
 
 #include <glib.h>
 
+#include "rings-axis.h"
+
 /**
  * What the columns of one row add to all their samples, from a few numbers of each: the part of the step
  * "rings" that looks at columns, not at samples. It is little work, in double precision on the host, whatever
@@ -20,7 +22,7 @@
 typedef struct {
   guint n_columns;
   guint n_samples;        /* views that the medians are of */
-  double axis;            /* rings-axis.h */
+  TdRingsAxis axis;
   const float *medians;   /* of the second differences */
   const float *spreads;   /* of the median between parts of the turn */
   const float *widths;    /* between the quartiles */
@@ -34,10 +36,12 @@ typedef struct {
   double dead;      /* a dead column is so many times smoother, or rougher, than those around */
 } TdRingsLimits;
 
+/* About how large offsets are in general, from the medians; more than that where the object is rough. */
+double td_rings_size (const float *medians, guint n_columns);
 /* @offsets: what is to be taken off, 0 for dead columns. @dead: 1 for these, which have to be replaced, else
-   0; never the two columns at either end. */
-void td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets,
-                       float *dead);
+   0; never the two columns at either end. Returns the axis, which discs about it tell better. */
+TdRingsAxis td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets,
+                              float *dead);
 
 /* The least of sum @weights (@values - L q)^2 + sum @stiffness q^2; all stiffnesses above 0. */
 void td_rings_solve (const double *values, const double *weights, const double *stiffness, guint n,

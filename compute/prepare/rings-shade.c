@@ -19,6 +19,7 @@
 #define LEAK 2e-3       /* in -log, what objects leave in offsets */
 #define ERROR 0.1       /* of that which slopes are wrong by at least */
 #define BESIDE 2        /* times a slope's columns that are as bad as one that is too steep */
+#define NO_AIR 4.0      /* times as much as offsets of that size */
 #define LEAST 2e-4      /* in -log, of an offset */
 
 guint
@@ -184,13 +185,106 @@ solve (double *a, double *b, guint n)
   }
 }
 
-/* The likeliest @knots: what is left of slopes against what offsets of that size leave. */
+/* ── What is known besides ────────────────────────────────────────────────────────────────────── */
+
+/* Offsets show in columns that see nothing but air all the time. */
+typedef struct {
+  guint left, right; /* columns of air at the row's ends */
+  double level;      /* of air, which is not nothing where the flats had another exposure */
+} Air;
+
+/* The columns from one end on, until those around are not what offsets make. */
+static guint
+count_air (const TdRingsShade *shade, const double *sizes, gboolean right)
+{
+  guint n = shade->turn.n_columns, count = 0;
+  double sum = 0;
+
+  for (; count < n / 4; count++) {
+    guint c = right ? n - 1 - count : count;
+    double value = shade->sums[c] / shade->n_views;
+    sum += value - (count >= TD_RINGS_KNOTS
+                    ? shade->sums[right ? c + TD_RINGS_KNOTS : c - TD_RINGS_KNOTS] / shade->n_views : 0);
+    guint of = MIN (count + 1, TD_RINGS_KNOTS);
+    if (fabs (value) > NO_AIR * sizes[c] || fabs (sum / of) > 0.75 * NO_AIR * sizes[c] / sqrt (of))
+      break;
+  }
+  return count > TD_RINGS_KNOTS ? count - TD_RINGS_KNOTS : 0;
+}
+
+static double
+mean_at (const TdRingsShade *shade, guint c)
+{
+  return shade->sums[c] / shade->n_views;
+}
+
+static Air
+find_air (const TdRingsShade *shade, const double *sizes)
+{
+  guint n = shade->turn.n_columns, count = 0;
+  Air air = { count_air (shade, sizes, FALSE), count_air (shade, sizes, TRUE), 0 };
+  double sum = 0, size = 0;
+
+  for (guint c = 0; c < n; c++) {
+    if ((c >= air.left && c + air.right < n) || shade->dead[c])
+      continue;
+    sum += mean_at (shade, c);
+    size += sizes[c];
+    count++;
+  }
+  if (count > 0 && fabs (sum) > NO_AIR * size / sqrt (count))
+    air.level = sum / count;
+  return air;
+}
+
+/* An equation more for the knots: @weight (sum of @row times knots - @value)^2. */
 static void
-move_knots (const TdRingsSlopes *lines, const double *common, const double *weights, const double *priors,
+add_equation (double *a, double *b, guint n, const double *row, double value, double weight)
+{
+  for (guint i = 0; i < n; i++) {
+    if (row[i] == 0)
+      continue;
+    b[i] += weight * row[i] * value;
+    for (guint k = 0; k <= i; k++)
+      a[(gsize) i * n + k] += weight * row[i] * row[k];
+  }
+}
+
+/* Equations of the air and of the moment, which stay the same. */
+static void
+add_known (const TdRingsShade *shade, const Air *air, const float *offsets, double *a, double *b, guint n_knots)
+{
+  guint n = shade->turn.n_columns;
+  g_autofree double *row = g_new0 (double, n_knots), *moments = g_new0 (double, n_knots);
+  gboolean all = TRUE; /* the moment is that of all columns */
+  double moment = shade->moment, weight = 1 / (TD_RINGS_KNOTS * LEAK * LEAK);
+
+  for (guint c = 0; c < n; c++) {
+    guint knot = c / TD_RINGS_KNOTS;
+    double along = (c % TD_RINGS_KNOTS) / (double) TD_RINGS_KNOTS, arm = c - shade->turn.axis;
+    all = all && !shade->dead[c];
+    moment -= arm * offsets[c];
+    moments[knot] += (1 - along) * arm;
+    moments[knot + 1] += along * arm;
+    if ((c >= air->left && c + air->right < n) || shade->dead[c])
+      continue;
+    row[knot] = 1 - along;
+    row[knot + 1] = along;
+    add_equation (a, b, n_knots, row, mean_at (shade, c) - air->level - offsets[c], weight);
+    row[knot] = row[knot + 1] = 0;
+  }
+  if (all && isfinite (shade->moment_error))
+    add_equation (a, b, n_knots, moments, moment, pow (shade->moment_error, -2));
+}
+
+/* The likeliest @knots: what is left of slopes against what offsets of that size leave, and what is @known. */
+static void
+move_knots (const TdRingsSlopes *lines, const double *common, const double *weights, const double *known,
             double *knots)
 {
   guint n = lines->n_knots;
-  g_autofree double *a = g_new0 (double, (gsize) n * n), *b = g_new0 (double, n);
+  g_autofree double *a = g_memdup2 (known, (gsize) n * n * sizeof *known);
+  g_autofree double *b = g_memdup2 (known + (gsize) n * n, n * sizeof *known);
 
   for (guint s = 0; s < lines->n_slopes; s++) {
     const double *response = lines->response + (gsize) s * n;
@@ -206,8 +300,6 @@ move_knots (const TdRingsSlopes *lines, const double *common, const double *weig
         a[(gsize) i * n + k] += weighted * response[k];
     }
   }
-  for (guint k = 0; k < n; k++)
-    a[(gsize) k * n + k] += priors[k];
   solve (a, b, n);
   memcpy (knots, b, n * sizeof *knots);
 }
@@ -257,18 +349,21 @@ td_rings_add_shade (const TdRingsShade *shade, float *offsets)
   g_autofree double *found = g_new0 (double, n), *sizes = g_new (double, n);
   g_autofree double *common = g_new (double, lines.n_slopes), *weights = g_new (double, lines.n_slopes);
   g_autofree double *tallest = g_new (double, lines.n_slopes);
-  g_autofree double *knots = g_new0 (double, lines.n_knots), *priors = g_new (double, lines.n_knots);
+  g_autofree double *knots = g_new0 (double, lines.n_knots);
+  g_autofree double *known = g_new0 (double, (gsize) lines.n_knots * (lines.n_knots + 1));
   td_rings_slopes_of_rows (&lines, rows);
   for (guint c = 0; c < n; c++)
     found[c] = offsets[c];
   find_sizes (found, n, sizes);
   find_tallest (&lines, sizes, shade->reach, tallest);
   for (guint k = 0; k < lines.n_knots; k++)
-    priors[k] = 1 / (pow (sizes[MIN (k * TD_RINGS_KNOTS, n - 1)], 2) / TD_RINGS_KNOTS + LEAK * LEAK);
+    known[(gsize) k * lines.n_knots + k] = 1 / (pow (sizes[MIN (k * TD_RINGS_KNOTS, n - 1)], 2) / TD_RINGS_KNOTS + LEAK * LEAK);
+  const Air air = find_air (shade, sizes);
+  add_known (shade, &air, offsets, known, known + (gsize) lines.n_knots * lines.n_knots, lines.n_knots);
   memset (lines.rings, 0, (gsize) TD_RINGS_DIRECTIONS * lines.n_slopes * sizeof *lines.rings);
   for (guint i = 0; i < ROUNDS; i++) {
     find_common (&lines, tallest, common, weights);
-    move_knots (&lines, common, weights, priors, knots);
+    move_knots (&lines, common, weights, known, knots);
     join_knots (&lines, knots, found);
     if (i + 1 < ROUNDS)
       td_rings_slopes_of_rings (&lines, found, lines.rings);

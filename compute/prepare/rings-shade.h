@@ -21,6 +21,10 @@ typedef struct {
   double reach;          /* columns over which offsets have been told from each other */
   const float *sinogram; /* [bin][column] */
   const float *dead;     /* 1: the column means nothing */
+  const float *sums;     /* over the views, of which there are */
+  guint n_views;
+  double moment;         /* the sum of all offsets times their columns' distances from the axis, */
+  double moment_error;   /* its standard deviation, infinite where it is not known */
 } TdRingsShade;
 
 /* Half turns that the views cover evenly; 0: they do not, and shade cannot be told. */

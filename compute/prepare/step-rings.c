@@ -59,7 +59,10 @@ typedef struct {
   TdBuffer *found, *modes, *roughness, *offsets, *dead;
   float *host_found, *host_modes, *host_roughness, *host_offsets, *host_dead;
   float *host_bins; /* NULL: no row needs them */
-  double *axes;
+  float *host_views; /* for the axis */
+  TdRingsAxis *masses, *axes; /* by the centre of mass, and with all that is known */
+  TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
+  guint n_pairs;
   guint n_samples;
 } Profiles;
 
@@ -72,6 +75,8 @@ profiles_clear (Profiles *profiles)
   g_free (profiles->host_offsets);
   g_free (profiles->host_dead);
   g_free (profiles->host_bins);
+  g_free (profiles->host_views);
+  g_free (profiles->masses);
   g_free (profiles->axes);
 }
 
@@ -88,7 +93,11 @@ profiles_init (Profiles *profiles, const TdRings *rings, GError **error)
   profiles->host_roughness = g_new (float, floats);
   profiles->host_offsets = g_new (float, floats);
   profiles->host_dead = g_new (float, floats);
-  profiles->axes = g_new (double, rings->n_rows);
+  profiles->masses = g_new (TdRingsAxis, rings->n_rows);
+  profiles->axes = g_new (TdRingsAxis, rings->n_rows);
+  profiles->n_pairs = td_rings_axis_pairs (td_scan_facts (rings->slab->scan)->angles_rad, rings->slab->n_views,
+                                           profiles->pairs);
+  profiles->host_views = g_new (float, 4 * profiles->n_pairs * floats);
   return (profiles->found = td_rings_buffer (rings, "rings found", FOUND * n, error))
          && (profiles->modes = td_rings_buffer (rings, "rings axis modes", TD_RINGS_AXIS_MODES * n, error))
          && (profiles->roughness = td_rings_buffer (rings, "rings own means", n, error))
@@ -140,6 +149,24 @@ axis_table (const TdRings *rings, GError **error)
   return td_slab_upload (slab, buffer, table, floats * sizeof (float), error) ? buffer : NULL;
 }
 
+/* The views of all rows that tell the axis. */
+static gboolean
+fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  gsize n = slab->n_columns;
+  float *to = profiles->host_views;
+
+  for (guint row = 0; row < rings->n_rows; row++)
+    for (guint i = 0; i < profiles->n_pairs; i++)
+      for (guint k = 0; k < 2; k++, to += 2 * n) {
+        guint64 from = ((guint64) (rings->first_row + row) * slab->n_views + profiles->pairs[i].views[k]) * n;
+        if (!td_download (slab->queue, to, slab->data, from * sizeof (float), 2 * n * sizeof (float), error))
+          return FALSE;
+      }
+  return TRUE;
+}
+
 static gboolean
 fetch (const TdRings *rings, Profiles *profiles, GError **error)
 {
@@ -149,7 +176,7 @@ fetch (const TdRings *rings, Profiles *profiles, GError **error)
   return td_download (queue, profiles->host_found, profiles->found, 0, FOUND * bytes, error)
          && td_download (queue, profiles->host_modes, profiles->modes, 0, TD_RINGS_AXIS_MODES * bytes, error)
          && td_download (queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
-         && td_queue_finish (queue, error);
+         && fetch_views (rings, profiles, error) && td_queue_finish (queue, error);
 }
 
 static gboolean
@@ -181,17 +208,22 @@ decide_row (guint row, gpointer data)
   const TdSlab *slab = decision->rings->slab;
   gsize n = slab->n_columns, at = row * n;
   const float *found = profiles->host_found + FOUND * at;
-  profiles->axes[row] = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
-                                       td_scan_facts (slab->scan)->angles_rad, slab->n_views);
+  const TdRingsAxis mass = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
+                                          td_scan_facts (slab->scan)->angles_rad, slab->n_views,
+                                          td_rings_size (found, slab->n_columns));
   const TdRingsColumns columns = {
-    .n_columns = slab->n_columns, .n_samples = profiles->n_samples, .axis = profiles->axes[row],
+    .n_columns = slab->n_columns, .n_samples = profiles->n_samples,
+    .axis = td_rings_axis_refine (mass, profiles->pairs, profiles->n_pairs,
+                                  profiles->host_views + 4 * profiles->n_pairs * at, slab->n_columns),
     .medians = found, .spreads = found + n, .widths = found + 2 * n, .skews = found + 3 * n,
     .roughness = profiles->host_roughness + at,
   };
   const double *values = decision->step->values;
   const TdRingsLimits limits = { values[SIZE], values[THRESHOLD], values[DEAD] };
 
-  td_rings_offsets (&columns, &limits, profiles->host_offsets + at, profiles->host_dead + at);
+  profiles->masses[row] = mass;
+  profiles->axes[row]
+      = td_rings_offsets (&columns, &limits, profiles->host_offsets + at, profiles->host_dead + at);
 }
 
 /* ── Shade ────────────────────────────────────────────────────────────────────────────────────── */
@@ -208,7 +240,7 @@ half_turns (const TdSlab *slab)
 static gboolean
 has_shade (const Profiles *profiles, const TdSlab *slab, guint row)
 {
-  return isfinite (profiles->axes[row])
+  return isfinite (profiles->axes[row].axis)
          && td_rings_have_shade (profiles->host_offsets + (gsize) row * slab->n_columns, slab->n_columns);
 }
 
@@ -222,9 +254,12 @@ decide_shade (guint row, gpointer data)
   gsize n = slab->n_columns;
   guint n_bins = td_rings_shade_bins (slab->n_views);
   const TdRingsShade shade = {
-    .turn = { slab->n_columns, n_bins, half_turns (slab), profiles->axes[row] },
+    .turn = { slab->n_columns, n_bins, half_turns (slab), profiles->axes[row].axis },
     .reach = decision->step->values[SIZE], .sinogram = profiles->host_bins + row * n_bins * n,
-    .dead = profiles->host_dead + row * n,
+    .dead = profiles->host_dead + row * n, .sums = profiles->host_modes + TD_RINGS_AXIS_MODES * row * n,
+    .n_views = slab->n_views,
+    .moment = td_rings_axis_moment (profiles->masses[row], profiles->axes[row]),
+    .moment_error = td_rings_axis_moment_error (profiles->masses[row], profiles->axes[row]),
   };
 
   if (has_shade (profiles, slab, row))

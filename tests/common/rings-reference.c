@@ -429,12 +429,15 @@ roughness (const TdSinogram *s, guint c)
   return (float) sum;
 }
 
-static double
-find_axis (const TdSinogram *s, const double *angles_rad)
+static TdRingsAxis
+find_axis (const TdSinogram *s, const double *angles_rad, const float *medians)
 {
-  g_autofree float *modes = g_new (float, 3 * (gsize) s->n_columns);
+  gsize n = s->n_columns;
+  g_autofree float *modes = g_new (float, 3 * n), *views = g_new (float, 4 * TD_RINGS_AXIS_PAIRS * n);
+  TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
+  guint n_pairs = td_rings_axis_pairs (angles_rad, s->n_views, pairs);
 
-  for (guint c = 0; c < s->n_columns; c++) {
+  for (guint c = 0; c < n; c++) {
     double sums[3] = { 0 };
     for (guint v = 0; v < s->n_views; v++) {
       sums[0] += AT (s, v, c);
@@ -442,9 +445,12 @@ find_axis (const TdSinogram *s, const double *angles_rad)
       sums[2] += sin (angles_rad[v]) * AT (s, v, c);
     }
     for (guint k = 0; k < 3; k++)
-      modes[k * s->n_columns + c] = (float) sums[k];
+      modes[k * n + c] = (float) sums[k];
+    for (guint k = 0; k < 4 * n_pairs; k++)
+      views[k * n + c] = (float) AT (s, pairs[k / 4].views[k / 2 % 2] + k % 2, c);
   }
-  return td_rings_axis (modes, s->n_columns, angles_rad, s->n_views);
+  TdRingsAxis mass = td_rings_axis (modes, n, angles_rad, s->n_views, td_rings_size (medians, n));
+  return td_rings_axis_refine (mass, pairs, n_pairs, views, n);
 }
 
 void
@@ -463,7 +469,7 @@ td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double
     all.roughness[c] = roughness (s, c);
   }
   const TdRingsColumns columns = {
-    .n_columns = n, .n_samples = s->n_views / n_blocks * n_blocks, .axis = find_axis (s, angles_rad),
+    .n_columns = n, .n_samples = s->n_views / n_blocks * n_blocks, .axis = find_axis (s, angles_rad, all.medians),
     .medians = all.medians, .spreads = all.spreads, .widths = all.widths, .skews = all.skews,
     .roughness = all.roughness,
   };

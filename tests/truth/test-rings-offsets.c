@@ -64,9 +64,9 @@ test_axis (void)
       for (guint k = 0; k < TD_RINGS_AXIS_MODES; k++)
         modes[k * COLUMNS + c] += table[k * VIEWS + v] * MAX (0, 1 - fabs (c - at));
   }
-  g_assert_cmpfloat (fabs (td_rings_axis (modes, COLUMNS, angles, VIEWS) - 56.3), <=, 1e-3);
+  g_assert_cmpfloat (fabs (td_rings_axis (modes, COLUMNS, angles, VIEWS, 0).axis - 56.3), <=, 1e-3);
   modes[0] = 1e3; /* cut off */
-  g_assert_true (isnan (td_rings_axis (modes, COLUMNS, angles, VIEWS)));
+  g_assert_true (isnan (td_rings_axis (modes, COLUMNS, angles, VIEWS, 0).axis));
 }
 
 enum { N = 200, DEAD = 120, STRIPE = 60 };
@@ -93,7 +93,7 @@ decide (Row *row, double disc, double stripe, double dead, double spread)
     row->skews[c] = 0;
     row->roughness[c] = c == DEAD ? dead : 1;
   }
-  const TdRingsColumns columns = { N, 200, 99.4, row->medians, row->spreads, row->widths, row->skews,
+  const TdRingsColumns columns = { N, 200, { 99.4, 0.02 }, row->medians, row->spreads, row->widths, row->skews,
                                    row->roughness };
   const TdRingsLimits limits = { 6, 4, 3 };
   td_rings_offsets (&columns, &limits, row->offsets, row->dead);
@@ -159,11 +159,13 @@ test_shade (void)
   g_autofree float *sinogram = g_new (float, COLUMNS * BINS);
   float offsets[COLUMNS], dead[COLUMNS] = { 0 };
   double wave[COLUMNS], left = 0, all = 0;
-  TdRingsShade shade = { { COLUMNS, BINS, 1, 72.4 }, 6, sinogram, dead };
+  float sums[COLUMNS];
+  TdRingsShade shade = { { COLUMNS, BINS, 1, 72.4 }, 6, sinogram, dead, sums, BINS, 0, INFINITY };
 
   for (guint c = 0; c < COLUMNS; c++) {
     offsets[c] = c % 2 ? 0.02f : -0.02f;
     wave[c] = 0.004 * sin (c / 7.0);
+    sums[c] = 1e3; /* no air */
     for (guint b = 0; b < BINS; b++)
       sinogram[b * COLUMNS + c] = offsets[c] + (float) wave[c];
   }
