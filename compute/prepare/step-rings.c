@@ -4,6 +4,7 @@
 #include "compute/device/host.h"
 #include "kernels/params.h"
 #include "rings-axis.h"
+#include "rings-noise.h"
 #include "rings-offsets.h"
 #include "rings-shade.h"
 #include "rings.h"
@@ -33,7 +34,6 @@ static const TdStepParameter parameters[] = {
 #define MAX_BLOCKS 8  /* as in kernels/rings-sort.cl */
 #define LEAST_BLOCK 8 /* views */
 #define LEAST_VIEWS 16
-#define ROUGHNESS 3   /* views */
 #define FOUND 4       /* profiles of kernels/rings-sort.cl */
 
 static guint64
@@ -127,7 +127,8 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
       || !td_rings_sort (rings, &lines, n, slab->n_columns * n_blocks, error))
     return FALSE;
   const TdArg median_args[] = {
-    TD_ARG_BUFFER (lines.lines[0]), TD_ARG_BUFFER (profiles->found), TD_ARG_VALUE (n),
+    TD_ARG_BUFFER (lines.lines[0]), TD_ARG_BUFFER (profiles->offsets), TD_ARG_BUFFER (profiles->found),
+    TD_ARG_VALUE (n),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_blocks),
   };
   return td_rings_launch (rings, medians, slab->n_columns, median_args, G_N_ELEMENTS (median_args), error);
@@ -167,16 +168,23 @@ fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
   return TRUE;
 }
 
+/* How the medians are to be told, by the noise; in the place of the offsets, which come later. */
 static gboolean
-fetch (const TdRings *rings, Profiles *profiles, GError **error)
+send_bounds (const TdRings *rings, Profiles *profiles, GError **error)
 {
-  TdQueue *queue = rings->slab->queue;
-  guint64 bytes = (guint64) rings->n_rows * rings->slab->n_columns * sizeof (float);
+  TdSlab *slab = rings->slab;
+  gsize n = slab->n_columns;
+  guint64 bytes = (guint64) rings->n_rows * n * sizeof (float);
 
-  return td_download (queue, profiles->host_found, profiles->found, 0, FOUND * bytes, error)
-         && td_download (queue, profiles->host_modes, profiles->modes, 0, TD_RINGS_AXIS_MODES * bytes, error)
-         && td_download (queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
-         && fetch_views (rings, profiles, error) && td_queue_finish (queue, error);
+  if (!td_download (slab->queue, profiles->host_modes, profiles->modes, 0, TD_RINGS_AXIS_MODES * bytes, error)
+      || !td_download (slab->queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
+      || !fetch_views (rings, profiles, error) || !td_queue_finish (slab->queue, error))
+    return FALSE;
+  for (guint row = 0; row < rings->n_rows; row++)
+    td_rings_noise_bounds (profiles->host_modes + TD_RINGS_AXIS_MODES * row * n,
+                           profiles->host_roughness + row * n, slab->n_columns, slab->n_views,
+                           profiles->host_offsets + row * n);
+  return td_slab_upload (slab, profiles->offsets, profiles->host_offsets, bytes, error);
 }
 
 static gboolean
@@ -184,12 +192,15 @@ measure (const TdRings *rings, Profiles *profiles, GError **error)
 {
   const TdSlab *slab = rings->slab;
   TdBuffer *table = axis_table (rings, error);
+  guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
 
-  return table && find_medians (rings, profiles, error)
+  return table
          && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
                               TD_RINGS_AXIS_MODES, profiles->modes, error)
-         && td_rings_roughness (rings, ROUGHNESS, profiles->roughness, error)
-         && fetch (rings, profiles, error);
+         && td_rings_roughness (rings, TD_RINGS_ROUGHNESS, profiles->roughness, error)
+         && send_bounds (rings, profiles, error) && find_medians (rings, profiles, error)
+         && td_download (slab->queue, profiles->host_found, profiles->found, 0, FOUND * bytes, error)
+         && td_queue_finish (slab->queue, error);
 }
 
 /* ── What is done about it ────────────────────────────────────────────────────────────────────── */

@@ -2,6 +2,7 @@
 #include "rings-reference.h"
 
 #include "compute/prepare/rings-axis.h"
+#include "compute/prepare/rings-noise.h"
 #include "compute/prepare/rings-offsets.h"
 
 #include <complex.h>
@@ -390,16 +391,34 @@ typedef struct {
   float *medians, *spreads, *widths, *skews, *roughness, *offsets, *dead;
 } Columns;
 
-/* One column's second differences: medians over the blocks of their median, of the distance of their
+/* Where the distances, clipped at @bound, sum up to nothing. */
+static double
+huber_location (const double *values, guint n, double at, double bound)
+{
+  for (guint step = 0; step < 100; step++) {
+    double sum = 0;
+    guint inside = 0;
+    for (guint i = 0; i < n; i++) {
+      sum += CLAMP (values[i] - at, -bound, bound);
+      inside += fabs (values[i] - at) < bound;
+    }
+    at += CLAMP (sum / MAX (inside, 1), -bound, bound);
+  }
+  return at;
+}
+
+/* One column's second differences: medians over the blocks of their median, or Huber's location of all where
+   there is noise, of the distance of their
    quartiles and of how far these lie aside; and the range of the medians without the two that differ most. */
 static void
-look_at (const TdSinogram *s, guint c, const Columns *columns)
+look_at (const TdSinogram *s, guint c, double bound, const Columns *columns)
 {
   guint n_blocks = CLAMP (s->n_views / 8, 1, 8), n = s->n_views / n_blocks;
-  g_autofree double *list = g_new (double, n);
+  g_autofree double *all = g_new (double, (gsize) n_blocks * n);
   double medians[8], widths[8], skews[8];
 
   for (guint block = 0; block < n_blocks; block++) {
+    double *list = all + (gsize) block * n;
     for (guint i = 0; i < n; i++) {
       guint v = block * n + i;
       list[i] = 2 * AT (s, v, c) - AT (s, v, c > 0 ? c - 1 : 0)
@@ -409,7 +428,8 @@ look_at (const TdSinogram *s, guint c, const Columns *columns)
     widths[block] = list[n - 1 - n / 4] - list[n / 4];
     skews[block] = 0.5 * (list[n - 1 - n / 4] + list[n / 4]) - medians[block];
   }
-  columns->medians[c] = middle (medians, n_blocks);
+  double median = middle (medians, n_blocks);
+  columns->medians[c] = bound > 0 ? huber_location (all, n_blocks * n, median, bound) : median;
   columns->widths[c] = middle (widths, n_blocks);
   columns->skews[c] = fabs (middle (skews, n_blocks));
   columns->spreads[c] = medians[n_blocks - 1 - n_blocks / 8] - medians[n_blocks / 8];
@@ -457,7 +477,8 @@ void
 td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double threshold, double dead)
 {
   guint n = s->n_columns, n_blocks = CLAMP (s->n_views / 8, 1, 8);
-  g_autofree float *memory = g_new0 (float, 7 * (gsize) n);
+  g_autofree float *memory = g_new0 (float, 9 * (gsize) n);
+  float *sums = memory + 7 * (gsize) n, *bounds = memory + 8 * (gsize) n;
   g_autofree gboolean *mask = g_new0 (gboolean, n);
   const Columns all = { memory,         memory + n,     memory + 2 * n, memory + 3 * n,
                         memory + 4 * n, memory + 5 * n, memory + 6 * n };
@@ -465,9 +486,13 @@ td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double
   if (s->n_views < 16)
     return;
   for (guint c = 0; c < n; c++) {
-    look_at (s, c, &all);
+    for (guint v = 0; v < s->n_views; v++)
+      sums[c] += AT (s, v, c);
     all.roughness[c] = roughness (s, c);
   }
+  td_rings_noise_bounds (sums, all.roughness, n, s->n_views, bounds);
+  for (guint c = 0; c < n; c++)
+    look_at (s, c, bounds[c], &all);
   const TdRingsColumns columns = {
     .n_columns = n, .n_samples = s->n_views / n_blocks * n_blocks, .axis = find_axis (s, angles_rad, all.medians),
     .medians = all.medians, .spreads = all.spreads, .widths = all.widths, .skews = all.skews,
