@@ -73,14 +73,120 @@ paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images, TD_GLOBAL fl
 
 #define PAGANIN_TERMS 8 /* summed at once */
 #define PAGANIN_ROWS 4  /* added at once: the weights come in such groups, those of no row are 0 */
-#ifdef TD_HOST
-#define PAGANIN_BLOCK 128 /* columns; what all rows have of them stays in the cache */
-#elif defined(TD_LANES)
+#ifdef TD_LANES
 #define PAGANIN_BLOCK TD_LANES
 #else
 #define PAGANIN_BLOCK 1
 #endif
 
+#ifdef TD_HOST
+/* Rows are far apart, often by a multiple of the caches' size, and few lines of the same place fit them: so few
+   rows are added at once, long pieces of them that come from memory in order, while the next are fetched. Sums
+   of a few columns are in registers meanwhile, and in the nearest cache between. */
+#define PAGANIN_HOST_TERMS 16
+#define PAGANIN_HOST_ROWS 8
+#define PAGANIN_PIECE 384 /* columns */
+#if defined(__AVX512F__)
+#define PAGANIN_VECTORS 3
+#define PAGANIN_WIDTH 16
+#elif defined(__AVX__)
+#define PAGANIN_VECTORS 1
+#define PAGANIN_WIDTH 8
+#else
+#define PAGANIN_VECTORS 1
+#define PAGANIN_WIDTH 4
+#endif
+typedef float PaganinVector __attribute__ ((vector_size (4 * PAGANIN_WIDTH)));
+typedef float PaganinLoose __attribute__ ((vector_size (4 * PAGANIN_WIDTH), aligned (4), may_alias));
+typedef float PaganinSums[PAGANIN_HOST_TERMS][PAGANIN_PIECE];
+
+/* The same rows to come are @ahead of these. */
+TD_FN void
+paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t row_pitch, size_t ahead,
+                     int weights_pitch, int n_vectors, float *sums)
+{
+  PaganinVector sum[PAGANIN_TERMS][PAGANIN_VECTORS], value[PAGANIN_VECTORS];
+
+#pragma GCC unroll 8
+  for (int t = 0; t < PAGANIN_TERMS; t++)
+#pragma GCC unroll 4
+    for (int k = 0; k < n_vectors; k++)
+      sum[t][k] = ((const PaganinLoose *) (sums + t * PAGANIN_PIECE))[k];
+  for (int row = 0; row < n_rows; row++) {
+    const float *line = data + row * row_pitch;
+#pragma GCC unroll 4
+    for (int k = 0; k < n_vectors; k++) {
+      value[k] = ((const PaganinLoose *) line)[k];
+      __builtin_prefetch (line + ahead + k * PAGANIN_WIDTH);
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < PAGANIN_TERMS; t++)
+#pragma GCC unroll 4
+      for (int k = 0; k < n_vectors; k++)
+        sum[t][k] += weights[t * weights_pitch + row] * value[k];
+  }
+#pragma GCC unroll 8
+  for (int t = 0; t < PAGANIN_TERMS; t++)
+#pragma GCC unroll 4
+    for (int k = 0; k < n_vectors; k++)
+      ((PaganinLoose *) (sums + t * PAGANIN_PIECE))[k] = sum[t][k];
+}
+
+/* @count columns of one view: sums[t] = sum of weights[t][row] data[row]; @n_terms in whole groups. */
+TD_FN void
+paganin_add_pieces (const float *data, const float *weights, int n_rows, size_t row_pitch,
+                    int weights_pitch, int n_terms, int count, PaganinSums sums)
+{
+  memset (sums, 0, sizeof (PaganinSums));
+  for (int first = 0; first < n_rows; first += PAGANIN_HOST_ROWS) {
+    const int n = td_min (n_rows - first, PAGANIN_HOST_ROWS);
+    const size_t ahead = n_rows - first >= 2 * PAGANIN_HOST_ROWS ? PAGANIN_HOST_ROWS * row_pitch : 0;
+    for (int term = 0; term < n_terms; term += PAGANIN_TERMS) {
+      const float *from = data + first * row_pitch, *w = weights + term * weights_pitch + first;
+      int k = 0;
+      for (; k + PAGANIN_VECTORS * PAGANIN_WIDTH <= count; k += PAGANIN_VECTORS * PAGANIN_WIDTH)
+        paganin_add_vectors (from + k, w, n, row_pitch, ahead, weights_pitch, PAGANIN_VECTORS,
+                             sums[term] + k);
+      for (; k + PAGANIN_WIDTH <= count; k += PAGANIN_WIDTH)
+        paganin_add_vectors (from + k, w, n, row_pitch, ahead, weights_pitch, 1, sums[term] + k);
+      for (; k < count; k++)
+        for (int t = 0; t < PAGANIN_TERMS; t++)
+          for (int row = 0; row < n; row++)
+            sums[term + t][k] += w[t * weights_pitch + row] * from[row * row_pitch + k];
+    }
+  }
+}
+
+/* As below; items have whole lines here. */
+TD_FN void
+paganin_sum_lines (const float *a, const float *b, float2 *images, const float *weights, int n_rows,
+                   int n_columns, int nx, int n_terms, size_t row_pitch, size_t term_pitch, int unused_first,
+                   int unused_end)
+{
+  const int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
+  const int n_groups = (n_terms + PAGANIN_TERMS - 1) / PAGANIN_TERMS;
+
+  for (int term = 0; term < n_terms; term += PAGANIN_HOST_TERMS) {
+    const int summed = td_min (n_groups * PAGANIN_TERMS - term, PAGANIN_HOST_TERMS);
+    const float *w = weights + term * weights_pitch;
+    for (int column = 0; column < n_columns; column += PAGANIN_PIECE) {
+      const int count = td_min (n_columns - column, PAGANIN_PIECE);
+      PaganinSums sums[2];
+      paganin_add_pieces (a + column, w, n_rows, row_pitch, weights_pitch, summed, count, sums[0]);
+      paganin_add_pieces (b + column, w, n_rows, row_pitch, weights_pitch, summed, count, sums[1]);
+      for (int t = 0; t < td_min (n_terms - term, summed); t++) {
+        float2 *out = images + (term + t) * term_pitch + column;
+        for (int k = 0; k < count; k++)
+          out[k] = td_float2 (sums[0][t][k], sums[1][t][k]);
+      }
+    }
+  }
+  for (int t = 0; t < n_terms; t++)
+    for (int x = n_columns; x < nx; x++)
+      images[t * term_pitch + x]
+          = images[t * term_pitch + paganin_source (x, n_columns, (nx - n_columns + 1) / 2)];
+}
+#else
 /* @count columns from @column on of one view: sums[t] += weights[t][row] data[row]. */
 TD_FN void
 paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT weights,
@@ -103,22 +209,16 @@ paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL const float
     }
   }
 }
-
-/* Sums of rows for each term, two views to a complex line as above, their ends continued: images is
-   [term][pair][x]. weights is [n_terms][rows], both rounded up to their groups. */
-TD_KERNEL void
-paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
-              TD_GLOBAL const float *TD_RESTRICT weights, int first_view, int n_views, int n_rows,
-              int n_columns, int nx, int n_terms, int n_pairs, int strip)
+/* Columns @first to @end of two views, their ends continued; the terms' lines are @term_pitch apart. */
+TD_FN void
+paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a, TD_GLOBAL const float *TD_RESTRICT view_b,
+                   TD_GLOBAL float2 *TD_RESTRICT images, TD_GLOBAL const float *TD_RESTRICT weights,
+                   int n_rows, int n_columns, int nx, int n_terms, size_t row_pitch, size_t term_pitch,
+                   int first, int end)
 {
-  int first = td_global_x () * strip, pair = td_global_y ();
-  int end = td_min (first + strip, nx), view = first_view + 2 * pair;
-  int columns_after = (nx - n_columns + 1) / 2, second = td_min (view + 1, n_views - 1);
+  int columns_after = (nx - n_columns + 1) / 2;
   int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
-  size_t row_pitch = (size_t) n_views * n_columns;
 
-  if (view >= n_views)
-    return;
   for (int x = first; x < end;) {
     int column = paganin_source (x, n_columns, columns_after);
     /* Beyond the columns one value goes on for many. */
@@ -127,12 +227,12 @@ paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
     count = td_min (count, end - x);
     for (int term = 0; term < n_terms; term += PAGANIN_TERMS) {
       float a[PAGANIN_TERMS][PAGANIN_BLOCK], b[PAGANIN_TERMS][PAGANIN_BLOCK];
-      paganin_add_rows (data + (size_t) view * n_columns + column, weights + term * weights_pitch, n_rows,
-                        row_pitch, weights_pitch, count, a);
-      paganin_add_rows (data + (size_t) second * n_columns + column, weights + term * weights_pitch,
-                        n_rows, row_pitch, weights_pitch, count, b);
+      paganin_add_rows (view_a + column, weights + term * weights_pitch, n_rows, row_pitch, weights_pitch,
+                        count, a);
+      paganin_add_rows (view_b + column, weights + term * weights_pitch, n_rows, row_pitch, weights_pitch,
+                        count, b);
       for (int t = 0; t < PAGANIN_TERMS; t++) {
-        TD_GLOBAL float2 *out = images + ((size_t) (term + t) * n_pairs + pair) * nx + x;
+        TD_GLOBAL float2 *out = images + (term + t) * term_pitch + x;
         if (term + t >= n_terms)
           continue;
         for (int k = 0; k < count; k++)
@@ -143,6 +243,25 @@ paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
     }
     x += td_max (count, td_min (same, end - x));
   }
+}
+#endif
+
+/* Sums of rows for each term, two views to a complex line as above, their ends continued: images is
+   [term][pair][x]. weights is [n_terms][rows], both rounded up to their groups. */
+TD_KERNEL void
+paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
+              TD_GLOBAL const float *TD_RESTRICT weights, int first_view, int n_views, int n_rows,
+              int n_columns, int nx, int n_terms, int n_pairs, int strip)
+{
+  int first = td_global_x () * strip, pair = td_global_y ();
+  int end = td_min (first + strip, nx), view = first_view + 2 * pair;
+  int second = td_min (view + 1, n_views - 1);
+  size_t row_pitch = (size_t) n_views * n_columns;
+
+  if (view < n_views)
+    paganin_sum_lines (data + (size_t) view * n_columns, data + (size_t) second * n_columns,
+                       images + (size_t) pair * nx, weights, n_rows, n_columns, nx, n_terms, row_pitch,
+                       (size_t) n_pairs * nx, first, end);
 }
 
 /* The terms' spectra by their factors, [n_terms][nx], added up where the first one's are. */
