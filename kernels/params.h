@@ -146,6 +146,7 @@ typedef struct {
   int base, stride_x, stride_y;    /* where the first is, borders before it; from one to the next */
   int n_columns, n_rows;           /* of a projection */
   int first_view, n_views;         /* of the table; places count from the first */
+  int held_view;                   /* of the table: the first that @measured has */
   int axes;                        /* bit a: some ray is steepest along axis a */
   int first, end;                  /* columns, or y, of this launch */
   int compare, non_negative;       /* rays_project: differences; back: TD_RAY_SUM, … */

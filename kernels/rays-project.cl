@@ -112,7 +112,7 @@ rays_off (float measured, float sum, float length, const TdRays p, TD_GLOBAL flo
    length of the ray in the volume, and in @misfit the square of the difference. x: rows, y: columns, z: places. */
 TD_KERNEL void
 rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT table,
-              const TD_GLOBAL float *TD_RESTRICT measured, /* [view][column][row] */
+              const TD_GLOBAL float *TD_RESTRICT measured, /* [place][column][row] */
               TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
 {
   const int row = td_global_x () * TD_LANES, column = td_global_y () + p.first;
@@ -136,7 +136,7 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL
         rays_walk (volume, view, u, (float) row, lanes, p, 2, sum, length);
     }
   const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
-  const size_t there = ((size_t) (p.first_view + place) * p.n_columns + column) * p.n_rows + row;
+  const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column) * p.n_rows + row;
   for (int k = 0; k < lanes; k++) {
     if (!p.compare) {
       out[line + k] = sum[k];
@@ -157,7 +157,7 @@ rays_differ (TD_ITEM const TD_GLOBAL float *TD_RESTRICT table, const TD_GLOBAL f
     return;
   const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
   const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
-  const size_t there = ((size_t) (p.first_view + place) * p.n_columns + column) * p.n_rows + row;
+  const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column) * p.n_rows + row;
   float length = 0;
 
   for (int axis = 0; axis < 3; axis++) {

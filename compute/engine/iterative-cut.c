@@ -9,6 +9,7 @@ td_iterative_cut_clear (TdIterativeCut *cut)
 {
   g_clear_pointer (&cut->members, g_free);
   cut->n = cut->batch_views = 0;
+  cut->in_file = FALSE;
 }
 
 guint64
@@ -49,13 +50,26 @@ member_bytes (const TdPlan *plan, guint n, guint batch)
   return td_solver_member_bytes (&self->task, &self->settings, n, batch) + at_once / self->task.ny * n;
 }
 
+gboolean
+td_iterative_can_store (const TdIterativePlan *self)
+{
+  return !self->slabs && td_solver_can_store (&self->settings);
+}
+
+static guint
+stored_rows (const TdIterativePlan *self, gboolean in_file)
+{
+  return in_file ? self->chunk_rows : 0;
+}
+
 guint64
 td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut, guint index)
 {
   const TdIterativePlan *self = plan->extra;
 
   return cut->batch_views ? member_bytes (plan, cut->members[index].n, cut->batch_views)
-                          : td_solver_bytes (&self->task, &self->settings) + td_iterative_aside_bytes (plan);
+                          : td_solver_bytes (&self->task, &self->settings, stored_rows (self, cut->in_file))
+                                + td_iterative_aside_bytes (plan);
 }
 
 guint64
@@ -64,7 +78,8 @@ td_iterative_host_bytes (const TdPlan *plan, const TdIterativeCut *cut)
   const TdIterativePlan *self = plan->extra;
 
   return cut->batch_views == 0
-             ? 0 : td_solver_lines_bytes (&self->task, &self->settings, cut->n) + td_iterative_aside_bytes (plan);
+             ? 0 : td_solver_lines_bytes (&self->task, &self->settings, cut->n, stored_rows (self, cut->in_file))
+                       + td_iterative_aside_bytes (plan);
 }
 
 /* Rows that the device has memory for. */
@@ -128,11 +143,13 @@ share_rows (guint rows, const double *speeds, const guint *most, guint n, guint 
 }
 
 static void
-fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice *host, guint left, guint batch)
+fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice *host, guint left, guint batch,
+          gboolean in_file)
 {
   guint first = 0;
 
   cut->batch_views = batch;
+  cut->in_file = in_file;
   cut->members = g_new0 (TdTeamMember, devices->len + 1);
   cut->n = 0;
   for (guint i = 0; i <= devices->len; i++) {
@@ -146,10 +163,10 @@ fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice
 
 /* If it is to help, the host has what the devices have no room for. */
 static gboolean
-share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, TdIterativeCut *cut)
+share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, gboolean in_file, TdIterativeCut *cut)
 {
   const TdIterativePlan *self = plan->extra;
-  const guint64 lines = td_solver_lines_bytes (&self->task, &self->settings, devices->len + 1)
+  const guint64 lines = td_solver_lines_bytes (&self->task, &self->settings, devices->len + 1, stored_rows (self, in_file))
                         + td_iterative_aside_bytes (plan);
   g_autofree double *speeds = g_new (double, devices->len);
   g_autofree guint *most = g_new (guint, devices->len), *shares = g_new (guint, devices->len);
@@ -165,7 +182,7 @@ share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, TdI
   const guint left = share_rows (self->task.ny, speeds, most, devices->len, shares);
   if (left > 0 && (!helped || has_host || most_rows (plan, devices, self->host, batch, lines) < left))
     return FALSE;
-  fill_cut (cut, devices, shares, self->host, left, batch);
+  fill_cut (cut, devices, shares, self->host, left, batch, in_file);
   return TRUE;
 }
 
@@ -174,37 +191,55 @@ too_large (const TdPlan *plan, GPtrArray *devices)
 {
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
-  g_autofree char *need
-      = g_format_size (td_solver_bytes (&self->task, &self->settings) + td_iterative_aside_bytes (plan));
+  const gboolean in_file = td_iterative_can_store (self);
+  g_autofree char *need = g_format_size (
+      td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file)) + td_iterative_aside_bytes (plan));
   g_autofree char *free = g_format_size (budget_of (plan, devices, devices->pdata[0]));
 
-  return g_strdup_printf ("%s of memory, and %s has %s free%s", need, info->id, free,
-                          info->host_pointers ? "" : " and the host too little for the projections");
+  return g_strdup_printf ("%s of memory%s, and %s has %s free%s%s", need,
+                          in_file ? " even with the projections in a file" : "", info->id, free,
+                          info->host_pointers ? "" : " and the host too little for the projections",
+                          in_file || self->slabs ? ""
+                          : self->settings.kind == TD_SOLVER_CGLS
+                              ? " (sirt and fista-tv can leave projections in a file, cgls cannot)"
+                              : " (with more subsets, --subsets, projections could be left in a file)");
+}
+
+/* Everything on the one device, or all but what was measured: that only on the host. */
+static gboolean
+fits_alone (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
+{
+  const TdIterativePlan *self = plan->extra;
+  TdDevice *device = devices->pdata[0];
+  const TdDeviceInfo *info = td_device_info (device);
+  const guint64 largest = MAX (td_rays_volume_bytes (&self->task),
+                               td_rays_projection_bytes (&self->task, self->task.n_views));
+
+  return devices->len == 1 && (!in_file || info->host_pointers)
+         && td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file)) + td_iterative_aside_bytes (plan)
+                <= budget_of (plan, devices, device)
+         && (in_file || !info->max_alloc_bytes || largest <= info->max_alloc_bytes);
 }
 
 gboolean
-td_iterative_cut (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut, char **reason)
+td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIterativeCut *cut, char **reason)
 {
   const TdIterativePlan *self = plan->extra;
   TdDevice *first = devices->pdata[0];
-  const TdDeviceInfo *info = td_device_info (first);
-  const guint64 largest = MAX (td_rays_volume_bytes (&self->task),
-                               td_rays_projection_bytes (&self->task, self->task.n_views));
+  const gboolean alone = devices->len == 1 && td_device_info (first)->host_pointers;
   const TdTeamMember all = { first, 0, self->task.ny };
 
   td_iterative_cut_clear (cut);
-  if (devices->len == 1
-      && td_solver_bytes (&self->task, &self->settings) + td_iterative_aside_bytes (plan)
-             <= budget_of (plan, devices, first)
-      && (!info->max_alloc_bytes || largest <= info->max_alloc_bytes)) {
+  if (fits_alone (plan, devices, in_file)) {
     cut->members = g_memdup2 (&all, sizeof all);
     cut->n = 1;
+    cut->in_file = in_file;
     return TRUE;
   }
   /* Views in parts cost less than rows that the host computes. */
-  for (gint helped = 0; helped < 2 && !(devices->len == 1 && info->host_pointers); helped++)
+  for (gint helped = 0; helped < 2 && !alone; helped++)
     for (guint batch = td_solver_most_views (self->task.n_views, &self->settings); batch >= 1; batch /= 2)
-      if (share (plan, devices, batch, helped, cut))
+      if (share (plan, devices, batch, helped, in_file, cut))
         return TRUE;
   if (reason)
     *reason = too_large (plan, devices);

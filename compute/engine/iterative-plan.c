@@ -236,17 +236,18 @@ fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GError **error)
 
   for (guint rows = self->n_rows; rows >= 1; rows = self->slabs ? rows / 2 : 0) {
     set_slab (self, rows);
-    /* Preparing fewer rows at once takes longer, but less. */
-    for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
-      g_clear_pointer (&reason, g_free);
-      if (!td_iterative_cut (plan, devices, &self->cut, &reason) && rows == self->n_rows) {
-        td_engine_drop_idle (plan->engine); /* earlier previews' memory */
+    for (gint in_file = 0; in_file <= td_iterative_can_store (self); in_file++)
+      /* Preparing fewer rows at once takes longer, but less. */
+      for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
         g_clear_pointer (&reason, g_free);
-        td_iterative_cut (plan, devices, &self->cut, &reason);
+        if (!td_iterative_cut (plan, devices, in_file, &self->cut, &reason) && rows == self->n_rows) {
+          td_engine_drop_idle (plan->engine); /* earlier previews' memory */
+          g_clear_pointer (&reason, g_free);
+          td_iterative_cut (plan, devices, in_file, &self->cut, &reason);
+        }
+        if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
+          return td_rays_check (&self->task, error);
       }
-      if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
-        return td_rays_check (&self->task, error);
-    }
   }
   g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
@@ -271,12 +272,16 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
   g_autofree char *all = g_format_size (td_rays_projection_bytes (&self->task, self->task.n_views));
   g_autoptr (GString) shares = g_string_new (NULL);
 
+  if (cut->in_file)
+    td_plan_note (plan, "The projections, %s, are kept in a temporary file, because memory is short, and read for each "
+                        "subset.", all);
   if (cut->batch_views == 0)
     return;
   for (guint i = 0; i < cut->n; i++)
     g_string_append_printf (shares, "%s%u on %s", i ? ", " : "", cut->members[i].n,
                             td_device_info (cut->members[i].device)->id);
-  td_plan_note (plan, "The projections, %s, stay in the host's memory and go to %s, up to %u views at a time.", all,
+  td_plan_note (plan, "The projections, %s, stay %s and go to %s, up to %u views at a time.", all,
+                cut->in_file ? "with the host" : "in the host's memory",
                 cut->n > 1 ? "the devices that share the volume" : "the device, which has no room for all",
                 cut->batch_views);
   if (cut->n > 1)

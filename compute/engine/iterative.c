@@ -28,7 +28,8 @@ typedef struct {
   TdDevice *device;       /* who holds the projections */
   TdRayTeam *team;
   guint failed;           /* the member for want of whom there is none */
-  TdBuffer *measured;
+  TdBuffer *measured;     /* NULL: in the store */
+  TdRayStore *store;
   TdIterativeBeginning *beginning; /* NULL: zeros */
   TdIterativeMomentum *momentum; /* NULL: the method has none */
   float *kept;            /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
@@ -46,7 +47,26 @@ seconds_since (gint64 start)
   return (g_get_monotonic_time () - start) * 1e-6;
 }
 
-/* Detector rows [row, row + n), prepared, to their places in @measured. */
+/* What was measured. */
+static void
+forget (Run *run)
+{
+  g_clear_pointer (&run->measured, td_buffer_free);
+  g_clear_pointer (&run->store, td_ray_store_free);
+}
+
+/* Of the host's buffer, whose first row is @from. */
+static gboolean
+store_rows (Run *run, TdBuffer *rows, guint from, guint row, guint n, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
+  const float *values = td_buffer_map (rows);
+
+  return td_ray_store_take (run->store, values + (gsize) (row - from) * facts->n_views * facts->n_columns,
+                            row - run->row0, n, error);
+}
+
+/* Detector rows [row, row + n), prepared, to their places in @measured; NULL: in the store. */
 static gboolean
 load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging, guint row, guint n,
             TdBuffer *measured, GError **error)
@@ -66,16 +86,18 @@ load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging
   if (!td_upload (queue, rows, 0, staging, bytes, error)
       || !td_preparation_run (preparation, queue, rows, first, end - first, NULL, run->cancellable, error)
       || !td_preparation_counts (preparation, queue, &counts, error)
-      || !td_rays_take (td_team_lead (run->team), rows, first, row, run->row0, n, measured, error)
-      || !td_queue_finish (queue, error))
+      || (measured
+          && !td_rays_take (td_team_lead (run->team), rows, first, row, run->row0, n, measured, error))
+      || !td_queue_finish (queue, error)
+      || (!measured && !store_rows (run, rows, first, row, n, error)))
     return FALSE;
   td_job_add_counts (run->job, &counts);
   td_job_add_stage (run->job, "prepare", seconds_since (start));
   return TRUE;
 }
 
-static TdBuffer *
-load (Run *run, GError **error)
+static gboolean
+load (Run *run, const guint *order, GError **error)
 {
   const TdIterativePlan *self = run->self;
   const TdPlan *plan = run->plan;
@@ -85,21 +107,27 @@ load (Run *run, GError **error)
   g_autoptr (TdPreparation) preparation
       = td_preparation_new (run->device, plan->scan, flats, plan->recipe.steps, plan->recipe.n_steps, most,
                             error);
-  g_autoptr (TdBuffer) measured
-      = preparation ? td_team_lines_new (run->team, facts->n_views, error) : NULL;
+  const guint subset = td_solver_most_views (facts->n_views, &self->settings);
+
+  if (preparation && run->cut.in_file)
+    run->store = td_ray_store_new (td_team_lead (run->team), &run->task, order, self->chunk_rows, subset, error);
+  else if (preparation)
+    run->measured = td_team_lines_new (run->team, facts->n_views, error);
   g_autoptr (TdBuffer) rows
-      = measured ? td_buffer_new (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
+      = run->store || run->measured ? td_buffer_new (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
   float *staging = rows ? td_device_host_alloc (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
   gboolean ok = staging != NULL;
 
   for (guint row = run->row0; ok && row < run->row0 + run->n_rows; row += self->chunk_rows)
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && load_chunk (run, preparation, rows, staging, row,
-                        MIN (self->chunk_rows, run->row0 + run->n_rows - row), measured, error);
+                        MIN (self->chunk_rows, run->row0 + run->n_rows - row), run->measured, error);
   td_queue_finish (td_rays_queue (td_team_lead (run->team)), NULL);
   if (staging)
     td_device_host_free (run->device, staging);
-  return ok ? g_steal_pointer (&measured) : NULL;
+  if (!ok)
+    forget (run);
+  return ok;
 }
 
 static guint
@@ -294,8 +322,9 @@ iterate (Run *run, GError **error)
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
   run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order, run->cut.batch_views,
                            &run->failed, error);
-  if (!run->team || (!run->measured && !(run->measured = load (run, error))))
+  if (!run->team || (!run->measured && !run->store && !load (run, order, error)))
     return NULL;
+  td_team_set_store (run->team, run->store);
   const gint64 start = g_get_monotonic_time ();
   settings.iterations -= run->kept_passes;
   run->passes = run->kept_passes;
@@ -324,7 +353,7 @@ clear_attempt (Run *run, gboolean all)
   if (run->team)
     td_team_finish (run->team, NULL);
   if (all || run->device != run->self->host)
-    g_clear_pointer (&run->measured, td_buffer_free);
+    forget (run);
   g_clear_pointer (&run->team, td_team_free);
 }
 
@@ -347,15 +376,18 @@ go_on (Run *run, const GError *reason)
 
   if (!is_device_error (reason) || !device || device == run->self->host)
     return FALSE;
+  const gboolean in_file = run->cut.in_file;
+
   clear_attempt (run, FALSE);
   g_ptr_array_remove (run->devices, device);
   if (run->devices->len == 0)
     g_ptr_array_add (run->devices, td_device_ref (run->self->host));
-  if (!td_iterative_cut (run->plan, run->devices, &run->cut, NULL))
+  if (!td_iterative_cut (run->plan, run->devices, FALSE, &run->cut, NULL)
+      && !(td_iterative_can_store (run->self) && td_iterative_cut (run->plan, run->devices, TRUE, &run->cut, NULL)))
     return FALSE;
   /* One device alone wants them to itself. */
-  if (run->cut.batch_views == 0 && run->cut.members[0].device != run->device)
-    g_clear_pointer (&run->measured, td_buffer_free);
+  if ((run->cut.batch_views == 0 && run->cut.members[0].device != run->device) || run->cut.in_file != in_file)
+    forget (run);
   td_job_note (run->job, "%s failed after %u passes: %s. %s went on without it, from what %u passes had come to.", id,
                run->passes, reason->message, td_device_info (run->cut.members[0].device)->id, run->kept_passes);
   return TRUE;

@@ -21,6 +21,7 @@ typedef struct {
   TdTeamMember *members; /* devices are not referenced */
   guint n;
   guint batch_views;     /* 0: everything is on the one device */
+  gboolean in_file;      /* but what was measured (compute/iterative/ray-store.h) */
 } TdIterativeCut;
 
 typedef struct {
@@ -45,8 +46,10 @@ gboolean td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,
 /* The running half: TdMethod's run. */
 gboolean td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error);
 /* iterative-cut.c: how @devices share the plan's slab, as their memory allows. FALSE: they have too little,
-   with what for and how much. @reason: (transfer full). */
-gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, TdIterativeCut *cut, char **reason);
+   with what for and how much. @reason: (transfer full). @in_file: what was measured is; for plans that can. */
+gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIterativeCut *cut, char **reason);
+/* A parallel beam's slices go in slabs instead. */
+gboolean td_iterative_can_store (const TdIterativePlan *self);
 void td_iterative_cut_clear (TdIterativeCut *cut);
 /* What a member takes; what the host takes for all of them. */
 guint64 td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut, guint index);

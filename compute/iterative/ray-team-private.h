@@ -21,6 +21,7 @@ struct TdRayTeam {
   guint failed;
   TdConeTask task;
   TdRayProjector *lead;
+  TdRayStore *store;        /* NULL: what was measured is in memory */
 };
 
 struct TdTeamVolume {

@@ -106,10 +106,31 @@ td_team_compare (TdRayTeam *team, TdTeamVolume *volume, TdBuffer *measured, guin
 {
   Work work = { .volume = volume, .lines = out, .first = first, .n = n, .cancellable = cancellable };
 
+  const guint held = team->store ? first : 0;
+  if (team->store && !(measured = td_ray_store_bring (team->store, first, n, error)))
+    return FALSE;
   if (team->batch)
     return project_all (team, &work, error)
-           && td_rays_differ (team->lead, measured, first, n, out, squares, cancellable, error);
-  return td_rays_compare (team->lead, volume->parts[0], measured, first, n, out, squares, cancellable, error);
+           && td_rays_differ (team->lead, measured, held, first, n, out, squares, cancellable, error);
+  return td_rays_compare (team->lead, volume->parts[0], measured, held, first, n, out, squares, cancellable, error);
+}
+
+gboolean
+td_team_measured_squares (TdRayTeam *team, TdBuffer *measured, double *squares, GCancellable *cancellable, GError **error)
+{
+  const guint n_views = team->task.n_views, step = team->store ? td_ray_store_most (team->store) : n_views;
+  double part, magnitude;
+
+  *squares = 0;
+  for (guint first = 0; first < n_views; first += step) {
+    const guint n = MIN (step, n_views - first);
+    TdBuffer *lines = team->store ? td_ray_store_bring (team->store, first, n, error) : measured;
+
+    if (!lines || !td_rays_sums (team->lead, lines, lines, n, &part, &magnitude, cancellable, error))
+      return FALSE;
+    *squares += part;
+  }
+  return TRUE;
 }
 
 /* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */

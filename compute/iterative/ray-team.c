@@ -80,6 +80,12 @@ td_team_free (TdRayTeam *team)
   g_free (team);
 }
 
+void
+td_team_set_store (TdRayTeam *team, TdRayStore *store)
+{
+  team->store = store;
+}
+
 TdRayProjector *
 td_team_lead (TdRayTeam *team)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "rays.h"
+#include "ray-store.h"
 
 /**
  * What solvers work with: one device that holds everything, or several, each with some rows (y) of the volume.
@@ -27,6 +27,11 @@ TdRayTeam *td_team_new (const TdTeamMember *members, guint n_members, TdDevice *
                         const guint *order, guint batch_views, guint *failed, GError **error);
 void td_team_free (TdRayTeam *team);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRayTeam, td_team_free)
+/* What was measured is there, and the buffers given as such are NULL. The host must lead. */
+void td_team_set_store (TdRayTeam *team, TdRayStore *store);
+/* Sums over the squares of what was measured. */
+gboolean td_team_measured_squares (TdRayTeam *team, TdBuffer *measured, double *squares, GCancellable *cancellable,
+                                   GError **error);
 /* Who holds the projections: they are taken there. */
 TdRayProjector *td_team_lead (TdRayTeam *team);
 /* The member whose call failed last; n_members: none's. */

@@ -110,7 +110,7 @@ act (Bench *bench, guint what, GError **error)
   case 1:
     return td_rays_back (rays, bench->measured, 0, n, bench->volume, cancellable, error);
   case 2:
-    return td_rays_compare (rays, bench->volume, bench->measured, 0, n, bench->lines, bench->squares,
+    return td_rays_compare (rays, bench->volume, bench->measured, 0, 0, n, bench->lines, bench->squares,
                             cancellable, error)
            && td_rays_correct (rays, bench->lines, 0, n, 1, FALSE, bench->volume, cancellable, error);
   default:

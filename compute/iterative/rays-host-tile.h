@@ -208,7 +208,8 @@ put_column (const TdRayHostWork *work, const TdRayPlane *plane, guint place, gui
   const TdRays *p = &work->p;
   const guint n = MIN (p->n_rows - row, AT_ONCE);
   const gsize line = ((gsize) place * p->n_columns + column) * p->n_rows + row;
-  const float *measured = work->measured + ((gsize) p->first_view * p->n_columns * p->n_rows + line);
+  const float *measured
+      = work->measured + ((gsize) (p->first_view - p->held_view) * p->n_columns * p->n_rows + line);
   float *out = work->lines + line, *squares = work->squares + line;
   float lengths[AT_ONCE], parts[AT_ONCE];
 

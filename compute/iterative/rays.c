@@ -230,13 +230,14 @@ td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, guint n, T
 }
 
 gboolean
-td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint first, guint n,
+td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint held, guint first, guint n,
                  TdBuffer *out, TdBuffer *squares, GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .volume = volume, .lines = out, .measured = measured,
                 .squares = squares };
 
   work.params.compare = TRUE;
+  work.params.held_view = held;
   return project (rays, &work, first, n, cancellable, error);
 }
 
@@ -256,11 +257,12 @@ launch_differ (TdRayProjector *rays, guint first, guint end, gpointer user, GErr
 }
 
 gboolean
-td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint first, guint n, TdBuffer *lines,
+td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint held, guint first, guint n, TdBuffer *lines,
                 TdBuffer *squares, GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .lines = lines, .measured = measured, .squares = squares };
 
+  work.params.held_view = held;
   work.params.first_view = first;
   work.params.n_views = n;
   return td_rays_pace (rays, rays->task.n_columns, (double) rays->task.n_rows * n, launch_differ, &work,

@@ -42,14 +42,14 @@ TdBuffer *td_rays_projections_new (TdRayProjector *rays, guint n_views, GError *
 /* Places [first, first + n) of @volume's projections into @out. */
 gboolean td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, guint n, TdBuffer *out,
                           GCancellable *cancellable, GError **error);
-/* What is missing of @measured (all places): out = (measured - A volume) / the ray's length in the volume,
+/* What is missing of @measured (places from @held on): out = (measured - A volume) / the ray's length in the volume,
    and in @squares the squared difference. */
-gboolean td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint first,
-                          guint n, TdBuffer *out, TdBuffer *squares, GCancellable *cancellable,
+gboolean td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint held,
+                          guint first, guint n, TdBuffer *out, TdBuffer *squares, GCancellable *cancellable,
                           GError **error);
 /* The second half of td_rays_compare() for integrals that are in @lines already. */
-gboolean td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint first, guint n, TdBuffer *lines,
-                         TdBuffer *squares, GCancellable *cancellable, GError **error);
+gboolean td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint held, guint first, guint n,
+                         TdBuffer *lines, TdBuffer *squares, GCancellable *cancellable, GError **error);
 /* volume = A' lines. */
 gboolean td_rays_back (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *volume,
                        GCancellable *cancellable, GError **error);

@@ -117,12 +117,11 @@ td_solver_cgls (TdSolver *solver, GError **error)
 {
   const TdConeTask *task = solver->task;
   Cgls cgls = { .solver = solver };
-  double norm = 0, magnitude, square = 0, rest = 0;
+  double norm = 0, square = 0, rest = 0;
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = cgls_init (&cgls, error)
-                && td_rays_sums (td_team_lead (solver->team), solver->measured, solver->measured, task->n_views, &norm,
-                                 &magnitude, solver->cancellable, error)
+                && td_team_measured_squares (solver->team, solver->measured, &norm, solver->cancellable, error)
                 && descend (&cgls, &square, error)
                 && td_team_combine (solver->team, cgls.direction, 0, 1, cgls.gradient,
                                     solver->cancellable, error)

@@ -194,13 +194,11 @@ td_solver_sirt (TdSolver *solver, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
   Sirt sirt = { .solver = solver };
-  double norm, magnitude, residual = 0;
+  double norm = 0, residual = 0;
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = sirt_init (&sirt, error)
-                && td_rays_sums (td_team_lead (solver->team), solver->measured, solver->measured,
-                                 solver->task->n_views, &norm, &magnitude, solver->cancellable,
-                                 error)
+                && td_team_measured_squares (solver->team, solver->measured, &norm, solver->cancellable, error)
                 && recall (&sirt, norm, error);
 
   while (ok && more) {

@@ -82,10 +82,12 @@ n_volumes (const TdSolverSettings *settings)
 }
 
 guint64
-td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members)
+td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members, guint stored_rows)
 {
-  const guint64 all = td_rays_projection_bytes (task, task->n_views);
-  const guint64 part = td_rays_projection_bytes (task, td_solver_most_views (task->n_views, settings));
+  const guint most = td_solver_most_views (task->n_views, settings);
+  const guint64 part = td_rays_projection_bytes (task, most);
+  const guint64 all = stored_rows ? td_ray_store_bytes (task, stored_rows, most)
+                                  : td_rays_projection_bytes (task, task->n_views);
 
   return (settings->kind == TD_SOLVER_CGLS ? 3 * all : all + 2 * part) + (n_members - 1) * part
          + 2 * (guint64) task->n_views * task->n_columns * sizeof (float);
@@ -103,9 +105,15 @@ td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings
 }
 
 guint64
-td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings)
+td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint stored_rows)
 {
-  return td_solver_member_bytes (task, settings, task->ny, 0) + td_solver_lines_bytes (task, settings, 1);
+  return td_solver_member_bytes (task, settings, task->ny, 0) + td_solver_lines_bytes (task, settings, 1, stored_rows);
+}
+
+gboolean
+td_solver_can_store (const TdSolverSettings *settings)
+{
+  return settings->kind != TD_SOLVER_CGLS && settings->subsets > 1;
 }
 
 double

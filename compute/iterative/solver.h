@@ -42,12 +42,16 @@ guint td_solver_usual_subsets (TdSolverKind kind, guint n_views);
 /* Views in the order in which the solver wants their places: subset after subset, each evenly spread,
    consecutive ones far apart. n_views numbers. (transfer full) */
 guint *td_solver_order (guint n_views, guint subsets);
-/* Memory of a device that holds everything. */
-guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings);
+/* Whether the solver can take what was measured a subset at a time, from a file (ray-store.h). */
+gboolean td_solver_can_store (const TdSolverSettings *settings);
+/* Memory of a device that holds everything. @stored_rows here and below: what was measured is in a file, and comes there
+   in chunks of so many rows; 0: it is in memory. */
+guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint stored_rows);
 /* Memory of a team's member with @n rows of the volume that holds @batch views' projections at once; and that
    of all projections, which are the host's then, with what @n_members send it. */
 guint64 td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n, guint batch);
-guint64 td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members);
+guint64 td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members,
+                               guint stored_rows);
 /* Views of the largest subset. */
 guint td_solver_most_views (guint n_views, const TdSolverSettings *settings);
 /* Updates (voxel times view, there and back as one) that a whole run counts. */
@@ -83,7 +87,7 @@ typedef struct {
   gpointer user;
 } TdSolverWatch;
 
-/* @measured: all places in td_solver_order(), of td_team_lines_new(). The volume is the team's; blocks. */
+/* @measured: all places in td_solver_order(), of td_team_lines_new(), or NULL if the team has a store. The volume is the team's; blocks. */
 TdTeamVolume *td_solver_run (TdRayTeam *team, const TdConeTask *task, const TdSolverSettings *settings,
                              TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
                              GCancellable *cancellable, GError **error);

@@ -202,7 +202,7 @@ test_refused (void)
   g_autoptr (TdScan) cone = td_test_phantom_scan (&spec, 48, 40, 20, 360, TRUE);
   g_autoptr (TdScan) parallel = td_test_phantom_scan (&spec, 48, 4, 20, 180, FALSE);
 
-  check_refused (cone, "sirt", "memory-limit", "1M", TD_ERROR_TOO_LARGE, "--bin");
+  check_refused (cone, "sirt", "memory-limit", "400K", TD_ERROR_TOO_LARGE, "--bin");
   check_refused (cone, "fista-tv", "subsets", "21", TD_ERROR_INVALID, "--subsets");
   check_refused (cone, "cgls", "kernel", "standard", TD_ERROR_UNSUPPORTED, "--kernel");
   check_refused (parallel, "sirt", "precision", "half", TD_ERROR_UNSUPPORTED, "--precision");

@@ -197,6 +197,54 @@ test_helped (void)
   check_limit (scan, "fista-tv", 2, "on host");
 }
 
+/* Nor does the host hold the projections: they are in a file, and as good. */
+static void
+check_file (TdScan *scan, const char *method, const char *device)
+{
+  gboolean said = FALSE;
+  TdTestVolume truth;
+  TdRecipe recipe;
+
+  make_recipe (&recipe, method, device);
+  recipe.subsets = 12;
+  recipe.iterations = 2;
+  td_test_reconstruct_well (engine, scan, &recipe, &truth);
+  for (recipe.memory_limit_bytes = 3 << 20; !said; recipe.memory_limit_bytes = recipe.memory_limit_bytes / 8 * 7) {
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+    g_assert_nonnull (plan);
+    g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (plan)->notes);
+    said = strstr (notes, "temporary file") != NULL;
+  }
+  /* A little less, in smaller chunks. */
+  check_same (scan, &recipe, &truth, 1e-6, "temporary file");
+  td_test_volume_clear (&truth);
+}
+
+static void
+test_file (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 40, 96, 360, TRUE);
+  g_autoptr (TdScan) rolled = NULL;
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  check_file (scan, "sirt", "host");
+  check_file (scan, "fista-tv", "host");
+  spec.geometry.detector_tilt_rad[2] = 0.1; /* by kernels that are not the host's own */
+  rolled = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  check_file (rolled, "sirt", "host");
+  make_recipe (&recipe, "cgls", "host");
+  recipe.memory_limit_bytes = 1 << 20;
+  g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
+  g_test_message ("%s", error->message);
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  g_assert_nonnull (strstr (error->message, "sirt and fista-tv can"));
+  if (td_test_two_alike ())
+    check_file (scan, "sirt", "opencl:0");
+}
+
 /* ── Faults ───────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct {
@@ -263,6 +311,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-team/shared/tilted", test_shared_tilted);
   g_test_add_func ("/iterative-team/streamed", test_streamed);
   g_test_add_func ("/iterative-team/helped", test_helped);
+  g_test_add_func ("/iterative-team/file", test_file);
   for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
     g_autofree char *path = g_strconcat ("/iterative-team/faults/", faults[i].path, NULL);
     g_test_add_data_func (path, &faults[i], test_fault);

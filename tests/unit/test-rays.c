@@ -276,7 +276,7 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
     g_autoptr (TdBuffer) off = lines_buffer (f, zeros);
     g_autoptr (TdBuffer) squares = lines_buffer (f, zeros);
 
-    g_assert_true (td_rays_compare (f->rays, volume, nothing, first, n, off, squares, NULL, &error));
+    g_assert_true (td_rays_compare (f->rays, volume, nothing, 0, first, n, off, squares, NULL, &error));
     g_assert_true (td_rays_correct (f->rays, off, first, n, 1, FALSE, volume, NULL, &error));
     g_autofree float *moved = volume_read (f, volume);
     double before = 0, after = 0;

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ray-store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "compute/device/host.h"
+#include "dataset/error.h"
+
+struct TdRayStore {
+  guint n_views, n_columns, n_rows;
+  guint chunk_rows, most;
+  guint *order;       /* the view at each place */
+  TdBuffer *subset;
+  guint first, n;     /* places that are there */
+  int file;
+  gint failed;        /* atomic: errno */
+};
+
+static gsize
+view_values (const TdRayStore *store)
+{
+  return (gsize) store->n_columns * store->n_rows;
+}
+
+guint64
+td_ray_store_bytes (const TdConeTask *task, guint chunk_rows, guint most_views)
+{
+  return td_rays_projection_bytes (task, most_views)
+         + (guint64) td_host_threads () * task->n_columns * chunk_rows * sizeof (float);
+}
+
+/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static int
+open_file (guint64 bytes, GError **error)
+{
+  g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-projections-XXXXXX", NULL);
+  const int file = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
+
+  if (file >= 0)
+    g_unlink (name);
+  if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0)
+    return file;
+  g_set_error (error, TD_ERROR, TD_ERROR_IO,
+               "The projections need %" G_GUINT64_FORMAT " MiB in %s, which has not that much room; set TMPDIR to a larger "
+               "disk.", bytes >> 20, g_get_tmp_dir ());
+  if (file >= 0)
+    close (file);
+  return -1;
+}
+
+TdRayStore *
+td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *order, guint chunk_rows, guint most_views,
+                  GError **error)
+{
+  TdRayStore *store = g_new0 (TdRayStore, 1);
+
+  store->n_views = task->n_views;
+  store->n_columns = task->n_columns;
+  store->n_rows = task->n_rows;
+  store->chunk_rows = chunk_rows;
+  store->most = most_views;
+  store->order = g_memdup2 (order, task->n_views * sizeof *order);
+  store->file = open_file (td_rays_projection_bytes (task, task->n_views), error);
+  if (store->file < 0 || !(store->subset = td_rays_projections_new (rays, most_views, error))) {
+    td_ray_store_free (store);
+    return NULL;
+  }
+  return store;
+}
+
+void
+td_ray_store_free (TdRayStore *store)
+{
+  if (!store)
+    return;
+  td_buffer_free (store->subset);
+  if (store->file >= 0)
+    close (store->file);
+  g_free (store->order);
+  g_free (store);
+}
+
+guint
+td_ray_store_most (const TdRayStore *store)
+{
+  return store->most;
+}
+
+/* ── Pieces ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  TdRayStore *store;
+  const float *rows;  /* take: [row][view][column]; bring: NULL */
+  guint row, n;
+  guint first;        /* bring: place */
+} Piece;
+
+/* A place's chunk at @row, [column][row], to or from the file. */
+static void
+transfer (TdRayStore *store, gboolean take, guint place, guint row, float *values, gsize bytes)
+{
+  const off_t at = (off_t) ((place * view_values (store) + (gsize) row * store->n_columns) * sizeof *values);
+
+  for (gsize done = 0; done < bytes;) {
+    char *rest = (char *) values + done;
+    const ssize_t now = take ? pwrite (store->file, rest, bytes - done, at + (off_t) done)
+                             : pread (store->file, rest, bytes - done, at + (off_t) done);
+    if (now < 0 && errno == EINTR)
+      continue;
+    if (now <= 0) {
+      g_atomic_int_set (&store->failed, now < 0 ? errno : EIO);
+      return;
+    }
+    done += (gsize) now;
+  }
+}
+
+static void
+take_place (guint place, gpointer user)
+{
+  const Piece *piece = user;
+  TdRayStore *store = piece->store;
+  const gsize columns = store->n_columns, n = piece->n;
+  g_autofree float *values = g_new (float, columns * n);
+
+  for (gsize k = 0; k < n; k++) {
+    const float *from = piece->rows + (k * store->n_views + store->order[place]) * columns;
+    for (gsize column = 0; column < columns; column++)
+      values[column * n + k] = from[column];
+  }
+  transfer (store, TRUE, place, piece->row, values, columns * n * sizeof *values);
+}
+
+static void
+bring_place (guint index, gpointer user)
+{
+  const Piece *piece = user;
+  TdRayStore *store = piece->store;
+  const gsize columns = store->n_columns;
+  float *to = (float *) td_buffer_map (store->subset) + index * view_values (store);
+  g_autofree float *values = g_new (float, columns * store->chunk_rows);
+
+  for (guint row = 0; row < store->n_rows; row += store->chunk_rows) {
+    const guint n = MIN (store->chunk_rows, store->n_rows - row);
+    transfer (store, FALSE, piece->first + index, row, values, columns * n * sizeof *values);
+    for (gsize column = 0; column < columns; column++)
+      memcpy (to + column * store->n_rows + row, values + column * n, n * sizeof *values);
+  }
+}
+
+static gboolean
+sound (TdRayStore *store, GError **error)
+{
+  const int failed = g_atomic_int_get (&store->failed);
+
+  if (failed)
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The temporary file of projections in %s failed: %s; set TMPDIR to another "
+                 "disk.", g_get_tmp_dir (), g_strerror (failed));
+  return failed == 0;
+}
+
+gboolean
+td_ray_store_take (TdRayStore *store, const float *rows, guint row, guint n, GError **error)
+{
+  Piece piece = { store, rows, row, n, 0 };
+
+  store->n = 0;
+  td_parallel_for (store->n_views, take_place, &piece);
+  return sound (store, error);
+}
+
+TdBuffer *
+td_ray_store_bring (TdRayStore *store, guint first, guint n, GError **error)
+{
+  Piece piece = { .store = store, .first = first };
+
+  if (store->n > 0 && store->first == first && store->n >= n)
+    return store->subset;
+  store->n = 0;
+  td_parallel_for (n, bring_place, &piece);
+  if (!sound (store, error))
+    return NULL;
+  store->first = first;
+  store->n = n;
+  return store->subset;
+}
