@@ -268,6 +268,36 @@ test_cuts (gconstpointer data)
   measured_clear (&measured);
 }
 
+/* Small enough for a simulator of devices (the suite "slow"): resampled, filtered and back-projected there. */
+static void
+test_small (void)
+{
+  const Case c = { "", 13, 10, 9, { 2, 0, 12 }, 360, 0, 0, 1 };
+  g_autoptr (TdDevice) device = td_device_open ("opencl:0", NULL);
+  TdTestVolume truth, volume;
+  TdRecipe recipe;
+  Measured measured;
+
+  if (!device) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  make_scan (&c, &measured);
+  set (&recipe, "host", TD_FILTER_ON_AUTO, TD_SHARE_AUTO);
+  run (&measured, &recipe, &truth);
+  const gsize n = (gsize) truth.n_slices * truth.ny * truth.nx;
+  g_autofree double *exact = g_new (double, n);
+  for (gsize i = 0; i < n; i++)
+    exact[i] = truth.slices[i];
+  set (&recipe, "opencl:0", TD_FILTER_ON_DEVICE, TD_SHARE_AUTO);
+  g_strlcpy (recipe.family, "arithmetic", sizeof recipe.family);
+  run (&measured, &recipe, &volume);
+  g_assert_cmpfloat (td_truth_relative_rms (volume.slices, exact, n), <=, 1e-5);
+  td_test_volume_clear (&truth);
+  td_test_volume_clear (&volume);
+  measured_clear (&measured);
+}
+
 static void
 test_shared (void)
 {
@@ -386,6 +416,7 @@ main (int argc, char **argv)
     g_autofree char *path = g_strconcat ("/cone-level/cuts/", cases[i].name, NULL);
     g_test_add_data_func (path, &cases[i], test_cuts);
   }
+  g_test_add_func ("/cone-level/small", test_small);
   g_test_add_func ("/cone-level/shared", test_shared);
   const int status = g_test_run ();
   td_engine_unref (engine);
