@@ -151,8 +151,9 @@ check (const TdScanFacts *facts, Search *search, GError **error)
 
   if (facts->geometry.beam != TD_BEAM_PARALLEL) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "%s was taken with a cone beam, whose axis is part of the geometry; this search is "
-                 "for parallel beams", facts->title ? facts->title : "The scan");
+                 "%s was taken with a %s beam, whose axis is part of the geometry; this search is "
+                 "for parallel beams", facts->title ? facts->title : "The scan",
+                 facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
     return FALSE;
   }
   search->first_px = middle - reach;
