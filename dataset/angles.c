@@ -51,6 +51,14 @@ parse_range (const char *spec, double *first, double *last)
          && isfinite (*last);
 }
 
+gboolean
+td_angles_is_range (const char *spec)
+{
+  double first, last;
+
+  return parse_range (spec, &first, &last);
+}
+
 static void
 add_entry (GArray *entries, double degrees, const char *file)
 {

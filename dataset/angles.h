@@ -21,6 +21,9 @@
 double *td_angles_for_views (const char *spec, const char *scan_path, const char *const *names,
                              guint n_views, char **note, GError **error);
 
+/* Whether @spec is "A:B", and no file. */
+gboolean td_angles_is_range (const char *spec);
+
 /* Views evenly over [first, last] degrees, both ends included, in radians. */
 double *td_angles_range (double first_deg, double last_deg, guint n_views);
 

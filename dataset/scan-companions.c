@@ -4,18 +4,29 @@
 #include <string.h>
 
 #include "error.h"
+#include "hdf5-util.h"
+#include "scan-hdf5.h"
+#include "scan-view.h"
 #include "volume.h"
 
-/* A scan whose flats or darks the user named: they come from an image, a stack or a data set, the
- * rest from the scan's own source. */
+/* Frames that the user named: of another scan's file those of their kind (else its projections), of any other
+   file all images. */
+typedef struct {
+  TdVolume *images;
+  TdScan *scan;     /* instead; as it is stored */
+  TdFrameKind kind; /* in that */
+  guint n_columns, n_rows, n_frames;
+} Stated;
+
+/* A scan whose flats or darks the user named: the rest comes from the scan's own source. */
 typedef struct {
   const TdScanSource *vtable;
   gpointer source;
-  TdVolume *stated[3]; /* by TdFrameKind; NULL: the scan's own */
+  Stated stated[3]; /* by TdFrameKind; neither: the scan's own */
 } Companions;
 
 static gboolean
-read_stated (TdVolume *volume, guint first, guint count, guint row0, guint n_rows, float *out,
+read_images (TdVolume *volume, guint first, guint count, guint row0, guint n_rows, float *out,
              GCancellable *cancellable, GError **error)
 {
   const TdVolumeFacts *facts = td_volume_facts (volume);
@@ -41,9 +52,12 @@ companions_read (gpointer source, TdFrameKind kind, guint first, guint count, gu
                  guint n_rows, float *out, GCancellable *cancellable, GError **error)
 {
   Companions *own = source;
+  const Stated *stated = &own->stated[kind];
 
-  if (own->stated[kind])
-    return read_stated (own->stated[kind], first, count, row0, n_rows, out, cancellable, error);
+  if (stated->scan)
+    return td_scan_read (stated->scan, stated->kind, first, count, row0, n_rows, out, cancellable, error);
+  if (stated->images)
+    return read_images (stated->images, first, count, row0, n_rows, out, cancellable, error);
   return own->vtable->read (own->source, kind, first, count, row0, n_rows, out, cancellable, error);
 }
 
@@ -63,8 +77,10 @@ companions_free (gpointer source)
   Companions *own = source;
 
   own->vtable->free (own->source);
-  for (guint kind = 0; kind < 3; kind++)
-    td_volume_free (own->stated[kind]);
+  for (guint kind = 0; kind < 3; kind++) {
+    td_volume_free (own->stated[kind].images);
+    td_scan_unref (own->stated[kind].scan);
+  }
   g_free (own);
 }
 
@@ -72,30 +88,67 @@ static const TdScanSource frames_vtable = { companions_read, NULL, companions_fr
 static const TdScanSource sinograms_vtable = { companions_read, companions_read_sinograms,
                                                companions_free };
 
+/* FALSE: the file is no scan that tells its frames apart. */
+static gboolean
+find_in_scan (const char *path, TdFrameKind kind, Stated *stated)
+{
+  static const TdScanOptions options = { .angles = "0:180" };
+  g_autoptr (TdScan) seen = td_h5_probe (path) ? td_scan_open (path, &options, NULL, NULL) : NULL;
+  TdScanFrame frame;
+
+  if (!seen || strcmp (seen->facts.format, TD_HDF5_ANY_FORMAT) == 0)
+    return FALSE;
+  TdScan *stored = td_scan_view_base (seen, &frame); /* as the scan's own frames are */
+  stated->scan = td_scan_ref (stored ? stored : seen);
+  const TdScanFacts *facts = td_scan_facts (stated->scan);
+  const guint n = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
+  stated->kind = n > 0 ? kind : TD_FRAME_PROJECTION;
+  stated->n_frames = n > 0 ? n : facts->n_views;
+  stated->n_columns = facts->n_columns;
+  stated->n_rows = facts->n_rows;
+  return TRUE;
+}
+
+static gboolean
+find_images (const char *path, Stated *stated, GError **error)
+{
+  stated->images = td_volume_open (path, error);
+  if (!stated->images)
+    return FALSE;
+  const TdVolumeFacts *facts = td_volume_facts (stated->images);
+  stated->n_columns = facts->nx;
+  stated->n_rows = facts->ny;
+  stated->n_frames = facts->n_slices;
+  return TRUE;
+}
+
 static gboolean
 open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
-  const TdVolumeFacts *stated;
+  Stated *stated = &own->stated[kind];
 
   if (!path)
     return TRUE;
-  own->stated[kind] = td_volume_open (path, error);
-  if (!own->stated[kind])
+  if (!find_in_scan (path, kind, stated) && !find_images (path, stated, error))
     return FALSE;
-  stated = td_volume_facts (own->stated[kind]);
-  if (stated->nx != facts->n_columns || stated->ny != facts->n_rows) {
+  if (stated->n_columns != facts->n_columns || stated->n_rows != facts->n_rows) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that belong "
-                 "to this scan", path, stated->nx, stated->ny, facts->n_columns, facts->n_rows,
+                 "to this scan", path, stated->n_columns, stated->n_rows, facts->n_columns, facts->n_rows,
                  kind == TD_FRAME_FLAT ? "flats" : "darks");
     return FALSE;
   }
+  td_scan_note (scan, "%s: %u, the %s of %s", kind == TD_FRAME_FLAT ? "Flats" : "Darks", stated->n_frames,
+                stated->images                          ? "images"
+                : stated->kind == TD_FRAME_PROJECTION   ? "projections"
+                : stated->kind == TD_FRAME_FLAT         ? "flats"
+                                                        : "darks", path);
   if (kind == TD_FRAME_FLAT) {
-    facts->n_flats = stated->n_slices;
+    facts->n_flats = stated->n_frames;
     g_clear_pointer (&facts->flat_positions, g_free);
   } else
-    facts->n_darks = stated->n_slices;
+    facts->n_darks = stated->n_frames;
   return TRUE;
 }
 

@@ -87,7 +87,7 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   label = td_h5_label (path, chosen);
   if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, error))
     return NULL;
-  scan->facts.format = g_strdup ("HDF5 data set");
+  scan->facts.format = g_strdup (TD_HDF5_ANY_FORMAT);
   td_scan_note (scan, "The frames of %s were taken.", chosen);
   if (options->angles)
     scan->facts.angles_rad = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views,

@@ -158,8 +158,15 @@ pixel_mm (TdScan *scan, hid_t detector, const char *name)
   g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
   double value = 0;
 
-  if (dataset < 0 || units || !td_h5_number (detector, name, &value))
-    return dataset < 0 ? 0 : td_h5_length_mm (detector, name, 1);
+  if (dataset < 0 || !td_h5_number (detector, name, &value))
+    return 0;
+  if (units) {
+    const double length = td_h5_length_mm (detector, name, 1);
+    if (value > 0 && length == 0)
+      td_scan_note (scan, "The unit “%.20s” of %s is not known: the pixel's size is not either (--pixel-mm).",
+                    units, name);
+    return length;
+  }
   td_scan_note (scan, "%s has no unit; %s were taken.", name, value < 5e-4 ? "metres" : "millimetres");
   return value < 5e-4 ? value * 1e3 : value;
 }

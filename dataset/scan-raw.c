@@ -86,16 +86,21 @@ td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **erro
   sscanf (text, "%ux%u:%15[a-z0-9]%n:%" G_GUINT64_FORMAT "%n", &width, &height, type, &end, &skip,
           &end_skip);
   if (width && height && end && (text[end] == 0 || (end_skip && text[end_skip] == 0)))
-    for (guint t = TD_SAMPLE_UINT8; t <= TD_SAMPLE_FLOAT64; t++)
-      if (strcmp (td_sample_name (t), type) == 0) {
+    for (guint t = TD_SAMPLE_UINT8; t <= TD_SAMPLE_FLOAT64; t++) {
+      const gsize n = strlen (td_sample_name (t));
+      const gboolean big = strcmp (type + MIN (n, strlen (type)), "be") == 0;
+
+      if (strncmp (td_sample_name (t), type, n) == 0 && (big || type[n] == 0)) {
+        options->raw_big_endian = big;
         options->raw_columns = width;
         options->raw_rows = height;
         options->raw_type = t;
         options->raw_header_bytes = skip;
         return TRUE;
       }
+    }
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” does not describe headerless files: WIDTHxHEIGHT:TYPE[:SKIP] is wanted, as in "
-               "1024x768:uint16:512 (--raw)", text);
+               "“%s” does not describe headerless files: WIDTHxHEIGHT:TYPE[be][:SKIP] is wanted, as in "
+               "1024x768:uint16:512, or 1024x768:uint16be for the larger byte first (--raw)", text);
   return FALSE;
 }

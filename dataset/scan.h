@@ -98,7 +98,8 @@ typedef struct {
   gboolean raw_big_endian;
 } TdScanOptions;
 
-/* Headerless files as "WIDTHxHEIGHT:TYPE[:SKIP]", SKIP being bytes at the head of each file. */
+/* Headerless files as "WIDTHxHEIGHT:TYPE[be][:SKIP]": with "be" the larger byte comes first; SKIP are bytes at the
+   head of each file. */
 gboolean td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **error);
 
 TdScan *td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,

@@ -19,7 +19,7 @@ typedef struct {
 /* Of the rms: the same arithmetic in other portions; where these have an error of their own (the Fourier method's
    grid has two slices or one, phase retrieval more rows or fewer); and where a step judges (hits, stripes), or
    interpolation takes one column or the next, a sample on the edge may go the other way. */
-#define TD_TEST_SAME 2e-6
+#define TD_TEST_SAME 4e-6
 #define TD_TEST_OTHER_PORTION 1.5e-4
 #define TD_TEST_OTHER_JUDGE 2e-2
 

@@ -328,8 +328,9 @@ try_mirrored (Trial *trial)
   TdRecipe recipe = trial->of.recipe;
   TdScanFacts other = *facts;
 
-  /* Sound neighbours are looked for to the left first, and bins begin there. */
-  if (trial->of.judges || trial->of.spec.n_dead || recipe.bin[0] > 1)
+  /* Sound neighbours are looked for to the left first, bins begin there, and edges may be continued by a sample
+     more. */
+  if (trial->of.judges || trial->of.spec.n_dead || recipe.bin[0] > 1 || recipe.filter.extend_edges)
     return;
   g_autofree float *views = read_all (trial->of.scan, TD_FRAME_PROJECTION, facts->n_views);
   g_autofree float *flats = read_all (trial->of.scan, TD_FRAME_FLAT, facts->n_flats);

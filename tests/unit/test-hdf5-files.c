@@ -118,6 +118,41 @@ test_companions (void)
   test_assert_sentence (error, "flats.h5");
 }
 
+/* Flats and darks of another scan's file are its flats and darks, not all its frames; its projections if it has
+   none. */
+static void
+test_companion_scans (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5"), *other = test_folder_file (folder, "other.h5");
+  g_autofree char *nexus = test_folder_file (folder, "other.nxs"), *bare = test_folder_file (folder, "bare.h5");
+  TdScanOptions options = { .angles = "0:180", .flats = other, .darks = nexus };
+  hid_t file = td_h5_create (path);
+
+  add_frames (file, "frames", 0, VIEWS, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+  make_dxchange (other, TRUE, FALSE, FALSE);
+  file = td_h5_create (nexus);
+  add_nxtomo (file, "entry", "deg", 1);
+  g_assert_true (td_h5_finish (file));
+  file = td_h5_create (bare);
+  {
+    g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+    add_frames (exchange, "data", 60, 4, FALSE, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, 2);
+  g_assert_cmpuint (td_scan_facts (scan)->n_darks, ==, 1);
+  check_frame (scan, TD_FRAME_FLAT, 1, 31);
+  check_frame (scan, TD_FRAME_DARK, 0, 0);
+  options.flats = bare;
+  g_autoptr (TdScan) second = open_scan (path, &options);
+  g_assert_cmpuint (td_scan_facts (second)->n_flats, ==, 4);
+  check_frame (second, TD_FRAME_FLAT, 3, 63);
+}
+
 /* Several data sets: the user must say which; none: it is no scan. */
 static void
 test_other_files (void)
@@ -373,6 +408,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/hdf5/dxchange/step", test_dxchange_step);
   g_test_add_func ("/hdf5/companions", test_companions);
+  g_test_add_func ("/hdf5/companion-scans", test_companion_scans);
   g_test_add_func ("/hdf5/other-files", test_other_files);
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);

@@ -146,6 +146,33 @@ test_refused (gconstpointer data)
   g_assert_error (error, TD_ERROR, case_->code);
 }
 
+/* Angles spread over files of which some are missing are told. */
+static void
+test_gaps (void)
+{
+  static const struct {
+    guint numbers[5];
+    const char *says; /* NULL: nothing */
+  } cases[] = {
+    { { 3, 4, 5, 6, 7 }, NULL }, { { 0, 10, 20, 30, 40 }, NULL }, { { 0, 1, 2, 4, 5 }, "1 file number" },
+    { { 0, 10, 30, 40, 80 }, "4 file numbers" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    const TdScanOptions options = { .angles = "0:180" };
+
+    for (guint k = 0; k < 5; k++) {
+      g_autofree char *name = g_strdup_printf ("a_%u.tif", cases[i].numbers[k]);
+
+      save_frame (folder, name, COLUMNS, ROWS, k);
+    }
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    g_autofree char *notes = g_strjoinv ("\n", td_scan_facts (scan)->notes);
+    g_assert_true (cases[i].says ? strstr (notes, cases[i].says) != NULL : *notes == 0);
+  }
+}
+
 /* A frame in the middle is looked at when it is read, not when the scan is opened. */
 static void
 test_middle_frame (void)
@@ -388,6 +415,7 @@ main (int argc, char **argv)
     g_test_add_data_func (name, &angle_files[i], test_angle_file);
   }
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
+  g_test_add_func ("/scan/gaps", test_gaps);
   g_test_add_func ("/scan/names", test_names);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
   g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);

@@ -251,12 +251,19 @@ test_raw (void)
       memcpy (bytes + 7 + 2 * i, &value, 2);
     }
     g_assert_true (g_file_set_contents (path, (char *) bytes, 7 + VIEWS * ROWS * COLUMNS * 2, NULL));
-    options.raw_big_endian = big;
+    options.raw_big_endian = !big;
+    td_scan_options_set_raw (&options, big ? "17x9:uint16be:7" : "17x9:uint16:7", &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (options.raw_columns, ==, COLUMNS);
+    g_assert_cmpuint (options.raw_rows, ==, ROWS);
     scan = open_scan (path, &options);
     g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
     g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 5), ==,
                        made.frames[0][5 * ROWS * COLUMNS] * 256 + 3);
   }
+  g_assert_false (td_scan_options_set_raw (&options, "17x9:uint16le", &error));
+  test_assert_sentence (error, "uint16le");
+  g_clear_error (&error);
   options.raw_rows = ROWS + 1;
   g_assert_null (td_scan_open (path, &options, NULL, &error));
   test_assert_sentence (error, "frames.raw");
