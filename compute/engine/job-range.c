@@ -71,11 +71,13 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
     return FALSE;
   g_autoptr (TdJob) one = td_job_new (preview);
   td_job_set_sink (one, take_slice, &middle);
-  if (!td_job_run (one, job->cancellable, error))
-    return FALSE;
-  range_of (middle.slice, middle.n, low, high);
+  gboolean ok = td_job_run (one, job->cancellable, error);
+  if (ok)
+    range_of (middle.slice, middle.n, low, high);
   g_free (middle.slice);
+  if (!ok)
+    return FALSE;
   td_job_note (job, "The output's range, %.4g to %.4g, was taken from slice %u.", *low, *high,
-               recipe.row_first);
+               td_plan_facts (preview)->first_slice);
   return TRUE;
 }
