@@ -10,6 +10,14 @@ td_geometry_init_parallel (TdGeometry *geometry)
   geometry->beam = TD_BEAM_PARALLEL;
 }
 
+gboolean
+td_geometry_has_volume (const TdGeometry *geometry)
+{
+  const guint *size = geometry->volume_size;
+
+  return geometry->voxel_mm > 0 && size[0] > 0 && size[1] > 0 && size[2] > 0;
+}
+
 void
 td_geometry_copy (TdGeometry *to, const TdGeometry *from)
 {

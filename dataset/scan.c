@@ -125,6 +125,23 @@ angles_of_matrices (TdScan *scan, GError **error)
   return TRUE;
 }
 
+/* A part of a proposed volume would place the rest of it wrongly. */
+static gboolean
+validate_volume (const TdScanFacts *facts, GError **error)
+{
+  const TdGeometry *geometry = &facts->geometry;
+  const guint *size = geometry->volume_size;
+
+  if (td_geometry_has_volume (geometry)
+      || (geometry->voxel_mm == 0 && size[0] == 0 && size[1] == 0 && size[2] == 0))
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+               "The geometry of “%s” proposes a volume of %u × %u × %u voxels of %g mm; state all four "
+               "(volume_size, voxel_mm), or none", facts->path, size[0], size[1], size[2],
+               geometry->voxel_mm);
+  return FALSE;
+}
+
 gboolean
 td_scan_validate (TdScan *scan, GError **error)
 {
@@ -154,6 +171,8 @@ td_scan_validate (TdScan *scan, GError **error)
   if (!isfinite (facts->propagation_mm) || facts->propagation_mm < 0)
     facts->propagation_mm = 0;
   if (facts->geometry.view_matrices && !angles_of_matrices (scan, error))
+    return FALSE;
+  if (!validate_volume (facts, error))
     return FALSE;
   centre_of_geometry (facts);
   return validate_angles (facts, error);

@@ -127,7 +127,7 @@ init_volume (TdConeTask *task, const TdGeometry *geometry, TdRedundancyKind redu
   task->pitch_mm = pitch_sum / task->n_views;
   td_cone_source (task->matrices, source);
   task->source_axis_mm = hypot (source[0], source[1]);
-  if (geometry->voxel_mm > 0 && geometry->volume_size[0] > 0)
+  if (td_geometry_has_volume (geometry))
     td_cone_task_set_volume (task, geometry->volume_size[0], geometry->volume_size[1],
                              geometry->volume_size[2], geometry->voxel_mm);
   else

@@ -183,6 +183,12 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
 
   if (!look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column, error))
     return FALSE;
+  if (!(axis_column > -0.5 && axis_column < n_columns - 0.5)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "The axis is projected to column %.1f, beside the detector's %u columns, so that nothing is "
+                 "measured about it; mend the centre or the geometry.", axis_column, n_columns);
+    return FALSE;
+  }
   find_arc (angles_rad, n_views, &arc);
 
   *redundancy = (TdRedundancy) { .kind = TD_REDUNDANCY_FULL };

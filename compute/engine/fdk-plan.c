@@ -9,6 +9,7 @@
 #include "plan-private.h"
 
 #define WORTH_TELLING_DEG 0.01
+#define WORTH_TELLING_COLUMNS 1
 
 void
 td_fdk_plan_free (TdFdkPlan *fdk)
@@ -46,7 +47,7 @@ guint
 td_fdk_n_slices (const TdScanFacts *facts)
 {
   const TdGeometry *geometry = &facts->geometry;
-  if (geometry->voxel_mm > 0 && geometry->volume_size[2] > 0)
+  if (td_geometry_has_volume (geometry))
     return geometry->volume_size[2];
   return !facts->filtered && td_cone_portrait (geometry, facts->n_columns, facts->n_rows) ? facts->n_columns
                                                                                           : facts->n_rows;
@@ -265,6 +266,29 @@ note_lean (TdPlan *plan, const TdFdkPlan *fdk)
                         "little for resampling to be worth while.", lean_deg);
 }
 
+/* What is measured from one side only, and is not made up for. */
+static void
+note_field (TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const TdConeTask *task = &fdk->task;
+  const double off = fabs (task->matrices[3] - (task->n_columns - 1) / 2.0);
+
+  if (task->redundancy.kind != TD_REDUNDANCY_WANG && off > WORTH_TELLING_COLUMNS)
+    td_plan_note (plan, "The axis is %.1f columns off the detector's middle: values are right within %.4g mm of it, "
+                        "and too low where the detector sees from one side only.", off,
+                  (task->n_columns / 2.0 - off) * task->pitch_mm);
+}
+
+static void
+note_half (TdPlan *plan)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  if (plan->recipe.precision != TD_PRECISION_SINGLE && (facts->transmission_logged || facts->filtered))
+    td_plan_note (plan, "Half storage takes filtered values as they are, from 6e-5 to 65504: line integrals should "
+                        "not be far from 1; else take --precision single.");
+}
+
 static void
 describe (TdPlan *plan, const TdFdkPlan *fdk)
 {
@@ -299,8 +323,11 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
                   fdk->on_disk ? "a temporary file, because memory is short" : "host memory");
   td_plan_note (plan, "%u slabs of up to %u slices are back-projected from batches of %u views.",
                 fdk->n_slabs, fdk->slab, fdk->batch);
-  if (!facts->filtered)
-    note_lean (plan, fdk);
+  note_half (plan);
+  if (facts->filtered)
+    return;
+  note_lean (plan, fdk);
+  note_field (plan, fdk);
 }
 
 gboolean

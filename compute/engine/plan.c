@@ -181,6 +181,9 @@ check_recipe (TdPlan *plan, GError **error)
     g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
     return FALSE;
   }
+  if (facts->geometry.beam != TD_BEAM_PARALLEL && recipe->field_of_view != TD_FIELD_AUTO)
+    td_plan_note (plan, "What slices of a cone beam show follows from the axis and the turn: the field of view "
+                        "(--field-of-view) is left out.");
   if (facts->transmission_logged) {
     td_plan_note (plan, "The scan's values are -log of the transmission already: flat field and "
                         "logarithm are left out.");

@@ -374,6 +374,45 @@ test_foreign_matrices (void)
   }
 }
 
+/* A volume is proposed whole or not at all: half a proposal would move what comes out. */
+static void
+test_proposed_volume (void)
+{
+  static const struct {
+    const char *says;
+    gboolean good;
+  } proposals[] = {
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8], ", TRUE },
+    { "\"voxel_mm\": 0, \"volume_size\": [0, 0, 0], ", TRUE },
+    { "\"voxel_mm\": 0.2, ", FALSE },
+    { "\"volume_size\": [12, 14, 8], ", FALSE },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 0], ", FALSE },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 0, 8], ", FALSE },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [0, 0, 8], ", FALSE },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14], ", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (proposals); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *table = table_text (TRUE);
+    g_autofree char *text = g_strconcat ("{", proposals[i].says, table + 1, NULL);
+    g_autofree char *file = test_folder_file (folder, "geometry.json");
+    g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+    const TdScanOptions options = { .geometry = file, .pixel_mm = 0.5 };
+    g_autoptr (GError) error = NULL;
+
+    make_stack (folder);
+    write_file (folder, "geometry.json", text, strlen (text));
+    g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+    if (proposals[i].good) {
+      g_assert_no_error (error);
+      continue;
+    }
+    g_assert_null (scan);
+    test_assert_sentence (error, "proposes a volume");
+  }
+}
+
 /* Matrices leave nothing open that options could state. */
 static void
 test_stated_twice (void)
@@ -443,5 +482,6 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
   g_test_add_func ("/geometries/missing", test_missing);
   g_test_add_func ("/geometries/stated-twice", test_stated_twice);
+  g_test_add_func ("/geometries/proposed-volume", test_proposed_volume);
   return g_test_run ();
 }

@@ -161,7 +161,8 @@ test_families (void)
           td_test_cone_slabs (*f, device, &task, precision, projections, slab, batch, got);
           const double rms = task_error (&task, got, truth);
           runs++;
-          if (!(rms <= (coarse ? 1e-2 : 2e-5))) {
+          /* 1e-5, as iFDK asks, where voxels are as far from the source as the axis: nearer ones are magnified. */
+          if (!(rms <= (coarse ? 1e-2 : 6e-5))) {
             failures++;
             g_test_message ("FAILED: seed %" G_GUINT64_FORMAT ", %s, %s, precision %d, slabs of %u, batches "
                             "of %u: relative RMS %.2e; detector %u x %u, %u views, volume %u x %u x %u, "

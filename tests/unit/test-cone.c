@@ -155,6 +155,11 @@ test_refusals (void)
   g_assert_false (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_clear_error (&error);
+  g_autofree double *whole = angles (24, 2 * G_PI);
+  geometry.detector_offset_u_px = 17; /* of 32 columns: the axis is beside them */
+  g_assert_false (td_cone_task_init (&task, &geometry, whole, 24, 32, 16, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
   geometry.source_detector_mm = 300;
   g_assert_false (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
