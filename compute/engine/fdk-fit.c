@@ -69,7 +69,7 @@ set_slab (TdFdkPlan *fdk, guint slab)
 static void
 set_batch (TdFdkPlan *fdk, guint batch)
 {
-  fdk->batch = MAX (fdk->turns, batch / fdk->turns * fdk->turns);
+  fdk->batch = MAX (fdk->turns, MIN (batch, fdk->most_views) / fdk->turns * fdk->turns);
   fdk->n_batches = parts_of (fdk->task.n_views, fdk->batch);
 }
 
@@ -243,6 +243,20 @@ is_cpu (const TdDeviceInfo *info)
   return info->kind == TD_DEVICE_CPU;
 }
 
+/* A batch's views are the layers of a texture where there is one. */
+static guint
+most_views (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
+{
+  guint64 most = G_MAXINT;
+
+  for (guint i = 0; i < devices->len; i++) {
+    const guint64 layers = td_device_info (devices->pdata[i])->texture_max_layers;
+    if (layers > 0)
+      most = MIN (most, layers * fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
+  }
+  return (guint) most;
+}
+
 /* What one would like, were there memory enough. */
 static void
 wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
@@ -262,6 +276,7 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
   fdk->turns = 1;
   for (guint i = 0; i < n; i++)
     fdk->turns = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
+  fdk->most_views = most_views (plan, fdk, devices);
   if (fdk->share == TD_SHARE_PROJECTION) {
     set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, fdk->task.n_views / (4 * n));

@@ -55,6 +55,7 @@ typedef struct {
   guint slab_rows;           /* most detector rows that one slab sees */
   guint turns;               /* views that must come together: the most that a family wants */
   guint batch, n_batches;    /* views added at once, a multiple of turns */
+  guint most_views;          /* that every device's textures have layers for */
   guint volumes;             /* slabs in a device's memory: one computes while one is fetched */
   guint land_slices;         /* of a pinned buffer in which finished slices land */
   guint n_landing;           /* such buffers */

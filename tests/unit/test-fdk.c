@@ -151,6 +151,33 @@ planned_scan (guint n, guint n_views)
   return td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
 }
 
+/* More views than a texture has layers come in several batches. */
+static void
+test_layers (void)
+{
+  g_auto (TdFdkVolume) one = { NULL }, volume = { NULL };
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (!td_test_two_alike ())
+    return;
+  td_fdk_test_reference (&one);
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
+  TdDeviceInfo *info = &((TdDevice *) devices->pdata[0])->info;
+  const guint64 layers = info->texture_max_layers;
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+  g_strlcpy (recipe.family, "texture", sizeof recipe.family);
+  info->texture_max_layers = 8;
+  g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (((const TdFdkPlan *) plan->extra)->batch, ==, 8);
+  td_fdk_test_run (plan, &volume, &error);
+  info->texture_max_layers = layers;
+  g_assert_no_error (error);
+  td_fdk_test_close (&volume, &one);
+}
+
 /* A card that is short of memory takes larger slabs and fewer views at once, and filters fewer rows. */
 static void
 test_short_card (void)
@@ -433,6 +460,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fdk/tight/3M", GSIZE_TO_POINTER (3 << 20), test_tight);
   g_test_add_func ("/fdk/device-limit", test_device_limit);
   g_test_add_func ("/fdk/short-card", test_short_card);
+  g_test_add_func ("/fdk/layers", test_layers);
   g_test_add_data_func ("/fdk/cuts/even", GUINT_TO_POINTER (32), test_cuts);
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/outwards", test_outwards);
