@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "demo-scan.h"
 #include "settings.h"
 #include "ui/open-dialog.h"
 #include "ui/window-words.h"
@@ -208,6 +209,25 @@ on_cancel_opening (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
+on_open_demo (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_demo_scan_new (&error);
+  TdRecipe recipe;
+
+  if (!scan) {
+    td_window_error_dialog (self, _("There is no demonstration"), error->message);
+    return;
+  }
+  stop_opening (self);
+  td_window_remember_recipe (self);
+  keep_statement (self, NULL);
+  td_window_preset_recipe (self, &recipe);
+  td_session_open (self->session, scan, &recipe);
+}
+
+static void
 on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   td_window_open_path (user, g_variant_get_string (parameter, NULL));
@@ -408,6 +428,7 @@ td_window_add_open_actions (TdWindow *self)
     { .name = "open", .activate = on_open },
     { .name = "open-details", .activate = on_open_details },
     { .name = "open-folder", .activate = on_open_folder },
+    { .name = "open-demo", .activate = on_open_demo },
     { .name = "open-path", .activate = on_open_path, .parameter_type = "s" },
     { .name = "close-scan", .activate = on_close_scan },
     { .name = "cancel-opening", .activate = on_cancel_opening },

@@ -337,7 +337,8 @@ static char *
 propose_path (TdReconstructDialog *self, const char *folder)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
-  g_autofree char *beside = g_path_get_dirname (facts->path);
+  g_autofree char *beside = g_path_is_absolute (facts->path) ? g_path_get_dirname (facts->path)
+                                                             : g_strdup (g_get_home_dir ());
   g_autofree char *title = g_strdup (facts->title);
   const char *suffix = formats[self->recipe.output_format].suffix;
 

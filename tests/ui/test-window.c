@@ -294,6 +294,22 @@ test_cancel_opening (void)
   td_test_activate ("undo", NULL);
 }
 
+/* The scan that needs no file: a right slice, and a place for its volume. */
+static void
+test_demonstration (void)
+{
+  td_test_activate ("close-scan", NULL);
+  td_test_activate ("open-demo", NULL);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  td_test_wait (td_test_slice_is_there, NULL, "its slice");
+  assert_slice_is_right ();
+  td_test_activate ("reconstruct", NULL);
+  TdReconstructDialog *dialog
+      = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
+  td_test_wait (plan_is_ready, dialog, "the plan");
+  gtk_window_close (GTK_WINDOW (dialog));
+}
+
 /* A scan that is opened again is as it was left, and undoing goes to how it would have begun. */
 static void
 test_recall (void)
@@ -541,6 +557,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/cancel-and-close", test_cancel_and_close);
   g_test_add_func ("/window/bad-file", test_bad_file);
   g_test_add_func ("/window/cancel-opening", test_cancel_opening);
+  g_test_add_func ("/window/demonstration", test_demonstration);
   g_test_add_func ("/window/recall", test_recall);
   g_test_add_func ("/window/details", test_details);
   g_test_add_func ("/window/details-dialog", test_details_dialog);
