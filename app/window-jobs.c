@@ -53,12 +53,25 @@ on_dismiss_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
   td_job_queue_dismiss (self->jobs, item);
 }
 
+static void
+on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
+{
+  g_autoptr (TdJobItem) again = td_job_item_again (item);
+
+  if (!again)
+    return;
+  td_job_queue_dismiss (self->jobs, item);
+  td_job_queue_add (self->jobs, again);
+  td_volume_view_show_job (self->volume_view, again);
+}
+
 static GtkWidget *
 make_row (gpointer item, gpointer user)
 {
   GtkWidget *row = td_job_row_new (item);
 
   g_signal_connect_object (row, "show-requested", G_CALLBACK (on_show_requested), user, 0);
+  g_signal_connect_object (row, "again-requested", G_CALLBACK (on_again_requested), user, 0);
   g_signal_connect_object (row, "dismiss-requested", G_CALLBACK (on_dismiss_requested), user, 0);
   return row;
 }

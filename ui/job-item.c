@@ -11,7 +11,7 @@
 struct _TdJobItem {
   GObject parent_instance;
   TdEngine *engine;
-  TdScan *scan; /* let go at the end */
+  TdScan *scan; /* let go once the volume is there */
   TdRecipe recipe;
   char *title, *output, *error;
   TdJobState state;
@@ -42,7 +42,8 @@ end (TdJobItem *self, TdJobState state, const char *error)
   self->state = state;
   g_free (self->error);
   self->error = td_window_words (error);
-  g_clear_pointer (&self->scan, td_scan_unref);
+  if (state == TD_JOB_DONE)
+    g_clear_pointer (&self->scan, td_scan_unref);
   g_signal_emit (self, signals[CHANGED], 0);
   g_signal_emit (self, signals[ENDED], 0);
 }
@@ -318,6 +319,14 @@ td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const c
   self->output = g_strdup (output);
   self->title = g_path_get_basename (output);
   return self;
+}
+
+TdJobItem *
+td_job_item_again (TdJobItem *self)
+{
+  if (!td_job_item_ended (self) || !self->scan)
+    return NULL;
+  return td_job_item_new (self->engine, self->scan, &self->recipe, self->output);
 }
 
 static void

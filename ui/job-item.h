@@ -14,6 +14,9 @@ G_DECLARE_FINAL_TYPE (TdJobItem, td_job_item, TD, JOB_ITEM, GObject)
 /* @recipe is copied, @output is where the volume goes. */
 TdJobItem *td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
                             const char *output);
+/* The same once more, of one that failed or was cancelled; NULL: the volume is there, or not yet.
+   (transfer full) */
+TdJobItem *td_job_item_again (TdJobItem *self);
 void td_job_item_start (TdJobItem *self);
 void td_job_item_cancel (TdJobItem *self);
 /* Iterations that have made a pass can end with what they have come to. */

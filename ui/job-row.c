@@ -9,10 +9,10 @@ struct _TdJobRow {
   GtkLabel *title, *status, *notes_label;
   GtkMenuButton *notes;
   GtkProgressBar *bar;
-  GtkWidget *show, *folder, *finish, *cancel, *dismiss;
+  GtkWidget *again, *show, *folder, *finish, *cancel, *dismiss;
 };
 
-enum { SHOW_REQUESTED, DISMISS_REQUESTED, N_SIGNALS };
+enum { SHOW_REQUESTED, AGAIN_REQUESTED, DISMISS_REQUESTED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
@@ -43,6 +43,7 @@ update (TdJobRow *self)
   gtk_widget_set_visible (GTK_WIDGET (self->bar), !ended);
   gtk_widget_set_visible (self->show, td_job_item_slices (self->item)
                                           && (state == TD_JOB_RUNNING || state == TD_JOB_DONE));
+  gtk_widget_set_visible (self->again, state == TD_JOB_FAILED || state == TD_JOB_CANCELLED);
   gtk_widget_set_visible (self->folder, state == TD_JOB_DONE);
   gtk_widget_set_visible (self->finish, td_job_item_can_finish (self->item));
   gtk_widget_set_visible (self->cancel, !ended);
@@ -70,6 +71,12 @@ static void
 on_show (GtkButton *button, TdJobRow *self)
 {
   g_signal_emit (self, signals[SHOW_REQUESTED], 0, self->item);
+}
+
+static void
+on_again (GtkButton *button, TdJobRow *self)
+{
+  g_signal_emit (self, signals[AGAIN_REQUESTED], 0, self->item);
 }
 
 static void
@@ -116,18 +123,23 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_child (widget, TdJobRow, notes);
   gtk_widget_class_bind_template_child (widget, TdJobRow, notes_label);
   gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, again);
   gtk_widget_class_bind_template_child (widget, TdJobRow, show);
   gtk_widget_class_bind_template_child (widget, TdJobRow, folder);
   gtk_widget_class_bind_template_child (widget, TdJobRow, finish);
   gtk_widget_class_bind_template_child (widget, TdJobRow, cancel);
   gtk_widget_class_bind_template_child (widget, TdJobRow, dismiss);
   gtk_widget_class_bind_template_callback (widget, on_show);
+  gtk_widget_class_bind_template_callback (widget, on_again);
   gtk_widget_class_bind_template_callback (widget, on_folder);
   gtk_widget_class_bind_template_callback (widget, on_finish);
   gtk_widget_class_bind_template_callback (widget, on_cancel);
   gtk_widget_class_bind_template_callback (widget, on_dismiss);
   signals[SHOW_REQUESTED] = g_signal_new ("show-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
                                           NULL, NULL, NULL, G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
+  signals[AGAIN_REQUESTED]
+      = g_signal_new ("again-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
   signals[DISMISS_REQUESTED]
       = g_signal_new ("dismiss-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);

@@ -249,6 +249,16 @@ test_cancel_and_close (void)
   g_assert_false (g_file_test (second, G_FILE_TEST_EXISTS));
   if (td_job_item_state (one) == TD_JOB_CANCELLED)
     g_assert_false (g_file_test (first, G_FILE_TEST_EXISTS));
+
+  /* What was cancelled can be had all the same. */
+  g_autoptr (TdJobItem) again = td_job_item_again (two);
+  g_assert_nonnull (again);
+  td_job_queue_add (td_window_jobs (td_test_window), again);
+  g_assert_null (td_job_item_again (again));
+  td_test_wait (no_job_is_active, NULL, "the volume after all");
+  g_assert_cmpint (td_job_item_state (again), ==, TD_JOB_DONE);
+  g_assert_true (g_file_test (second, G_FILE_TEST_EXISTS));
+  g_assert_null (td_job_item_again (again));
 }
 
 static void
