@@ -84,8 +84,8 @@ add_stacks (TdTiffFrames *frames, const char *const *paths, GError **error)
 gboolean
 td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **error)
 {
-  g_autoptr (GArray) pages = NULL;
-  guint n = g_strv_length ((char **) paths);
+  g_autoptr (GArray) pages = NULL, last = NULL;
+  guint n = g_strv_length ((char **) paths), before = frames->paths->len;
 
   if (n == 0)
     return TRUE;
@@ -95,7 +95,14 @@ td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **err
     return add_stacks (frames, paths, error);
   for (guint i = 0; i < n; i++)
     g_ptr_array_add (frames->paths, g_strdup (paths[i]));
-  return n == 1 || check_file (frames, paths[n - 1], NULL, error);
+  if (n == 1)
+    return TRUE;
+  if (!check_file (frames, paths[n - 1], &last, error))
+    return FALSE;
+  if (last->len == 1)
+    return TRUE;
+  g_ptr_array_set_size (frames->paths, before); /* one image, then stacks */
+  return add_stacks (frames, paths, error);
 }
 
 static const TdTiffFrame *

@@ -23,7 +23,7 @@ TdTiffFrames *td_tiff_frames_new (void);
 void td_tiff_frames_free (TdTiffFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiffFrames, td_tiff_frames_free)
 
-/* Appends @paths (NULL-terminated, each one image or, if the first is a stack, each a stack). Checks
+/* Appends @paths (NULL-terminated, each one image or, if the first or the last is a stack, each a stack). Checks
    the first and the last against what is there already. */
 gboolean td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **error);
 guint td_tiff_frames_count (const TdTiffFrames *frames);

@@ -148,6 +148,29 @@ test_nxtomo_wrong (void)
   }
 }
 
+/* A unit that nobody knows makes no size, and is told. */
+static void
+test_unknown_unit (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  const double size = 3;
+  hid_t file = td_h5_create (path);
+
+  add_nxtomo (file, "entry", "deg", 1);
+  {
+    TD_H5_GUARD;
+    g_auto (TdH5Id) detector = td_h5_find (file, "/entry/instrument/detector", NULL);
+
+    g_assert_true (td_h5_add_doubles (detector, "x_pixel_size", &size, 0, "barleycorn"));
+  }
+  g_assert_true (td_h5_finish (file));
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  g_autofree char *notes = g_strjoinv ("\n", td_scan_facts (scan)->notes);
+  g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_width_mm, ==, 0);
+  g_assert_nonnull (strstr (notes, "barleycorn"));
+}
+
 /* Of several entries, detectors and data sets the one that is named, or none. */
 static void
 test_nxtomo_named (void)
@@ -314,6 +337,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/both-flipped", GUINT_TO_POINTER (3), test_flips);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
+  g_test_add_func ("/hdf5/unknown-unit", test_unknown_unit);
   g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
   g_test_add_func ("/hdf5/links/external", test_external_link);
   g_test_add_func ("/hdf5/links/circular", test_circular_links);

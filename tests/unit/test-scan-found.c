@@ -146,6 +146,29 @@ test_refused (gconstpointer data)
   g_assert_error (error, TD_ERROR, case_->code);
 }
 
+/* No image of a stack is lost because the first file holds one only. */
+static void
+test_late_stack (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "a_1.tif");
+  g_autofree guint16 *samples = g_new0 (guint16, COLUMNS * ROWS);
+  const TdTiffImage image = { COLUMNS, ROWS, TD_SAMPLE_UINT16, 0, NULL };
+  const TdScanOptions options = { .angles = "0:180" };
+
+  save_frame (folder, "a_0.tif", COLUMNS, ROWS, 0);
+  g_autoptr (TdTiffSave) save = td_tiff_save_new (path, "a_1.tif", &image, 5, FALSE, NULL);
+  for (guint i = 0; i < 5; i++) {
+    samples[0] = 10 + i;
+    g_assert_true (td_tiff_save_image (save, i, samples, NULL));
+  }
+  g_assert_true (td_tiff_save_close (g_steal_pointer (&save), NULL));
+  g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 6);
+  g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 0), ==, 0);
+  g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 5), ==, 14);
+}
+
 /* Angles spread over files of which some are missing are told. */
 static void
 test_gaps (void)
@@ -416,6 +439,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
   g_test_add_func ("/scan/gaps", test_gaps);
+  g_test_add_func ("/scan/late-stack", test_late_stack);
   g_test_add_func ("/scan/names", test_names);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
   g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);
