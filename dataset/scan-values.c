@@ -6,6 +6,7 @@
 #include "scan-private.h"
 
 #define LEAST_COLUMNS 16u
+#define MOST_BYTES ((gsize) 64 << 20) /* looked at: opening is quick and small */
 
 /* What the detector's columns see, in the middle view or the middle row. NULL without error: there is no
    memory for it. */
@@ -13,8 +14,9 @@ static double *
 column_profile (TdScan *scan, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = &scan->facts;
-  const guint n_lines = facts->sinogram_order ? facts->n_views : facts->n_rows;
   const gsize width = facts->n_columns;
+  const guint all = facts->sinogram_order ? facts->n_views : facts->n_rows;
+  const guint n_lines = (guint) CLAMP (MOST_BYTES / (width * sizeof (float)), 1, all);
   g_autofree float *image = g_try_new (float, n_lines * width);
   g_autofree double *sums = g_new0 (double, width);
   g_autofree guint *counts = g_new0 (guint, width);
@@ -22,8 +24,8 @@ column_profile (TdScan *scan, GCancellable *cancellable, GError **error)
   if (!image
       || !(facts->sinogram_order
                ? td_scan_read_sinograms (scan, 0, n_lines, facts->n_rows / 2, 1, image, cancellable, error)
-               : td_scan_read (scan, TD_FRAME_PROJECTION, facts->n_views / 2, 1, 0, n_lines, image,
-                               cancellable, error)))
+               : td_scan_read (scan, TD_FRAME_PROJECTION, facts->n_views / 2, 1, (all - n_lines) / 2,
+                               n_lines, image, cancellable, error)))
     return NULL;
   for (gsize y = 0; y < n_lines; y++)
     for (gsize x = 0; x < width; x++)
