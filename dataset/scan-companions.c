@@ -9,8 +9,8 @@
 #include "scan-view.h"
 #include "volume.h"
 
-/* Frames that the user named: of another scan's file those of their kind (else its projections), of any other
-   file all images. */
+/* Frames that the user named: of another scan's file those of their kind (its projections if it has nothing else),
+   of any other file all images. */
 typedef struct {
   TdVolume *images;
   TdScan *scan;     /* instead; as it is stored */
@@ -102,8 +102,9 @@ find_in_scan (const char *path, TdFrameKind kind, Stated *stated)
   stated->scan = td_scan_ref (stored ? stored : seen);
   const TdScanFacts *facts = td_scan_facts (stated->scan);
   const guint n = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
-  stated->kind = n > 0 ? kind : TD_FRAME_PROJECTION;
-  stated->n_frames = n > 0 ? n : facts->n_views;
+  const gboolean bare = facts->n_flats == 0 && facts->n_darks == 0; /* all it has is of the one kind */
+  stated->kind = bare ? TD_FRAME_PROJECTION : kind;
+  stated->n_frames = bare ? facts->n_views : n;
   stated->n_columns = facts->n_columns;
   stated->n_rows = facts->n_rows;
   return TRUE;
@@ -132,6 +133,11 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
     return TRUE;
   if (!find_in_scan (path, kind, stated) && !find_images (path, stated, error))
     return FALSE;
+  if (stated->n_frames == 0) {
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is a scan without %s: give a file that has them", path,
+                 kind == TD_FRAME_FLAT ? "flats" : "darks");
+    return FALSE;
+  }
   if (stated->n_columns != facts->n_columns || stated->n_rows != facts->n_rows) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that belong "

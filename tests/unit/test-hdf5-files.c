@@ -126,6 +126,8 @@ test_companion_scans (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5"), *other = test_folder_file (folder, "other.h5");
   g_autofree char *nexus = test_folder_file (folder, "other.nxs"), *bare = test_folder_file (folder, "bare.h5");
+  g_autofree char *undark = test_folder_file (folder, "undark.h5");
+  g_autoptr (GError) error = NULL;
   TdScanOptions options = { .angles = "0:180", .flats = other, .darks = nexus };
   hid_t file = td_h5_create (path);
 
@@ -151,6 +153,17 @@ test_companion_scans (void)
   g_autoptr (TdScan) second = open_scan (path, &options);
   g_assert_cmpuint (td_scan_facts (second)->n_flats, ==, 4);
   check_frame (second, TD_FRAME_FLAT, 3, 63);
+  file = td_h5_create (undark);
+  {
+    g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+    add_frames (exchange, "data", 70, 4, FALSE, 0);
+    add_frames (exchange, "data_white", 80, 2, FALSE, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  options.darks = undark; /* whose projections are none */
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "undark.h5");
 }
 
 /* Several data sets: the user must say which; none: it is no scan. */
