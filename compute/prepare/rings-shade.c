@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "median.h"
 #include "rings-offsets.h"
 #include "rings-slopes.h"
@@ -126,7 +127,8 @@ agree (float *values, guint n, double *error)
   for (guint i = 0; i < REWEIGHTINGS && deviation > 0; i++) {
     double sum = 0, weights = 0;
     for (guint k = 0; k < n; k++) {
-      double apart = (values[k] - mean) / (2 * deviation), weight = pow (1 + apart * apart, -2);
+      double apart = (values[k] - mean) / (2 * deviation), far = 1 + apart * apart;
+      double weight = 1 / (far * far);
       sum += weight * values[k];
       weights += weight;
     }
@@ -135,25 +137,41 @@ agree (float *values, guint n, double *error)
   return mean;
 }
 
+typedef struct {
+  const TdRingsSlopes *lines;
+  const double *tallest;
+  double *common, *weights;
+  guint8 *impossible;
+} Common;
+
+static void
+find_common_at (guint s, gpointer user)
+{
+  const Common *all = user;
+  const TdRingsSlopes *lines = all->lines;
+  const guint n = lines->n_slopes, beside = lines->lag, width = 2 * beside + 1;
+  g_autofree float *values = g_new (float, (gsize) TD_RINGS_DIRECTIONS * width);
+  guint count = 0;
+
+  for (guint i = s > beside ? s - beside : 0; i <= MIN (s + beside, n - 1); i++)
+    for (guint d = 0; d < TD_RINGS_DIRECTIONS; d++)
+      values[count++] = lines->slopes[(gsize) d * n + i] - lines->rings[(gsize) d * n + i];
+  double error, usual = all->tallest[s];
+  all->common[s] = agree (values, count, &error);
+  all->impossible[s] = !(fabs (all->common[s]) < STEEPEST * usual);
+  all->weights[s] = 1 / (error * error + ERROR * ERROR * usual * usual) / width;
+}
+
 /* What is left of slopes once those of @lines->rings are taken out, and what they count: 0 where no shade can
    be as steep. */
 static void
 find_common (const TdRingsSlopes *lines, const double *tallest, double *common, double *weights)
 {
-  guint n = lines->n_slopes, beside = lines->lag, width = 2 * beside + 1;
-  g_autofree float *values = g_new (float, (gsize) TD_RINGS_DIRECTIONS * width);
+  guint n = lines->n_slopes, beside = lines->lag;
   g_autofree guint8 *impossible = g_new (guint8, n);
+  Common all = { lines, tallest, common, weights, impossible };
 
-  for (guint s = 0; s < n; s++) {
-    guint count = 0;
-    for (guint i = s > beside ? s - beside : 0; i <= MIN (s + beside, n - 1); i++)
-      for (guint d = 0; d < TD_RINGS_DIRECTIONS; d++)
-        values[count++] = lines->slopes[(gsize) d * n + i] - lines->rings[(gsize) d * n + i];
-    double error, usual = tallest[s];
-    common[s] = agree (values, count, &error);
-    impossible[s] = !(fabs (common[s]) < STEEPEST * usual);
-    weights[s] = 1 / (error * error + ERROR * ERROR * usual * usual) / width;
-  }
+  td_parallel_for (n, find_common_at, &all);
   for (guint s = 0; s < n; s++)
     for (guint i = s > BESIDE * beside ? s - BESIDE * beside : 0;
          i <= MIN (s + BESIDE * beside, n - 1) && impossible[s]; i++)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/device/host.h"
+
 #define LAG 3    /* columns a slope is taken over */
 #define FINE 768 /* places of wider rows are LAG columns apart, else one */
 
@@ -108,6 +110,32 @@ share_of (const TdRingsSlopes *lines, guint apart)
   return (double) count / TD_RINGS_DIRECTIONS;
 }
 
+typedef struct {
+  const TdRingsSlopes *lines;
+  const float *knot, *shares;
+  float *places; /* [place][knot] */
+} Response;
+
+static void
+find_response_at (guint i, gpointer user)
+{
+  const Response *response = user;
+  const TdRingsSlopes *lines = response->lines;
+  const TdRingsTurn *turn = &lines->turn;
+  const float *knot = response->knot;
+  float *to = response->places + (gsize) i * lines->n_knots;
+
+  for (guint b = 0; b < turn->n_bins; b++) {
+    float s = ((float) i - lines->reach) * lines->spacing;
+    float x = CLAMP ((float) turn->axis + s * lines->turns[b], 0, turn->n_columns - 1);
+    for (guint k = 0; k < lines->n_knots; k++) {
+      float away = fabsf (x - (float) (k * TD_RINGS_KNOTS));
+      int whole = (int) away;
+      to[k] += response->shares[b] * (knot[whole] + (away - whole) * (knot[whole + 1] - knot[whole]));
+    }
+  }
+}
+
 /* The mean over the directions of the slopes that knots make. */
 static void
 find_response (TdRingsSlopes *lines)
@@ -116,22 +144,12 @@ find_response (TdRingsSlopes *lines)
   guint n_knots = lines->n_knots, length = turn->n_columns + 2 * TD_RINGS_KNOTS + 2;
   g_autofree float *knot = filtered_knot (length), *shares = g_new (float, turn->n_bins);
   g_autofree float *places = g_new0 (float, (gsize) lines->n_places * n_knots);
+  Response response = { lines, knot, shares, places };
   double weight = G_PI / turn->n_bins;
 
   for (guint b = 0; b < turn->n_bins; b++)
     shares[b] = (float) (weight * share_of (lines, b));
-  for (guint i = 0; i < lines->n_places; i++) {
-    float *to = places + (gsize) i * n_knots;
-    for (guint b = 0; b < turn->n_bins; b++) {
-      float s = ((float) i - lines->reach) * lines->spacing;
-      float x = CLAMP ((float) turn->axis + s * lines->turns[b], 0, turn->n_columns - 1);
-      for (guint k = 0; k < n_knots; k++) {
-        float away = fabsf (x - (float) (k * TD_RINGS_KNOTS));
-        int whole = (int) away;
-        to[k] += shares[b] * (knot[whole] + (away - whole) * (knot[whole + 1] - knot[whole]));
-      }
-    }
-  }
+  td_parallel_for (lines->n_places, find_response_at, &response);
   for (guint i = 0; i < lines->n_slopes; i++)
     for (guint k = 0; k < n_knots; k++)
       lines->response[(gsize) i * n_knots + k]
@@ -197,21 +215,33 @@ take_slopes (const TdRingsSlopes *lines, const float *places, float *slopes)
     slopes[i] = weight * (places[i + lines->lag] - places[i]);
 }
 
+typedef struct {
+  const TdRingsSlopes *lines;
+  const float *sinogram;
+} OfRows;
+
+static void
+find_direction (guint d, gpointer user)
+{
+  const OfRows *rows = user;
+  const TdRingsSlopes *lines = rows->lines;
+  const TdRingsTurn *turn = &lines->turn;
+  g_autofree float *places = g_new0 (float, lines->n_places);
+
+  for (guint b = 0; b < turn->n_bins; b++) {
+    guint apart = b > lines->bins[d] ? b - lines->bins[d] : lines->bins[d] - b;
+    add_row (lines, rows->sinogram + (gsize) b * turn->n_columns, lines->turns[apart], places);
+  }
+  take_slopes (lines, places, lines->slopes + (gsize) d * lines->n_slopes);
+}
+
 /* The slice's slopes, from the row without @offsets. */
 void
 td_rings_slopes_of_rows (const TdRingsSlopes *lines, const float *sinogram)
 {
-  const TdRingsTurn *turn = &lines->turn;
-  g_autofree float *places = g_new (float, lines->n_places);
+  OfRows rows = { lines, sinogram };
 
-  for (guint d = 0; d < TD_RINGS_DIRECTIONS; d++) {
-    memset (places, 0, lines->n_places * sizeof *places);
-    for (guint b = 0; b < turn->n_bins; b++) {
-      guint apart = b > lines->bins[d] ? b - lines->bins[d] : lines->bins[d] - b;
-      add_row (lines, sinogram + (gsize) b * turn->n_columns, lines->turns[apart], places);
-    }
-    take_slopes (lines, places, lines->slopes + (gsize) d * lines->n_slopes);
-  }
+  td_parallel_for (TD_RINGS_DIRECTIONS, find_direction, &rows);
 }
 
 /* The slopes of rings that @offsets make: bins on either side of a direction, @lines->bins[d] of them before
