@@ -99,6 +99,22 @@ filtered_knot (guint n)
   return values;
 }
 
+/* The same by how far knots are from the one at or before a column: [column % TD_RINGS_KNOTS][distance +
+   n_knots - 1], so that what all knots give at a column lies side by side. Nobody asks beyond the row's width. */
+static float *
+filtered_knots (guint n_columns, guint n_knots)
+{
+  g_autofree float *knot = filtered_knot (n_columns + 2 * TD_RINGS_KNOTS + 2);
+  float *table = g_new (float, TD_RINGS_KNOTS * (2 * (gsize) n_knots - 1)), *to = table;
+
+  for (int place = 0; place < TD_RINGS_KNOTS; place++)
+    for (int k = 1 - (int) n_knots; k < (int) n_knots; k++) {
+      const guint away = (guint) abs (place - k * TD_RINGS_KNOTS);
+      *to++ = knot[MIN (away, n_columns + 2 * TD_RINGS_KNOTS + 1)];
+    }
+  return table;
+}
+
 /* In how many of the directions a bin so far away, on either side, exists. */
 static double
 share_of (const TdRingsSlopes *lines, guint apart)
@@ -112,9 +128,19 @@ share_of (const TdRingsSlopes *lines, guint apart)
 
 typedef struct {
   const TdRingsSlopes *lines;
-  const float *knot, *shares;
+  const float *knots, *shares;
   float *places; /* [place][knot] */
 } Response;
+
+/* What knots 0, 1, … give at a column. */
+static const float *
+knots_at (const Response *response, guint column)
+{
+  const guint n_knots = response->lines->n_knots;
+
+  return response->knots + (gsize) (column % TD_RINGS_KNOTS) * (2 * n_knots - 1) + n_knots - 1
+         - column / TD_RINGS_KNOTS;
+}
 
 static void
 find_response_at (guint i, gpointer user)
@@ -122,17 +148,16 @@ find_response_at (guint i, gpointer user)
   const Response *response = user;
   const TdRingsSlopes *lines = response->lines;
   const TdRingsTurn *turn = &lines->turn;
-  const float *knot = response->knot;
   float *to = response->places + (gsize) i * lines->n_knots;
 
   for (guint b = 0; b < turn->n_bins; b++) {
     float s = ((float) i - lines->reach) * lines->spacing;
     float x = CLAMP ((float) turn->axis + s * lines->turns[b], 0, turn->n_columns - 1);
-    for (guint k = 0; k < lines->n_knots; k++) {
-      float away = fabsf (x - (float) (k * TD_RINGS_KNOTS));
-      int whole = (int) away;
-      to[k] += response->shares[b] * (knot[whole] + (away - whole) * (knot[whole + 1] - knot[whole]));
-    }
+    const guint whole = (guint) x;
+    const float share = response->shares[b], rest = x - whole;
+    const float *left = knots_at (response, whole), *right = knots_at (response, whole + 1);
+    for (guint k = 0; k < lines->n_knots; k++)
+      to[k] += share * (left[k] + rest * (right[k] - left[k]));
   }
 }
 
@@ -141,10 +166,10 @@ static void
 find_response (TdRingsSlopes *lines)
 {
   const TdRingsTurn *turn = &lines->turn;
-  guint n_knots = lines->n_knots, length = turn->n_columns + 2 * TD_RINGS_KNOTS + 2;
-  g_autofree float *knot = filtered_knot (length), *shares = g_new (float, turn->n_bins);
+  guint n_knots = lines->n_knots;
+  g_autofree float *knots = filtered_knots (turn->n_columns, n_knots), *shares = g_new (float, turn->n_bins);
   g_autofree float *places = g_new0 (float, (gsize) lines->n_places * n_knots);
-  Response response = { lines, knot, shares, places };
+  Response response = { lines, knots, shares, places };
   double weight = G_PI / turn->n_bins;
 
   for (guint b = 0; b < turn->n_bins; b++)
