@@ -13,7 +13,8 @@
 /**
  * The one to begin with. What a pixel's gain adds to its column is the same in every view; what the object
  * does is not. So the median over the views of a column's second difference across columns is that of the
- * offsets sought, however sharp the object's edges are. The device finds the medians, and how sure they are;
+ * offsets sought, however sharp the object's edges are; where there is noise, rings-noise.h says what is better. The
+ * device finds the medians, and how sure they are;
  * rings-offsets.h tells from them what each column adds, and rings-shade.h what too many columns add to be told
  * from the object there; the device takes it away, and bridges the dead columns.
  */

@@ -2,8 +2,8 @@
 #include "rings-reference.h"
 
 #include "compute/prepare/rings-axis.h"
-#include "compute/prepare/rings-noise.h"
 #include "compute/prepare/rings-offsets.h"
+#include "rings-columns-reference.h"
 
 #include <complex.h>
 #include <math.h>
@@ -379,76 +379,6 @@ td_reference_rings_normalise (TdSinogram *s, double reach, guint n_blocks)
 
 /* ── Offsets ──────────────────────────────────────────────────────────────────────────────────── */
 
-static double
-middle (double *list, guint n)
-{
-  qsort (list, n, sizeof *list, rising);
-  return 0.5 * (list[(n - 1) / 2] + list[n / 2]);
-}
-
-/* A row's columns in numbers: floats, as td_rings_offsets() takes them. */
-typedef struct {
-  float *medians, *spreads, *widths, *skews, *roughness, *offsets, *dead;
-} Columns;
-
-/* Where the distances, clipped at @bound, sum up to nothing. */
-static double
-huber_location (const double *values, guint n, double at, double bound)
-{
-  for (guint step = 0; step < 100; step++) {
-    double sum = 0;
-    guint inside = 0;
-    for (guint i = 0; i < n; i++) {
-      sum += CLAMP (values[i] - at, -bound, bound);
-      inside += fabs (values[i] - at) < bound;
-    }
-    at += CLAMP (sum / MAX (inside, 1), -bound, bound);
-  }
-  return at;
-}
-
-/* One column's second differences: medians over the blocks of their median, or Huber's location of all where
-   there is noise, of the distance of their
-   quartiles and of how far these lie aside; and the range of the medians without the two that differ most. */
-static void
-look_at (const TdSinogram *s, guint c, double bound, const Columns *columns)
-{
-  guint n_blocks = CLAMP (s->n_views / 8, 1, 8), n = s->n_views / n_blocks;
-  g_autofree double *all = g_new (double, (gsize) n_blocks * n);
-  double medians[8], widths[8], skews[8];
-
-  for (guint block = 0; block < n_blocks; block++) {
-    double *list = all + (gsize) block * n;
-    for (guint i = 0; i < n; i++) {
-      guint v = block * n + i;
-      list[i] = 2 * AT (s, v, c) - AT (s, v, c > 0 ? c - 1 : 0)
-                - AT (s, v, MIN (c + 1, s->n_columns - 1));
-    }
-    medians[block] = middle (list, n);
-    widths[block] = list[n - 1 - n / 4] - list[n / 4];
-    skews[block] = 0.5 * (list[n - 1 - n / 4] + list[n / 4]) - medians[block];
-  }
-  double median = middle (medians, n_blocks);
-  columns->medians[c] = bound > 0 ? huber_location (all, n_blocks * n, median, bound) : median;
-  columns->widths[c] = middle (widths, n_blocks);
-  columns->skews[c] = fabs (middle (skews, n_blocks));
-  columns->spreads[c] = medians[n_blocks - 1 - n_blocks / 8] - medians[n_blocks / 8];
-}
-
-static float
-roughness (const TdSinogram *s, guint c)
-{
-  double sum = 0;
-
-  for (guint v = 0; v < s->n_views; v++) {
-    double before = AT (s, half_sample ((gint64) v - 1, s->n_views), c);
-    double after = AT (s, half_sample ((gint64) v + 1, s->n_views), c);
-    double away = fabs (AT (s, v, c) - (before + AT (s, v, c) + after) / 3);
-    sum += away > 1e-6 * fabs (AT (s, v, c)) ? away : 0;
-  }
-  return (float) sum;
-}
-
 static TdRingsAxis
 find_axis (const TdSinogram *s, const double *angles_rad, const float *medians)
 {
@@ -476,34 +406,25 @@ find_axis (const TdSinogram *s, const double *angles_rad, const float *medians)
 void
 td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double threshold, double dead)
 {
-  guint n = s->n_columns, n_blocks = CLAMP (s->n_views / 8, 1, 8);
-  g_autofree float *memory = g_new0 (float, 9 * (gsize) n);
-  float *sums = memory + 7 * (gsize) n, *bounds = memory + 8 * (gsize) n;
+  guint n = s->n_columns;
+  g_autofree float *offsets = g_new (float, n), *marks = g_new (float, n);
   g_autofree gboolean *mask = g_new0 (gboolean, n);
-  const Columns all = { memory,         memory + n,     memory + 2 * n, memory + 3 * n,
-                        memory + 4 * n, memory + 5 * n, memory + 6 * n };
+  g_auto (TdColumnNumbers) all = { 0 };
 
   if (s->n_views < 16)
     return;
-  for (guint c = 0; c < n; c++) {
-    for (guint v = 0; v < s->n_views; v++)
-      sums[c] += AT (s, v, c);
-    all.roughness[c] = roughness (s, c);
-  }
-  td_rings_noise_bounds (sums, all.roughness, n, s->n_views, bounds);
-  for (guint c = 0; c < n; c++)
-    look_at (s, c, bounds[c], &all);
+  td_column_numbers_init (&all, s);
   const TdRingsColumns columns = {
-    .n_columns = n, .n_samples = s->n_views / n_blocks * n_blocks, .axis = find_axis (s, angles_rad, all.medians),
+    .n_columns = n, .n_samples = all.n_samples, .axis = find_axis (s, angles_rad, all.medians),
     .medians = all.medians, .spreads = all.spreads, .widths = all.widths, .skews = all.skews,
     .roughness = all.roughness,
   };
   const TdRingsLimits limits = { size, threshold, dead };
-  td_rings_offsets (&columns, &limits, all.offsets, all.dead);
+  td_rings_offsets (&columns, &limits, offsets, marks);
   for (guint v = 0; v < s->n_views; v++)
     for (guint c = 0; c < n; c++)
-      AT (s, v, c) -= all.offsets[c];
+      AT (s, v, c) -= offsets[c];
   for (guint c = 0; c < n; c++)
-    mask[c] = all.dead[c] != 0;
+    mask[c] = marks[c] != 0;
   bridge (s, mask);
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "compute/prepare/rings-axis.h"
+#include "compute/prepare/rings-disc.h"
+#include "compute/prepare/rings-noise.h"
 #include "compute/prepare/rings-offsets.h"
 #include "compute/prepare/rings-shade.h"
 
@@ -67,6 +69,101 @@ test_axis (void)
   g_assert_cmpfloat (fabs (td_rings_axis (modes, COLUMNS, angles, VIEWS, 0).axis - 56.3), <=, 1e-3);
   modes[0] = 1e3; /* cut off */
   g_assert_true (isnan (td_rings_axis (modes, COLUMNS, angles, VIEWS, 0).axis));
+}
+
+/* The same over half a turn, and offsets that move the centre of mass, but no difference of views. */
+static void
+test_axis_pairs (void)
+{
+  enum { VIEWS = 180, COLUMNS = 120 };
+  static float views[VIEWS][COLUMNS], modes[TD_RINGS_AXIS_MODES][COLUMNS];
+  static float table[TD_RINGS_AXIS_MODES][VIEWS], told[TD_RINGS_AXIS_PAIRS][4][COLUMNS];
+  g_autoptr (GRand) random = g_rand_new_with_seed (3);
+  TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
+  double angles[VIEWS], offsets[COLUMNS];
+
+  for (guint c = 0; c < COLUMNS; c++)
+    offsets[c] = 0.05 * g_rand_double_range (random, -1, 1) + 0.0003 * c;
+  for (guint v = 0; v < VIEWS; v++) {
+    angles[v] = 0.3 + G_PI * v / VIEWS;
+    for (guint c = 0; c < COLUMNS; c++)
+      views[v][c] = (float) (exp (-0.02 * pow (c - 56.3 - 20 * cos (angles[v]) + 11 * sin (angles[v]), 2))
+                             + offsets[c]);
+  }
+  td_rings_axis_table (angles, VIEWS, table[0]);
+  for (guint v = 0; v < VIEWS; v++)
+    for (guint c = 0; c < COLUMNS; c++)
+      for (guint k = 0; k < TD_RINGS_AXIS_MODES; k++)
+        modes[k][c] += table[k][v] * views[v][c];
+  g_assert_cmpuint (td_rings_axis_pairs (angles, VIEWS, pairs), ==, 1);
+  for (guint k = 0; k < 4; k++)
+    for (guint c = 0; c < COLUMNS; c++)
+      told[0][k][c] = views[pairs[0].views[k / 2] + k % 2][c];
+  TdRingsAxis mass = td_rings_axis (modes[0], COLUMNS, angles, VIEWS, 0.05);
+  TdRingsAxis axis = td_rings_axis_refine (mass, pairs, 1, told[0][0], COLUMNS);
+  g_test_message ("by the mass %.3f, by two views %.3f +- %.3f", mass.axis, axis.axis, axis.error);
+  g_assert_cmpfloat (fabs (mass.axis - 56.3), >=, 0.3);
+  g_assert_cmpfloat (fabs (axis.axis - 56.3), <=, 0.05);
+  g_assert_cmpfloat (axis.error, <=, 0.05);
+  /* A turn has several pairs, and less than half of one has none. */
+  for (guint v = 0; v < VIEWS; v++)
+    angles[v] = 2 * G_PI * v / VIEWS;
+  g_assert_cmpuint (td_rings_axis_pairs (angles, VIEWS, pairs), ==, TD_RINGS_AXIS_PAIRS);
+  for (guint v = 0; v < VIEWS; v++)
+    angles[v] = 0.9 * G_PI * v / VIEWS;
+  g_assert_cmpuint (td_rings_axis_pairs (angles, VIEWS, pairs), ==, 0);
+}
+
+/* The noise of photons through a wedge, from its roughness; a camera's whole counts are none. */
+static void
+test_noise_bounds (void)
+{
+  enum { COLUMNS = 40, VIEWS = 100 };
+  float sums[COLUMNS], roughness[COLUMNS], bounds[COLUMNS];
+
+  for (guint c = 0; c < COLUMNS; c++) {
+    sums[c] = VIEWS * 0.03f * c;
+    roughness[c] = (float) (VIEWS * 0.6515 * 0.02 * exp (0.015 * c));
+  }
+  td_rings_noise_bounds (sums, roughness, COLUMNS, VIEWS, bounds);
+  for (guint c = 1; c + 1 < COLUMNS; c++)
+    g_assert_cmpfloat (fabs (bounds[c] / (2 * sqrt (6) * 0.02 * exp (0.015 * c)) - 1), <=, 0.01);
+  for (guint c = 0; c < COLUMNS; c++)
+    roughness[c] *= 1e-3f;
+  td_rings_noise_bounds (sums, roughness, COLUMNS, VIEWS, bounds);
+  for (guint c = 0; c < COLUMNS; c++)
+    g_assert_cmpfloat (bounds[c], ==, 0);
+}
+
+/* A disc's edges among offsets: as far off as they are said to be, and what is taken off no further than that. */
+static void
+test_disc (void)
+{
+  enum { COLUMNS = 256 };
+  double values[COLUMNS], errors[COLUMNS], curvatures[COLUMNS], deviations[COLUMNS], q[COLUMNS], disc[COLUMNS];
+  guint8 unknown[COLUMNS] = { 0 }, edges[COLUMNS] = { 0 };
+  g_autoptr (GRand) random = g_rand_new_with_seed (4);
+
+  for (gint c = 0; c < COLUMNS; c++) {
+    q[c] = 0.02 * sqrt (3) * g_rand_double_range (random, -1, 1);
+    disc[c] = 0.012 * sqrt (MAX (0, (c - 37.9) * (217.1 - c)));
+  }
+  for (gint c = 0; c < COLUMNS; c++)
+    values[c] = 2 * (q[c] + disc[c]) - q[MAX (c - 1, 0)] - disc[MAX (c - 1, 0)] - q[MIN (c + 1, COLUMNS - 1)]
+                - disc[MIN (c + 1, COLUMNS - 1)];
+  const TdRingsProfile profile = { COLUMNS, 127.5, 0.02, values, errors, unknown, edges };
+  TdRingsDisc found = { .left = 38.5, .right = 216.5, .curvatures = curvatures, .errors = deviations };
+  g_assert_true (td_rings_fit_disc (&profile, 8, &found));
+  g_test_message ("edges %.3f, %.3f, middle %.3f +- %.3f, amplitude %.4f", found.left, found.right, found.axis,
+                  found.axis_error, found.amplitude);
+  g_assert_cmpfloat (fabs (found.left - 37.9), <=, 0.3);
+  g_assert_cmpfloat (fabs (found.right - 217.1), <=, 0.3);
+  g_assert_cmpfloat (fabs (found.axis - 127.5), <=, 0.06);
+  g_assert_cmpfloat (fabs (found.amplitude / 0.012 - 1), <=, 0.1);
+  for (gint c = 1; c + 1 < COLUMNS; c++) {
+    double curvature = 2 * disc[c] - disc[c - 1] - disc[c + 1];
+    g_assert_cmpfloat (fabs (curvatures[c] - curvature), <=, 4 * deviations[c] + 2e-3);
+  }
 }
 
 enum { N = 200, DEAD = 120, STRIPE = 60 };
@@ -177,6 +274,17 @@ test_shade (void)
   }
   g_test_message ("%.2f of the shade is left", sqrt (left / all));
   g_assert_cmpfloat (sqrt (left / all), <=, 0.3);
+  /* Where the ends of the row are air, all of it shows. */
+  double known = 0;
+  for (guint c = 0; c < COLUMNS; c++) {
+    offsets[c] = c % 2 ? 0.02f : -0.02f;
+    sums[c] = fabs (c - 74.5) > 30 ? BINS * (offsets[c] + (float) wave[c]) : 1e3f;
+  }
+  td_rings_add_shade (&shade, offsets);
+  for (guint c = 0; c < 24; c++)
+    known = MAX (known, fabs (offsets[c] - (c % 2 ? 0.02 : -0.02) - wave[c]));
+  g_test_message ("%.5f of it at most is left in air", known);
+  g_assert_cmpfloat (known, <=, 1e-3);
   shade.turn.axis = 1;
   for (guint c = 0; c < COLUMNS; c++)
     offsets[c] = 1;
@@ -191,6 +299,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rings-offsets/solve", test_solve);
   g_test_add_func ("/rings-offsets/axis", test_axis);
+  g_test_add_func ("/rings-offsets/axis-pairs", test_axis_pairs);
+  g_test_add_func ("/rings-offsets/noise-bounds", test_noise_bounds);
+  g_test_add_func ("/rings-offsets/disc", test_disc);
   g_test_add_func ("/rings-offsets/columns", test_columns);
   g_test_add_func ("/rings-offsets/turns", test_turns);
   g_test_add_func ("/rings-offsets/shade", test_shade);
