@@ -29,8 +29,8 @@ const char *td_job_item_output (TdJobItem *self);
 double td_job_item_fraction (TdJobItem *self);
 char *td_job_item_status (TdJobItem *self);       /* a line for people (transfer full) */
 const char *td_job_item_error (TdJobItem *self);  /* NULL: none */
-/* What is to be known about the volume besides, a sentence each: samples that were replaced or clamped, iterations that ended
-   early. NULL: nothing. */
+/* What is to be known about the volume besides, a sentence each: samples that were replaced or clamped,
+   iterations that ended early. NULL: nothing. */
 const char *const *td_job_item_notes (TdJobItem *self);
 TdSliceStore *td_job_item_slices (TdJobItem *self); /* (transfer none); NULL: not started */
 guint td_job_item_row (TdJobItem *self, guint slice); /* its first detector row */

@@ -2,6 +2,7 @@
 #include "open-dialog.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "file-row.h"
 #include "number-row.h"
@@ -13,6 +14,7 @@ struct _TdOpenDialog {
   TdFileRow *path, *flats, *darks, *angle_file, *geometry;
   AdwEntryRow *angles, *dataset, *raw;
   TdNumberRow *pixel, *source_axis, *source_detector;
+  AdwComboRow *values;
   GtkSwitch *sinograms;
 };
 
@@ -20,6 +22,9 @@ enum { ACCEPTED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdOpenDialog, td_open_dialog, ADW_TYPE_WINDOW)
+
+/* What the samples are, as statements have it, in the order of the choices. */
+static const char *const value_kinds[] = { "", "intensities", "attenuations" };
 
 static void
 update (TdOpenDialog *self)
@@ -72,6 +77,8 @@ td_open_dialog_accept (TdOpenDialog *self)
     td_scan_statement_set (statement, TD_STATED_ANGLES, td_file_row_get_path (self->angle_file));
   take_text (statement, TD_STATED_DATASET, self->dataset);
   take_text (statement, TD_STATED_RAW, self->raw);
+  td_scan_statement_set (statement, TD_STATED_VALUES,
+                         value_kinds[adw_combo_row_get_selected (self->values)]);
   statement->sinograms = gtk_switch_get_active (self->sinograms);
   statement->pixel_mm = td_number_row_get_value (self->pixel);
   statement->source_axis_mm = td_number_row_get_value (self->source_axis);
@@ -164,12 +171,24 @@ add_geometry_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 }
 
 static void
+add_values (TdOpenDialog *self, AdwPreferencesGroup *group)
+{
+  g_autoptr (GtkStringList) kinds = gtk_string_list_new (
+      (const char *[]) { _("As they look"), _("Intensities"), _("Attenuations (−log)"), NULL });
+
+  self->values
+      = g_object_new (ADW_TYPE_COMBO_ROW, "title", _("Samples are"), "model", kinds, NULL);
+  adw_preferences_group_add (group, GTK_WIDGET (self->values));
+}
+
+static void
 add_layout_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 {
   AdwPreferencesGroup *group = add_group (page, _("Files"), NULL);
   GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _("Sinograms"), "subtitle",
                                  _("Every file or page is one row’s sinogram"), NULL);
 
+  add_values (self, group);
   self->dataset = add_entry (group, _("HDF5: data set of the projections"));
   self->raw = add_entry (group, _("No header: WIDTHxHEIGHT:TYPE, as 1024x768:uint16"));
   self->sinograms = GTK_SWITCH (gtk_switch_new ());
@@ -240,6 +259,9 @@ fill (TdOpenDialog *self, const TdScanStatement *statement)
     gtk_editable_set_text (GTK_EDITABLE (self->angles), angles);
   gtk_editable_set_text (GTK_EDITABLE (self->dataset), statement->texts[TD_STATED_DATASET]);
   gtk_editable_set_text (GTK_EDITABLE (self->raw), statement->texts[TD_STATED_RAW]);
+  for (guint i = 0; i < G_N_ELEMENTS (value_kinds); i++)
+    if (strcmp (value_kinds[i], statement->texts[TD_STATED_VALUES]) == 0)
+      adw_combo_row_set_selected (self->values, i);
   gtk_switch_set_active (self->sinograms, statement->sinograms);
   td_number_row_set_value (self->pixel, statement->pixel_mm);
   td_number_row_set_value (self->source_axis, statement->source_axis_mm);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "scan-statement.h"
 
+#include <string.h>
+
 TdScanStatement *
 td_scan_statement_new (const char *path)
 {
@@ -57,6 +59,16 @@ stated (const TdScanStatement *statement, TdStated which)
   return *statement->texts[which] ? statement->texts[which] : NULL;
 }
 
+static TdScanValues
+stated_values (const TdScanStatement *statement)
+{
+  const char *values = statement->texts[TD_STATED_VALUES];
+
+  return strcmp (values, "intensities") == 0    ? TD_SCAN_VALUES_INTENSITIES
+         : strcmp (values, "attenuations") == 0 ? TD_SCAN_VALUES_ATTENUATIONS
+                                                : TD_SCAN_VALUES_FOUND;
+}
+
 gboolean
 td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *options, GError **error)
 {
@@ -67,6 +79,7 @@ td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *opti
     .geometry = stated (statement, TD_STATED_GEOMETRY),
     .dataset = stated (statement, TD_STATED_DATASET),
     .sinograms = statement->sinograms,
+    .values = stated_values (statement),
     .pixel_mm = statement->pixel_mm,
     .source_axis_mm = statement->source_axis_mm,
     .source_detector_mm = statement->source_detector_mm,

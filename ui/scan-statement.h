@@ -14,6 +14,7 @@ typedef enum {
   TD_STATED_GEOMETRY,
   TD_STATED_DATASET,
   TD_STATED_RAW,      /* "WIDTHxHEIGHT:TYPE[:SKIP]" */
+  TD_STATED_VALUES,   /* "intensities" or "attenuations" */
   TD_N_STATED
 } TdStated;
 

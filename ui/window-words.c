@@ -60,6 +60,7 @@ static const struct {
   { "subsets", N_ ("Subsets of the views"), no_values },
   { "tilt", N_ ("Tilt of the axis (°)"), no_values },
   { "tolerance", N_ ("Tolerance"), no_values },
+  { "values", N_ ("Open with Details (Ctrl+D): samples are"), no_values },
 };
 
 static gsize

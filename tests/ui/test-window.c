@@ -399,6 +399,7 @@ test_details_dialog (void)
     g_autofree char *text = g_strdup_printf ("/stated %u", i);
     td_scan_statement_set (statement, i, text);
   }
+  td_scan_statement_set (statement, TD_STATED_VALUES, "attenuations");
   statement->sinograms = TRUE;
   statement->pixel_mm = 0.0125;
   statement->source_axis_mm = 200;
