@@ -17,7 +17,7 @@
 #define SMALLEST_DEPTH 0.25 /* nearer to the source, and behind it, voxels are not compared */
 
 static guint64 first_seed = 1;
-static int n_cases = 2;
+static int n_cases = 20;
 static TdEngine *engine;
 
 static double
@@ -306,13 +306,13 @@ scan_clear (Scan *scan)
 }
 
 static void
-random_recipe (TdRandom *random, gboolean two, TdRecipe *recipe)
+random_recipe (TdRandom *random, guint n_devices, TdRecipe *recipe)
 {
   static const char *const devices[] = { "host", "opencl:0", "host,opencl:0", "opencl:0,opencl:1" };
   static const char *const kernels[] = { "auto", "auto", "standard", "arithmetic", "texture", "turned" };
 
   td_recipe_init (recipe);
-  g_strlcpy (recipe->devices, devices[any_of (random, two ? 4 : 3)], sizeof recipe->devices);
+  g_strlcpy (recipe->devices, devices[any_of (random, n_devices > 2 ? 4 : n_devices > 1 ? 3 : 1)], sizeof recipe->devices);
   if (!strstr (recipe->devices, "host"))
     g_strlcpy (recipe->family, kernels[any_of (random, G_N_ELEMENTS (kernels))], sizeof recipe->family);
   recipe->share = any_of (random, 3);
@@ -384,14 +384,14 @@ job_error (const TdTestVolume *volume, const TdPlan *plan, const TdConeTask *tas
 
 /* FALSE: it came out wrong. */
 static gboolean
-run_job (TdRandom *random, guint64 seed, const Scan *scan, gboolean two)
+run_job (TdRandom *random, guint64 seed, const Scan *scan, guint n_devices)
 {
   g_autoptr (GError) error = NULL;
   TdTestVolume volume;
   TdConeTask task, own;
   TdRecipe recipe;
 
-  random_recipe (random, two, &recipe);
+  random_recipe (random, n_devices, &recipe);
   td_cone_task_init (&own, scan->plain.geometry, scan->angles_rad, scan->plain.n_views, scan->plain.n_columns,
                      scan->plain.n_rows, &error);
   g_assert_no_error (error);
@@ -433,7 +433,6 @@ static void
 test_jobs (void)
 {
   g_autoptr (GPtrArray) ids = td_test_devices ();
-  const gboolean two = ids->len > 2;
   guint failures = 0;
 
   for (int c = 0; c < n_cases; c++) {
@@ -442,7 +441,7 @@ test_jobs (void)
 
     td_random_init (&random, first_seed + (guint64) c, 2);
     random_scan (&random, &scan);
-    failures += !run_job (&random, first_seed + (guint64) c, &scan, two);
+    failures += !run_job (&random, first_seed + (guint64) c, &scan, ids->len);
     scan_clear (&scan);
   }
   g_test_message ("%d jobs, %u failed", n_cases, failures);
