@@ -12,7 +12,7 @@
 typedef struct {
   guint n;
   double axis;     /* about, in columns; NAN: not known, and no disc is found */
-  double axis_error;
+  double axis_error; /* its standard deviation; both get better by every disc found */
   double *values;  /* second differences across columns */
   double *errors;  /* their standard errors: grow by what a disc may be wrong by */
   guint8 *unknown; /* 1: the value means nothing */
