@@ -268,7 +268,7 @@ test_cuts (gconstpointer data)
   measured_clear (&measured);
 }
 
-/* Small enough for a simulator of devices (the suite "slow"): resampled, filtered and back-projected there. */
+/* Small enough for a simulator of devices: resampled, filtered and back-projected there. */
 static void
 test_small (void)
 {
