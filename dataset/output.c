@@ -86,14 +86,16 @@ remove_tree (const char *path)
   remove (path);
 }
 
-/* "slice_00012.tif", as volumes and scans are written. */
+/* "slice_00012.tif", as volumes and scans are written; "flat_00003_after.tif". */
 static gboolean
 is_numbered (const char *name, const char *what)
 {
   const gsize n = strlen (what);
   const gsize digits = strncmp (name, what, n) == 0 ? strspn (name + n, "0123456789") : 0;
+  const char *end = name + n + digits;
 
-  return digits >= 5 && strcmp (name + n + digits, ".tif") == 0;
+  return digits >= 5
+         && (strcmp (end, ".tif") == 0 || strcmp (end, "_before.tif") == 0 || strcmp (end, "_after.tif") == 0);
 }
 
 /* What this program writes into a folder; other people's TIFF files are not its. Texts that were being written
@@ -102,7 +104,7 @@ static gboolean
 is_own_file (const char *name, guint depth)
 {
   static const char *const texts[] = { "provenance.json", "geometry.json", "angles.txt" };
-  static const char *const frames[] = { "projection_", "flat_", "flat_before_", "flat_after_", "dark_" };
+  static const char *const frames[] = { "projection_", "flat_", "dark_" };
   gboolean own = depth == 0 && is_numbered (name, "slice_");
 
   for (guint i = 0; depth == 0 && i < G_N_ELEMENTS (texts); i++)

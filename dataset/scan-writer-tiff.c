@@ -31,16 +31,17 @@ begin (TdScanWriter *writer, GError **error)
   return TRUE;
 }
 
-/* Flats say in their names when they were taken, if that was before the scan and after it. */
+/* Flats say in their names when they were taken, if that was before the scan and after it; behind the number, which
+   keeps them in order. */
 static const char *
-prefix_of (const TdScanFacts *facts, TdFrameKind kind, guint number)
+moment_of (const TdScanFacts *facts, TdFrameKind kind, guint number)
 {
   const double *positions = facts->flat_positions;
   gboolean told = kind == TD_FRAME_FLAT && positions;
 
   for (guint i = 0; told && i < facts->n_flats; i++)
     told = positions[i] <= 0 || positions[i] >= facts->n_views;
-  return !told ? places[kind].prefix : positions[number] <= 0 ? "flat_before" : "flat_after";
+  return !told ? "" : positions[number] <= 0 ? "_before" : "_after";
 }
 
 static gboolean
@@ -50,7 +51,8 @@ write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *s
   const TdScanFacts *facts = writer->facts;
   TdTiffImage image = { facts->n_columns, facts->n_rows, facts->sample_type,
                         facts->geometry.pixel_width_mm, NULL };
-  g_autofree char *name = g_strdup_printf ("%s_%05u.tif", prefix_of (facts, kind, number), number);
+  g_autofree char *name = g_strdup_printf ("%s_%05u%s.tif", places[kind].prefix, number,
+                                           moment_of (facts, kind, number));
   g_autofree char *path = g_build_filename (td_output_part (writer->output), places[kind].folder,
                                             name, NULL);
 
