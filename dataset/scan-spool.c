@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "scan-spool.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <glib/gstdio.h>
-
 #include "error.h"
+#include "file-bytes.h"
 #include "scan-private.h"
 
 #define PORTION_BYTES ((gsize) 16 << 20) /* copied at once */
@@ -68,20 +65,8 @@ make_room (Spool *spool, GError **error)
                    bytes >> 20);
     return spool->values != NULL;
   }
-  g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-frames-XXXXXX", NULL);
-  const int file = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
-  if (file >= 0)
-    g_unlink (name);
-  if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0) {
-    spool->file = file;
-    return TRUE;
-  }
-  g_set_error (error, TD_ERROR, TD_ERROR_IO,
-               "The scan's frames, each read once, need %" G_GUINT64_FORMAT " MiB in %s, which has not that much room; set "
-               "TMPDIR to a larger disk.", bytes >> 20, g_get_tmp_dir ());
-  if (file >= 0)
-    close (file);
-  return FALSE;
+  spool->file = td_file_temporary ("The scan's frames, each read once,", bytes, error);
+  return spool->file >= 0;
 }
 
 static gboolean
@@ -93,19 +78,12 @@ transfer (Spool *spool, gboolean store, float *values, gsize n, guint64 at, GErr
     memcpy (store ? spool->values + at : values, store ? values : spool->values + at, bytes);
     return TRUE;
   }
-  for (gsize done = 0; done < bytes;) {
-    char *rest = (char *) values + done;
-    const off_t offset = (off_t) (at * sizeof *values + done);
-    const ssize_t now = store ? pwrite (spool->file, rest, bytes - done, offset)
-                              : pread (spool->file, rest, bytes - done, offset);
-    if (now < 0 && errno == EINTR)
-      continue;
-    if (now <= 0) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO, "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
-                   "another disk.", g_get_tmp_dir (), g_strerror (now < 0 ? errno : EIO));
-      return FALSE;
-    }
-    done += (gsize) now;
+  const int failed = store ? td_file_write (spool->file, values, bytes, at * sizeof *values)
+                           : td_file_read (spool->file, values, bytes, at * sizeof *values);
+  if (failed) {
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
+                 "another disk.", g_get_tmp_dir (), g_strerror (failed));
+    return FALSE;
   }
   return TRUE;
 }

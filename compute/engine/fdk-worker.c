@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compute/device/host.h"
+#include "dataset/file-bytes.h"
 #include "fdk-run.h"
 
 /* The computing thread of a device. While the kernels of a batch run, the next one is sent. */
@@ -119,22 +118,6 @@ view_at (const TdFdkBatch *batch, guint place)
   return batch->first + place % batch->in_turn + place / batch->in_turn * batch->a_turn;
 }
 
-/* From the file. */
-static void
-read_view (TdFdkRun *run, gpointer to, gsize bytes, off_t offset)
-{
-  for (gsize done = 0; done < bytes;) {
-    const ssize_t n = pread (run->projections_file, (char *) to + done, bytes - done,
-                             offset + (off_t) done);
-    if (n > 0) {
-      done += (gsize) n;
-    } else if (n == 0 || errno != EINTR) {
-      g_atomic_int_set (&run->file_errno, n < 0 ? errno : EIO);
-      return;
-    }
-  }
-}
-
 static void
 gather_view (guint index, gpointer user)
 {
@@ -145,10 +128,13 @@ gather_view (guint index, gpointer user)
   const gsize first = (view * fdk->n_rows + work->row0) * fdk->task.n_columns;
   float *to = work->to + index * floats;
 
-  if (work->run->projections)
+  if (work->run->projections) {
     memcpy (to, work->run->projections + first, floats * sizeof (float));
-  else
-    read_view (work->run, to, floats * sizeof (float), (off_t) (first * sizeof (float)));
+    return;
+  }
+  const int failed = td_file_read (work->run->projections_file, to, floats * sizeof (float), first * sizeof (float));
+  if (failed)
+    g_atomic_int_set (&work->run->file_errno, failed);
 }
 
 /* Through pinned memory, a few views at a time. */

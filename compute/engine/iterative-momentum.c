@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dataset/file-bytes.h"
 #include "dataset/output.h"
 #include "job-private.h"
 #include "plan-private.h"
@@ -77,23 +78,6 @@ volumes_bytes (const Header *header, guint n)
   return (guint64) header->n_volumes * n * header->ny * header->nx * sizeof (float);
 }
 
-/* As pread() and pwrite(), whole; 0 or errno. */
-static int
-transfer (int file, gboolean write, gpointer data, gsize bytes, guint64 at)
-{
-  for (gsize done = 0; done < bytes;) {
-    char *rest = (char *) data + done;
-    const ssize_t now = write ? pwrite (file, rest, bytes - done, (off_t) (at + done))
-                              : pread (file, rest, bytes - done, (off_t) (at + done));
-    if (now < 0 && errno == EINTR)
-      continue;
-    if (now <= 0)
-      return now < 0 ? errno : EIO;
-    done += (gsize) now;
-  }
-  return 0;
-}
-
 /* Opens what an earlier run left; -1 with the reason. (static) */
 static int
 open_earlier (const char *path, const Header *wanted, const char **reason)
@@ -107,7 +91,7 @@ open_earlier (const char *path, const Header *wanted, const char **reason)
     return -1;
   }
   if (fstat (file, &facts) != 0 || !S_ISREG (facts.st_mode)
-      || transfer (file, FALSE, &header, sizeof header, 0) != 0
+      || td_file_read (file, &header, sizeof header, 0) != 0
       || memcmp (header.magic, wanted->magic, sizeof header.magic) != 0 || header.order != wanted->order
       || header.version != wanted->version)
     *reason = "the file beside it is damaged, or of another machine or version";
@@ -164,7 +148,7 @@ open_output (TdIterativeMomentum *momentum, GError **error)
   momentum->to = open (td_output_part (momentum->output), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   int failed = momentum->to < 0 ? errno : posix_fallocate (momentum->to, 0, (off_t) bytes);
   if (!failed)
-    failed = transfer (momentum->to, TRUE, &momentum->header, sizeof (Header), 0);
+    failed = td_file_write (momentum->to, &momentum->header, sizeof (Header), 0);
   momentum->end = sizeof (Header);
   if (failed)
     td_output_set_error (error, path, failed);
@@ -276,7 +260,7 @@ td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint 
   if (!momentum || momentum->from < 0)
     return FALSE;
   for (guint next = 0; next < momentum->header.n_slices; next += record.n) {
-    if (transfer (momentum->from, FALSE, &record, sizeof record, at) != 0 || record.first != next || record.n == 0)
+    if (td_file_read (momentum->from, &record, sizeof record, at) != 0 || record.first != next || record.n == 0)
       break;
     at += sizeof record;
     if (record.first == first && record.n == n) {
@@ -322,7 +306,7 @@ move (int file, gboolean save, guint64 at, TdRayTeam *team, const TdConeTask *ta
 
     if (save && !td_team_give (team, volume, first, size, slices, cancellable, error))
       return FALSE;
-    *failed = transfer (file, save, slices, bytes, at);
+    *failed = save ? td_file_write (file, slices, bytes, at) : td_file_read (file, slices, bytes, at);
     if (!save && !*failed && !td_team_put (team, slices, first, size, -G_MAXFLOAT, volume, cancellable, error))
       return FALSE;
     at += bytes;
@@ -389,7 +373,7 @@ td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team, cons
   if (!move (momentum->to, TRUE, momentum->slab + sizeof record, team, task, volumes, n, cancellable, &failed, error))
     return FALSE;
   if (!failed)
-    failed = transfer (momentum->to, TRUE, &record, sizeof record, momentum->slab);
+    failed = td_file_write (momentum->to, &record, sizeof record, momentum->slab);
   if (failed) {
     give_up (momentum, failed);
     return TRUE;
@@ -403,7 +387,7 @@ td_iterative_momentum_end_slab (TdIterativeMomentum *momentum, guint n)
 {
   if (!momentum || !momentum->saved)
     return;
-  const int failed = transfer (momentum->to, TRUE, &momentum->gave, sizeof momentum->gave,
+  const int failed = td_file_write (momentum->to, &momentum->gave, sizeof momentum->gave,
                                momentum->slab + G_STRUCT_OFFSET (Record, sum));
   if (failed) {
     give_up (momentum, failed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
 #include "fdk-run.h"
 #include "job-private.h"
@@ -43,28 +43,6 @@ cancel_run (GCancellable *from, gpointer run_cancellable)
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* An unlinked file in the temporary folder, with room for all of it. */
-static gboolean
-open_file (TdFdkRun *run, GError **error)
-{
-  const guint64 bytes = run->fdk->projection_bytes;
-  g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-projections-XXXXXX", NULL);
-  const int fd = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
-
-  if (fd >= 0)
-    unlink (name);
-  if (fd >= 0 && posix_fallocate (fd, 0, (off_t) bytes) == 0) {
-    run->projections_file = fd;
-    return TRUE;
-  }
-  g_set_error (error, TD_ERROR, TD_ERROR_IO,
-               "The filtered projections need %" G_GUINT64_FORMAT " MiB in %s, which has not that "
-               "much room; set TMPDIR to a larger disk.", bytes >> 20, g_get_tmp_dir ());
-  if (fd >= 0)
-    close (fd);
-  return FALSE;
-}
-
 static gboolean
 make_projections (TdFdkRun *run, GError **error)
 {
@@ -72,8 +50,10 @@ make_projections (TdFdkRun *run, GError **error)
 
   if (run->projections || run->projections_file >= 0)
     return TRUE;
-  if (run->fdk->on_disk)
-    return open_file (run, error);
+  if (run->fdk->on_disk) {
+    run->projections_file = td_file_temporary ("The filtered projections", bytes, error);
+    return run->projections_file >= 0;
+  }
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     g_set_error (error, TD_ERROR, TD_ERROR_IO,

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ray-store.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <glib/gstdio.h>
-
 #include "compute/device/host.h"
 #include "dataset/error.h"
+#include "dataset/file-bytes.h"
 
 struct TdRayStore {
   guint n_views, n_columns, n_rows;
@@ -36,24 +33,6 @@ td_ray_store_bytes (const TdConeTask *task, guint chunk_rows, guint most_views)
 
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
-static int
-open_file (guint64 bytes, GError **error)
-{
-  g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-projections-XXXXXX", NULL);
-  const int file = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
-
-  if (file >= 0)
-    g_unlink (name);
-  if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0)
-    return file;
-  g_set_error (error, TD_ERROR, TD_ERROR_IO,
-               "The projections need %" G_GUINT64_FORMAT " MiB in %s, which has not that much room; set TMPDIR to a larger "
-               "disk.", bytes >> 20, g_get_tmp_dir ());
-  if (file >= 0)
-    close (file);
-  return -1;
-}
-
 TdRayStore *
 td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *order, guint chunk_rows, guint most_views,
                   GError **error)
@@ -66,7 +45,7 @@ td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *ord
   store->chunk_rows = chunk_rows;
   store->most = most_views;
   store->order = g_memdup2 (order, task->n_views * sizeof *order);
-  store->file = open_file (td_rays_projection_bytes (task, task->n_views), error);
+  store->file = td_file_temporary ("The projections", td_rays_projection_bytes (task, task->n_views), error);
   if (store->file < 0 || !(store->subset = td_rays_projections_new (rays, most_views, error))) {
     td_ray_store_free (store);
     return NULL;
@@ -105,20 +84,11 @@ typedef struct {
 static void
 transfer (TdRayStore *store, gboolean take, guint place, guint row, float *values, gsize bytes)
 {
-  const off_t at = (off_t) ((place * view_values (store) + (gsize) row * store->n_columns) * sizeof *values);
+  const guint64 at = (place * view_values (store) + (gsize) row * store->n_columns) * sizeof *values;
+  const int failed = take ? td_file_write (store->file, values, bytes, at) : td_file_read (store->file, values, bytes, at);
 
-  for (gsize done = 0; done < bytes;) {
-    char *rest = (char *) values + done;
-    const ssize_t now = take ? pwrite (store->file, rest, bytes - done, at + (off_t) done)
-                             : pread (store->file, rest, bytes - done, at + (off_t) done);
-    if (now < 0 && errno == EINTR)
-      continue;
-    if (now <= 0) {
-      g_atomic_int_set (&store->failed, now < 0 ? errno : EIO);
-      return;
-    }
-    done += (gsize) now;
-  }
+  if (failed)
+    g_atomic_int_set (&store->failed, failed);
 }
 
 static void

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "file-bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "error.h"
+
+int
+td_file_read (int file, void *to, gsize bytes, guint64 at)
+{
+  for (gsize done = 0; done < bytes;) {
+    const ssize_t now = pread (file, (char *) to + done, bytes - done, (off_t) (at + done));
+    if (now < 0 && errno == EINTR)
+      continue;
+    if (now <= 0)
+      return now < 0 ? errno : EIO;
+    done += (gsize) now;
+  }
+  return 0;
+}
+
+int
+td_file_write (int file, const void *from, gsize bytes, guint64 at)
+{
+  for (gsize done = 0; done < bytes;) {
+    const ssize_t now = pwrite (file, (const char *) from + done, bytes - done, (off_t) (at + done));
+    if (now < 0 && errno == EINTR)
+      continue;
+    if (now <= 0)
+      return now < 0 ? errno : EIO;
+    done += (gsize) now;
+  }
+  return 0;
+}
+
+int
+td_file_temporary (const char *what, guint64 bytes, GError **error)
+{
+  g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-XXXXXX", NULL);
+  const int file = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
+
+  if (file >= 0)
+    g_unlink (name);
+  if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0)
+    return file;
+  g_set_error (error, TD_ERROR, TD_ERROR_IO,
+               "%s need %" G_GUINT64_FORMAT " MiB in %s, which has not that much room; set TMPDIR to a larger disk.",
+               what, bytes >> 20, g_get_tmp_dir ());
+  if (file >= 0)
+    close (file);
+  return -1;
+}
