@@ -106,8 +106,8 @@ test_size (gconstpointer data)
   g_autoptr (JsonObject) plan = plan_of (folder->path, size->limit);
   const gint64 allowed = json_object_get_int_member (plan, "host_bytes");
   g_assert_true (notes_say (plan, size->says));
-  g_assert_cmpint (json_object_get_int_member (plan, "write_bytes"), >=,
-                   size->cone ? 4 * (gint64) atoi (size->limit) << 20 : 0);
+  if (size->cone && !size->tilt)
+    g_assert_cmpint (json_object_get_int_member (plan, "write_bytes"), >=, 4 * (gint64) atoi (size->limit) << 20);
   const guint64 peak = reconstruct (folder->path, size->limit, "pieces.tif");
   const guint64 whole = reconstruct (folder->path, "64G", "whole.tif");
   g_test_message ("limit %s: resident %" G_GUINT64_FORMAT " MB, plan %" G_GINT64_FORMAT
