@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Opening scans in the window: what fails, what is thought better of, what has to be stated, what is
+   remembered. The tests run in order in one window. */
+#include <glib/gstdio.h>
+#include <math.h>
+
+#include "ui-test.h"
+#include "ui/open-dialog.h"
+#include "ui/reconstruct-dialog.h"
+#include "window-test.h"
+
+static char *scan_path;
+
+static gboolean
+message_is_shown (gpointer user)
+{
+  return td_test_other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;
+}
+
+static gboolean
+plan_is_ready (gpointer dialog)
+{
+  return td_reconstruct_dialog_ready (dialog);
+}
+
+static void
+assert_slice_is_right (void)
+{
+  td_test_assert_slice_is_right (td_session_recipe (td_window_session (td_test_window)));
+}
+
+static void
+test_bad_file (void)
+{
+  g_autofree char *bad = g_build_filename (td_test_folder (), "bad.nxs", NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_file_set_contents (bad, "this is no scan", -1, &error);
+  g_assert_no_error (error);
+  /* With a scan open: a message, and the scan stays. */
+  td_window_open_path (td_test_window, bad);
+  td_test_wait (message_is_shown, NULL, "the message");
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
+  /* With none: the message takes the window. */
+  td_test_activate ("close-scan", NULL);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "empty");
+  td_window_open_path (td_test_window, bad);
+  td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
+  g_assert_cmpuint (strlen (td_window_failure (td_test_window)), >, 20);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-failed");
+}
+
+/* Thinking better of opening another scan leaves the one that is open, and what was chosen for it. */
+static void
+test_cancel_opening (void)
+{
+  TdSession *session = td_window_session (td_test_window);
+
+  td_test_open (scan_path);
+  TdScan *scan = td_session_scan (session);
+  TdRecipe recipe = *td_session_recipe (session);
+  recipe.centre_px = 41.25;
+  td_session_edit (session, &recipe, NULL);
+  td_window_open_path (td_test_window, scan_path);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "opening");
+  td_test_activate ("cancel-opening", NULL);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  g_assert_true (td_session_scan (session) == scan);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 41.25);
+  g_assert_true (td_session_can_undo (session));
+  td_test_activate ("undo", NULL);
+}
+
+/* The scan that needs no file: a right slice, and a place for its volume. */
+static void
+test_demonstration (void)
+{
+  td_test_activate ("close-scan", NULL);
+  td_test_activate ("open-demo", NULL);
+  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  td_test_wait (td_test_slice_is_there, NULL, "its slice");
+  assert_slice_is_right ();
+  td_test_activate ("reconstruct", NULL);
+  TdReconstructDialog *dialog
+      = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
+  td_test_wait (plan_is_ready, dialog, "the plan");
+  gtk_window_close (GTK_WINDOW (dialog));
+}
+
+/* A scan that is opened again is as it was left, and undoing goes to how it would have begun. */
+static void
+test_recall (void)
+{
+  TdSession *session = td_window_session (td_test_window);
+
+  td_test_activate ("close-scan", NULL);
+  td_test_open (scan_path);
+  TdRecipe recipe = *td_session_recipe (session);
+  recipe.centre_px = 43.5;
+  recipe.memory_limit_bytes = 123456789;
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  td_session_edit (session, &recipe, NULL);
+  td_test_activate ("close-scan", NULL);
+  td_test_open (scan_path);
+  g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 43.5);
+  g_assert_cmpuint (td_session_recipe (session)->memory_limit_bytes, ==, 0);
+  g_assert_cmpstr (td_session_recipe (session)->devices, ==, "auto");
+  g_assert_true (td_session_can_undo (session));
+  while (td_session_can_undo (session))
+    td_test_activate ("undo", NULL);
+  g_assert_true (isnan (td_session_recipe (session)->centre_px));
+  /* As it would begin anyway: nothing to come back to. */
+  td_test_activate ("close-scan", NULL);
+  td_test_open (scan_path);
+  g_assert_false (td_session_can_undo (session));
+}
+
+/* A scan whose files do not say its angles: what is stated opens it, and is remembered with it. */
+static void
+test_details (void)
+{
+  const char *options[] = { "--columns=48", "--rows=6", "--views=60", NULL };
+  g_autofree char *folder = td_test_phantom ("no-angles", options);
+  g_autofree char *angles = g_build_filename (folder, "angles.txt", NULL);
+
+  g_assert_cmpint (g_unlink (angles), ==, 0);
+  td_test_activate ("close-scan", NULL);
+  td_window_open_path (td_test_window, folder);
+  td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
+  g_assert_nonnull (strstr (td_window_failure (td_test_window), "angles"));
+  td_test_activate ("open-details", NULL);
+  TdOpenDialog *dialog = TD_OPEN_DIALOG (td_test_other_window (TD_TYPE_OPEN_DIALOG));
+  td_test_screenshot (GTK_WIDGET (dialog), "window-details");
+  gtk_window_close (GTK_WINDOW (dialog));
+
+  g_autoptr (TdScanStatement) statement = td_scan_statement_new (folder);
+  td_scan_statement_set (statement, TD_STATED_ANGLES, " 0:180 ");
+  statement->pixel_mm = 0.25;
+  td_window_open_statement (td_test_window, statement);
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan with its angles");
+  const TdScanFacts *facts = td_session_facts (td_window_session (td_test_window));
+  g_assert_cmpfloat_with_epsilon (facts->angles_rad[59], G_PI, 1e-9);
+  g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.25);
+  td_test_activate ("close-scan", NULL);
+  td_window_open_path (td_test_window, folder);
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan once more");
+  g_assert_cmpfloat (td_session_facts (td_window_session (td_test_window))->geometry.pixel_width_mm, ==,
+                     0.25);
+  td_test_wait (td_test_slice_is_there, NULL, "its slice");
+}
+
+/* The dialog says what was filled in. */
+static void
+on_accepted (TdOpenDialog *dialog, gpointer statement, gpointer user)
+{
+  *(TdScanStatement **) user = td_scan_statement_copy (statement);
+}
+
+static void
+test_details_dialog (void)
+{
+  g_autoptr (TdScanStatement) statement = td_scan_statement_new ("/scan");
+  g_autoptr (TdScanStatement) back = NULL;
+
+  for (guint i = 0; i < TD_N_STATED; i++) {
+    g_autofree char *text = g_strdup_printf ("/stated %u", i);
+    td_scan_statement_set (statement, i, text);
+  }
+  td_scan_statement_set (statement, TD_STATED_VALUES, "attenuations");
+  statement->sinograms = TRUE;
+  statement->pixel_mm = 0.0125;
+  statement->source_axis_mm = 200;
+  statement->source_detector_mm = 410.5;
+  GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (td_test_window), statement, NULL);
+  g_signal_connect (dialog, "accepted", G_CALLBACK (on_accepted), &back);
+  td_open_dialog_accept (TD_OPEN_DIALOG (dialog));
+  g_assert_nonnull (back);
+  g_autoptr (GVariant) a = g_variant_ref_sink (td_scan_statement_to_variant (statement));
+  g_autoptr (GVariant) b = g_variant_ref_sink (td_scan_statement_to_variant (back));
+  g_assert_true (g_variant_equal (a, b));
+  g_assert_cmpstr (back->path, ==, "/scan");
+}
+
+/* Scans come and go while slices are on their way. */
+static void
+test_replace (void)
+{
+  for (guint i = 0; i < 4; i++) {
+    td_window_open_path (td_test_window, scan_path);
+    td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
+    for (guint k = 0; k < 5; k++)
+      g_main_context_iteration (NULL, FALSE);
+    if (i % 2)
+      td_test_activate ("close-scan", NULL);
+  }
+  td_window_open_path (td_test_window, scan_path);
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
+  td_test_wait (td_test_slice_is_there, NULL, "a slice after all");
+  assert_slice_is_right ();
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *options[] = { "--columns=96", "--rows=24", "--views=120", "--centre=48.7", "--flats=2",
+                            "--darks=2", NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  scan_path = td_test_phantom ("scan.nxs", options);
+  TdApplication *application = td_test_start ();
+  td_test_open (scan_path);
+  g_test_add_func ("/window-opening/bad-file", test_bad_file);
+  g_test_add_func ("/window-opening/cancel-opening", test_cancel_opening);
+  g_test_add_func ("/window-opening/demonstration", test_demonstration);
+  g_test_add_func ("/window-opening/recall", test_recall);
+  g_test_add_func ("/window-opening/details", test_details);
+  g_test_add_func ("/window-opening/details-dialog", test_details_dialog);
+  g_test_add_func ("/window-opening/replace", test_replace);
+  int status = g_test_run ();
+  gtk_window_close (GTK_WINDOW (td_test_window));
+  g_object_unref (application);
+  td_test_folder_remove ();
+  g_free (scan_path);
+  return status;
+}
