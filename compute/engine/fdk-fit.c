@@ -313,8 +313,9 @@ fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
   return FALSE;
 }
 
+/* @spill: filtered projections go to a file, whatever room there is for them. */
 static gboolean
-fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spill, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   guint64 host = td_plan_host_budget (plan);
@@ -329,7 +330,7 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **erro
   const guint64 spool = fdk->spool == TD_FDK_SPOOL_MEMORY ? td_fdk_spool_bytes (plan, fdk) : 0;
   host -= MIN (spool, host);
   /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
-  fdk->on_disk = !fdk->window && fdk->projection_bytes > host / 2;
+  fdk->on_disk = !fdk->window && (spill || fdk->projection_bytes > host / 2);
   const guint64 left = fdk->window || fdk->on_disk ? host : host - fdk->projection_bytes;
   fit_pinned (fdk, devices->len, left);
   for (guint i = 0; i < devices->len; i++) {
@@ -375,8 +376,9 @@ gboolean
 td_fdk_fit (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
   fdk->window = fdk->filter_on_device && fdk->share == TD_SHARE_VOLUME && !any_device (devices, is_host);
-  if (fdk->window && fit_place (plan, fdk, devices, NULL))
+  if (fdk->window && fit_place (plan, fdk, devices, FALSE, NULL))
     return TRUE;
   fdk->window = FALSE;
-  return fit_place (plan, fdk, devices, error);
+  /* Projections in memory may leave too little of it for a slice. */
+  return fit_place (plan, fdk, devices, FALSE, NULL) || fit_place (plan, fdk, devices, TRUE, error);
 }

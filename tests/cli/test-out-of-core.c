@@ -123,8 +123,9 @@ int
 main (int argc, char **argv)
 {
   static const Size small_cone = { TRUE, "256", "40", "16M", "temporary file" };
-  static const Size portrait = { TRUE, "224", "40", "16M", "each is read once", "0,0,90" };
-  static const Size rolled = { TRUE, "224", "40", "16M", "temporary file", "0,0,8" };
+  static const Size portrait = { TRUE, "128", "40", "8M", "each is read once", "0,0,90" };
+  /* Memory that holds the projections but not a slice beside them. */
+  static const Size rolled = { TRUE, "128", "40", "8M", "temporary file", "0,0,8" };
   static const Size small = { FALSE, "160", "91", "80M", "" };
   static const Size large_cone = { TRUE, "512", "120", "120M", "temporary file" };
   static const Size large = { FALSE, "512", "400", "128M", "" };
