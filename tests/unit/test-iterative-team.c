@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compute/engine/engine-private.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
@@ -31,12 +32,28 @@ make_recipe (TdRecipe *recipe, const char *method, const char *devices)
   set (recipe, "start", "zero");
 }
 
+/* Lest somebody who was slow before has nothing to do. */
+static void
+make_speeds_alike (const TdRecipe *recipe)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe->devices, &error);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < devices->len; i++) {
+    g_autofree char *key = g_strdup_printf ("%s %s", td_method_name (recipe->method),
+                                            td_device_info (devices->pdata[i])->name);
+    td_engine_set_rate (engine, key, 1e9);
+  }
+}
+
 static void
 check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, double bound, const char *says)
 {
   g_autoptr (GError) error = NULL;
   TdTestVolume volume;
 
+  make_speeds_alike (recipe);
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   const TdPlanFacts *facts = td_plan_facts (plan);
