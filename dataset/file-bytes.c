@@ -9,11 +9,13 @@
 
 #include "error.h"
 
-int
-td_file_read (int file, void *to, gsize bytes, guint64 at)
+static int
+transfer (int file, gboolean write, char *values, gsize bytes, guint64 at)
 {
   for (gsize done = 0; done < bytes;) {
-    const ssize_t now = pread (file, (char *) to + done, bytes - done, (off_t) (at + done));
+    const off_t there = (off_t) (at + done);
+    const ssize_t now = write ? pwrite (file, values + done, bytes - done, there)
+                              : pread (file, values + done, bytes - done, there);
     if (now < 0 && errno == EINTR)
       continue;
     if (now <= 0)
@@ -24,17 +26,15 @@ td_file_read (int file, void *to, gsize bytes, guint64 at)
 }
 
 int
+td_file_read (int file, void *to, gsize bytes, guint64 at)
+{
+  return transfer (file, FALSE, to, bytes, at);
+}
+
+int
 td_file_write (int file, const void *from, gsize bytes, guint64 at)
 {
-  for (gsize done = 0; done < bytes;) {
-    const ssize_t now = pwrite (file, (const char *) from + done, bytes - done, (off_t) (at + done));
-    if (now < 0 && errno == EINTR)
-      continue;
-    if (now <= 0)
-      return now < 0 ? errno : EIO;
-    done += (gsize) now;
-  }
-  return 0;
+  return transfer (file, TRUE, (char *) from, bytes, at);
 }
 
 int

@@ -5,6 +5,7 @@
 
 #include "compute/cone/cone-level.h"
 #include "dataset/random.h"
+#include "tests/common/cases.h"
 #include "tests/common/cone-plain.h"
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
@@ -453,12 +454,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (int i = 1; i + 1 < argc; i++) {
-    if (g_str_equal (argv[i], "--first"))
-      first_seed = g_ascii_strtoull (argv[i + 1], NULL, 10);
-    if (g_str_equal (argv[i], "--cases"))
-      n_cases = (int) g_ascii_strtoull (argv[i + 1], NULL, 10);
-  }
+  td_test_cases (argc, argv, &first_seed, &n_cases);
   engine = td_engine_new ();
   g_test_add_func ("/cone-random/families", test_families);
   g_test_add_func ("/cone-random/jobs", test_jobs);

@@ -3,6 +3,7 @@
 
 #include "compute/parallel/backproject.h"
 #include "dataset/random.h"
+#include "tests/common/cases.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 
@@ -181,12 +182,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (int i = 1; i + 1 < argc; i++) {
-    if (g_str_equal (argv[i], "--first"))
-      first_seed = g_ascii_strtoull (argv[i + 1], NULL, 10);
-    if (g_str_equal (argv[i], "--cases"))
-      n_cases = (int) g_ascii_strtoull (argv[i + 1], NULL, 10);
-  }
+  td_test_cases (argc, argv, &first_seed, &n_cases);
   g_test_add_func ("/parallel-random/families", test_families);
   return g_test_run ();
 }

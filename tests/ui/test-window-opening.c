@@ -11,24 +11,6 @@
 
 static char *scan_path;
 
-static gboolean
-message_is_shown (gpointer user)
-{
-  return td_test_other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;
-}
-
-static gboolean
-plan_is_ready (gpointer dialog)
-{
-  return td_reconstruct_dialog_ready (dialog);
-}
-
-static void
-assert_slice_is_right (void)
-{
-  td_test_assert_slice_is_right (td_session_recipe (td_window_session (td_test_window)));
-}
-
 static void
 test_bad_file (void)
 {
@@ -39,7 +21,7 @@ test_bad_file (void)
   g_assert_no_error (error);
   /* With a scan open: a message, and the scan stays. */
   td_window_open_path (td_test_window, bad);
-  td_test_wait (message_is_shown, NULL, "the message");
+  td_test_wait (td_test_message_is_shown, NULL, "the message");
   g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
   /* With none: the message takes the window. */
@@ -80,11 +62,11 @@ test_demonstration (void)
   td_test_activate ("open-demo", NULL);
   g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
   td_test_wait (td_test_slice_is_there, NULL, "its slice");
-  assert_slice_is_right ();
+  td_test_assert_shown_slice ();
   td_test_activate ("reconstruct", NULL);
   TdReconstructDialog *dialog
       = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
-  td_test_wait (plan_is_ready, dialog, "the plan");
+  td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   gtk_window_close (GTK_WINDOW (dialog));
 }
 
@@ -197,7 +179,7 @@ test_replace (void)
   td_window_open_path (td_test_window, scan_path);
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
   td_test_wait (td_test_slice_is_there, NULL, "a slice after all");
-  assert_slice_is_right ();
+  td_test_assert_shown_slice ();
 }
 
 int

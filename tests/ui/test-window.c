@@ -17,27 +17,9 @@ static char *scan_path;
 /* ── Conditions ─────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-message_is_shown (gpointer user)
-{
-  return td_test_other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;
-}
-
-static gboolean
-plan_is_ready (gpointer dialog)
-{
-  return td_reconstruct_dialog_ready (dialog);
-}
-
-static gboolean
 no_job_is_active (gpointer user)
 {
   return td_job_queue_active (td_window_jobs (td_test_window)) == 0;
-}
-
-static void
-assert_slice_is_right (void)
-{
-  td_test_assert_slice_is_right (td_session_recipe (td_window_session (td_test_window)));
 }
 
 /* ── Tests ──────────────────────────────────────────────────────────────────────────────────── */
@@ -53,7 +35,7 @@ static void
 test_open (void)
 {
   td_test_open (scan_path);
-  assert_slice_is_right ();
+  td_test_assert_shown_slice ();
   g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (td_test_slice_pane ())),
                    ==, td_test_with_gl ());
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-slices");
@@ -71,7 +53,7 @@ test_centre (void)
   double centre = td_session_recipe (session)->centre_px;
   g_assert_cmpfloat (fabs (centre - (COLUMNS - 1) / 2.0), >, 0.4);
   td_test_wait (td_test_slice_is_there, before, "the slice to follow the centre");
-  assert_slice_is_right ();
+  td_test_assert_shown_slice ();
   gsize n = (gsize) COLUMNS * COLUMNS;
   g_assert_cmpfloat (td_test_rms_between (before->pixels, td_test_shown_slice ()->pixels, n), >,
                      0.01 * (before->maximum - before->minimum));
@@ -95,7 +77,7 @@ test_row (void)
                          5.2);
   g_assert_cmpuint (td_scan_view_get_row (view), ==, 5);
   td_test_wait (td_test_slice_is_there, before, "the slice of another row");
-  assert_slice_is_right ();
+  td_test_assert_shown_slice ();
 }
 
 static gboolean
@@ -168,7 +150,7 @@ test_reconstruct (void)
   recipe.output_format = TD_VOLUME_BIGTIFF;
   td_session_edit (td_window_session (td_test_window), &recipe, NULL);
   TdReconstructDialog *dialog = open_dialog (output);
-  td_test_wait (plan_is_ready, dialog, "the plan");
+  td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   td_test_screenshot (GTK_WIDGET (dialog), "reconstruct-dialog");
   td_reconstruct_dialog_accept (dialog);
   td_window_show_page (td_test_window, "volume");
@@ -236,7 +218,7 @@ test_cancel_and_close (void)
 
   /* With jobs running the window asks, and stays. */
   gtk_window_close (GTK_WINDOW (td_test_window));
-  td_test_wait (message_is_shown, NULL, "the question");
+  td_test_wait (td_test_message_is_shown, NULL, "the question");
   g_assert_true (gtk_widget_get_visible (GTK_WIDGET (td_test_window)));
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
 
@@ -363,7 +345,7 @@ test_leave (void)
   td_job_queue_add (td_window_jobs (td_test_window), one);
   td_job_queue_add (td_window_jobs (td_test_window), two);
   gtk_window_close (GTK_WINDOW (td_test_window));
-  td_test_wait (message_is_shown, NULL, "the question");
+  td_test_wait (td_test_message_is_shown, NULL, "the question");
   adw_message_dialog_response (
       ADW_MESSAGE_DIALOG (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG)), "stop");
   td_test_wait (window_is_gone, NULL, "the window to be freed");

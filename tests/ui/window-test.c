@@ -5,6 +5,7 @@
 
 #include "compute/engine/job.h"
 #include "ui-test.h"
+#include "ui/reconstruct-dialog.h"
 
 TdWindow *td_test_window;
 
@@ -102,6 +103,18 @@ td_test_other_window (GType type)
   return NULL;
 }
 
+gboolean
+td_test_message_is_shown (gpointer unused)
+{
+  return td_test_other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;
+}
+
+gboolean
+td_test_plan_is_ready (gpointer dialog)
+{
+  return td_reconstruct_dialog_ready (dialog);
+}
+
 /* ── The truth ──────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct {
@@ -164,4 +177,10 @@ td_test_assert_slice_is_right (const TdRecipe *recipe)
   g_assert_cmpfloat (scale, >, 0);
   g_assert_cmpfloat (td_test_rms_between (image->pixels, truth, (gsize) image->width * image->height),
                      <, 1e-5 * scale);
+}
+
+void
+td_test_assert_shown_slice (void)
+{
+  td_test_assert_slice_is_right (td_session_recipe (td_window_session (td_test_window)));
 }

@@ -24,8 +24,11 @@ gboolean td_test_slice_is_there (gpointer other);
 gboolean td_test_in_state (gpointer state);
 /* A visible window of that type; NULL: none. */
 GtkWindow *td_test_other_window (GType type);
+gboolean td_test_message_is_shown (gpointer unused);
+gboolean td_test_plan_is_ready (gpointer dialog);
 
 /* The truth: the same slice by a job of our own. */
 float *td_test_slice_by_job (const TdRecipe *recipe, guint row);
 double td_test_rms_between (const float *a, const float *b, gsize n);
 void td_test_assert_slice_is_right (const TdRecipe *recipe);
+void td_test_assert_shown_slice (void); /* by the window's recipe */
