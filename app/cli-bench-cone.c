@@ -4,7 +4,7 @@
 
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/cone/cone-bench.h"
+#include "compute/bench/cone-bench.h"
 
 static const TdCliHelp help = {
   "--cone [OPTION…]",

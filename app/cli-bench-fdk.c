@@ -3,7 +3,7 @@
 
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/engine/fdk-bench.h"
+#include "compute/bench/fdk-bench.h"
 
 static const TdCliHelp help = {
   "--cone --end-to-end [OPTION…]",

@@ -2,7 +2,7 @@
 #include "cli-bench-model.h"
 
 #include "cli.h"
-#include "compute/parallel/model.h"
+#include "compute/bench/model.h"
 
 /* What the model says of one measured row. */
 typedef struct {

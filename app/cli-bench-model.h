@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/bench.h"
+#include "compute/bench/parallel-bench.h"
 
 /* bench --model: measures the device's units and prints, for each of the measured @rows (element-type
    TdBenchRow), operations an update, the rate they allow and what was reached. Returns the exit

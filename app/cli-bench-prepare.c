@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/prepare/prepare-bench.h"
+#include "compute/bench/prepare-bench.h"
 
 static const TdCliHelp help = {
   "--prepare [OPTION…]",

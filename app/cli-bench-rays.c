@@ -3,7 +3,7 @@
 
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/iterative/rays-bench.h"
+#include "compute/bench/rays-bench.h"
 
 static const TdCliHelp help = {
   "--cone --project [OPTION…]",

@@ -5,7 +5,7 @@
 #include "cli-bench-model.h"
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/parallel/bench.h"
+#include "compute/bench/parallel-bench.h"
 #include "compute/parallel/families.h"
 
 static const TdCliHelp help = {

@@ -4,7 +4,7 @@
 #include "cli-verbs.h"
 #include "cli.h"
 #include "compute/device/device.h"
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "compute/parallel/self-test.h"
 
 static const TdCliHelp help = {

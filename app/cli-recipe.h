@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli.h"
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 
 /**
  * The options that info, plan, reconstruct and centre share: how to read the scan, and the recipe.

@@ -3,7 +3,7 @@
 
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "compute/parallel/tune.h"
 
 static const TdCliHelp help = {

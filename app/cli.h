@@ -2,7 +2,7 @@
 #pragma once
 
 #include <gio/gio.h>
-#include "compute/engine/json.h"
+#include "compute/recipe/json.h"
 
 /**
  * tomodesk-cli: what its verbs share. A verb is one file, app/cli-NAME.c, with one function

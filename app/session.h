@@ -4,7 +4,7 @@
 #include <glib-object.h>
 
 #include "compute/engine/engine.h"
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
 
 /**

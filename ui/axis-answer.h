@@ -3,7 +3,7 @@
 
 #include <adwaita.h>
 
-#include "compute/prepare/axis.h"
+#include "compute/axis/axis.h"
 
 /**
  * TdAxisAnswer: what the search for the axis found: the consensus with its uncertainty, a warning where

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compute/engine/engine.h"
-#include "compute/engine/recipe.h"
-#include "compute/prepare/axis.h"
+#include "compute/recipe/recipe.h"
+#include "compute/axis/axis.h"
 
 /**
  * TdAxisFinder: the search for a scan's axis off the main thread, one at a time. All calls and callbacks:

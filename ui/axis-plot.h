@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-#include "compute/prepare/axis.h"
+#include "compute/axis/axis.h"
 
 /**
  * TdAxisPlot: where each method saw the axis in each row, the consensus with its uncertainty, and the

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/engine/engine.h"
-#include "compute/prepare/axis.h"
+#include "compute/axis/axis.h"
 #include "recipe-group.h"
 
 /* TdCentreGroup: the centre of rotation and the tilt of the axis, set by hand or found. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
 
 /**

@@ -3,7 +3,7 @@
 
 #include <adwaita.h>
 
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 
 /**
  * TdCompareSide: one of the two recipes that are compared: the window's recipe with some choices made

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/engine/engine.h"
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "render/image.h"
 
 /**

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/engine/engine.h"
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "compute/prepare/prepare.h"
 #include "dataset/scan.h"
 #include "render/image.h"

@@ -3,7 +3,7 @@
 
 #include <adwaita.h>
 
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
 
 /**

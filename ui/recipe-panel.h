@@ -4,7 +4,7 @@
 #include <adwaita.h>
 
 #include "centre-group.h"
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
 #include "steps-group.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 
 /**
  * TdStepChooser: the list of the preparation steps that a recipe does not have yet, by section, each

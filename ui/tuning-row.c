@@ -3,7 +3,7 @@
 
 #include <glib/gi18n.h>
 
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "compute/parallel/tune.h"
 #include "latest.h"
 #include "window-words.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/filter.h"
+#include "compute/filter.h"
 #include "cone.h"
 
 /**

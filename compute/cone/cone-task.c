@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/parallel/angles.h"
+#include "compute/angles.h"
 #include "dataset/error.h"
 #include "dataset/geometry-matrix.h"
 

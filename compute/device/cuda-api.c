@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/cuda-api.h"
+#include "cuda-api.h"
 
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/cuda-private.h"
-#include "compute/device/device-api.h"
-#include "compute/device/nvrtc.h"
+#include "cuda-private.h"
+#include "device-api.h"
+#include "nvrtc.h"
 
 #include <stdio.h>
 

@@ -2,11 +2,11 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE
 #endif
-#include "compute/device/cuda-private.h"
+#include "cuda-private.h"
 
 #include <sys/mman.h>
 
-#include "compute/device/host.h"
+#include "host.h"
 
 /* Pinned host memory. cuMemHostAlloc() gets its pages one by one from one thread: half a second for a
    GiB, as long as many a whole reconstruction. Large blocks are therefore mapped here, in large pages

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/cuda-api.h"
-#include "compute/device/device.h"
+#include "cuda-api.h"
+#include "device.h"
 
 /**
  * What the cuda-*.c files share. The device holds the card's primary context; every operation pushes

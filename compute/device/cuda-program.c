@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/cuda-private.h"
-#include "compute/device/nvrtc.h"
-#include "compute/device/program-cache.h"
+#include "cuda-private.h"
+#include "nvrtc.h"
+#include "program-cache.h"
 
 typedef struct {
   TdProgram base;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/cuda-private.h"
+#include "cuda-private.h"
 
 typedef struct {
   TdEvent base;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/device.h"
+#include "device.h"
 
 /**
  * For implementations of the device contract, nobody else: how an API is found and opened, and what

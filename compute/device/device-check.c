@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/device-check.h"
+#include "device-check.h"
 #include "kernels/params.h"
 
 #include <math.h>

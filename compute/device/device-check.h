@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/device.h"
+#include "device.h"
 
 /**
  * Whether the device does what everything else rests on: bytes come back as they went, a kernel

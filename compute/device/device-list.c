@@ -2,7 +2,7 @@
 /* Which devices there are, and opening each of them once. */
 #include "config.h"
 
-#include "compute/device/device-api.h"
+#include "device-api.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The wrappers for programs, kernels and launches. Programs are shared: the device keeps each it
    built, by name and defines, until it is closed. */
-#include "compute/device/device-api.h"
-#include "compute/device/program-cache.h"
-#include "compute/device/program-crash.h"
+#include "device-api.h"
+#include "program-cache.h"
+#include "program-crash.h"
 #include "kernels/source.h"
 
 static char *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The wrappers for queues, transfers, events and FFTs. */
-#include "compute/device/device-api.h"
+#include "device-api.h"
 
 /* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/device-api.h"
+#include "device-api.h"
 
 static const struct { guint channels, bytes; } texels[TD_TEXEL_COUNT] = {
   [TD_TEXEL_R32F] = { 1, 4 },    [TD_TEXEL_RG32F] = { 2, 8 }, [TD_TEXEL_RGBA32F] = { 4, 16 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/host-private.h"
+#include "host-private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* FFTs on the host by FFTW. Only single contiguous 1-D transforms are planned, so that measured plans
    are few and quick to make; batches and the columns of 2-D transforms are spread over the threads
    here. */
-#include "compute/device/host-fftw.h"
-#include "compute/device/host-private.h"
+#include "host-fftw.h"
+#include "host-private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/host-fftw.h"
+#include "host-fftw.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/device-api.h"
-#include "compute/device/host.h"
+#include "device-api.h"
+#include "host.h"
 
 /* The host's part of the contract, by file. A host queue works at once, in the calling thread and
    td_parallel_for's; so each operation has finished when it returns. */

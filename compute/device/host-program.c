@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs on the host: the kernels that kernels/meson.build compiled as C for this CPU. */
-#include "compute/device/host-private.h"
+#include "host-private.h"
 #include "kernels/host-kernel.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/host.h"
+#include "host.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/nvrtc.h"
+#include "nvrtc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/device/cuda-api.h"
+#include "cuda-api.h"
 #include "dataset/error.h"
 
 typedef int NvrtcResult; /* 0: success */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenCL: finding and opening devices, memory, error classes. */
-#include "compute/device/host-private.h"
-#include "compute/device/opencl-private.h"
+#include "host-private.h"
+#include "opencl-private.h"
 
 #include <string.h>
 

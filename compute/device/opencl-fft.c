@@ -2,8 +2,8 @@
 /* OpenCL: FFTs by clFFT, in place, complex interleaved. On a CPU by FFTW instead, called from the queue
    as a native kernel: clFFT's kernels are shaped for GPUs and take 2 to 5 times as long there, and
    seconds to build. TOMODESK_CLFFT=1 takes clFFT everywhere: tests try both. */
-#include "compute/device/host-private.h"
-#include "compute/device/opencl-private.h"
+#include "host-private.h"
+#include "opencl-private.h"
 
 #include <clFFT.h>
 

@@ -5,7 +5,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
-#include "compute/device/device-api.h"
+#include "device-api.h"
 
 /* The OpenCL part of the device contract, by file. OpenCL 1.2 and the extensions a device names. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenCL: programs through the program cache, kernels, launches. */
-#include "compute/device/opencl-private.h"
-#include "compute/device/program-cache.h"
+#include "opencl-private.h"
+#include "program-cache.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenCL: in-order queues, transfers, events. */
-#include "compute/device/opencl-private.h"
+#include "opencl-private.h"
 
 typedef struct {
   TdEvent base;

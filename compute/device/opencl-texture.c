@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* OpenCL images. */
-#include "compute/device/opencl-private.h"
-#include "compute/device/program-cache.h"
-#include "compute/device/texture-check.h"
+#include "opencl-private.h"
+#include "program-cache.h"
+#include "texture-check.h"
 #include "kernels/source.h"
 
 #include <string.h>

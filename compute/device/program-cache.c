@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/program-cache.h"
+#include "program-cache.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/device.h"
+#include "device.h"
 
 /**
  * Built programs on disk, for all run-time compilers: $XDG_CACHE_HOME/tomodesk/programs. Entries carry

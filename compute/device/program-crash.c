@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/program-crash.h"
+#include "program-crash.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "compute/device/program-cache.h"
+#include "program-cache.h"
 
 static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGILL };
 static struct sigaction previous[G_N_ELEMENTS (signals)];

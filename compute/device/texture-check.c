@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/texture-check.h"
+#include "texture-check.h"
 
 #include <math.h>
 

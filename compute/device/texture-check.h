@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/device.h"
+#include "device.h"
 
 /**
  * Whether textures of @texel do what the contract says here: values, filtering, 0 outside, layers.

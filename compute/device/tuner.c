@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/device/tuner.h"
+#include "tuner.h"
 
 #include <math.h>
 #include <stdlib.h>

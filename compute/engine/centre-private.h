@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine.h"
-#include "compute/prepare/axis.h"
+#include "compute/axis/axis.h"
 #include "dataset/scan.h"
 
 /* The axes that an engine has found. Any thread. */

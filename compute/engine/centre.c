@@ -5,7 +5,7 @@
 
 #include "centre-private.h"
 #include "engine-private.h"
-#include "fdk.h"
+#include "compute/engine/fdk/fdk.h"
 #include "plan-private.h"
 
 #define N_KEPT 16

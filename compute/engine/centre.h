@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine.h"
-#include "recipe.h"
-#include "compute/prepare/axis.h"
+#include "compute/recipe/recipe.h"
+#include "compute/axis/axis.h"
 #include "dataset/scan.h"
 
 /* Where the scan itself says that the axis is: the file's column, or what its geometry projects the axis

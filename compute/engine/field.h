@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataset/scan-view.h"
-#include "recipe.h"
+#include "compute/recipe/recipe.h"
 #include "turn.h"
 
 /**

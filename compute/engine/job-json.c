@@ -3,7 +3,7 @@
 #include "config.h"
 #include "dataset/angles.h"
 #include "job-private.h"
-#include "json.h"
+#include "compute/recipe/json.h"
 
 static void
 add_stages (JsonBuilder *builder, const TdJobResult *result)

@@ -7,7 +7,7 @@
 #include "dataset/angles.h"
 #include "dataset/output.h"
 #include "engine-private.h"
-#include "json.h"
+#include "compute/recipe/json.h"
 #include "plan-private.h"
 #include "turn.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine.h"
-#include "recipe.h"
+#include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/angles.h"
+#include "compute/angles.h"
 
 /**
  * TdTurn: how the stage turned, as the list of angles shows it: for "info", the plan's notes and the

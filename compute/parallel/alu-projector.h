@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/alu-shape.h"
+#include "alu-shape.h"
 
 /**
  * The projector behind the ALU, oversampling and hybrid families: one kernel source, one shape. The

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
+#include "backproject.h"
 
 /**
  * How kernels/backproject-alu-core.h is specialised: the tunable choices of the ALU, hybrid and

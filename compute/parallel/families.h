@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
+#include "backproject.h"
 
 /* One back-projection family a file, family-*.c; backproject.c lists them. */
 extern const TdBackprojectFamily td_family_alu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/fourier-shape.h"
+#include "fourier-shape.h"
 
 /**
  * The Fourier method on devices with memory of their own: kernels/fourier.cl and the device's FFTs. A few

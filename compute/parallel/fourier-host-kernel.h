@@ -6,7 +6,7 @@
  * A sample goes to width² points: a vector holds a row of them, real and imaginary parts in turn, and there
  * is one multiply-add a row. The window's values come out of one polynomial for all points of a row.
  */
-#include "compute/parallel/fourier-host-pass.h"
+#include "fourier-host-pass.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/fourier-shape.h"
+#include "fourier-shape.h"
 
 /**
  * The host's inner loops of the Fourier method (fourier-host-kernel.h), compiled once for each instruction

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/fourier-shape.h"
+#include "fourier-shape.h"
 
 /**
  * The Fourier method where the host's memory is the device's: FFTs by FFTW, windows by vector code. Two

@@ -11,7 +11,7 @@
  * Indices and weights: u is made in double for the subtile's lowest corner, split into a whole
  * column and a remainder; within the subtile it is single, below 32, so good to 2^-20.
  */
-#include "compute/parallel/host-backproject-pass.h"
+#include "host-backproject-pass.h"
 
 #include <math.h>
 #include <string.h>
@@ -276,7 +276,7 @@ tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
     pass->nearest ? wide (pass, x, y, scratch, 2, TRUE) : wide (pass, x, y, scratch, 2, FALSE);
 }
 
-#include "compute/parallel/host-backproject-single.h"
+#include "host-backproject-single.h"
 
 /* ── Interleaving ─────────────────────────────────────────────────────────────────────────────── */
 

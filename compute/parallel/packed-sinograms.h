@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
+#include "backproject.h"
 #include "kernels/params.h"
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/parallel/row-filter-host.h"
+#include "row-filter-host.h"
 #include "compute/device/host-fftw.h"
 #include "compute/device/host.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/filter.h"
+#include "compute/filter.h"
 
 /* Rows filtered where the host's memory is the device's: two at a time as one
    complex line, which FFTW does in half the time of two real ones, in the cache. */

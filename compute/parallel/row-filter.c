@@ -2,8 +2,8 @@
 /* Filtering rows of sinograms on a device: two rows to a complex line, FFT, response, inverse FFT, a
    chunk of rows at a time so that the workspace stays small (and in a large cache). Relative error
    2 log2 (padded) roundings of single precision at random signs: 5e-7 at most. */
-#include "compute/parallel/filter.h"
-#include "compute/parallel/row-filter-host.h"
+#include "compute/filter.h"
+#include "row-filter-host.h"
 #include "kernels/params.h"
 
 #define WORKSPACE_BYTES (64u << 20)

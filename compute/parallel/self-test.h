@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
+#include "backproject.h"
 
 /* One family in one kind of task on the device that was tested. */
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
+#include "backproject.h"
 
 /**
  * Back-projection on CPU-shaped devices (OpenCL on CPUs): kernels/backproject-host.cl, a work-item a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
+#include "backproject.h"
 
 /**
  * A back-projection of random sinograms, to be timed and judged: what the tuner, the self-test and the

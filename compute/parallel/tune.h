@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/device/tuner.h"
-#include "compute/parallel/backproject.h"
+#include "backproject.h"
 
 /**
  * Finds the fastest variant of each back-projection family on a device and keeps it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/common/cases.h"
+#include "cases.h"
 
 void
 td_test_cases (int argc, char **argv, guint64 *first_seed, int *n_cases)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataset/phantom.h"
-#include "tests/common/pipeline.h"
+#include "pipeline.h"
 
 /**
  * Projections of a phantom by rays that a test places itself, from the words of a file format's own

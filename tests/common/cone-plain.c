@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "compute/cone/cone-level.h"
-#include "tests/common/truth.h"
+#include "truth.h"
 
 static double
 lanczos (double d)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/cone/cone.h"
-#include "compute/parallel/filter.h"
+#include "compute/filter.h"
 
 /**
  * FDK in plain double precision, which shares with the product the matrices, the weights' formulas and the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/common/cone-slabs.h"
+#include "cone-slabs.h"
 
 typedef struct {
   TdDevice *device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/common/faulty.h"
+#include "faulty.h"
 
 #include <pthread.h>
 

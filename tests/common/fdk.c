@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/common/fdk.h"
+#include "fdk.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "dataset/phantom-scan.h"
-#include "tests/common/devices.h"
-#include "tests/common/pipeline.h"
+#include "devices.h"
+#include "pipeline.h"
 
 TdEngine *td_fdk_engine;
 TdScan *td_fdk_scan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/engine/fdk.h"
+#include "compute/engine/fdk/fdk.h"
 #include "compute/engine/job.h"
 
 /**

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/prepare/prepare.h"
-#include "tests/common/intensity-reference.h"
+#include "intensity-reference.h"
 
 /* A small scan in memory for tests of preparation: random, of a kind that steps meet, with hits and
    losses. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "dataset/phantom-scan.h"
 
 /* A random scan with a random recipe for it, the same for the same numbers. Mostly what somebody might do; odd

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataset/phantom-scan.h"
-#include "tests/common/pipeline.h"
+#include "pipeline.h"
 
 /* Scans of ellipsoids and whole jobs on them, for tests of iterative methods. */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rings-reference.h"
 
-#include "compute/prepare/rings-axis.h"
-#include "compute/prepare/rings-offsets.h"
+#include "compute/prepare/rings/rings-axis.h"
+#include "compute/prepare/rings/rings-offsets.h"
 #include "rings-columns-reference.h"
 
 #include <complex.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/parallel/backproject.h"
-#include "compute/parallel/filter.h"
+#include "compute/filter.h"
 #include "dataset/phantom-scan.h"
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libFuzzer target: any text as a recipe; what is taken must say and read itself alike. */
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 
 int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
 

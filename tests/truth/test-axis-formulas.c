@@ -4,13 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/prepare/axis-likeness.h"
-#include "compute/prepare/axis-pairs.h"
-#include "compute/prepare/axis-quality.h"
-#include "compute/prepare/axis-rows.h"
-#include "compute/prepare/axis-search.h"
-#include "compute/prepare/axis-spectrum.h"
-#include "compute/prepare/axis-wedge.h"
+#include "compute/axis/axis-likeness.h"
+#include "compute/axis/axis-pairs.h"
+#include "compute/axis/axis-quality.h"
+#include "compute/axis/axis-rows.h"
+#include "compute/axis/axis-search.h"
+#include "compute/axis/axis-spectrum.h"
+#include "compute/axis/axis-wedge.h"
 #include "tests/common/devices.h"
 
 static float *

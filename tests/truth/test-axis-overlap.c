@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/engine/recipe.h"
-#include "compute/prepare/axis-methods.h"
+#include "compute/recipe/recipe.h"
+#include "compute/axis/axis-methods.h"
 #include "compute/prepare/prepare.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"

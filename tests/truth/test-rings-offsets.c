@@ -2,11 +2,11 @@
 /* Ring removal's work on columns: the equations, the axis, and which columns count. */
 #include <math.h>
 
-#include "compute/prepare/rings-axis.h"
-#include "compute/prepare/rings-disc.h"
-#include "compute/prepare/rings-noise.h"
-#include "compute/prepare/rings-offsets.h"
-#include "compute/prepare/rings-shade.h"
+#include "compute/prepare/rings/rings-axis.h"
+#include "compute/prepare/rings/rings-disc.h"
+#include "compute/prepare/rings/rings-noise.h"
+#include "compute/prepare/rings/rings-offsets.h"
+#include "compute/prepare/rings/rings-shade.h"
 
 /* sum w (m - L q)^2 + sum s q^2, whose least has no slope in any direction. */
 static double

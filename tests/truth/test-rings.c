@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compute/prepare/prepare.h"
-#include "compute/prepare/wavelet.h"
+#include "compute/prepare/rings/wavelet.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/rings-reference.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "compute/parallel/angles.h"
+#include "compute/angles.h"
 
 #define DEG (G_PI / 180)
 

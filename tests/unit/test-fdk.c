@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone-bench.h"
+#include "compute/bench/cone-bench.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
 #include "tests/common/fdk.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/parallel/filter.h"
+#include "compute/filter.h"
 
 static void
 test_names (void)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/engine/recipe.h"
+#include "compute/recipe/recipe.h"
 #include "test-folder.h"
 
 static void

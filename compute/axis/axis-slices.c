@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "axis-slices.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "axis-spectrum.h"
+#include "compute/angles.h"
+#include "compute/parallel/backproject.h"
+#include "compute/filter.h"
+
+#define MOST_AT_ONCE 16
+/* Of one batch's sinograms and slices, on the device and on the host. */
+#define BATCH_BYTES (256u << 20)
+
+struct TdAxisSlices {
+  const TdAxisInput *input;
+  TdAxisSpectrum *spectrum;
+  guint side, batch;
+  TdBackprojector *projector;
+  TdQueue *queue;
+  TdBuffer *sinograms, *slices;
+  float *shifted; /* [batch][n_views][n_columns] */
+  double first_px, last_px; /* centres about which slices are to see the same columns */
+};
+
+static void
+filter_rows (TdAxisSpectrum *spectrum, double cutoff)
+{
+  guint n = td_axis_spectrum_length (spectrum);
+  g_autofree double *response = g_new (double, n);
+  const TdFilter filter = { .kind = TD_FILTER_HANN, .cutoff = cutoff };
+
+  td_filter_response (&filter, n, response);
+  td_axis_spectrum_filter (spectrum, response);
+}
+
+static gboolean
+make_projector (TdAxisSlices *self, double disc, GError **error)
+{
+  const TdAxisInput *input = self->input;
+  g_autofree double *weights = g_new (double, input->n_views);
+
+  td_angular_weights (input->angles_rad, input->n_views, weights, NULL);
+  const TdBackprojectTask task = {
+    .n_columns = input->n_columns, .n_views = input->n_views, .nx = self->side, .ny = self->side,
+    .x0 = -((double) self->side - 1) / 2, .y0 = ((double) self->side - 1) / 2, .step = 1,
+    .centre_px = ((double) input->n_columns - 1) / 2, .angles_rad = input->angles_rad,
+    .weights = weights, .scale = 1, .interpolation = TD_INTERPOLATION_LINEAR,
+    .precision = TD_PRECISION_SINGLE, .disc = disc,
+  };
+  const TdBackprojectFamily *family
+      = td_backproject_choose ("auto", &task, input->device, self->batch, error);
+  if (!family)
+    return FALSE;
+  self->projector = td_backprojector_new (family, input->device, &task, NULL, self->batch, error);
+  if (!self->projector)
+    return FALSE;
+  td_backprojector_set_cancellable (self->projector, input->cancellable);
+  return TRUE;
+}
+
+TdAxisSlices *
+td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError **error)
+{
+  g_autoptr (TdAxisSlices) self = g_new0 (TdAxisSlices, 1);
+  guint64 row_bytes = (guint64) input->n_columns * sizeof (float);
+  guint64 one = row_bytes * (input->n_views + input->n_columns);
+
+  self->input = input;
+  td_axis_slices_see (self, INFINITY, -INFINITY);
+  self->side = input->n_columns;
+  self->batch = (guint) CLAMP (BATCH_BYTES / one, 1, MOST_AT_ONCE);
+  self->spectrum = td_axis_spectrum_new (input->sinogram, input->n_views, input->n_columns, TRUE);
+  self->shifted = g_try_malloc (self->batch * row_bytes * input->n_views);
+  if (!self->spectrum || !self->shifted) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+                 "There is no memory to filter %u views of %u columns", input->n_views,
+                 input->n_columns);
+    return NULL;
+  }
+  filter_rows (self->spectrum, cutoff);
+  if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error)))
+    return NULL;
+  self->sinograms
+      = td_buffer_new (input->device, self->batch * row_bytes * input->n_views, error);
+  if (self->sinograms)
+    self->slices = td_buffer_new (input->device, self->batch * row_bytes * self->side, error);
+  return self->slices ? g_steal_pointer (&self) : NULL;
+}
+
+guint
+td_axis_slices_side (const TdAxisSlices *self)
+{
+  return self->side;
+}
+
+guint
+td_axis_slices_batch (const TdAxisSlices *self)
+{
+  return self->batch;
+}
+
+void
+td_axis_slices_see (TdAxisSlices *self, double first_px, double last_px)
+{
+  self->first_px = first_px;
+  self->last_px = last_px;
+}
+
+/* The centre comes to the middle column. What lay outside the detector stays unknown: 0. */
+static void
+shift (TdAxisSlices *self, double centre_px, float *out)
+{
+  guint n = self->input->n_columns, views = self->input->n_views;
+  const double middle = ((double) n - 1) / 2, start = centre_px - middle;
+  const guint before = (guint) CLAMP (ceil (middle - MIN (self->first_px, centre_px)), 0, n);
+  const guint end = (guint) CLAMP (floor (n - 1.0 + middle - MAX (self->last_px, centre_px)) + 1, before, n);
+
+  td_axis_spectrum_rows (self->spectrum, 0, views, start, n, out);
+  for (guint v = 0; v < views; v++) {
+    float *row = out + (gsize) v * n;
+    memset (row, 0, before * sizeof *row);
+    memset (row + end, 0, (n - end) * sizeof *row);
+  }
+}
+
+gboolean
+td_axis_slices_run (TdAxisSlices *self, const double *centres_px, guint n, float *out,
+                    GError **error)
+{
+  gsize samples = (gsize) self->input->n_views * self->input->n_columns;
+  guint64 slice_bytes = (guint64) self->side * self->side * sizeof (float);
+
+  for (guint i = 0; i < n; i++) {
+    if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
+      return FALSE;
+    shift (self, centres_px[i], self->shifted + i * samples);
+  }
+  return td_upload (self->queue, self->sinograms, 0, self->shifted, n * samples * sizeof (float),
+                    error)
+         && td_backprojector_run (self->projector, self->queue, self->sinograms, 0, self->slices, 0,
+                                  n, error)
+         && td_download (self->queue, out, self->slices, 0, n * slice_bytes, error)
+         && td_queue_finish (self->queue, error);
+}
+
+void
+td_axis_slices_free (TdAxisSlices *self)
+{
+  if (!self)
+    return;
+  td_backprojector_free (self->projector);
+  td_buffer_free (self->sinograms);
+  td_buffer_free (self->slices);
+  td_queue_free (self->queue);
+  td_axis_spectrum_free (self->spectrum);
+  g_free (self->shifted);
+  g_free (self);
+}

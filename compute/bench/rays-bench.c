@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rays-bench.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cone-bench.h"
+#include "compute/device/host.h"
+
+#define GUPS (1024.0 * 1024.0 * 1024.0)
+#define JUDGED 48u
+#define NAIVE 96u
+#define JUDGED_VIEWS 7u
+
+typedef struct {
+  const TdRaysBenchSpec *spec;
+  TdConeTask task;
+  TdRayProjector *rays;
+  TdBuffer *volume, *measured, *lines, *squares;
+  TdBuffer *field[3], *spare;
+} Bench;
+
+static gboolean
+make_task (TdConeTask *task, guint size, guint n_views, GError **error)
+{
+  g_autofree double *angles = g_new (double, n_views);
+  TdGeometry geometry;
+
+  td_cone_bench_geometry (size, size, &geometry);
+  for (guint i = 0; i < n_views; i++)
+    angles[i] = 0.1 + 2 * G_PI * i / n_views;
+  return td_cone_task_init (task, &geometry, angles, n_views, size, size, error);
+}
+
+static float *
+noise (gsize n)
+{
+  float *values = g_new (float, n);
+  guint64 state = 20261;
+
+  for (gsize i = 0; i < n; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    values[i] = (float) ((state >> 40) * 0x1p-23 - 1);
+  }
+  return values;
+}
+
+/* The same random values again and again. */
+static gboolean
+fill (Bench *bench, TdBuffer *buffer, guint64 bytes, GError **error)
+{
+  const guint64 piece = MIN (bytes, (guint64) 64 << 20);
+  g_autofree float *values = noise (piece / sizeof (float));
+
+  for (guint64 at = 0; at < bytes; at += piece)
+    if (!td_upload (td_rays_queue (bench->rays), buffer, at, values, MIN (piece, bytes - at), error))
+      return FALSE;
+  return td_queue_finish (td_rays_queue (bench->rays), error);
+}
+
+static gboolean
+bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **error)
+{
+  if (!make_task (&bench->task, size, n_views, error))
+    return FALSE;
+  const guint64 bytes = td_rays_projection_bytes (&bench->task, n_views);
+
+  return (bench->rays = td_rays_new (device, &bench->task, NULL, error))
+         && (bench->volume = td_rays_volume_new (bench->rays, error))
+         && (bench->measured = td_rays_projections_new (bench->rays, n_views, error))
+         && (bench->lines = td_rays_projections_new (bench->rays, n_views, error))
+         && (bench->squares = td_rays_projections_new (bench->rays, n_views, error))
+         && (bench->field[0] = td_rays_volume_new (bench->rays, error))
+         && (bench->field[1] = td_rays_volume_new (bench->rays, error))
+         && (bench->field[2] = td_rays_volume_new (bench->rays, error))
+         && (bench->spare = td_rays_volume_new (bench->rays, error))
+         && fill (bench, bench->measured, bytes, error)
+         && td_rays_back (bench->rays, bench->measured, 0, n_views, bench->volume,
+                          bench->spec->cancellable, error);
+}
+
+static void
+bench_clear (Bench *bench)
+{
+  if (bench->rays)
+    td_queue_finish (td_rays_queue (bench->rays), NULL);
+  td_buffer_free (bench->volume);
+  td_buffer_free (bench->measured);
+  td_buffer_free (bench->lines);
+  td_buffer_free (bench->squares);
+  td_buffer_free (bench->spare);
+  for (guint i = 0; i < 3; i++)
+    td_buffer_free (bench->field[i]);
+  td_rays_free (bench->rays);
+  td_cone_task_clear (&bench->task);
+}
+
+/* ── Time ─────────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+act (Bench *bench, guint what, GError **error)
+{
+  TdRayProjector *rays = bench->rays;
+  const guint n = bench->task.n_views;
+  GCancellable *cancellable = bench->spec->cancellable;
+
+  switch (what) {
+  case 0:
+    return td_rays_project (rays, bench->volume, 0, n, bench->lines, cancellable, error);
+  case 1:
+    return td_rays_back (rays, bench->measured, 0, n, bench->volume, cancellable, error);
+  case 2:
+    return td_rays_compare (rays, bench->volume, bench->measured, 0, 0, n, bench->lines, bench->squares,
+                            cancellable, error)
+           && td_rays_correct (rays, bench->lines, 0, n, 1, FALSE, bench->volume, cancellable, error);
+  default:
+    return td_rays_denoise (rays, bench->volume, bench->field, bench->spare, 0.01, 1, FALSE, cancellable,
+                            error);
+  }
+}
+
+static int
+compare_doubles (const void *a, const void *b)
+{
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return (x > y) - (x < y);
+}
+
+static gboolean
+time_row (Bench *bench, guint what, TdRaysBenchRow *row, GError **error)
+{
+  static const char *const names[] = { "project", "back-project", "sirt", "denoise" };
+  const guint runs = bench->spec->runs;
+  g_autofree double *seconds = g_new (double, runs);
+  const TdConeTask *task = &bench->task;
+
+  for (guint run = 0; run <= runs; run++) {
+    const gint64 start = g_get_monotonic_time ();
+    if (!act (bench, what, error) || !td_queue_finish (td_rays_queue (bench->rays), error))
+      return FALSE;
+    if (run > 0)
+      seconds[run - 1] = (g_get_monotonic_time () - start) * 1e-6;
+  }
+  qsort (seconds, runs, sizeof *seconds, compare_doubles);
+  *row = (TdRaysBenchRow) { names[what], seconds[runs / 2], seconds[0], seconds[runs - 1], 0, 0 };
+  row->gups = (double) task->nx * task->ny * task->nz * (what < 3 ? task->n_views : 1) / row->median_s
+              / GUPS;
+  return TRUE;
+}
+
+/* ── Error ────────────────────────────────────────────────────────────────────────────────────── */
+
+static double
+relative_rms (const float *got, const double *truth, gsize n)
+{
+  double off = 0, norm = 0;
+
+  for (gsize i = 0; i < n; i++) {
+    off += pow (got[i] - truth[i], 2);
+    norm += truth[i] * truth[i];
+  }
+  return sqrt (off / norm);
+}
+
+/* Back-projection of random lines, and projection of what that gave, against the same in double. */
+static gboolean
+judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *back, GError **error)
+{
+  Bench bench = { .spec = spec };
+  const gsize n_voxels = (gsize) JUDGED * JUDGED * JUDGED, view = (gsize) JUDGED * JUDGED;
+  const guint first[3] = { 0 }, size[3] = { JUDGED, JUDGED, JUDGED };
+  g_autofree float *voxels = g_new (float, n_voxels), *lines = g_new (float, view * JUDGED_VIEWS);
+  g_autofree float *rows = g_new (float, view), *random = noise (view * JUDGED_VIEWS);
+  g_autofree double *truth = g_new0 (double, n_voxels);
+  g_autoptr (TdBuffer) slices = NULL;
+
+  if (!bench_init (&bench, device, JUDGED, JUDGED_VIEWS, error)
+      || !(slices = td_buffer_new (device, n_voxels * sizeof (float), error))
+      || !td_rays_give (bench.rays, bench.volume, first, size, slices, error)
+      || !td_download (td_rays_queue (bench.rays), voxels, slices, 0, n_voxels * sizeof (float), error)
+      || !act (&bench, 0, error)
+      || !td_download (td_rays_queue (bench.rays), lines, bench.lines, 0,
+                       view * JUDGED_VIEWS * sizeof (float), error)
+      || !td_queue_finish (td_rays_queue (bench.rays), error)) {
+    bench_clear (&bench);
+    return FALSE;
+  }
+  *there = 0;
+  for (guint v = 0; v < JUDGED_VIEWS; v++) { /* lines are [view][column][row] */
+    for (guint i = 0; i < view; i++)
+      rows[i] = random[v * view + i % JUDGED * JUDGED + i / JUDGED];
+    td_rays_reference_back (&bench.task, v, rows, truth);
+  }
+  *back = relative_rms (voxels, truth, n_voxels);
+  for (guint v = 0; v < JUDGED_VIEWS; v++) {
+    td_rays_reference_project (&bench.task, v, voxels, truth);
+    for (guint i = 0; i < view; i++)
+      rows[i] = lines[v * view + i % JUDGED * JUDGED + i / JUDGED];
+    *there = MAX (*there, relative_rms (rows, truth, view));
+  }
+  g_clear_pointer (&slices, td_buffer_free);
+  bench_clear (&bench);
+  return TRUE;
+}
+
+gboolean
+td_rays_bench (TdDevice *device, const TdRaysBenchSpec *spec, TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS],
+               GError **error)
+{
+  Bench bench = { .spec = spec };
+  double there, back;
+  gboolean ok = judge (device, spec, &there, &back, error)
+                && bench_init (&bench, device, spec->size, spec->n_views, error);
+
+  for (guint what = 0; ok && what < TD_RAYS_BENCH_ROWS; what++)
+    ok = time_row (&bench, what, &rows[what], error);
+  bench_clear (&bench);
+  if (ok) {
+    rows[0].error = there;
+    rows[1].error = back;
+  }
+  return ok;
+}
+
+typedef struct {
+  const TdConeTask *task;
+  const float *volume;
+} Naive;
+
+static void
+naive_view (guint view, gpointer user)
+{
+  const Naive *work = user;
+  g_autofree double *out = g_new (double, (gsize) NAIVE * NAIVE);
+
+  td_rays_reference_project (work->task, view, work->volume, out);
+}
+
+double
+td_rays_bench_naive (void)
+{
+  const guint views = 2 * td_host_threads ();
+  g_autofree float *volume = noise ((gsize) NAIVE * NAIVE * NAIVE);
+  TdConeTask task;
+
+  if (!make_task (&task, NAIVE, views, NULL))
+    return 0;
+  Naive work = { &task, volume };
+  const gint64 start = g_get_monotonic_time ();
+  td_parallel_for (views, naive_view, &work);
+  const double seconds = (g_get_monotonic_time () - start) * 1e-6;
+  td_cone_task_clear (&task);
+  return (double) NAIVE * NAIVE * NAIVE * views / seconds / GUPS;
+}

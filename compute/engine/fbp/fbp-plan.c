@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "compute/parallel/families.h"
+#include "compute/engine/engine-private.h"
+#include "fbp-private.h"
+#include "compute/engine/field.h"
+
+/* Slabs are small enough that the first slices come soon and the pipeline fills fast, and large
+   enough for the projectors, which take 16 slices at once. */
+#define USUAL_SLABS 24
+#define GRAIN 16
+#define MAX_SLAB 64
+#define LARGE_SLAB_BYTES ((guint64) 1 << 30)
+#define SMALL_SLAB_BYTES ((guint64) 128 << 20)
+#define FILTER_BYTES ((guint64) 32 << 20)
+#define KEEP_BYTES ((guint64) 256 << 20)
+#define MAX_ELEMENTS ((guint64) G_MAXINT32)
+
+/* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+fbp_free (gpointer data)
+{
+  TdFbp *fbp = data;
+
+  g_free (fbp->angles_rad);
+  g_free (fbp->weights);
+  g_free (fbp->families);
+  g_free (fbp);
+}
+
+static gboolean
+set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
+{
+  const gint *region = plan->recipe.region;
+  guint full = fbp->n_filtered;
+
+  fbp->nx = fbp->ny = full;
+  fbp->x0 = -((double) full - 1) / 2;
+  fbp->y0 = ((double) full - 1) / 2;
+  if (!td_plan_check_region (plan, full, full, error))
+    return FALSE;
+  if (region[2] == 0)
+    return TRUE;
+  fbp->x0 += region[0];
+  fbp->y0 -= region[1];
+  fbp->nx = (guint) region[2];
+  fbp->ny = (guint) region[3];
+  return TRUE;
+}
+
+static void
+set_axis (const TdPlan *plan, TdFbp *fbp)
+{
+  const TdAxisLine axis
+      = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame, fbp->n_rows,
+                           plan->recipe.centre_px, plan->recipe.tilt_deg);
+
+  fbp->centre_px = axis.centre_px;
+  fbp->tilt = axis.slope;
+}
+
+static void
+set_scale (TdPlan *plan, TdFbp *fbp)
+{
+  double pixel_mm = td_scan_facts (plan->scan)->geometry.pixel_width_mm;
+
+  plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
+  plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
+  plan->facts.scale = fbp->scale = pixel_mm > 0 ? 1 / pixel_mm : 1;
+}
+
+void
+td_fbp_task (const TdPlan *plan, double row, TdBackprojectTask *task)
+{
+  const TdFbp *fbp = plan->extra;
+
+  *task = (TdBackprojectTask) {
+    .n_columns = fbp->n_filtered,
+    .n_views = fbp->n_views,
+    .nx = fbp->nx,
+    .ny = fbp->ny,
+    .x0 = fbp->x0,
+    .y0 = fbp->y0,
+    .step = 1,
+    .centre_px = td_fbp_centre (fbp, row) + fbp->shift,
+    .angles_rad = fbp->angles_rad,
+    .weights = fbp->weights,
+    .scale = fbp->scale,
+    .interpolation = plan->recipe.interpolation,
+    .precision = plan->recipe.precision,
+  };
+}
+
+guint64
+td_fbp_row_bytes (const TdFbp *fbp)
+{
+  return (guint64) fbp->n_views * fbp->n_columns * sizeof (float);
+}
+
+guint64
+td_fbp_filtered_bytes (const TdFbp *fbp)
+{
+  return (guint64) fbp->n_views * fbp->n_filtered * sizeof (float);
+}
+
+double
+td_fbp_centre (const TdFbp *fbp, double row)
+{
+  return fbp->centre_px + fbp->tilt * (row - (fbp->n_rows - 1) / 2.0);
+}
+
+gboolean
+td_fbp_filters_apart (const TdFbp *fbp)
+{
+  return fbp->keep || fbp->blend;
+}
+
+guint64
+td_fbp_slice_bytes (const TdFbp *fbp)
+{
+  return (guint64) fbp->nx * fbp->ny * sizeof (float);
+}
+
+guint
+td_fbp_lanes (const TdFbp *fbp, const TdDeviceInfo *info)
+{
+  return info->cpu_shaped || info->host_pointers || fbp->n_slabs < 2 ? 1 : 2;
+}
+
+char *
+td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily *family)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+
+  return g_strdup_printf ("fbp %s %s %s %s", info->name, family->name,
+                          td_interpolation_name (plan->recipe.interpolation),
+                          td_precision_name (plan->recipe.precision));
+}
+
+/* ── Buffers ──────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  guint64 host, device; /* device: the largest of all devices */
+} Bytes;
+
+static gboolean
+is_host_memory (const TdDeviceInfo *info)
+{
+  return info->kind == TD_DEVICE_CPU || info->host_pointers;
+}
+
+/* On device @index: what fbp-kit.c allocates. */
+static guint64
+kit_bytes (const TdPlan *plan, guint index)
+{
+  const TdFbp *fbp = plan->extra;
+  const TdRecipe *recipe = &plan->recipe;
+  const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, index));
+  guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
+  guint64 in = rows * td_fbp_row_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
+  TdBackprojectTask task;
+
+  td_fbp_task (plan, 0, &task);
+  guint64 bytes
+      = td_preparation_workspace_bytes (recipe->steps, recipe->n_steps, td_scan_facts (plan->scan),
+                                        rows)
+        + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
+        + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
+  if (td_fbp_filters_apart (fbp))
+    bytes += fbp->slab_slices * td_fbp_filtered_bytes (fbp);
+  if (fbp->direct)
+    return bytes + fbp->in_slots * in + fbp->out_slots * out;
+  if (fbp->keep)
+    bytes += in; /* what the first of the steps made of the rows */
+  return bytes + td_fbp_lanes (fbp, info) * (in + out);
+}
+
+static Bytes
+job_bytes (const TdPlan *plan)
+{
+  const TdFbp *fbp = plan->extra;
+  guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
+  guint64 in = rows * td_fbp_row_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
+  Bytes bytes = { .host = td_plan_own_bytes (plan->devices) };
+
+  if (!fbp->direct)
+    bytes.host += fbp->in_slots * in + fbp->out_slots * out;
+  bytes.host += 2 * fbp->halo * td_fbp_row_bytes (fbp);
+  bytes.host += td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                           td_scan_facts (plan->scan), rows);
+  if (fbp->keep)
+    bytes.host += in; /* the engine's copy of the raw rows */
+  for (guint i = 0; i < plan->devices->len; i++) {
+    const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, i));
+    guint64 device = kit_bytes (plan, i);
+    bytes.device = MAX (bytes.device, device);
+    if (is_host_memory (info))
+      bytes.host += device;
+  }
+  return bytes;
+}
+
+/* Everything that depends on the slab's size. */
+static void
+set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
+{
+  guint n_slices = plan->facts.n_slices;
+  gboolean cpu = TRUE;
+  guint lanes = 0;
+
+  fbp->slab_slices = slab;
+  fbp->n_slabs = (n_slices + slab - 1) / slab;
+  fbp->keep = fbp->n_slabs == 1
+              && (slab + 2 * fbp->halo) * td_fbp_row_bytes (fbp) <= KEEP_BYTES / 2
+              && slab * td_fbp_filtered_bytes (fbp) <= KEEP_BYTES / 2
+              && slab * td_fbp_slice_bytes (fbp) <= KEEP_BYTES / 2;
+  for (guint i = 0; i < plan->devices->len; i++) {
+    const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, i));
+    cpu = cpu && info->cpu_shaped;
+    lanes += td_fbp_lanes (fbp, info);
+  }
+  fbp->direct = plan->devices->len == 1 && !fbp->keep
+                && td_device_info (g_ptr_array_index (plan->devices, 0))->host_pointers;
+  fbp->in_slots = MIN (lanes + 1, fbp->n_slabs);
+  fbp->out_slots = MIN (lanes + 1, fbp->n_slabs);
+
+  guint batch = fbp->tilt != 0 ? 1 : MIN (slab, cpu ? GRAIN : 2 * GRAIN);
+  while (batch > 1
+         && (batch * (guint64) fbp->n_views * fbp->n_filtered > MAX_ELEMENTS
+             || batch * (guint64) fbp->nx * fbp->ny > MAX_ELEMENTS))
+    batch /= 2;
+  fbp->batch = batch;
+  guint64 row = MAX (td_row_filter_workspace_bytes (fbp->n_filtered, 1), 1);
+  fbp->filter_rows
+      = (guint) CLAMP (FILTER_BYTES / row, 1, MIN ((guint64) slab * fbp->n_views, MAX_ELEMENTS));
+}
+
+static guint64
+device_budget (TdDevice *device)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  guint64 free = td_device_memory_free (device);
+
+  if (free == G_MAXUINT64)
+    free = info->memory_bytes;
+  return free - free / 16; /* the driver's own, and fragmentation */
+}
+
+/* NULL if the slab fits; else what it is too large for. (transfer full) */
+static char *
+too_large (const TdPlan *plan)
+{
+  const TdFbp *fbp = plan->extra;
+  Bytes bytes = job_bytes (plan);
+  guint64 budget = td_plan_host_budget (plan);
+  guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
+  guint64 largest = MAX (rows * td_fbp_row_bytes (fbp), fbp->slab_slices * td_fbp_slice_bytes (fbp));
+
+  if (td_fbp_filters_apart (fbp))
+    largest = MAX (largest, fbp->slab_slices * td_fbp_filtered_bytes (fbp));
+
+  if (bytes.host > budget) {
+    g_autofree char *need = g_format_size (bytes.host), *have = g_format_size (budget);
+    return g_strdup_printf ("%s of host memory, and %s may be used", need, have);
+  }
+  for (guint i = 0; i < plan->devices->len; i++) {
+    TdDevice *device = g_ptr_array_index (plan->devices, i);
+    const TdDeviceInfo *info = td_device_info (device);
+    guint64 kit = kit_bytes (plan, i), free = device_budget (device);
+    if (kit > free) {
+      g_autofree char *need = g_format_size (kit), *have = g_format_size (free);
+      return g_strdup_printf ("%s of memory on %s, which has %s free", need, info->id, have);
+    }
+    if (info->max_alloc_bytes && largest > info->max_alloc_bytes) {
+      g_autofree char *need = g_format_size (largest);
+      g_autofree char *have = g_format_size (info->max_alloc_bytes);
+      return g_strdup_printf ("one buffer of %s on %s, which allows %s", need, info->id, have);
+    }
+  }
+  return NULL;
+}
+
+/* Slabs as small as graphics cards still do at their full rate, where small ones cost nothing to read:
+   the first one is under way sooner, the last one ends sooner, and less memory has to be pinned. */
+static guint
+small_slab (const TdPlan *plan, const TdFbp *fbp)
+{
+  const guint64 each = MAX (td_fbp_filtered_bytes (fbp), td_fbp_slice_bytes (fbp));
+  guint slab = MIN (GRAIN, plan->facts.n_slices);
+
+  for (guint i = 0; i < plan->devices->len; i++)
+    if (td_device_info (g_ptr_array_index (plan->devices, i))->kind != TD_DEVICE_GPU)
+      return slab;
+  while (slab > 4 && slab * each > SMALL_SLAB_BYTES)
+    slab -= 4;
+  return slab;
+}
+
+static guint
+usual_slab (const TdPlan *plan, const TdFbp *fbp)
+{
+  guint n = plan->facts.n_slices;
+  guint slab = (n / USUAL_SLABS + GRAIN - 1) / GRAIN * GRAIN;
+
+  if (td_scan_facts (plan->scan)->in_memory && fbp->halo == 0)
+    return small_slab (plan, fbp);
+  slab = CLAMP (slab, GRAIN, MAX_SLAB);
+  slab = MAX (slab, (4 * fbp->halo + GRAIN - 1) / GRAIN * GRAIN); /* halos are work done twice */
+  while (slab > GRAIN && slab * td_fbp_filtered_bytes (fbp) > LARGE_SLAB_BYTES)
+    slab -= GRAIN;
+  return MIN (slab, n);
+}
+
+static gboolean
+choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
+{
+  guint usual = usual_slab (plan, fbp);
+  g_autofree char *reason = NULL;
+
+  for (guint slab = usual; slab >= 1;
+       slab = slab > GRAIN ? (slab - 1) / GRAIN * GRAIN : slab / 2) {
+    set_slab (plan, fbp, slab);
+    g_free (reason);
+    reason = too_large (plan);
+    if (reason && slab == usual) {
+      td_engine_drop_idle (plan->engine); /* earlier previews' memory */
+      g_free (reason);
+      reason = too_large (plan);
+    }
+    if (!reason) {
+      if (slab < usual)
+        td_plan_note (plan, "Slabs of %u slices instead of %u, to fit into memory.", slab, usual);
+      return TRUE;
+    }
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "Even one slice at a time needs %s; raise --memory-limit, take a smaller --region or "
+               "another --device", reason);
+  return FALSE;
+}
+
+static gboolean
+check_elements (const TdFbp *fbp, GError **error)
+{
+  guint64 sinogram = (guint64) fbp->n_views * fbp->n_filtered;
+  guint64 slice = (guint64) fbp->nx * fbp->ny;
+
+  if (sinogram <= MAX_ELEMENTS && slice <= MAX_ELEMENTS)
+    return TRUE;
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); "
+               "%s", sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_filtered,
+               fbp->nx, fbp->ny,
+               sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller --region");
+  return FALSE;
+}
+
+const char *
+td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  if (facts->geometry.beam != TD_BEAM_PARALLEL)
+    return "The scan was taken with a fan or cone beam, and filtered back-projection for parallel "
+           "beams (--method fbp) cannot reconstruct it";
+  return NULL;
+}
+
+/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* The Fourier method has one family of its own. */
+static const TdBackprojectFamily *
+fourier_family (const TdBackprojectTask *task, TdDevice *device, GError **error)
+{
+  const char *reason = td_family_fourier.unsupported (task, td_device_info (device));
+
+  if (!reason)
+    return &td_family_fourier;
+  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+               "The Fourier method cannot reconstruct this: %s; take --method fbp", reason);
+  return NULL;
+}
+
+static gboolean
+choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
+{
+  const gboolean fourier = plan->method->kind == TD_METHOD_FOURIER;
+  guint slices = fbp->tilt != 0 ? 1 : MIN (plan->facts.n_slices, GRAIN);
+  TdBackprojectTask task;
+
+  fbp->families = g_new0 (const TdBackprojectFamily *, plan->devices->len);
+  td_fbp_task (plan, (fbp->n_rows - 1) / 2.0, &task);
+  for (guint i = 0; i < plan->devices->len; i++) {
+    TdDevice *device = g_ptr_array_index (plan->devices, i);
+    fbp->families[i] = fourier ? fourier_family (&task, device, error)
+                               : td_backproject_choose (plan->recipe.family, &task, device, slices,
+                                                        error);
+    if (!fbp->families[i])
+      return FALSE;
+  }
+  plan->facts.family = fbp->families[0]->name;
+  if (fourier && strcmp (plan->recipe.family, "auto") != 0)
+    td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
+                  plan->recipe.family);
+  return TRUE;
+}
+
+static void
+fill_facts (TdPlan *plan, const TdFbp *fbp)
+{
+  TdPlanFacts *facts = &plan->facts;
+  Bytes bytes = job_bytes (plan);
+  double rate = 0;
+
+  facts->half_acquisition = fbp->blend;
+  facts->nx = fbp->nx;
+  facts->ny = fbp->ny;
+  facts->slab_slices = fbp->slab_slices;
+  facts->n_slabs = fbp->n_slabs;
+  facts->read_bytes
+      = td_plan_read_bytes (plan, MIN (facts->n_slices + 2 * fbp->halo, fbp->n_rows));
+  facts->write_bytes = plan->output ? (guint64) facts->n_slices * fbp->nx * fbp->ny
+                                          * (plan->recipe.output_bits / 8)
+                                    : 0;
+  facts->host_bytes = bytes.host;
+  facts->device_bytes = bytes.device;
+  facts->updates = (double) facts->n_slices * fbp->nx * fbp->ny * fbp->n_views;
+  for (guint i = 0; i < plan->devices->len; i++) {
+    g_autofree char *key
+        = td_fbp_rate_key (plan, g_ptr_array_index (plan->devices, i), fbp->families[i]);
+    double one = td_engine_rate (plan->engine, key);
+    rate = one > 0 && (i == 0 || rate > 0) ? rate + one : 0;
+  }
+  facts->estimate_s = td_plan_estimate (plan, rate);
+}
+
+static void
+set_halo (const TdPlan *plan, TdFbp *fbp)
+{
+  const guint halo
+      = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (plan->scan));
+  /* A preview has up to an eighth more, so that its rows are still enough for a slider's next places. */
+  const guint bits = g_bit_storage (halo);
+  const guint step = plan->facts.n_slices == 1 && bits > 4 ? 1u << (bits - 4) : 1;
+
+  fbp->halo = MIN ((halo + step - 1) / step * step, fbp->n_rows);
+}
+
+gboolean
+td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
+             GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  TdFbp *fbp = g_new0 (TdFbp, 1);
+
+  plan->extra = fbp;
+  plan->free_extra = fbp_free;
+  fbp->n_columns = facts->n_columns;
+  fbp->n_views = facts->n_views;
+  fbp->n_rows = facts->n_rows;
+  set_axis (plan, fbp);
+  set_halo (plan, fbp);
+  set_scale (plan, fbp);
+  if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error) || !check_elements (fbp, error)
+      || !choose_families (plan, fbp, error) || !choose_slab (plan, fbp, error))
+    return FALSE;
+  if (!fbp->blend && (fbp->centre_px < 0 || fbp->centre_px > fbp->n_columns - 1))
+    td_plan_note (plan, "The rotation axis, column %.2f, is outside the detector.", fbp->centre_px);
+  fill_facts (plan, fbp);
+  return TRUE;
+}

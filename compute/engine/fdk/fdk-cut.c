@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "fdk.h"
+#include "compute/engine/plan-private.h"
+
+/**
+ * Where slabs begin and end, and in which order a device takes its own. While a graphics card waits for
+ * the first rows, and while its last slices are fetched, it computes nothing: the first slabs are small
+ * and see few rows, each twice as large as the one before, and the last ones are small again. Who has slices
+ * far from the mid-plane, which see many rows, begins with some near it all the same.
+ */
+#define FIRST_PART 12 /* of a whole slab */
+#define LEAST_SLAB 16 /* slices: what a kernel's groups take at once */
+
+static TdFdkSlabCut
+make_cut (const TdFdkPlan *fdk, guint slice0, guint n)
+{
+  TdFdkSlabCut cut = { .slice0 = slice0, .n_slices = n };
+  guint first, end;
+
+  td_cone_rows_seen (&fdk->task, slice0, n, &first, &end);
+  cut.row0 = CLAMP (first, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
+  cut.row_end = CLAMP (end, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
+  return cut;
+}
+
+/* From slice @from on to @to, downwards or, if that is above, upwards. */
+typedef struct {
+  guint from, to;
+  guint size;    /* of the first slab; then each is twice as large */
+  gboolean last; /* the device ends here */
+  guint n_devices; /* that end at the same time */
+} Way;
+
+/* The last slabs: each some eighths of the one before it, down to the least. The more devices, the more of
+   them: all come to their end at the same time, and the host takes the slices of all one after the other. */
+static guint
+last_size (guint left, guint n_devices)
+{
+  const guint eighths = CLAMP (n_devices + 1, 2, 6);
+  const guint size = ((8 - eighths) * left + eighths * LEAST_SLAB) / 8;
+
+  return left < 3 * LEAST_SLAB / 2 ? left : (size + LEAST_SLAB / 2) / LEAST_SLAB * LEAST_SLAB;
+}
+
+/* The next slab's slices of those that are left. Where others follow, what is over when these are cut into
+   whole slabs comes before them: after one it would have to wait until that has been fetched. */
+static guint
+next_size (const TdFdkPlan *fdk, const Way *way, guint left)
+{
+  if (way->last)
+    return MIN (way->size, last_size (left, way->n_devices));
+  if (way->size < fdk->slab)
+    return MIN (way->size, left);
+  return left % fdk->slab > 0 ? left % fdk->slab : fdk->slab;
+}
+
+static void
+cut_way (const TdFdkPlan *fdk, Way way, GArray *cuts)
+{
+  const gboolean down = way.to >= way.from;
+
+  while (way.from != way.to) {
+    guint n = next_size (fdk, &way, down ? way.to - way.from : way.from - way.to);
+    TdFdkSlabCut cut = make_cut (fdk, down ? way.from : way.from - n, n);
+    /* Memory is for the rows of slabs that begin at multiples of fdk->slab. */
+    while (cut.row_end - cut.row0 > fdk->slab_rows && n > 1) {
+      n--;
+      cut = make_cut (fdk, down ? way.from : way.from - n, n);
+    }
+    g_array_append_val (cuts, cut);
+    way.from = down ? way.from + n : way.from - n;
+    way.size = MIN (2 * way.size, fdk->slab);
+  }
+}
+
+/* What a device has of the volume: slices above the mid-plane and below it; and a start, if that is all
+   far from it. */
+typedef struct {
+  guint up, down, start;
+  guint up_from, down_from, start_from; /* the slices nearest the mid-plane */
+} Portion;
+
+/* The far ones' starts next to the mid-plane, then each one's own, the nearest first. */
+static void
+place (Portion *portions, guint n, guint middle)
+{
+  guint above = middle, below = middle;
+
+  for (guint i = n; i-- > 0;)
+    if (portions[i].up > 0 && portions[i].start > 0) {
+      portions[i].start_from = above;
+      above -= portions[i].start;
+    }
+  for (guint i = n; i-- > 0;) {
+    portions[i].up_from = above;
+    above -= portions[i].up > 0 ? portions[i].up - portions[i].start : 0;
+  }
+  for (guint i = 0; i < n; i++)
+    if (portions[i].up == 0 && portions[i].start > 0) {
+      portions[i].start_from = below;
+      below += portions[i].start;
+    }
+  for (guint i = 0; i < n; i++) {
+    portions[i].down_from = below;
+    below += portions[i].up == 0 && portions[i].start > 0 ? portions[i].down - portions[i].start
+                                                          : portions[i].down;
+  }
+}
+
+static void
+cut_portion (const TdFdkPlan *fdk, const Portion *p, guint n_devices, GArray *cuts)
+{
+  const guint least = MIN (fdk->slab, MAX (LEAST_SLAB, fdk->slab / FIRST_PART));
+  guint size = least;
+
+  if (p->start > 0) {
+    const guint end = p->up > 0 ? p->start_from - p->start : p->start_from + p->start;
+    cut_way (fdk, (Way) { p->start_from, end, least, FALSE, n_devices }, cuts);
+    size = fdk->slab;
+  }
+  const guint down = p->up == 0 ? p->down - p->start : p->down;
+  const guint up = p->up > 0 ? p->up - p->start : 0;
+  cut_way (fdk, (Way) { p->down_from, p->down_from + down, size, up == 0, n_devices }, cuts);
+  cut_way (fdk, (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->slab : size, TRUE, n_devices }, cuts);
+}
+
+/* Graphics cards with windows: from the mid-plane outwards. */
+static void
+cut_outwards (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts)
+{
+  const guint middle
+      = (guint) CLAMP (rint (fdk->task.first_mm[2] / fdk->task.voxel_mm + 0.5), 0, fdk->task.nz);
+  const guint start = 7 * MAX (LEAST_SLAB, fdk->slab / FIRST_PART); /* three slabs */
+  g_autofree Portion *portions = g_new0 (Portion, n_devices);
+
+  for (guint i = 0; i < n_devices; i++) {
+    const guint a = bounds[i], b = bounds[i + 1];
+    portions[i].up = MIN (b, middle) - MIN (a, middle);
+    portions[i].down = MAX (b, middle) - MAX (a, middle);
+    if ((b < middle || a > middle) && b - a > 2 * start)
+      portions[i].start = start;
+  }
+  place (portions, n_devices, middle);
+  for (guint i = 0; i < n_devices; i++) {
+    cut_portion (fdk, &portions[i], n_devices, cuts);
+    fdk->own[i + 1] = cuts->len;
+  }
+}
+
+/* From the top down; without windows all is the first device's, and the others help. */
+static void
+cut_evenly (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts)
+{
+  for (guint i = 0; i < n_devices; i++) {
+    const guint end = fdk->window ? bounds[i + 1] : fdk->task.nz;
+    for (guint a = fdk->window || i == 0 ? bounds[i] : end, n; a < end; a += n) {
+      n = MIN (fdk->slab, end - a);
+      TdFdkSlabCut cut = make_cut (fdk, a, n);
+      while (cut.row_end - cut.row0 > fdk->slab_rows && n > 1)
+        cut = make_cut (fdk, a, --n);
+      g_array_append_val (cuts, cut);
+    }
+    fdk->own[i + 1] = cuts->len;
+  }
+}
+
+void
+td_fdk_cut (const TdPlan *plan, TdFdkPlan *fdk, guint n_devices, const double *shares)
+{
+  const guint nz = fdk->task.nz;
+  const gboolean cards = fdk->window && fdk->n_slabs > 1
+                         && td_device_info (plan->devices->pdata[0])->kind != TD_DEVICE_CPU;
+  const guint step = cards && nz >= 4 * LEAST_SLAB * n_devices ? LEAST_SLAB : 1;
+  g_autoptr (GArray) cuts = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
+  g_autofree guint *bounds = g_new0 (guint, n_devices + 1);
+  double sum = 0;
+
+  g_free (fdk->own);
+  g_free (fdk->cuts);
+  fdk->own = g_new0 (guint, n_devices + 1);
+  for (guint i = 0; i < n_devices; i++) {
+    sum += shares[i];
+    bounds[i + 1] = i + 1 < n_devices ? (guint) MIN (lrint (nz * sum / step) * step, nz) : nz;
+  }
+  (cards ? cut_outwards : cut_evenly) (fdk, n_devices, bounds, cuts);
+  fdk->n_slabs = cuts->len;
+  fdk->cuts = (TdFdkSlabCut *) g_array_free (g_steal_pointer (&cuts), FALSE);
+}

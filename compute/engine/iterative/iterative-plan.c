@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "compute/prepare/prepare.h"
+#include "compute/engine/engine-private.h"
+#include "compute/engine/fdk/fdk.h"
+#include "compute/engine/field.h"
+#include "iterative.h"
+#include "compute/engine/plan-private.h"
+
+#define CHUNK_BYTES ((guint64) 32 << 20)
+/* Threads' stacks, the readers' and writers' own buffers. */
+#define OWN_BYTES ((guint64) 64 << 20)
+
+static void
+iterative_free (gpointer data)
+{
+  TdIterativePlan *self = data;
+
+  td_cone_task_clear (&self->task);
+  td_iterative_cut_clear (&self->cut);
+  g_clear_pointer (&self->host, td_device_unref);
+  g_free (self->angles_rad);
+  g_free (self);
+}
+
+static gboolean
+is_parallel (const TdPlan *plan)
+{
+  return td_scan_facts (plan->scan)->geometry.beam == TD_BEAM_PARALLEL;
+}
+
+/* ── The volume ───────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+make_cone (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  g_autofree double *angles_rad = NULL;
+  TdGeometry geometry;
+
+  td_fdk_geometry (plan, &geometry, &angles_rad);
+  const gboolean good = td_cone_task_init_rays (&self->task, &geometry, angles_rad, facts->n_views,
+                                                facts->n_columns, facts->n_rows, error);
+  td_geometry_clear (&geometry);
+  if (!good)
+    return FALSE;
+  self->n_rows = self->slab_rows = facts->n_rows;
+  self->n_slabs = 1;
+  self->first[2] = plan->facts.first_slice;
+  plan->facts.pixel_mm = self->task.voxel_mm;
+  plan->facts.units = "1/mm";
+  return TRUE;
+}
+
+/* The axis and the field of view as filtered back-projection has them. */
+static gboolean
+make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdRecipe *recipe = &plan->recipe;
+  const double pixel_mm = facts->geometry.pixel_width_mm;
+  const TdAxisLine axis
+      = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame, facts->n_rows,
+                           recipe->centre_px, recipe->tilt_deg);
+  TdField field;
+  TdTurn turn;
+
+  td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
+  if (!td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, error))
+    return FALSE;
+  self->angles_rad = g_new (double, facts->n_views);
+  for (guint view = 0; view < facts->n_views; view++)
+    self->angles_rad[view] = (recipe->reverse_rotation ? -1 : 1) * facts->angles_rad[view]
+                             + recipe->angle_offset_deg * G_PI / 180;
+  self->slabs = TRUE;
+  self->row0 = plan->facts.first_slice;
+  self->n_rows = plan->facts.n_slices;
+  self->tilt = axis.slope;
+  self->centre_px = axis.centre_px
+                    + axis.slope * (self->row0 + (self->n_rows - 1) / 2.0 - (facts->n_rows - 1) / 2.0);
+  plan->facts.half_acquisition = field.wide;
+  plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
+  plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
+  td_ray_task_parallel (&self->task, self->angles_rad, facts->n_views, facts->n_columns, self->n_rows,
+                        self->centre_px, self->tilt, field.columns, pixel_mm > 0 ? pixel_mm : 1);
+  return TRUE;
+}
+
+void
+td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0, guint *n_rows)
+{
+  const TdIterativePlan *self = plan->extra;
+  const guint first = slab * self->slab_rows;
+
+  *row0 = self->row0 + first;
+  *n_rows = MIN (self->slab_rows, self->n_rows - first);
+  if (!self->slabs) {
+    td_cone_task_copy (task, &self->task);
+    return;
+  }
+  const double off = first + (*n_rows - 1) / 2.0 - (self->n_rows - 1) / 2.0;
+  td_ray_task_parallel (task, self->angles_rad, self->task.n_views, self->task.n_columns, *n_rows,
+                        self->centre_px + self->tilt * off, self->tilt, self->task.nx,
+                        self->task.voxel_mm);
+}
+
+static gboolean
+set_part (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  const TdConeTask *task = &self->task;
+  const gint *region = plan->recipe.region;
+
+  self->size[0] = task->nx;
+  self->size[1] = task->ny;
+  self->size[2] = plan->facts.n_slices;
+  if (!td_plan_check_region (plan, task->nx, task->ny, error))
+    return FALSE;
+  if (region[2] == 0)
+    return TRUE;
+  for (guint i = 0; i < 2; i++) {
+    self->first[i] = (guint) region[i];
+    self->size[i] = (guint) region[2 + i];
+  }
+  return TRUE;
+}
+
+static gboolean
+set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
+{
+  TdRecipe *recipe = &plan->recipe;
+  const guint n_views = self->task.n_views;
+  const TdSolverKind kind = recipe->method == TD_METHOD_SIRT       ? TD_SOLVER_SIRT
+                            : recipe->method == TD_METHOD_FISTA_TV ? TD_SOLVER_FISTA_TV
+                                                                   : TD_SOLVER_CGLS;
+
+  if (recipe->subsets > n_views) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "%u views do not make %u subsets (--subsets)", n_views, recipe->subsets);
+    return FALSE;
+  }
+  if (recipe->subsets == 0 || kind == TD_SOLVER_CGLS)
+    recipe->subsets = td_solver_usual_subsets (kind, n_views);
+  self->settings = (TdSolverSettings) {
+    .kind = kind,
+    .iterations = recipe->iterations,
+    .subsets = recipe->subsets,
+    .relaxation = kind == TD_SOLVER_SIRT ? recipe->relaxation : 1,
+    .non_negative = recipe->non_negative,
+    .tv = recipe->tv,
+    .stop_at = recipe->stop_at,
+    .tolerance = recipe->tolerance,
+  };
+  return TRUE;
+}
+
+/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+
+guint64
+td_iterative_chunk_bytes (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  return (guint64) MIN (facts->n_rows, self->chunk_rows + 2 * self->halo) * facts->n_views
+         * facts->n_columns * sizeof (float);
+}
+
+guint
+td_iterative_give_slices (const TdIterativePlan *self)
+{
+  const guint64 slice = (guint64) self->size[0] * self->size[1] * sizeof (float);
+
+  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / slice, 1, (guint64) self->size[2]);
+}
+
+/* Whole slices are put in, if iterations begin with some, and those asked for given out. */
+static guint64
+give_bytes (const TdIterativePlan *self)
+{
+  const guint64 give = (guint64) td_iterative_give_slices (self) * self->size[0] * self->size[1];
+  const guint64 slice = (guint64) self->task.nx * self->task.ny;
+  const guint64 put = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES / sizeof (float), slice * self->task.nz));
+
+  return (self->start == TD_ITERATIVE_ZERO ? give : MAX (give, put)) * sizeof (float);
+}
+
+static void
+set_slab (TdIterativePlan *self, guint rows)
+{
+  self->slab_rows = rows;
+  self->n_slabs = (self->n_rows + rows - 1) / rows;
+  if (self->slabs) {
+    self->task.n_rows = rows;
+    td_cone_task_set_volume (&self->task, self->task.nx, self->task.nx, rows, self->task.voxel_mm);
+  }
+}
+
+guint64
+td_iterative_aside_bytes (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint rows = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
+
+  return td_iterative_chunk_bytes (plan) + give_bytes (self)
+         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
+}
+
+/* What is left of the host's memory goes first to a copy of the iterate, then to a filtered volume. */
+static void
+use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
+{
+  const guint64 budget = td_plan_host_budget (plan), slab = td_iterative_slab_bytes (self);
+  guint64 taken = td_iterative_host_bytes (plan, &self->cut) + TD_ITERATIVE_GIVE_BYTES;
+  gboolean own = TRUE;
+
+  for (guint i = 0; i < self->cut.n; i++) {
+    const TdDeviceInfo *info = td_device_info (self->cut.members[i].device);
+
+    if (info->host_pointers || (info->kind == TD_DEVICE_CPU && !plan->recipe.memory_limit_bytes))
+      taken += td_iterative_member_bytes (plan, &self->cut, i);
+    own = own && info->host_pointers;
+  }
+  self->keeps = !own && taken + slab <= budget;
+  taken += self->keeps ? slab : 0;
+  td_iterative_prefer_start (plan, self, budget > taken ? budget - taken : 0, cancellable);
+}
+
+static gboolean
+fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GError **error)
+{
+  const guint64 row = (guint64) self->task.n_views * self->task.n_columns * sizeof (float);
+  const guint most = (guint) CLAMP (CHUNK_BYTES / row, 1, (guint64) self->n_rows);
+  g_autofree char *reason = NULL;
+
+  for (guint rows = self->n_rows; rows >= 1; rows = self->slabs ? rows / 2 : 0) {
+    set_slab (self, rows);
+    for (gint in_file = 0; in_file <= td_iterative_can_store (self); in_file++)
+      /* Preparing fewer rows at once takes longer, but less. */
+      for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
+        g_clear_pointer (&reason, g_free);
+        if (!td_iterative_cut (plan, devices, in_file, &self->cut, &reason) && rows == self->n_rows) {
+          td_engine_drop_idle (plan->engine); /* earlier previews' memory */
+          g_clear_pointer (&reason, g_free);
+          td_iterative_cut (plan, devices, in_file, &self->cut, &reason);
+        }
+        if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
+          return td_rays_check (&self->task, error);
+      }
+  }
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
+               "detector (--bin 2), crop it (--crop), name more devices (--device), or take --method %s",
+               reason ? reason : "more than 2^31 voxels a slice", is_parallel (plan) ? "fbp" : "fdk");
+  return FALSE;
+}
+
+/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+
+char *
+td_iterative_rate_key (const TdPlan *plan)
+{
+  return g_strdup_printf ("%s %s", plan->method->name, td_device_info (plan->devices->pdata[0])->name);
+}
+
+/* Why the projections are not on the device, and who has what of the volume. */
+static void
+describe_cut (TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdIterativeCut *cut = &self->cut;
+  g_autofree char *all = g_format_size (td_rays_projection_bytes (&self->task, self->task.n_views));
+  g_autoptr (GString) shares = g_string_new (NULL);
+
+  if (cut->in_file)
+    td_plan_note (plan, "The projections, %s, are kept in a temporary file, because memory is short, and read for each "
+                        "subset.", all);
+  if (cut->batch_views == 0)
+    return;
+  for (guint i = 0; i < cut->n; i++)
+    g_string_append_printf (shares, "%s%u on %s", i ? ", " : "", cut->members[i].n,
+                            td_device_info (cut->members[i].device)->id);
+  td_plan_note (plan, "The projections, %s, stay %s and go to %s, up to %u views at a time.", all,
+                cut->in_file ? "with the host" : "in the host's memory",
+                cut->n > 1 ? "the devices that share the volume" : "the device, which has no room for all",
+                cut->batch_views);
+  if (cut->n > 1)
+    td_plan_note (plan, "Of the volume's %u rows y there are %s.", self->task.ny, shares->str);
+}
+
+static void
+describe (TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdSolverSettings *settings = &self->settings;
+  TdPlanFacts *facts = &plan->facts;
+  g_autofree char *key = td_iterative_rate_key (plan);
+
+  facts->family = "joseph";
+  facts->nx = self->size[0];
+  facts->ny = self->size[1];
+  facts->slab_slices = self->slabs ? self->slab_rows : self->task.nz;
+  facts->n_slabs = self->n_slabs;
+  facts->scale = 1;
+  facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
+  facts->write_bytes = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
+  facts->host_bytes = OWN_BYTES + td_iterative_chunk_bytes (plan) + 3 * give_bytes (self)
+                      + td_iterative_start_bytes (self) + td_iterative_host_bytes (plan, &self->cut)
+                      + (self->keeps ? td_iterative_slab_bytes (self) : 0);
+  for (guint i = 0; i < self->cut.n; i++) {
+    TdDevice *device = self->cut.members[i].device;
+    const guint64 bytes = td_iterative_member_bytes (plan, &self->cut, i);
+    /* The projections are in the host's memory as a device too. */
+    const gboolean with_lines = device == self->host && g_ptr_array_find (plan->devices, device, NULL);
+
+    facts->host_bytes += td_device_info (device)->kind == TD_DEVICE_CPU ? bytes : 0;
+    facts->device_bytes = MAX (facts->device_bytes,
+                               bytes + (with_lines ? td_iterative_host_bytes (plan, &self->cut) : 0));
+  }
+  facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views * settings->iterations
+                   * (self->slabs ? self->n_rows : self->task.nz);
+  facts->estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
+  td_plan_note (plan, settings->kind == TD_SOLVER_CGLS
+                          ? "%u iterations over all %u views." : "%u iterations over %u views in %u subsets.",
+                settings->iterations, self->task.n_views, settings->subsets);
+  if (!self->slabs && (facts->n_slices < self->task.nz || facts->nx < self->task.nx
+                       || facts->ny < self->task.ny))
+    td_plan_note (plan, "The whole volume of %u × %u × %u voxels is computed, since every ray passes "
+                        "all of it; what was asked for is cut out.", self->task.nx, self->task.ny,
+                  self->task.nz);
+  describe_cut (plan, self);
+}
+
+gboolean
+td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
+                   GError **error)
+{
+  TdIterativePlan *self = g_new0 (TdIterativePlan, 1);
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  plan->extra = self;
+  plan->free_extra = iterative_free;
+  g_autoptr (GPtrArray) host = td_engine_devices (engine, "host", error);
+  if (!host)
+    return FALSE;
+  self->host = td_device_ref (host->pdata[0]);
+  self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
+  if (!(is_parallel (plan) ? make_parallel (plan, self, error) : make_cone (plan, self, error))
+      || !set_part (plan, self, error) || !set_solver (plan, self, error)
+      || !td_iterative_plan_start (plan, self, cancellable, error)
+      || !fit (plan, self, devices, error))
+    return FALSE;
+  use_the_rest (plan, self, cancellable);
+  describe (plan, self);
+  return TRUE;
+}

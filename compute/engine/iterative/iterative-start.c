@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier run. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/engine/engine-private.h"
+#include "iterative-momentum.h"
+#include "compute/engine/plan-private.h"
+
+struct TdIterativeBeginning {
+  gsize slice;       /* values */
+  float *slices;     /* filtered */
+  TdVolume *volume;  /* a file */
+};
+
+/* Slices of the whole volume, whatever part is delivered. */
+static guint
+n_slices (const TdIterativePlan *self)
+{
+  return self->slabs ? self->n_rows : self->task.nz;
+}
+
+guint64
+td_iterative_start_bytes (const TdIterativePlan *self)
+{
+  return self->start == TD_ITERATIVE_FILTERED
+             ? (guint64) self->task.nx * self->task.ny * n_slices (self) * sizeof (float) : 0;
+}
+
+/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+
+static gboolean
+check_file (const TdPlan *plan, const TdIterativePlan *self, GError **error)
+{
+  g_autoptr (TdVolume) volume = td_volume_open (plan->recipe.start, error);
+  const TdConeTask *task = &self->task;
+
+  if (!volume) {
+    g_prefix_error (error, "The volume to go on from (--start): ");
+    return FALSE;
+  }
+  const TdVolumeFacts *facts = td_volume_facts (volume);
+  if (facts->nx != task->nx || facts->ny != task->ny || facts->n_slices != n_slices (self)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "“%s” has %u × %u × %u voxels, and what iterations go on from (--start) must be the whole "
+                 "volume of %u × %u × %u; without --rows and --region it is written so", facts->path,
+                 facts->nx, facts->ny, facts->n_slices, task->nx, task->ny, n_slices (self));
+    return FALSE;
+  }
+  if (facts->voxel_mm > 0 && fabs (facts->voxel_mm / task->voxel_mm - 1) > 1e-3) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "“%s” has voxels of %g mm, and this scan's are %g mm: iterations cannot go on from it "
+                 "(--start)", facts->path, facts->voxel_mm, task->voxel_mm);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* The whole volume by the filtered method, as everything else in the recipe says. */
+static TdPlan *
+plan_filtered (const TdPlan *plan, GCancellable *cancellable, GError **error)
+{
+  const TdIterativePlan *self = plan->extra;
+  TdRecipe recipe = plan->recipe;
+
+  recipe.method = TD_METHOD_AUTO;
+  memset (recipe.region, 0, sizeof recipe.region);
+  if (!self->slabs)
+    recipe.row_first = recipe.row_end = 0;
+  return td_plan_new (plan->engine, plan->measured, &recipe, NULL, cancellable, error);
+}
+
+gboolean
+td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable, GError **error)
+{
+  const char *start = plan->recipe.start;
+
+  if (strcmp (start, "zero") == 0 || strcmp (start, "auto") == 0)
+    return TRUE;
+  if (strcmp (start, "filtered") != 0) {
+    self->start = TD_ITERATIVE_FILE;
+    td_plan_note (plan, "Iterations go on from “%s”.", start);
+    td_iterative_momentum_note (plan, self);
+    return check_file (plan, self, error);
+  }
+  g_autoptr (TdPlan) filtered = plan_filtered (plan, cancellable, error);
+  if (!filtered)
+    return FALSE;
+  self->start = TD_ITERATIVE_FILTERED;
+  td_plan_note (plan, "Iterations begin with the volume that %s makes.", filtered->method->name);
+  return TRUE;
+}
+
+gboolean
+td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes, GCancellable *cancellable)
+{
+  g_autoptr (GError) reason = NULL;
+
+  if (strcmp (plan->recipe.start, "auto") != 0)
+    return FALSE;
+  self->start = TD_ITERATIVE_FILTERED;
+  g_autoptr (TdPlan) filtered
+      = td_iterative_start_bytes (self) <= spare_bytes ? plan_filtered (plan, cancellable, &reason) : NULL;
+  if (filtered)
+    td_plan_note (plan, "Iterations begin with the volume that %s makes, which saves some.",
+                  filtered->method->name);
+  else
+    self->start = TD_ITERATIVE_ZERO;
+  if (reason)
+    td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %s", reason->message);
+  return filtered != NULL;
+}
+
+/* ── The job ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void
+take_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  TdIterativeBeginning *beginning = user;
+
+  memcpy (beginning->slices + first * beginning->slice, slices, count * beginning->slice * sizeof *slices);
+}
+
+static gboolean
+run_filtered (TdJob *job, TdIterativeBeginning *beginning, GCancellable *cancellable, GError **error)
+{
+  const TdPlan *plan = td_job_plan (job);
+  g_autoptr (TdPlan) filtered = plan_filtered (plan, cancellable, error);
+
+  if (!filtered)
+    return FALSE;
+  g_autoptr (TdJob) first = td_job_new (filtered);
+  td_job_set_sink (first, take_slices, beginning);
+  const gboolean ok = td_job_run (first, cancellable, error);
+  td_engine_drop_idle (plan->engine); /* its memory is wanted now */
+  return ok;
+}
+
+TdIterativeBeginning *
+td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  const TdPlan *plan = td_job_plan (job);
+  const TdIterativePlan *self = plan->extra;
+  const guint64 bytes = td_iterative_start_bytes (self);
+
+  if (self->start == TD_ITERATIVE_ZERO)
+    return NULL;
+  g_autoptr (TdIterativeBeginning) beginning = g_new0 (TdIterativeBeginning, 1);
+  beginning->slice = (gsize) self->task.nx * self->task.ny;
+  if (self->start == TD_ITERATIVE_FILE)
+    return (beginning->volume = td_volume_open (plan->recipe.start, error)) ? g_steal_pointer (&beginning)
+                                                                            : NULL;
+  beginning->slices = g_try_malloc (bytes);
+  if (!beginning->slices) {
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "Not enough memory for the filtered volume that iterations begin with; take --start zero");
+    return NULL;
+  }
+  return run_filtered (job, beginning, cancellable, error) ? g_steal_pointer (&beginning) : NULL;
+}
+
+gboolean
+td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, float *out, GError **error)
+{
+  if (beginning->volume)
+    return td_volume_read (beginning->volume, first, n, out, error);
+  memcpy (out, beginning->slices + first * beginning->slice, n * beginning->slice * sizeof *out);
+  return TRUE;
+}
+
+void
+td_iterative_beginning_free (TdIterativeBeginning *beginning)
+{
+  if (!beginning)
+    return;
+  g_free (beginning->slices);
+  td_volume_free (beginning->volume);
+  g_free (beginning);
+}

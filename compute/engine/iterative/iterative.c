@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "iterative.h"
+
+#include <string.h>
+
+#include "compute/prepare/prepare.h"
+#include "compute/engine/engine-private.h"
+#include "iterative-momentum.h"
+#include "compute/engine/scan-rows.h"
+
+/* Shorter runs are not measured well enough to be remembered. */
+#define LEAST_S 0.2
+
+/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* Keeping what a pass came to may take this part of the time. */
+#define KEEPING 0.05
+
+typedef struct {
+  TdJob *job;
+  const TdPlan *plan;
+  const TdIterativePlan *self;
+  GCancellable *cancellable;
+  GPtrArray *devices;     /* those that have not failed */
+  TdIterativeCut cut;     /* how they share the slab */
+  TdConeTask task;        /* of the slab */
+  guint slab, row0, n_rows;
+  TdDevice *device;       /* who holds the projections */
+  TdRayTeam *team;
+  guint failed;           /* the member for want of whom there is none */
+  TdBuffer *measured;     /* NULL: in the store */
+  TdRayStore *store;
+  TdIterativeBeginning *beginning; /* NULL: zeros */
+  TdIterativeMomentum *momentum; /* NULL: the method has none */
+  float *kept;            /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
+  guint kept_passes;
+  gint64 kept_us, keeping_us; /* when, and how long it took */
+  double residual;        /* the last pass's */
+  guint passes;           /* of the slab, over all attempts */
+  double seconds;         /* of iterating */
+  TdSolverEnd end;
+} Run;
+
+static double
+seconds_since (gint64 start)
+{
+  return (g_get_monotonic_time () - start) * 1e-6;
+}
+
+/* What was measured. */
+static void
+forget (Run *run)
+{
+  g_clear_pointer (&run->measured, td_buffer_free);
+  g_clear_pointer (&run->store, td_ray_store_free);
+}
+
+/* Of the host's buffer, whose first row is @from. */
+static gboolean
+store_rows (Run *run, TdBuffer *rows, guint from, guint row, guint n, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
+  const float *values = td_buffer_map (rows);
+
+  return td_ray_store_take (run->store, values + (gsize) (row - from) * facts->n_views * facts->n_columns,
+                            row - run->row0, n, error);
+}
+
+/* Detector rows [row, row + n), prepared, to their places in @measured; NULL: in the store. */
+static gboolean
+load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging, guint row, guint n,
+            TdBuffer *measured, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
+  const guint halo = run->self->halo;
+  const guint first = row - MIN (row, halo), end = MIN (facts->n_rows, row + n + halo);
+  const guint64 bytes = (guint64) (end - first) * facts->n_views * facts->n_columns * sizeof (float);
+  TdQueue *queue = td_rays_queue (td_team_lead (run->team));
+  TdPreparationCounts counts;
+  gint64 start = g_get_monotonic_time ();
+
+  if (!td_scan_rows (run->plan->scan, first, end - first, staging, run->cancellable, error))
+    return FALSE;
+  td_job_add_stage (run->job, "read", seconds_since (start));
+  start = g_get_monotonic_time ();
+  if (!td_upload (queue, rows, 0, staging, bytes, error)
+      || !td_preparation_run (preparation, queue, rows, first, end - first, NULL, run->cancellable, error)
+      || !td_preparation_counts (preparation, queue, &counts, error)
+      || (measured
+          && !td_rays_take (td_team_lead (run->team), rows, first, row, run->row0, n, measured, error))
+      || !td_queue_finish (queue, error)
+      || (!measured && !store_rows (run, rows, first, row, n, error)))
+    return FALSE;
+  td_job_add_counts (run->job, &counts);
+  td_job_add_stage (run->job, "prepare", seconds_since (start));
+  return TRUE;
+}
+
+static gboolean
+load (Run *run, const guint *order, GError **error)
+{
+  const TdIterativePlan *self = run->self;
+  const TdPlan *plan = run->plan;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint most = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
+  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (run->device, plan->scan, flats, plan->recipe.steps, plan->recipe.n_steps, most,
+                            error);
+  const guint subset = td_solver_most_views (facts->n_views, &self->settings);
+
+  if (preparation && run->cut.in_file)
+    run->store = td_ray_store_new (td_team_lead (run->team), &run->task, order, self->chunk_rows, subset, error);
+  else if (preparation)
+    run->measured = td_team_lines_new (run->team, facts->n_views, error);
+  g_autoptr (TdBuffer) rows
+      = run->store || run->measured ? td_buffer_new (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
+  float *staging = rows ? td_device_host_alloc (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
+  gboolean ok = staging != NULL;
+
+  for (guint row = run->row0; ok && row < run->row0 + run->n_rows; row += self->chunk_rows)
+    ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
+         && load_chunk (run, preparation, rows, staging, row,
+                        MIN (self->chunk_rows, run->row0 + run->n_rows - row), run->measured, error);
+  td_queue_finish (td_rays_queue (td_team_lead (run->team)), NULL);
+  if (staging)
+    td_device_host_free (run->device, staging);
+  if (!ok)
+    forget (run);
+  return ok;
+}
+
+static guint
+slices_at_once (const TdConeTask *task)
+{
+  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / ((guint64) task->nx * task->ny * sizeof (float)), 1,
+                        (guint64) task->nz);
+}
+
+/* Devices fail, and what they have goes with them. */
+static gboolean
+keep (Run *run, TdTeamVolume *volume, GError **error)
+{
+  const TdConeTask *task = &run->task;
+  const gsize slice = (gsize) task->nx * task->ny;
+  const guint at_once = slices_at_once (task), before = run->kept_passes;
+  const gint64 start = g_get_monotonic_time ();
+
+  if (!run->kept || (before > 0 && run->keeping_us > KEEPING * (start - run->kept_us)))
+    return TRUE;
+  run->kept_passes = 0; /* nothing whole is there while it is being replaced */
+  for (guint z = 0; z < task->nz; z += at_once) {
+    const guint first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, MIN (at_once, task->nz - z) };
+
+    if (!td_team_give (run->team, volume, first, size, run->kept + z * slice, run->cancellable, error)) {
+      run->kept_passes = z == 0 ? before : 0;
+      return FALSE;
+    }
+  }
+  run->kept_passes = run->passes;
+  run->kept_us = g_get_monotonic_time ();
+  run->keeping_us = run->kept_us - start;
+  return TRUE;
+}
+
+static gboolean
+on_pass (guint pass, double residual, TdTeamVolume *volume, gpointer user, GError **error)
+{
+  Run *run = user;
+
+  run->residual = residual;
+  run->passes++;
+  td_job_add_pass (run->job, residual);
+  return keep (run, volume, error);
+}
+
+static gboolean
+on_progress (double updates, gpointer user)
+{
+  Run *run = user;
+
+  td_job_add_updates (run->job, updates);
+  return !td_job_ends_early (run->job);
+}
+
+/* ── Momentum ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* That of an earlier run is not that of what an attempt had come to. */
+static gboolean
+recall (TdSolverMomentum *momentum, gpointer user)
+{
+  Run *run = user;
+
+  return run->kept_passes == 0
+         && td_iterative_momentum_recall (run->momentum, run->slab * run->self->slab_rows, run->task.nz, momentum);
+}
+
+static gboolean
+recall_volumes (TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
+{
+  Run *run = user;
+
+  return td_iterative_momentum_load (run->momentum, run->team, &run->task, volumes, n, run->cancellable, error);
+}
+
+static void
+recall_failed (gpointer user)
+{
+  Run *run = user;
+
+  td_iterative_momentum_refuse (run->momentum);
+}
+
+static gboolean
+remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
+{
+  Run *run = user;
+
+  return td_iterative_momentum_save (run->momentum, run->team, &run->task, run->slab * run->self->slab_rows, momentum,
+                                     volumes, n, run->cancellable, error);
+}
+
+/* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
+
+/* What the slab's iterations begin with: what an earlier attempt had come to, or the plan's. */
+static gboolean
+begin (TdTeamVolume *volume, gpointer user, GError **error)
+{
+  Run *run = user;
+  const TdConeTask *task = &run->task;
+  const TdSolverSettings *settings = &run->self->settings;
+  const gsize slice = (gsize) task->nx * task->ny;
+  const guint at_once = slices_at_once (task);
+  const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
+  g_autofree float *staging = run->kept_passes > 0 ? NULL : g_new (float, at_once * slice);
+
+  td_iterative_momentum_begin (run->momentum);
+  for (guint z = 0; z < task->nz; z += at_once) {
+    const guint n = MIN (at_once, task->nz - z), first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, n };
+
+    if (staging
+        && !td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n, staging, error))
+      return FALSE;
+    if (staging)
+      td_iterative_momentum_took (run->momentum, staging, n * slice);
+    if (!td_team_put (run->team, staging ? staging : run->kept + z * slice, first, size, least, volume,
+                      run->cancellable, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+release (float *slices, gpointer user)
+{
+  g_free (slices);
+}
+
+/* The box of a volume that is on the host. */
+static void
+copy_box (const TdConeTask *task, const float *volume, const guint from[3], const guint size[3], float *out)
+{
+  for (guint z = 0; z < size[2]; z++)
+    for (guint y = 0; y < size[1]; y++)
+      memcpy (out + ((gsize) z * size[1] + y) * size[0],
+              volume + ((gsize) (from[2] + z) * task->ny + from[1] + y) * task->nx + from[0], size[0] * sizeof *out);
+}
+
+/* What was asked for of the volume (NULL: of what was kept), from its slice @z on; @first counts from the
+   plan's first slice. */
+static gboolean
+give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **error)
+{
+  const TdIterativePlan *self = run->self;
+  const guint at_once = td_iterative_give_slices (self);
+  const gsize slice = (gsize) self->size[0] * self->size[1] * sizeof (float);
+
+  for (guint done = 0; done < n; done += at_once) {
+    const guint count = MIN (at_once, n - done);
+    const guint from[3] = { self->first[0], self->first[1], z + done };
+    const guint size[3] = { self->size[0], self->size[1], count };
+    float *out = g_try_malloc (count * slice);
+
+    if (!out) {
+      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "Not enough memory for %u slices to be written; "
+                   "close other programs or take a smaller --region", count);
+      return FALSE;
+    }
+    if (!volume)
+      copy_box (&run->task, run->kept, from, size, out);
+    else if (!td_team_give (run->team, volume, from, size, out, run->cancellable, error)) {
+      g_free (out);
+      return FALSE;
+    }
+    td_iterative_momentum_gave (run->momentum, out, (gsize) count * size[1] * size[0]);
+    if (!td_job_emit (run->job, first + done, count, out, release, NULL, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+give_slab (Run *run, TdTeamVolume *volume, GError **error)
+{
+  const TdIterativePlan *self = run->self;
+
+  return self->slabs ? give (run, volume, 0, run->n_rows, run->slab * self->slab_rows, error)
+                     : give (run, volume, self->first[2], self->size[2], 0, error);
+}
+
+/* ── Attempts ─────────────────────────────────────────────────────────────────────────────────── */
+
+static TdTeamVolume *
+iterate (Run *run, GError **error)
+{
+  TdSolverSettings settings = run->self->settings;
+  const TdSolverWatch watch = { .begin = run->beginning || run->kept_passes > 0 ? begin : NULL, .pass = on_pass,
+                                .progress = on_progress, .recall = recall, .recall_volumes = recall_volumes,
+                                .recall_failed = recall_failed, .remember = remember, .user = run };
+  g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
+
+  run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
+  run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order, run->cut.batch_views,
+                           &run->failed, error);
+  if (!run->team || (!run->measured && !run->store && !load (run, order, error)))
+    return NULL;
+  td_team_set_store (run->team, run->store);
+  const gint64 start = g_get_monotonic_time ();
+  settings.iterations -= run->kept_passes;
+  run->passes = run->kept_passes;
+  TdTeamVolume *volume = td_solver_run (run->team, &run->task, &settings, run->measured, &watch, &run->end,
+                                        run->cancellable, error);
+  run->seconds += seconds_since (start);
+  td_job_add_stage (run->job, "iterate", seconds_since (start));
+  return volume;
+}
+
+static gboolean
+attempt (Run *run, GError **error)
+{
+  g_autoptr (TdTeamVolume) volume = iterate (run, error);
+
+  if (!volume || !give_slab (run, volume, error))
+    return FALSE;
+  td_iterative_momentum_end_slab (run->momentum, run->task.nz);
+  return TRUE;
+}
+
+/* Projections that the host has outlive a device. */
+static void
+clear_attempt (Run *run, gboolean all)
+{
+  if (run->team)
+    td_team_finish (run->team, NULL);
+  if (all || run->device != run->self->host)
+    forget (run);
+  g_clear_pointer (&run->team, td_team_free);
+}
+
+static gboolean
+is_device_error (const GError *error)
+{
+  return error && error->domain == TD_ERROR
+         && (error->code == TD_ERROR_DEVICE_MEMORY || error->code == TD_ERROR_DEVICE_LOST
+             || error->code == TD_ERROR_DEVICE_BUILD || error->code == TD_ERROR_DEVICE_TIMEOUT
+             || error->code == TD_ERROR_DEVICE_BUG);
+}
+
+/* The others go on without the device that failed, at last the host; FALSE: nobody is left who could. */
+static gboolean
+go_on (Run *run, const GError *reason)
+{
+  const guint failed = run->team ? td_team_failed (run->team) : run->failed;
+  TdDevice *device = failed < run->cut.n ? run->cut.members[failed].device : NULL;
+  g_autofree char *id = device ? g_strdup (td_device_info (device)->id) : NULL;
+
+  if (!is_device_error (reason) || !device || device == run->self->host)
+    return FALSE;
+  const gboolean in_file = run->cut.in_file;
+
+  clear_attempt (run, FALSE);
+  g_ptr_array_remove (run->devices, device);
+  if (run->devices->len == 0)
+    g_ptr_array_add (run->devices, td_device_ref (run->self->host));
+  if (!td_iterative_cut (run->plan, run->devices, FALSE, &run->cut, NULL)
+      && !(td_iterative_can_store (run->self) && td_iterative_cut (run->plan, run->devices, TRUE, &run->cut, NULL)))
+    return FALSE;
+  /* One device alone wants them to itself. */
+  if ((run->cut.batch_views == 0 && run->cut.members[0].device != run->device) || run->cut.in_file != in_file)
+    forget (run);
+  td_job_note (run->job, "%s failed after %u passes: %s. %s went on without it, from what %u passes had come to.", id,
+               run->passes, reason->message, td_device_info (run->cut.members[0].device)->id, run->kept_passes);
+  return TRUE;
+}
+
+/* What there is, when it cannot become more. */
+static gboolean
+give_kept (Run *run, const GError *reason)
+{
+  td_iterative_momentum_begin (run->momentum); /* what may have been saved is of a later pass */
+  if (run->kept_passes == 0 || !is_device_error (reason) || !give_slab (run, NULL, NULL))
+    return FALSE;
+  run->passes = run->kept_passes;
+  run->end = TD_SOLVER_ALL;
+  td_job_note (run->job, "The iterations ended early: %s. What was written is what %u of %u passes came to; --start goes "
+                         "on from it.", reason->message, run->kept_passes, run->self->settings.iterations);
+  return TRUE;
+}
+
+static gboolean
+reconstruct_slab (Run *run, GError **error)
+{
+  gboolean ok = FALSE, again = TRUE;
+
+  run->kept_passes = run->passes = 0;
+  td_iterative_momentum_begin (run->momentum);
+  while (again) {
+    g_autoptr (GError) reason = NULL;
+
+    ok = attempt (run, &reason);
+    again = !ok && go_on (run, reason);
+    if (!ok && !again && !(ok = give_kept (run, reason)))
+      g_propagate_error (error, g_steal_pointer (&reason));
+  }
+  clear_attempt (run, TRUE);
+  return ok;
+}
+
+static void
+report (Run *run)
+{
+  const TdSolverSettings *settings = &run->self->settings;
+  g_autofree char *key = td_iterative_rate_key (run->plan);
+  g_autofree char *family = g_strdup_printf ("Joseph's rays, %u subsets", settings->subsets);
+
+  td_job_set_family (run->job, family);
+  static const char *const ends[] = {
+    [TD_SOLVER_ALL] = "",
+    [TD_SOLVER_SMALL] = ", which is small enough (--stop-at)",
+    [TD_SOLVER_SETTLED] = ", which no longer changes (--tolerance)",
+    [TD_SOLVER_ASKED] = ", and were ended there as asked",
+  };
+  td_job_note (run->job, "%u iterations left a relative residual of %.4f%s.", run->passes, run->residual,
+               ends[run->end]);
+  if (run->seconds > LEAST_S && run->passes == settings->iterations && run->cut.n == 1)
+    td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / run->seconds);
+}
+
+static gboolean
+run_slabs (Run *run, GError **error)
+{
+  for (guint slab = 0; slab < run->self->n_slabs; slab++) {
+    run->slab = slab;
+    td_iterative_task (run->plan, slab, &run->task, &run->row0, &run->n_rows);
+    const gboolean ok = reconstruct_slab (run, error);
+    td_cone_task_clear (&run->task);
+    if (!ok)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  TdPlan *plan = td_job_plan (job);
+  const TdIterativePlan *self = plan->extra;
+  Run run = { .job = job, .plan = plan, .self = self, .cancellable = cancellable };
+  const gint64 taken = (gint64) (td_iterative_chunk_bytes (plan) + td_iterative_host_bytes (plan, &self->cut)
+                                 + (self->keeps ? td_iterative_slab_bytes (self) : 0)
+                                 + td_iterative_start_bytes (self));
+  GError *reason = NULL;
+
+  if (!td_iterative_momentum_new (job, &run.momentum, error))
+    return FALSE;
+  run.beginning = td_iterative_begin (job, cancellable, &reason);
+  if (reason) {
+    td_iterative_momentum_free (run.momentum, FALSE);
+    g_propagate_error (error, reason);
+    return FALSE;
+  }
+  run.devices = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
+  for (guint i = 0; i < plan->devices->len; i++)
+    g_ptr_array_add (run.devices, td_device_ref (plan->devices->pdata[i]));
+  run.cut = self->cut;
+  run.cut.members = g_memdup2 (self->cut.members, self->cut.n * sizeof *self->cut.members);
+  run.kept = self->keeps ? g_try_malloc (td_iterative_slab_bytes (self)) : NULL;
+  td_job_add_host_bytes (job, taken);
+  const gboolean ok = run_slabs (&run, error);
+  td_job_add_host_bytes (job, -taken);
+  if (ok)
+    report (&run);
+  g_free (run.kept);
+  td_iterative_cut_clear (&run.cut);
+  g_ptr_array_unref (run.devices);
+  td_iterative_beginning_free (run.beginning);
+  td_iterative_momentum_free (run.momentum, ok);
+  return ok;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "compute/engine/fdk/fdk.h"
+#include "iterative.h"
+
+static const char *
+unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  if (facts->filtered)
+    return "The scan's projections are filtered already, and iterative methods compare with what was "
+           "measured; take --method fdk";
+  if (recipe->precision != TD_PRECISION_SINGLE)
+    return "Iterative methods compute in single precision; leave --precision out";
+  if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
+    return "Iterative methods interpolate linearly; leave --interpolation out";
+  if (strcmp (recipe->family, "auto") != 0)
+    return "Iterative methods have one way of projecting; leave --kernel out";
+  return NULL;
+}
+
+static const char *
+parallel_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? unsupported (facts, recipe) : "not a parallel beam";
+}
+
+static const char *
+cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  const char *reason = unsupported (facts, recipe);
+
+  /* What matrices say already is told so there. */
+  return reason || facts->geometry.beam == TD_BEAM_PARALLEL ? reason : td_fdk_unsupported (facts, recipe);
+}
+
+#define METHOD(symbol, title, number)                                                              \
+  const TdMethod td_method_##symbol##_parallel = {                                                 \
+    .name = title,                                                                                 \
+    .kind = number,                                                                                \
+    .by_name = TRUE,                                                                               \
+    .unsupported = parallel_unsupported,                                                           \
+    .plan = td_iterative_plan,                                                                     \
+    .run = td_iterative_run,                                                                          \
+  };                                                                                               \
+  const TdMethod td_method_##symbol##_cone = {                                                     \
+    .name = title,                                                                                 \
+    .kind = number,                                                                                \
+    .by_name = TRUE,                                                                               \
+    .unsupported = cone_unsupported,                                                               \
+    .n_slices = td_fdk_n_slices,                                                                   \
+    .stated_centre = td_fdk_stated_centre,                                                         \
+    .plan = td_iterative_plan,                                                                     \
+    .run = td_iterative_run,                                                                          \
+  };
+
+METHOD (sirt, "sirt", TD_METHOD_SIRT)
+METHOD (fista_tv, "fista-tv", TD_METHOD_FISTA_TV)
+METHOD (cgls, "cgls", TD_METHOD_CGLS)

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rings-edges.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compute/prepare/median.h"
+#include "rings-disc.h"
+#include "rings-offsets.h"
+
+#define MAX_DISCS 8
+#define SHIFTS 16       /* places in a column */
+#define STEP 4          /* of them, to the next place where edges are looked for at first */
+#define REACH 12        /* columns on either side of an edge that are compared with its shape */
+#define WIDE 8.0        /* what is smooth over so many columns is no edge */
+#define NARROW 4.0      /* enough of those that stand out far: less else is in it */
+#define FAR_OUT 80.0    /* columns times standard deviations that an edge stands out by: what is looked at */
+#define LINE 160        /* columns in which shapes are made */
+#define STANDS_OUT 5.0  /* standard deviations of the profile */
+#define LIKENESS 0.5   /* part of the profile's energy there that the shape explains */
+#define RATIO 0.5       /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
+#define OFF_AXIS 0.75   /* columns by which a disc's middle may miss the axis */
+#define LEAST_AXIS_ERROR 0.02
+#define SURE 3.0        /* standard deviations of the axis' error */
+#define SMALLEST 1.5    /* radius */
+#define SMALL 10.0      /* a disc of this radius has edges of its own */
+#define LEAST 1e-5      /* quieter edges do no harm */
+#define WRONG 0.1       /* what of a disc's second difference may be wrong */
+#define STEEP 2.5       /* columns about an edge */
+
+/* A profile, and what td_rings_solve() makes of its values where that goes so far. */
+typedef struct {
+  const TdRingsProfile *profile;
+  double stiffness;
+  double *values;
+  double deviation;
+} Seen;
+
+static void
+look (Seen *seen, const TdRingsProfile *profile, double reach)
+{
+  guint n = profile->n;
+  g_autofree double *weights = g_new (double, n), *stiffness = g_new (double, n);
+  g_autofree float *sizes = g_new (float, n);
+
+  seen->profile = profile;
+  seen->stiffness = pow (reach, -4);
+  for (guint c = 0; c < n; c++) {
+    weights[c] = !profile->unknown[c];
+    stiffness[c] = seen->stiffness;
+  }
+  td_rings_solve (profile->values, weights, stiffness, n, seen->values);
+  for (guint c = 0; c < n; c++)
+    sizes[c] = fabs (seen->values[c]);
+  seen->deviation = 1.4826 * td_median (sizes, n);
+}
+
+/* sqrt (x) from 0 on, as a wide look sees it: shapes[shift][REACH + column] of an edge at
+   shift / SHIFTS. */
+static const double (*
+edge_shapes (void))[2 * REACH + 1]
+{
+  static double shapes[SHIFTS][2 * REACH + 1];
+  static gsize done;
+
+  if (g_once_init_enter (&done)) {
+    double edge[LINE], values[LINE], ones[LINE], stiffness[LINE], seen[LINE];
+    for (guint shift = 0; shift < SHIFTS; shift++) {
+      for (guint i = 0; i < LINE; i++) {
+        edge[i] = sqrt (MAX (0, (double) i - LINE / 2 - (double) shift / SHIFTS));
+        ones[i] = 1;
+        stiffness[i] = pow (WIDE, -4);
+      }
+      for (guint i = 0; i < LINE; i++)
+        values[i] = 2 * edge[i] - edge[i > 0 ? i - 1 : 0] - edge[MIN (i + 1, LINE - 1)];
+      td_rings_solve (values, ones, stiffness, LINE, seen);
+      memcpy (shapes[shift], seen + LINE / 2 - REACH, sizeof shapes[shift]);
+    }
+    g_once_init_leave (&done, 1);
+  }
+  return (const double (*)[2 * REACH + 1]) shapes;
+}
+
+/* Where the profile @seen looks like an edge. */
+typedef struct {
+  double score;     /* amplitude of the unit shape; its deviation is that of @seen */
+  double amplitude; /* of sqrt (x) */
+  double likeness;
+} Edge;
+
+/* The edge at @place / SHIFTS, of what lies to its right, or to its left. */
+static Edge
+look_at (const Seen *seen, int place, gboolean right)
+{
+  const TdRingsProfile *profile = seen->profile;
+  int column = right ? place / SHIFTS : (place + SHIFTS - 1) / SHIFTS;
+  const double *shape = edge_shapes ()[abs (place - column * SHIFTS)] + REACH;
+  double product = 0, norm = 0, energy = 0;
+
+  for (int d = -REACH; d <= REACH; d++) {
+    int c = right ? column + d : column - d;
+    if (c < 0 || c >= (int) profile->n || profile->unknown[c])
+      continue;
+    product += shape[d] * seen->values[c];
+    norm += shape[d] * shape[d];
+    energy += seen->values[c] * seen->values[c];
+  }
+  if (norm <= 0 || energy <= 0)
+    return (Edge) { 0, 0, 0 };
+  return (Edge) { product / sqrt (norm), product / norm, product * product / (norm * energy) };
+}
+
+/* Places of @edges that are edges of their own. */
+static guint
+choose (const Edge *edges, guint n, double least, guint *chosen)
+{
+  guint count = 0;
+
+  for (guint i = 1; i + 1 < n; i++)
+    if (edges[i].likeness >= LIKENESS && fabs (edges[i].score) >= least
+        && fabs (edges[i].score) >= fabs (edges[i - 1].score)
+        && fabs (edges[i].score) > fabs (edges[i + 1].score))
+      chosen[count++] = i * STEP;
+  return count;
+}
+
+typedef struct {
+  double product, norm;
+} Likeness;
+
+/* Compares a disc with the profile about the column @edge; a piece of it is enough where nothing else is. */
+static void
+compare_edge (const Seen *seen, double left, double right, int edge, Likeness *sum)
+{
+  const TdRingsProfile *profile = seen->profile;
+  double values[LINE], weights[LINE], stiffness[LINE], shape[LINE];
+  int first = edge - LINE / 2, n = profile->n;
+
+  for (int i = 0; i < LINE; i++) {
+    double disc[3];
+    for (int d = -1; d <= 1; d++) {
+      double c = CLAMP (first + i + d, 0, n - 1);
+      disc[1 + d] = sqrt (MAX (0, (c - left) * (right - c)));
+    }
+    gboolean inside = first + i >= 0 && first + i < n && i > 0 && i < LINE - 1;
+    values[i] = 2 * disc[1] - disc[0] - disc[2];
+    weights[i] = inside && !profile->unknown[first + i];
+    stiffness[i] = seen->stiffness;
+  }
+  td_rings_solve (values, weights, stiffness, LINE, shape);
+  for (int i = LINE / 2 - REACH; i <= LINE / 2 + REACH; i++)
+    if (first + i >= 0 && first + i < n && !profile->unknown[first + i]) {
+      sum->product += shape[i] * seen->values[first + i];
+      sum->norm += shape[i] * shape[i];
+    }
+}
+
+/* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by @least. */
+static gboolean
+match_edges (const Seen *seen, double least, double *left, double *right)
+{
+  const TdRingsProfile *profile = seen->profile;
+  guint n = (profile->n - 1) * SHIFTS / STEP + 1, n_left, n_right;
+  g_autofree Edge *lefts = g_new (Edge, n), *rights = g_new (Edge, n);
+  g_autofree guint *from = g_new (guint, n), *to = g_new (guint, n);
+  double strongest = 0, off_axis = MAX (OFF_AXIS, SURE * profile->axis_error);
+
+  for (guint i = 0; i < n; i++) {
+    lefts[i] = look_at (seen, i * STEP, TRUE);
+    rights[i] = look_at (seen, i * STEP, FALSE);
+  }
+  n_left = choose (lefts, n, least, from);
+  n_right = choose (rights, n, least, to);
+  for (guint i = 0; i < n_left; i++)
+    for (guint j = 0; j < n_right; j++) {
+      const Edge *a = &lefts[from[i] / STEP], *b = &rights[to[j] / STEP];
+      double low = MIN (fabs (a->amplitude), fabs (b->amplitude));
+      double high = MAX (fabs (a->amplitude), fabs (b->amplitude));
+      double strength = MIN (fabs (a->score), fabs (b->score));
+      if (to[j] <= from[i] || a->score * b->score <= 0 || low < RATIO * high
+          || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > off_axis || strength <= strongest)
+        continue;
+      strongest = strength;
+      *left = (double) from[i] / SHIFTS;
+      *right = (double) to[j] / SHIFTS;
+    }
+  return strongest > 0;
+}
+
+/* The small disc about the axis that explains most; FALSE: none does. */
+static gboolean
+find_small (const Seen *seen, double least, double *left, double *right)
+{
+  const TdRingsProfile *profile = seen->profile;
+  int middle = (int) (profile->axis + 0.5);
+  double energy = 0, most = 0;
+
+  for (int c = MAX (middle - REACH, 0); c <= MIN (middle + REACH, (int) profile->n - 1); c++)
+    energy += profile->unknown[c] ? 0 : pow (seen->values[c], 2);
+  for (double radius = SMALLEST; radius < SMALL; radius += 0.25) {
+    Likeness like = { 0, 0 };
+    compare_edge (seen, profile->axis - radius, profile->axis + radius, middle, &like);
+    double score = like.norm > 0 ? fabs (like.product) / sqrt (like.norm) : 0;
+    if (score < MAX (least, most) || score * score < LIKENESS * energy)
+      continue;
+    most = score;
+    *left = profile->axis - radius;
+    *right = profile->axis + radius;
+  }
+  return most > 0;
+}
+
+static gboolean
+find_disc (const Seen *seen, double *left, double *right)
+{
+  double least = MAX (LEAST, STANDS_OUT * seen->deviation);
+
+  return match_edges (seen, least, left, right) || find_small (seen, least, left, right);
+}
+
+static double
+second_difference (const double *values, guint c, guint n)
+{
+  return 2 * values[c] - values[c > 0 ? c - 1 : 0] - values[MIN (c + 1, n - 1)];
+}
+
+/* That leaves least about the edges of a disc of amplitude 1, whose values are @disc. */
+static double
+find_amplitude (const Seen *seen, const double *disc, double left, double right)
+{
+  const TdRingsProfile *profile = seen->profile;
+  guint n = profile->n;
+  TdRingsProfile own = *profile;
+  g_autofree double *values = g_new (double, n), *shape = g_new (double, n);
+  Seen ideal = { .values = shape };
+  double product = 0, norm = 0;
+
+  for (guint c = 0; c < n; c++)
+    values[c] = second_difference (disc, c, n);
+  own.values = values;
+  look (&ideal, &own, pow (seen->stiffness, -0.25));
+  for (guint c = 0; c < n; c++)
+    if (!profile->unknown[c] && MIN (fabs (c - left), fabs (c - right)) <= REACH) {
+      product += shape[c] * seen->values[c];
+      norm += shape[c] * shape[c];
+    }
+  return norm > 0 ? product / norm : 0;
+}
+
+/* Subtracts the disc, whose edges tell best what it is like where nothing but they stands out. FALSE: close
+   by it is none, but something smooth. */
+static gboolean
+take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double left, double right)
+{
+  guint n = profile->n;
+  g_autofree double *disc = g_new (double, n), *values = g_new (double, n);
+
+  for (guint c = 0; c < n; c++)
+    disc[c] = sqrt (MAX (0, (c - left) * (right - c)));
+  double amplitude = find_amplitude (wide, disc, left, right);
+  if (find_amplitude (narrow, disc, left, right) / amplitude < RATIO)
+    return FALSE;
+  double strength = fabs (amplitude) * sqrt (right - left) / narrow->deviation;
+  TdRingsDisc fitted = { .left = left, .right = right, .curvatures = disc, .errors = values };
+  if (!td_rings_fit_disc (profile, CLAMP (FAR_OUT / strength, NARROW, WIDE), &fitted))
+    return FALSE;
+  for (guint c = 0; c < n; c++) {
+    profile->values[c] -= fitted.curvatures[c];
+    profile->errors[c] = hypot (profile->errors[c], MAX (fitted.errors[c], WRONG * fabs (fitted.curvatures[c])));
+    if (MIN (fabs (c - fitted.left), fabs (c - fitted.right)) < STEEP)
+      profile->edges[c] = 1;
+  }
+  profile->axis = fitted.axis;
+  profile->axis_error = MAX (fitted.axis_error, LEAST_AXIS_ERROR);
+  return TRUE;
+}
+
+void
+td_rings_take_discs (TdRingsProfile *profile)
+{
+  g_autofree double *memory = g_new (double, 2 * (gsize) profile->n);
+  Seen wide = { .values = memory }, narrow = { .values = memory + profile->n };
+  double left = 0, right = 0;
+
+  for (guint i = 0; i < MAX_DISCS && isfinite (profile->axis); i++) {
+    look (&wide, profile, WIDE);
+    look (&narrow, profile, NARROW);
+    if (!find_disc (&wide, &left, &right) || !take_disc (profile, &wide, &narrow, left, right))
+      break;
+  }
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rings-offsets.h"
+
+#include <math.h>
+
+#include "compute/prepare/median.h"
+#include "rings-edges.h"
+
+#define CONSISTENCY 2.0   /* a stripe is that many times what the parts of the turn differ by */
+#define BESIDE 4          /* columns next to one that stands out count along */
+#define LEAST 2e-4        /* in -log; less is what a camera's whole counts make, and harms nobody */
+#define BLOCK 16          /* columns that are judged together, */
+#define AROUND 32         /* by those so far from their middle */
+#define GENERAL 2.0       /* columns in general have offsets if they differ by so many times the noise */
+#define NOISE_SHARE 0.1   /* of a median's variance that no offset can explain */
+#define LEAST_REACH 3.0
+#define REWEIGHTINGS 3
+#define SOFTEST 0.005
+#define STIFFEST 10.0
+#define NEAR 6            /* dead columns are compared with those from NEAR to FAR away */
+#define FAR 9
+#define STANDS_STILL 1.5       /* times the most that the object does around */
+#define LEAST_ROUGHNESS 0.003 /* in -log: pixels that flicker less do no harm */
+#define LEAST_FAILURE 0.5     /* in -log: objects' edges differ less from part to part */
+
+/* L L' and what td_rings_solve() adds to it, by its diagonals: a symmetric matrix of five. */
+typedef struct {
+  double *main, *first, *second;
+} Diagonals;
+
+static void
+add_row (Diagonals *a, const double *values, const double *weights, guint c, guint n, double *q)
+{
+  const double factors[3] = { -1, (c > 0) + (c + 1 < n), -1 };
+
+  for (guint i = 0; i < 3; i++) {
+    gint64 at = (gint64) c + i - 1;
+    if (at < 0 || at >= n)
+      continue;
+    q[at] += weights[c] * factors[i] * values[c];
+    a->main[at] += weights[c] * factors[i] * factors[i];
+    if (i < 2 && at + 1 < n)
+      a->first[at] += weights[c] * factors[i] * factors[i + 1];
+    if (i < 1 && at + 2 < n)
+      a->second[at] += weights[c] * factors[i] * factors[i + 2];
+  }
+}
+
+void
+td_rings_solve (const double *values, const double *weights, const double *stiffness, guint n, double *q)
+{
+  g_autofree double *memory = g_new0 (double, 3 * (gsize) n + 2);
+  Diagonals a = { memory, memory + n, memory + 2 * (gsize) n };
+
+  for (guint c = 0; c < n; c++) {
+    a.main[c] = stiffness[c];
+    q[c] = 0;
+  }
+  for (guint c = 0; c < n; c++)
+    add_row (&a, values, weights, c, n, q);
+  /* L D L': first and second become the columns of L. */
+  for (guint i = 0; i < n; i++) {
+    double first = i + 1 < n ? a.first[i] / a.main[i] : 0, second = i + 2 < n ? a.second[i] / a.main[i] : 0;
+    if (i + 1 < n) {
+      a.main[i + 1] -= first * a.first[i];
+      q[i + 1] -= first * q[i];
+    }
+    if (i + 2 < n) {
+      a.first[i + 1] -= first * a.second[i];
+      a.main[i + 2] -= second * a.second[i];
+      q[i + 2] -= second * q[i];
+    }
+    a.first[i] = first;
+    a.second[i] = second;
+  }
+  for (guint i = n; i-- > 0;) {
+    q[i] /= a.main[i];
+    if (i + 1 < n)
+      q[i] -= a.first[i] * q[i + 1];
+    if (i + 2 < n)
+      q[i] -= a.second[i] * q[i + 2];
+  }
+}
+
+/* ── Dead columns ─────────────────────────────────────────────────────────────────────────────── */
+
+/* The least and the most of @profile a little away from @column, on both sides. */
+static void
+range_around (const float *profile, guint n, guint column, double *low, double *high)
+{
+  *low = INFINITY;
+  *high = 0;
+  for (guint away = NEAR; away <= FAR; away++) {
+    if (column >= away) {
+      *low = MIN (*low, profile[column - away]);
+      *high = MAX (*high, profile[column - away]);
+    }
+    if (column + away < n) {
+      *low = MIN (*low, profile[column + away]);
+      *high = MAX (*high, profile[column + away]);
+    }
+  }
+}
+
+/* Smooth along the angle, as what does not answer is; so are round edges about the axis, and air. */
+static gboolean
+is_smooth (const TdRingsColumns *columns, guint c, double factor)
+{
+  double low, high;
+
+  range_around (columns->roughness, columns->n_columns, c, &low, &high);
+  return isfinite (low) && factor * columns->roughness[c] < low;
+}
+
+/* Columns that do not follow the object differ from their neighbours by another amount in each part of the
+   turn; all that the object does to smooth columns, it does to those around. */
+static gboolean
+stands_still (const TdRingsColumns *columns, guint first, guint last)
+{
+  double most = 0, around = 0;
+
+  for (guint c = first - 1; c <= last + 1; c++) {
+    double low, high;
+    range_around (columns->spreads, columns->n_columns, c, &low, &high);
+    most = MAX (most, columns->spreads[c]);
+    around = MAX (around, high);
+  }
+  return most > STANDS_STILL * around;
+}
+
+/* Pixels that flicker are rough; those that fail for a part of the turn differ from part to part, twice as
+   much as their neighbours, whose second differences have them, too. */
+static gboolean
+is_failing (const TdRingsColumns *columns, guint c, double factor)
+{
+  const float *rough = columns->roughness, *spreads = columns->spreads;
+  double low, high, lowest, spread;
+
+  range_around (rough, columns->n_columns, c, &low, &high);
+  range_around (spreads, columns->n_columns, c, &lowest, &spread);
+  return isfinite (low)
+         && ((rough[c] > factor * high && rough[c] > LEAST_ROUGHNESS * columns->n_samples)
+             || (spreads[c] > factor * spread && spreads[c] > LEAST_FAILURE
+                 && spreads[c] > 1.5 * MAX (spreads[c - 1], spreads[c + 1])));
+}
+
+static void
+find_dead (const TdRingsColumns *columns, double factor, float *dead)
+{
+  guint n = columns->n_columns;
+
+  for (guint c = 0; c < n; c++)
+    dead[c] = c >= 2 && c + 2 < n && is_failing (columns, c, factor);
+  for (guint first = 2, last; first + 2 < n; first = last + 1) {
+    last = first;
+    if (!is_smooth (columns, first, factor))
+      continue;
+    while (last + 3 < n && is_smooth (columns, last + 1, factor))
+      last++;
+    gboolean still = stands_still (columns, first, last);
+    for (guint c = first; c <= last && still; c++)
+      dead[c] = 1;
+  }
+}
+
+/* ── What counts ──────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+  const TdRingsColumns *columns;
+  const TdRingsLimits *limits;
+  TdRingsProfile profile;
+  double *noise;     /* standard errors, with what the parts of the turn differ by */
+  guint8 *general;   /* columns here have offsets in general */
+  double *reach4;    /* 1 / reach^4 */
+} Row;
+
+/* What is smooth: the median of the columns next to @c. */
+static double
+value_around (const Row *row, guint c)
+{
+  guint from = c > 2 * BESIDE ? c - 2 * BESIDE : 0, end = MIN (c + 2 * BESIDE + 1, row->profile.n);
+  float values[4 * BESIDE + 1];
+
+  for (guint i = from; i < end; i++)
+    values[i - from] = (float) row->profile.values[i];
+  return td_median (values, end - from);
+}
+
+static gboolean
+stands_out (const Row *row, guint c)
+{
+  double value = row->profile.values[c], measured = row->columns->medians[c];
+
+  if (row->profile.unknown[c] || row->profile.edges[c] || value * measured <= 0)
+    return FALSE;
+  /* What comes of taking a disc away that is not quite there, stands out afterwards only. */
+  double size = MIN (MIN (fabs (value), fabs (measured)), fabs (value - value_around (row, c)));
+  return size > LEAST && size >= row->limits->threshold * row->profile.errors[c]
+         && size >= CONSISTENCY * row->columns->spreads[c];
+}
+
+/* Sizes of the offsets and of the noise in columns around the block from @first on. */
+static void
+judge_block (Row *row, guint first)
+{
+  guint n = row->profile.n, middle = first + BLOCK / 2, count = 0;
+  guint from = middle > AROUND ? middle - AROUND : 0, end = MIN (middle + AROUND, n);
+  const double *values = row->profile.values, stiffest = pow (MIN (row->limits->size, LEAST_REACH), -4);
+  float rough[2 * AROUND], sizes[2 * AROUND], noises[2 * AROUND];
+
+  for (guint c = from; c < end; c++) {
+    if (row->profile.unknown[c] || row->profile.edges[c])
+      continue;
+    rough[count] = fabs (values[c] - 0.5 * (values[c > 0 ? c - 1 : 0] + values[MIN (c + 1, n - 1)]));
+    sizes[count] = fabs (values[c]);
+    noises[count++] = row->noise[c];
+  }
+  if (count == 0)
+    return;
+  /* Neighbours' values differ by sqrt (3/2) deviations of noise in themselves, smooth objects' do not. */
+  double differ = 1.4826 * td_median (rough, count) / sqrt (1.5);
+  double offsets = 1.4826 * td_median (sizes, count) / sqrt (6), noise = td_median (noises, count);
+  gboolean general = row->limits->threshold == 0 || (differ > LEAST && differ > GENERAL * noise);
+  double share = offsets > 0 ? NOISE_SHARE * pow (noise / offsets, 2) : 0;
+  for (guint c = first; c < MIN (first + BLOCK, n) && general; c++) {
+    row->general[c] = 1;
+    row->reach4[c] = CLAMP (share, pow (row->limits->size, -4), stiffest);
+  }
+}
+
+/* Values to be explained: of columns beside those that stand out, and all where columns have offsets in
+   general. */
+static void
+choose (Row *row, double *kept)
+{
+  guint n = row->profile.n;
+  g_autofree guint8 *marks = g_new0 (guint8, n);
+
+  for (guint c = 0; c < n; c++)
+    if (stands_out (row, c))
+      for (guint i = c > BESIDE ? c - BESIDE : 0; i <= MIN (c + BESIDE, n - 1); i++)
+        marks[i] = 1;
+  for (guint c = 0; c < n; c++)
+    kept[c] = (marks[c] || row->general[c]) && !row->profile.unknown[c] ? row->profile.values[c] : 0;
+  for (guint c = 0; c < n; c++)
+    if (!row->general[c])
+      row->reach4[c] = pow (row->limits->size, -4);
+}
+
+/* ── Offsets ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* Less stiffness where q is large against what it is around, more where it is small. */
+static void
+reweight (const Row *row, const double *q, double *stiffness)
+{
+  guint n = row->profile.n;
+  g_autofree double *sums = g_new (double, n + 1);
+
+  sums[0] = 0;
+  for (guint c = 0; c < n; c++)
+    sums[c + 1] = sums[c] + q[c] * q[c];
+  for (guint c = 0; c < n; c++) {
+    guint from = c > AROUND ? c - AROUND : 0, end = MIN (c + AROUND + 1, n);
+    double around = MAX (0, sums[end] - sums[from]) / (end - from);
+    double factor = row->general[c] || around == 0 ? 1 : around / MAX (q[c] * q[c], 1e-3 * around);
+    stiffness[c] = row->reach4[c] * CLAMP (factor, SOFTEST, STIFFEST);
+  }
+}
+
+static void
+solve (Row *row, float *offsets)
+{
+  guint n = row->profile.n;
+  g_autofree double *kept = g_new (double, n), *weights = g_new (double, n);
+  g_autofree double *stiffness = g_new (double, n), *q = g_new (double, n);
+
+  choose (row, kept);
+  for (guint c = 0; c < n; c++) {
+    weights[c] = !row->profile.unknown[c];
+    stiffness[c] = row->reach4[c];
+  }
+  td_rings_solve (kept, weights, stiffness, n, q);
+  for (guint i = 0; i < REWEIGHTINGS; i++) {
+    reweight (row, q, stiffness);
+    td_rings_solve (kept, weights, stiffness, n, q);
+  }
+  for (guint c = 0; c < n; c++)
+    offsets[c] = (float) q[c];
+}
+
+double
+td_rings_size (const float *medians, guint n_columns)
+{
+  g_autofree float *sizes = g_new (float, n_columns);
+
+  for (guint c = 0; c < n_columns; c++)
+    sizes[c] = fabsf (medians[c]);
+  return 1.4826 * td_median (sizes, n_columns) / sqrt (6);
+}
+
+TdRingsAxis
+td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets, float *dead)
+{
+  guint n = columns->n_columns;
+  g_autofree double *memory = g_new0 (double, 4 * (gsize) n);
+  g_autofree guint8 *flags = g_new0 (guint8, 3 * (gsize) n);
+  Row row = {
+    .columns = columns, .limits = limits,
+    .profile = { n, columns->axis.axis, columns->axis.error, memory, memory + n, flags, flags + n },
+    .noise = memory + 2 * (gsize) n, .reach4 = memory + 3 * (gsize) n, .general = flags + 2 * (gsize) n,
+  };
+
+  find_dead (columns, limits->dead, dead);
+  for (guint c = 0; c < n; c++) {
+    for (guint i = c > 0 ? c - 1 : 0; i <= MIN (c + 1, n - 1) && dead[c]; i++)
+      row.profile.unknown[i] = 1;
+    /* A normal distribution's quartiles are 1.349 apart, and its median has 1.2533 times the mean's standard
+       error. */
+    double error = columns->widths[c] * (1.2533 / 1.349) / sqrt (columns->n_samples);
+    row.profile.values[c] = columns->medians[c];
+    row.profile.errors[c] = hypot (error, columns->skews[c]);
+  }
+  td_rings_take_discs (&row.profile);
+  for (guint c = 0; c < n; c++)
+    row.noise[c] = hypot (row.profile.errors[c], 0.2 * columns->spreads[c]);
+  for (guint first = 0; first < n; first += BLOCK)
+    judge_block (&row, first);
+  solve (&row, offsets);
+  for (guint c = 0; c < n; c++)
+    offsets[c] = dead[c] ? 0 : offsets[c];
+  return (TdRingsAxis) { row.profile.axis, row.profile.axis_error, columns->axis.mass };
+}

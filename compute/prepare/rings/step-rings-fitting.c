@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "rings.h"
+#include "compute/prepare/steps.h"
+
+/**
+ * Vo et al., Opt. Express 26 (2018), algorithm 1: a polynomial of low order is fitted to each column
+ * along the angle; the fits are smoothed across columns, and what the smoothing took away is taken from
+ * the column: as a factor, as published for intensities, or as a difference, which suits line integrals,
+ * where a pixel's gain is a sum and a fit may be 0.
+ *
+ * A fit is a sum of orthonormal polynomials, so that smoothing its coefficients smooths it.
+ */
+enum { SIZE, ORDER, CORRECTION };
+enum { SUBTRACT, DIVIDE };
+
+static const char *const correction_names[] = { "subtract", "divide", NULL };
+static const TdStepParameter parameters[] = {
+  [SIZE] = { "size", "Smoothing across columns (columns)",
+             "Standard deviation of the Gaussian; about the widest stripe.", 3, 0.5, 50, 1, NULL, TRUE },
+  [ORDER] = { "order", "Order of the polynomial",
+              "1 to 3; higher follows stripes that change over the turn, and the object.", 2, 0, 7, 0,
+              NULL },
+  [CORRECTION] = { "correction", "Correction", "Subtract on line integrals; divide as published.",
+                   SUBTRACT, 0, 1, 0, correction_names },
+};
+
+#define REACH 5.5          /* standard deviations: exp (-15) is left out */
+#define MOST_FACTOR 1000.0 /* of a division: beyond it, there is nothing to divide */
+
+static guint
+modes_of (const TdStep *step, guint n_views)
+{
+  return MIN ((guint) step->values[ORDER], n_views - 1) + 1;
+}
+
+static guint64
+row_bytes (const TdStep *step, const TdScanFacts *facts)
+{
+  return 2 * sizeof (float) * (guint64) modes_of (step, facts->n_views) * facts->n_columns;
+}
+
+static guint64
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  return td_rings_workspace_bytes (n_rows, row_bytes (step, facts))
+         + sizeof (float) * ((guint64) modes_of (step, facts->n_views) * facts->n_views
+                             + (guint64) ceil (REACH * step->values[SIZE]) + 1);
+}
+
+/* Orthonormal on the views: powers times the one before, less what the others hold (twice: Gram and
+   Schmidt's rounding). made_for: views, modes. */
+static void
+fill_polynomials (float *table, const double *made_for)
+{
+  guint n = (guint) made_for[0], n_modes = (guint) made_for[1];
+  g_autofree double *modes = g_new (double, (gsize) n * n_modes);
+
+  for (guint k = 0; k < n_modes; k++) {
+    double *own = modes + (gsize) k * n, norm = 0;
+    const double *before = k > 0 ? own - n : own;
+    for (guint v = 0; v < n; v++)
+      own[v] = k == 0 ? 1 : before[v] * (v - 0.5 * (n - 1));
+    for (guint again = 0; again < 2; again++)
+      for (guint j = 0; j < k; j++) {
+        double share = 0;
+        for (guint v = 0; v < n; v++)
+          share += own[v] * modes[(gsize) j * n + v];
+        for (guint v = 0; v < n; v++)
+          own[v] -= share * modes[(gsize) j * n + v];
+      }
+    for (guint v = 0; v < n; v++)
+      norm += own[v] * own[v];
+    for (guint v = 0; v < n; v++) {
+      own[v] /= sqrt (norm);
+      table[(gsize) k * n + v] = (float) own[v];
+    }
+  }
+}
+
+/* made_for: standard deviation. */
+static void
+fill_gaussian (float *weights, const double *made_for)
+{
+  double sigma = made_for[0], sum = 0;
+  int radius = (int) ceil (REACH * sigma);
+
+  for (int i = -radius; i <= radius; i++)
+    sum += exp (-0.5 * i * i / (sigma * sigma));
+  for (int i = 0; i <= radius; i++)
+    weights[i] = (float) (exp (-0.5 * i * i / (sigma * sigma)) / sum);
+}
+
+static gboolean
+divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit, TdBuffer *smooth, guint n_modes,
+        GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint strip = td_slab_strip (slab);
+  guint64 strips = (slab->n_columns + strip - 1) / strip;
+  const float most = MOST_FACTOR;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_divide_modes", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (table), TD_ARG_BUFFER (fit), TD_ARG_BUFFER (smooth),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_modes), TD_ARG_VALUE (strip), TD_ARG_VALUE (most),
+  };
+  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
+}
+
+static gboolean
+run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+{
+  const TdStep *step = user;
+  TdSlab *slab = rings->slab;
+  guint n_modes = modes_of (step, slab->n_views);
+  guint radius = (guint) ceil (REACH * step->values[SIZE]);
+  gboolean subtract = step->values[CORRECTION] == SUBTRACT;
+  const double table_for[TD_RINGS_TABLE_KEYS] = { slab->n_views, n_modes };
+  const double weights_for[TD_RINGS_TABLE_KEYS] = { step->values[SIZE] };
+  guint64 floats = (guint64) n_modes * slab->n_columns;
+  TdBuffer *table = td_rings_table (slab, "rings-fitting polynomials", table_for,
+                                    (guint64) n_modes * slab->n_views, fill_polynomials, error);
+  TdBuffer *weights = table ? td_rings_table (slab, "rings-fitting weights", weights_for, radius + 1,
+                                              fill_gaussian, error)
+                            : NULL;
+  TdBuffer *fit = weights ? td_rings_buffer (rings, "rings modes 0", floats, error) : NULL;
+  TdBuffer *smooth = fit ? td_rings_buffer (rings, "rings modes 1", floats, error) : NULL;
+
+  if (!smooth
+      || !td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
+                            n_modes, fit, error)
+      || !td_rings_smooth (rings, fit, n_modes, weights, radius, subtract, smooth, error))
+    return FALSE;
+  if (!subtract)
+    return divide (rings, table, fit, smooth, n_modes, error);
+  return td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
+                             n_modes, smooth, error);
+}
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  return td_rings_each (slab, row_bytes (step, td_scan_facts (slab->scan)), run_chunk, step, error);
+}
+
+const TdStepKind td_step_rings_fitting = {
+  .name = "rings-fitting",
+  .title = "Rings: fitting",
+  .summary = "Smooths, across columns, the polynomial that fits each column along the angle.",
+  .stage = TD_STEP_ABSORPTION,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .workspace_bytes = workspace_bytes,
+  .run = run,
+};

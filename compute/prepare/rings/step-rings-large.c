@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/params.h"
+#include "rings.h"
+#include "compute/prepare/steps.h"
+
+/**
+ * Vo et al., Opt. Express 26 (2018), algorithm 5: columns whose mean over the middle of the sorted values
+ * differs from the median of the columns around are stripes (algorithm 4); they take their neighbours'
+ * sorted values in their own order. As published, but that means which differ by more than MOST_RATIO are
+ * not compared.
+ */
+enum { SIZE, SNR, DROP, NORMALISE };
+
+static const char *const switch_names[] = { "no", "yes", NULL };
+static const TdStepParameter parameters[] = {
+  [SIZE] = { "size", "Width of the median (columns)",
+             "Two to three times the widest stripe, which is then seen against its surroundings.", 51, 3,
+             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+  [SNR] = { "snr", "Detection threshold",
+            "How far a stripe stands out from the noise; lower finds fainter ones and harms more.", 3,
+            1, 100, 1, NULL },
+  [DROP] = { "drop", "Share of values left out",
+             "The largest and smallest values of a column, together, that its mean passes over.", 0.1,
+             0, 0.8, 2, NULL },
+  [NORMALISE] = { "normalise", "Divide all columns",
+                  "Also divides every column by its factor, as published; leave it off where the "
+                  "object ends within the detector.", 0, 0, 1, 0, switch_names },
+};
+
+/* No gain is so wrong: there the object ends, and means are compared with next to nothing. */
+#define MOST_RATIO 1.5
+
+static guint64
+row_bytes (const TdScanFacts *facts)
+{
+  return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts);
+}
+
+static guint64
+workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+{
+  return td_rings_workspace_bytes (n_rows, row_bytes (facts));
+}
+
+static gboolean
+divide (const TdRings *rings, TdBuffer *factors, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint strip = td_slab_strip (slab);
+  guint64 strips = (slab->n_columns + strip - 1) / strip;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_divide_columns", error);
+
+  if (!kernel)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (factors), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+  };
+  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines, TdBuffer **found,
+                     GError **error)
+{
+  guint n_views = rings->slab->n_views, n_columns = rings->slab->n_columns;
+  guint dropped = (guint) (0.5 * step->values[DROP] * n_views);
+  TdBuffer *own = td_rings_buffer (rings, "rings own means", n_columns, error);
+  TdBuffer *around = own ? td_rings_buffer (rings, "rings means around", n_columns, error) : NULL;
+  TdBuffer *ratio = around ? td_rings_buffer (rings, "rings ratio", n_columns, error) : NULL;
+  TdBuffer *marks = ratio ? td_rings_buffer (rings, "rings marks", n_columns, error) : NULL;
+
+  *found = marks;
+  return marks && td_rings_lines (rings, TRUE, lines, error)
+         && td_rings_to_lines (rings, lines->lines[0], error)
+         && td_rings_sort (rings, lines, n_views, n_columns, error)
+         && td_rings_median (rings, lines->lines[0], lines->lines[1], n_views, n_columns,
+                             (guint) step->values[SIZE], error)
+         && td_rings_line_means (rings, lines->lines[0], dropped, n_views - dropped, own, error)
+         && td_rings_line_means (rings, lines->lines[1], dropped, n_views - dropped, around, error)
+         && td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks, error)
+         && (step->values[NORMALISE] == 0 || divide (rings, ratio, error));
+}
+
+static gboolean
+run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+{
+  TdRingsLines lines;
+  TdBuffer *marks;
+
+  if (!td_rings_find_large (rings, user, &lines, &marks, error))
+    return FALSE;
+  return td_rings_unsort (rings, lines.lines[1], lines.order[0], lines.lines[0], error)
+         && td_rings_from_lines (rings, lines.lines[0], marks, error);
+}
+
+static gboolean
+run (const TdStep *step, TdSlab *slab, GError **error)
+{
+  return td_rings_each (slab, row_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
+}
+
+const TdStepKind td_step_rings_large = {
+  .name = "rings-large",
+  .title = "Rings: large stripes",
+  .summary = "Finds wide and strong stripes and gives them their neighbours' values.",
+  .stage = TD_STEP_ABSORPTION,
+  .parameters = parameters,
+  .n_parameters = G_N_ELEMENTS (parameters),
+  .workspace_bytes = workspace_bytes,
+  .run = run,
+};
