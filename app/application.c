@@ -66,7 +66,7 @@ on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-add_actions (TdApplication *self)
+application_add_actions (TdApplication *self)
 {
   static const GActionEntry entries[] = {
     { .name = "preferences", .activate = on_preferences },
@@ -139,7 +139,7 @@ td_application_startup (GApplication *application)
   td_ui_init ();
   add_icons ();
   self->engine = td_engine_new ();
-  add_actions (self);
+  application_add_actions (self);
   apply_theme (self);
   g_signal_connect_object (self->settings, "changed::theme", G_CALLBACK (apply_theme), self,
                            G_CONNECT_SWAPPED);

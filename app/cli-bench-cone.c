@@ -35,12 +35,12 @@ typedef struct {
 } Options;
 
 static void
-options_clear (Options *o)
+cli_bench_cone_options_clear (Options *o)
 {
   g_free (o->device);
   g_free (o->preset);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_cone_options_clear)
 
 /* ── Presets ──────────────────────────────────────────────────────────────────────────────────── */
 
@@ -61,7 +61,7 @@ preset_side (const char *text)
 }
 
 static void
-shrink (Options *o, int by)
+cli_bench_cone_shrink (Options *o, int by)
 {
   o->columns /= by;
   o->size /= by;
@@ -85,7 +85,7 @@ take_preset (Options *o)
   o->views = PRESET_VIEWS;
   if (o->columns < 512 || o->slices == 0)
     return FALSE;
-  shrink (o, by);
+  cli_bench_cone_shrink (o, by);
   return TRUE;
 }
 
@@ -104,7 +104,7 @@ fit_preset (Options *o, TdDevice *device)
   int by = 1;
 
   while (free_bytes > 0 && bytes_needed (o) > 0.9 * free_bytes && o->size >= 64) {
-    shrink (o, 2);
+    cli_bench_cone_shrink (o, 2);
     by *= 2;
   }
   if (by > 1)
@@ -115,7 +115,7 @@ fit_preset (Options *o, TdDevice *device)
 /* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
 
 static int
-parse (int argc, char **argv, Options *o)
+cli_bench_cone_parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
@@ -148,7 +148,7 @@ parse (int argc, char **argv, Options *o)
 }
 
 static gboolean
-measure (TdConeBench *bench, GArray *rows, GError **error)
+cli_bench_cone_measure (TdConeBench *bench, GArray *rows, GError **error)
 {
   for (const TdConeFamily *const *family = td_cone_families (); *family; family++)
     for (TdPrecision p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF; p++) {
@@ -183,7 +183,7 @@ precision_name (TdPrecision precision)
 }
 
 static int
-print_table (const Options *o, TdDevice *device, const GArray *rows, double baseline, gboolean naive)
+cli_bench_cone_print_table (const Options *o, TdDevice *device, const GArray *rows, double baseline, gboolean naive)
 {
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
@@ -204,7 +204,7 @@ print_table (const Options *o, TdDevice *device, const GArray *rows, double base
 }
 
 static int
-print_json (const Options *o, TdDevice *device, const GArray *rows, double baseline)
+cli_bench_cone_print_json (const Options *o, TdDevice *device, const GArray *rows, double baseline)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -248,7 +248,7 @@ td_cli_bench_cone (int argc, char **argv)
       return td_cli_bench_fdk (argc, argv);
     else if (strcmp (argv[i], "--project") == 0)
       return td_cli_bench_rays (argc, argv);
-  int status = parse (argc, argv, &o);
+  int status = cli_bench_cone_parse (argc, argv, &o);
   if (status >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);
@@ -259,9 +259,9 @@ td_cli_bench_cone (int argc, char **argv)
   const TdConeBenchSpec spec = { (guint) o.size, (guint) o.slices, (guint) o.columns, (guint) o.views,
                                  (guint) o.runs, td_cli_cancellable () };
   g_autoptr (TdConeBench) bench = td_cone_bench_new (device, &spec, &error);
-  if (!bench || !measure (bench, rows, &error))
+  if (!bench || !cli_bench_cone_measure (bench, rows, &error))
     return td_cli_fail (error);
   const double naive = td_cone_bench_naive (bench), baseline = baseline_of (naive, rows);
-  return o.json ? print_json (&o, device, rows, baseline)
-                : print_table (&o, device, rows, baseline, naive > 0);
+  return o.json ? cli_bench_cone_print_json (&o, device, rows, baseline)
+                : cli_bench_cone_print_table (&o, device, rows, baseline, naive > 0);
 }

@@ -29,7 +29,7 @@ typedef struct {
 } Times;
 
 static int
-parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
+cli_bench_end_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
 {
   const GOptionEntry entries[] = {
     { "end-to-end", 0, 0, G_OPTION_ARG_NONE, &o->end, "Whole runs", NULL },
@@ -77,7 +77,7 @@ noise_scan (const Options *o, GError **error)
 }
 
 static void
-take_slices (guint first, guint count, const float *slices, gpointer user)
+cli_bench_end_take_slices (guint first, guint count, const float *slices, gpointer user)
 {
   guint *taken = user;
 
@@ -85,7 +85,7 @@ take_slices (guint first, guint count, const float *slices, gpointer user)
 }
 
 static gboolean
-run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, Times *times, char **device,
+cli_bench_end_run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, Times *times, char **device,
           GError **error)
 {
   GCancellable *cancellable = td_cli_cancellable ();
@@ -95,7 +95,7 @@ run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, Times *times, 
   if (!plan)
     return FALSE;
   g_autoptr (TdJob) job = td_job_new (plan);
-  td_job_set_sink (job, take_slices, &taken);
+  td_job_set_sink (job, cli_bench_end_take_slices, &taken);
   const gint64 start = g_get_monotonic_time ();
   if (!td_job_run (job, cancellable, error))
     return FALSE;
@@ -116,14 +116,14 @@ run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, Times *times, 
 }
 
 static int
-compare_times (gconstpointer a, gconstpointer b)
+cli_bench_end_compare_times (gconstpointer a, gconstpointer b)
 {
   const Times *x = a, *y = b;
   return x->total_s < y->total_s ? -1 : x->total_s > y->total_s;
 }
 
 static int
-report (const Options *o, const Times *times, const char *device)
+cli_bench_end_report (const Options *o, const Times *times, const char *device)
 {
   const Times *median = &times[o->runs / 2];
   const double slowest = fmax (median->kernel_s, fmax (median->up_s, median->down_s));
@@ -161,7 +161,7 @@ report (const Options *o, const Times *times, const char *device)
 }
 
 static int
-measure (const Options *o, const TdRecipe *recipe)
+cli_bench_end_measure (const Options *o, const TdRecipe *recipe)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *device = NULL;
@@ -173,12 +173,12 @@ measure (const Options *o, const TdRecipe *recipe)
   g_autoptr (TdEngine) engine = td_engine_new ();
   for (int i = -1; i < o->runs; i++) { /* the first one warms up */
     td_cli_progress ("measuring", (i + 1.0) / (o->runs + 1), -1, NULL);
-    if (!run_once (engine, scan, recipe, &times[MAX (i, 0)], &device, &error))
+    if (!cli_bench_end_run_once (engine, scan, recipe, &times[MAX (i, 0)], &device, &error))
       return td_cli_fail (error);
   }
   td_cli_progress_clear ();
-  qsort (times, o->runs, sizeof *times, compare_times);
-  return report (o, times, device);
+  qsort (times, o->runs, sizeof *times, cli_bench_end_compare_times);
+  return cli_bench_end_report (o, times, device);
 }
 
 int
@@ -188,9 +188,9 @@ td_cli_bench_end (int argc, char **argv)
   TdCliRecipe recipe;
 
   td_cli_recipe_init (&recipe);
-  int status = parse (argc, argv, &recipe, &o);
+  int status = cli_bench_end_parse (argc, argv, &recipe, &o);
   if (status < 0)
-    status = measure (&o, &recipe.recipe);
+    status = cli_bench_end_measure (&o, &recipe.recipe);
   td_cli_recipe_clear (&recipe);
   return status;
 }

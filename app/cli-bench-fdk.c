@@ -26,7 +26,7 @@ typedef struct {
 } Options;
 
 static void
-options_clear (Options *o)
+cli_bench_fdk_options_clear (Options *o)
 {
   g_free (o->device);
   g_free (o->share);
@@ -37,7 +37,7 @@ options_clear (Options *o)
   g_free (o->device_memory_limit);
   g_free (o->timeline);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_fdk_options_clear)
 
 static int
 parse (int argc, char **argv, Options *o)
@@ -102,7 +102,7 @@ make_spec (const Options *o, TdFdkBenchSpec *spec, GError **error)
 /* ── What came out ────────────────────────────────────────────────────────────────────────────── */
 
 static double
-stage (const TdFdkBenchRow *row, const char *name)
+cli_bench_fdk_stage (const TdFdkBenchRow *row, const char *name)
 {
   for (guint i = 0; i < row->n_stages; i++)
     if (strcmp (row->stages[i].name, name) == 0)
@@ -111,7 +111,7 @@ stage (const TdFdkBenchRow *row, const char *name)
 }
 
 static int
-print_table (const Options *o, const GArray *rows, double kernel_s)
+cli_bench_fdk_print_table (const Options *o, const GArray *rows, double kernel_s)
 {
   static const char *const stages[] = { "back-project", "filter", "read", "upload", "download", "sum" };
   const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
@@ -143,7 +143,7 @@ print_table (const Options *o, const GArray *rows, double kernel_s)
                             (double) row->host_peak_bytes / (1 << 30),
                             (double) row->device_peak_bytes / (1 << 30));
     for (guint s = 0; s < G_N_ELEMENTS (stages); s++)
-      g_string_append_printf (out, "  %s %.4f", stages[s], stage (row, stages[s]) / row->n_devices);
+      g_string_append_printf (out, "  %s %.4f", stages[s], cli_bench_fdk_stage (row, stages[s]) / row->n_devices);
     for (guint n = 0; o->notes && row->notes && row->notes[n]; n++)
       g_string_append_printf (out, "\n  note  %s", row->notes[n]);
   }
@@ -151,7 +151,7 @@ print_table (const Options *o, const GArray *rows, double kernel_s)
 }
 
 static void
-add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *first, double kernel_s)
+cli_bench_fdk_add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *first, double kernel_s)
 {
   json_builder_begin_object (builder);
   td_json_add_string (builder, "devices", row->devices);
@@ -178,7 +178,7 @@ add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *fi
 }
 
 static int
-print_json (const Options *o, const GArray *rows, double kernel_s)
+cli_bench_fdk_print_json (const Options *o, const GArray *rows, double kernel_s)
 {
   const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
   g_autoptr (JsonBuilder) builder = json_builder_new ();
@@ -191,7 +191,7 @@ print_json (const Options *o, const GArray *rows, double kernel_s)
   json_builder_set_member_name (builder, "rows");
   json_builder_begin_array (builder);
   for (guint i = 0; i < rows->len; i++)
-    add_row (builder, &g_array_index (rows, TdFdkBenchRow, i), first, kernel_s);
+    cli_bench_fdk_add_row (builder, &g_array_index (rows, TdFdkBenchRow, i), first, kernel_s);
   json_builder_end_array (builder);
   json_builder_end_object (builder);
   return td_cli_print_json (builder);
@@ -230,7 +230,7 @@ add_runs (const Options *o, TdFdkBench *bench, const char *devices, GArray *rows
 }
 
 static gboolean
-measure (const Options *o, GArray *rows, double *kernel_s, GError **error)
+cli_bench_fdk_measure (const Options *o, GArray *rows, double *kernel_s, GError **error)
 {
   const char *devices = o->device ? o->device : "auto";
   const char *comma = strchr (devices, ',');
@@ -257,7 +257,7 @@ td_cli_bench_fdk (int argc, char **argv)
   if (status >= 0)
     return status;
   g_array_set_clear_func (rows, (GDestroyNotify) td_fdk_bench_row_clear);
-  if (!measure (&o, rows, &kernel_s, &error))
+  if (!cli_bench_fdk_measure (&o, rows, &kernel_s, &error))
     return td_cli_fail (error);
-  return o.json ? print_json (&o, rows, kernel_s) : print_table (&o, rows, kernel_s);
+  return o.json ? cli_bench_fdk_print_json (&o, rows, kernel_s) : cli_bench_fdk_print_table (&o, rows, kernel_s);
 }

@@ -14,7 +14,7 @@ typedef struct {
 
 /* FALSE: there is no model for the row's family. */
 static gboolean
-predict (TdDevice *device, const TdBenchSpec *spec, const TdUnitRates *rates, const TdBenchRow *row,
+cli_bench_model_predict (TdDevice *device, const TdBenchSpec *spec, const TdUnitRates *rates, const TdBenchRow *row,
          Prediction *prediction)
 {
   const TdBackprojectFamily *family = td_backproject_family (row->family, NULL);
@@ -45,13 +45,13 @@ append_rates (GString *out, TdDevice *device, const TdUnitRates *rates)
 
 /* The model knows nothing of what packs the sinograms. */
 static double
-kernel_rate (const TdBenchRow *row)
+cli_bench_model_kernel_rate (const TdBenchRow *row)
 {
   return row->kernel_updates_per_s > 0 ? row->kernel_updates_per_s : row->updates_per_s;
 }
 
 static int
-print_table (TdDevice *device, const TdUnitRates *rates, const Prediction *predictions, guint n)
+cli_bench_model_print_table (TdDevice *device, const TdUnitRates *rates, const Prediction *predictions, guint n)
 {
   g_autoptr (GString) out = g_string_new (NULL);
 
@@ -67,8 +67,8 @@ print_table (TdDevice *device, const TdUnitRates *rates, const Prediction *predi
     for (guint u = 0; u < TD_UNIT_COUNT; u++)
       g_string_append_printf (out, " %12.3f", p->cost.per_update[u]);
     g_string_append_printf (out, " %13.1f %-13s %13.1f %7.0f %%", p->ceiling * 1e-9,
-                            td_unit_name (p->bound_by), kernel_rate (p->row) * 1e-9,
-                            100 * kernel_rate (p->row) / p->ceiling);
+                            td_unit_name (p->bound_by), cli_bench_model_kernel_rate (p->row) * 1e-9,
+                            100 * cli_bench_model_kernel_rate (p->row) / p->ceiling);
   }
   return td_cli_print_text (out->str);
 }
@@ -84,7 +84,7 @@ add_units (JsonBuilder *builder, const char *name, const double *values)
 }
 
 static int
-print_json (TdDevice *device, const TdUnitRates *rates, const Prediction *predictions, guint n)
+cli_bench_model_print_json (TdDevice *device, const TdUnitRates *rates, const Prediction *predictions, guint n)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -101,7 +101,7 @@ print_json (TdDevice *device, const TdUnitRates *rates, const Prediction *predic
     add_units (builder, "per_update", p->cost.per_update);
     td_json_add_number (builder, "ceiling_updates_per_second", p->ceiling);
     td_json_add_string (builder, "bound_by", td_unit_name (p->bound_by));
-    td_json_add_number (builder, "updates_per_second", kernel_rate (p->row));
+    td_json_add_number (builder, "updates_per_second", cli_bench_model_kernel_rate (p->row));
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);
@@ -120,7 +120,7 @@ td_cli_bench_model (TdDevice *device, const TdBenchSpec *spec, GPtrArray *rows, 
   if (!td_unit_rates_measure (device, &rates, &error))
     return td_cli_fail (error);
   for (guint i = 0; i < rows->len; i++)
-    n += predict (device, spec, &rates, rows->pdata[i], &predictions[n]);
-  return json ? print_json (device, &rates, predictions, n)
-              : print_table (device, &rates, predictions, n);
+    n += cli_bench_model_predict (device, spec, &rates, rows->pdata[i], &predictions[n]);
+  return json ? cli_bench_model_print_json (device, &rates, predictions, n)
+              : cli_bench_model_print_table (device, &rates, predictions, n);
 }

@@ -23,7 +23,7 @@ typedef struct {
 } Options;
 
 static int
-parse (int argc, char **argv, Options *o)
+cli_bench_prepare_parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "prepare", 0, 0, G_OPTION_ARG_NONE, &o->prepare, "Preparation", NULL },
@@ -104,7 +104,7 @@ append_sum (GString *out, const TdPrepareBench *bench, const char *what, gboolea
 }
 
 static int
-print_table (const Options *o, TdDevice *device, const TdPrepareBench *bench)
+cli_bench_prepare_print_table (const Options *o, TdDevice *device, const TdPrepareBench *bench)
 {
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
@@ -123,7 +123,7 @@ print_table (const Options *o, TdDevice *device, const TdPrepareBench *bench)
 }
 
 static int
-print_csv (const Options *o, TdDevice *device, const TdPrepareBench *bench)
+cli_bench_prepare_print_csv (const Options *o, TdDevice *device, const TdPrepareBench *bench)
 {
   g_autoptr (GString) out
       = g_string_new ("device,columns,views,rows,step,rows_worked,views_worked,bytes,low_s,"
@@ -156,7 +156,7 @@ add_times (JsonBuilder *builder, const char *prefix, const TdBenchTimes *times)
 }
 
 static void
-add_json_row (JsonBuilder *builder, const TdPrepareBenchRow *row)
+cli_bench_prepare_add_json_row (JsonBuilder *builder, const TdPrepareBenchRow *row)
 {
   json_builder_begin_object (builder);
   td_json_add_string (builder, "step", row->step);
@@ -177,7 +177,7 @@ add_json_row (JsonBuilder *builder, const TdPrepareBenchRow *row)
 }
 
 static int
-print_json (const Options *o, TdDevice *device, const TdPrepareBench *bench)
+cli_bench_prepare_print_json (const Options *o, TdDevice *device, const TdPrepareBench *bench)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -195,7 +195,7 @@ print_json (const Options *o, TdDevice *device, const TdPrepareBench *bench)
   json_builder_set_member_name (builder, "steps");
   json_builder_begin_array (builder);
   for (guint i = 0; i < bench->rows->len; i++)
-    add_json_row (builder, bench->rows->pdata[i]);
+    cli_bench_prepare_add_json_row (builder, bench->rows->pdata[i]);
   json_builder_end_array (builder);
   json_builder_end_object (builder);
   return td_cli_print_json (builder);
@@ -206,7 +206,7 @@ td_cli_bench_prepare (int argc, char **argv)
 {
   Options o = { .columns = 2048, .views = 1800, .rows = 1, .runs = 11 };
   g_autoptr (GError) error = NULL;
-  int status = parse (argc, argv, &o);
+  int status = cli_bench_prepare_parse (argc, argv, &o);
 
   g_autofree char *id = o.device;
   if (status >= 0)
@@ -223,7 +223,7 @@ td_cli_bench_prepare (int argc, char **argv)
   td_cli_progress_clear ();
   if (!bench)
     return td_cli_fail (error);
-  return o.json  ? print_json (&o, device, bench)
-         : o.csv ? print_csv (&o, device, bench)
-                 : print_table (&o, device, bench);
+  return o.json  ? cli_bench_prepare_print_json (&o, device, bench)
+         : o.csv ? cli_bench_prepare_print_csv (&o, device, bench)
+                 : cli_bench_prepare_print_table (&o, device, bench);
 }

@@ -21,11 +21,11 @@ typedef struct {
 } Options;
 
 static void
-options_clear (Options *o)
+cli_bench_rays_options_clear (Options *o)
 {
   g_free (o->device);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_rays_options_clear)
 
 static int
 parse (int argc, char **argv, Options *o)
@@ -53,7 +53,7 @@ parse (int argc, char **argv, Options *o)
 }
 
 static int
-print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
+cli_bench_rays_print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
 {
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
@@ -73,7 +73,7 @@ print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, dou
 }
 
 static int
-print_json (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
+cli_bench_rays_print_json (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -115,5 +115,5 @@ td_cli_bench_rays (int argc, char **argv)
   if (!device || !td_rays_bench (device, &spec, rows, &error))
     return td_cli_fail (error);
   const double naive = td_rays_bench_naive ();
-  return o.json ? print_json (&o, device, rows, naive) : print_table (&o, device, rows, naive);
+  return o.json ? cli_bench_rays_print_json (&o, device, rows, naive) : cli_bench_rays_print_table (&o, device, rows, naive);
 }

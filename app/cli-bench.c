@@ -42,7 +42,7 @@ typedef struct {
 } Options;
 
 static void
-options_clear (Options *o)
+cli_bench_options_clear (Options *o)
 {
   g_free (o->device);
   g_free (o->family);
@@ -50,7 +50,7 @@ options_clear (Options *o)
   g_free (o->precision);
   g_free (o->slices);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_options_clear)
 
 static int
 parse (int argc, char **argv, Options *o)
@@ -91,7 +91,7 @@ index_of (const char *word, const char *const *words)
 
 /* -1 or the exit status of wrong usage. */
 static int
-complete (Options *o)
+cli_bench_complete (Options *o)
 {
   static const char *const interpolations[] = { "nearest", "linear", NULL };
   static const char *const precisions[] = { "single", "half", "half-run", NULL };
@@ -148,7 +148,7 @@ default_counts (Options *o, const TdDeviceInfo *device)
 /* Adds one family's row for one count of slices. With "all", a family that cannot do the task is left
    out with a word on standard error. */
 static gboolean
-add_row (Options *o, TdDevice *device, const TdBackprojectFamily *family, gboolean skip,
+cli_bench_add_row (Options *o, TdDevice *device, const TdBackprojectFamily *family, gboolean skip,
          GPtrArray *rows, GError **error)
 {
   g_autoptr (GError) reason = NULL;
@@ -168,7 +168,7 @@ add_row (Options *o, TdDevice *device, const TdBackprojectFamily *family, gboole
 }
 
 static gboolean
-measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error)
+cli_bench_measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error)
 {
   const TdBackprojectFamily *const *families = td_backproject_families ();
   gboolean all = g_strcmp0 (o->family, "all") == 0;
@@ -186,13 +186,13 @@ measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error)
           = g_strcmp0 (o->family, td_family_fourier.name) == 0
                 ? &td_family_fourier
                 : td_backproject_choose (o->family, &task, device, o->counts[i], error);
-      if (!family || !add_row (o, device, family, FALSE, rows, error))
+      if (!family || !cli_bench_add_row (o, device, family, FALSE, rows, error))
         return FALSE;
     }
     for (guint f = 0; all && families[f]; f++)
-      if (!add_row (o, device, families[f], TRUE, rows, error))
+      if (!cli_bench_add_row (o, device, families[f], TRUE, rows, error))
         return FALSE;
-    if (all && !add_row (o, device, &td_family_fourier, TRUE, rows, error))
+    if (all && !cli_bench_add_row (o, device, &td_family_fourier, TRUE, rows, error))
       return FALSE;
   }
   return TRUE;
@@ -201,7 +201,7 @@ measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error)
 /* ── Reporting ────────────────────────────────────────────────────────────────────────────────── */
 
 static int
-print_table (const Options *o, TdDevice *device, GPtrArray *rows)
+cli_bench_print_table (const Options *o, TdDevice *device, GPtrArray *rows)
 {
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
@@ -231,7 +231,7 @@ print_table (const Options *o, TdDevice *device, GPtrArray *rows)
 }
 
 static int
-print_csv (const Options *o, TdDevice *device, GPtrArray *rows)
+cli_bench_print_csv (const Options *o, TdDevice *device, GPtrArray *rows)
 {
   g_autoptr (GString) out = g_string_new (
       "device,family,variant,columns,views,size,slices,median_s,low_s,high_s,updates_per_second,"
@@ -251,7 +251,7 @@ print_csv (const Options *o, TdDevice *device, GPtrArray *rows)
 }
 
 static void
-add_json_row (JsonBuilder *builder, const Options *o, const TdBenchRow *row)
+cli_bench_add_json_row (JsonBuilder *builder, const Options *o, const TdBenchRow *row)
 {
   json_builder_begin_object (builder);
   td_json_add_string (builder, "family", row->family);
@@ -275,7 +275,7 @@ add_json_row (JsonBuilder *builder, const Options *o, const TdBenchRow *row)
 }
 
 static int
-print_json (const Options *o, TdDevice *device, GPtrArray *rows)
+cli_bench_print_json (const Options *o, TdDevice *device, GPtrArray *rows)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -290,7 +290,7 @@ print_json (const Options *o, TdDevice *device, GPtrArray *rows)
   json_builder_set_member_name (builder, "rows");
   json_builder_begin_array (builder);
   for (guint i = 0; i < rows->len; i++)
-    add_json_row (builder, o, rows->pdata[i]);
+    cli_bench_add_json_row (builder, o, rows->pdata[i]);
   json_builder_end_array (builder);
   json_builder_end_object (builder);
   return td_cli_print_json (builder);
@@ -313,17 +313,17 @@ td_cli_bench (int argc, char **argv)
     if (strcmp (argv[i], "--end-to-end") == 0)
       return td_cli_bench_end (argc, argv);
   int status = parse (argc, argv, &o);
-  if (status >= 0 || (status = complete (&o)) >= 0)
+  if (status >= 0 || (status = cli_bench_complete (&o)) >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);
   if (!device)
     return td_cli_fail (error);
   default_counts (&o, td_device_info (device));
-  if (!measure (&o, device, rows, &error))
+  if (!cli_bench_measure (&o, device, rows, &error))
     return td_cli_fail (error);
   if (o.model)
     return td_cli_bench_model (device, &o.spec, rows, o.json);
-  return o.json  ? print_json (&o, device, rows)
-         : o.csv ? print_csv (&o, device, rows)
-                 : print_table (&o, device, rows);
+  return o.json  ? cli_bench_print_json (&o, device, rows)
+         : o.csv ? cli_bench_print_csv (&o, device, rows)
+                 : cli_bench_print_table (&o, device, rows);
 }

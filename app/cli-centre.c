@@ -42,7 +42,7 @@ typedef struct {
 /* ── Text and JSON ────────────────────────────────────────────────────────────────────────────── */
 
 static int
-compare_doubles (const void *a, const void *b)
+cli_centre_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -62,7 +62,7 @@ method_centre (const TdAxisResult *result, TdAxisMethod method, double middle_ro
       if (trial->method == method && isfinite (trial->centre_px) && (trial->used || !used))
         values[n++] = trial->centre_px - slope * (trial->row - middle_row);
     }
-    qsort (values, n, sizeof *values, compare_doubles);
+    qsort (values, n, sizeof *values, cli_centre_compare_doubles);
     if (n > 0)
       return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
   }
@@ -79,7 +79,7 @@ was_tried (const TdAxisResult *result, TdAxisMethod method)
 }
 
 static void
-print_text (const TdAxisResult *result, double middle_row, const Picture *picture)
+cli_centre_print_text (const TdAxisResult *result, double middle_row, const Picture *picture)
 {
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     if (!was_tried (result, m))
@@ -149,7 +149,7 @@ add_methods (JsonBuilder *builder, const TdAxisResult *result, double middle_row
 }
 
 static int
-print_json (const TdAxisResult *result, double middle_row, const char *path, const Picture *picture)
+cli_centre_print_json (const TdAxisResult *result, double middle_row, const char *path, const Picture *picture)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -222,7 +222,7 @@ place_trials (Picture *picture, const TdAxisResult *result, const TdScanFacts *f
 }
 
 static gboolean
-draw (Picture *picture, const TdAxisResult *result, TdEngine *engine, TdScan *scan,
+cli_centre_draw (Picture *picture, const TdAxisResult *result, TdEngine *engine, TdScan *scan,
       const TdRecipe *recipe, const Options *options, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
@@ -244,7 +244,7 @@ draw (Picture *picture, const TdAxisResult *result, TdEngine *engine, TdScan *sc
 /* ── The verb ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-show_progress (double fraction, const char *what, gpointer user)
+cli_centre_show_progress (double fraction, const char *what, gpointer user)
 {
   td_cli_progress (what, fraction, -1, NULL);
 }
@@ -261,20 +261,20 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
   g_autoptr (TdEngine) engine = td_engine_new ();
   options->axis.row_first = recipe->recipe.row_first;
   options->axis.row_end = recipe->recipe.row_end;
-  options->axis.progress = show_progress;
+  options->axis.progress = cli_centre_show_progress;
   g_autoptr (TdAxisResult) result
       = td_engine_find_axis (engine, scan, &recipe->recipe, &options->axis, td_cli_cancellable (),
                              &error);
   if (!result
       || (options->picture
-          && !draw (&picture, result, engine, scan, &recipe->recipe, options, &error)))
+          && !cli_centre_draw (&picture, result, engine, scan, &recipe->recipe, options, &error)))
     return td_cli_fail (error);
   td_cli_progress_clear ();
   double middle_row = (td_scan_facts (scan)->n_rows - 1) / 2.0;
   if (options->json)
-    return print_json (result, middle_row, options->picture, options->picture ? &picture : NULL);
+    return cli_centre_print_json (result, middle_row, options->picture, options->picture ? &picture : NULL);
   printf ("%s\n", path);
-  print_text (result, middle_row, options->picture ? &picture : NULL);
+  cli_centre_print_text (result, middle_row, options->picture ? &picture : NULL);
   return TD_CLI_DONE;
 }
 

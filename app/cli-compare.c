@@ -44,7 +44,7 @@ in_circle (const TdVolumeFacts *facts, guint x, guint y, double fraction)
 
 /* Adds slice @slice to the sums and leaves A - B in @a. */
 static gboolean
-add_slice (Difference *difference, const TdVolumeFacts *fa, const TdVolumeFacts *fb, guint slice,
+cli_compare_add_slice (Difference *difference, const TdVolumeFacts *fa, const TdVolumeFacts *fb, guint slice,
            const Options *o, float *a, const float *b, GError **error)
 {
   for (guint y = 0; y < fa->ny; y++) {
@@ -77,7 +77,7 @@ add_slice (Difference *difference, const TdVolumeFacts *fa, const TdVolumeFacts 
 }
 
 static TdVolumeWriter *
-open_output (const Options *o, const TdVolumeFacts *facts, GError **error)
+cli_compare_open_output (const Options *o, const TdVolumeFacts *facts, GError **error)
 {
   TdVolumeSpec spec = {
     .path = o->output,
@@ -107,7 +107,7 @@ check_sizes (const TdVolumeFacts *a, const TdVolumeFacts *b, GError **error)
 }
 
 static gboolean
-compare (const char *path_a, const char *path_b, const Options *o, Difference *difference,
+cli_compare (const char *path_a, const char *path_b, const Options *o, Difference *difference,
          GError **error)
 {
   g_autoptr (TdVolume) a = td_volume_open (path_a, error);
@@ -119,7 +119,7 @@ compare (const char *path_a, const char *path_b, const Options *o, Difference *d
   const TdVolumeFacts *fa = td_volume_facts (a), *fb = td_volume_facts (b);
   if (o->output
       && (!td_output_spares (o->output, path_a, error) || !td_output_spares (o->output, path_b, error)
-          || !(writer = open_output (o, fa, error))))
+          || !(writer = cli_compare_open_output (o, fa, error))))
     return FALSE;
 
   gsize n = (gsize) fa->nx * fa->ny;
@@ -128,7 +128,7 @@ compare (const char *path_a, const char *path_b, const Options *o, Difference *d
   for (guint i = 0; i < fa->n_slices; i++) {
     if (g_cancellable_set_error_if_cancelled (td_cli_cancellable (), error)
         || !td_volume_read (a, i, 1, slice_a, error) || !td_volume_read (b, i, 1, slice_b, error)
-        || !add_slice (difference, fa, fb, i, o, slice_a, slice_b, error)
+        || !cli_compare_add_slice (difference, fa, fb, i, o, slice_a, slice_b, error)
         || (writer && !td_volume_writer_write (writer, i, 1, slice_a, error)))
       return FALSE;
     td_cli_progress ("comparing", (i + 1.0) / fa->n_slices, -1, NULL);
@@ -143,7 +143,7 @@ compare (const char *path_a, const char *path_b, const Options *o, Difference *d
 }
 
 static int
-report (const Difference *difference, const Options *o)
+cli_compare_report (const Difference *difference, const Options *o)
 {
   double rms = sqrt (difference->squares / difference->samples);
   double reference = sqrt (difference->reference_squares / difference->samples);
@@ -209,7 +209,7 @@ td_cli_compare (int argc, char **argv)
     return status;
   if (o.circle < 0 || o.circle > 2 || o.limit < 0)
     return td_cli_usage ("compare", "--circle is a fraction from 0 to 2, --limit is not negative");
-  if (!compare (paths[0], paths[1], &o, &difference, &error))
+  if (!cli_compare (paths[0], paths[1], &o, &difference, &error))
     return td_cli_fail (error);
-  return report (&difference, &o);
+  return cli_compare_report (&difference, &o);
 }

@@ -26,7 +26,7 @@ typedef struct {
 } Report;
 
 static void
-report_free (gpointer data)
+cli_devices_report_free (gpointer data)
 {
   Report *report = data;
 
@@ -75,7 +75,7 @@ print_tests (const Report *report)
 }
 
 static void
-print_text (GPtrArray *reports)
+cli_devices_print_text (GPtrArray *reports)
 {
   for (guint i = 0; i < reports->len; i++) {
     const Report *report = reports->pdata[i];
@@ -124,7 +124,7 @@ kind_name (TdDeviceKind kind)
 }
 
 static int
-print_json (GPtrArray *reports, gboolean tested)
+cli_devices_print_json (GPtrArray *reports, gboolean tested)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -180,7 +180,7 @@ td_cli_devices (int argc, char **argv)
   if (status >= 0)
     return status;
   g_autoptr (GPtrArray) list = td_device_list ();
-  g_autoptr (GPtrArray) reports = g_ptr_array_new_with_free_func (report_free);
+  g_autoptr (GPtrArray) reports = g_ptr_array_new_with_free_func (cli_devices_report_free);
   for (guint i = 0; i < list->len; i++) {
     const TdDeviceEntry *entry = list->pdata[i];
     if (only && !g_str_equal (only, entry->id))
@@ -198,8 +198,8 @@ td_cli_devices (int argc, char **argv)
   td_cli_progress_clear ();
   if (reports->len == 0)
     return td_cli_usage (argv[0], "there is no device \"%s\"", only);
-  status = json ? print_json (reports, test) : TD_CLI_DONE;
+  status = json ? cli_devices_print_json (reports, test) : TD_CLI_DONE;
   if (!json)
-    print_text (reports);
+    cli_devices_print_text (reports);
   return status == TD_CLI_DONE && count_failures (reports) > 0 ? TD_CLI_FAILED : status;
 }

@@ -26,7 +26,7 @@ beam_name (TdBeam beam)
 }
 
 static void
-print_text (const TdScanFacts *facts)
+cli_info_print_text (const TdScanFacts *facts)
 {
   const TdGeometry *geometry = &facts->geometry;
   guint64 bytes = (guint64) facts->n_columns * facts->n_rows * facts->n_views
@@ -72,7 +72,7 @@ print_text (const TdScanFacts *facts)
 }
 
 static void
-add_turn (JsonBuilder *builder, const TdScanFacts *facts)
+cli_info_add_turn (JsonBuilder *builder, const TdScanFacts *facts)
 {
   TdTurn turn;
 
@@ -92,7 +92,7 @@ add_turn (JsonBuilder *builder, const TdScanFacts *facts)
 }
 
 static int
-print_json (const TdScanFacts *facts)
+cli_info_print_json (const TdScanFacts *facts)
 {
   const TdGeometry *geometry = &facts->geometry;
   g_autoptr (JsonBuilder) builder = json_builder_new ();
@@ -109,7 +109,7 @@ print_json (const TdScanFacts *facts)
   td_json_add_string (builder, "sample_type", td_sample_name (facts->sample_type));
   td_json_add_number (builder, "first_angle_deg", td_degrees (facts->angles_rad[0]));
   td_json_add_number (builder, "last_angle_deg", td_degrees (facts->angles_rad[facts->n_views - 1]));
-  add_turn (builder, facts);
+  cli_info_add_turn (builder, facts);
   td_json_add_string (builder, "beam", beam_name (geometry->beam));
   td_json_add_number (builder, "pixel_width_mm",
                       geometry->pixel_width_mm > 0 ? geometry->pixel_width_mm : NAN);
@@ -136,7 +136,7 @@ print_json (const TdScanFacts *facts)
 }
 
 static int
-info (TdCliRecipe *recipe, const char *path, gboolean json)
+cli_info (TdCliRecipe *recipe, const char *path, gboolean json)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
@@ -144,8 +144,8 @@ info (TdCliRecipe *recipe, const char *path, gboolean json)
   if (!scan || (recipe->bad_pixels && !td_scan_mask_fits (scan, recipe->bad_pixels, &error)))
     return td_cli_fail (error);
   if (json)
-    return print_json (td_scan_facts (scan));
-  print_text (td_scan_facts (scan));
+    return cli_info_print_json (td_scan_facts (scan));
+  cli_info_print_text (td_scan_facts (scan));
   return TD_CLI_DONE;
 }
 
@@ -166,7 +166,7 @@ td_cli_info (int argc, char **argv)
   if (status < 0)
     status = td_cli_recipe_finish (&recipe, argv[0]);
   if (status < 0)
-    status = info (&recipe, path, json);
+    status = cli_info (&recipe, path, json);
   td_cli_recipe_clear (&recipe);
   return status;
 }

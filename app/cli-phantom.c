@@ -44,7 +44,7 @@ typedef struct {
 } Options;
 
 static int
-parse (int argc, char **argv, Options *o, const char **name)
+cli_phantom_parse (int argc, char **argv, Options *o, const char **name)
 {
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &o->output, "Where the scan goes", "PATH" },
@@ -129,7 +129,7 @@ options_init (Options *o)
 }
 
 static void
-options_clear (Options *o)
+cli_phantom_options_clear (Options *o)
 {
   g_free (o->output);
   g_free (o->truth);
@@ -180,7 +180,7 @@ complete_cone (Options *o)
 
 /* Fills what depends on other options; -1 or the exit status of wrong usage. */
 static int
-complete (Options *o, const char *name)
+cli_phantom_complete (Options *o, const char *name)
 {
   TdPhantomScan *spec = &o->spec;
 
@@ -286,7 +286,7 @@ typedef struct {
 } TruthChunk;
 
 static void
-make_slice (guint index, gpointer user)
+cli_phantom_make_slice (guint index, gpointer user)
 {
   const TruthChunk *chunk = user;
 
@@ -326,7 +326,7 @@ write_truth (TdScan *scan, const Options *o, GError **error)
   for (guint done = 0; done < n_slices; done += chunk_slices) {
     guint n = MIN (chunk_slices, n_slices - done);
     TruthChunk chunk = { &o->spec, done, side, slices };
-    td_parallel_for (n, make_slice, &chunk);
+    td_parallel_for (n, cli_phantom_make_slice, &chunk);
     if (g_cancellable_set_error_if_cancelled (td_cli_cancellable (), error)
         || !td_volume_writer_write (writer, done, n, slices, error))
       return FALSE;
@@ -340,7 +340,7 @@ write_truth (TdScan *scan, const Options *o, GError **error)
 /* ── Report ───────────────────────────────────────────────────────────────────────────────────── */
 
 static int
-report (const Options *o, TdScan *scan, double seconds)
+cli_phantom_report (const Options *o, TdScan *scan, double seconds)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
 
@@ -370,7 +370,7 @@ report (const Options *o, TdScan *scan, double seconds)
 }
 
 static int
-run (Options *o)
+cli_phantom_run (Options *o)
 {
   g_autoptr (GError) error = NULL;
   TdScanFormat format = td_cli_is_hdf5 (o->output) ? TD_SCAN_NXTOMO : TD_SCAN_TIFF;
@@ -382,7 +382,7 @@ run (Options *o)
   if (!scan || !write_scan (scan, o, format, &error)
       || (o->truth && !write_truth (scan, o, &error)))
     return td_cli_fail (error);
-  return report (o, scan, (g_get_monotonic_time () - start) * 1e-6);
+  return cli_phantom_report (o, scan, (g_get_monotonic_time () - start) * 1e-6);
 }
 
 int
@@ -392,11 +392,11 @@ td_cli_phantom (int argc, char **argv)
   Options options;
 
   options_init (&options);
-  int status = parse (argc, argv, &options, &name);
+  int status = cli_phantom_parse (argc, argv, &options, &name);
   if (status < 0)
-    status = complete (&options, name);
+    status = cli_phantom_complete (&options, name);
   if (status < 0)
-    status = run (&options);
-  options_clear (&options);
+    status = cli_phantom_run (&options);
+  cli_phantom_options_clear (&options);
   return status;
 }

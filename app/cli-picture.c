@@ -32,7 +32,7 @@ make_mosaic (const float *slices, guint n, guint side, guint across, float gap, 
 }
 
 static int
-compare_floats (const void *a, const void *b)
+cli_picture_compare_floats (const void *a, const void *b)
 {
   float x = *(const float *) a, y = *(const float *) b;
   return (x > y) - (x < y);
@@ -46,7 +46,7 @@ find_window (const float *values, gsize n, float *low, float *high)
 
   for (gsize i = 0; i < n; i += every)
     some[count++] = values[i];
-  qsort (some, count, sizeof *some, compare_floats);
+  qsort (some, count, sizeof *some, cli_picture_compare_floats);
   *low = some[count / 200];
   *high = some[count - 1 - count / 200];
 }
@@ -54,7 +54,7 @@ find_window (const float *values, gsize n, float *low, float *high)
 /* ── PNG ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static guint32
-crc (const guint8 *data, gsize n)
+cli_picture_crc (const guint8 *data, gsize n)
 {
   guint32 value = 0xffffffffu;
 
@@ -81,7 +81,7 @@ append_chunk (GByteArray *png, const char *type, const guint8 *data, guint n)
   guint start = png->len;
   g_byte_array_append (png, (const guint8 *) type, 4);
   g_byte_array_append (png, data, n);
-  append_number (png, crc (png->data + start, png->len - start));
+  append_number (png, cli_picture_crc (png->data + start, png->len - start));
 }
 
 /* Every row begins with the filter's number: none. */

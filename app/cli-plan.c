@@ -18,7 +18,7 @@ static const TdCliHelp help = {
 };
 
 static void
-print_text (const TdPlan *plan)
+cli_plan_print_text (const TdPlan *plan)
 {
   const TdPlanFacts *facts = td_plan_facts (plan);
   const TdRecipe *recipe = td_plan_recipe (plan);
@@ -74,7 +74,7 @@ plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
     return td_cli_print_text (text);
   }
   printf ("%s\n", path);
-  print_text (plan);
+  cli_plan_print_text (plan);
   return TD_CLI_DONE;
 }
 

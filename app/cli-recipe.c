@@ -43,7 +43,7 @@ td_cli_recipe_clear (TdCliRecipe *recipe)
 
 /* Only collected here: a recipe file comes first, wherever it stands among the options. */
 static gboolean
-on_option (const char *name, const char *value, gpointer data, GError **error)
+cli_recipe_on_option (const char *name, const char *value, gpointer data, GError **error)
 {
   TdCliRecipe *recipe = data;
   Setting *setting = g_new (Setting, 1);
@@ -98,7 +98,7 @@ add_recipe_entries (GOptionGroup *group, TdCliRecipe *recipe)
   for (const TdRecipeOption *option = td_recipe_options (); option->name; option++) {
     const GOptionEntry entry[] = {
       { option->name, 0, option->placeholder ? 0 : G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK,
-        on_option, option->help, option->placeholder },
+        cli_recipe_on_option, option->help, option->placeholder },
       { NULL },
     };
     g_option_group_add_entries (group, entry);
@@ -119,7 +119,7 @@ td_cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe)
 }
 
 static gboolean
-apply (TdCliRecipe *recipe, GError **error)
+cli_recipe_apply (TdCliRecipe *recipe, GError **error)
 {
   if ((recipe->recipe_path && !td_recipe_load (&recipe->recipe, recipe->recipe_path, error))
       || (recipe->bad_pixels && !td_recipe_set_mask (&recipe->recipe, recipe->bad_pixels, error)))
@@ -168,7 +168,7 @@ td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
   recipe->scan.geometry = recipe->geometry;
   recipe->scan.dataset = recipe->dataset;
   recipe->scan.sinograms = recipe->sinograms;
-  if (!apply (recipe, &error))
+  if (!cli_recipe_apply (recipe, &error))
     return td_cli_usage (verb, "%s", error->message);
   return -1;
 }

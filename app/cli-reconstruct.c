@@ -40,7 +40,7 @@ typedef struct {
 } Running;
 
 static gboolean
-show_progress (gpointer user)
+cli_reconstruct_show_progress (gpointer user)
 {
   Running *running = user;
   TdJobProgress progress;
@@ -57,7 +57,7 @@ show_progress (gpointer user)
 }
 
 static void
-on_done (TdJob *job, const GError *error, gpointer user)
+cli_reconstruct_on_done (TdJob *job, const GError *error, gpointer user)
 {
   Running *running = user;
 
@@ -66,7 +66,7 @@ on_done (TdJob *job, const GError *error, gpointer user)
 }
 
 static void
-on_signal (GCancellable *cancellable, gpointer job)
+cli_reconstruct_on_signal (GCancellable *cancellable, gpointer job)
 {
   td_job_cancel (job);
 }
@@ -78,14 +78,14 @@ on_signal_keep (GCancellable *cancellable, gpointer job)
 }
 
 static gboolean
-run (TdJob *job, gboolean keep, GError **error)
+cli_reconstruct_run (TdJob *job, gboolean keep, GError **error)
 {
   Running running = { g_main_loop_new (NULL, FALSE), job, NULL };
-  guint timer = g_timeout_add (200, show_progress, &running);
-  gulong handler = g_cancellable_connect (td_cli_cancellable (), G_CALLBACK (keep ? on_signal_keep : on_signal),
+  guint timer = g_timeout_add (200, cli_reconstruct_show_progress, &running);
+  gulong handler = g_cancellable_connect (td_cli_cancellable (), G_CALLBACK (keep ? on_signal_keep : cli_reconstruct_on_signal),
                                           td_job_ref (job), (GDestroyNotify) td_job_unref);
 
-  td_job_start (job, on_done, &running);
+  td_job_start (job, cli_reconstruct_on_done, &running);
   g_main_loop_run (running.loop);
   g_cancellable_disconnect (td_cli_cancellable (), handler);
   g_source_remove (timer);
@@ -98,7 +98,7 @@ run (TdJob *job, gboolean keep, GError **error)
 }
 
 static void
-print_text (TdJob *job)
+cli_reconstruct_print_text (TdJob *job)
 {
   const TdJobResult *result = td_job_result (job);
   const TdPlanFacts *facts = td_plan_facts (td_job_plan (job));
@@ -114,7 +114,7 @@ print_text (TdJob *job)
 }
 
 static int
-reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
+cli_reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
 {
   g_autoptr (GError) error = NULL;
   GCancellable *cancellable = td_cli_cancellable ();
@@ -131,10 +131,10 @@ reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
   td_job_set_overwrite (job, options->overwrite);
   if (options->keep)
     td_job_keep_momentum (job);
-  if (!run (job, options->keep && td_method_iterates (td_plan_recipe (plan)->method), &error))
+  if (!cli_reconstruct_run (job, options->keep && td_method_iterates (td_plan_recipe (plan)->method), &error))
     return td_cli_fail (error);
   if (!options->json) {
-    print_text (job);
+    cli_reconstruct_print_text (job);
     return TD_CLI_DONE;
   }
   g_autofree char *text = td_job_result_json (job);
@@ -176,7 +176,7 @@ td_cli_reconstruct (int argc, char **argv)
     status = td_cli_usage (argv[0], "say with --output where the volume goes");
   if (status < 0) {
     choose_format (&recipe, options.output);
-    status = reconstruct (&recipe, path, &options);
+    status = cli_reconstruct (&recipe, path, &options);
   }
   td_cli_recipe_clear (&recipe);
   g_free (options.output);

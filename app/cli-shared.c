@@ -15,7 +15,7 @@
 static gboolean show_help;
 
 static int
-print_help (GOptionContext *context)
+cli_shared_print_help (GOptionContext *context)
 {
   g_autofree char *text = g_option_context_get_help (context, FALSE, NULL);
 
@@ -95,7 +95,7 @@ td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return td_cli_usage (verb, "%s", error->message);
   if (show_help)
-    return print_help (context);
+    return cli_shared_print_help (context);
 
   guint n = collect_operands (argv + 1, argc - 1, operands, out);
   if (n < operands)
@@ -142,7 +142,7 @@ static GCancellable *cancellable;
 
 /* The handler may only write: the thread below does what is not safe in a signal handler. */
 static void
-on_signal (int number)
+cli_shared_on_signal (int number)
 {
   static volatile sig_atomic_t seen;
 
@@ -170,7 +170,7 @@ td_cli_cancellable (void)
   static gsize once;
 
   if (g_once_init_enter (&once)) {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    struct sigaction action = { .sa_handler = cli_shared_on_signal, .sa_flags = SA_RESTART };
 
     cancellable = g_cancellable_new ();
     if (g_unix_open_pipe (signal_pipe, FD_CLOEXEC, NULL)) {

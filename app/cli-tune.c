@@ -17,13 +17,13 @@ static const TdCliHelp help = {
 };
 
 static void
-progress (const char *what, double fraction, gpointer user)
+cli_tune_progress (const char *what, double fraction, gpointer user)
 {
   td_cli_progress ("tuning", fraction, -1, what);
 }
 
 static int
-print_json (GPtrArray *rows)
+cli_tune_print_json (GPtrArray *rows)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -48,7 +48,7 @@ print_json (GPtrArray *rows)
 }
 
 static void
-print_table (GPtrArray *rows)
+cli_tune_print_table (GPtrArray *rows)
 {
   printf ("family       interp.  precision slices  tried  out  default GU/s  best GU/s  variant\n");
   for (guint i = 0; i < rows->len; i++) {
@@ -89,16 +89,16 @@ td_cli_tune (int argc, char **argv)
   g_autoptr (TdDevice) device = td_device_open (id, &error);
   if (!device)
     return td_cli_fail (error);
-  const TdTuneOptions options = { .size = size, .family = family, .runs = runs, .progress = progress,
+  const TdTuneOptions options = { .size = size, .family = family, .runs = runs, .progress = cli_tune_progress,
                                   .cancellable = td_cli_cancellable () };
   g_autoptr (GPtrArray) rows = td_tune_device (device, &options, &error);
   td_cli_progress_clear ();
   if (!rows)
     return td_cli_fail (error);
   if (json)
-    return print_json (rows);
+    return cli_tune_print_json (rows);
   printf ("%s: %s, %s\n", td_device_info (device)->id, td_device_info (device)->name,
           td_device_info (device)->driver);
-  print_table (rows);
+  cli_tune_print_table (rows);
   return TD_CLI_DONE;
 }

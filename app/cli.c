@@ -30,7 +30,7 @@ static const TdCliVerb verbs[] = {
 };
 
 static void
-print_help (void)
+cli_print_help (void)
 {
   printf ("Usage: tomodesk-cli VERB [OPTION…]\n"
           "\n"
@@ -60,7 +60,7 @@ no_such_verb (const char *word)
 
 /* A cancelled job may have left a thread in a long kernel: nothing waits for it. */
 static int
-end (int status)
+cli_end (int status)
 {
   if (status == TD_CLI_CANCELLED) {
     fflush (NULL);
@@ -82,7 +82,7 @@ main (int argc, char **argv)
   }
   if (g_str_equal (argv[1], "--help") || g_str_equal (argv[1], "-h")
       || (g_str_equal (argv[1], "help") && argc == 2)) {
-    print_help ();
+    cli_print_help ();
     return TD_CLI_DONE;
   }
   if (g_str_equal (argv[1], "--version")) {
@@ -92,6 +92,6 @@ main (int argc, char **argv)
 
   for (const TdCliVerb *verb = verbs; verb->name; verb++)
     if (g_str_equal (verb->name, argv[1]))
-      return end (verb->run (argc - 1, argv + 1));
+      return cli_end (verb->run (argc - 1, argv + 1));
   return no_such_verb (argv[1]);
 }

@@ -101,7 +101,7 @@ td_session_can_redo (TdSession *self)
 
 /* Takes the nearest of @from, and keeps the present one in @to. */
 static void
-step (TdSession *self, GPtrArray *from, GPtrArray *to)
+session_step (TdSession *self, GPtrArray *from, GPtrArray *to)
 {
   if (from->len == 0)
     return;
@@ -115,13 +115,13 @@ step (TdSession *self, GPtrArray *from, GPtrArray *to)
 void
 td_session_undo (TdSession *self)
 {
-  step (self, self->before, self->after);
+  session_step (self, self->before, self->after);
 }
 
 void
 td_session_redo (TdSession *self)
 {
-  step (self, self->after, self->before);
+  session_step (self, self->after, self->before);
 }
 
 static void

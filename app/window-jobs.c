@@ -66,7 +66,7 @@ on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 }
 
 static GtkWidget *
-make_row (gpointer item, gpointer user)
+window_jobs_make_row (gpointer item, gpointer user)
 {
   GtkWidget *row = td_job_row_new (item);
 
@@ -163,7 +163,7 @@ td_window_add_job_actions (TdWindow *self)
   GListModel *model = td_job_queue_model (self->jobs);
 
   g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);
-  gtk_list_box_bind_model (self->jobs_list, model, make_row, self, NULL);
+  gtk_list_box_bind_model (self->jobs_list, model, window_jobs_make_row, self, NULL);
   g_signal_connect_object (model, "items-changed", G_CALLBACK (on_jobs_changed), self, 0);
   g_signal_connect (self->jobs, "ended", G_CALLBACK (on_job_ended), self);
 }

@@ -238,7 +238,7 @@ on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
 typedef void (*Chosen) (TdWindow *self, const char *path);
 
 static void
-on_response (GtkNativeDialog *dialog, int response, TdWindow *self)
+window_open_on_response (GtkNativeDialog *dialog, int response, TdWindow *self)
 {
   Chosen chosen = g_object_get_data (G_OBJECT (dialog), "chosen");
 
@@ -254,14 +254,14 @@ on_response (GtkNativeDialog *dialog, int response, TdWindow *self)
 }
 
 static GtkFileChooser *
-choose (TdWindow *self, const char *title, GtkFileChooserAction action, Chosen chosen)
+window_open_choose (TdWindow *self, const char *title, GtkFileChooserAction action, Chosen chosen)
 {
   GtkFileChooserNative *dialog
       = gtk_file_chooser_native_new (title, GTK_WINDOW (self), action, NULL, NULL);
 
   g_object_set_data (G_OBJECT (dialog), "chosen", chosen);
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_response), self, 0);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (window_open_on_response), self, 0);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
   return GTK_FILE_CHOOSER (dialog);
 }
@@ -285,7 +285,7 @@ on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
                                        "*.tiff", "*.TIF", "*.TIFF", "*.raw", "*.json", NULL };
   static const char *const all[] = { "*", NULL };
   GtkFileChooser *chooser
-      = choose (user, _("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN, td_window_open_path);
+      = window_open_choose (user, _("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN, td_window_open_path);
 
   add_filter (chooser, _("Scans"), scans);
   add_filter (chooser, _("All files"), all);
@@ -294,7 +294,7 @@ on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  choose (user, _("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+  window_open_choose (user, _("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
           td_window_open_path);
 }
 
@@ -328,7 +328,7 @@ on_save_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
   GtkFileChooser *chooser
-      = choose (self, _("Save the Recipe"), GTK_FILE_CHOOSER_ACTION_SAVE, save_recipe);
+      = window_open_choose (self, _("Save the Recipe"), GTK_FILE_CHOOSER_ACTION_SAVE, save_recipe);
   g_autofree char *name
       = g_strdup_printf ("%s.recipe.json", td_session_facts (self->session)->title);
 
@@ -340,7 +340,7 @@ on_load_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   static const char *const recipes[] = { "*.json", NULL };
   GtkFileChooser *chooser
-      = choose (user, _("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN, load_recipe);
+      = window_open_choose (user, _("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN, load_recipe);
 
   add_filter (chooser, _("Recipes"), recipes);
 }
@@ -380,7 +380,7 @@ td_window_show_recent (TdWindow *self)
 /* ── Dropping ───────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-on_drop (GtkDropTarget *target, const GValue *value, double x, double y, TdWindow *self)
+window_open_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, TdWindow *self)
 {
   GSList *files = g_value_get_boxed (value);
   g_autofree char *path = files ? g_file_get_path (files->data) : NULL;
@@ -415,7 +415,7 @@ td_window_add_drop_target (TdWindow *self)
 {
   GtkDropTarget *target = gtk_drop_target_new (GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
 
-  g_signal_connect (target, "drop", G_CALLBACK (on_drop), self);
+  g_signal_connect (target, "drop", G_CALLBACK (window_open_on_drop), self);
   g_signal_connect (target, "enter", G_CALLBACK (on_drop_enter), self);
   g_signal_connect (target, "leave", G_CALLBACK (on_drop_leave), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (target));

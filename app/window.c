@@ -31,7 +31,7 @@ td_window_error_dialog (TdWindow *self, const char *heading, const char *text)
 }
 
 static void
-on_no_gl (TdScanView *view, const char *reason, TdWindow *self)
+window_on_no_gl (TdScanView *view, const char *reason, TdWindow *self)
 {
   gtk_label_set_text (self->notice_label, reason);
   gtk_info_bar_set_revealed (self->notice, TRUE);
@@ -46,7 +46,7 @@ on_notice_response (GtkInfoBar *bar, int response, TdWindow *self)
 /* ── The session ────────────────────────────────────────────────────────────────────────────── */
 
 static void
-enable (TdWindow *self, const char *name, gboolean enabled)
+window_enable (TdWindow *self, const char *name, gboolean enabled)
 {
   GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), name);
   g_simple_action_set_enabled (G_SIMPLE_ACTION (action), enabled);
@@ -57,11 +57,11 @@ update_actions (TdWindow *self)
 {
   gboolean has_scan = td_session_scan (self->session) != NULL;
 
-  enable (self, "undo", td_session_can_undo (self->session));
-  enable (self, "redo", td_session_can_redo (self->session));
-  enable (self, "reconstruct", has_scan);
-  enable (self, "save-recipe", has_scan);
-  enable (self, "load-recipe", has_scan);
+  window_enable (self, "undo", td_session_can_undo (self->session));
+  window_enable (self, "redo", td_session_can_redo (self->session));
+  window_enable (self, "reconstruct", has_scan);
+  window_enable (self, "save-recipe", has_scan);
+  window_enable (self, "load-recipe", has_scan);
   gtk_widget_set_visible (self->reconstruct_button, has_scan);
   gtk_widget_set_visible (GTK_WIDGET (self->sidebar_button), has_scan);
   adw_view_switcher_title_set_view_switcher_enabled (self->switcher, has_scan);
@@ -102,13 +102,13 @@ on_scan_changed (TdSession *session, TdWindow *self)
 }
 
 static void
-on_edited (TdRecipePanel *panel, gpointer recipe, const char *key, TdWindow *self)
+window_on_edited (TdRecipePanel *panel, gpointer recipe, const char *key, TdWindow *self)
 {
   td_session_edit (self->session, recipe, key);
 }
 
 static void
-on_before (TdRecipePanel *panel, const char *step, TdWindow *self)
+window_on_before (TdRecipePanel *panel, const char *step, TdWindow *self)
 {
   td_scan_view_set_before (self->scan_view, step);
 }
@@ -212,7 +212,7 @@ on_show_page (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-add_actions (TdWindow *self)
+window_add_actions (TdWindow *self)
 {
   static const GActionEntry entries[] = {
     { .name = "undo", .activate = on_undo },
@@ -324,7 +324,7 @@ td_window_dispose (GObject *object)
 }
 
 static void
-bind_children (GtkWidgetClass *widget)
+window_bind_children (GtkWidgetClass *widget)
 {
   gtk_widget_class_bind_template_child (widget, TdWindow, toasts);
   gtk_widget_class_bind_template_child (widget, TdWindow, stack);
@@ -368,16 +368,16 @@ td_window_class_init (TdWindowClass *class)
   G_OBJECT_CLASS (class)->dispose = td_window_dispose;
   GTK_WINDOW_CLASS (class)->close_request = td_window_close_request;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
-  bind_children (widget);
+  window_bind_children (widget);
   gtk_widget_class_bind_template_callback (widget, on_notice_response);
   gtk_widget_class_bind_template_callback (widget, on_recent_activated);
-  gtk_widget_class_bind_template_callback (widget, on_edited);
-  gtk_widget_class_bind_template_callback (widget, on_before);
+  gtk_widget_class_bind_template_callback (widget, window_on_edited);
+  gtk_widget_class_bind_template_callback (widget, window_on_before);
   gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
   gtk_widget_class_bind_template_callback (widget, on_region_drawn);
   gtk_widget_class_bind_template_callback (widget, on_crop_drawn);
   gtk_widget_class_bind_template_callback (widget, on_row_changed);
-  gtk_widget_class_bind_template_callback (widget, on_no_gl);
+  gtk_widget_class_bind_template_callback (widget, window_on_no_gl);
   gtk_widget_class_bind_template_callback (widget, on_take_requested);
 }
 
@@ -410,7 +410,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   self->jobs = td_job_queue_new ();
   td_scan_view_set_engine (self->scan_view, engine);
   td_compare_view_set_engine (self->compare_view, engine);
-  add_actions (self);
+  window_add_actions (self);
   td_window_add_drop_target (self);
   GtkEventController *keys = gtk_event_controller_key_new ();
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key_pressed), self);

@@ -16,14 +16,14 @@ typedef struct {
 } Direction;
 
 static int
-compare_directions (const void *a, const void *b)
+angles_compare_directions (const void *a, const void *b)
 {
   double x = ((const Direction *) a)->angle, y = ((const Direction *) b)->angle;
   return (x > y) - (x < y);
 }
 
 static int
-compare_doubles (const void *a, const void *b)
+angles_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -40,7 +40,7 @@ sorted_directions (const double *angles_rad, guint n, double period)
       angle += period;
     directions[i] = (Direction) { angle, i };
   }
-  qsort (directions, n, sizeof *directions, compare_directions);
+  qsort (directions, n, sizeof *directions, angles_compare_directions);
   return directions;
 }
 
@@ -71,7 +71,7 @@ median_of (const double *values, guint n)
 {
   g_autofree double *sorted = g_memdup2 (values, n * sizeof *values);
 
-  qsort (sorted, n, sizeof *sorted, compare_doubles);
+  qsort (sorted, n, sizeof *sorted, angles_compare_doubles);
   return sorted[n / 2];
 }
 

@@ -60,7 +60,7 @@ td_angles_is_range (const char *spec)
 }
 
 static void
-add_entry (GArray *entries, double degrees, const char *file)
+angles_add_entry (GArray *entries, double degrees, const char *file)
 {
   Entry entry = { degrees, file ? g_path_get_basename (file) : NULL };
 
@@ -69,22 +69,22 @@ add_entry (GArray *entries, double degrees, const char *file)
 
 /* One line's words. @lines counts lines with entries; @columns: numbers a line, 0 once they differ. */
 static gboolean
-parse_line (char **words, guint n, GArray *entries)
+angles_parse_line (char **words, guint n, GArray *entries)
 {
   double value;
 
   if (n == 2 && parse_number (words[0], &value) && !parse_number (words[1], &(double) { 0 })) {
-    add_entry (entries, value, words[1]);
+    angles_add_entry (entries, value, words[1]);
     return TRUE;
   }
   if (n == 2 && !parse_number (words[0], &(double) { 0 }) && parse_number (words[1], &value)) {
-    add_entry (entries, value, words[0]);
+    angles_add_entry (entries, value, words[0]);
     return TRUE;
   }
   for (guint i = 0; i < n; i++) {
     if (!parse_number (words[i], &value))
       return FALSE;
-    add_entry (entries, value, NULL);
+    angles_add_entry (entries, value, NULL);
   }
   return TRUE;
 }
@@ -108,7 +108,7 @@ drop_counting_column (GArray *entries, guint n_lines)
 }
 
 static char **
-split_words (char *line, guint *n)
+angles_split_words (char *line, guint *n)
 {
   g_auto (GStrv) raw = NULL;
   GPtrArray *words = g_ptr_array_new ();
@@ -167,14 +167,14 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
 
     if (comment && entries->len == 0 && unit == 0)
       unit = unit_of_heading (lines[i]);
-    words = comment ? NULL : split_words (lines[i], &n);
+    words = comment ? NULL : angles_split_words (lines[i], &n);
     if (comment || n == 0)
       continue;
     heading = entries->len == 0 && n_lines == 0 && !parse_number (words[0], &(double) { 0 })
               && (n == 1 || !parse_number (words[1], &(double) { 0 }));
     if (heading)
       unit = unit > 0 ? unit : unit_of_heading (lines[i]);
-    else if (!parse_line (words, n, entries)) {
+    else if (!angles_parse_line (words, n, entries)) {
       g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                    "“%s”: line %u holds “%.40s”, which is not an angle", path, i + 1, words[0]);
       return FALSE;
@@ -229,7 +229,7 @@ load_entries (const char *path, GError **error)
 }
 
 static double *
-take (const GArray *entries, guint first, guint n)
+angles_take (const GArray *entries, guint first, guint n)
 {
   double *angles = g_new (double, n);
 
@@ -291,7 +291,7 @@ take_by_number (const GArray *entries, const char *const *names, guint n_views, 
 }
 
 static int
-compare_doubles (const void *a, const void *b)
+angles_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
 
@@ -316,7 +316,7 @@ turning_step (const GArray *entries)
       steps[n++] = steps[i];
   if (n == 0)
     return 0;
-  qsort (steps, n, sizeof *steps, compare_doubles);
+  qsort (steps, n, sizeof *steps, angles_compare_doubles);
   return steps[n / 2];
 }
 
@@ -340,7 +340,7 @@ take_between_rests (const GArray *entries, guint n_views, char **note)
     *note = g_strdup_printf ("%u angles for %u projections: entries %u to %u (counted from 0) were "
                              "taken, since the stage stands still before and after them.",
                              entries->len, n_views, first, last);
-  return take (entries, first, n_views);
+  return angles_take (entries, first, n_views);
 }
 
 double *
@@ -364,7 +364,7 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
     return NULL;
   }
   if (!angles && entries->len == n_views)
-    angles = take (entries, 0, n_views);
+    angles = angles_take (entries, 0, n_views);
   if (!angles)
     angles = take_by_number (entries, names, n_views, note);
   if (!angles)

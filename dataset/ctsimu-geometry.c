@@ -15,13 +15,13 @@ typedef struct {
 } Frame;
 
 static double
-dot (const double a[3], const double b[3])
+ctsimu_geometry_dot (const double a[3], const double b[3])
 {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 static void
-cross (const double a[3], const double b[3], double out[3])
+ctsimu_geometry_cross (const double a[3], const double b[3], double out[3])
 {
   out[0] = a[1] * b[2] - a[2] * b[1];
   out[1] = a[2] * b[0] - a[0] * b[2];
@@ -29,9 +29,9 @@ cross (const double a[3], const double b[3], double out[3])
 }
 
 static gboolean
-normalise (double a[3])
+ctsimu_geometry_normalise (double a[3])
 {
-  double length = sqrt (dot (a, a));
+  double length = sqrt (ctsimu_geometry_dot (a, a));
 
   for (guint i = 0; i < 3; i++)
     a[i] /= length;
@@ -39,7 +39,7 @@ normalise (double a[3])
 }
 
 static gboolean
-refuse (GError **error, const char *path, TdErrorCode code, const char *why)
+ctsimu_geometry_refuse (GError **error, const char *path, TdErrorCode code, const char *why)
 {
   g_set_error (error, TD_ERROR, code, "The geometry in “%s” cannot be used: %s", path, why);
   return FALSE;
@@ -53,7 +53,7 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
   JsonNode *node = td_json_at (root, deviations);
 
   if (node && JSON_NODE_HOLDS_ARRAY (node) && json_array_get_length (json_node_get_array (node)) > 0)
-    return refuse (error, path, TD_ERROR_UNSUPPORTED,
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
                    "it has deviations from the ideal circular orbit");
   for (guint i = 0; i < 3; i++) {
     g_autofree char *c = g_strconcat ("geometry/", part, "/center/", axes[i], NULL);
@@ -64,41 +64,41 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
     frame->u[i] = td_json_number (root, u);
     frame->w[i] = td_json_number (root, w);
   }
-  if (!isfinite (dot (frame->centre, frame->centre)) || !normalise (frame->u)
-      || !normalise (frame->w) || fabs (dot (frame->u, frame->w)) > SAME)
-    return refuse (error, path, TD_ERROR_BAD_FILE, "source, stage or detector is not placed");
-  cross (frame->w, frame->u, frame->v);
+  if (!isfinite (ctsimu_geometry_dot (frame->centre, frame->centre)) || !ctsimu_geometry_normalise (frame->u)
+      || !ctsimu_geometry_normalise (frame->w) || fabs (ctsimu_geometry_dot (frame->u, frame->w)) > SAME)
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE, "source, stage or detector is not placed");
+  ctsimu_geometry_cross (frame->w, frame->u, frame->v);
   return TRUE;
 }
 
 /* Distances along the detector's normal, offsets along its rows and columns. */
 static gboolean
-place (const Frame *source, const Frame *stage, const Frame *detector, const char *path,
+ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *detector, const char *path,
        TdGeometry *geometry, GError **error)
 {
-  double to_stage[3], to_detector[3], sign = dot (stage->w, detector->v);
+  double to_stage[3], to_detector[3], sign = ctsimu_geometry_dot (stage->w, detector->v);
 
   if (fabs (sign + 1) > SAME)
-    return refuse (error, path, TD_ERROR_UNSUPPORTED,
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
                    "the rotation axis is not parallel to the detector's columns");
   for (guint i = 0; i < 3; i++) {
     to_stage[i] = stage->centre[i] - source->centre[i];
     to_detector[i] = detector->centre[i] - source->centre[i];
   }
-  geometry->source_axis_mm = dot (to_stage, detector->w);
-  geometry->source_detector_mm = dot (to_detector, detector->w);
-  geometry->axis_offset_mm = dot (to_stage, detector->u);
-  geometry->detector_offset_u_px = -dot (to_detector, detector->u) / geometry->pixel_width_mm;
-  geometry->detector_offset_v_px = -dot (to_detector, detector->v) / geometry->pixel_height_mm;
+  geometry->source_axis_mm = ctsimu_geometry_dot (to_stage, detector->w);
+  geometry->source_detector_mm = ctsimu_geometry_dot (to_detector, detector->w);
+  geometry->axis_offset_mm = ctsimu_geometry_dot (to_stage, detector->u);
+  geometry->detector_offset_u_px = -ctsimu_geometry_dot (to_detector, detector->u) / geometry->pixel_width_mm;
+  geometry->detector_offset_v_px = -ctsimu_geometry_dot (to_detector, detector->v) / geometry->pixel_height_mm;
   if (!(geometry->source_axis_mm > 0)
       || !(geometry->source_detector_mm > geometry->source_axis_mm))
-    return refuse (error, path, TD_ERROR_BAD_FILE,
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
                    "the stage is not between the source and the detector");
   return TRUE;
 }
 
 static gboolean
-read_angles (JsonNode *root, const char *path, guint n_views, double **angles_rad, GError **error)
+ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, double **angles_rad, GError **error)
 {
   double start = td_json_angle_rad (root, "acquisition/start_angle");
   double stop = td_json_angle_rad (root, "acquisition/stop_angle");
@@ -136,12 +136,12 @@ td_ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry,
     geometry->pixel_height_mm = td_json_length_mm (root, "detector/pixel_pitch/v");
   }
   if (!(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0))
-    return refuse (error, path, TD_ERROR_BAD_FILE, "the pixels have no size");
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE, "the pixels have no size");
   if (!read_frame (root, path, "source", &source, error)
       || !read_frame (root, path, "stage", &stage, error)
       || !read_frame (root, path, "detector", &detector, error)
-      || !read_angles (root, path, n_views, angles_rad, error))
+      || !ctsimu_geometry_read_angles (root, path, n_views, angles_rad, error))
     return FALSE;
   geometry->beam = type && strcmp (type, "parallel") == 0 ? TD_BEAM_PARALLEL : TD_BEAM_CONE;
-  return place (&source, &stage, &detector, path, geometry, error);
+  return ctsimu_geometry_place (&source, &stage, &detector, path, geometry, error);
 }

@@ -10,7 +10,7 @@
 #include "error.h"
 
 static int
-transfer (int file, gboolean write, char *values, gsize bytes, guint64 at)
+file_bytes_transfer (int file, gboolean write, char *values, gsize bytes, guint64 at)
 {
   for (gsize done = 0; done < bytes;) {
     const off_t there = (off_t) (at + done);
@@ -28,13 +28,13 @@ transfer (int file, gboolean write, char *values, gsize bytes, guint64 at)
 int
 td_file_read (int file, void *to, gsize bytes, guint64 at)
 {
-  return transfer (file, FALSE, to, bytes, at);
+  return file_bytes_transfer (file, FALSE, to, bytes, at);
 }
 
 int
 td_file_write (int file, const void *from, gsize bytes, guint64 at)
 {
-  return transfer (file, TRUE, (char *) from, bytes, at);
+  return file_bytes_transfer (file, TRUE, (char *) from, bytes, at);
 }
 
 int

@@ -19,7 +19,7 @@ static const char *const other_words[] = { "field", "fields", "image", "images",
 
 /* The words of a name in lower case: runs of letters, split where a capital follows a small letter. */
 static GPtrArray *
-split_words (const char *name)
+frame_names_split_words (const char *name)
 {
   const char *dot = strrchr (name, '.');
   gsize length = dot && dot != name ? (gsize) (dot - name) : strlen (name);
@@ -43,7 +43,7 @@ split_words (const char *name)
 static gboolean
 has_word (const char *name, const char *const *words)
 {
-  g_autoptr (GPtrArray) own = split_words (name);
+  g_autoptr (GPtrArray) own = frame_names_split_words (name);
 
   for (guint i = 0; i < own->len; i++)
     if (g_strv_contains (words, own->pdata[i]))
@@ -68,7 +68,7 @@ TdNameRole
 td_name_role_strict (const char *name)
 {
   TdNameRole role = td_name_role (name);
-  g_autoptr (GPtrArray) own = split_words (name);
+  g_autoptr (GPtrArray) own = frame_names_split_words (name);
   const char *const *const lists[] = { flat_words, dark_words, before_words, after_words,
                                        other_words };
 

@@ -146,7 +146,7 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
 /* ── Applying ─────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts, const char *what,
+geometry_file_refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts, const char *what,
         guint stated, guint found)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
@@ -159,11 +159,11 @@ static gboolean
 check_scan (const TdGeometryFile *file, const TdScanFacts *facts, GError **error)
 {
   if (file->n_views && file->n_views != facts->n_views)
-    return refuse (error, file, facts, "views", file->n_views, facts->n_views);
+    return geometry_file_refuse (error, file, facts, "views", file->n_views, facts->n_views);
   if (file->n_columns && file->n_columns != facts->n_columns)
-    return refuse (error, file, facts, "detector columns", file->n_columns, facts->n_columns);
+    return geometry_file_refuse (error, file, facts, "detector columns", file->n_columns, facts->n_columns);
   if (file->n_rows && file->n_rows != facts->n_rows)
-    return refuse (error, file, facts, "detector rows", file->n_rows, facts->n_rows);
+    return geometry_file_refuse (error, file, facts, "detector rows", file->n_rows, facts->n_rows);
   return TRUE;
 }
 
@@ -223,14 +223,14 @@ keep_known (TdGeometry *geometry, const TdGeometry *scan)
 }
 
 static gboolean
-take_angles (const TdGeometryFile *file, TdScan *scan, gboolean own_angles, GError **error)
+geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean own_angles, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
 
   if (!file->angles_rad || (own_angles && file->kind == TD_VIEWS_NONE))
     return TRUE;
   if (file->n_angles != facts->n_views)
-    return refuse (error, file, facts, "angles", file->n_angles, facts->n_views);
+    return geometry_file_refuse (error, file, facts, "angles", file->n_angles, facts->n_views);
   g_free (facts->angles_rad);
   facts->angles_rad = g_memdup2 (file->angles_rad, file->n_angles * sizeof (double));
   return TRUE;
@@ -258,7 +258,7 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     facts->centre_px = NAN; /* follows from the geometry */
   else if (geometry.detector_offset_u_px != 0)
     facts->centre_px = (facts->n_columns - 1) / 2.0 + geometry.detector_offset_u_px;
-  if (!take_angles (file, scan, own_angles, error))
+  if (!geometry_file_take_angles (file, scan, own_angles, error))
     return FALSE;
   td_scan_take_white (scan, file->white_level);
   td_scan_note (scan, "Geometry: %s (%s)", file->path, file->format);

@@ -27,7 +27,7 @@ static const struct {
 };
 
 static double *
-number (const TdGeometry *geometry, guint i)
+geometry_json_number (const TdGeometry *geometry, guint i)
 {
   return (double *) ((char *) geometry + numbers[i].offset);
 }
@@ -54,7 +54,7 @@ td_geometry_to_json (const TdGeometry *geometry)
   json_builder_add_string_value (builder, beams[geometry->beam]);
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
     json_builder_set_member_name (builder, numbers[i].key);
-    json_builder_add_double_value (builder, *number (geometry, i));
+    json_builder_add_double_value (builder, *geometry_json_number (geometry, i));
   }
   add_array (builder, "detector_tilt_rad", geometry->detector_tilt_rad, 3);
   add_array (builder, "volume_size", size, 3);
@@ -67,7 +67,7 @@ td_geometry_to_json (const TdGeometry *geometry)
 }
 
 static gboolean
-refuse (GError **error, const char *name, const char *key)
+geometry_json_refuse (GError **error, const char *name, const char *key)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "%s: the geometry's “%s” is not right", name,
                key);
@@ -121,31 +121,31 @@ parse_object (JsonObject *object, const char *name, TdGeometry *geometry, GError
   gsize n;
 
   if (!get_beam (object, &geometry->beam))
-    return refuse (error, name, "beam");
+    return geometry_json_refuse (error, name, "beam");
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
     JsonNode *node = json_object_get_member (object, numbers[i].key);
 
     if (!node)
       continue;
     if (!JSON_NODE_HOLDS_VALUE (node) || !isfinite (json_node_get_double (node)))
-      return refuse (error, name, numbers[i].key);
-    *number (geometry, i) = json_node_get_double (node);
+      return geometry_json_refuse (error, name, numbers[i].key);
+    *geometry_json_number (geometry, i) = json_node_get_double (node);
   }
   if (!get_array (object, "detector_tilt_rad", &tilt, &n) || (n != 0 && n != 3))
-    return refuse (error, name, "detector_tilt_rad");
+    return geometry_json_refuse (error, name, "detector_tilt_rad");
   for (gsize i = 0; i < n; i++)
     geometry->detector_tilt_rad[i] = tilt[i];
   if (!get_array (object, "volume_size", &size, &n) || (n != 0 && n != 3))
-    return refuse (error, name, "volume_size");
+    return geometry_json_refuse (error, name, "volume_size");
   for (gsize i = 0; i < n; i++)
     geometry->volume_size[i] = (guint) CLAMP (size[i], 0, 1048576);
   if (!get_array (object, "view_matrices", &geometry->view_matrices, &n) || n % 12 != 0
       || n / 12 > MAX_VIEWS)
-    return refuse (error, name, "view_matrices");
+    return geometry_json_refuse (error, name, "view_matrices");
   geometry->n_view_matrices = n / 12;
   if (geometry->beam != TD_BEAM_PARALLEL && !geometry->view_matrices
       && !(geometry->source_axis_mm > 0 && geometry->source_detector_mm > geometry->source_axis_mm))
-    return refuse (error, name, "source_detector_mm");
+    return geometry_json_refuse (error, name, "source_detector_mm");
   return TRUE;
 }
 
@@ -158,7 +158,7 @@ td_geometry_from_json (const char *json, const char *name, TdGeometry *geometry,
   td_geometry_init_parallel (geometry);
   if (!json_parser_load_from_data (parser, json, -1, NULL)
       || !(root = json_parser_get_root (parser)) || !JSON_NODE_HOLDS_OBJECT (root))
-    return refuse (error, name, "JSON");
+    return geometry_json_refuse (error, name, "JSON");
   if (parse_object (json_node_get_object (root), name, geometry, error))
     return TRUE;
   td_geometry_clear (geometry);

@@ -8,13 +8,13 @@
 #include "error.h"
 
 static double
-dot (const double a[3], const double b[3])
+geometry_matrix_dot (const double a[3], const double b[3])
 {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 static void
-cross (const double a[3], const double b[3], double out[3])
+geometry_matrix_cross (const double a[3], const double b[3], double out[3])
 {
   out[0] = a[1] * b[2] - a[2] * b[1];
   out[1] = a[2] * b[0] - a[0] * b[2];
@@ -28,10 +28,10 @@ td_matrix_solve (const double matrix[12], const double b[3], double x[3])
   const double *r0 = matrix, *r1 = matrix + 4, *r2 = matrix + 8;
   double c0[3], c1[3], c2[3];
 
-  cross (r1, r2, c0);
-  cross (r2, r0, c1);
-  cross (r0, r1, c2);
-  const double determinant = dot (r0, c0);
+  geometry_matrix_cross (r1, r2, c0);
+  geometry_matrix_cross (r2, r0, c1);
+  geometry_matrix_cross (r0, r1, c2);
+  const double determinant = geometry_matrix_dot (r0, c0);
   if (!(fabs (determinant) > 1e-300))
     return FALSE;
   for (guint i = 0; i < 3; i++)
@@ -51,13 +51,13 @@ void
 td_matrix_distances (const double matrix[12], double pixel_mm, double *source_axis_mm,
                      double *source_detector_mm)
 {
-  const double square = dot (matrix + 8, matrix + 8), along = dot (matrix, matrix + 8) / square;
+  const double square = geometry_matrix_dot (matrix + 8, matrix + 8), along = geometry_matrix_dot (matrix, matrix + 8) / square;
   double source[3], columns[3];
 
   /* Columns that a step across the beam makes at distance 1 from the source. */
   for (guint k = 0; k < 3; k++)
     columns[k] = matrix[k] - along * matrix[8 + k];
-  const double focal = sqrt (dot (columns, columns) / square);
+  const double focal = sqrt (geometry_matrix_dot (columns, columns) / square);
   *source_axis_mm = td_matrix_source (matrix, source) ? hypot (source[0], source[1]) : 0;
   *source_detector_mm = isfinite (focal) && pixel_mm > 0 ? focal * pixel_mm : 0;
 }
@@ -72,16 +72,16 @@ td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,
      sought is the inverse of the matrix with the columns u, v, corner. */
   for (guint k = 0; k < 3; k++)
     corner[k] = vectors[3 + k] - (n_columns - 1) / 2.0 * u[k] - (n_rows - 1) / 2.0 * v[k] - source[k];
-  cross (v, corner, rows[0]);
-  cross (corner, u, rows[1]);
-  cross (u, v, rows[2]);
-  const double determinant = dot (u, rows[0]);
+  geometry_matrix_cross (v, corner, rows[0]);
+  geometry_matrix_cross (corner, u, rows[1]);
+  geometry_matrix_cross (u, v, rows[2]);
+  const double determinant = geometry_matrix_dot (u, rows[0]);
   if (!(fabs (determinant) > 1e-300))
     return FALSE;
   for (guint row = 0; row < 3; row++) {
     for (guint k = 0; k < 3; k++)
       matrix[4 * row + k] = rows[row][k] / determinant;
-    matrix[4 * row + 3] = -dot (matrix + 4 * row, source);
+    matrix[4 * row + 3] = -geometry_matrix_dot (matrix + 4 * row, source);
   }
   return TRUE;
 }
@@ -109,7 +109,7 @@ td_matrix_shift (double matrix[12], double columns)
 }
 
 static gboolean
-refuse (GError **error, const char *name, guint view, const char *why)
+geometry_matrix_refuse (GError **error, const char *name, guint view, const char *why)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                "“%s”: the projection matrix of view %u %s; matrices map millimetres, with z along the "
@@ -124,25 +124,25 @@ check_view (const double *m, guint view, guint n_columns, guint n_rows, const ch
   g_autofree char *place = NULL;
 
   if (!td_matrix_source (m, source))
-    return refuse (error, name, view, "is singular or not finite");
+    return geometry_matrix_refuse (error, name, view, "is singular or not finite");
   const double radius = hypot (source[0], source[1]);
   if (!(radius > 0) || fabs (source[2]) > radius / 2)
-    return refuse (error, name, view, "does not put the source on an orbit about z");
+    return geometry_matrix_refuse (error, name, view, "does not put the source on an orbit about z");
   /* Scaled so that w is the depth along the beam, the origin's is the distance to the source. */
-  const double depth = m[11] / sqrt (dot (m + 8, m + 8)) / radius;
+  const double depth = m[11] / sqrt (geometry_matrix_dot (m + 8, m + 8)) / radius;
   const double u = m[3] / m[11], v = m[7] / m[11];
   if (!(fabs (depth) > 0.1))
-    return refuse (error, name, view, "looks past the rotation axis");
+    return geometry_matrix_refuse (error, name, view, "looks past the rotation axis");
   if (u >= -(double) n_columns && u <= 2.0 * n_columns && v >= -(double) n_rows - 8
       && v <= 2.0 * n_rows + 8)
     return TRUE;
   place = g_strdup_printf ("puts the origin at column %.6g, row %.6g of a detector of %u × %u pixels",
                            u, v, n_columns, n_rows);
-  return refuse (error, name, view, place);
+  return geometry_matrix_refuse (error, name, view, place);
 }
 
 static int
-compare_doubles (const void *a, const void *b)
+geometry_matrix_compare_doubles (const void *a, const void *b)
 {
   const double x = *(const double *) a, y = *(const double *) b;
 
@@ -156,7 +156,7 @@ turn_begin (const double *angles, guint n)
   g_autofree double *sorted = g_memdup2 (angles, n * sizeof *angles);
   double begin, widest;
 
-  qsort (sorted, n, sizeof *sorted, compare_doubles);
+  qsort (sorted, n, sizeof *sorted, geometry_matrix_compare_doubles);
   begin = sorted[0];
   widest = sorted[0] + 2 * G_PI - sorted[n - 1];
   for (guint i = 1; i < n; i++)
@@ -170,7 +170,7 @@ turn_begin (const double *angles, guint n)
 
 /* Which way most views follow each other. */
 static double
-direction_of (const double *angles, guint n)
+geometry_matrix_direction_of (const double *angles, guint n)
 {
   double turned = 0;
 
@@ -202,7 +202,7 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
   }
 
   /* Counted from the first view, in the direction in which they follow each other. */
-  const double first = angles_rad[0], direction = direction_of (angles_rad, n);
+  const double first = angles_rad[0], direction = geometry_matrix_direction_of (angles_rad, n);
   for (guint view = 0; view < n; view++)
     angles_rad[view]
       = fmod (direction * (angles_rad[view] - first) + 4 * G_PI + 1e-9, 2 * G_PI) - 1e-9;

@@ -155,7 +155,7 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
 }
 
 static gboolean
-read_angles (TdGeometryFile *file, const TdIni *ini, GError **error)
+geometry_nikon_read_angles (TdGeometryFile *file, const TdIni *ini, GError **error)
 {
   const guint n = td_ini_count (ini, SECTION, "Projections");
   const double step = td_ini_number (ini, SECTION, "AngularStep");
@@ -210,7 +210,7 @@ take_circular (TdGeometry *geometry, const Setup *setup)
 /* Source, detector and its axes in the axis' own frame: z along it, y as nearly along the beam as can
    be, the origin where the axis passes the source's height. */
 static void
-take_views (TdGeometryFile *file, const Setup *setup)
+geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
 {
   const double r = setup->roll, t = setup->tilt;
   const double z[3] = { sin (r), sin (t) * cos (r), cos (t) * cos (r) };
@@ -249,7 +249,7 @@ take_views (TdGeometryFile *file, const Setup *setup)
 
 /* A volume about the axis is taken over; one moved aside is not. */
 static void
-take_volume (TdGeometry *geometry, const TdIni *ini)
+geometry_nikon_take_volume (TdGeometry *geometry, const TdIni *ini)
 {
   static const char *const sizes[] = { "VoxelsX", "VoxelsY", "VoxelsZ" };
   static const char *const edges[] = { "VoxelSizeX", "VoxelSizeY", "VoxelSizeZ" };
@@ -274,7 +274,7 @@ td_geometry_file_load_nikon (const char *path, GError **error)
   g_autoptr (TdIni) ini = td_ini_load (path, error);
   Setup setup;
 
-  if (!ini || !read_setup (ini, path, &setup, error) || !read_angles (file, ini, error))
+  if (!ini || !read_setup (ini, path, &setup, error) || !geometry_nikon_read_angles (file, ini, error))
     return NULL;
   file->n_columns = setup.columns;
   file->n_rows = setup.rows;
@@ -283,10 +283,10 @@ td_geometry_file_load_nikon (const char *path, GError **error)
   file->geometry.pixel_width_mm = setup.pixel[0];
   file->geometry.pixel_height_mm = setup.pixel[1];
   if (setup.tilt != 0)
-    take_views (file, &setup);
+    geometry_nikon_take_views (file, &setup);
   else
     take_circular (&file->geometry, &setup);
-  take_volume (&file->geometry, ini);
+  geometry_nikon_take_volume (&file->geometry, ini);
   td_geometry_file_note (file, "Nikon's images show the detector from behind: their rows are turned "
                          "round, so that all is seen from the source.");
   if (setup.detector[0] != 0 || setup.detector[1] != 0)

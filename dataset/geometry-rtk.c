@@ -51,7 +51,7 @@ td_geometry_file_is_rtk (const char *head)
 }
 
 static void
-multiply (const double a[9], const double b[9], double out[9])
+geometry_rtk_multiply (const double a[9], const double b[9], double out[9])
 {
   for (guint i = 0; i < 3; i++)
     for (guint j = 0; j < 3; j++)
@@ -59,7 +59,7 @@ multiply (const double a[9], const double b[9], double out[9])
 }
 
 static void
-rotation (const double *values, double out[9])
+geometry_rtk_rotation (const double *values, double out[9])
 {
   const double g = -values[GANTRY] * G_PI / 180, o = -values[OUT_OF_PLANE] * G_PI / 180,
                i = -values[IN_PLANE] * G_PI / 180;
@@ -68,8 +68,8 @@ rotation (const double *values, double out[9])
   const double about_z[9] = { cos (i), -sin (i), 0, sin (i), cos (i), 0, 0, 0, 1 };
   double xy[9];
 
-  multiply (about_x, about_y, xy);
-  multiply (about_z, xy, out);
+  geometry_rtk_multiply (about_x, about_y, xy);
+  geometry_rtk_multiply (about_z, xy, out);
 }
 
 /* RTK's own matrix of a projection. */
@@ -81,7 +81,7 @@ rtk_matrix (const double *values, double out[12])
   const double from[3] = { values[SOURCE_X], values[SOURCE_Y], values[SID] };
   double r[9];
 
-  rotation (values, r);
+  geometry_rtk_rotation (values, r);
   for (guint k = 0; k < 4; k++) {
     double p[3]; /* what p' has of coordinate k */
 
@@ -94,7 +94,7 @@ rtk_matrix (const double *values, double out[12])
 }
 
 static gboolean
-refuse (const Parse *parse, TdErrorCode code, GError **error, const char *why)
+geometry_rtk_refuse (const Parse *parse, TdErrorCode code, GError **error, const char *why)
 {
   g_set_error (error, TD_ERROR, code, "“%s”, projection %u: %s", parse->path, parse->numbers->len / 12,
                why);
@@ -108,18 +108,18 @@ add_projection (Parse *parse, GError **error)
   double rtk[12];
 
   if (values[RADIUS] != 0)
-    return refuse (parse, TD_ERROR_UNSUPPORTED, error,
+    return geometry_rtk_refuse (parse, TD_ERROR_UNSUPPORTED, error,
                    "its detector is a cylinder, and only flat ones are known; resample it to a plane");
   if (values[SDD] == 0)
-    return refuse (parse, TD_ERROR_UNSUPPORTED, error,
+    return geometry_rtk_refuse (parse, TD_ERROR_UNSUPPORTED, error,
                    "its beam is parallel; open the projections with a file of angles instead");
   if (!(values[SID] > 0) || !(values[SDD] > values[SID] * 0.01))
-    return refuse (parse, TD_ERROR_BAD_FILE, error,
+    return geometry_rtk_refuse (parse, TD_ERROR_BAD_FILE, error,
                    "the distances from the source are not above 0; mend the file");
   rtk_matrix (values, rtk);
   for (guint i = 0; i < 12 && parse->has_matrix; i++)
     if (!(fabs (rtk[i] - parse->matrix[i]) <= 1e-3 + 1e-5 * fabs (rtk[i])))
-      return refuse (parse, TD_ERROR_BAD_FILE, error,
+      return geometry_rtk_refuse (parse, TD_ERROR_BAD_FILE, error,
                      "its matrix is not the one that its parameters give; write the file anew");
   parse->has_matrix = FALSE;
   for (guint row = 0; row < 3; row++) {
@@ -134,7 +134,7 @@ add_projection (Parse *parse, GError **error)
 /* ── XML ──────────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_start (GMarkupParseContext *context, const char *element, const char **attributes,
+geometry_rtk_on_start (GMarkupParseContext *context, const char *element, const char **attributes,
           const char **values, gpointer user, GError **error)
 {
   Parse *parse = user;
@@ -198,7 +198,7 @@ on_end (GMarkupParseContext *context, const char *element, gpointer user, GError
 TdGeometryFile *
 td_geometry_file_load_rtk (const char *path, GError **error)
 {
-  static const GMarkupParser callbacks = { on_start, on_end, on_text, NULL, NULL };
+  static const GMarkupParser callbacks = { geometry_rtk_on_start, on_end, on_text, NULL, NULL };
   g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "RTK geometry");
   g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
   g_autofree char *text = td_text_load (path, MAX_BYTES, error);

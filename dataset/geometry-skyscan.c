@@ -33,7 +33,7 @@ td_geometry_file_is_skyscan (const char *head)
 
 /* A key with and without its unit, as different versions write it. */
 static double
-number (const TdIni *ini, const char *section, const char *key, const char *other)
+geometry_skyscan_number (const TdIni *ini, const char *section, const char *key, const char *other)
 {
   const double value = td_ini_number (ini, section, key);
 
@@ -41,7 +41,7 @@ number (const TdIni *ini, const char *section, const char *key, const char *othe
 }
 
 static gboolean
-refuse (GError **error, const TdGeometryFile *file, const char *why)
+geometry_skyscan_refuse (GError **error, const TdGeometryFile *file, const char *why)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: %s", file->path, why);
   return FALSE;
@@ -51,16 +51,16 @@ static gboolean
 take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
 {
   TdGeometry *geometry = &file->geometry;
-  const double sod = number (ini, ACQUISITION, "Object to Source (mm)", "Object to Source");
-  const double sdd = number (ini, ACQUISITION, "Camera to Source (mm)", "Camera to Source");
-  const double image = number (ini, ACQUISITION, "Image Pixel Size (um)", "Pixel Size (um)") / 1000;
-  const double camera = number (ini, SYSTEM, "Camera Pixel Size (um)", "Camera Pixel Size") / 1000;
-  const double ratio = number (ini, SYSTEM, "CameraXYRatio", "Camera X/Y Ratio");
+  const double sod = geometry_skyscan_number (ini, ACQUISITION, "Object to Source (mm)", "Object to Source");
+  const double sdd = geometry_skyscan_number (ini, ACQUISITION, "Camera to Source (mm)", "Camera to Source");
+  const double image = geometry_skyscan_number (ini, ACQUISITION, "Image Pixel Size (um)", "Pixel Size (um)") / 1000;
+  const double camera = geometry_skyscan_number (ini, SYSTEM, "Camera Pixel Size (um)", "Camera Pixel Size") / 1000;
+  const double ratio = geometry_skyscan_number (ini, SYSTEM, "CameraXYRatio", "Camera X/Y Ratio");
   const char *binning = td_ini_string (ini, ACQUISITION, "Camera binning");
   const double binned = camera * (binning ? CLAMP (g_ascii_strtod (binning, NULL), 1, 16) : 1);
 
   if (!(image > 0) && !(camera > 0))
-    return refuse (error, file, "it states no pixel size (Image Pixel Size (um))");
+    return geometry_skyscan_refuse (error, file, "it states no pixel size (Image Pixel Size (um))");
   geometry->pixel_width_mm = image;
   if (!isfinite (sdd) || sod > PARALLEL_MM) {
     geometry->beam = TD_BEAM_PARALLEL;
@@ -68,7 +68,7 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
       geometry->pixel_width_mm = binned;
   } else {
     if (!(sod > 0) || !(sdd > sod))
-      return refuse (error, file, "“Object to Source” is not between 0 and “Camera to Source”");
+      return geometry_skyscan_refuse (error, file, "“Object to Source” is not between 0 and “Camera to Source”");
     geometry->source_axis_mm = sod;
     geometry->source_detector_mm = sdd;
     geometry->pixel_width_mm = image > 0 ? image * sdd / sod : binned;
@@ -84,19 +84,19 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
 }
 
 static gboolean
-take_views (TdGeometryFile *file, const TdIni *ini, GError **error)
+geometry_skyscan_take_views (TdGeometryFile *file, const TdIni *ini, GError **error)
 {
   const guint n = td_ini_count (ini, ACQUISITION, "Number of Files");
-  const double step = number (ini, ACQUISITION, "Rotation Step (deg)", "Rotation Step");
+  const double step = geometry_skyscan_number (ini, ACQUISITION, "Rotation Step (deg)", "Rotation Step");
   const char *direction = td_ini_string (ini, ACQUISITION, "Rotation Direction");
   const double sign = direction && g_ascii_strcasecmp (direction, "CW") == 0 ? 1 : -1;
 
   file->n_columns = td_ini_count (ini, ACQUISITION, "Number of Columns");
   file->n_rows = td_ini_count (ini, ACQUISITION, "Number of Rows");
   if (!isfinite (step) || step == 0 || fabs (step) > 180)
-    return refuse (error, file, "“Rotation Step (deg)” is missing or not right");
+    return geometry_skyscan_refuse (error, file, "“Rotation Step (deg)” is missing or not right");
   if (n == 0 || n > TD_SCAN_MAX_FRAMES)
-    return refuse (error, file, "“Number of Files” is missing or not right");
+    return geometry_skyscan_refuse (error, file, "“Number of Files” is missing or not right");
   file->n_angles = n;
   file->angles_rad = g_new (double, n);
   for (guint i = 0; i < n; i++)
@@ -108,7 +108,7 @@ static void
 take_offsets (TdGeometryFile *file, const TdIni *ini)
 {
   TdGeometry *geometry = &file->geometry;
-  const double line = number (ini, ACQUISITION, "Optical Axis (line)", "Optical Axis");
+  const double line = geometry_skyscan_number (ini, ACQUISITION, "Optical Axis (line)", "Optical Axis");
   const double moved = td_ini_number (ini, RECONSTRUCTION, "Postalignment");
 
   if (isfinite (moved) && fabs (moved) < file->n_columns / 2.0)
@@ -123,10 +123,10 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
   g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "SkyScan .log");
   g_autoptr (TdIni) ini = td_ini_load (path, error);
 
-  if (!ini || !take_distances (file, ini, error) || !take_views (file, ini, error))
+  if (!ini || !take_distances (file, ini, error) || !geometry_skyscan_take_views (file, ini, error))
     return NULL;
   take_offsets (file, ini);
-  const double depth = number (ini, ACQUISITION, "Depth (bits)", "Depth");
+  const double depth = geometry_skyscan_number (ini, ACQUISITION, "Depth (bits)", "Depth");
   const double reference = td_ini_number (ini, ACQUISITION, "Reference Intensity");
   file->white_level = reference > 0 ? reference : depth > 0 && depth <= 32 ? exp2 (depth) - 1 : 65535;
   file->mirrored = TRUE;

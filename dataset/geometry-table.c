@@ -28,7 +28,7 @@ static const struct {
 
 /* Appends the numbers of nested arrays, in order; FALSE: there is something else among them. */
 static gboolean
-flatten (JsonArray *array, guint depth, GArray *numbers)
+geometry_table_flatten (JsonArray *array, guint depth, GArray *numbers)
 {
   const guint n = json_array_get_length (array);
 
@@ -36,7 +36,7 @@ flatten (JsonArray *array, guint depth, GArray *numbers)
     JsonNode *node = json_array_get_element (array, i);
 
     if (JSON_NODE_HOLDS_ARRAY (node)) {
-      if (depth == MAX_DEPTH || !flatten (json_node_get_array (node), depth + 1, numbers))
+      if (depth == MAX_DEPTH || !geometry_table_flatten (json_node_get_array (node), depth + 1, numbers))
         return FALSE;
     } else if (JSON_NODE_HOLDS_VALUE (node)
                && (json_node_get_value_type (node) == G_TYPE_DOUBLE
@@ -56,7 +56,7 @@ take_array (TdGeometryFile *file, JsonArray *array, TdViewsKind kind, GError **e
   g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
   gsize n;
 
-  if (!flatten (array, 0, numbers)) {
+  if (!geometry_table_flatten (array, 0, numbers)) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "“%s” holds something else than numbers among its matrices", file->path);
     return FALSE;

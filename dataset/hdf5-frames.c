@@ -22,7 +22,7 @@ struct TdH5Frames {
 };
 
 static gboolean
-refuse (TdH5Frames *frames, GError **error, TdErrorCode code, const char *why)
+hdf5_frames_refuse (TdH5Frames *frames, GError **error, TdErrorCode code, const char *why)
 {
   g_set_error (error, TD_ERROR, code, "%s %s", frames->name, why);
   return FALSE;
@@ -36,7 +36,7 @@ find_type (TdH5Frames *frames, GError **error)
   H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class (type);
 
   if (class != H5T_INTEGER && class != H5T_FLOAT)
-    return refuse (frames, error, TD_ERROR_UNSUPPORTED, "holds no numbers");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED, "holds no numbers");
   frames->type = class == H5T_INTEGER ? TD_SAMPLE_INT32 : TD_SAMPLE_FLOAT32;
   frames->by_library = TRUE;
   for (guint i = TD_SAMPLE_UINT8; i <= TD_SAMPLE_FLOAT64; i++)
@@ -56,7 +56,7 @@ find_shape (TdH5Frames *frames, GError **error)
 
   frames->rank = td_h5_shape (frames->dataset, shape, 3);
   if (frames->rank < 2)
-    return refuse (frames, error, TD_ERROR_UNSUPPORTED,
+    return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED,
                    "does not have the three dimensions frame, row and column");
   if (frames->rank == 2) {
     shape[2] = shape[1];
@@ -64,9 +64,9 @@ find_shape (TdH5Frames *frames, GError **error)
     shape[0] = 1;
   }
   if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
-    return refuse (frames, error, TD_ERROR_BAD_FILE, "is empty");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "is empty");
   if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit)
-    return refuse (frames, error, TD_ERROR_TOO_LARGE, "states a size that no scan can have");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE, "states a size that no scan can have");
   frames->n_frames = shape[frames->by_rows ? 1 : 0];
   frames->n_rows = shape[frames->by_rows ? 0 : 1];
   frames->n_columns = shape[2];
@@ -128,11 +128,11 @@ check_storage (TdH5Frames *frames, GError **error)
   hsize_t chunk[3];
 
   if (layout == H5D_LAYOUT_ERROR)
-    return refuse (frames, error, TD_ERROR_BAD_FILE, "is damaged");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "is damaged");
   if (layout == H5D_VIRTUAL)
     return check_virtual (frames, properties, error);
   if (H5Dget_storage_size (frames->dataset) == 0 && H5Pget_external_count (properties) <= 0)
-    return refuse (frames, error, TD_ERROR_BAD_FILE, "was never written to: it holds no data");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "was never written to: it holds no data");
   if (layout == H5D_CHUNKED && frames->rank == 3
       && H5Pget_chunk (properties, 3, chunk) == 3)
     frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
@@ -227,7 +227,7 @@ td_h5_frames_type (const TdH5Frames *frames)
 /* [first, first + count) of the first dimension and [from, from + n) of the second, in one call of the
  * library. */
 static gboolean
-read_piece (TdH5Frames *frames, guint first, guint count, guint from, guint n, void *buffer,
+hdf5_frames_read_piece (TdH5Frames *frames, guint first, guint count, guint from, guint n, void *buffer,
             float *out, GError **error)
 {
   TD_H5_GUARD;
@@ -264,7 +264,7 @@ piece_length (const TdH5Frames *frames, guint at, guint left, gsize band_bytes)
 
 /* [@count of the first dimension][@n from @from on of the second][column], as stored. */
 static gboolean
-read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count, guint from,
+hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count, guint from,
              guint n, float *out, GCancellable *cancellable, GError **error)
 {
   gsize band = (gsize) n * frames->n_columns;
@@ -274,7 +274,7 @@ read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count,
   if (frames->type != TD_SAMPLE_FLOAT32 && !frames->by_library) {
     buffer = g_try_malloc (MAX (PIECE_BYTES, band_bytes));
     if (!buffer)
-      return refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
+      return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
   }
   for (guint done = 0; done < count;) {
     guint at = indices ? indices[done] : first + done, run = 1;
@@ -284,7 +284,7 @@ read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count,
     while (done + run < count && (!indices || indices[done + run] == at + run))
       run++;
     run = piece_length (frames, at, run, band_bytes);
-    if (!read_piece (frames, at, run, from, n, buffer, out + done * band, error))
+    if (!hdf5_frames_read_piece (frames, at, run, from, n, buffer, out + done * band, error))
       return FALSE;
     done += run;
   }
@@ -294,7 +294,7 @@ read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count,
 /* The other order: rows (or frames) of the first dimension are read one after another and their
  * lines put where they belong. */
 static gboolean
-read_turned (TdH5Frames *frames, guint first, guint count, guint from, guint n, float *out,
+hdf5_frames_read_turned (TdH5Frames *frames, guint first, guint count, guint from, guint n, float *out,
              GCancellable *cancellable, GError **error)
 {
   gsize columns = frames->n_columns;
@@ -302,11 +302,11 @@ read_turned (TdH5Frames *frames, guint first, guint count, guint from, guint n, 
   g_autofree float *stored = g_try_new (float, block * n * columns);
 
   if (!stored)
-    return refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
   for (guint done = 0; done < count; done += block) {
     guint now = MIN (block, count - done);
 
-    if (!read_stored (frames, NULL, first + done, now, from, n, stored, cancellable, error))
+    if (!hdf5_frames_read_stored (frames, NULL, first + done, now, from, n, stored, cancellable, error))
       return FALSE;
     for (gsize i = 0; i < now; i++)
       for (gsize j = 0; j < n; j++)
@@ -321,8 +321,8 @@ td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint 
                    guint n_rows, float *out, GCancellable *cancellable, GError **error)
 {
   if (frames->by_rows)
-    return read_turned (frames, row0, n_rows, first, count, out, cancellable, error);
-  return read_stored (frames, indices, first, count, row0, n_rows, out, cancellable, error);
+    return hdf5_frames_read_turned (frames, row0, n_rows, first, count, out, cancellable, error);
+  return hdf5_frames_read_stored (frames, indices, first, count, row0, n_rows, out, cancellable, error);
 }
 
 gboolean
@@ -330,6 +330,6 @@ td_h5_frames_read_sinograms (TdH5Frames *frames, guint first, guint count, guint
                              float *out, GCancellable *cancellable, GError **error)
 {
   if (frames->by_rows)
-    return read_stored (frames, NULL, row0, n_rows, first, count, out, cancellable, error);
-  return read_turned (frames, first, count, row0, n_rows, out, cancellable, error);
+    return hdf5_frames_read_stored (frames, NULL, row0, n_rows, first, count, out, cancellable, error);
+  return hdf5_frames_read_turned (frames, first, count, row0, n_rows, out, cancellable, error);
 }

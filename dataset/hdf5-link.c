@@ -7,7 +7,7 @@
 #define MAX_HOPS 16u
 #define MAX_LINK_BYTES 65536u
 
-static hid_t resolve (hid_t location, const char *path, guint hops, char **missing);
+static hid_t hdf5_link_resolve (hid_t location, const char *path, guint hops, char **missing);
 
 static void
 set_missing (char **missing, char *what)
@@ -57,7 +57,7 @@ follow_external (hid_t location, const char *target_file, const char *target_pat
     set_missing (missing, g_strdup_printf ("the linked file “%s” is damaged", path));
     return -1;
   }
-  object = resolve (file, target_path, hops + 1, missing);
+  object = hdf5_link_resolve (file, target_path, hops + 1, missing);
   if (object < 0)
     set_missing (missing, g_strdup_printf ("the linked file “%s” holds no “%s”", path,
                                            target_path));
@@ -66,7 +66,7 @@ follow_external (hid_t location, const char *target_file, const char *target_pat
 
 /* The object that the single name @name in @location stands for. */
 static hid_t
-step (hid_t location, const char *name, guint hops, char **missing)
+hdf5_link_step (hid_t location, const char *name, guint hops, char **missing)
 {
   g_autofree char *value = NULL;
   const char *file = NULL, *path = NULL;
@@ -82,7 +82,7 @@ step (hid_t location, const char *name, guint hops, char **missing)
   if (H5Lget_val (location, name, value, link.u.val_size, H5P_DEFAULT) < 0)
     return -1;
   if (link.type == H5L_TYPE_SOFT)
-    return resolve (location, value, hops + 1, missing);
+    return hdf5_link_resolve (location, value, hops + 1, missing);
   if (link.type != H5L_TYPE_EXTERNAL
       || H5Lunpack_elink_val (value, link.u.val_size, NULL, &file, &path) < 0)
     return -1;
@@ -90,7 +90,7 @@ step (hid_t location, const char *name, guint hops, char **missing)
 }
 
 static hid_t
-resolve (hid_t location, const char *path, guint hops, char **missing)
+hdf5_link_resolve (hid_t location, const char *path, guint hops, char **missing)
 {
   g_auto (GStrv) names = g_strsplit (path, "/", -1);
   hid_t current = path[0] == '/' ? H5Gopen2 (location, "/", H5P_DEFAULT)
@@ -106,7 +106,7 @@ resolve (hid_t location, const char *path, guint hops, char **missing)
 
     if (names[i][0] == '\0' || strcmp (names[i], ".") == 0)
       continue;
-    next = H5Iget_type (current) == H5I_GROUP ? step (current, names[i], hops, missing) : -1;
+    next = H5Iget_type (current) == H5I_GROUP ? hdf5_link_step (current, names[i], hops, missing) : -1;
     td_h5_close (current);
     current = next;
   }
@@ -120,7 +120,7 @@ td_h5_find (hid_t location, const char *path, char **missing)
 
   if (missing)
     *missing = NULL;
-  return resolve (location, path, 0, missing);
+  return hdf5_link_resolve (location, path, 0, missing);
 }
 
 hid_t

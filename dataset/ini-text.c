@@ -15,7 +15,7 @@ struct TdIni {
 };
 
 static char *
-folded (const char *section, const char *key)
+ini_text_folded (const char *section, const char *key)
 {
   g_autofree char *joined = g_strconcat (section, "\n", key, NULL);
 
@@ -23,7 +23,7 @@ folded (const char *section, const char *key)
 }
 
 static void
-parse_line (TdIni *ini, char *line, char **section)
+ini_text_parse_line (TdIni *ini, char *line, char **section)
 {
   char *end, *equals;
 
@@ -42,7 +42,7 @@ parse_line (TdIni *ini, char *line, char **section)
   if (!equals || *line == ';' || *line == '#')
     return;
   *equals = '\0';
-  g_hash_table_replace (ini->values, folded (*section, g_strchomp (line)),
+  g_hash_table_replace (ini->values, ini_text_folded (*section, g_strchomp (line)),
                         g_strdup (g_strchug (equals + 1)));
 }
 
@@ -61,7 +61,7 @@ td_ini_load (const char *path, GError **error)
   ini->sections = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i]; i++)
-    parse_line (ini, lines[i], &section);
+    ini_text_parse_line (ini, lines[i], &section);
   return ini;
 }
 
@@ -84,7 +84,7 @@ td_ini_has_section (const TdIni *ini, const char *section)
 const char *
 td_ini_string (const TdIni *ini, const char *section, const char *key)
 {
-  g_autofree char *name = folded (section, key);
+  g_autofree char *name = ini_text_folded (section, key);
 
   return g_hash_table_lookup (ini->values, name);
 }

@@ -87,7 +87,7 @@ typedef struct {
 } Unit;
 
 static double
-measured (JsonNode *root, const char *path, const Unit *units, double otherwise)
+json_walk_measured (JsonNode *root, const char *path, const Unit *units, double otherwise)
 {
   JsonNode *node = td_json_at (root, path);
   const char *unit = td_json_string (node, "unit");
@@ -107,7 +107,7 @@ td_json_length_mm (JsonNode *root, const char *path)
   static const Unit units[] = { { "nm", 1e-6 }, { "um", 1e-3 }, { "mm", 1 }, { "cm", 10 },
                                 { "dm", 100 },  { "m", 1e3 },   { NULL, 0 } };
 
-  return measured (root, path, units, 1);
+  return json_walk_measured (root, path, units, 1);
 }
 
 double
@@ -115,5 +115,5 @@ td_json_angle_rad (JsonNode *root, const char *path)
 {
   static const Unit units[] = { { "deg", G_PI / 180 }, { "rad", 1 }, { NULL, 0 } };
 
-  return measured (root, path, units, G_PI / 180);
+  return json_walk_measured (root, path, units, G_PI / 180);
 }

@@ -37,7 +37,7 @@ try_path (Search *search, const char *path, gsize *n)
 }
 
 static gboolean
-turns (const double *angles, gsize n)
+nexus_angles_turns (const double *angles, gsize n)
 {
   double low = INFINITY, high = -INFINITY;
 
@@ -49,7 +49,7 @@ turns (const double *angles, gsize n)
 }
 
 static gboolean
-same (const double *a, const double *b, gsize n)
+nexus_angles_same (const double *a, const double *b, gsize n)
 {
   for (gsize i = 0; i < n; i++)
     if (!(fabs (a[i] - b[i]) < SAME_RAD))
@@ -75,7 +75,7 @@ find_defined (Search *search, gsize *n)
       taken = g_steal_pointer (&angles);
       taken_at = i;
       *n = found;
-    } else if (angles && found == *n && !same (taken, angles, found))
+    } else if (angles && found == *n && !nexus_angles_same (taken, angles, found))
       td_scan_note (search->scan, "%s and %s disagree: the angles of %s were taken.",
                     places[taken_at], places[i], places[taken_at]);
   }
@@ -110,7 +110,7 @@ find_in_data_group (Search *search, gsize *n)
     if (!is_angle_name (names[i]))
       continue;
     angles = try_path (search, path, n);
-    if (angles && turns (angles, *n)) {
+    if (angles && nexus_angles_turns (angles, *n)) {
       td_scan_note (search->scan, "The file defines no rotation angle; %s was taken.", path);
       return g_steal_pointer (&angles);
     }

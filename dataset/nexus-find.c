@@ -19,7 +19,7 @@ has_class (hid_t group, const char *class)
 }
 
 static gboolean
-visit (hid_t group, const char *path, gpointer user)
+nexus_find_visit (hid_t group, const char *path, gpointer user)
 {
   Found *found = user;
   g_autofree char *definition = H5Lexists (group, "definition", H5P_DEFAULT) > 0
@@ -38,7 +38,7 @@ find_all (hid_t file, Found *found)
 {
   found->entries = g_ptr_array_new_with_free_func (g_free);
   found->detectors = g_ptr_array_new_with_free_func (g_free);
-  td_h5_visit_groups (file, visit, found);
+  td_h5_visit_groups (file, nexus_find_visit, found);
 }
 
 static void

@@ -215,7 +215,7 @@ create_part (TdOutput *output)
 }
 
 static gboolean
-open_part (TdOutput *output, GError **error)
+output_open_part (TdOutput *output, GError **error)
 {
   if (g_file_test (output->part, G_FILE_TEST_EXISTS)) {
     gboolean free_to_take = lock_part (output);
@@ -254,7 +254,7 @@ td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 
   output->folder = folder;
   output->lock = -1;
   if (!check_target (output, overwrite, error) || !check_space (output, bytes, error)
-      || !open_part (output, error))
+      || !output_open_part (output, error))
     return NULL;
   return g_steal_pointer (&output);
 }

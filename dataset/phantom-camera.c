@@ -44,7 +44,7 @@ td_phantom_camera_init (TdPhantomSource *source)
 
 /* When a frame was taken: 0 before the first view, 1 after the last. @within: of its view's time. */
 static double
-moment_of (const TdPhantomScan *spec, TdFrameKind kind, guint frame, double within)
+phantom_camera_moment_of (const TdPhantomScan *spec, TdFrameKind kind, guint frame, double within)
 {
   return kind == TD_FRAME_PROJECTION ? (frame + within) / spec->n_views
                                      : frame >= (spec->n_flats + 1) / 2;
@@ -60,7 +60,7 @@ beam_intensity (const TdPhantomScan *spec, TdFrameKind kind, guint frame)
 
   if (spec->wander != 0) {
     td_random_init (&random, spec->seed, stream_id (STREAM_DRIFT, frame, kind));
-    intensity += spec->wander * (0.7 * sin (2.6 * G_PI * moment_of (spec, kind, frame, 0))
+    intensity += spec->wander * (0.7 * sin (2.6 * G_PI * phantom_camera_moment_of (spec, kind, frame, 0))
                                  + 0.3 * (2 * td_random_uniform (&random) - 1));
   }
   if (spec->flicker > 0) {
@@ -77,12 +77,12 @@ beam_profile (const TdPhantomScan *spec, TdFrameKind kind, guint frame, guint ro
   double y = (row - td_phantom_middle (spec->n_rows)) / MAX (td_phantom_middle (spec->n_rows), 1);
 
   return (1 - spec->profile * (x * x + y * y) / 2)
-         * (1 + spec->drift * x * moment_of (spec, kind, frame, 0.5));
+         * (1 + spec->drift * x * phantom_camera_moment_of (spec, kind, frame, 0.5));
 }
 
 /* -log of the mean transmission of two lines: p - log cosh (h p). */
 static double
-hardened (const TdPhantomScan *spec, double p)
+phantom_camera_hardened (const TdPhantomScan *spec, double p)
 {
   return spec->hardening > 0 ? p - log (cosh (spec->hardening * p)) : p;
 }
@@ -113,7 +113,7 @@ td_phantom_camera_expose (const TdPhantomSource *source, TdFrameKind kind, guint
   for (guint u = 0; u < spec->n_columns; u++) {
     double level = intensity * beam_profile (spec, kind, frame, row, u);
     if (kind == TD_FRAME_PROJECTION)
-      level *= exp (-hardened (spec, out[u]));
+      level *= exp (-phantom_camera_hardened (spec, out[u]));
     double noise = 0;
     if (spec->photons > 0) {
       level = td_random_poisson (&random, level * spec->photons) / spec->photons;

@@ -18,7 +18,7 @@ project_tilted (const TdPhantomSource *source, double angle, guint row, float *o
 
 /* Turns the detector's frame (u, v, beam) about its own axes, in that order. */
 static void
-tilt_frame (double frame[3][3], const double tilt_rad[3])
+phantom_rays_tilt_frame (double frame[3][3], const double tilt_rad[3])
 {
   for (guint axis = 0; axis < 3; axis++) {
     double c = cos (tilt_rad[axis]), s = sin (tilt_rad[axis]);
@@ -33,7 +33,7 @@ tilt_frame (double frame[3][3], const double tilt_rad[3])
 
 /* How a gantry that is not stiff moves: slow swings of different speeds, within the wobble. */
 static void
-wobble (const TdPhantomScan *spec, double angle, double source[3], double foot[3], double tilt_rad[3])
+phantom_rays_wobble (const TdPhantomScan *spec, double angle, double source[3], double foot[3], double tilt_rad[3])
 {
   const double width_mm = spec->n_columns * spec->geometry.pixel_width_mm, w = spec->wobble_mm;
   const double moves[2][3] = {
@@ -63,8 +63,8 @@ td_phantom_view_vectors (const TdPhantomSource *source, guint view, double vecto
     tilt_rad[k] = g->detector_tilt_rad[k];
   }
   if (spec->wobble_mm > 0)
-    wobble (spec, angle, vectors, foot, tilt_rad);
-  tilt_frame (frame, tilt_rad);
+    phantom_rays_wobble (spec, angle, vectors, foot, tilt_rad);
+  phantom_rays_tilt_frame (frame, tilt_rad);
   for (guint k = 0; k < 3; k++) {
     vectors[6 + k] = frame[0][k] * g->pixel_width_mm;
     vectors[9 + k] = frame[1][k] * g->pixel_height_mm;

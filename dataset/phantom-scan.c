@@ -29,7 +29,7 @@ td_phantom_scan_init (TdPhantomScan *spec)
 
 /* What the description means in pixels; everything but the arrays. */
 static TdPhantomSource
-derive (const TdPhantomScan *spec)
+phantom_scan_derive (const TdPhantomScan *spec)
 {
   const TdGeometry *g = &spec->geometry;
   double middle = td_phantom_middle (spec->n_columns);
@@ -57,7 +57,7 @@ derive (const TdPhantomScan *spec)
 guint
 td_phantom_scan_side (const TdPhantomScan *spec)
 {
-  return (guint) ceil (2 * derive (spec).unit_px);
+  return (guint) ceil (2 * phantom_scan_derive (spec).unit_px);
 }
 
 void
@@ -65,7 +65,7 @@ td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny,
                        float *out)
 {
   g_autoptr (TdPhantom) phantom = td_phantom_new (spec->phantom, NULL);
-  TdPhantomSource source = derive (spec);
+  TdPhantomSource source = phantom_scan_derive (spec);
   double scale = source.attenuation_px / (source.voxel_mm > 0 ? source.voxel_mm : 1);
 
   td_phantom_slice_at (phantom, nx, ny, source.unit_px,
@@ -77,7 +77,7 @@ td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny,
 /* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-make_row (const TdPhantomSource *source, TdFrameKind kind, guint frame, guint row, float *out)
+phantom_scan_make_row (const TdPhantomSource *source, TdFrameKind kind, guint frame, guint row, float *out)
 {
   if (kind == TD_FRAME_PROJECTION)
     td_phantom_rays (source, frame, row, out);
@@ -86,7 +86,7 @@ make_row (const TdPhantomSource *source, TdFrameKind kind, guint frame, guint ro
 }
 
 static gboolean
-read_frames (gpointer data, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+phantom_scan_read_frames (gpointer data, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
              float *out, GCancellable *cancellable, GError **error)
 {
   const TdPhantomSource *source = data;
@@ -95,7 +95,7 @@ read_frames (gpointer data, TdFrameKind kind, guint first, guint count, guint ro
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
     for (guint row = row0; row < row0 + n_rows; row++, out += source->spec.n_columns)
-      make_row (source, kind, frame, row, out);
+      phantom_scan_make_row (source, kind, frame, row, out);
   }
   return TRUE;
 }
@@ -110,7 +110,7 @@ read_sinograms (gpointer data, guint first, guint count, guint row0, guint n_row
     for (guint view = first; view < first + count; view++, out += source->spec.n_columns) {
       if (g_cancellable_set_error_if_cancelled (cancellable, error))
         return FALSE;
-      make_row (source, TD_FRAME_PROJECTION, view, row, out);
+      phantom_scan_make_row (source, TD_FRAME_PROJECTION, view, row, out);
     }
   return TRUE;
 }
@@ -127,19 +127,19 @@ source_free (gpointer data)
   g_free (source);
 }
 
-static const TdScanSource vtable = { read_frames, read_sinograms, source_free };
+static const TdScanSource vtable = { phantom_scan_read_frames, read_sinograms, source_free };
 
 /* ── Opening ──────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-refuse (GError **error, const char *reason)
+phantom_scan_refuse (GError **error, const char *reason)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "The phantom's scan cannot be made: %s", reason);
   return FALSE;
 }
 
 static gboolean
-check (const TdPhantomScan *spec, GError **error)
+phantom_scan_check (const TdPhantomScan *spec, GError **error)
 {
   const TdGeometry *g = &spec->geometry;
   const double numbers[] = { spec->tilt_deg, spec->first_deg, spec->range_deg, spec->attenuation,
@@ -149,47 +149,47 @@ check (const TdPhantomScan *spec, GError **error)
 
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (!isfinite (numbers[i]))
-      return refuse (error, "a number of its description is not finite");
+      return phantom_scan_refuse (error, "a number of its description is not finite");
   if (spec->n_columns == 0 || spec->n_rows == 0 || spec->n_views == 0)
-    return refuse (error, "columns, rows and views must be at least 1");
+    return phantom_scan_refuse (error, "columns, rows and views must be at least 1");
   if ((guint64) spec->n_columns * spec->n_rows > G_MAXINT32)
-    return refuse (error, "a frame of more than 2³¹ pixels; take fewer columns or rows");
+    return phantom_scan_refuse (error, "a frame of more than 2³¹ pixels; take fewer columns or rows");
   if (spec->attenuation < 0 || spec->photons < 0 || spec->rings < 0 || spec->dark_counts < 0)
-    return refuse (error, "attenuation, photons, rings and the dark level cannot be negative");
+    return phantom_scan_refuse (error, "attenuation, photons, rings and the dark level cannot be negative");
   if (!spec->logged && (spec->counts <= 0 || spec->counts + spec->dark_counts > TD_PHANTOM_FULL_SCALE))
-    return refuse (error, "counts must be above 0, and with the dark level at most 65535");
+    return phantom_scan_refuse (error, "counts must be above 0, and with the dark level at most 65535");
   if (!(spec->fill >= 0 && spec->fill <= 1))
-    return refuse (error, "the part of the field that the object fills must lie from 0 to 1");
+    return phantom_scan_refuse (error, "the part of the field that the object fills must lie from 0 to 1");
   if (spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1)
-    return refuse (error, "the beam's profile and wander must lie from 0 to below 1");
+    return phantom_scan_refuse (error, "the beam's profile and wander must lie from 0 to below 1");
   if (spec->flicker < 0 || spec->flicker >= 0.5 || spec->zingers < 0 || spec->zingers > 1)
-    return refuse (error, "flicker goes from 0 to below 0.5, and zingers from 0 to 1");
+    return phantom_scan_refuse (error, "flicker goes from 0 to below 0.5, and zingers from 0 to 1");
   if (fabs (spec->drift) >= 1 || spec->hardening < 0 || spec->hardening >= 1)
-    return refuse (error, "the beam's drift and hardening must lie below 1");
+    return phantom_scan_refuse (error, "the beam's drift and hardening must lie below 1");
   if (spec->n_dead > spec->n_columns * spec->n_rows)
-    return refuse (error, "more dead pixels than pixels");
+    return phantom_scan_refuse (error, "more dead pixels than pixels");
   if (!td_phantom_is_cone (spec) && spec->wobble_mm != 0)
-    return refuse (error, "only a cone beam's source and detector wobble");
+    return phantom_scan_refuse (error, "only a cone beam's source and detector wobble");
   if (!td_phantom_is_cone (spec))
-    return fabs (spec->tilt_deg) < 45 || refuse (error, "the axis may be tilted by less than 45°");
+    return fabs (spec->tilt_deg) < 45 || phantom_scan_refuse (error, "the axis may be tilted by less than 45°");
   if (!(g->source_axis_mm > 0 && g->source_detector_mm >= g->source_axis_mm))
-    return refuse (error, "a cone beam needs the distances source to axis and source to detector, "
+    return phantom_scan_refuse (error, "a cone beam needs the distances source to axis and source to detector, "
                           "the second no less than the first");
   if (!(g->pixel_width_mm > 0 && g->pixel_height_mm > 0))
-    return refuse (error, "a cone beam needs the detector's pixel size");
+    return phantom_scan_refuse (error, "a cone beam needs the detector's pixel size");
   if (g->view_matrices || spec->tilt_deg != 0)
-    return refuse (error, "a cone beam turns about an upright axis; tilt the detector instead");
+    return phantom_scan_refuse (error, "a cone beam turns about an upright axis; tilt the detector instead");
   for (guint k = 0; k < 3; k++)
     if (!(fabs (g->detector_tilt_rad[k]) < (k < 2 ? G_PI / 4 : 2 * G_PI)))
-      return refuse (error, "the detector may lean by less than 45°");
+      return phantom_scan_refuse (error, "the detector may lean by less than 45°");
   if (!(spec->wobble_mm >= 0) || spec->wobble_mm > g->source_axis_mm / 10)
-    return refuse (error, "the wobble lies between 0 and a tenth of the distance source to axis");
+    return phantom_scan_refuse (error, "the wobble lies between 0 and a tenth of the distance source to axis");
   return TRUE;
 }
 
 /* Once off the circle, each view says for itself where it was taken. */
 static void
-fill_matrices (TdScan *scan, const TdPhantomSource *source)
+phantom_scan_fill_matrices (TdScan *scan, const TdPhantomSource *source)
 {
   const TdPhantomScan *spec = &source->spec;
   TdGeometry *geometry = &scan->facts.geometry;
@@ -206,7 +206,7 @@ fill_matrices (TdScan *scan, const TdPhantomSource *source)
 }
 
 static void
-fill_facts (TdScan *scan, const TdPhantomSource *source)
+phantom_scan_fill_facts (TdScan *scan, const TdPhantomSource *source)
 {
   const TdPhantomScan *spec = &source->spec;
   TdScanFacts *facts = &scan->facts;
@@ -233,20 +233,20 @@ fill_facts (TdScan *scan, const TdPhantomSource *source)
   facts->half_acquisition = spec->offset_field;
   facts->geometry = spec->geometry;
   if (spec->wobble_mm > 0)
-    fill_matrices (scan, source);
+    phantom_scan_fill_matrices (scan, source);
 }
 
 TdScan *
 td_phantom_scan_new (const TdPhantomScan *spec, GError **error)
 {
-  if (!check (spec, error))
+  if (!phantom_scan_check (spec, error))
     return NULL;
   TdPhantom *phantom = td_phantom_new (spec->phantom, error);
   if (!phantom)
     return NULL;
 
   TdPhantomSource *source = g_new (TdPhantomSource, 1);
-  *source = derive (spec);
+  *source = phantom_scan_derive (spec);
   source->spec.phantom = phantom->name;
   source->phantom = phantom;
   source->angles_rad = g_new (double, spec->n_views);
@@ -257,7 +257,7 @@ td_phantom_scan_new (const TdPhantomScan *spec, GError **error)
 
   g_autofree char *path = g_strconcat ("phantom:", spec->phantom, NULL);
   TdScan *scan = td_scan_alloc (path, &vtable, source);
-  fill_facts (scan, source);
+  phantom_scan_fill_facts (scan, source);
   if (!td_scan_validate (scan, error)) {
     td_scan_unref (scan);
     return NULL;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 static guint32
-next (TdRandom *random)
+random_next (TdRandom *random)
 {
   guint64 old = random->state;
   guint32 shifted = ((old >> 18) ^ old) >> 27, turn = old >> 59;
@@ -15,7 +15,7 @@ next (TdRandom *random)
 
 /* SplitMix64: neighbouring seeds and streams must not give related sequences. */
 static guint64
-mix (guint64 x)
+random_mix (guint64 x)
 {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -26,15 +26,15 @@ mix (guint64 x)
 void
 td_random_init (TdRandom *random, guint64 seed, guint64 stream)
 {
-  random->increment = mix (stream) | 1;
-  random->state = mix (seed ^ mix (stream + 1));
-  next (random);
+  random->increment = random_mix (stream) | 1;
+  random->state = random_mix (seed ^ random_mix (stream + 1));
+  random_next (random);
 }
 
 double
 td_random_uniform (TdRandom *random)
 {
-  return (next (random) + 0.5) / 4294967296.0;
+  return (random_next (random) + 0.5) / 4294967296.0;
 }
 
 double

@@ -25,7 +25,7 @@ frame_bytes (const TdRawLayout *layout)
 }
 
 static gboolean
-add_file (TdRawFrames *frames, const char *path, GError **error)
+raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
 {
   guint64 step = frame_bytes (&frames->layout) + frames->layout.frame_header_bytes;
   guint64 header = frames->layout.file_header_bytes, size;
@@ -79,7 +79,7 @@ td_raw_frames_new (const char *const *paths, const TdRawLayout *layout, GError *
     return NULL;
   }
   for (guint i = 0; paths[i]; i++)
-    if (!add_file (frames, paths[i], error))
+    if (!raw_frames_add_file (frames, paths[i], error))
       return NULL;
   return g_steal_pointer (&frames);
 }
@@ -99,7 +99,7 @@ td_raw_frames_count (const TdRawFrames *frames)
 }
 
 static gboolean
-read_rows (const TdRawFrames *frames, int fd, const char *path, guint64 offset, gsize samples,
+raw_frames_read_rows (const TdRawFrames *frames, int fd, const char *path, guint64 offset, gsize samples,
            guint8 *buffer, float *out, GError **error)
 {
   gsize size = td_sample_size (frames->layout.type);
@@ -131,7 +131,7 @@ read_rows (const TdRawFrames *frames, int fd, const char *path, guint64 offset, 
 
 /* Frame @frame is which of which file. */
 static guint
-find_file (const TdRawFrames *frames, guint frame, guint *within)
+raw_frames_find_file (const TdRawFrames *frames, guint frame, guint *within)
 {
   guint low = 0, high = frames->ends->len - 1;
 
@@ -162,7 +162,7 @@ td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint r
   int fd = -1;
 
   for (guint i = 0; i < count && good; i++) {
-    guint within, file = find_file (frames, first + i, &within);
+    guint within, file = raw_frames_find_file (frames, first + i, &within);
     const char *path = frames->paths->pdata[file];
 
     if (file != open_file) {
@@ -177,7 +177,7 @@ td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint r
       return FALSE;
     }
     good = !g_cancellable_set_error_if_cancelled (cancellable, error)
-           && read_rows (frames, fd, path, within * step + skip, band, buffer, out + i * band,
+           && raw_frames_read_rows (frames, fd, path, within * step + skip, band, buffer, out + i * band,
                          error);
   }
   if (fd >= 0)

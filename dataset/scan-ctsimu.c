@@ -26,7 +26,7 @@ ctsimu_probe (const char *path, const TdScanOptions *options)
 }
 
 static gboolean
-refuse (GError **error, const char *path, const char *key)
+scan_ctsimu_refuse (GError **error, const char *path, const char *key)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
   return FALSE;
@@ -51,7 +51,7 @@ numbered_name (const char *pattern, guint number)
 
 /* One file, or @number of them counted from 0 or 1; NULL without error: none are stated. */
 static TdRawFrames *
-open_frames (const char *path, const char *pattern, guint number, const TdRawLayout *layout,
+scan_ctsimu_open_frames (const char *path, const char *pattern, guint number, const TdRawLayout *layout,
              GError **error)
 {
   g_autofree char *folder = g_path_get_dirname (path);
@@ -90,7 +90,7 @@ open_frames (const char *path, const char *pattern, guint number, const TdRawLay
 }
 
 static gboolean
-read_layout (JsonNode *root, const char *path, TdRawLayout *layout, GError **error)
+scan_ctsimu_read_layout (JsonNode *root, const char *path, TdRawLayout *layout, GError **error)
 {
   const char *type = td_json_string (root, PROJECTIONS "datatype");
   const char *order = td_json_string (root, PROJECTIONS "byteorder");
@@ -102,14 +102,14 @@ read_layout (JsonNode *root, const char *path, TdRawLayout *layout, GError **err
   layout->frame_header_bytes = td_json_count (root, PROJECTIONS "headersize/image");
   layout->big_endian = order && strcmp (order, "big") == 0;
   if (!type || !td_sample_type_parse (type, &layout->type))
-    return refuse (error, path, PROJECTIONS "datatype");
+    return scan_ctsimu_refuse (error, path, PROJECTIONS "datatype");
   if (layout->n_columns == 0 || layout->n_rows == 0)
-    return refuse (error, path, PROJECTIONS "dimensions");
+    return scan_ctsimu_refuse (error, path, PROJECTIONS "dimensions");
   return TRUE;
 }
 
 static gboolean
-open_all (JsonNode *root, const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],
+scan_ctsimu_open_all (JsonNode *root, const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],
           GError **error)
 {
   static const char *const kinds[] = { PROJECTIONS, PROJECTIONS "flat_field/",
@@ -120,11 +120,11 @@ open_all (JsonNode *root, const char *path, const TdRawLayout *layout, TdRawFram
     g_autofree char *name = g_strconcat (kinds[kind], "filename", NULL);
     g_autofree char *number = g_strconcat (kinds[kind], "number", NULL);
 
-    frames[kind] = open_frames (path, td_json_string (root, name), td_json_count (root, number),
+    frames[kind] = scan_ctsimu_open_frames (path, td_json_string (root, name), td_json_count (root, number),
                                 layout, &local);
   }
   if (!local && !frames[TD_FRAME_PROJECTION])
-    refuse (&local, path, PROJECTIONS "filename");
+    scan_ctsimu_refuse (&local, path, PROJECTIONS "filename");
   if (!local)
     return TRUE;
   for (guint kind = 0; kind < 3; kind++)
@@ -152,7 +152,7 @@ take_proposals (JsonNode *root, TdGeometry *geometry)
 }
 
 static gboolean
-take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *options, GError **error)
+scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   const char *stated = td_json_string (root, "acquisition_geometry/path_to_CTSimU_JSON");
@@ -162,7 +162,7 @@ take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *options, GErro
 
   take_proposals (root, &facts->geometry);
   if (!path)
-    return refuse (error, facts->path, "acquisition_geometry/path_to_CTSimU_JSON");
+    return scan_ctsimu_refuse (error, facts->path, "acquisition_geometry/path_to_CTSimU_JSON");
   if (!td_ctsimu_geometry_load (path, facts->n_views, &facts->geometry, &facts->angles_rad, error))
     return FALSE;
   if (!options->angles)
@@ -194,8 +194,8 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
   const char *name;
   TdRawLayout layout;
 
-  if (!root || !read_layout (root, path, &layout, error)
-      || !open_all (root, path, &layout, frames, error))
+  if (!root || !scan_ctsimu_read_layout (root, path, &layout, error)
+      || !scan_ctsimu_open_all (root, path, &layout, frames, error))
     return NULL;
   scan = td_raw_scan_new (path, &layout, frames);
   scan->facts.format = g_strdup ("CTSimU metadata (raw)");
@@ -205,7 +205,7 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
     scan->facts.title = g_strdup (name);
   }
   take_corrections (scan, root);
-  if (!take_geometry (scan, root, options, error) || !td_scan_validate (scan, error))
+  if (!scan_ctsimu_take_geometry (scan, root, options, error) || !td_scan_validate (scan, error))
     return NULL;
   return g_steal_pointer (&scan);
 }

@@ -48,7 +48,7 @@ may_describe (const char *name)
 
 /* The only description of projections that a folder holds; NULL: none, or several. */
 static char *
-find_in_folder (const char *folder)
+scan_described_find_in_folder (const char *folder)
 {
   g_auto (GStrv) paths = td_series_paths (folder, may_describe, NULL);
   char *found = NULL;
@@ -75,7 +75,7 @@ described_probe (const char *path, const TdScanOptions *options)
 
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
     return kind_of (path) >= 0;
-  found = options->sinograms ? NULL : find_in_folder (path);
+  found = options->sinograms ? NULL : scan_described_find_in_folder (path);
   return found != NULL;
 }
 
@@ -83,7 +83,7 @@ static TdScan *
 described_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                 GError **error)
 {
-  g_autofree char *own = g_file_test (path, G_FILE_TEST_IS_DIR) ? find_in_folder (path)
+  g_autofree char *own = g_file_test (path, G_FILE_TEST_IS_DIR) ? scan_described_find_in_folder (path)
                                                                  : g_strdup (path);
   g_autoptr (TdGeometryFile) file = own ? td_geometry_file_load (own, error) : NULL;
   g_autofree char *first = file ? kinds[kind_of (own)].first_projection (own, error) : NULL;

@@ -26,7 +26,7 @@ typedef struct {
 } Place;
 
 static gboolean
-has (hid_t file, const char *group, const char *name)
+scan_dxchange_has (hid_t file, const char *group, const char *name)
 {
   g_autofree char *path = g_strconcat (group, "/", name, NULL);
   g_auto (TdH5Id) dataset = -1;
@@ -58,12 +58,12 @@ find_place (hid_t file, const char *wanted, Place *place)
     g_autofree char *group = g_strconcat ("/", names[i], NULL);
 
     if (g_str_has_prefix (names[i], "exchange") && is_wanted (wanted, group, layouts[0].names[0])
-        && has (file, names[i], layouts[0].names[0]) && place->n_groups++ == 0) {
+        && scan_dxchange_has (file, names[i], layouts[0].names[0]) && place->n_groups++ == 0) {
       place->layout = &layouts[0];
       place->group = g_steal_pointer (&group);
     }
   }
-  if (!place->group && is_wanted (wanted, "", layouts[1].names[0]) && has (file, "", layouts[1].names[0])) {
+  if (!place->group && is_wanted (wanted, "", layouts[1].names[0]) && scan_dxchange_has (file, "", layouts[1].names[0])) {
     place->layout = &layouts[1];
     place->group = g_strdup ("");
   }
@@ -163,7 +163,7 @@ take_default_angles (TdScan *scan, hid_t file)
 }
 
 static gboolean
-take_angles (TdScan *scan, hid_t file, const Place *place, const TdScanOptions *options,
+scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place, const TdScanOptions *options,
              GError **error)
 {
   TdScanFacts *facts = &scan->facts;
@@ -195,7 +195,7 @@ take_angles (TdScan *scan, hid_t file, const Place *place, const TdScanOptions *
 }
 
 static void
-take_details (TdScan *scan, hid_t file)
+scan_dxchange_take_details (TdScan *scan, hid_t file)
 {
   static const char *const pixels[] = {
     "/measurement/instrument/detection_system/objective/resolution", /* at the sample */
@@ -240,13 +240,13 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
     return NULL;
   }
   good = add_all (&scan, path, file, &place, options->sinograms, error)
-         && take_angles (scan, file, &place, options, error);
+         && scan_dxchange_take_angles (scan, file, &place, options, error);
   if (good) {
     scan->facts.format = g_strdup (place.layout->format);
     if (place.n_groups > 1)
       td_scan_note (scan, "The file holds %u stages of the data; %s was taken.", place.n_groups,
                     place.group);
-    take_details (scan, file);
+    scan_dxchange_take_details (scan, file);
   }
   g_free (place.group);
   return good && td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;

@@ -14,7 +14,7 @@ typedef struct {
 } Found;
 
 static gboolean
-visit (hid_t group, const char *path, gpointer user)
+scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
 {
   Found *found = user;
   g_auto (GStrv) names = td_h5_names (group);
@@ -37,7 +37,7 @@ choose_dataset (hid_t file, const char *path, GError **error)
   g_autofree char *list = NULL;
   Found found = { paths };
 
-  td_h5_visit_groups (file, visit, &found);
+  td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
   if (paths->len == 1)
     return g_strdup (paths->pdata[0]);
   if (paths->len == 0) {

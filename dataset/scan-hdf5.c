@@ -6,7 +6,7 @@
 #include "error.h"
 
 static gboolean
-hdf5_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+scan_hdf5_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
            float *out, GCancellable *cancellable, GError **error)
 {
   TdH5Source *own = source;
@@ -17,7 +17,7 @@ hdf5_read (gpointer source, TdFrameKind kind, guint first, guint count, guint ro
 }
 
 static void
-hdf5_free (gpointer source)
+scan_hdf5_free (gpointer source)
 {
   TdH5Source *own = source;
 
@@ -42,8 +42,8 @@ hdf5_read_sinograms (gpointer source, guint first, guint count, guint row0, guin
                                       count, row0, n_rows, out, cancellable, error);
 }
 
-static const TdScanSource hdf5_vtable = { .read = hdf5_read, .free = hdf5_free };
-static const TdScanSource by_rows_vtable = { hdf5_read, hdf5_read_sinograms, hdf5_free };
+static const TdScanSource hdf5_vtable = { .read = scan_hdf5_read, .free = scan_hdf5_free };
+static const TdScanSource by_rows_vtable = { scan_hdf5_read, hdf5_read_sinograms, scan_hdf5_free };
 
 TdScan *
 td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)

@@ -38,7 +38,7 @@ td_scan_mask_fits (const TdScan *scan, const char *path, GError **error)
 }
 
 static guint8 *
-read_mask (const TdScan *scan, const char *path, GError **error)
+scan_mask_read_mask (const TdScan *scan, const char *path, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   const gsize n = (gsize) facts->n_rows * facts->n_columns;
@@ -94,7 +94,7 @@ static const TdScanSource by_rows = { masked_read, masked_read_sinograms, masked
 static TdScan *
 with_mask (TdScan *scan, const char *path, GError **error)
 {
-  guint8 *bad = read_mask (scan, path, error);
+  guint8 *bad = scan_mask_read_mask (scan, path, error);
 
   if (!bad)
     return NULL;

@@ -46,7 +46,7 @@ memory_read_sinograms (gpointer source, guint first, guint count, guint row0, gu
 }
 
 static void
-memory_free (gpointer source)
+scan_memory_free (gpointer source)
 {
   MemorySource *memory = source;
 
@@ -57,7 +57,7 @@ memory_free (gpointer source)
 
 static const TdScanSource memory_vtable = { .read = memory_read,
                                             .read_sinograms = memory_read_sinograms,
-                                            .free = memory_free };
+                                            .free = scan_memory_free };
 
 TdScan *
 td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, const float *flats,

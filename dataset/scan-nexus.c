@@ -91,7 +91,7 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const TdNexusPlace *p
   }
   if (!keys && !control)
     td_scan_note (scan, "There is no image_key: all %u frames were taken as projections.", n);
-  for (guint i = 0; control && i < n; i++) /* behind the views: take_angles() hands them on */
+  for (guint i = 0; control && i < n; i++) /* behind the views: scan_nexus_take_angles() hands them on */
     if (control[i] == KEY_ALIGNMENT)
       source->indices[TD_FRAME_PROJECTION][count[TD_FRAME_PROJECTION] + (*n_alignment)++] = i;
   if (*n_alignment)
@@ -121,7 +121,7 @@ take_alignment (TdScan *scan, const guint *frames, guint n, const double *angles
 }
 
 static gboolean
-take_angles (TdScan *scan, const TdH5Source *source, hid_t file, const TdNexusPlace *place,
+scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, const TdNexusPlace *place,
              guint n_alignment, const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
@@ -232,7 +232,7 @@ take_energy (TdScan *scan, hid_t entry)
 }
 
 static void
-take_title (TdScan *scan, hid_t entry)
+scan_nexus_take_title (TdScan *scan, hid_t entry)
 {
   g_autofree char *title = td_h5_string (entry, "title");
 
@@ -244,7 +244,7 @@ take_title (TdScan *scan, hid_t entry)
 
 /* What the scan writer stored of a cone beam and of logarithms: NXtomo has no words for either. */
 static gboolean
-take_geometry (TdScan *scan, hid_t entry, GError **error)
+scan_nexus_take_geometry (TdScan *scan, hid_t entry, GError **error)
 {
   g_autofree char *json = td_h5_string (entry, "tomodesk_geometry");
   g_autofree char *values = td_h5_string (entry, "tomodesk_values");
@@ -262,7 +262,7 @@ take_geometry (TdScan *scan, hid_t entry, GError **error)
 }
 
 static gboolean
-take_details (TdScan *scan, hid_t file, const TdNexusPlace *place, GError **error)
+scan_nexus_take_details (TdScan *scan, hid_t file, const TdNexusPlace *place, GError **error)
 {
   g_auto (TdH5Id) entry = td_h5_find (file, *place->entry ? place->entry : "/", NULL);
   g_auto (TdH5Id) detector = place->detector ? td_h5_find (file, place->detector, NULL) : -1;
@@ -270,7 +270,7 @@ take_details (TdScan *scan, hid_t file, const TdNexusPlace *place, GError **erro
 
   if (entry < 0)
     return TRUE;
-  take_title (scan, entry);
+  scan_nexus_take_title (scan, entry);
   take_energy (scan, entry);
   if (detector >= 0) {
     take_pixel_size (scan, detector, entry);
@@ -280,7 +280,7 @@ take_details (TdScan *scan, hid_t file, const TdNexusPlace *place, GError **erro
     scan->facts.half_acquisition = view && g_ascii_strcasecmp (view, "half") == 0;
     scan->facts.propagation_mm = td_h5_length_mm (detector, "distance", 1e3);
   }
-  return take_geometry (scan, entry, error);
+  return scan_nexus_take_geometry (scan, entry, error);
 }
 
 static TdScan *
@@ -312,8 +312,8 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
     td_scan_note (scan, "The file defines no NXtomo entry; the frames of %s were taken.",
                   place.frames_path);
   if (!sort_frames (scan, source, file, &place, &n_alignment, error)
-      || !take_angles (scan, source, file, &place, n_alignment, options, error)
-      || !take_details (scan, file, &place, error) || !td_scan_validate (scan, error))
+      || !scan_nexus_take_angles (scan, source, file, &place, n_alignment, options, error)
+      || !scan_nexus_take_details (scan, file, &place, error) || !td_scan_validate (scan, error))
     return NULL;
   return g_steal_pointer (&scan);
 }

@@ -58,7 +58,7 @@ read_header (const char *path, Header *header)
 }
 
 static guint64
-view_bytes (const Header *header)
+scan_rabbitct_view_bytes (const Header *header)
 {
   return MATRIX_BYTES + (guint64) header->width * header->height * sizeof (float);
 }
@@ -72,7 +72,7 @@ rabbitct_probe (const char *path, const TdScanOptions *options)
 
   return read_header (path, &header)
          && (g_str_has_suffix (low, ".rctd")
-             || header.size == HEADER_BYTES + header.n_views * view_bytes (&header));
+             || header.size == HEADER_BYTES + header.n_views * scan_rabbitct_view_bytes (&header));
 }
 
 static gboolean
@@ -85,7 +85,7 @@ read_matrices (const char *path, const Header *header, double *matrices, GError 
     double columns[12], *m = matrices + 12 * (gsize) view;
 
     if (fd < 0
-        || pread (fd, words, sizeof words, HEADER_BYTES + view * view_bytes (header)) != sizeof words) {
+        || pread (fd, words, sizeof words, HEADER_BYTES + view * scan_rabbitct_view_bytes (header)) != sizeof words) {
       g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s”: the matrix of view %u cannot be read", path,
                    view);
       if (fd >= 0)

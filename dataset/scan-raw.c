@@ -19,7 +19,7 @@ raw_probe (const char *path, const TdScanOptions *options)
 
 /* @path's frames; NULL without error if @path is NULL. */
 static TdRawFrames *
-open_frames (const char *path, const TdRawLayout *layout, GError **error)
+scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **error)
 {
   g_auto (GStrv) paths = NULL;
 
@@ -33,14 +33,14 @@ open_frames (const char *path, const TdRawLayout *layout, GError **error)
 }
 
 static gboolean
-open_all (const char *path, const TdScanOptions *options, const TdRawLayout *layout,
+scan_raw_open_all (const char *path, const TdScanOptions *options, const TdRawLayout *layout,
           TdRawFrames *frames[3], GError **error)
 {
   const char *paths[] = { path, options->flats, options->darks };
   g_autoptr (GError) local = NULL;
 
   for (guint kind = 0; kind < 3 && !local; kind++)
-    frames[kind] = open_frames (paths[kind], layout, &local);
+    frames[kind] = scan_raw_open_frames (paths[kind], layout, &local);
   if (!local)
     return TRUE;
   for (guint kind = 0; kind < 3; kind++)
@@ -58,7 +58,7 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
   g_autoptr (TdScan) scan = NULL;
   g_autofree char *note = NULL;
 
-  if (!open_all (path, options, &layout, frames, error))
+  if (!scan_raw_open_all (path, options, &layout, frames, error))
     return NULL;
   scan = td_raw_scan_new (path, &layout, frames);
   scan->facts.format = g_strdup ("raw frames");

@@ -70,7 +70,7 @@ make_room (Spool *spool, GError **error)
 }
 
 static gboolean
-transfer (Spool *spool, gboolean store, float *values, gsize n, guint64 at, GError **error)
+scan_spool_transfer (Spool *spool, gboolean store, float *values, gsize n, guint64 at, GError **error)
 {
   const gsize bytes = n * sizeof *values;
 
@@ -105,7 +105,7 @@ copy_frames (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError *
   while (frames->done < frames->n) {
     const guint n = MIN (portion, frames->n - frames->done);
     if (!td_scan_read (spool->scan, kind, frames->done, n, spool->row0, spool->n_rows, values, cancellable, error)
-        || !transfer (spool, TRUE, values, n * frame, frames->base + frames->done * frame, error))
+        || !scan_spool_transfer (spool, TRUE, values, n * frame, frames->base + frames->done * frame, error))
       return FALSE;
     frames->done += n;
   }
@@ -113,7 +113,7 @@ copy_frames (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError *
 }
 
 static gboolean
-ready (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
+scan_spool_ready (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
 {
   g_mutex_lock (&spool->lock);
   const gboolean ok = make_room (spool, error)
@@ -135,19 +135,19 @@ spool_read (gpointer source, TdFrameKind kind, guint first, guint count, guint r
 
   if (row0 < spool->row0 || row0 + n_rows > spool->row0 + spool->n_rows || first + count > frames->n)
     return td_scan_read (spool->scan, kind, first, count, row0, n_rows, out, cancellable, error);
-  if (!ready (spool, kind, cancellable, error))
+  if (!scan_spool_ready (spool, kind, cancellable, error))
     return FALSE;
   for (guint i = 0; i < count; i++) {
     const guint64 row = (guint64) (first + i) * spool->n_rows + row0 - spool->row0;
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !transfer (spool, FALSE, out + i * band, band, frames->base + row * spool->n_columns, error))
+        || !scan_spool_transfer (spool, FALSE, out + i * band, band, frames->base + row * spool->n_columns, error))
       return FALSE;
   }
   return TRUE;
 }
 
 static void
-drop (Spool *spool)
+scan_spool_drop (Spool *spool)
 {
   g_clear_pointer (&spool->values, g_free);
   if (spool->file >= 0)
@@ -162,7 +162,7 @@ spool_free (gpointer source)
 {
   Spool *spool = source;
 
-  drop (spool);
+  scan_spool_drop (spool);
   td_scan_unref (spool->scan);
   g_mutex_clear (&spool->lock);
   g_free (spool);
@@ -184,7 +184,7 @@ td_scan_spool_drop (TdScan *scan)
   if (scan->vtable != &vtable)
     return;
   g_mutex_lock (&spool->lock);
-  drop (spool);
+  scan_spool_drop (spool);
   g_mutex_unlock (&spool->lock);
 }
 

@@ -16,7 +16,7 @@ typedef struct {
 } TiffSource;
 
 static gboolean
-read_frames (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+scan_tiff_read_frames (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
              float *out, GCancellable *cancellable, GError **error)
 {
   const TdTiffFrames *frames = ((TiffSource *) source)->frames[kind];
@@ -31,7 +31,7 @@ read_frames (gpointer source, TdFrameKind kind, guint first, guint count, guint 
 
 /* Sinogram stacks: image r holds row r, its lines are the views. */
 static gboolean
-read_rows (gpointer source, guint first, guint count, guint row0, guint n_rows, float *out,
+scan_tiff_read_rows (gpointer source, guint first, guint count, guint row0, guint n_rows, float *out,
            GCancellable *cancellable, GError **error)
 {
   const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
@@ -53,7 +53,7 @@ read_views (gpointer source, TdFrameKind kind, guint first, guint count, guint r
   g_autofree float *sinogram = NULL;
 
   if (kind != TD_FRAME_PROJECTION)
-    return read_frames (source, kind, first, count, row0, n_rows, out, cancellable, error);
+    return scan_tiff_read_frames (source, kind, first, count, row0, n_rows, out, cancellable, error);
   sinogram = g_try_new (float, count * columns);
   if (!sinogram) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
@@ -62,7 +62,7 @@ read_views (gpointer source, TdFrameKind kind, guint first, guint count, guint r
     return FALSE;
   }
   for (guint row = 0; row < n_rows; row++) {
-    if (!read_rows (source, first, count, row0 + row, 1, sinogram, cancellable, error))
+    if (!scan_tiff_read_rows (source, first, count, row0 + row, 1, sinogram, cancellable, error))
       return FALSE;
     for (gsize view = 0; view < count; view++)
       memcpy (out + (view * n_rows + row) * columns, sinogram + view * columns,
@@ -81,8 +81,8 @@ free_source (gpointer source)
   g_free (own);
 }
 
-static const TdScanSource frames_vtable = { .read = read_frames, .free = free_source };
-static const TdScanSource sinograms_vtable = { read_views, read_rows, free_source };
+static const TdScanSource frames_vtable = { .read = scan_tiff_read_frames, .free = free_source };
+static const TdScanSource sinograms_vtable = { read_views, scan_tiff_read_rows, free_source };
 
 static gboolean
 tiff_probe (const char *path, const TdScanOptions *options)
@@ -134,7 +134,7 @@ take_size (TdScan *scan, const TdTiffFrames *frames, gboolean sinograms)
 
 /* A stack is called like its folder, unless that is called like any ("tiffs", "projections"). */
 static void
-take_title (TdScan *scan, const TdTiffFrames *frames)
+scan_tiff_take_title (TdScan *scan, const TdTiffFrames *frames)
 {
   g_autofree char *folder = g_path_get_dirname (frames->paths->pdata[0]);
   g_autofree char *name = g_path_get_basename (folder), *above = NULL;
@@ -168,7 +168,7 @@ missing_numbers (const char *const *names, guint n)
 }
 
 static gboolean
-take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames,
+scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames,
              const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
@@ -254,7 +254,7 @@ take_half_turn (TdScan *scan, TdTiffFrames *frames, const TdTiffSet *set)
 
 /* @scan is sound once this has succeeded. */
 static gboolean
-take_geometry (TdScan *scan, const char *path, gboolean own_angles, GError **error)
+scan_tiff_take_geometry (TdScan *scan, const char *path, gboolean own_angles, GError **error)
 {
   g_autoptr (TdGeometryFile) file = path ? td_geometry_file_load (path, error) : NULL;
 
@@ -280,7 +280,7 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
     return NULL;
   frames = source->frames[TD_FRAME_PROJECTION];
   take_size (scan, frames, set->sinograms);
-  take_title (scan, frames);
+  scan_tiff_take_title (scan, frames);
   if (!add_frames (scan, source, TD_FRAME_FLAT, set->flats, error)
       || !add_frames (scan, source, TD_FRAME_DARK, set->darks, error))
     return NULL;
@@ -291,8 +291,8 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   if (source->frames[TD_FRAME_DARK])
     scan->facts.n_darks = td_tiff_frames_count (source->frames[TD_FRAME_DARK]);
   note_companions (scan, set);
-  if (!take_angles (scan, set, frames, options, error)
-      || !take_geometry (scan, options->geometry ? NULL : set->geometry,
+  if (!scan_tiff_take_angles (scan, set, frames, options, error)
+      || !scan_tiff_take_geometry (scan, options->geometry ? NULL : set->geometry,
                          scan->facts.angles_rad != NULL, error))
     return NULL;
   take_half_turn (scan, frames, set);

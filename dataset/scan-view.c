@@ -43,14 +43,14 @@ td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b)
 
 /* Pixel centres are whole numbers: a group's centre is in its middle. */
 static double
-seen (double at, gboolean flip, guint n, guint first, guint bin)
+scan_view_seen (double at, gboolean flip, guint n, guint first, guint bin)
 {
   bin = MAX (bin, 1);
   return ((flip ? n - 1 - at : at) - first - (bin - 1) / 2.0) / bin;
 }
 
 static double
-unseen (double at, gboolean flip, guint n, guint first, guint bin)
+scan_view_unseen (double at, gboolean flip, guint n, guint first, guint bin)
 {
   bin = MAX (bin, 1);
   const double there = at * bin + (bin - 1) / 2.0 + first;
@@ -60,25 +60,25 @@ unseen (double at, gboolean flip, guint n, guint first, guint bin)
 double
 td_scan_frame_column (const TdScanFrame *frame, guint n_columns, double column)
 {
-  return seen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
+  return scan_view_seen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
 }
 
 double
 td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row)
 {
-  return seen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
+  return scan_view_seen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
 }
 
 double
 td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column)
 {
-  return unseen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
+  return scan_view_unseen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
 }
 
 double
 td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row)
 {
-  return unseen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
+  return scan_view_unseen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
 }
 
 /* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
@@ -96,7 +96,7 @@ first_row (const View *view, guint row0, guint n_rows)
 /* Adds one row of the scan to the sums and counts of the columns seen. @bad: the row's bad pixels, and
    those of the row seen, which have nothing better. */
 static void
-add_row (const View *view, const float *row, const guint8 *bad, const guint8 *seen_bad, double *sums,
+scan_view_add_row (const View *view, const float *row, const guint8 *bad, const guint8 *seen_bad, double *sums,
          guint *counts)
 {
   const TdScanFrame *frame = &view->frame;
@@ -113,7 +113,7 @@ add_row (const View *view, const float *row, const guint8 *bad, const guint8 *se
 }
 
 static void
-copy_row (const View *view, const float *row, float *out)
+scan_view_copy_row (const View *view, const float *row, float *out)
 {
   const guint first = view->frame.crop_column, n = td_scan_facts (view->scan)->n_columns;
 
@@ -127,7 +127,7 @@ copy_row (const View *view, const float *row, float *out)
 /* Row @row seen out of its group of the scan's: @n_frames of them @frame_pace apart, and in each the
    rows of the group, which lie one after another. */
 static void
-make_row (const View *view, guint row, const float *group, guint n_frames, gsize frame_pace,
+scan_view_make_row (const View *view, guint row, const float *group, guint n_frames, gsize frame_pace,
           double *sums, guint *counts, float *out)
 {
   const gsize n = td_scan_facts (view->scan)->n_columns;
@@ -136,14 +136,14 @@ make_row (const View *view, guint row, const float *group, guint n_frames, gsize
   const guint first = first_row (view, row, 1);
 
   if (n_frames * view->frame.bin_rows * view->frame.bin_columns == 1) {
-    copy_row (view, group, out);
+    scan_view_copy_row (view, group, out);
     return;
   }
   memset (sums, 0, view->n_columns * sizeof *sums);
   memset (counts, 0, view->n_columns * sizeof *counts);
   for (guint f = 0; f < n_frames; f++)
     for (guint r = 0; r < view->frame.bin_rows; r++)
-      add_row (view, group + f * frame_pace + r * n, bad ? bad + (first + r) * n : NULL, seen_bad,
+      scan_view_add_row (view, group + f * frame_pace + r * n, bad ? bad + (first + r) * n : NULL, seen_bad,
                sums, counts);
   for (guint i = 0; i < view->n_columns; i++)
     out[i] = counts[i] ? (float) (sums[i] / counts[i]) : NAN;
@@ -219,7 +219,7 @@ view_read (gpointer source, TdFrameKind kind, guint first, guint count, guint ro
       const guint members = MIN (group, end - begin - f * group);
       for (guint row = 0; row < n_rows; row++, out += view->n_columns) {
         const guint from = view->frame.flip_rows ? n_rows - 1 - row : row;
-        make_row (view, row0 + row, work.frames + f * group * frame + from * bin * columns, members, frame,
+        scan_view_make_row (view, row0 + row, work.frames + f * group * frame + from * bin * columns, members, frame,
                   work.sums, work.counts, out);
       }
     }
@@ -262,7 +262,7 @@ view_read_sinograms (gpointer source, guint first, guint count, guint row0, guin
             memcpy (rows.frames + (m * bin + r) * columns,
                     work.frames + ((gsize) r * views + v * group + m) * columns,
                     columns * sizeof (float));
-        make_row (view, row0 + row, rows.frames, members, bin * columns, rows.sums, rows.counts, out);
+        scan_view_make_row (view, row0 + row, rows.frames, members, bin * columns, rows.sums, rows.counts, out);
       }
     }
   workspace_clear (&rows);
@@ -299,7 +299,7 @@ td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
 /* ── Facts ────────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-check (const TdScanFacts *facts, const TdScanFrame *frame, GError **error)
+scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **error)
 {
   if ((guint64) frame->crop_column + frame->crop_columns > facts->n_columns
       || (guint64) frame->crop_row + frame->crop_rows > facts->n_rows) {
@@ -423,7 +423,7 @@ see_bad_pixels (const View *view, const TdScanFacts *whole)
 }
 
 static void
-note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame)
+scan_view_note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame)
 {
   if (frame->crop_columns < whole->n_columns || frame->crop_rows < whole->n_rows)
     td_scan_note (scan, "Cropped to columns %u to %u and rows %u to %u of %u × %u.",
@@ -436,7 +436,7 @@ note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame)
 }
 
 static gboolean
-fill_facts (TdScan *scan, View *view, GError **error)
+scan_view_fill_facts (TdScan *scan, View *view, GError **error)
 {
   const TdScanFacts *whole = td_scan_facts (view->scan);
   const TdScanFrame *frame = &view->frame;
@@ -454,7 +454,7 @@ fill_facts (TdScan *scan, View *view, GError **error)
   facts->bad_pixels = view->bad = see_bad_pixels (view, whole);
   facts->centre_px = td_scan_frame_column (frame, whole->n_columns, whole->centre_px);
   see_geometry (whole, frame, &facts->geometry);
-  note (scan, whole, frame);
+  scan_view_note (scan, whole, frame);
   return bin_angles (whole, frame->bin_views, facts->n_views, facts->angles_rad, error);
 }
 
@@ -474,14 +474,14 @@ td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
   whole.bin_columns = MAX (whole.bin_columns, 1);
   whole.bin_rows = MAX (whole.bin_rows, 1);
   whole.bin_views = MAX (whole.bin_views, 1);
-  if (!check (facts, &whole, error))
+  if (!scan_view_check (facts, &whole, error))
     return NULL;
 
   View *view = g_new (View, 1);
   *view = (View) { td_scan_ref (scan), whole, whole.crop_columns / whole.bin_columns, NULL };
   g_autoptr (TdScan) out
       = td_scan_alloc (facts->path, scan->vtable->read_sinograms ? &by_rows : &by_frames, view);
-  if (!fill_facts (out, view, error) || !td_scan_validate (out, error))
+  if (!scan_view_fill_facts (out, view, error) || !td_scan_validate (out, error))
     return NULL;
   return g_steal_pointer (&out);
 }

@@ -14,7 +14,7 @@ typedef struct {
 } Nxtomo;
 
 static gboolean
-fail (TdScanWriter *writer, GError **error)
+scan_writer_nxtomo_fail (TdScanWriter *writer, GError **error)
 {
   td_h5_set_write_error (error, td_output_path (writer->output));
   return FALSE;
@@ -51,7 +51,7 @@ place_frames (const TdScanFacts *facts, Nxtomo *own, guint8 *keys, double *angle
 }
 
 static gboolean
-add_detector (const TdScanFacts *facts, Nxtomo *own, hid_t entry, const guint8 *keys, gsize n)
+scan_writer_nxtomo_add_detector (const TdScanFacts *facts, Nxtomo *own, hid_t entry, const guint8 *keys, gsize n)
 {
   const TdGeometry *geometry = &facts->geometry;
   g_auto (TdH5Id) instrument = td_h5_add_group (entry, "instrument", "NXinstrument");
@@ -91,7 +91,7 @@ add_data (hid_t entry)
 }
 
 static gboolean
-add_entry (TdScanWriter *writer, Nxtomo *own, const guint8 *keys, const double *angles_deg, gsize n)
+scan_writer_nxtomo_add_entry (TdScanWriter *writer, Nxtomo *own, const guint8 *keys, const double *angles_deg, gsize n)
 {
   const TdScanFacts *facts = writer->facts;
   g_auto (TdH5Id) top = td_h5_add_group (own->file, "entry", "NXentry");
@@ -110,11 +110,11 @@ add_entry (TdScanWriter *writer, Nxtomo *own, const guint8 *keys, const double *
          && td_h5_add_string (entry, "tomodesk_geometry", geometry)
          && (!facts->transmission_logged
              || td_h5_add_string (entry, "tomodesk_values", "attenuation"))
-         && add_detector (facts, own, entry, keys, n) && add_data (entry);
+         && scan_writer_nxtomo_add_detector (facts, own, entry, keys, n) && add_data (entry);
 }
 
 static gboolean
-begin (TdScanWriter *writer, GError **error)
+scan_writer_nxtomo_begin (TdScanWriter *writer, GError **error)
 {
   const TdScanFacts *facts = writer->facts;
   gsize n = (gsize) facts->n_views + facts->n_flats + facts->n_darks;
@@ -128,11 +128,11 @@ begin (TdScanWriter *writer, GError **error)
   own->file = td_h5_create_sized (td_output_part (writer->output),
                                   n * facts->n_rows * facts->n_columns
                                     * td_sample_size (facts->sample_type));
-  return (own->file >= 0 && add_entry (writer, own, keys, angles_deg, n)) || fail (writer, error);
+  return (own->file >= 0 && scan_writer_nxtomo_add_entry (writer, own, keys, angles_deg, n)) || scan_writer_nxtomo_fail (writer, error);
 }
 
 static gboolean
-write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *samples,
+scan_writer_nxtomo_write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *samples,
              GError **error)
 {
   const TdScanFacts *facts = writer->facts;
@@ -140,7 +140,7 @@ write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *s
 
   return td_h5_write_frame (own->frames, facts->sample_type, own->places[kind][number],
                             facts->n_rows, facts->n_columns, samples)
-         || fail (writer, error);
+         || scan_writer_nxtomo_fail (writer, error);
 }
 
 static void
@@ -152,14 +152,14 @@ close_frames (Nxtomo *own)
 }
 
 static gboolean
-finish (TdScanWriter *writer, GError **error)
+scan_writer_nxtomo_finish (TdScanWriter *writer, GError **error)
 {
   Nxtomo *own = writer->own;
   hid_t file = own->file;
 
   close_frames (own);
   own->file = -1;
-  return td_h5_finish (file) || fail (writer, error);
+  return td_h5_finish (file) || scan_writer_nxtomo_fail (writer, error);
 }
 
 static void
@@ -175,4 +175,4 @@ free_own (TdScanWriter *writer)
   g_free (own);
 }
 
-const TdScanWriterFormat td_scan_writer_nxtomo = { begin, write_frame, finish, free_own };
+const TdScanWriterFormat td_scan_writer_nxtomo = { scan_writer_nxtomo_begin, scan_writer_nxtomo_write_frame, scan_writer_nxtomo_finish, free_own };

@@ -15,7 +15,7 @@ static const struct {
 };
 
 static gboolean
-begin (TdScanWriter *writer, GError **error)
+scan_writer_tiff_begin (TdScanWriter *writer, GError **error)
 {
   const guint counts[] = { writer->facts->n_views, writer->facts->n_flats, writer->facts->n_darks };
 
@@ -34,7 +34,7 @@ begin (TdScanWriter *writer, GError **error)
 /* Flats say in their names when they were taken, if that was before the scan and after it; behind the number, which
    keeps them in order. */
 static const char *
-moment_of (const TdScanFacts *facts, TdFrameKind kind, guint number)
+scan_writer_tiff_moment_of (const TdScanFacts *facts, TdFrameKind kind, guint number)
 {
   const double *positions = facts->flat_positions;
   gboolean told = kind == TD_FRAME_FLAT && positions;
@@ -45,14 +45,14 @@ moment_of (const TdScanFacts *facts, TdFrameKind kind, guint number)
 }
 
 static gboolean
-write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *samples,
+scan_writer_tiff_write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *samples,
              GError **error)
 {
   const TdScanFacts *facts = writer->facts;
   TdTiffImage image = { facts->n_columns, facts->n_rows, facts->sample_type,
                         facts->geometry.pixel_width_mm, NULL };
   g_autofree char *name = g_strdup_printf ("%s_%05u%s.tif", places[kind].prefix, number,
-                                           moment_of (facts, kind, number));
+                                           scan_writer_tiff_moment_of (facts, kind, number));
   g_autofree char *path = g_build_filename (td_output_part (writer->output), places[kind].folder,
                                             name, NULL);
 
@@ -60,7 +60,7 @@ write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *s
 }
 
 static gboolean
-finish (TdScanWriter *writer, GError **error)
+scan_writer_tiff_finish (TdScanWriter *writer, GError **error)
 {
   const TdScanFacts *facts = writer->facts;
   g_autoptr (GString) angles = g_string_new (NULL);
@@ -80,4 +80,4 @@ finish (TdScanWriter *writer, GError **error)
   return td_output_save_text (writer->output, "geometry.json", geometry, error);
 }
 
-const TdScanWriterFormat td_scan_writer_tiff = { begin, write_frame, finish, NULL };
+const TdScanWriterFormat td_scan_writer_tiff = { scan_writer_tiff_begin, scan_writer_tiff_write_frame, scan_writer_tiff_finish, NULL };

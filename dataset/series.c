@@ -6,7 +6,7 @@
 #include "error.h"
 
 static gsize
-digits (const char *text)
+series_digits (const char *text)
 {
   return strspn (text, "0123456789");
 }
@@ -17,7 +17,7 @@ td_natural_compare (const char *a, const char *b)
   const char *whole_a = a, *whole_b = b;
 
   while (*a && *b) {
-    gsize n_a = digits (a), n_b = digits (b);
+    gsize n_a = series_digits (a), n_b = series_digits (b);
 
     if (n_a > 0 && n_b > 0) {
       gsize zeros_a = strspn (a, "0"), zeros_b = strspn (b, "0");

@@ -25,10 +25,10 @@ series_free (gpointer data)
 }
 
 static void
-note (TdTiffSet *set, const char *format, ...) G_GNUC_PRINTF (2, 3);
+tiff_find_note (TdTiffSet *set, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 static void
-note (TdTiffSet *set, const char *format, ...)
+tiff_find_note (TdTiffSet *set, const char *format, ...)
 {
   va_list arguments;
 
@@ -122,7 +122,7 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
   for (guint i = 0; i < largest->names->len; i++)
     add_path (set->projections, folder, largest->names->pdata[i]);
   if (total > largest->names->len)
-    note (set, "%u images in %s that are not named %s were left out.", total - largest->names->len,
+    tiff_find_note (set, "%u images in %s that are not named %s were left out.", total - largest->names->len,
           folder, largest->pattern);
   return TRUE;
 }
@@ -238,7 +238,7 @@ is_parameters (const char *name)
 }
 
 static char *
-find_file (const char *folder, const char *name)
+tiff_find_file (const char *folder, const char *name)
 {
   char *path = g_build_filename (folder, name, NULL);
 
@@ -284,7 +284,7 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
 
 /* What the user names for flats or darks: a file (with its series) or a folder of images. */
 static gboolean
-take_stated (GPtrArray *paths, const char *stated, const char *what, GError **error)
+tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, GError **error)
 {
   g_auto (GStrv) images = NULL;
 
@@ -310,8 +310,8 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
   const char *folders[] = { own, opened, above };
   g_autoptr (GPtrArray) half_turns = g_ptr_array_new_with_free_func (g_free);
 
-  if ((options->flats && !take_stated (set->flats, options->flats, "flats", error))
-      || (options->darks && !take_stated (set->darks, options->darks, "darks", error)))
+  if ((options->flats && !tiff_find_take_stated (set->flats, options->flats, "flats", error))
+      || (options->darks && !tiff_find_take_stated (set->darks, options->darks, "darks", error)))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
     if (set->flats->len == 0 && !set->sinograms)
@@ -323,7 +323,7 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
     if (!set->angles && !options->angles)
       set->angles = find_angles (folders[i], set->projections->pdata[0]);
     if (!set->geometry)
-      set->geometry = find_file (folders[i], "geometry.json");
+      set->geometry = tiff_find_file (folders[i], "geometry.json");
     if (!set->geometry && !options->geometry && !find_parameters (set, folders[i], error))
       return FALSE;
   }
@@ -333,7 +333,7 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
 }
 
 static gboolean
-find_in_folder (TdTiffSet *set, const char *folder, GError **error)
+tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
 {
   g_auto (GStrv) names = td_series_list (folder, td_series_is_tiff, error);
   g_autofree char *below = NULL;
@@ -370,7 +370,7 @@ td_tiff_find (const char *path, const TdScanOptions *options, GError **error)
   set->flats = g_ptr_array_new_with_free_func (g_free);
   set->darks = g_ptr_array_new_with_free_func (g_free);
   set->notes = g_ptr_array_new_with_free_func (g_free);
-  if (!(folder ? find_in_folder (set, path, error) : take_series_of (set, path, error)))
+  if (!(folder ? tiff_find_in_folder (set, path, error) : take_series_of (set, path, error)))
     return NULL;
   name = g_path_get_basename (set->projections->pdata[0]);
   parent = g_path_get_dirname (set->projections->pdata[0]);
@@ -378,7 +378,7 @@ td_tiff_find (const char *path, const TdScanOptions *options, GError **error)
   set->sinograms = options->sinograms || td_name_is_sinogram (name)
                    || td_name_is_sinogram (parent_name);
   if (set->sinograms && !options->sinograms)
-    note (set, "By its name this is a stack of sinograms: every image is one detector row.");
+    tiff_find_note (set, "By its name this is a stack of sinograms: every image is one detector row.");
   return find_companions (set, opened, options, error) ? g_steal_pointer (&set) : NULL;
 }
 

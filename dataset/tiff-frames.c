@@ -29,7 +29,7 @@ td_tiff_frames_count (const TdTiffFrames *frames)
 
 /* The first file of a list sets the layout; every other file looked at must agree. */
 static gboolean
-check_file (TdTiffFrames *frames, const char *path, GArray **pages, GError **error)
+tiff_frames_check_file (TdTiffFrames *frames, const char *path, GArray **pages, GError **error)
 {
   g_autoptr (TdTiff) tiff = td_tiff_open (path, error);
   const TdTiffLayout *layout;
@@ -73,7 +73,7 @@ add_stacks (TdTiffFrames *frames, const char *const *paths, GError **error)
   for (guint i = 0; paths[i]; i++) {
     g_autoptr (GArray) pages = NULL;
 
-    if (!check_file (frames, paths[i], &pages, error))
+    if (!tiff_frames_check_file (frames, paths[i], &pages, error))
       return FALSE;
     add_pages (frames, frames->paths->len, pages);
     g_ptr_array_add (frames->paths, g_strdup (paths[i]));
@@ -89,7 +89,7 @@ td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **err
 
   if (n == 0)
     return TRUE;
-  if (!check_file (frames, paths[0], &pages, error))
+  if (!tiff_frames_check_file (frames, paths[0], &pages, error))
     return FALSE;
   if (pages->len > 1 || frames->frames->len > 0)
     return add_stacks (frames, paths, error);
@@ -97,7 +97,7 @@ td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **err
     g_ptr_array_add (frames->paths, g_strdup (paths[i]));
   if (n == 1)
     return TRUE;
-  if (!check_file (frames, paths[n - 1], &last, error))
+  if (!tiff_frames_check_file (frames, paths[n - 1], &last, error))
     return FALSE;
   if (last->len == 1)
     return TRUE;

@@ -166,7 +166,7 @@ check_samples (TdTiff *tiff, GError **error)
 
 /* Everything that is needed of the current directory, checked. */
 static gboolean
-read_layout (TdTiff *tiff, GError **error)
+tiff_io_read_layout (TdTiff *tiff, GError **error)
 {
   guint16 orientation = ORIENTATION_TOPLEFT, fill = FILLORDER_MSB2LSB;
   guint64 block;
@@ -227,7 +227,7 @@ td_tiff_open (const char *path, GError **error)
     td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is not a readable TIFF file");
     return NULL;
   }
-  if (!read_layout (tiff, error))
+  if (!tiff_io_read_layout (tiff, error))
     return NULL;
   return g_steal_pointer (&tiff);
 }
@@ -265,7 +265,7 @@ td_tiff_select (TdTiff *tiff, const TdTiffPage *page, GError **error)
   if (!TIFFSetSubDirectory (tiff->handle, page->directory))
     return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged image directory");
   tiff->data_shift = page->data_shift;
-  return read_layout (tiff, error);
+  return tiff_io_read_layout (tiff, error);
 }
 
 gboolean

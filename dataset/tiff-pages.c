@@ -23,7 +23,7 @@ typedef struct {
 #define MAX_PAGES 16777216u
 
 static guint64
-get (const Walk *walk, const guint8 *bytes, guint size)
+tiff_pages_get (const Walk *walk, const guint8 *bytes, guint size)
 {
   guint64 value = 0;
   gboolean little = walk->swap != (G_BYTE_ORDER == G_LITTLE_ENDIAN);
@@ -42,23 +42,23 @@ read_directory (TdTiff *tiff, const Walk *walk, guint64 offset, Directory *direc
 
   if (got < (gssize) walk->count_bytes)
     return FALSE;
-  n = get (walk, bytes, walk->count_bytes);
+  n = tiff_pages_get (walk, bytes, walk->count_bytes);
   if (n > MAX_ENTRIES
       || got < (gssize) (walk->count_bytes + n * walk->entry_bytes + walk->offset_bytes))
     return FALSE;
   memset (directory, 0, sizeof *directory);
   for (guint i = 0; i < n; i++) {
     const guint8 *entry = bytes + walk->count_bytes + i * walk->entry_bytes;
-    guint type = get (walk, entry + 2, 2);
-    guint64 value = get (walk, entry + (walk->big ? 12 : 8), type == TIFF_SHORT ? 2 : 4);
+    guint type = tiff_pages_get (walk, entry + 2, 2);
+    guint64 value = tiff_pages_get (walk, entry + (walk->big ? 12 : 8), type == TIFF_SHORT ? 2 : 4);
 
-    switch (get (walk, entry, 2)) {
+    switch (tiff_pages_get (walk, entry, 2)) {
     case TIFFTAG_SUBFILETYPE: directory->subfile = value; break;
     case TIFFTAG_IMAGEWIDTH: directory->width = value; break;
     case TIFFTAG_IMAGELENGTH: directory->height = value; break;
     }
   }
-  directory->next = get (walk, bytes + walk->count_bytes + n * walk->entry_bytes,
+  directory->next = tiff_pages_get (walk, bytes + walk->count_bytes + n * walk->entry_bytes,
                          walk->offset_bytes);
   return TRUE;
 }
@@ -71,11 +71,11 @@ start_walk (TdTiff *tiff, Walk *walk, guint64 *first)
   if (pread (tiff->fd, header, sizeof header, 0) < 8)
     return FALSE;
   walk->swap = TIFFIsByteSwapped (tiff->handle);
-  walk->big = get (walk, header + 2, 2) == 43;
+  walk->big = tiff_pages_get (walk, header + 2, 2) == 43;
   walk->count_bytes = walk->big ? 8 : 2;
   walk->entry_bytes = walk->big ? 20 : 12;
   walk->offset_bytes = walk->big ? 8 : 4;
-  *first = get (walk, header + (walk->big ? 8 : 4), walk->offset_bytes);
+  *first = tiff_pages_get (walk, header + (walk->big ? 8 : 4), walk->offset_bytes);
   return TRUE;
 }
 

@@ -148,7 +148,7 @@ read_tiles (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 }
 
 static gboolean
-read_stored (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+tiff_rows_read_stored (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 {
   if (tiff->tiled)
     return read_tiles (tiff, row0, n_rows, out, error);
@@ -181,7 +181,7 @@ mirror_rows (float *rows, gsize width, gsize n_rows)
 
 /* Orientations 5 to 8: rows of the picture are columns of the file, so the whole file is read. */
 static gboolean
-read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+tiff_rows_read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 {
   gsize width = tiff->width, height = tiff->height;
   gboolean from_right = tiff->orientation == ORIENTATION_RIGHTTOP
@@ -192,7 +192,7 @@ read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 
   if (!stored)
     return td_tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, "is too large to be turned upright");
-  if (!read_stored (tiff, 0, tiff->height, stored, error))
+  if (!tiff_rows_read_stored (tiff, 0, tiff->height, stored, error))
     return FALSE;
   /* The file's row 0 is the picture's left (or right) side, its column 0 the top (or bottom). */
   for (gsize row = 0; row < n_rows; row++)
@@ -214,8 +214,8 @@ read_upright (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error
                         || tiff->orientation == ORIENTATION_BOTRIGHT;
 
   if (tiff->orientation > ORIENTATION_BOTLEFT)
-    return read_turned (tiff, row0, n_rows, out, error);
-  if (!read_stored (tiff, from_bottom ? tiff->height - row0 - n_rows : row0, n_rows, out, error))
+    return tiff_rows_read_turned (tiff, row0, n_rows, out, error);
+  if (!tiff_rows_read_stored (tiff, from_bottom ? tiff->height - row0 - n_rows : row0, n_rows, out, error))
     return FALSE;
   if (from_bottom)
     mirror_rows (out, tiff->width, n_rows);

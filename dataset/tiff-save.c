@@ -49,7 +49,7 @@ write_at (TdTiffSave *save, const void *bytes, gsize n, guint64 offset, GError *
 }
 
 static void
-put (GByteArray *bytes, guint64 value, guint size)
+tiff_save_put (GByteArray *bytes, guint64 value, guint size)
 {
   for (guint i = 0; i < size; i++) {
     guint8 byte = value >> 8 * (G_BYTE_ORDER == G_LITTLE_ENDIAN ? i : size - 1 - i);
@@ -65,16 +65,16 @@ put_entry (GByteArray *bytes, gboolean big, guint tag, guint type, guint64 count
 {
   guint field = big ? 8 : 4;
 
-  put (bytes, tag, 2);
-  put (bytes, type, 2);
-  put (bytes, count, field);
-  put (bytes, value, size);
+  tiff_save_put (bytes, tag, 2);
+  tiff_save_put (bytes, type, 2);
+  tiff_save_put (bytes, count, field);
+  tiff_save_put (bytes, value, size);
   for (guint i = size; i < field; i++)
-    put (bytes, 0, 1);
+    tiff_save_put (bytes, 0, 1);
 }
 
 static void
-align (guint64 *offset)
+tiff_save_align (guint64 *offset)
 {
   *offset = (*offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -101,8 +101,8 @@ put_resolution (GByteArray *bytes, double pixel_mm)
 
   while (denominator < 1000000 && resolution * denominator * 10 < G_MAXUINT32)
     denominator *= 10;
-  put (bytes, (guint32) MIN (rint (resolution * denominator), G_MAXUINT32), 4);
-  put (bytes, denominator, 4);
+  tiff_save_put (bytes, (guint32) MIN (rint (resolution * denominator), G_MAXUINT32), 4);
+  tiff_save_put (bytes, denominator, 4);
 }
 
 /* The directory of image @number; returns where, inside @bytes, the description's entry begins. */
@@ -116,7 +116,7 @@ put_directory (TdTiffSave *save, const TdTiffImage *image, guint number, GByteAr
   gboolean last = number + 1 == save->n_images;
   gsize described_at = 0;
 
-  put (bytes, 14 + described + 3 * sized, big ? 8 : 2);
+  tiff_save_put (bytes, 14 + described + 3 * sized, big ? 8 : 2);
   put_entry (bytes, big, TIFFTAG_SUBFILETYPE, TIFF_LONG, 1,
              save->n_images > 1 ? FILETYPE_PAGE : 0, 4);
   put_entry (bytes, big, TIFFTAG_IMAGEWIDTH, TIFF_LONG, 1, image->width, 4);
@@ -147,13 +147,13 @@ put_directory (TdTiffSave *save, const TdTiffImage *image, guint number, GByteAr
     put_entry (bytes, big, TIFFTAG_RESOLUTIONUNIT, TIFF_SHORT, 1, RESUNIT_CENTIMETER, 2);
   put_entry (bytes, big, TIFFTAG_SOFTWARE, TIFF_ASCII, sizeof SOFTWARE, software_at, offset_size);
   put_entry (bytes, big, TIFFTAG_SAMPLEFORMAT, TIFF_SHORT, 1, sample_format (image->type), 2);
-  put (bytes, last ? 0 : save->directories_at + (number + 1) * save->directory_bytes, offset_size);
+  tiff_save_put (bytes, last ? 0 : save->directories_at + (number + 1) * save->directory_bytes, offset_size);
   return described_at;
 }
 
 /* Fixes where everything lies. */
 static void
-lay_out (TdTiffSave *save, const TdTiffImage *image)
+tiff_save_lay_out (TdTiffSave *save, const TdTiffImage *image)
 {
   guint field = save->big ? 20 : 12;
   guint entries = 14 + (image->description != NULL) + 3 * (image->pixel_mm > 0);
@@ -162,11 +162,11 @@ lay_out (TdTiffSave *save, const TdTiffImage *image)
   save->values_at = save->big ? 16 : 8;
   save->directories_at = save->values_at + 8 + sizeof SOFTWARE
                          + (image->description ? strlen (image->description) + 1 : 0);
-  align (&save->directories_at);
+  tiff_save_align (&save->directories_at);
   save->directory_bytes = (save->big ? 16 : 6) + entries * field;
-  align (&save->directory_bytes);
+  tiff_save_align (&save->directory_bytes);
   save->samples_at = save->directories_at + save->n_images * save->directory_bytes;
-  align (&save->samples_at);
+  tiff_save_align (&save->samples_at);
   save->end = save->samples_at + (guint64) save->n_images * save->image_bytes;
 }
 
@@ -175,7 +175,7 @@ td_tiff_save_bytes (const TdTiffImage *image, guint n_images)
 {
   TdTiffSave save = { .big = TRUE, .n_images = n_images };
 
-  lay_out (&save, image);
+  tiff_save_lay_out (&save, image);
   return save.end;
 }
 
@@ -185,10 +185,10 @@ put_header (TdTiffSave *save, const TdTiffImage *image, GByteArray *bytes)
   const char *order = G_BYTE_ORDER == G_LITTLE_ENDIAN ? "II" : "MM";
 
   g_byte_array_append (bytes, (const guint8 *) order, 2);
-  put (bytes, save->big ? 43 : 42, 2);
+  tiff_save_put (bytes, save->big ? 43 : 42, 2);
   if (save->big)
-    put (bytes, 8, 2), put (bytes, 0, 2);
-  put (bytes, save->directories_at, save->big ? 8 : 4);
+    tiff_save_put (bytes, 8, 2), tiff_save_put (bytes, 0, 2);
+  tiff_save_put (bytes, save->directories_at, save->big ? 8 : 4);
   put_resolution (bytes, image->pixel_mm);
   g_byte_array_append (bytes, (const guint8 *) SOFTWARE, sizeof SOFTWARE);
   if (image->description)
@@ -225,7 +225,7 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
   save->name = g_strdup (name);
   save->n_images = n_images;
   save->big = big || td_tiff_save_bytes (image, n_images) >= G_MAXUINT32;
-  lay_out (save, image);
+  tiff_save_lay_out (save, image);
   save->fd = open (path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0666);
   if (save->fd < 0) {
     td_output_set_error (error, name, errno);
@@ -256,7 +256,7 @@ td_tiff_save_describe (TdTiffSave *save, const char *description, GError **error
   g_autoptr (GByteArray) entry = g_byte_array_new ();
 
   g_return_val_if_fail (save->description_entry != 0, FALSE);
-  align (&save->end);
+  tiff_save_align (&save->end);
   put_entry (entry, save->big, TIFFTAG_IMAGEDESCRIPTION, TIFF_ASCII, length, save->end,
              save->big ? 8 : 4);
   if (!write_at (save, description, length, save->end, error)

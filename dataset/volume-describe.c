@@ -30,7 +30,7 @@ add_string (JsonBuilder *builder, const char *name, const char *value)
 }
 
 static void
-add_provenance (JsonBuilder *builder, const char *text)
+volume_describe_add_provenance (JsonBuilder *builder, const char *text)
 {
   g_autoptr (JsonNode) node = json_from_string (text, NULL);
 
@@ -61,7 +61,7 @@ td_volume_describe (const TdVolumeSpec *spec, const char *provenance_json)
   if (spec->units)
     add_string (builder, "units", spec->units);
   if (provenance_json)
-    add_provenance (builder, provenance_json);
+    volume_describe_add_provenance (builder, provenance_json);
   json_builder_end_object (builder);
   root = json_builder_get_root (builder);
   return json_to_string (root, FALSE);

@@ -7,7 +7,7 @@
 #include "volume-private.h"
 
 static gboolean
-hdf5_read (gpointer source, guint first, guint count, float *out, GError **error)
+volume_reader_hdf5_read (gpointer source, guint first, guint count, float *out, GError **error)
 {
   TdH5Frames *frames = source;
 
@@ -16,12 +16,12 @@ hdf5_read (gpointer source, guint first, guint count, float *out, GError **error
 }
 
 static void
-hdf5_free (gpointer source)
+volume_reader_hdf5_free (gpointer source)
 {
   td_h5_frames_free (source);
 }
 
-static const TdVolumeSource hdf5_vtable = { hdf5_read, hdf5_free };
+static const TdVolumeSource hdf5_vtable = { volume_reader_hdf5_read, volume_reader_hdf5_free };
 
 /* @path below @group if it is an array of two or three dimensions. */
 static hid_t
@@ -44,7 +44,7 @@ typedef struct {
 } Found;
 
 static gboolean
-visit (hid_t group, const char *path, gpointer user)
+volume_reader_hdf5_visit (hid_t group, const char *path, gpointer user)
 {
   Found *found = user;
   g_autofree char *signal = td_h5_attribute_string (group, "signal");
@@ -80,7 +80,7 @@ find_slices (hid_t file, char **path)
     *path = g_strdup ("/entry/data/data");
     return usual;
   }
-  td_h5_visit_groups (file, visit, &found);
+  td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
   *path = found.signal >= 0 ? found.signal_path : found.other_path;
   if (found.signal >= 0 && found.other >= 0) {
     td_h5_close (found.other);

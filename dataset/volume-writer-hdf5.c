@@ -8,14 +8,14 @@ typedef struct {
 } Hdf5Volume;
 
 static gboolean
-fail (TdVolumeWriter *writer, GError **error)
+volume_writer_hdf5_fail (TdVolumeWriter *writer, GError **error)
 {
   td_h5_set_write_error (error, writer->spec.path);
   return FALSE;
 }
 
 static gboolean
-add_entry (TdVolumeWriter *writer, Hdf5Volume *own)
+volume_writer_hdf5_add_entry (TdVolumeWriter *writer, Hdf5Volume *own)
 {
   const TdVolumeSpec *spec = &writer->spec;
   g_autofree char *description = td_volume_describe (spec, NULL);
@@ -49,7 +49,7 @@ hdf5_begin (TdVolumeWriter *writer, GError **error)
   own->file = td_h5_create_sized (td_output_part (writer->output),
                                   (guint64) spec->nx * spec->ny * spec->n_slices
                                     * td_sample_size (writer->type));
-  return (own->file >= 0 && add_entry (writer, own)) || fail (writer, error);
+  return (own->file >= 0 && volume_writer_hdf5_add_entry (writer, own)) || volume_writer_hdf5_fail (writer, error);
 }
 
 static gboolean
@@ -59,7 +59,7 @@ hdf5_write (TdVolumeWriter *writer, guint number, const void *samples, GError **
 
   return td_h5_write_frame (own->slices, writer->type, number, writer->spec.ny, writer->spec.nx,
                             samples)
-         || fail (writer, error);
+         || volume_writer_hdf5_fail (writer, error);
 }
 
 static void
@@ -72,7 +72,7 @@ close_slices (Hdf5Volume *own)
 
 /* A data set, since HDF5 holds attributes to 64 KiB. */
 static gboolean
-add_provenance (hid_t file, const char *description)
+volume_writer_hdf5_add_provenance (hid_t file, const char *description)
 {
   g_auto (TdH5Id) entry = td_h5_find (file, "/entry", NULL);
 
@@ -85,15 +85,15 @@ hdf5_finish (TdVolumeWriter *writer, const char *description, GError **error)
   Hdf5Volume *own = writer->own;
   hid_t file = own->file;
 
-  if (!add_provenance (file, description))
-    return fail (writer, error);
+  if (!volume_writer_hdf5_add_provenance (file, description))
+    return volume_writer_hdf5_fail (writer, error);
   close_slices (own);
   own->file = -1;
-  return td_h5_finish (file) || fail (writer, error);
+  return td_h5_finish (file) || volume_writer_hdf5_fail (writer, error);
 }
 
 static void
-hdf5_free (TdVolumeWriter *writer)
+volume_writer_hdf5_free (TdVolumeWriter *writer)
 {
   Hdf5Volume *own = writer->own;
 
@@ -104,4 +104,4 @@ hdf5_free (TdVolumeWriter *writer)
 }
 
 const TdVolumeWriterFormat td_volume_hdf5_format = { hdf5_begin, hdf5_write, hdf5_finish,
-                                                     hdf5_free };
+                                                     volume_writer_hdf5_free };

@@ -68,7 +68,7 @@ static const struct {
 static guint8 tables[TD_COLOUR_COUNT][TD_COLOUR_ENTRIES][4];
 
 static guint8
-channel (const guint32 *nodes, guint entry, guint shift)
+colour_map_channel (const guint32 *nodes, guint entry, guint shift)
 {
   double at = (double) entry * (NODES - 1) / (TD_COLOUR_ENTRIES - 1);
   guint i = MIN ((guint) at, NODES - 2);
@@ -83,7 +83,7 @@ fill_tables (void)
   for (guint m = 0; m < TD_COLOUR_COUNT; m++)
     for (guint e = 0; e < TD_COLOUR_ENTRIES; e++) {
       for (guint c = 0; c < 3; c++)
-        tables[m][e][c] = maps[m].nodes ? channel (maps[m].nodes, e, 16 - 8 * c)
+        tables[m][e][c] = maps[m].nodes ? colour_map_channel (maps[m].nodes, e, 16 - 8 * c)
                           : (guint8) (m == TD_COLOUR_INVERSE ? 255 - e : e);
       tables[m][e][3] = 255;
     }

@@ -53,7 +53,7 @@ shader_source (const char *name, GError **error)
 }
 
 static GLuint
-compile (GLenum kind, const char *name, GError **error)
+gl_compile (GLenum kind, const char *name, GError **error)
 {
   g_autofree char *source = shader_source (name, error);
   if (!source)
@@ -76,10 +76,10 @@ compile (GLenum kind, const char *name, GError **error)
 GLuint
 td_gl_program (const char *vertex, const char *fragment, GError **error)
 {
-  GLuint v = compile (GL_VERTEX_SHADER, vertex, error);
+  GLuint v = gl_compile (GL_VERTEX_SHADER, vertex, error);
   if (!v)
     return 0;
-  GLuint f = compile (GL_FRAGMENT_SHADER, fragment, error);
+  GLuint f = gl_compile (GL_FRAGMENT_SHADER, fragment, error);
   if (!f) {
     glDeleteShader (v);
     return 0;

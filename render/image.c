@@ -9,7 +9,7 @@
 
 /* Floats by the order of their bits, as whole numbers: minima of these need no care for NaN. */
 static inline gint32
-ordered (float value)
+image_ordered (float value)
 {
   gint32 bits;
 
@@ -28,21 +28,21 @@ from_ordered (gint32 key)
 }
 
 static inline gboolean
-is_bad (gint32 key)
+image_is_bad (gint32 key)
 {
   return ((key ^ ((key >> 31) & 0x7fffffff)) & 0x7f800000) == 0x7f800000;
 }
 
 static void
-find_range (TdImage *image)
+image_find_range (TdImage *image)
 {
   gsize n = (gsize) image->width * image->height;
   gint32 low = G_MAXINT32, high = G_MININT32;
   guint64 bad = 0;
 
   for (gsize i = 0; i < n; i++) {
-    const gint32 key = ordered (image->pixels[i]);
-    const gboolean skip = is_bad (key);
+    const gint32 key = image_ordered (image->pixels[i]);
+    const gboolean skip = image_is_bad (key);
     low = MIN (low, skip ? G_MAXINT32 : key);
     high = MAX (high, skip ? G_MININT32 : key);
     bad += skip;
@@ -59,7 +59,7 @@ sort_floats (float *values, gsize n)
   g_autofree guint32 *keys = g_new (guint32, n + 1), *other = g_new (guint32, n + 1);
 
   for (gsize i = 0; i < n; i++)
-    keys[i] = (guint32) ordered (values[i]) ^ 0x80000000u;
+    keys[i] = (guint32) image_ordered (values[i]) ^ 0x80000000u;
   for (guint shift = 0; shift < 33; shift += 11) {
     gsize place[2049] = { 0 };
     for (gsize i = 0; i < n; i++)
@@ -101,7 +101,7 @@ find_quantiles (TdImage *image)
 }
 
 static void
-fill_bins (TdImage *image)
+image_fill_bins (TdImage *image)
 {
   gsize n = (gsize) image->width * image->height;
   double low = td_image_quantile (image, 0.005), high = td_image_quantile (image, 0.995);
@@ -139,9 +139,9 @@ td_image_new_coarse_take (float *pixels, guint width, guint height, double exten
   image->height = height;
   image->extent_width = extent_width;
   image->extent_height = extent_height;
-  find_range (image);
+  image_find_range (image);
   find_quantiles (image);
-  fill_bins (image);
+  image_fill_bins (image);
   return image;
 }
 

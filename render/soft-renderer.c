@@ -79,7 +79,7 @@ axis_init (Axis *axis, double *at, guint n, double footprint, guint n_samples)
 /* A picture is turned and sheared by nothing: columns and rows are placed apart. TRUE: averages are
    shown, since a device pixel covers more than one sample along either direction. */
 static gboolean
-place (const TdImage *image, const TdView *view, guint width, guint height, double scale,
+soft_renderer_place (const TdImage *image, const TdView *view, guint width, guint height, double scale,
        Axis *across, Axis *down)
 {
   const double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
@@ -101,7 +101,7 @@ place (const TdImage *image, const TdView *view, guint width, guint height, doub
 }
 
 static void
-shade (const Drawing *d, float v, guint8 *out)
+soft_renderer_shade (const Drawing *d, float v, guint8 *out)
 {
   if (isfinite (v)) {
     double t = CLAMP ((v - d->style->low) * d->gain, 0, 1);
@@ -127,7 +127,7 @@ draw_averages (const Drawing *d, const Axis *across, const Axis *down, guint j, 
     for (guint k = 0; k < ny; k++)
       for (guint l = 0; l < nx; l++)
         sum += rows[k][taps[l]];
-    shade (d, (float) (sum / (nx * ny)), rgba + 4 * i);
+    soft_renderer_shade (d, (float) (sum / (nx * ny)), rgba + 4 * i);
   }
 }
 
@@ -142,7 +142,7 @@ td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style, 
 
   for (guint c = 0; c < 3; c++)
     d.bad[c] = (guint8) (style->bad_rgb[c] * 255 + 0.5f);
-  const gboolean average = place (image, view, width, height, scale, &across, &down);
+  const gboolean average = soft_renderer_place (image, view, width, height, scale, &across, &down);
   const gboolean smooth = style->smooth && !average;
   const guint from = MAX (across.first, span ? (guint) (span->from * width + 0.5) : 0);
   const guint to = MIN (across.end, span ? (guint) (span->to * width + 0.5) : width);
@@ -151,7 +151,7 @@ td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style, 
     if (!smooth)
       draw_averages (&d, &across, &down, j, from, to, line);
     for (guint i = from; smooth && i < to; i++)
-      shade (&d, sample_linear (image, across.at[i], down.at[j]), line + 4 * i);
+      soft_renderer_shade (&d, sample_linear (image, across.at[i], down.at[j]), line + 4 * i);
   }
 }
 

@@ -58,7 +58,7 @@ add_vertex (GArray *vertices, const TdShape *shape, float x, float y, float acro
 
 /* Two triangles around a line, a pixel wider on both sides for the soft edge. */
 static void
-add_line (GArray *vertices, const TdShape *s)
+space_renderer_add_line (GArray *vertices, const TdShape *s)
 {
   static const int corners[6][2] = { { 0, -1 }, { 0, 1 }, { 1, -1 }, { 1, -1 }, { 0, 1 }, { 1, 1 } };
   const float dx = s->x[1] - s->x[0], dy = s->y[1] - s->y[0], length = hypotf (dx, dy);
@@ -91,7 +91,7 @@ static void
 add_shape (GArray *vertices, const TdShape *s)
 {
   if (s->kind == TD_SHAPE_LINE)
-    add_line (vertices, s);
+    space_renderer_add_line (vertices, s);
   else if (s->kind == TD_SHAPE_DOT)
     add_dot (vertices, s);
   else

@@ -57,7 +57,7 @@ td_space_clear (TdSpace *space)
 }
 
 static void
-add (TdSpace *space, TdShapeKind kind, const double a[3], const double b[3], const double c[3],
+space_add (TdSpace *space, TdShapeKind kind, const double a[3], const double b[3], const double c[3],
      TdInk ink, double width)
 {
   Thing thing = { .kind = kind, .ink = ink, .width = width };
@@ -71,24 +71,24 @@ add (TdSpace *space, TdShapeKind kind, const double a[3], const double b[3], con
 void
 td_space_line (TdSpace *space, const double a[3], const double b[3], TdInk ink, double width_px)
 {
-  add (space, TD_SHAPE_LINE, a, b, b, ink, width_px);
+  space_add (space, TD_SHAPE_LINE, a, b, b, ink, width_px);
 }
 
 void
 td_space_triangle (TdSpace *space, const double a[3], const double b[3], const double c[3],
                    TdInk ink)
 {
-  add (space, TD_SHAPE_TRIANGLE, a, b, c, ink, 0);
+  space_add (space, TD_SHAPE_TRIANGLE, a, b, c, ink, 0);
 }
 
 void
 td_space_dot (TdSpace *space, const double point[3], TdInk ink, double diameter_px)
 {
-  add (space, TD_SHAPE_DOT, point, point, point, ink, diameter_px);
+  space_add (space, TD_SHAPE_DOT, point, point, point, ink, diameter_px);
 }
 
 static void
-cross (const double a[3], const double b[3], double out[3])
+space_cross (const double a[3], const double b[3], double out[3])
 {
   out[0] = a[1] * b[2] - a[2] * b[1];
   out[1] = a[2] * b[0] - a[0] * b[2];
@@ -112,13 +112,13 @@ td_space_arrow (TdSpace *space, const double a[3], const double b[3], TdInk ink,
   const double length
       = sqrt (along[0] * along[0] + along[1] * along[1] + along[2] * along[2]);
   const double axis[3] = { least == 0, least == 1, least == 2 };
-  cross (along, axis, side);
+  space_cross (along, axis, side);
   const double norm = sqrt (side[0] * side[0] + side[1] * side[1] + side[2] * side[2]);
   if (!(norm > 0))
     return;
   for (guint i = 0; i < 3; i++)
     side[i] *= length / norm;
-  cross (along, side, other);
+  space_cross (along, side, other);
   for (guint i = 0; i < 3; i++)
     other[i] /= length;
   for (guint barb = 0; barb < 4; barb++) {
@@ -198,7 +198,7 @@ typedef struct {
 } Look;
 
 static void
-look_at (const Look *look, const Thing *thing, const double points[3][3])
+space_look_at (const Look *look, const Thing *thing, const double points[3][3])
 {
   TdShape shape = { .kind = thing->kind, .width = (float) (thing->width * look->scale),
                     .ink = thing->ink };
@@ -234,7 +234,7 @@ look_at_line (const Look *look, const Thing *thing)
       ends[0][k] = a[k] + (b[k] - a[k]) * i / n;
       ends[1][k] = a[k] + (b[k] - a[k]) * (i + 1) / n;
     }
-    look_at (look, thing, ends);
+    space_look_at (look, thing, ends);
   }
 }
 
@@ -257,7 +257,7 @@ td_space_project (const TdSpace *space, const TdCamera *camera, double width, do
     if (thing->kind == TD_SHAPE_LINE)
       look_at_line (&look, thing);
     else
-      look_at (&look, thing, thing->points);
+      space_look_at (&look, thing, thing->points);
   }
   g_array_sort (look.shapes, far_first);
   return look.shapes;

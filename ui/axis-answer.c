@@ -131,7 +131,7 @@ line_of_row (TdAxisAnswer *self, GArray *rows, guint row)
 }
 
 static void
-show_table (TdAxisAnswer *self)
+axis_answer_show_table (TdAxisAnswer *self)
 {
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (guint));
   int columns[TD_AXIS_COUNT] = { 0 }, n_columns = 0;
@@ -185,7 +185,7 @@ td_axis_answer_set_result (TdAxisAnswer *self, const TdAxisResult *result, guint
   gtk_widget_set_visible (GTK_WIDGET (self->advice), result->advice != NULL);
   gtk_widget_set_visible (GTK_WIDGET (self->plot), result->n_trials > 0);
   td_axis_plot_set_result (self->plot, self->result, n_rows);
-  show_table (self);
+  axis_answer_show_table (self);
 }
 
 const TdAxisResult *

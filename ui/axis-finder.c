@@ -24,7 +24,7 @@ typedef struct {
 } Report;
 
 static void
-request_free (gpointer user)
+axis_finder_request_free (gpointer user)
 {
   Request *request = user;
 
@@ -34,7 +34,7 @@ request_free (gpointer user)
 }
 
 static void
-report_free (gpointer user)
+axis_finder_report_free (gpointer user)
 {
   Report *report = user;
 
@@ -46,7 +46,7 @@ report_free (gpointer user)
 /* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
 
 static void
-tell (double fraction, const char *what, gpointer user)
+axis_finder_tell (double fraction, const char *what, gpointer user)
 {
   TdLatestRun *run = user;
 
@@ -59,10 +59,10 @@ tell (double fraction, const char *what, gpointer user)
 }
 
 static gpointer
-work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+axis_finder_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
-  TdAxisOptions options = { .progress = tell, .progress_user = run };
+  TdAxisOptions options = { .progress = axis_finder_tell, .progress_user = run };
   TdAxisResult *result = td_engine_find_axis (request->engine, request->scan, &request->recipe,
                                               &options, cancellable, error);
 
@@ -77,7 +77,7 @@ work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error
 /* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
 
 static void
-show (gpointer result, const GError *error, gboolean last, gpointer user)
+axis_finder_show (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdAxisFinder *finder = user;
   const Report *report = result;
@@ -93,7 +93,7 @@ td_axis_finder_new (TdAxisShow show_result, gpointer user)
 
   finder->show = show_result;
   finder->user = user;
-  finder->latest = td_latest_new (work, request_free, show, report_free, finder);
+  finder->latest = td_latest_new (axis_finder_work, axis_finder_request_free, axis_finder_show, axis_finder_report_free, finder);
   return finder;
 }
 

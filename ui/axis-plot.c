@@ -52,7 +52,7 @@ compare_centres (gconstpointer a, gconstpointer b)
 /* Around the consensus and the answers it took; where there is doubt, nine tenths of all that are better
    than chance. One that is far off must not press the others together. */
 static void
-find_range (TdAxisPlot *self)
+axis_plot_find_range (TdAxisPlot *self)
 {
   const TdAxisResult *result = self->result;
   g_autofree double *centres = g_new (double, result->n_trials + 1);
@@ -82,7 +82,7 @@ find_range (TdAxisPlot *self)
 }
 
 static double
-to_x (TdAxisPlot *self, double centre)
+axis_plot_to_x (TdAxisPlot *self, double centre)
 {
   double width = gtk_widget_get_width (GTK_WIDGET (self)) - 2 * EDGE_PX;
 
@@ -111,8 +111,8 @@ draw_axis_line (TdAxisPlot *self, cairo_t *cr, double centre, double tilt)
 {
   double last = self->n_rows - 0.5;
 
-  cairo_move_to (cr, to_x (self, centre_at (centre, tilt, -0.5, self->n_rows)), to_y (self, -0.5));
-  cairo_line_to (cr, to_x (self, centre_at (centre, tilt, last, self->n_rows)), to_y (self, last));
+  cairo_move_to (cr, axis_plot_to_x (self, centre_at (centre, tilt, -0.5, self->n_rows)), to_y (self, -0.5));
+  cairo_line_to (cr, axis_plot_to_x (self, centre_at (centre, tilt, last, self->n_rows)), to_y (self, last));
 }
 
 static void
@@ -126,10 +126,10 @@ draw_consensus (TdAxisPlot *self, cairo_t *cr, const GdkRGBA *text)
   if (!isfinite (result->centre_px))
     return;
   cairo_set_source_rgba (cr, text->red, text->green, text->blue, 0.14);
-  cairo_move_to (cr, to_x (self, top - u), to_y (self, first));
-  cairo_line_to (cr, to_x (self, top + u), to_y (self, first));
-  cairo_line_to (cr, to_x (self, foot + u), to_y (self, last));
-  cairo_line_to (cr, to_x (self, foot - u), to_y (self, last));
+  cairo_move_to (cr, axis_plot_to_x (self, top - u), to_y (self, first));
+  cairo_line_to (cr, axis_plot_to_x (self, top + u), to_y (self, first));
+  cairo_line_to (cr, axis_plot_to_x (self, foot + u), to_y (self, last));
+  cairo_line_to (cr, axis_plot_to_x (self, foot - u), to_y (self, last));
   cairo_close_path (cr);
   cairo_fill (cr);
   cairo_set_source_rgba (cr, text->red, text->green, text->blue, 0.6);
@@ -164,7 +164,7 @@ draw_trial (TdAxisPlot *self, cairo_t *cr, const TdAxisTrial *trial)
   td_axis_method_colour (trial->method, &colour);
   gdk_cairo_set_source_rgba (cr, &colour);
   cairo_new_sub_path (cr);
-  cairo_arc (cr, to_x (self, trial->centre_px), to_y (self, trial->row), DOT_PX, 0, 2 * G_PI);
+  cairo_arc (cr, axis_plot_to_x (self, trial->centre_px), to_y (self, trial->row), DOT_PX, 0, 2 * G_PI);
   cairo_set_line_width (cr, 1.5);
   if (trial->used)
     cairo_fill (cr);
@@ -219,7 +219,7 @@ td_axis_plot_set_result (TdAxisPlot *self, const TdAxisResult *result, guint n_r
   self->result = result;
   self->n_rows = n_rows;
   if (result)
-    find_range (self);
+    axis_plot_find_range (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -232,7 +232,7 @@ td_axis_plot_set_centre (TdAxisPlot *self, double centre_px, double tilt_deg)
 }
 
 static void
-on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdAxisPlot *self)
+axis_plot_on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdAxisPlot *self)
 {
   double nearest = PICK_PX;
   guint picked = G_MAXUINT;
@@ -241,7 +241,7 @@ on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdAxisPlot *sel
     const TdAxisTrial *trial = &self->result->trials[i];
     if (!isfinite (trial->centre_px))
       continue;
-    double away = hypot (to_x (self, trial->centre_px) - x, to_y (self, trial->row) - y);
+    double away = hypot (axis_plot_to_x (self, trial->centre_px) - x, to_y (self, trial->row) - y);
     if (away < nearest) {
       nearest = away;
       picked = i;
@@ -278,7 +278,7 @@ td_axis_plot_init (TdAxisPlot *self)
   GtkGesture *click = gtk_gesture_click_new ();
 
   self->centre_px = NAN;
-  g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
+  g_signal_connect (click, "pressed", G_CALLBACK (axis_plot_on_pressed), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_tooltip_text (GTK_WIDGET (self),
                                _("Across: column of the axis. Down: detector row. The band is the "

@@ -89,7 +89,7 @@ on_tilt_changed (TdNumberRow *row, double value, TdCentreGroup *self)
 }
 
 static void
-on_reset (GtkButton *button, TdCentreGroup *self)
+centre_group_on_reset (GtkButton *button, TdCentreGroup *self)
 {
   set_centre (self, self->middle);
 }
@@ -97,7 +97,7 @@ on_reset (GtkButton *button, TdCentreGroup *self)
 /* ── Finding ────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-show_state (TdCentreGroup *self, const char *failure)
+centre_group_show_state (TdCentreGroup *self, const char *failure)
 {
   gboolean busy = td_axis_finder_busy (self->finder);
   g_autofree char *words = td_window_words (failure);
@@ -110,7 +110,7 @@ show_state (TdCentreGroup *self, const char *failure)
 }
 
 static void
-take (TdCentreGroup *self, double centre, double tilt)
+centre_group_take (TdCentreGroup *self, double centre, double tilt)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
 
@@ -126,7 +126,7 @@ take (TdCentreGroup *self, double centre, double tilt)
 static void
 on_taken (TdAxisAnswer *answer, double centre, double tilt, TdCentreGroup *self)
 {
-  take (self, centre, tilt);
+  centre_group_take (self, centre, tilt);
 }
 
 /* What the methods agree about is taken; else the person decides. Undo goes back either way. */
@@ -144,9 +144,9 @@ on_search (double fraction, const char *what, const TdAxisResult *result, const 
   if (result) {
     td_axis_answer_set_result (self->answer, result, td_scan_facts (self->scan)->n_rows);
     if (result->agreed && isfinite (result->centre_px))
-      take (self, result->centre_px, td_axis_result_tilt (result));
+      centre_group_take (self, result->centre_px, td_axis_result_tilt (result));
   }
-  show_state (self, error ? error->message : NULL);
+  centre_group_show_state (self, error ? error->message : NULL);
 }
 
 void
@@ -158,7 +158,7 @@ td_centre_group_find (TdCentreGroup *self)
   gtk_label_set_text (self->search_label, _("Searching for the axis"));
   td_axis_answer_set_result (self->answer, NULL, 0);
   td_axis_finder_start (self->finder, self->engine, self->scan, &self->recipe);
-  show_state (self, NULL);
+  centre_group_show_state (self, NULL);
 }
 
 static void
@@ -171,11 +171,11 @@ void
 td_centre_group_cancel (TdCentreGroup *self)
 {
   td_axis_finder_cancel (self->finder);
-  show_state (self, NULL);
+  centre_group_show_state (self, NULL);
 }
 
 static void
-on_cancel (GtkButton *button, TdCentreGroup *self)
+centre_group_on_cancel (GtkButton *button, TdCentreGroup *self)
 {
   td_centre_group_cancel (self);
 }
@@ -207,7 +207,7 @@ td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan)
   self->engine = td_engine_ref (engine);
   self->scan = scan ? td_scan_ref (scan) : NULL;
   td_axis_answer_set_result (self->answer, NULL, 0);
-  show_state (self, NULL);
+  centre_group_show_state (self, NULL);
   gtk_widget_set_visible (self->find, scan
                                       && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL);
 }
@@ -216,7 +216,7 @@ td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan)
 
 /* The slider is for the last pixels: it spans a little around where it was when it was left. */
 static void
-place_slider (TdCentreGroup *self, double centre, guint n_columns)
+centre_group_place_slider (TdCentreGroup *self, double centre, guint n_columns)
 {
   double reach = MAX (SLIDER_LEAST_PX, SLIDER_FRACTION * n_columns);
   double lower = gtk_adjustment_get_lower (self->slider_adjustment);
@@ -257,7 +257,7 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   show_known (self, !facts || isfinite (recipe->centre_px) || isfinite (stated));
   /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
   gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
-  place_slider (self, centre, n);
+  centre_group_place_slider (self, centre, n);
   td_number_row_set_value (self->tilt, recipe->tilt_deg);
   self->recipe = *recipe;
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
@@ -303,9 +303,9 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, answer);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, failed);
   gtk_widget_class_bind_template_callback (widget, on_find);
-  gtk_widget_class_bind_template_callback (widget, on_cancel);
+  gtk_widget_class_bind_template_callback (widget, centre_group_on_cancel);
   gtk_widget_class_bind_template_callback (widget, on_taken);
-  gtk_widget_class_bind_template_callback (widget, on_reset);
+  gtk_widget_class_bind_template_callback (widget, centre_group_on_reset);
   gtk_widget_class_bind_template_callback (widget, on_coarse_down);
   gtk_widget_class_bind_template_callback (widget, on_coarse_up);
   gtk_widget_class_bind_template_callback (widget, on_spin_changed);

@@ -41,7 +41,7 @@ apply_own (TdCompareSide *self)
 }
 
 static void
-show (TdCompareSide *self)
+compare_side_show (TdCompareSide *self)
 {
   self->showing = TRUE;
   gtk_drop_down_set_selected (self->filter, self->recipe.filter.kind);
@@ -52,17 +52,17 @@ show (TdCompareSide *self)
 }
 
 static void
-choose (TdCompareSide *self, guint choice, guint value)
+compare_side_choose (TdCompareSide *self, guint choice, guint value)
 {
   self->own[choice] = TRUE;
   self->value[choice] = value;
   apply_own (self);
-  show (self);
+  compare_side_show (self);
   g_signal_emit (self, signals[EDITED], 0);
 }
 
 static void
-on_selected (GObject *object, GParamSpec *property, TdCompareSide *self)
+compare_side_on_selected (GObject *object, GParamSpec *property, TdCompareSide *self)
 {
   GtkDropDown *drop_downs[N_CHOICES] = { self->filter, self->interpolation, self->precision,
                                          self->family };
@@ -71,7 +71,7 @@ on_selected (GObject *object, GParamSpec *property, TdCompareSide *self)
     return;
   for (guint i = 0; i < N_CHOICES; i++)
     if (object == G_OBJECT (drop_downs[i]))
-      choose (self, i, gtk_drop_down_get_selected (drop_downs[i]));
+      compare_side_choose (self, i, gtk_drop_down_get_selected (drop_downs[i]));
 }
 
 static void
@@ -84,13 +84,13 @@ on_hold_toggled (GtkToggleButton *button, TdCompareSide *self)
   gtk_widget_set_sensitive (GTK_WIDGET (self->family), !gtk_toggle_button_get_active (button));
   if (!gtk_toggle_button_get_active (button)) {
     apply_own (self);
-    show (self);
+    compare_side_show (self);
     g_signal_emit (self, signals[EDITED], 0);
   }
 }
 
 static void
-on_take (GtkButton *button, TdCompareSide *self)
+compare_side_on_take (GtkButton *button, TdCompareSide *self)
 {
   g_signal_emit (self, signals[TAKE_REQUESTED], 0);
 }
@@ -108,7 +108,7 @@ td_compare_side_set_base (TdCompareSide *self, const TdRecipe *base)
   if (gtk_toggle_button_get_active (self->hold))
     return;
   apply_own (self);
-  show (self);
+  compare_side_show (self);
 }
 
 const TdRecipe *
@@ -120,11 +120,11 @@ td_compare_side_recipe (TdCompareSide *self)
 void
 td_compare_side_set_interpolation (TdCompareSide *self, TdInterpolation interpolation)
 {
-  choose (self, INTERPOLATION, interpolation);
+  compare_side_choose (self, INTERPOLATION, interpolation);
 }
 
 static void
-align (GtkWidget *a, GtkWidget *b)
+compare_side_align (GtkWidget *a, GtkWidget *b)
 {
   g_autoptr (GtkSizeGroup) group = gtk_size_group_new (GTK_SIZE_GROUP_HORIZONTAL);
 
@@ -135,10 +135,10 @@ align (GtkWidget *a, GtkWidget *b)
 void
 td_compare_side_align (TdCompareSide *a, TdCompareSide *b)
 {
-  align (GTK_WIDGET (a->filter), GTK_WIDGET (b->filter));
-  align (GTK_WIDGET (a->interpolation), GTK_WIDGET (b->interpolation));
-  align (GTK_WIDGET (a->precision), GTK_WIDGET (b->precision));
-  align (GTK_WIDGET (a->family), GTK_WIDGET (b->family));
+  compare_side_align (GTK_WIDGET (a->filter), GTK_WIDGET (b->filter));
+  compare_side_align (GTK_WIDGET (a->interpolation), GTK_WIDGET (b->interpolation));
+  compare_side_align (GTK_WIDGET (a->precision), GTK_WIDGET (b->precision));
+  compare_side_align (GTK_WIDGET (a->family), GTK_WIDGET (b->family));
 }
 
 void
@@ -161,9 +161,9 @@ td_compare_side_class_init (TdCompareSideClass *class)
   gtk_widget_class_bind_template_child (widget, TdCompareSide, precision);
   gtk_widget_class_bind_template_child (widget, TdCompareSide, family);
   gtk_widget_class_bind_template_child (widget, TdCompareSide, hold);
-  gtk_widget_class_bind_template_callback (widget, on_selected);
+  gtk_widget_class_bind_template_callback (widget, compare_side_on_selected);
   gtk_widget_class_bind_template_callback (widget, on_hold_toggled);
-  gtk_widget_class_bind_template_callback (widget, on_take);
+  gtk_widget_class_bind_template_callback (widget, compare_side_on_take);
   signals[EDITED] = g_signal_new ("edited", TD_TYPE_COMPARE_SIDE, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                   NULL, G_TYPE_NONE, 0);
   signals[TAKE_REQUESTED] = g_signal_new ("take-requested", TD_TYPE_COMPARE_SIDE, G_SIGNAL_RUN_LAST,
@@ -181,5 +181,5 @@ td_compare_side_init (TdCompareSide *self)
   gtk_drop_down_set_model (self->interpolation, td_interpolation_choices ());
   gtk_drop_down_set_model (self->precision, td_precision_choices (TRUE));
   gtk_drop_down_set_model (self->family, td_family_choices (TRUE));
-  show (self);
+  compare_side_show (self);
 }

@@ -48,7 +48,7 @@ pane_at (TdCompareView *self, guint i)
 /* ── Computing ──────────────────────────────────────────────────────────────────────────────── */
 
 static void
-request (TdCompareView *self)
+compare_view_request (TdCompareView *self)
 {
   self->stale = TRUE;
   if (!self->active || !self->scan || !self->has_base)
@@ -129,7 +129,7 @@ on_compared (gpointer result, const GError *error, gboolean last, gpointer user)
 }
 
 static void
-compare (TdCompareView *self)
+compare_view_compare (TdCompareView *self)
 {
   if (!self->images[0] || !self->images[1])
     return;
@@ -155,7 +155,7 @@ show_wipe (TdCompareView *self)
 }
 
 static void
-show_slice (TdCompareView *self, guint i, const TdPreviewResult *result)
+compare_view_show_slice (TdCompareView *self, guint i, const TdPreviewResult *result)
 {
   g_autofree char *outcome = g_strdup_printf (_("%s, %.0f ms"), result->family,
                                               result->seconds * 1e3);
@@ -175,14 +175,14 @@ show_slice (TdCompareView *self, guint i, const TdPreviewResult *result)
     return;
   g_clear_pointer (&self->images[i], td_image_unref);
   self->images[i] = td_image_ref (result->image);
-  compare (self);
+  compare_view_compare (self);
 }
 
 static void
 show_result (TdCompareView *self, guint i, const TdPreviewResult *result, const GError *error)
 {
   if (result) {
-    show_slice (self, i, result);
+    compare_view_show_slice (self, i, result);
   } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     g_autofree char *words = td_window_words (error->message);
     td_compare_side_set_outcome (side_at (self, i), words);
@@ -221,7 +221,7 @@ on_contrast (TdImagePane *pane, double low, double high, TdCompareView *self)
 }
 
 static void
-on_view_changed (TdSliceView *view, TdCompareView *self)
+compare_view_on_view_changed (TdSliceView *view, TdCompareView *self)
 {
   TdImagePane *panes[] = { self->pane_a, self->pane_b, self->pane_d };
   gboolean fitted;
@@ -247,13 +247,13 @@ on_mode (GtkToggleButton *button, TdCompareView *self)
 /* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_edited (TdCompareSide *side, TdCompareView *self)
+compare_view_on_edited (TdCompareSide *side, TdCompareView *self)
 {
-  request (self);
+  compare_view_request (self);
 }
 
 static void
-on_take (TdCompareSide *side, TdCompareView *self)
+compare_view_on_take (TdCompareSide *side, TdCompareView *self)
 {
   TdRecipe recipe = *td_compare_side_recipe (side);
 
@@ -293,7 +293,7 @@ td_compare_view_set_base (TdCompareView *self, const TdRecipe *recipe, guint row
   self->row = row;
   td_compare_side_set_base (self->side_a, recipe);
   td_compare_side_set_base (self->side_b, recipe);
-  request (self);
+  compare_view_request (self);
 }
 
 void
@@ -301,7 +301,7 @@ td_compare_view_set_active (TdCompareView *self, gboolean active)
 {
   self->active = active;
   if (active && self->stale)
-    request (self);
+    compare_view_request (self);
 }
 
 void
@@ -368,8 +368,8 @@ td_compare_view_class_init (TdCompareViewClass *class)
   gtk_widget_class_bind_template_child (widget, TdCompareView, side);
   gtk_widget_class_bind_template_child (widget, TdCompareView, difference);
   gtk_widget_class_bind_template_child (widget, TdCompareView, figures);
-  gtk_widget_class_bind_template_callback (widget, on_edited);
-  gtk_widget_class_bind_template_callback (widget, on_take);
+  gtk_widget_class_bind_template_callback (widget, compare_view_on_edited);
+  gtk_widget_class_bind_template_callback (widget, compare_view_on_take);
   gtk_widget_class_bind_template_callback (widget, on_mode);
   signals[TAKE_REQUESTED]
       = g_signal_new ("take-requested", TD_TYPE_COMPARE_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
@@ -386,7 +386,7 @@ link_panes (TdCompareView *self)
   for (guint i = 0; i < G_N_ELEMENTS (panes); i++) {
     td_image_pane_set_can_enlarge (panes[i], FALSE);
     td_image_pane_set_readout (panes[i], td_slice_readout, &self->readout);
-    g_signal_connect (td_image_pane_view (panes[i]), "view-changed", G_CALLBACK (on_view_changed),
+    g_signal_connect (td_image_pane_view (panes[i]), "view-changed", G_CALLBACK (compare_view_on_view_changed),
                       self);
   }
   td_image_pane_set_window (self->pane_b, 0, 1); /* not automatic: it has A's */

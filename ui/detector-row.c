@@ -50,14 +50,14 @@ td_detector_row_apply (TdDetectorRow *self, TdRecipe *recipe)
 }
 
 static void
-on_number_changed (TdNumberRow *row, double value, TdDetectorRow *self)
+detector_row_on_number_changed (TdNumberRow *row, double value, TdDetectorRow *self)
 {
   if (!self->showing)
     g_signal_emit (self, signals[CHANGED], 0);
 }
 
 static void
-on_whole_clicked (GtkButton *button, TdDetectorRow *self)
+detector_row_on_whole_clicked (GtkButton *button, TdDetectorRow *self)
 {
   const double whole[N_NUMBERS] = { 0, 0, self->n_columns, self->n_rows, 1, 1, 1 };
 
@@ -136,12 +136,12 @@ td_detector_row_init (TdDetectorRow *self)
   for (guint i = 0; i < N_NUMBERS; i++) {
     GtkWidget *row = td_number_row_new (titles[i], NULL, 0, 1, 1, 0);
     self->numbers[i] = TD_NUMBER_ROW (row);
-    g_signal_connect (row, "changed", G_CALLBACK (on_number_changed), self);
+    g_signal_connect (row, "changed", G_CALLBACK (detector_row_on_number_changed), self);
     adw_expander_row_add_row (ADW_EXPANDER_ROW (self), row);
   }
   self->whole = gtk_button_new_with_label (_("Whole"));
   gtk_widget_set_valign (self->whole, GTK_ALIGN_CENTER);
-  g_signal_connect (self->whole, "clicked", G_CALLBACK (on_whole_clicked), self);
+  g_signal_connect (self->whole, "clicked", G_CALLBACK (detector_row_on_whole_clicked), self);
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->whole);
 }
 

@@ -32,7 +32,7 @@ on_picked (TdDeviceRow *row, const char *id, TdDeviceGroup *self)
 }
 
 static void
-on_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
+device_group_on_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
 
@@ -43,7 +43,7 @@ on_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
 }
 
 static void
-on_device_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
+device_group_on_device_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
 
@@ -115,8 +115,8 @@ td_device_group_init (TdDeviceGroup *self)
   self->tuning = g_object_new (TD_TYPE_TUNING_ROW, NULL);
   self->absent = g_object_new (ADW_TYPE_EXPANDER_ROW, "title", _("Not available here"), NULL);
   g_signal_connect (self->device, "picked", G_CALLBACK (on_picked), self);
-  g_signal_connect (self->memory, "changed", G_CALLBACK (on_memory_changed), self);
-  g_signal_connect (self->device_memory, "changed", G_CALLBACK (on_device_memory_changed), self);
+  g_signal_connect (self->memory, "changed", G_CALLBACK (device_group_on_memory_changed), self);
+  g_signal_connect (self->device_memory, "changed", G_CALLBACK (device_group_on_device_memory_changed), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->device));
   adw_preferences_group_add (group, GTK_WIDGET (self->tuning));
   adw_preferences_group_add (group, GTK_WIDGET (self->memory));

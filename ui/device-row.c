@@ -25,7 +25,7 @@ append (TdDeviceRow *self, GtkStringList *list, const char *id, const char *labe
 }
 
 static void
-fill (TdDeviceRow *self)
+device_row_fill (TdDeviceRow *self)
 {
   g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
   GPtrArray *entries = td_device_catalog_entries (td_device_catalog_default ());
@@ -53,7 +53,7 @@ fill (TdDeviceRow *self)
 }
 
 static void
-on_selected (GObject *object, GParamSpec *property, gpointer user)
+device_row_on_selected (GObject *object, GParamSpec *property, gpointer user)
 {
   TdDeviceRow *self = TD_DEVICE_ROW (object);
   guint i = adw_combo_row_get_selected (ADW_COMBO_ROW (self));
@@ -72,7 +72,7 @@ td_device_row_select (TdDeviceRow *self, const char *id)
     return;
   g_free (self->selected);
   self->selected = g_strdup (id);
-  fill (self);
+  device_row_fill (self);
 }
 
 static void
@@ -98,8 +98,8 @@ td_device_row_init (TdDeviceRow *self)
 {
   self->ids = g_ptr_array_new_with_free_func (g_free);
   self->selected = g_strdup ("auto");
-  fill (self);
-  g_signal_connect (self, "notify::selected", G_CALLBACK (on_selected), NULL);
-  g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (fill), self,
+  device_row_fill (self);
+  g_signal_connect (self, "notify::selected", G_CALLBACK (device_row_on_selected), NULL);
+  g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (device_row_fill), self,
                            G_CONNECT_SWAPPED);
 }

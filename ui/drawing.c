@@ -20,7 +20,7 @@ gl_is_software (GdkDisplay *display)
 }
 
 static gboolean
-decide (void)
+drawing_decide (void)
 {
   GdkDisplay *display = gdk_display_get_default ();
   const char *wish = g_getenv ("TOMODESK_DRAW");
@@ -41,6 +41,6 @@ td_drawing_by_processor (void)
   static gsize once;
 
   if (g_once_init_enter (&once))
-    g_once_init_leave (&once, 1 + decide ());
+    g_once_init_leave (&once, 1 + drawing_decide ());
   return once == 2;
 }

@@ -46,7 +46,7 @@ angles_text (const TdScanFacts *facts)
 }
 
 static char *
-turn_text (const TdScanFacts *facts)
+facts_group_turn_text (const TdScanFacts *facts)
 {
   TdTurn turn;
 
@@ -119,7 +119,7 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
                                                 td_sample_name (facts->sample_type)));
   add_fact (self, _("Beam"), g_strdup (beam_text (facts->geometry.beam)));
   add_fact (self, _("Angles"), angles_text (facts));
-  add_fact (self, _("Turn"), turn_text (facts));
+  add_fact (self, _("Turn"), facts_group_turn_text (facts));
   add_fact (self, _("Flats and darks"),
             facts->transmission_logged
                 ? g_strdup (_("none needed: the values are attenuations"))

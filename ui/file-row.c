@@ -32,7 +32,7 @@ take (TdFileRow *self, GFile *file)
 }
 
 static void
-on_response (GtkNativeDialog *dialog, int response, TdFileRow *self)
+file_row_on_response (GtkNativeDialog *dialog, int response, TdFileRow *self)
 {
   if (response == GTK_RESPONSE_ACCEPT) {
     g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
@@ -56,7 +56,7 @@ add_filters (TdFileRow *self, GtkFileChooser *chooser)
 }
 
 static void
-choose (TdFileRow *self, GtkFileChooserAction action)
+file_row_choose (TdFileRow *self, GtkFileChooserAction action)
 {
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
@@ -70,20 +70,20 @@ choose (TdFileRow *self, GtkFileChooserAction action)
     gtk_file_chooser_set_file (GTK_FILE_CHOOSER (dialog), file, NULL);
   }
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_response), self, 0);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (file_row_on_response), self, 0);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }
 
 static void
-on_choose (GtkButton *button, TdFileRow *self)
+file_row_on_choose (GtkButton *button, TdFileRow *self)
 {
-  choose (self, GTK_FILE_CHOOSER_ACTION_OPEN);
+  file_row_choose (self, GTK_FILE_CHOOSER_ACTION_OPEN);
 }
 
 static void
 on_choose_folder (GtkButton *button, TdFileRow *self)
 {
-  choose (self, GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER);
+  file_row_choose (self, GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER);
 }
 
 static void
@@ -93,7 +93,7 @@ on_clear (GtkButton *button, TdFileRow *self)
 }
 
 static gboolean
-on_drop (GtkDropTarget *target, const GValue *value, double x, double y, TdFileRow *self)
+file_row_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, TdFileRow *self)
 {
   GSList *files = g_value_get_boxed (value);
 
@@ -139,7 +139,7 @@ td_file_row_set_problem (TdFileRow *self, const char *problem)
 /* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
 
 static GtkWidget *
-add_button (TdFileRow *self, const char *icon, const char *tip, GCallback clicked)
+file_row_add_button (TdFileRow *self, const char *icon, const char *tip, GCallback clicked)
 {
   GtkWidget *button = gtk_button_new_from_icon_name (icon);
 
@@ -173,11 +173,11 @@ td_file_row_init (TdFileRow *self)
 
   /* Names and errors are no markup. */
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), FALSE);
-  self->clear = add_button (self, "edit-clear-symbolic", _("None"), G_CALLBACK (on_clear));
-  self->choose = add_button (self, "document-open-symbolic", _("Choose a file"),
-                             G_CALLBACK (on_choose));
+  self->clear = file_row_add_button (self, "edit-clear-symbolic", _("None"), G_CALLBACK (on_clear));
+  self->choose = file_row_add_button (self, "document-open-symbolic", _("Choose a file"),
+                             G_CALLBACK (file_row_on_choose));
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self), self->choose);
-  g_signal_connect (target, "drop", G_CALLBACK (on_drop), self);
+  g_signal_connect (target, "drop", G_CALLBACK (file_row_on_drop), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (target));
 }
 
@@ -185,13 +185,13 @@ GtkWidget *
 td_file_row_new (const char *title, const char *none, const char *const *patterns)
 {
   TdFileRow *self = g_object_new (TD_TYPE_FILE_ROW, "title", title, NULL);
-  g_autofree char *choose = g_strdup_printf (_("Choose: %s"), title);
+  g_autofree char *file_row_choose = g_strdup_printf (_("Choose: %s"), title);
   g_autofree char *clear = g_strdup_printf (_("None: %s"), title);
 
   self->none = none;
   self->patterns = patterns;
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->choose), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  choose, -1);
+                                  file_row_choose, -1);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->clear), GTK_ACCESSIBLE_PROPERTY_LABEL, clear,
                                   -1);
   td_file_row_set_path (self, NULL);
@@ -203,7 +203,7 @@ td_file_row_allow_folders (TdFileRow *self)
 {
   g_autofree char *label = g_strdup_printf (
       _("Choose a folder: %s"), adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
-  GtkWidget *button = add_button (self, "folder-symbolic", _("Choose a folder"),
+  GtkWidget *button = file_row_add_button (self, "folder-symbolic", _("Choose a folder"),
                                   G_CALLBACK (on_choose_folder));
 
   gtk_button_set_icon_name (GTK_BUTTON (self->choose), "text-x-generic-symbolic");

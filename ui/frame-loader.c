@@ -26,7 +26,7 @@ typedef struct {
 } Request;
 
 static void
-request_free (gpointer user)
+frame_loader_request_free (gpointer user)
 {
   Request *request = user;
 
@@ -60,7 +60,7 @@ mean_frame (TdScan *scan, TdFrameKind kind, guint n_frames, float fallback,
 }
 
 static gboolean
-correct (TdScan *scan, float *frame, GCancellable *cancellable, GError **error)
+frame_loader_correct (TdScan *scan, float *frame, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   gsize n = (gsize) facts->n_rows * facts->n_columns;
@@ -88,7 +88,7 @@ load_projection (const Request *request, GCancellable *cancellable, GError **err
 
   if (!td_scan_read (request->scan, TD_FRAME_PROJECTION, request->index, 1, 0, facts->n_rows, frame,
                      cancellable, error)
-      || (request->corrected && !correct (request->scan, frame, cancellable, error)))
+      || (request->corrected && !frame_loader_correct (request->scan, frame, cancellable, error)))
     return NULL;
   return td_image_new_take (g_steal_pointer (&frame), facts->n_columns, facts->n_rows);
 }
@@ -128,7 +128,7 @@ prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gs
 }
 
 static TdImage *
-load_sinogram (const Request *request, GCancellable *cancellable, GError **error)
+frame_loader_load_sinogram (const Request *request, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (request->scan);
   const TdRecipe *recipe = request->recipe;
@@ -150,18 +150,18 @@ load_sinogram (const Request *request, GCancellable *cancellable, GError **error
 }
 
 static gpointer
-work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+frame_loader_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
 
-  return request->sinogram ? load_sinogram (request, cancellable, error)
+  return request->sinogram ? frame_loader_load_sinogram (request, cancellable, error)
                            : load_projection (request, cancellable, error);
 }
 
 /* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
 
 static void
-show (gpointer image, const GError *error, gboolean last, gpointer user)
+frame_loader_show (gpointer image, const GError *error, gboolean last, gpointer user)
 {
   TdFrameLoader *loader = user;
 
@@ -176,7 +176,7 @@ td_frame_loader_new (TdEngine *engine, TdFrameShow show_image, gpointer user)
   loader->engine = td_engine_ref (engine);
   loader->show = show_image;
   loader->user = user;
-  loader->latest = td_latest_new (work, request_free, show, (GDestroyNotify) td_image_unref, loader);
+  loader->latest = td_latest_new (frame_loader_work, frame_loader_request_free, frame_loader_show, (GDestroyNotify) td_image_unref, loader);
   return loader;
 }
 

@@ -104,7 +104,7 @@ new_orbit (TdGeometryView *self)
 }
 
 static void
-show (TdGeometryView *self)
+geometry_view_show (TdGeometryView *self)
 {
   const double origin[3] = { 0, 0, 0 };
 
@@ -124,7 +124,7 @@ void
 td_geometry_view_set_active (TdGeometryView *self, gboolean active)
 {
   self->active = active;
-  show (self);
+  geometry_view_show (self);
 }
 
 void
@@ -140,7 +140,7 @@ td_geometry_view_set_scan (TdGeometryView *self, TdScan *scan)
   gtk_adjustment_configure (self->view_adjustment, 0, 0, td_scan_facts (scan)->n_views - 1, 1, 10,
                             0);
   td_space_view_reset (self->space);
-  show (self);
+  geometry_view_show (self);
 }
 
 void
@@ -148,7 +148,7 @@ td_geometry_view_set_recipe (TdGeometryView *self, const TdRecipe *recipe)
 {
   self->recipe = *recipe;
   g_clear_pointer (&self->orbit, td_orbit_free);
-  show (self);
+  geometry_view_show (self);
 }
 
 void
@@ -166,7 +166,7 @@ td_geometry_view_space (TdGeometryView *self)
 /* ── By the user ────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_view_changed (GtkAdjustment *adjustment, TdGeometryView *self)
+geometry_view_on_view_changed (GtkAdjustment *adjustment, TdGeometryView *self)
 {
   if (self->orbit)
     show_view (self);
@@ -191,7 +191,7 @@ on_top (GtkButton *button, TdGeometryView *self)
 }
 
 static void
-on_reset (GtkButton *button, TdGeometryView *self)
+geometry_view_on_reset (GtkButton *button, TdGeometryView *self)
 {
   td_space_view_reset (self->space);
 }
@@ -222,11 +222,11 @@ td_geometry_view_class_init (TdGeometryViewClass *class)
   gtk_widget_class_bind_template_child (widget, TdGeometryView, problem);
   gtk_widget_class_bind_template_child (widget, TdGeometryView, space);
   gtk_widget_class_bind_template_child (widget, TdGeometryView, view_adjustment);
-  gtk_widget_class_bind_template_callback (widget, on_view_changed);
+  gtk_widget_class_bind_template_callback (widget, geometry_view_on_view_changed);
   gtk_widget_class_bind_template_callback (widget, on_front);
   gtk_widget_class_bind_template_callback (widget, on_side);
   gtk_widget_class_bind_template_callback (widget, on_top);
-  gtk_widget_class_bind_template_callback (widget, on_reset);
+  gtk_widget_class_bind_template_callback (widget, geometry_view_on_reset);
 }
 
 static void

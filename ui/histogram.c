@@ -37,7 +37,7 @@ update_range (TdHistogram *self)
 }
 
 static double
-to_x (TdHistogram *self, double value)
+histogram_to_x (TdHistogram *self, double value)
 {
   return (value - self->from) / (self->to - self->from) * gtk_widget_get_width (GTK_WIDGET (self));
 }
@@ -72,14 +72,14 @@ draw_bins (TdHistogram *self, cairo_t *cr, double height)
 
   for (guint i = 0; i < TD_IMAGE_BINS; i++)
     peak = MAX (peak, image->bins[i]);
-  cairo_move_to (cr, to_x (self, image->bins_low), height);
+  cairo_move_to (cr, histogram_to_x (self, image->bins_low), height);
   for (guint i = 0; i < TD_IMAGE_BINS; i++) {
     /* A root: an air peak a hundred times the rest must not flatten it. */
     double y = height - (height - 3) * pow (image->bins[i] / peak, 0.4);
-    cairo_line_to (cr, to_x (self, image->bins_low + i * step), y);
-    cairo_line_to (cr, to_x (self, image->bins_low + (i + 1) * step), y);
+    cairo_line_to (cr, histogram_to_x (self, image->bins_low + i * step), y);
+    cairo_line_to (cr, histogram_to_x (self, image->bins_low + (i + 1) * step), y);
   }
-  cairo_line_to (cr, to_x (self, image->bins_high), height);
+  cairo_line_to (cr, histogram_to_x (self, image->bins_high), height);
   cairo_close_path (cr);
   cairo_fill (cr);
 }
@@ -88,7 +88,7 @@ static void
 draw_strip (TdHistogram *self, cairo_t *cr, double width, double height)
 {
   const guint8 *table = td_colour_map_table (self->map);
-  double x0 = to_x (self, self->low), x1 = to_x (self, self->high);
+  double x0 = histogram_to_x (self, self->low), x1 = histogram_to_x (self, self->high);
   cairo_pattern_t *gradient = cairo_pattern_create_linear (x0, 0, x1, 0);
 
   for (guint i = 0; i < 17; i++) {
@@ -149,7 +149,7 @@ td_histogram_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   gtk_style_context_get_color (gtk_widget_get_style_context (widget), &colour);
   cairo_t *cr = gtk_snapshot_append_cairo (
       snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) (height + STRIP_PX)));
-  double x0 = to_x (self, self->low), x1 = to_x (self, self->high);
+  double x0 = histogram_to_x (self, self->low), x1 = histogram_to_x (self, self->high);
 
   colour.alpha = 0.08f;
   gdk_cairo_set_source_rgba (cr, &colour);
@@ -182,9 +182,9 @@ td_histogram_measure (GtkWidget *widget, GtkOrientation orientation, int for_siz
 /* ── Input ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdHistogram *self)
+histogram_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdHistogram *self)
 {
-  double x0 = to_x (self, self->low), x1 = to_x (self, self->high);
+  double x0 = histogram_to_x (self, self->low), x1 = histogram_to_x (self, self->high);
 
   gtk_widget_grab_focus (GTK_WIDGET (self));
   self->grab_low = self->low;
@@ -199,7 +199,7 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdHistogram *self)
 }
 
 static void
-on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdHistogram *self)
+histogram_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdHistogram *self)
 {
   double shift = to_value (self, dx) - to_value (self, 0);
 
@@ -212,7 +212,7 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdHistogram *self
 }
 
 static void
-on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdHistogram *self)
+histogram_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdHistogram *self)
 {
   self->grab = GRAB_NONE;
   update_range (self);
@@ -220,14 +220,14 @@ on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdHistogram *self)
 }
 
 static void
-on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdHistogram *self)
+histogram_on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdHistogram *self)
 {
   if (n == 2)
     g_signal_emit (self, signals[AUTO_REQUESTED], 0);
 }
 
 static gboolean
-on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
+histogram_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
         TdHistogram *self)
 {
   double step = 0.02 * (self->high - self->low);
@@ -314,11 +314,11 @@ td_histogram_init (TdHistogram *self)
                                _("Drag the handles to set the contrast; double click for automatic"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   _("Contrast: histogram with black and white point"), -1);
-  g_signal_connect (drag, "drag-begin", G_CALLBACK (on_drag_begin), self);
-  g_signal_connect (drag, "drag-update", G_CALLBACK (on_drag_update), self);
-  g_signal_connect (drag, "drag-end", G_CALLBACK (on_drag_end), self);
-  g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (histogram_on_drag_begin), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (histogram_on_drag_update), self);
+  g_signal_connect (drag, "drag-end", G_CALLBACK (histogram_on_drag_end), self);
+  g_signal_connect (click, "pressed", G_CALLBACK (histogram_on_pressed), self);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (histogram_on_key), self);
   gtk_gesture_group (drag, click);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));

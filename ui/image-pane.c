@@ -108,7 +108,7 @@ update_zoom (TdImagePane *self)
 }
 
 static void
-on_view_changed (TdSliceView *view, TdImagePane *self)
+image_pane_on_view_changed (TdSliceView *view, TdImagePane *self)
 {
   update_zoom (self);
   td_image_pane_update_tools (self);
@@ -309,7 +309,7 @@ on_smooth (GSimpleAction *action, GVariant *state, gpointer user)
 }
 
 static void
-on_option (GSimpleAction *action, GVariant *state, gpointer user)
+image_pane_on_option (GSimpleAction *action, GVariant *state, gpointer user)
 {
   g_simple_action_set_state (action, state);
   g_signal_emit (user, signals[OPTION_TOGGLED], 0, g_variant_get_boolean (state));
@@ -364,7 +364,7 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_callback (widget, on_pointed);
   gtk_widget_class_bind_template_callback (widget, on_measured);
   gtk_widget_class_bind_template_callback (widget, on_window_changed);
-  gtk_widget_class_bind_template_callback (widget, on_view_changed);
+  gtk_widget_class_bind_template_callback (widget, image_pane_on_view_changed);
   gtk_widget_class_bind_template_callback (widget, on_histogram_window);
   gtk_widget_class_bind_template_callback (widget, on_auto_requested);
   gtk_widget_class_bind_template_callback (widget, on_enlarge_toggled);
@@ -385,7 +385,7 @@ td_image_pane_init (TdImagePane *self)
     { .name = "one-to-one", .activate = on_one_to_one },
     { .name = "auto-contrast", .state = "true", .change_state = on_auto_contrast },
     { .name = "colours", .parameter_type = "s", .state = "'grey'", .change_state = on_colours },
-    { .name = "option", .state = "true", .change_state = on_option },
+    { .name = "option", .state = "true", .change_state = image_pane_on_option },
     { .name = "smooth", .state = "false", .change_state = on_smooth },
   };
 

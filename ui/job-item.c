@@ -105,7 +105,7 @@ on_slices (guint first, guint count, const float *slices, gpointer user)
 }
 
 static void
-on_done (TdJob *job, const GError *error, gpointer user)
+job_item_on_done (TdJob *job, const GError *error, gpointer user)
 {
   TdJobItem *self = user;
 
@@ -154,7 +154,7 @@ on_planned (GObject *source, GAsyncResult *result, gpointer user)
   self->job = td_job_new (plan);
   td_job_set_sink (self->job, on_slices, self->slices);
   self->poll = g_timeout_add (POLL_MS, poll_progress, self);
-  td_job_start (self->job, on_done, g_object_ref (self));
+  td_job_start (self->job, job_item_on_done, g_object_ref (self));
 }
 
 void

@@ -31,7 +31,7 @@ show_notes (TdJobRow *self)
 }
 
 static void
-update (TdJobRow *self)
+job_row_update (TdJobRow *self)
 {
   TdJobState state = td_job_item_state (self->item);
   gboolean ended = td_job_item_ended (self->item);
@@ -93,7 +93,7 @@ on_finish (GtkButton *button, TdJobRow *self)
 }
 
 static void
-on_cancel (GtkButton *button, TdJobRow *self)
+job_row_on_cancel (GtkButton *button, TdJobRow *self)
 {
   td_job_item_cancel (self->item);
 }
@@ -133,7 +133,7 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_again);
   gtk_widget_class_bind_template_callback (widget, on_folder);
   gtk_widget_class_bind_template_callback (widget, on_finish);
-  gtk_widget_class_bind_template_callback (widget, on_cancel);
+  gtk_widget_class_bind_template_callback (widget, job_row_on_cancel);
   gtk_widget_class_bind_template_callback (widget, on_dismiss);
   signals[SHOW_REQUESTED] = g_signal_new ("show-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
                                           NULL, NULL, NULL, G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
@@ -159,7 +159,7 @@ td_job_row_new (TdJobItem *item)
   self->item = g_object_ref (item);
   gtk_label_set_text (self->title, td_job_item_title (item));
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->title), td_job_item_output (item));
-  g_signal_connect_object (item, "changed", G_CALLBACK (update), self, G_CONNECT_SWAPPED);
-  update (self);
+  g_signal_connect_object (item, "changed", G_CALLBACK (job_row_update), self, G_CONNECT_SWAPPED);
+  job_row_update (self);
   return GTK_WIDGET (self);
 }

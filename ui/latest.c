@@ -37,7 +37,7 @@ typedef struct {
   gboolean last, enough;
 } Message;
 
-static void start (TdLatest *latest);
+static void latest_start (TdLatest *latest);
 
 static void
 latest_unref (TdLatest *latest)
@@ -78,7 +78,7 @@ lose_patience (gpointer user)
 
 /* Something newer waits: end what runs, now or soon. */
 static void
-hurry (TdLatest *latest)
+latest_hurry (TdLatest *latest)
 {
   gint64 age = g_get_monotonic_time () - latest->run->started_us;
 
@@ -89,7 +89,7 @@ hurry (TdLatest *latest)
 }
 
 static gboolean
-deliver (gpointer user)
+latest_deliver (gpointer user)
 {
   Message *message = user;
   TdLatestRun *run = message->run;
@@ -107,9 +107,9 @@ deliver (gpointer user)
     /* The owner may have cancelled or freed from within show. */
     if (!run->dropped) {
       if (message->last && latest->waiting && !latest->run)
-        start (latest);
+        latest_start (latest);
       else if (!message->last && latest->waiting && latest->run == run)
-        hurry (latest);
+        latest_hurry (latest);
     }
   }
   return G_SOURCE_REMOVE;
@@ -128,7 +128,7 @@ message_free (gpointer user)
 }
 
 static void
-send (TdLatestRun *run, gpointer result, GError *error, gboolean last, gboolean enough)
+latest_send (TdLatestRun *run, gpointer result, GError *error, gboolean last, gboolean enough)
 {
   Message *message = g_new0 (Message, 1);
 
@@ -138,13 +138,13 @@ send (TdLatestRun *run, gpointer result, GError *error, gboolean last, gboolean 
   message->error = error;
   message->last = last;
   message->enough = enough;
-  g_idle_add_full (G_PRIORITY_DEFAULT, deliver, message, message_free);
+  g_idle_add_full (G_PRIORITY_DEFAULT, latest_deliver, message, message_free);
 }
 
 void
 td_latest_post (TdLatestRun *run, gpointer result, gboolean enough)
 {
-  send (run, result, NULL, FALSE, enough);
+  latest_send (run, result, NULL, FALSE, enough);
 }
 
 gboolean
@@ -166,13 +166,13 @@ run_thread (gpointer user)
 
   td_host_enter_background ();
   gpointer result = run->latest->work (run->request, run, run->cancellable, &error);
-  send (run, result, error, TRUE, TRUE);
+  latest_send (run, result, error, TRUE, TRUE);
   run_unref (run);
   return NULL;
 }
 
 static void
-start (TdLatest *latest)
+latest_start (TdLatest *latest)
 {
   TdLatestRun *run = g_new0 (TdLatestRun, 1);
 
@@ -208,9 +208,9 @@ td_latest_request (TdLatest *latest, gpointer request)
     latest->free_request (latest->waiting);
   latest->waiting = request;
   if (latest->run)
-    hurry (latest);
+    latest_hurry (latest);
   else
-    start (latest);
+    latest_start (latest);
 }
 
 void

@@ -68,7 +68,7 @@ stop_looking (TdMaskRow *row)
 }
 
 static void
-look_at (TdMaskRow *row, const char *path, gboolean take)
+mask_row_look_at (TdMaskRow *row, const char *path, gboolean take)
 {
   Look *look = g_new (Look, 1);
 
@@ -81,10 +81,10 @@ look_at (TdMaskRow *row, const char *path, gboolean take)
 }
 
 static void
-on_chosen (TdFileRow *file, const char *path, TdMaskRow *row)
+mask_row_on_chosen (TdFileRow *file, const char *path, TdMaskRow *row)
 {
   if (path && row->scan) {
-    look_at (row, path, TRUE);
+    mask_row_look_at (row, path, TRUE);
     return;
   }
   stop_looking (row);
@@ -103,7 +103,7 @@ td_mask_row_new (TdMaskTaken taken, gpointer user)
   row->row = TD_FILE_ROW (
       td_file_row_new (_("Mask"), _("None. An image, not 0 where a pixel is bad"), images));
   g_object_ref_sink (row->row);
-  g_signal_connect (row->row, "chosen", G_CALLBACK (on_chosen), row);
+  g_signal_connect (row->row, "chosen", G_CALLBACK (mask_row_on_chosen), row);
   return row;
 }
 
@@ -130,7 +130,7 @@ td_mask_row_show (TdMaskRow *row, const char *path)
     return;
   td_file_row_set_path (row->row, path);
   if (*path && row->scan)
-    look_at (row, path, FALSE);
+    mask_row_look_at (row, path, FALSE);
 }
 
 void

@@ -25,7 +25,7 @@ static const char *const precisions_brief[] = { N_ ("Single"), N_ ("Half"), N_ (
                                                 NULL };
 
 static GListModel *
-strings (GListModel **kept, const char *const *labels)
+method_choices_strings (GListModel **kept, const char *const *labels)
 {
   if (!*kept) {
     GtkStringList *list = gtk_string_list_new (NULL);
@@ -40,28 +40,28 @@ GListModel *
 td_filter_choices (gboolean brief)
 {
   static GListModel *kept[2];
-  return strings (&kept[brief], brief ? filters_brief : filters);
+  return method_choices_strings (&kept[brief], brief ? filters_brief : filters);
 }
 
 GListModel *
 td_method_choices (void)
 {
   static GListModel *kept;
-  return strings (&kept, methods);
+  return method_choices_strings (&kept, methods);
 }
 
 GListModel *
 td_interpolation_choices (void)
 {
   static GListModel *kept;
-  return strings (&kept, interpolations);
+  return method_choices_strings (&kept, interpolations);
 }
 
 GListModel *
 td_precision_choices (gboolean brief)
 {
   static GListModel *kept[2];
-  return strings (&kept[brief], brief ? precisions_brief : precisions);
+  return method_choices_strings (&kept[brief], brief ? precisions_brief : precisions);
 }
 
 GListModel *

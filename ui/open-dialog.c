@@ -27,16 +27,16 @@ G_DEFINE_FINAL_TYPE (TdOpenDialog, td_open_dialog, ADW_TYPE_WINDOW)
 static const char *const value_kinds[] = { "", "intensities", "attenuations" };
 
 static void
-update (TdOpenDialog *self)
+open_dialog_update (TdOpenDialog *self)
 {
   gtk_widget_set_sensitive (self->accept, td_file_row_get_path (self->path) != NULL);
 }
 
 static void
-on_chosen (TdFileRow *row, const char *path, TdOpenDialog *self)
+open_dialog_on_chosen (TdFileRow *row, const char *path, TdOpenDialog *self)
 {
   td_file_row_set_path (row, path);
-  update (self);
+  open_dialog_update (self);
 }
 
 /* A file of angles and a range are one statement: who chooses one drops the other. */
@@ -101,20 +101,20 @@ add_group (AdwPreferencesPage *page, const char *title, const char *description)
 }
 
 static TdFileRow *
-add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char *title, const char *none,
+open_dialog_add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char *title, const char *none,
           const char *const *patterns, gboolean folders)
 {
   GtkWidget *row = td_file_row_new (title, none, patterns);
 
   if (folders)
     td_file_row_allow_folders (TD_FILE_ROW (row));
-  g_signal_connect (row, "chosen", G_CALLBACK (on_chosen), self);
+  g_signal_connect (row, "chosen", G_CALLBACK (open_dialog_on_chosen), self);
   adw_preferences_group_add (group, row);
   return TD_FILE_ROW (row);
 }
 
 static AdwEntryRow *
-add_entry (AdwPreferencesGroup *group, const char *title)
+open_dialog_add_entry (AdwPreferencesGroup *group, const char *title)
 {
   GtkWidget *row = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, "activates-default", TRUE,
                                  NULL);
@@ -144,10 +144,10 @@ add_scan_rows (TdOpenDialog *self, AdwPreferencesPage *page)
   gtk_widget_add_css_class (GTK_WIDGET (self->problem), "error");
   adw_preferences_group_add (add_group (page, "", NULL), GTK_WIDGET (self->problem));
   group = add_group (page, "", NULL);
-  self->path = add_file (self, group, _("Scan"), _("A file of it, or its folder"), NULL, TRUE);
-  self->flats = add_file (self, group, _("Flats"), _("As found beside the scan"), NULL, TRUE);
-  self->darks = add_file (self, group, _("Darks"), _("As found beside the scan"), NULL, TRUE);
-  self->angles = add_entry (group, _("First and last angle (°), for example 0:180"));
+  self->path = open_dialog_add_file (self, group, _("Scan"), _("A file of it, or its folder"), NULL, TRUE);
+  self->flats = open_dialog_add_file (self, group, _("Flats"), _("As found beside the scan"), NULL, TRUE);
+  self->darks = open_dialog_add_file (self, group, _("Darks"), _("As found beside the scan"), NULL, TRUE);
+  self->angles = open_dialog_add_entry (group, _("First and last angle (°), for example 0:180"));
   self->angle_file = TD_FILE_ROW (td_file_row_new (
       _("File of angles"), _("Degrees, one a line; as found beside the scan"), texts));
   g_signal_connect (self->angle_file, "chosen", G_CALLBACK (on_angle_file), self);
@@ -163,7 +163,7 @@ add_geometry_rows (TdOpenDialog *self, AdwPreferencesPage *page)
   AdwPreferencesGroup *group
       = add_group (page, _("Geometry"), _("With both distances it is a cone or fan beam"));
 
-  self->geometry = add_file (self, group, _("Geometry file"),
+  self->geometry = open_dialog_add_file (self, group, _("Geometry file"),
                              _("JSON, matrices or vectors, RTK, Nikon, SkyScan"), geometries, FALSE);
   self->pixel = add_length (group, _("Detector pixel (mm)"));
   self->source_axis = add_length (group, _("Source to axis (mm)"));
@@ -171,7 +171,7 @@ add_geometry_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 }
 
 static void
-add_values (TdOpenDialog *self, AdwPreferencesGroup *group)
+open_dialog_add_values (TdOpenDialog *self, AdwPreferencesGroup *group)
 {
   g_autoptr (GtkStringList) kinds = gtk_string_list_new (
       (const char *[]) { _("As they look"), _("Intensities"), _("Attenuations (−log)"), NULL });
@@ -188,9 +188,9 @@ add_layout_rows (TdOpenDialog *self, AdwPreferencesPage *page)
   GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _("Sinograms"), "subtitle",
                                  _("Every file or page is one row’s sinogram"), NULL);
 
-  add_values (self, group);
-  self->dataset = add_entry (group, _("HDF5: data set of the projections"));
-  self->raw = add_entry (group, _("No header: WIDTHxHEIGHT:TYPE, as 1024x768:uint16"));
+  open_dialog_add_values (self, group);
+  self->dataset = open_dialog_add_entry (group, _("HDF5: data set of the projections"));
+  self->raw = open_dialog_add_entry (group, _("No header: WIDTHxHEIGHT:TYPE, as 1024x768:uint16"));
   self->sinograms = GTK_SWITCH (gtk_switch_new ());
   gtk_widget_set_valign (GTK_WIDGET (self->sinograms), GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), GTK_WIDGET (self->sinograms));
@@ -245,7 +245,7 @@ td_open_dialog_init (TdOpenDialog *self)
 }
 
 static void
-fill (TdOpenDialog *self, const TdScanStatement *statement)
+open_dialog_fill (TdOpenDialog *self, const TdScanStatement *statement)
 {
   const char *angles = statement->texts[TD_STATED_ANGLES];
 
@@ -274,10 +274,10 @@ td_open_dialog_new (GtkWindow *parent, const TdScanStatement *statement, const c
   TdOpenDialog *self = g_object_new (TD_TYPE_OPEN_DIALOG, "transient-for", parent, NULL);
 
   if (statement)
-    fill (self, statement);
+    open_dialog_fill (self, statement);
   gtk_label_set_text (self->problem, problem ? problem : "");
   gtk_widget_set_visible (GTK_WIDGET (self->problem), problem != NULL);
-  update (self);
+  open_dialog_update (self);
   /* What is missing most often; and the return key opens, wherever the focus would have begun. */
   gtk_widget_grab_focus (GTK_WIDGET (self->angles));
   return GTK_WIDGET (self);

@@ -18,7 +18,7 @@ fact_clear (gpointer user)
 
 /* Takes @value. */
 static void
-add (GArray *facts, const char *title, char *value)
+orbit_facts_add (GArray *facts, const char *title, char *value)
 {
   TdOrbitFact fact = { g_strdup (title), value };
 
@@ -51,27 +51,27 @@ add_distances (GArray *facts, const TdOrbit *orbit)
   }
   if (!(high[0] > 0))
     return;
-  add (facts, _("Source to axis"), range_text (low[0], high[0]));
-  add (facts, _("Source to detector"), range_text (low[1], high[1]));
-  add (facts, _("Magnification"),
+  orbit_facts_add (facts, _("Source to axis"), range_text (low[0], high[0]));
+  orbit_facts_add (facts, _("Source to detector"), range_text (low[1], high[1]));
+  orbit_facts_add (facts, _("Magnification"),
        g_strdup_printf ("%.5g", (low[1] + high[1]) / (low[0] + high[0])));
 }
 
 static void
-add_volume (GArray *facts, const TdOrbit *orbit)
+orbit_facts_add_volume (GArray *facts, const TdOrbit *orbit)
 {
   const TdConeTask *task = &orbit->task;
 
   if (orbit->beam == TD_BEAM_PARALLEL) {
-    add (facts, _("Volume"),
+    orbit_facts_add (facts, _("Volume"),
          g_strdup_printf (_("%u slices of %u × %u pixels"), orbit->n_rows, orbit->field.columns,
                           orbit->field.columns));
     return;
   }
   if (!orbit->has_task)
     return;
-  add (facts, _("Voxel"), g_strdup_printf (_("%.5g mm"), task->voxel_mm));
-  add (facts, _("Volume"),
+  orbit_facts_add (facts, _("Voxel"), g_strdup_printf (_("%.5g mm"), task->voxel_mm));
+  orbit_facts_add (facts, _("Volume"),
        g_strdup_printf (_("%u × %u × %u voxels\n%.4g × %.4g × %.4g mm"), task->nx, task->ny,
                         task->nz, task->nx * task->voxel_mm, task->ny * task->voxel_mm,
                         task->nz * task->voxel_mm));
@@ -80,7 +80,7 @@ add_volume (GArray *facts, const TdOrbit *orbit)
 /* ── The turn ───────────────────────────────────────────────────────────────────────────────── */
 
 static const char *
-turn_text (const TdOrbit *orbit)
+orbit_facts_turn_text (const TdOrbit *orbit)
 {
   if (orbit->beam == TD_BEAM_PARALLEL && orbit->field.wide)
     return _("half acquisition: both sides of the turn put together");
@@ -110,7 +110,7 @@ direction_text (int direction)
 
 /* Of a matrix a view the sources themselves tell, whatever a list of angles says. */
 static int
-direction_of (const TdOrbit *orbit)
+orbit_facts_direction_of (const TdOrbit *orbit)
 {
   double before[3], after[3], turned = 0;
 
@@ -137,20 +137,20 @@ add_heights (GArray *facts, const TdOrbit *orbit)
     high = fmax (high, source[2]);
   }
   if (high - low > 1e-3 * orbit->radius)
-    add (facts, _("Height of the source"), g_strdup_printf (_("%.5g … %.5g mm"), low, high));
+    orbit_facts_add (facts, _("Height of the source"), g_strdup_printf (_("%.5g … %.5g mm"), low, high));
 }
 
 static void
-add_turn (GArray *facts, const TdOrbit *orbit)
+orbit_facts_add_turn (GArray *facts, const TdOrbit *orbit)
 {
   const double first = orbit->angles_rad[0], last = orbit->angles_rad[orbit->n_views - 1];
 
-  add (facts, _("Views"),
+  orbit_facts_add (facts, _("Views"),
        g_strdup_printf (_("%u from %.2f° to %.2f°"), orbit->n_views, td_degrees (first),
                         td_degrees (last)));
-  add (facts, _("Turn"), g_strdup (turn_text (orbit)));
+  orbit_facts_add (facts, _("Turn"), g_strdup (orbit_facts_turn_text (orbit)));
   if (orbit->n_views > 1)
-    add (facts, _("Direction"), g_strdup (direction_text (direction_of (orbit))));
+    orbit_facts_add (facts, _("Direction"), g_strdup (direction_text (orbit_facts_direction_of (orbit))));
 }
 
 /* ── The detector ───────────────────────────────────────────────────────────────────────────── */
@@ -169,35 +169,35 @@ pixels_text (const TdOrbit *orbit)
 }
 
 static void
-add_detector (GArray *facts, const TdOrbit *orbit)
+orbit_facts_add_detector (GArray *facts, const TdOrbit *orbit)
 {
   const TdGeometry *geometry = &orbit->geometry;
   const double *tilt = geometry->detector_tilt_rad, origin[3] = { 0, 0, 0 };
   double u, v;
 
-  add (facts, _("Detector"), pixels_text (orbit));
+  orbit_facts_add (facts, _("Detector"), pixels_text (orbit));
   if (orbit->radius > 0) {
     td_orbit_project (orbit, 0, origin, &u, &v);
-    add (facts, _("Middle of the axis at"),
+    orbit_facts_add (facts, _("Middle of the axis at"),
          g_strdup_printf (_("column %.2f, row %.2f\n%+.2f, %+.2f px from the detector’s middle"), u, v,
                           u - (orbit->n_columns - 1) / 2.0, v - (orbit->n_rows - 1) / 2.0));
   }
   if (orbit->matrices) {
-    add (facts, _("Orbit"), g_strdup (_("a matrix for every view")));
+    orbit_facts_add (facts, _("Orbit"), g_strdup (_("a matrix for every view")));
     add_heights (facts, orbit);
     return;
   }
-  add (facts, _("Tilts"),
+  orbit_facts_add (facts, _("Tilts"),
        orbit->beam == TD_BEAM_PARALLEL
            ? g_strdup_printf (_("%.3g° of the axis in the detector’s plane"), td_degrees (tilt[2]))
            : g_strdup_printf (_("%.3g° about u, %.3g° about v, %.3g° about the beam"),
                               td_degrees (tilt[0]), td_degrees (tilt[1]), td_degrees (tilt[2])));
   if (orbit->beam == TD_BEAM_PARALLEL)
     return;
-  add (facts, _("Detector offset"),
+  orbit_facts_add (facts, _("Detector offset"),
        g_strdup_printf (_("u %.4g, v %.4g pixels"), geometry->detector_offset_u_px,
                         geometry->detector_offset_v_px));
-  add (facts, _("Axis offset"), g_strdup_printf (_("%.4g mm"), geometry->axis_offset_mm));
+  orbit_facts_add (facts, _("Axis offset"), g_strdup_printf (_("%.4g mm"), geometry->axis_offset_mm));
 }
 
 static void
@@ -209,7 +209,7 @@ add_opening (GArray *facts, const TdOrbit *orbit)
   td_orbit_distances (orbit, 0, &source_axis, &source_detector);
   if (!(source_detector > 0) || !(geometry->pixel_width_mm > 0))
     return;
-  add (facts, _("Opening"),
+  orbit_facts_add (facts, _("Opening"),
        g_strdup_printf (
            _("fan %.2f°, cone %.2f°"),
            td_degrees (2 * atan (orbit->n_columns * geometry->pixel_width_mm / 2 / source_detector)),
@@ -222,13 +222,13 @@ td_orbit_facts (const TdOrbit *orbit)
   GArray *facts = g_array_new (FALSE, FALSE, sizeof (TdOrbitFact));
 
   g_array_set_clear_func (facts, fact_clear);
-  add (facts, _("Beam"), g_strdup (orbit->beam == TD_BEAM_CONE  ? _("cone")
+  orbit_facts_add (facts, _("Beam"), g_strdup (orbit->beam == TD_BEAM_CONE  ? _("cone")
                                    : orbit->beam == TD_BEAM_FAN ? _("fan")
                                                                 : _("parallel")));
   add_distances (facts, orbit);
   add_opening (facts, orbit);
-  add_detector (facts, orbit);
-  add_turn (facts, orbit);
-  add_volume (facts, orbit);
+  orbit_facts_add_detector (facts, orbit);
+  orbit_facts_add_turn (facts, orbit);
+  orbit_facts_add_volume (facts, orbit);
   return facts;
 }

@@ -31,7 +31,7 @@ box_corner (const TdOrbit *orbit, guint bits, double corner[3])
 }
 
 static void
-add_volume (TdSpace *space, const TdOrbit *orbit)
+orbit_space_add_volume (TdSpace *space, const TdOrbit *orbit)
 {
   static const guint8 faces[6][4] = { { 0, 1, 3, 2 }, { 4, 5, 7, 6 }, { 0, 1, 5, 4 },
                                       { 2, 3, 7, 6 }, { 0, 2, 6, 4 }, { 1, 3, 7, 5 } };
@@ -151,7 +151,7 @@ add_axis_shadow (TdSpace *space, const TdOrbit *orbit, guint view)
 }
 
 static void
-add_detector (TdSpace *space, const TdOrbit *orbit, guint view)
+orbit_space_add_detector (TdSpace *space, const TdOrbit *orbit, guint view)
 {
   const double columns = orbit->n_columns - 1.0, rows = orbit->n_rows - 1.0;
   const double reach = 0.35 * MAX (columns, rows);
@@ -237,10 +237,10 @@ td_orbit_space (const TdOrbit *orbit, guint view)
 
   if (!(orbit->radius > 0))
     return space;
-  add_volume (space, orbit);
+  orbit_space_add_volume (space, orbit);
   add_axes (space, orbit);
   add_orbit (space, orbit, view);
-  add_detector (space, orbit, view);
+  orbit_space_add_detector (space, orbit, view);
   if (orbit->beam == TD_BEAM_PARALLEL)
     add_parallel_beam (space, orbit, view);
   else

@@ -11,7 +11,7 @@
 #define PARALLEL_RADII 1.6
 
 static double
-dot (const double a[3], const double b[3])
+orbit_dot (const double a[3], const double b[3])
 {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -29,16 +29,16 @@ cone_matrix (const TdOrbit *orbit, guint view, double matrix[12])
     const double angle = orbit->angles_rad[view];
     const double beam[3] = { -sin (angle), cos (angle), 0 };
     td_cone_matrix (geometry, angle, orbit->n_columns, orbit->n_rows, matrix);
-    return geometry->source_detector_mm * dot (matrix + 8, beam);
+    return geometry->source_detector_mm * orbit_dot (matrix + 8, beam);
   }
   memcpy (matrix, geometry->view_matrices + 12 * (gsize) view, 12 * sizeof *matrix);
-  const double norm = sqrt (dot (matrix + 8, matrix + 8)) * (matrix[11] < 0 ? -1 : 1);
+  const double norm = sqrt (orbit_dot (matrix + 8, matrix + 8)) * (matrix[11] < 0 ? -1 : 1);
   for (guint i = 0; i < 12; i++)
     matrix[i] /= norm;
   /* A matrix says where rays go, not where the detector cuts them: its pixel size does, by the focal
      length in pixels. */
-  const double foot = dot (matrix, matrix + 8);
-  const double focal_px = sqrt (MAX (dot (matrix, matrix) - foot * foot, 0));
+  const double foot = orbit_dot (matrix, matrix + 8);
+  const double focal_px = sqrt (MAX (orbit_dot (matrix, matrix) - foot * foot, 0));
   if (geometry->pixel_width_mm > 0)
     return focal_px * geometry->pixel_width_mm;
   return geometry->source_detector_mm > 0 ? geometry->source_detector_mm : 2 * matrix[11];
@@ -109,8 +109,8 @@ td_orbit_project (const TdOrbit *orbit, guint view, const double point[3], doubl
     return;
   }
   parallel_frame (orbit, view, frame[0], frame[1], frame[2]);
-  *u = orbit->centre_px + dot (frame[0], point) / orbit->geometry.pixel_width_mm;
-  *v = (orbit->n_rows - 1) / 2.0 + dot (frame[1], point) / orbit->geometry.pixel_height_mm;
+  *u = orbit->centre_px + orbit_dot (frame[0], point) / orbit->geometry.pixel_width_mm;
+  *v = (orbit->n_rows - 1) / 2.0 + orbit_dot (frame[1], point) / orbit->geometry.pixel_height_mm;
 }
 
 void
@@ -209,7 +209,7 @@ place_parallel_volume (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe 
 }
 
 static void
-make_task (TdOrbit *orbit)
+orbit_make_task (TdOrbit *orbit)
 {
   g_autoptr (GError) error = NULL;
 
@@ -244,14 +244,14 @@ measure_radius (TdOrbit *orbit)
   const double u[2] = { -0.5, orbit->n_columns - 0.5 }, v[2] = { -0.5, orbit->n_rows - 0.5 };
   const guint step = MAX (orbit->n_views / 90, 1);
 
-  orbit->radius = sqrt (dot (orbit->half_mm, orbit->half_mm));
+  orbit->radius = sqrt (orbit_dot (orbit->half_mm, orbit->half_mm));
   for (guint view = 0; view < orbit->n_views; view += step) {
     double point[3];
     td_orbit_source (orbit, view, point);
-    orbit->radius = MAX (orbit->radius, sqrt (dot (point, point)));
+    orbit->radius = MAX (orbit->radius, sqrt (orbit_dot (point, point)));
     for (guint corner = 0; corner < 4; corner++) {
       td_orbit_pixel (orbit, view, u[corner % 2], v[corner / 2], point);
-      orbit->radius = MAX (orbit->radius, sqrt (dot (point, point)));
+      orbit->radius = MAX (orbit->radius, sqrt (orbit_dot (point, point)));
     }
   }
 }
@@ -291,7 +291,7 @@ td_orbit_new (const TdScanFacts *facts, const TdRecipe *recipe)
   if (orbit->beam == TD_BEAM_PARALLEL)
     place_parallel_volume (orbit, facts, recipe);
   else
-    make_task (orbit);
+    orbit_make_task (orbit);
   if (!can_be_drawn (orbit))
     return orbit;
   if (!(orbit->half_mm[0] > 0))

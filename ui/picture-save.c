@@ -56,7 +56,7 @@ td_picture_save (const TdImage *image, const TdStyle *style, const char *path, G
 }
 
 static void
-say (GtkWidget *parent, const GError *error)
+picture_save_say (GtkWidget *parent, const GError *error)
 {
   GtkRoot *root = gtk_widget_get_root (parent);
   GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
@@ -67,7 +67,7 @@ say (GtkWidget *parent, const GError *error)
 }
 
 static void
-on_response (GtkNativeDialog *dialog, int response, Wanted *wanted)
+picture_save_on_response (GtkNativeDialog *dialog, int response, Wanted *wanted)
 {
   g_autoptr (GFile) file = response == GTK_RESPONSE_ACCEPT
                                ? gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog))
@@ -77,7 +77,7 @@ on_response (GtkNativeDialog *dialog, int response, Wanted *wanted)
   g_autoptr (GError) error = NULL;
 
   if (path && !td_picture_save (wanted->image, &wanted->style, path, &error) && parent)
-    say (parent, error);
+    picture_save_say (parent, error);
   wanted_free (wanted);
   g_object_unref (dialog);
 }
@@ -105,6 +105,6 @@ td_picture_save_ask (GtkWidget *parent, TdImage *image, const TdStyle *style, co
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), tiff);
   gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), offered);
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect (dialog, "response", G_CALLBACK (on_response), wanted);
+  g_signal_connect (dialog, "response", G_CALLBACK (picture_save_on_response), wanted);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }

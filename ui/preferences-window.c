@@ -38,14 +38,14 @@ on_device_picked (TdDeviceRow *row, const char *id, TdPreferencesWindow *self)
 }
 
 static void
-on_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
+preferences_window_on_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
 {
   if (self->settings)
     g_settings_set_double (self->settings, "memory-limit-gib", gib);
 }
 
 static void
-on_device_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
+preferences_window_on_device_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
 {
   if (self->settings)
     g_settings_set_double (self->settings, "device-memory-limit-gib", gib);
@@ -91,8 +91,8 @@ td_preferences_window_class_init (TdPreferencesWindowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_theme_selected);
   gtk_widget_class_bind_template_callback (widget, on_colours_selected);
   gtk_widget_class_bind_template_callback (widget, on_device_picked);
-  gtk_widget_class_bind_template_callback (widget, on_memory_changed);
-  gtk_widget_class_bind_template_callback (widget, on_device_memory_changed);
+  gtk_widget_class_bind_template_callback (widget, preferences_window_on_memory_changed);
+  gtk_widget_class_bind_template_callback (widget, preferences_window_on_device_memory_changed);
 }
 
 static void

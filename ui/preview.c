@@ -67,7 +67,7 @@ memory_forget (Memory *memory)
 }
 
 static void
-request_free (gpointer user)
+preview_request_free (gpointer user)
 {
   Request *request = user;
 
@@ -151,7 +151,7 @@ full_side (const Request *request, const TdPlanFacts *facts, guint factor)
 
 /* One slice of @scan by @recipe; @factor: how coarse; @row: where to show its sinogram, NULL: nowhere. */
 static TdPreviewResult *
-make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor, Row *row,
+preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor, Row *row,
             GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdPlan) plan = td_plan_new (request->memory->engine, scan, recipe, NULL, cancellable,
@@ -193,7 +193,7 @@ make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint 
 
 /* The recipe has a step for the pixels of the mask. */
 static gboolean
-mends (const TdRecipe *recipe)
+preview_mends (const TdRecipe *recipe)
 {
   for (guint i = 0; i < recipe->n_steps; i++)
     if (strcmp (recipe->steps[i].name, "bad-pixels") == 0)
@@ -206,7 +206,7 @@ static TdScan *
 coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
 {
   Memory *memory = request->memory;
-  const gboolean mended = mends (&request->recipe);
+  const gboolean mended = preview_mends (&request->recipe);
   g_autoptr (TdScan) masked
       = td_engine_masked (memory->engine, request->scan, td_recipe_mask (&request->recipe), NULL);
   TdScan *coarse = NULL;
@@ -246,13 +246,13 @@ post_coarse (const Request *request, guint factor, TdLatestRun *run, GCancellabl
     return;
   td_coarse_recipe (&request->recipe, td_scan_facts (request->scan), request->row, factor, &recipe);
   /* A coarse picture that fails says nothing about the full one: that reports for itself. */
-  TdPreviewResult *result = make_slice (request, coarse, &recipe, factor, NULL, cancellable, NULL);
+  TdPreviewResult *result = preview_make_slice (request, coarse, &recipe, factor, NULL, cancellable, NULL);
   if (result)
     td_latest_post (run, picture_new (result, NULL), TRUE);
 }
 
 static gpointer
-work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
   Memory *memory = request->memory;
@@ -272,7 +272,7 @@ work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error
   memset (recipe.region, 0, sizeof recipe.region);
   const TdScanFacts *facts = td_scan_facts (request->scan);
   Row row = { run, facts->n_columns, facts->n_views };
-  TdPreviewResult *result = make_slice (request, request->scan, &recipe, 1,
+  TdPreviewResult *result = preview_make_slice (request, request->scan, &recipe, 1,
                                         whole && request->sinogram ? &row : NULL, cancellable, error);
   if (!result)
     return NULL;
@@ -286,7 +286,7 @@ work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error
 /* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
 
 static void
-show (gpointer result, const GError *error, gboolean last, gpointer user)
+preview_show (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdPreview *preview = user;
   const Picture *picture = result;
@@ -310,7 +310,7 @@ td_preview_new (TdEngine *engine, TdPreviewShow show_slice, TdPreviewShowSinogra
   preview->show = show_slice;
   preview->show_sinogram = show_sinogram;
   preview->user = user;
-  preview->latest = td_latest_new (work, request_free, show, picture_free, preview);
+  preview->latest = td_latest_new (preview_work, preview_request_free, preview_show, picture_free, preview);
   return preview;
 }
 

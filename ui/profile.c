@@ -30,7 +30,7 @@ value_at (TdProfile *self, double x, double width)
 }
 
 static gboolean
-find_range (TdProfile *self, double width, double *low, double *high)
+profile_find_range (TdProfile *self, double width, double *low, double *high)
 {
   *low = INFINITY;
   *high = -INFINITY;
@@ -117,7 +117,7 @@ td_profile_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   double low, high;
   GdkRGBA colour;
 
-  if (!self->image || !find_range (self, width, &low, &high))
+  if (!self->image || !profile_find_range (self, width, &low, &high))
     return;
   gtk_style_context_get_color (gtk_widget_get_style_context (widget), &colour);
   cairo_t *cr = gtk_snapshot_append_cairo (

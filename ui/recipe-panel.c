@@ -27,7 +27,7 @@ on_edited (TdRecipeGroup *group, gpointer recipe, const char *key, TdRecipePanel
 }
 
 static void
-on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *self)
+recipe_panel_on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *self)
 {
   g_signal_emit (self, signals[BEFORE], 0, step);
 }
@@ -99,7 +99,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
   gtk_widget_class_bind_template_callback (widget, on_edited);
-  gtk_widget_class_bind_template_callback (widget, on_before);
+  gtk_widget_class_bind_template_callback (widget, recipe_panel_on_before);
   signals[EDITED] = g_signal_new ("edited", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
                                   NULL, G_TYPE_NONE, 2, G_TYPE_POINTER, G_TYPE_STRING);
   signals[BEFORE] = g_signal_new ("before", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,

@@ -63,7 +63,7 @@ typedef struct {
 } Request;
 
 static void
-request_free (gpointer user)
+reconstruct_dialog_request_free (gpointer user)
 {
   Request *request = user;
 
@@ -74,7 +74,7 @@ request_free (gpointer user)
 }
 
 static gpointer
-make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+reconstruct_dialog_make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
 
@@ -88,7 +88,7 @@ make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **
 }
 
 static void
-add_row (TdReconstructDialog *self, const char *title, const char *text)
+reconstruct_dialog_add_row (TdReconstructDialog *self, const char *title, const char *text)
 {
   GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
                                  "title-lines", 0, NULL);
@@ -123,7 +123,7 @@ add_limit_row (TdReconstructDialog *self)
                 : g_strdup_printf (_("%s, %s on the device"), both_text, device_text);
 
   if (both || device)
-    add_row (self, _("Memory limit"), text);
+    reconstruct_dialog_add_row (self, _("Memory limit"), text);
 }
 
 static void
@@ -144,17 +144,17 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
   g_autofree char *slabs = g_strdup_printf (_("%u of up to %u slices"), facts->n_slabs,
                                             facts->slab_slices);
 
-  add_row (self, _("Slices"), slices);
-  add_row (self, _("Time"), time);
-  add_row (self, _("To read, to write"), bytes);
-  add_row (self, _("Memory"), memory);
+  reconstruct_dialog_add_row (self, _("Slices"), slices);
+  reconstruct_dialog_add_row (self, _("Time"), time);
+  reconstruct_dialog_add_row (self, _("To read, to write"), bytes);
+  reconstruct_dialog_add_row (self, _("Memory"), memory);
   add_limit_row (self);
-  add_row (self, _("Computed on"), devices);
-  add_row (self, _("Method, kernel"), method);
-  add_row (self, _("Slabs"), slabs);
+  reconstruct_dialog_add_row (self, _("Computed on"), devices);
+  reconstruct_dialog_add_row (self, _("Method, kernel"), method);
+  reconstruct_dialog_add_row (self, _("Slabs"), slabs);
   for (guint i = 0; facts->notes && facts->notes[i]; i++) {
     g_autofree char *words = td_window_words (facts->notes[i]);
-    add_row (self, words, NULL);
+    reconstruct_dialog_add_row (self, words, NULL);
   }
 }
 
@@ -211,7 +211,7 @@ show_range_rows (TdReconstructDialog *self)
 }
 
 static void
-collect (TdReconstructDialog *self)
+reconstruct_dialog_collect (TdReconstructDialog *self)
 {
   if (self->filling)
     return;
@@ -227,13 +227,13 @@ collect (TdReconstructDialog *self)
 static void
 on_choice_changed (GObject *object, GParamSpec *property, TdReconstructDialog *self)
 {
-  collect (self);
+  reconstruct_dialog_collect (self);
 }
 
 static void
-on_number_changed (TdNumberRow *row, double value, TdReconstructDialog *self)
+reconstruct_dialog_on_number_changed (TdNumberRow *row, double value, TdReconstructDialog *self)
 {
-  collect (self);
+  reconstruct_dialog_collect (self);
 }
 
 static void
@@ -263,11 +263,11 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
   self->filling = TRUE;
   gtk_editable_set_text (GTK_EDITABLE (self->path), path);
   self->filling = FALSE;
-  collect (self);
+  reconstruct_dialog_collect (self);
 }
 
 static void
-on_chosen (GtkNativeDialog *dialog, int response, TdReconstructDialog *self)
+reconstruct_dialog_on_chosen (GtkNativeDialog *dialog, int response, TdReconstructDialog *self)
 {
   if (response == GTK_RESPONSE_ACCEPT) {
     g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
@@ -279,7 +279,7 @@ on_chosen (GtkNativeDialog *dialog, int response, TdReconstructDialog *self)
 }
 
 static void
-on_choose (GtkButton *button, TdReconstructDialog *self)
+reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
 {
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
       _("Write the Volume To"), GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
@@ -290,7 +290,7 @@ on_choose (GtkButton *button, TdReconstructDialog *self)
   gtk_file_chooser_set_current_folder (GTK_FILE_CHOOSER (dialog), file, NULL);
   gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), name);
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_chosen), self, 0);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (reconstruct_dialog_on_chosen), self, 0);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }
 
@@ -419,11 +419,11 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, spinner);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, problem);
   gtk_widget_class_bind_template_callback (widget, on_accept);
-  gtk_widget_class_bind_template_callback (widget, on_choose);
+  gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_choose);
   gtk_widget_class_bind_template_callback (widget, on_path_changed);
   gtk_widget_class_bind_template_callback (widget, on_format_changed);
   gtk_widget_class_bind_template_callback (widget, on_choice_changed);
-  gtk_widget_class_bind_template_callback (widget, on_number_changed);
+  gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_number_changed);
   signals[ACCEPTED] = g_signal_new ("accepted", TD_TYPE_RECONSTRUCT_DIALOG, G_SIGNAL_RUN_LAST, 0,
                                     NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_POINTER,
                                     G_TYPE_STRING);
@@ -448,7 +448,7 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
 {
   self->filling = TRUE;
   self->plan_rows = g_ptr_array_new ();
-  self->plans = td_latest_new (make_plan, request_free, on_plan, (GDestroyNotify) td_plan_unref,
+  self->plans = td_latest_new (reconstruct_dialog_make_plan, reconstruct_dialog_request_free, on_plan, (GDestroyNotify) td_plan_unref,
                                self);
   gtk_widget_init_template (GTK_WIDGET (self));
   fill_choices (self);

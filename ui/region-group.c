@@ -61,7 +61,7 @@ on_detector_changed (TdDetectorRow *detector, TdRegionGroup *self)
 }
 
 static void
-on_whole_clicked (GtkButton *button, TdRegionGroup *self)
+region_group_on_whole_clicked (GtkButton *button, TdRegionGroup *self)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
 
@@ -123,7 +123,7 @@ td_region_group_init (TdRegionGroup *self)
   g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);
   g_signal_connect (self->first, "changed", G_CALLBACK (on_rows_changed), self);
   g_signal_connect (self->last, "changed", G_CALLBACK (on_rows_changed), self);
-  g_signal_connect (self->whole, "clicked", G_CALLBACK (on_whole_clicked), self);
+  g_signal_connect (self->whole, "clicked", G_CALLBACK (region_group_on_whole_clicked), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->first));
   adw_preferences_group_add (group, GTK_WIDGET (self->last));
   adw_preferences_group_add (group, GTK_WIDGET (self->region));

@@ -54,7 +54,7 @@ td_scan_statement_is_plain (const TdScanStatement *statement)
 }
 
 static const char *
-stated (const TdScanStatement *statement, TdStated which)
+scan_statement_stated (const TdScanStatement *statement, TdStated which)
 {
   return *statement->texts[which] ? statement->texts[which] : NULL;
 }
@@ -73,19 +73,19 @@ gboolean
 td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *options, GError **error)
 {
   *options = (TdScanOptions) {
-    .flats = stated (statement, TD_STATED_FLATS),
-    .darks = stated (statement, TD_STATED_DARKS),
-    .angles = stated (statement, TD_STATED_ANGLES),
-    .geometry = stated (statement, TD_STATED_GEOMETRY),
-    .dataset = stated (statement, TD_STATED_DATASET),
+    .flats = scan_statement_stated (statement, TD_STATED_FLATS),
+    .darks = scan_statement_stated (statement, TD_STATED_DARKS),
+    .angles = scan_statement_stated (statement, TD_STATED_ANGLES),
+    .geometry = scan_statement_stated (statement, TD_STATED_GEOMETRY),
+    .dataset = scan_statement_stated (statement, TD_STATED_DATASET),
     .sinograms = statement->sinograms,
     .values = stated_values (statement),
     .pixel_mm = statement->pixel_mm,
     .source_axis_mm = statement->source_axis_mm,
     .source_detector_mm = statement->source_detector_mm,
   };
-  return !stated (statement, TD_STATED_RAW)
-         || td_scan_options_set_raw (options, stated (statement, TD_STATED_RAW), error);
+  return !scan_statement_stated (statement, TD_STATED_RAW)
+         || td_scan_options_set_raw (options, scan_statement_stated (statement, TD_STATED_RAW), error);
 }
 
 GVariant *

@@ -24,7 +24,7 @@ recipe_before (TdScanView *self, TdRecipe *recipe)
 
 /* Without flat field or logarithm the values have another meaning: the contrast cannot stay. */
 static gboolean
-comparable (TdScanView *self)
+scan_view_before_comparable (TdScanView *self)
 {
   const TdStepKind *kind = *self->before.step ? td_prepare_step (self->before.step, NULL) : NULL;
 
@@ -34,7 +34,7 @@ comparable (TdScanView *self)
 static void
 put_image (TdScanView *self, TdImagePane *pane, TdImage *image)
 {
-  if (comparable (self))
+  if (scan_view_before_comparable (self))
     td_image_pane_flip_image (pane, image);
   else
     td_image_pane_set_image (pane, image);
@@ -124,7 +124,7 @@ ask_sinogram (TdScanView *self)
 /* ── Pictures of the recipe ─────────────────────────────────────────────────────────────────── */
 
 static void
-keep (TdImage **kept, TdImage *image)
+scan_view_before_keep (TdImage **kept, TdImage *image)
 {
   g_clear_pointer (kept, td_image_unref);
   *kept = image ? td_image_ref (image) : NULL;
@@ -142,7 +142,7 @@ keep_problem (char **kept, const GError *error)
 gboolean
 td_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle, const GError *error)
 {
-  keep (&self->before.after_slice, image);
+  scan_view_before_keep (&self->before.after_slice, image);
   keep_problem (&self->before.slice_problem, error);
   g_free (self->before.after_subtitle);
   self->before.after_subtitle = g_strdup (subtitle);
@@ -152,7 +152,7 @@ td_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle, co
 gboolean
 td_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *error)
 {
-  keep (&self->before.after_sinogram, image);
+  scan_view_before_keep (&self->before.after_sinogram, image);
   keep_problem (&self->before.sinogram_problem, error);
   return self->before.on && td_image_pane_get_option (self->sinogram);
 }
@@ -160,8 +160,8 @@ td_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *error)
 void
 td_before_slice_stale (TdScanView *self)
 {
-  keep (&self->before.slice, NULL);
-  keep (&self->before.after_slice, NULL);
+  scan_view_before_keep (&self->before.slice, NULL);
+  scan_view_before_keep (&self->before.after_slice, NULL);
   keep_problem (&self->before.slice_problem, NULL);
   if (self->before.on)
     ask_slice (self);
@@ -170,8 +170,8 @@ td_before_slice_stale (TdScanView *self)
 void
 td_before_sinogram_stale (TdScanView *self)
 {
-  keep (&self->before.sinogram, NULL);
-  keep (&self->before.after_sinogram, NULL);
+  scan_view_before_keep (&self->before.sinogram, NULL);
+  scan_view_before_keep (&self->before.after_sinogram, NULL);
   keep_problem (&self->before.sinogram_problem, NULL);
   if (self->before.on)
     ask_sinogram (self);
@@ -211,8 +211,8 @@ td_scan_view_set_before (TdScanView *self, const char *step)
     return;
   }
   if (strcmp (step, self->before.step) != 0) {
-    keep (&self->before.slice, NULL);
-    keep (&self->before.sinogram, NULL);
+    scan_view_before_keep (&self->before.slice, NULL);
+    scan_view_before_keep (&self->before.sinogram, NULL);
     g_strlcpy (self->before.step, step, sizeof self->before.step);
   }
   self->before.on = TRUE;
@@ -231,12 +231,12 @@ td_before_init (TdScanView *self, TdEngine *engine)
 }
 
 static void
-forget (TdBefore *before)
+scan_view_before_forget (TdBefore *before)
 {
-  keep (&before->slice, NULL);
-  keep (&before->sinogram, NULL);
-  keep (&before->after_slice, NULL);
-  keep (&before->after_sinogram, NULL);
+  scan_view_before_keep (&before->slice, NULL);
+  scan_view_before_keep (&before->sinogram, NULL);
+  scan_view_before_keep (&before->after_slice, NULL);
+  scan_view_before_keep (&before->after_sinogram, NULL);
   g_clear_pointer (&before->after_subtitle, g_free);
   g_clear_pointer (&before->slice_problem, g_free);
   g_clear_pointer (&before->sinogram_problem, g_free);
@@ -248,7 +248,7 @@ td_before_reset (TdScanView *self)
   td_preview_cancel (self->before.preview);
   td_frame_loader_cancel (self->before.sinograms);
   self->before.on = FALSE;
-  forget (&self->before);
+  scan_view_before_forget (&self->before);
   show_badges (self);
 }
 
@@ -257,5 +257,5 @@ td_before_clear (TdScanView *self)
 {
   g_clear_pointer (&self->before.preview, td_preview_free);
   g_clear_pointer (&self->before.sinograms, td_frame_loader_free);
-  forget (&self->before);
+  scan_view_before_forget (&self->before);
 }

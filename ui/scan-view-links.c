@@ -85,7 +85,7 @@ on_projection_region (TdSliceView *view, double x, double y, double width, doubl
 }
 
 static void
-on_no_gl (TdSliceView *view, const char *reason, TdScanView *self)
+scan_view_links_on_no_gl (TdSliceView *view, const char *reason, TdScanView *self)
 {
   if (!self->told_no_gl)
     g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_NO_GL], 0, reason);
@@ -103,7 +103,7 @@ td_scan_view_connect (TdScanView *self)
   g_signal_connect (projection, "line-moved", G_CALLBACK (on_projection_line), self);
   g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
   g_signal_connect (projection, "region-drawn", G_CALLBACK (on_projection_region), self);
-  g_signal_connect (projection, "failed", G_CALLBACK (on_no_gl), self);
+  g_signal_connect (projection, "failed", G_CALLBACK (scan_view_links_on_no_gl), self);
   g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
   g_signal_connect (sinogram, "line-moved", G_CALLBACK (on_sinogram_line), self);
   g_signal_connect (sinogram, "nudged", G_CALLBACK (on_sinogram_nudged), self);

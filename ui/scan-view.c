@@ -47,7 +47,7 @@ sinogram_follows_slice (TdScanView *self)
 
 /* By itself. */
 static void
-load_sinogram (TdScanView *self)
+scan_view_load_sinogram (TdScanView *self)
 {
   gboolean prepared = td_image_pane_get_option (self->sinogram) && self->has_recipe;
 
@@ -66,13 +66,13 @@ request_sinogram (TdScanView *self)
     self->sinogram_due = TRUE;
     td_scan_view_show_busy (self);
   } else {
-    load_sinogram (self);
+    scan_view_load_sinogram (self);
   }
   td_before_sinogram_stale (self);
 }
 
 static void
-request_slice (TdScanView *self)
+scan_view_request_slice (TdScanView *self)
 {
   if (!self->has_recipe)
     return;
@@ -136,7 +136,7 @@ slice_subtitle (const TdPreviewResult *result)
 }
 
 static void
-show_slice (TdScanView *self, const TdPreviewResult *result)
+scan_view_show_slice (TdScanView *self, const TdPreviewResult *result)
 {
   g_autofree char *subtitle = slice_subtitle (result);
 
@@ -170,7 +170,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   TdScanView *self = user;
 
   if (result)
-    show_slice (self, result);
+    scan_view_show_slice (self, result);
   else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
            && !td_before_keep_slice (self, NULL, NULL, error)) {
     td_image_pane_set_message (self->slice, error->message);
@@ -179,7 +179,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   /* What keeps the slice from being made need not keep the row from being shown. */
   if (last && !td_preview_busy (self->preview) && sinogram_follows_slice (self)
       && (self->sinogram_due || error))
-    load_sinogram (self);
+    scan_view_load_sinogram (self);
   td_scan_view_show_busy (self);
 }
 
@@ -239,7 +239,7 @@ td_scan_view_set_row (TdScanView *self, guint row)
   show_lines (self);
   show_titles (self);
   request_sinogram (self);
-  request_slice (self);
+  scan_view_request_slice (self);
   g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED], 0, row);
 }
 
@@ -288,7 +288,7 @@ on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 {
   if (!self->scan)
     return;
-  load_sinogram (self);
+  scan_view_load_sinogram (self);
   td_before_sinogram_stale (self);
 }
 
@@ -296,7 +296,7 @@ on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
 
 /* @alone: (nullable): the pane that takes all the room. A projection of one row is nothing to see. */
 static void
-arrange (TdScanView *self, TdImagePane *alone)
+scan_view_arrange (TdScanView *self, TdImagePane *alone)
 {
   TdImagePane *panes[] = { self->projection, self->sinogram, self->slice };
   const gboolean flat = self->scan && td_scan_facts (self->scan)->n_rows == 1;
@@ -310,7 +310,7 @@ arrange (TdScanView *self, TdImagePane *alone)
 static void
 on_enlarge (TdImagePane *pane, gboolean enlarged, TdScanView *self)
 {
-  arrange (self, enlarged ? pane : NULL);
+  scan_view_arrange (self, enlarged ? pane : NULL);
 }
 
 static void
@@ -354,7 +354,7 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
   gtk_adjustment_configure (self->view_adjustment, 0, 0, facts->n_views - 1, 1, 10, 0);
   gtk_adjustment_configure (self->row_adjustment, self->row, 0, facts->n_rows - 1, 1, 10, 0);
   self->scan = td_scan_ref (scan);
-  arrange (self, NULL);
+  scan_view_arrange (self, NULL);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->projection),
                               facts->geometry.pixel_width_mm, facts->geometry.pixel_height_mm);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->sinogram), 1, 0);
@@ -380,7 +380,7 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
   show_lines (self);
   if (steps_changed || follows != sinogram_follows_slice (self))
     request_sinogram (self);
-  request_slice (self);
+  scan_view_request_slice (self);
 }
 
 void
@@ -433,7 +433,7 @@ td_scan_view_dispose (GObject *object)
 }
 
 static void
-bind_children (GtkWidgetClass *widget)
+scan_view_bind_children (GtkWidgetClass *widget)
 {
   gtk_widget_class_bind_template_child (widget, TdScanView, across);
   gtk_widget_class_bind_template_child (widget, TdScanView, down);
@@ -459,7 +459,7 @@ td_scan_view_class_init (TdScanViewClass *class)
   g_type_ensure (TD_TYPE_IMAGE_PANE);
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
-  bind_children (widget);
+  scan_view_bind_children (widget);
   td_scan_view_signals[TD_SCAN_VIEW_NUDGE_CENTRE] = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0,
                                         NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
   td_scan_view_signals[TD_SCAN_VIEW_REGION_DRAWN]

@@ -23,7 +23,7 @@ typedef struct {
 } Following;
 
 static gboolean
-follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+scroll_follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
 {
   Following *following = user;
   GtkWidget *scrolled = gtk_widget_get_ancestor (widget, GTK_TYPE_SCROLLED_WINDOW);
@@ -48,5 +48,5 @@ td_scroll_to (GtkWidget *widget)
   Following *following = g_new0 (Following, 1);
 
   following->until_us = g_get_monotonic_time () + SETTLING_US;
-  gtk_widget_add_tick_callback (widget, follow, following, g_free);
+  gtk_widget_add_tick_callback (widget, scroll_follow, following, g_free);
 }

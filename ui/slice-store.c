@@ -48,7 +48,7 @@ td_slice_store_unref (TdSliceStore *store)
 }
 
 static float *
-reduce (const TdSliceStore *store, const float *slice)
+slice_store_reduce (const TdSliceStore *store, const float *slice)
 {
   guint f = store->factor, nx = store->nx / f, ny = store->ny / f;
   float *out = g_new (float, (gsize) nx * ny);
@@ -70,7 +70,7 @@ td_slice_store_put (TdSliceStore *store, guint first, guint count, const float *
   gsize n = (gsize) store->nx * store->ny;
 
   for (guint s = 0; s < count && first + s < store->n_slices; s++) {
-    float *kept = reduce (store, slices + s * n);
+    float *kept = slice_store_reduce (store, slices + s * n);
     g_mutex_lock (&store->lock);
     if (store->slices[first + s])
       g_free (kept);

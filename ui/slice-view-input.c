@@ -70,7 +70,7 @@ zoom_about (TdSliceView *self, double wx, double wy, double factor)
 }
 
 static gboolean
-on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSliceView *self)
+slice_view_input_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSliceView *self)
 {
   if (!self->scene.image)
     return FALSE;
@@ -80,13 +80,13 @@ on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSliceView *
 }
 
 static void
-on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, TdSliceView *self)
+slice_view_input_on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, TdSliceView *self)
 {
   self->pinch_zoom = self->scene.view.zoom;
 }
 
 static void
-on_pinch (GtkGestureZoom *gesture, double scale, TdSliceView *self)
+slice_view_input_on_pinch (GtkGestureZoom *gesture, double scale, TdSliceView *self)
 {
   double x, y;
 
@@ -97,7 +97,7 @@ on_pinch (GtkGestureZoom *gesture, double scale, TdSliceView *self)
 /* ── Dragging ───────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
+slice_view_input_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
 {
   guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
   GdkModifierType state
@@ -167,14 +167,14 @@ drag_box (TdSliceView *self, double dx, double dy, double box[4])
 }
 
 static void
-measure (TdSliceView *self, const double box[4])
+slice_view_input_measure (TdSliceView *self, const double box[4])
 {
   td_slice_view_set_measured (self, box[0], box[1], box[2], box[3]);
   g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_MEASURED], 0, box[0], box[1], box[2], box[3]);
 }
 
 static void
-on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
+slice_view_input_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
 {
   double box[4];
 
@@ -205,7 +205,7 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self
     break;
   case TD_DRAG_MEASURE:
     if (drag_box (self, dx, dy, box))
-      measure (self, box);
+      slice_view_input_measure (self, box);
     break;
   case TD_DRAG_NONE:
     break;
@@ -213,7 +213,7 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self
 }
 
 static void
-on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
+slice_view_input_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
 {
   guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
   double column, row;
@@ -222,7 +222,7 @@ on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
     g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_REGION_DRAWN], 0, self->region[0],
                    self->region[1], self->region[2], self->region[3]);
   else if (self->drag == TD_DRAG_MEASURE && !self->drag_moved)
-    measure (self, (double[4]) { 0 });
+    slice_view_input_measure (self, (double[4]) { 0 });
   else if (!self->drag_moved && button == GDK_BUTTON_PRIMARY
            && td_slice_view_locate (self, self->drag_x, self->drag_y, &column, &row))
     g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_PICKED], 0, column, row);
@@ -232,7 +232,7 @@ on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
 /* ── Keys ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
+slice_view_input_on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
 {
   if (state & GDK_CONTROL_MASK) {
     self->fitted = FALSE;
@@ -246,13 +246,13 @@ on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
 }
 
 static gboolean
-on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
+slice_view_input_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
         TdSliceView *self)
 {
   int dx, dy;
 
   if (td_key_arrow (key, &dx, &dy))
-    on_arrow (self, dx, dy, state);
+    slice_view_input_on_arrow (self, dx, dy, state);
   else if (td_key_zoom (key))
     td_slice_view_zoom_by (self, td_key_zoom (key) > 0 ? 1.25 : 0.8);
   else if (td_key_is_digit (key, 0))
@@ -277,14 +277,14 @@ td_slice_view_add_input (TdSliceView *self)
   g_signal_connect (motion, "enter", G_CALLBACK (on_motion), self);
   g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
   g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
-  g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
-  g_signal_connect (pinch, "begin", G_CALLBACK (on_pinch_begin), self);
-  g_signal_connect (pinch, "scale-changed", G_CALLBACK (on_pinch), self);
+  g_signal_connect (scroll, "scroll", G_CALLBACK (slice_view_input_on_scroll), self);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (slice_view_input_on_key), self);
+  g_signal_connect (pinch, "begin", G_CALLBACK (slice_view_input_on_pinch_begin), self);
+  g_signal_connect (pinch, "scale-changed", G_CALLBACK (slice_view_input_on_pinch), self);
   gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (drag), 0);
-  g_signal_connect (drag, "drag-begin", G_CALLBACK (on_drag_begin), self);
-  g_signal_connect (drag, "drag-update", G_CALLBACK (on_drag_update), self);
-  g_signal_connect (drag, "drag-end", G_CALLBACK (on_drag_end), self);
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (slice_view_input_on_drag_begin), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (slice_view_input_on_drag_update), self);
+  g_signal_connect (drag, "drag-end", G_CALLBACK (slice_view_input_on_drag_end), self);
   gtk_widget_add_controller (widget, motion);
   gtk_widget_add_controller (widget, scroll);
   gtk_widget_add_controller (widget, keys);

@@ -31,7 +31,7 @@ td_slice_view_moved (TdSliceView *self)
 }
 
 static void
-refit (TdSliceView *self)
+slice_view_refit (TdSliceView *self)
 {
   const TdImage *image = self->scene.image;
   int w = gtk_widget_get_width (GTK_WIDGET (self)), h = gtk_widget_get_height (GTK_WIDGET (self));
@@ -55,7 +55,7 @@ td_slice_view_set_image (TdSliceView *self, TdImage *image)
     self->fitted = TRUE;
   g_clear_pointer (&old, td_image_unref);
   if (resized && self->fitted) {
-    refit (self);
+    slice_view_refit (self);
     td_slice_view_moved (self);
   }
   td_slice_view_redraw (self);
@@ -117,7 +117,7 @@ void
 td_slice_view_fit (TdSliceView *self)
 {
   self->fitted = TRUE;
-  refit (self);
+  slice_view_refit (self);
   td_slice_view_moved (self);
 }
 
@@ -163,7 +163,7 @@ td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fitted)
   self->scene.view = *view;
   self->fitted = fitted;
   if (fitted)
-    refit (self);
+    slice_view_refit (self);
   td_slice_view_redraw (self);
 }
 
@@ -277,7 +277,7 @@ set_canvas (TdSliceView *self, GtkWidget *canvas, gboolean uses_gl)
 }
 
 static gboolean
-go_without_gl (gpointer user)
+slice_view_go_without_gl (gpointer user)
 {
   TdSliceView *self = user;
 
@@ -288,10 +288,10 @@ go_without_gl (gpointer user)
 
 /* Called while the canvas is being realised: it cannot be replaced before that is over. */
 static void
-gl_failed (const char *reason, gpointer user)
+slice_view_gl_failed (const char *reason, gpointer user)
 {
   g_signal_emit (user, td_slice_view_signals[TD_SIGNAL_FAILED], 0, reason);
-  g_idle_add_full (G_PRIORITY_HIGH, go_without_gl, g_object_ref (user), g_object_unref);
+  g_idle_add_full (G_PRIORITY_HIGH, slice_view_go_without_gl, g_object_ref (user), g_object_unref);
 }
 
 static void
@@ -301,7 +301,7 @@ td_slice_view_size_allocate (GtkWidget *widget, int width, int height, int basel
 
   gtk_widget_size_allocate (self->canvas, &(GtkAllocation){ 0, 0, width, height }, -1);
   if (self->fitted)
-    refit (self);
+    slice_view_refit (self);
 }
 
 static void
@@ -385,6 +385,6 @@ td_slice_view_init (TdSliceView *self)
   if (td_drawing_by_processor ())
     set_canvas (self, td_soft_canvas_new (&self->scene), FALSE);
   else
-    set_canvas (self, td_gl_canvas_new (&self->scene, gl_failed, self), TRUE);
+    set_canvas (self, td_gl_canvas_new (&self->scene, slice_view_gl_failed, self), TRUE);
   td_slice_view_add_input (self);
 }

@@ -13,7 +13,7 @@
 #define MOST_ZOOM 50.0
 
 static void
-turn (TdSpaceView *self, double yaw_rad, double pitch_rad)
+space_view_input_turn (TdSpaceView *self, double yaw_rad, double pitch_rad)
 {
   TdCamera *camera = &self->scene.camera;
 
@@ -32,7 +32,7 @@ zoom_to (TdSpaceView *self, double zoom)
 /* ── Pointer ────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSpaceView *self)
+space_view_input_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSpaceView *self)
 {
   guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
   GdkModifierType state
@@ -44,7 +44,7 @@ on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSpaceView *self)
 }
 
 static void
-on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSpaceView *self)
+space_view_input_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSpaceView *self)
 {
   TdCamera *camera = &self->scene.camera;
   const TdCamera *from = &self->drag_camera;
@@ -53,7 +53,7 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSpaceView *self
 
   if (!self->drag_moves) {
     /* The near side follows the pointer. */
-    turn (self, from->yaw_rad - dx * TURN_RAD_A_PX, from->pitch_rad + dy * TURN_RAD_A_PX);
+    space_view_input_turn (self, from->yaw_rad - dx * TURN_RAD_A_PX, from->pitch_rad + dy * TURN_RAD_A_PX);
     return;
   }
   camera->pan_x = from->pan_x + dx / side / camera->zoom;
@@ -62,20 +62,20 @@ on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSpaceView *self
 }
 
 static gboolean
-on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSpaceView *self)
+space_view_input_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSpaceView *self)
 {
   zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, -dy));
   return TRUE;
 }
 
 static void
-on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, TdSpaceView *self)
+space_view_input_on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, TdSpaceView *self)
 {
   self->pinch_zoom = self->scene.camera.zoom;
 }
 
 static void
-on_pinch (GtkGestureZoom *gesture, double scale, TdSpaceView *self)
+space_view_input_on_pinch (GtkGestureZoom *gesture, double scale, TdSpaceView *self)
 {
   zoom_to (self, self->pinch_zoom * scale);
 }
@@ -83,13 +83,13 @@ on_pinch (GtkGestureZoom *gesture, double scale, TdSpaceView *self)
 /* ── Keys ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-on_arrow (TdSpaceView *self, int dx, int dy, GdkModifierType state)
+space_view_input_on_arrow (TdSpaceView *self, int dx, int dy, GdkModifierType state)
 {
   TdCamera *camera = &self->scene.camera;
   double step = (state & GDK_SHIFT_MASK ? STEP_FINE_DEG : STEP_DEG) * G_PI / 180;
 
   if (!(state & GDK_CONTROL_MASK)) {
-    turn (self, camera->yaw_rad - dx * step, camera->pitch_rad + dy * step);
+    space_view_input_turn (self, camera->yaw_rad - dx * step, camera->pitch_rad + dy * step);
     return;
   }
   camera->pan_x += dx * PAN_STEP / camera->zoom;
@@ -98,13 +98,13 @@ on_arrow (TdSpaceView *self, int dx, int dy, GdkModifierType state)
 }
 
 static gboolean
-on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
+space_view_input_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
         TdSpaceView *self)
 {
   int dx, dy;
 
   if (td_key_arrow (key, &dx, &dy))
-    on_arrow (self, dx, dy, state);
+    space_view_input_on_arrow (self, dx, dy, state);
   else if (td_key_zoom (key))
     zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, td_key_zoom (key)));
   else if (td_key_is_digit (key, 0))
@@ -123,13 +123,13 @@ td_space_view_add_input (TdSpaceView *self)
   GtkEventController *keys = gtk_event_controller_key_new ();
   GtkGesture *pinch = gtk_gesture_zoom_new (), *drag = gtk_gesture_drag_new ();
 
-  g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
-  g_signal_connect (pinch, "begin", G_CALLBACK (on_pinch_begin), self);
-  g_signal_connect (pinch, "scale-changed", G_CALLBACK (on_pinch), self);
+  g_signal_connect (scroll, "scroll", G_CALLBACK (space_view_input_on_scroll), self);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (space_view_input_on_key), self);
+  g_signal_connect (pinch, "begin", G_CALLBACK (space_view_input_on_pinch_begin), self);
+  g_signal_connect (pinch, "scale-changed", G_CALLBACK (space_view_input_on_pinch), self);
   gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (drag), 0);
-  g_signal_connect (drag, "drag-begin", G_CALLBACK (on_drag_begin), self);
-  g_signal_connect (drag, "drag-update", G_CALLBACK (on_drag_update), self);
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (space_view_input_on_drag_begin), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (space_view_input_on_drag_update), self);
   gtk_widget_add_controller (widget, scroll);
   gtk_widget_add_controller (widget, keys);
   gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (pinch));

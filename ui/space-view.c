@@ -183,7 +183,7 @@ td_space_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 /* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-go_without_gl (gpointer user)
+space_view_go_without_gl (gpointer user)
 {
   TdSpaceView *self = user;
 
@@ -194,9 +194,9 @@ go_without_gl (gpointer user)
 
 /* Called while the canvas is being realised: it cannot be removed before that is over. */
 static void
-gl_failed (gpointer user)
+space_view_gl_failed (gpointer user)
 {
-  g_idle_add_full (G_PRIORITY_HIGH, go_without_gl, g_object_ref (user), g_object_unref);
+  g_idle_add_full (G_PRIORITY_HIGH, space_view_go_without_gl, g_object_ref (user), g_object_unref);
 }
 
 static void
@@ -255,7 +255,7 @@ td_space_view_init (TdSpaceView *self)
   td_space_view_add_input (self);
   if (td_drawing_by_processor ())
     return;
-  self->canvas = td_space_canvas_new (&self->scene, gl_failed, self);
+  self->canvas = td_space_canvas_new (&self->scene, space_view_gl_failed, self);
   gtk_widget_set_can_target (self->canvas, FALSE);
   gtk_widget_set_parent (self->canvas, GTK_WIDGET (self));
 }

@@ -59,7 +59,7 @@ new_label (const char *text, const char *class)
 }
 
 static void
-add_row (TdStepChooser *self, const TdStepKind *kind)
+step_chooser_add_row (TdStepChooser *self, const TdStepKind *kind)
 {
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
   GtkWidget *summary = new_label (kind->summary ? _(kind->summary) : "", "caption");
@@ -124,7 +124,7 @@ td_step_chooser_init (TdStepChooser *self)
   for (guint section = 0; section < TD_N_SECTIONS; section++)
     for (guint i = 0; kinds[i]; i++)
       if (td_step_section (kinds[i]) == section)
-        add_row (self, kinds[i]);
+        step_chooser_add_row (self, kinds[i]);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
                                   GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);

@@ -49,7 +49,7 @@ update_buttons (TdStepRow *self)
 }
 
 static void
-collect (TdStepRow *self)
+step_row_collect (TdStepRow *self)
 {
   if (self->showing)
     return;
@@ -62,13 +62,13 @@ collect (TdStepRow *self)
 }
 
 static void
-on_reset (GtkButton *button, TdStepRow *self)
+step_row_on_reset (GtkButton *button, TdStepRow *self)
 {
   TdStep step;
 
   td_step_init (&step, self->kind);
   td_step_row_show (self, &step, NULL);
-  collect (self);
+  step_row_collect (self);
 }
 
 static void
@@ -78,7 +78,7 @@ on_remove (GtkButton *button, TdStepRow *self)
 }
 
 static void
-on_before_toggled (GtkToggleButton *button, TdStepRow *self)
+step_row_on_before_toggled (GtkToggleButton *button, TdStepRow *self)
 {
   if (!self->showing)
     g_signal_emit (self, signals[BEFORE_TOGGLED], 0, gtk_toggle_button_get_active (button));
@@ -121,7 +121,7 @@ choice_parameter (TdStepRow *self, const TdStepParameter *parameter)
   GtkWidget *row = g_object_new (ADW_TYPE_COMBO_ROW, "title", _(parameter->title), "subtitle",
                                  parameter->advice ? _(parameter->advice) : "", "model", list,
                                  "factory", factory, NULL);
-  g_signal_connect_swapped (row, "notify::selected", G_CALLBACK (collect), self);
+  g_signal_connect_swapped (row, "notify::selected", G_CALLBACK (step_row_collect), self);
   return row;
 }
 
@@ -138,7 +138,7 @@ number_parameter (TdStepRow *self, const TdStepParameter *parameter)
                                       parameter->advice ? _(parameter->advice) : NULL,
                                       parameter->minimum, parameter->maximum, step,
                                       parameter->digits);
-  g_signal_connect_swapped (row, "changed", G_CALLBACK (collect), self);
+  g_signal_connect_swapped (row, "changed", G_CALLBACK (step_row_collect), self);
   return row;
 }
 
@@ -165,7 +165,7 @@ add_before (TdStepRow *self)
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
-  g_signal_connect (button, "toggled", G_CALLBACK (on_before_toggled), self);
+  g_signal_connect (button, "toggled", G_CALLBACK (step_row_on_before_toggled), self);
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), button);
   self->before = GTK_TOGGLE_BUTTON (button);
 }
@@ -184,7 +184,7 @@ add_footer (TdStepRow *self)
     self->reset = gtk_button_new_with_label (_("Reset"));
     gtk_widget_set_tooltip_text (self->reset, _("The values this step begins with"));
     gtk_widget_add_css_class (self->reset, "flat");
-    g_signal_connect (self->reset, "clicked", G_CALLBACK (on_reset), self);
+    g_signal_connect (self->reset, "clicked", G_CALLBACK (step_row_on_reset), self);
     gtk_box_append (GTK_BOX (box), self->reset);
   }
   if (!self->kind->preset_on) {
@@ -217,7 +217,7 @@ td_step_row_new (const TdStepKind *kind, GtkWidget *first)
   for (guint i = 0; i < kind->n_parameters; i++)
     add_parameter (self, i);
   add_footer (self);
-  g_signal_connect (self, "notify::enable-expansion", G_CALLBACK (collect), NULL);
+  g_signal_connect (self, "notify::enable-expansion", G_CALLBACK (step_row_collect), NULL);
   self->showing = FALSE;
   return GTK_WIDGET (self);
 }

@@ -61,7 +61,7 @@ td_steps_group_set_before (TdStepsGroup *self, gboolean on)
 }
 
 static void
-aim (TdStepsGroup *self, const char *target, gboolean on)
+steps_group_aim (TdStepsGroup *self, const char *target, gboolean on)
 {
   /* From one step's to another's: the pictures have to be asked for again. */
   if (on && self->before)
@@ -71,23 +71,23 @@ aim (TdStepsGroup *self, const char *target, gboolean on)
 }
 
 static void
-on_before_toggled (TdStepRow *row, gboolean on, TdStepsGroup *self)
+steps_group_on_before_toggled (TdStepRow *row, gboolean on, TdStepsGroup *self)
 {
-  aim (self, td_step_row_kind (row)->name, on);
+  steps_group_aim (self, td_step_row_kind (row)->name, on);
 }
 
 static void
 on_before_all_toggled (GtkToggleButton *button, TdStepsGroup *self)
 {
   if (!self->showing)
-    aim (self, "", gtk_toggle_button_get_active (button));
+    steps_group_aim (self, "", gtk_toggle_button_get_active (button));
 }
 
 /* ── Edits ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* What is edited is what one wants to see: the pictures go back to the recipe's. */
 static void
-commit (TdStepsGroup *self, const char *name, const char *key)
+steps_group_commit (TdStepsGroup *self, const char *name, const char *key)
 {
   td_steps_group_set_before (self, FALSE);
   g_strlcpy (self->target, name, sizeof self->target);
@@ -112,7 +112,7 @@ on_step_changed (TdStepRow *row, gpointer user, TdStepsGroup *self)
   if (!step)
     return;
   *step = *changed;
-  commit (self, changed->name, changed->name);
+  steps_group_commit (self, changed->name, changed->name);
 }
 
 static void
@@ -128,7 +128,7 @@ on_step_removed (TdStepRow *row, TdStepsGroup *self)
   memset (&recipe->steps[--recipe->n_steps], 0, sizeof *step);
   if (strcmp (td_step_row_kind (row)->name, MASKED) == 0)
     td_recipe_set_mask (recipe, NULL, NULL);
-  commit (self, "", NULL);
+  steps_group_commit (self, "", NULL);
 }
 
 void
@@ -143,7 +143,7 @@ td_steps_group_add_step (TdStepsGroup *self, const char *name)
     g_warning ("%s", error->message);
     return;
   }
-  commit (self, name, NULL);
+  steps_group_commit (self, name, NULL);
   for (guint i = 0; i < self->rows->len; i++) {
     TdStepRow *row = g_ptr_array_index (self->rows, i);
     if (strcmp (td_step_row_kind (row)->name, name) == 0) {
@@ -163,13 +163,13 @@ on_mask_taken (const char *path, gpointer user)
   if (!recipe)
     return;
   if (td_recipe_set_mask (recipe, path, &error))
-    commit (self, MASKED, NULL);
+    steps_group_commit (self, MASKED, NULL);
   else
     td_file_row_set_problem (TD_FILE_ROW (td_mask_row_widget (self->mask)), error->message);
 }
 
 static void
-on_chosen (TdStepChooser *chooser, const char *name, TdStepsGroup *self)
+steps_group_on_chosen (TdStepChooser *chooser, const char *name, TdStepsGroup *self)
 {
   td_steps_group_add_step (self, name);
 }
@@ -239,14 +239,14 @@ add_section (TdStepsGroup *self, TdStepSection section)
 }
 
 static void
-add_row (TdStepsGroup *self, const TdStepKind *kind)
+steps_group_add_row (TdStepsGroup *self, const TdStepKind *kind)
 {
   const gboolean masked = strcmp (kind->name, MASKED) == 0;
   GtkWidget *row = td_step_row_new (kind, masked ? td_mask_row_widget (self->mask) : NULL);
 
   g_signal_connect (row, "changed", G_CALLBACK (on_step_changed), self);
   g_signal_connect (row, "removed", G_CALLBACK (on_step_removed), self);
-  g_signal_connect (row, "before-toggled", G_CALLBACK (on_before_toggled), self);
+  g_signal_connect (row, "before-toggled", G_CALLBACK (steps_group_on_before_toggled), self);
   gtk_list_box_append (GTK_LIST_BOX (self->sections[td_step_section (kind)].list), row);
   g_ptr_array_add (self->rows, row);
 }
@@ -263,7 +263,7 @@ new_tools (TdStepsGroup *self)
   g_signal_connect (before, "toggled", G_CALLBACK (on_before_all_toggled), self);
   self->before_all = GTK_TOGGLE_BUTTON (before);
   self->chooser = TD_STEP_CHOOSER (td_step_chooser_new ());
-  g_signal_connect (self->chooser, "chosen", G_CALLBACK (on_chosen), self);
+  g_signal_connect (self->chooser, "chosen", G_CALLBACK (steps_group_on_chosen), self);
   self->add = gtk_menu_button_new ();
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->add), _("Add"));
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->add), GTK_WIDGET (self->chooser));
@@ -306,5 +306,5 @@ td_steps_group_init (TdStepsGroup *self)
   for (guint s = 0; s < TD_N_SECTIONS; s++)
     add_section (self, s);
   for (guint i = 0; kinds[i]; i++)
-    add_row (self, kinds[i]);
+    steps_group_add_row (self, kinds[i]);
 }

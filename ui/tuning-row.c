@@ -31,7 +31,7 @@ typedef struct {
 } Report;
 
 static void
-request_free (gpointer user)
+tuning_row_request_free (gpointer user)
 {
   Request *request = user;
 
@@ -40,7 +40,7 @@ request_free (gpointer user)
 }
 
 static void
-report_free (gpointer user)
+tuning_row_report_free (gpointer user)
 {
   Report *report = user;
 
@@ -53,7 +53,7 @@ report_free (gpointer user)
 /* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
 
 static void
-tell (const char *what, double fraction, gpointer user)
+tuning_row_tell (const char *what, double fraction, gpointer user)
 {
   TdLatestRun *run = user;
 
@@ -66,11 +66,11 @@ tell (const char *what, double fraction, gpointer user)
 }
 
 static gpointer
-work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+tuning_row_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
   const TdTuneOptions options = {
-    .size = request->size, .cancellable = cancellable, .progress = tell, .user = run,
+    .size = request->size, .cancellable = cancellable, .progress = tuning_row_tell, .user = run,
   };
   g_autoptr (TdDevice) device = td_device_open (request->device, error);
   GPtrArray *table = device ? td_tune_device (device, &options, error) : NULL;
@@ -107,7 +107,7 @@ rate_text (const TdTuneRow *row)
 }
 
 static void
-add_line (TdTuningRow *self, const TdTuneRow *row)
+tuning_row_add_line (TdTuningRow *self, const TdTuneRow *row)
 {
   g_autofree char *slices = g_strdup_printf (
       g_dngettext (NULL, "%u slice", "%u slices", row->n_slices), row->n_slices);
@@ -123,14 +123,14 @@ add_line (TdTuningRow *self, const TdTuneRow *row)
 }
 
 static void
-show_table (TdTuningRow *self, const GPtrArray *table, const char *device)
+tuning_row_show_table (TdTuningRow *self, const GPtrArray *table, const char *device)
 {
   guint faster = 0;
 
   for (guint i = 0; i < table->len; i++) {
     const TdTuneRow *row = table->pdata[i];
     faster += !row->error && *row->defines;
-    add_line (self, row);
+    tuning_row_add_line (self, row);
   }
   g_autofree char *text
       = faster ? g_strdup_printf (_("%s: in %u of %u cases something faster was found; jobs use it from now on"),
@@ -143,7 +143,7 @@ show_table (TdTuningRow *self, const GPtrArray *table, const char *device)
 /* ── State ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-show_state (TdTuningRow *self)
+tuning_row_show_state (TdTuningRow *self)
 {
   gboolean busy = td_latest_busy (self->latest);
 
@@ -153,13 +153,13 @@ show_state (TdTuningRow *self)
 }
 
 static void
-show (gpointer result, const GError *error, gboolean last, gpointer user)
+tuning_row_show (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdTuningRow *self = user;
   const Report *report = result;
 
   if (report && report->table)
-    show_table (self, report->table, report->device);
+    tuning_row_show_table (self, report->table, report->device);
   else if (report) {
     gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), report->fraction);
     adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), report->what);
@@ -167,7 +167,7 @@ show (gpointer result, const GError *error, gboolean last, gpointer user)
     g_autofree char *words = td_window_words (error->message);
     adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), words);
   }
-  show_state (self);
+  tuning_row_show_state (self);
 }
 
 void
@@ -190,7 +190,7 @@ td_tuning_row_start (TdTuningRow *self, guint size)
   gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), 0);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), _("Opening the device"));
   td_latest_request (self->latest, request);
-  show_state (self);
+  tuning_row_show_state (self);
 }
 
 void
@@ -199,7 +199,7 @@ td_tuning_row_cancel (TdTuningRow *self)
   td_latest_cancel (self->latest);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
                                  _("Stopped; what had been found until then is used"));
-  show_state (self);
+  tuning_row_show_state (self);
 }
 
 gboolean
@@ -215,13 +215,13 @@ td_tuning_row_found (TdTuningRow *self)
 }
 
 static void
-on_start (GtkButton *button, TdTuningRow *self)
+tuning_row_on_start (GtkButton *button, TdTuningRow *self)
 {
   td_tuning_row_start (self, 0);
 }
 
 static void
-on_cancel (GtkButton *button, TdTuningRow *self)
+tuning_row_on_cancel (GtkButton *button, TdTuningRow *self)
 {
   td_tuning_row_cancel (self);
 }
@@ -253,7 +253,7 @@ td_tuning_row_class_init (TdTuningRowClass *class)
 }
 
 static GtkWidget *
-add_button (TdTuningRow *self, const char *label, GCallback clicked)
+tuning_row_add_button (TdTuningRow *self, const char *label, GCallback clicked)
 {
   GtkWidget *button = gtk_button_new_with_label (label);
 
@@ -268,7 +268,7 @@ static void
 td_tuning_row_init (TdTuningRow *self)
 {
   self->rows = g_ptr_array_new ();
-  self->latest = td_latest_new (work, request_free, show, report_free, self);
+  self->latest = td_latest_new (tuning_row_work, tuning_row_request_free, tuning_row_show, tuning_row_report_free, self);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self), _("Tune the kernels"));
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), FALSE);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
@@ -280,7 +280,7 @@ td_tuning_row_init (TdTuningRow *self)
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   _("Progress of tuning"), -1);
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->bar);
-  self->start = add_button (self, _("Tune"), G_CALLBACK (on_start));
-  self->cancel = add_button (self, _("Stop"), G_CALLBACK (on_cancel));
-  show_state (self);
+  self->start = tuning_row_add_button (self, _("Tune"), G_CALLBACK (tuning_row_on_start));
+  self->cancel = tuning_row_add_button (self, _("Stop"), G_CALLBACK (tuning_row_on_cancel));
+  tuning_row_show_state (self);
 }

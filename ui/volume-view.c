@@ -36,7 +36,7 @@ typedef struct {
 } Request;
 
 static void
-request_free (gpointer user)
+volume_view_request_free (gpointer user)
 {
   Request *request = user;
 
@@ -60,7 +60,7 @@ read_written (const char *path, guint slice, GError **error)
 }
 
 static gpointer
-work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+volume_view_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
 
@@ -116,7 +116,7 @@ on_image (gpointer image, const GError *error, gboolean last, gpointer user)
 }
 
 static void
-request_slice (TdVolumeView *self)
+volume_view_request_slice (TdVolumeView *self)
 {
   TdSliceStore *store = self->item ? td_job_item_slices (self->item) : NULL;
   guint slice = wanted_slice (self);
@@ -138,7 +138,7 @@ request_slice (TdVolumeView *self)
 }
 
 static void
-place_slider (TdVolumeView *self, guint last)
+volume_view_place_slider (TdVolumeView *self, guint last)
 {
   self->placing = TRUE;
   gtk_adjustment_configure (self->adjustment, last / 2, 0, last, 1, 10, 0);
@@ -153,7 +153,7 @@ on_slider (GtkAdjustment *adjustment, TdVolumeView *self)
   self->untouched = FALSE;
   if (self->item && td_job_item_slices (self->item))
     show_subtitle (self);
-  request_slice (self);
+  volume_view_request_slice (self);
 }
 
 /* Moves to the finished slice that is nearest to the middle. */
@@ -172,7 +172,7 @@ place_on_finished (TdVolumeView *self, TdSliceStore *store)
   gtk_adjustment_set_value (self->adjustment, best);
   self->placing = FALSE;
   show_subtitle (self);
-  request_slice (self);
+  volume_view_request_slice (self);
 }
 
 /* The plan is made, or more slices are there, or the job ended. */
@@ -186,7 +186,7 @@ on_item_changed (TdVolumeView *self)
     return;
   guint last = td_slice_store_size (store) - 1;
   if (gtk_adjustment_get_upper (self->adjustment) != last)
-    place_slider (self, last);
+    volume_view_place_slider (self, last);
   self->readout.pixel_mm = td_job_item_pixel_mm (self->item);
   g_strlcpy (self->readout.units, td_job_item_units (self->item), sizeof self->readout.units);
   td_image_pane_set_units (self->pane, self->readout.units);
@@ -200,7 +200,7 @@ on_item_changed (TdVolumeView *self)
     place_on_finished (self, store);
   if (self->shown_slice == G_MAXUINT || td_job_item_state (self->item) == TD_JOB_DONE)
     if (td_slice_store_has (store, wanted_slice (self)))
-      request_slice (self);
+      volume_view_request_slice (self);
 }
 
 void
@@ -219,7 +219,7 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
   if (!item)
     return;
   td_image_pane_set_title (self->pane, td_job_item_title (item));
-  place_slider (self, 0);
+  volume_view_place_slider (self, 0);
   self->untouched = TRUE;
   g_signal_connect_object (item, "changed", G_CALLBACK (on_item_changed), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (item, "slices", G_CALLBACK (on_item_changed), self, G_CONNECT_SWAPPED);
@@ -285,7 +285,7 @@ static void
 td_volume_view_init (TdVolumeView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  self->latest = td_latest_new (work, request_free, on_image, (GDestroyNotify) td_image_unref,
+  self->latest = td_latest_new (volume_view_work, volume_view_request_free, on_image, (GDestroyNotify) td_image_unref,
                                 self);
   self->shown_slice = G_MAXUINT;
   td_image_pane_set_can_enlarge (self->pane, FALSE);

@@ -65,7 +65,7 @@ make_sigmas (const TdAxisTrial *trials, guint n)
 }
 
 static void
-find_common (Fit *fit)
+axis_consensus_find_common (Fit *fit)
 {
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     double squares = 0;
@@ -133,7 +133,7 @@ td_axis_line_mode (const TdAxisTrial *trials, guint n_trials, double middle_row)
 /* ── The fit ──────────────────────────────────────────────────────────────────────────────────── */
 
 static int
-compare_doubles (const void *a, const void *b)
+axis_consensus_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -153,13 +153,13 @@ robust_scale (const Fit *fit)
   }
   if (n == 0)
     return 1;
-  qsort (size, n, sizeof *size, compare_doubles);
+  qsort (size, n, sizeof *size, axis_consensus_compare_doubles);
   return MAX (1, 1.4826 * size[n / 2]);
 }
 
 /* Weighted least squares; @with_slope FALSE keeps the slope that the line has. */
 static void
-solve (Fit *fit, gboolean with_slope)
+axis_consensus_solve (Fit *fit, gboolean with_slope)
 {
   double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
 
@@ -220,7 +220,7 @@ fit_line (Fit *fit, gboolean with_slope)
         fit->weight[i] = (1 - x * x) * (1 - x * x) / (fit->sigma[i] * fit->sigma[i]);
     }
     cap_weights (fit);
-    solve (fit, with_slope);
+    axis_consensus_solve (fit, with_slope);
   }
   fit->centre_error *= scale;
   fit->slope_error *= scale;
@@ -242,7 +242,7 @@ widen_sigmas (Fit *fit)
     }
     if (n < 3)
       continue;
-    qsort (away, n, sizeof *away, compare_doubles);
+    qsort (away, n, sizeof *away, axis_consensus_compare_doubles);
     double scatter = 1.4826 * (n % 2 ? away[n / 2] : (away[n / 2 - 1] + away[n / 2]) / 2);
     for (guint i = 0; i < fit->n; i++)
       if (fit->trials[i].method == m && fit->sigma[i] > 0)
@@ -334,7 +334,7 @@ excess_of (const Fit *fit, const Opinion *opinions)
 
 /* Sets agreed, uncertainty and advice by how well rows and methods go together. */
 static void
-judge (TdAxisResult *result, const Fit *fit)
+axis_consensus_judge (TdAxisResult *result, const Fit *fit)
 {
   Opinion opinions[TD_AXIS_COUNT];
   double with = 0, against = 0;
@@ -391,7 +391,7 @@ td_axis_agree (TdAxisResult *result, double middle_row, double slope, double slo
   g_autofree double *weight = g_new0 (double, result->n_trials);
   Fit fit = { .trials = result->trials, .n = result->n_trials, .sigma = sigma, .weight = weight };
 
-  find_common (&fit);
+  axis_consensus_find_common (&fit);
   fit.line = find_mode (&fit, middle_row);
   result->centre_px = fit.line.centre_px;
   result->uncertainty_px = NAN;
@@ -407,5 +407,5 @@ td_axis_agree (TdAxisResult *result, double middle_row, double slope, double slo
   result->centre_px = fit.line.centre_px;
   result->tilt_deg = atan (fit.line.slope) * 180 / G_PI;
   result->tilt_uncertainty_deg = atan (slope_error) * 180 / G_PI;
-  judge (result, &fit);
+  axis_consensus_judge (result, &fit);
 }

@@ -83,7 +83,7 @@ find_group (Correlation *self, double off_rad)
 }
 
 static void
-add_pair (Correlation *self, const TdAxisSpectrum *spectrum, const TdAxisPair *pair)
+axis_correlation_add_pair (Correlation *self, const TdAxisSpectrum *spectrum, const TdAxisPair *pair)
 {
   Group *group = find_group (self, pair->off_rad);
   guint n = self->input->n_columns;
@@ -171,7 +171,7 @@ make_groups (Correlation *self, GError **error)
   for (guint i = 0; i < self->pairs->len; i++) {
     if (g_cancellable_set_error_if_cancelled (input->cancellable, error))
       return FALSE;
-    add_pair (self, spectrum, &g_array_index (self->pairs, TdAxisPair, i));
+    axis_correlation_add_pair (self, spectrum, &g_array_index (self->pairs, TdAxisPair, i));
   }
   for (guint g = 0; g < self->groups->len; g++) {
     Group *group = &g_array_index (self->groups, Group, g);
@@ -189,7 +189,7 @@ make_groups (Correlation *self, GError **error)
 
 /* M at a centre, for a lean in columns a radian, at the nearest half column. */
 static double
-merit (const Correlation *self, double centre, double lean)
+axis_correlation_merit (const Correlation *self, double centre, double lean)
 {
   guint n = self->input->n_columns;
   double product = 0, energy = 0, whole = 0;
@@ -209,7 +209,7 @@ merit (const Correlation *self, double centre, double lean)
 }
 
 static gboolean
-leans (const Correlation *self)
+axis_correlation_leans (const Correlation *self)
 {
   return g_array_index (self->groups, Group, 0).off_rad != 0;
 }
@@ -219,13 +219,13 @@ static void
 scan_range (const Correlation *self, TdAxisCurve *curve, double *lean_of)
 {
   double most = MOST_LEAN * self->input->n_columns;
-  gint steps = leans (self) ? LEAN_STEPS : 0;
+  gint steps = axis_correlation_leans (self) ? LEAN_STEPS : 0;
 
   for (guint i = 0; i < curve->n; i++) {
     double centre = curve->first_px + i * curve->step_px;
     curve->merit[i] = -INFINITY;
     for (gint l = -steps; l <= steps; l++) {
-      double lean = steps ? most * l / steps : 0, here = merit (self, centre, lean);
+      double lean = steps ? most * l / steps : 0, here = axis_correlation_merit (self, centre, lean);
       if (here > curve->merit[i]) {
         curve->merit[i] = here;
         lean_of[i] = lean;
@@ -248,7 +248,7 @@ some_pairs (const Correlation *self)
 
 /* To parts of a pixel. */
 static gboolean
-refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError **error)
+axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError **error)
 {
   const TdAxisInput *input = self->input;
   g_autofree double *response
@@ -267,7 +267,7 @@ refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError *
   if (!td_axis_likeness_climb (likeness, &estimate->centre_px, &drift, &top, &estimate->spread_px,
                                input->cancellable, error))
     return FALSE;
-  if (leans (self))
+  if (axis_correlation_leans (self))
     estimate->spread_px = hypot (estimate->spread_px, LEAN_SPREAD_PX);
   else if (self->pairs->len < FEW_PAIRS)
     estimate->spread_px = hypot (estimate->spread_px, FEW_SPREAD_PX);
@@ -279,7 +279,7 @@ refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError *
 }
 
 static gboolean
-search (const Correlation *self, TdAxisEstimate *estimate, GError **error)
+axis_correlation_search (const Correlation *self, TdAxisEstimate *estimate, GError **error)
 {
   double first = MAX (ceil (2 * self->input->first_px) / 2, 0);
   double last = MIN (floor (2 * self->input->last_px) / 2, self->input->n_columns - 1.0);
@@ -297,7 +297,7 @@ search (const Correlation *self, TdAxisEstimate *estimate, GError **error)
     return TRUE;
   guint at = (guint) floor ((estimate->centre_px - curve.first_px) / curve.step_px + 0.5);
   estimate->centre_px = curve.first_px + at * curve.step_px;
-  return refine (self, lean_of[at], estimate, error);
+  return axis_correlation_refine (self, lean_of[at], estimate, error);
 }
 
 /* A copy of the sinogram without what stands still in the views that are in pairs. */
@@ -317,7 +317,7 @@ moving_part (const TdAxisInput *input, const GArray *pairs)
 }
 
 static gboolean
-find (const TdAxisInput *given, TdAxisEstimate *estimate, GError **error)
+axis_correlation_find (const TdAxisInput *given, TdAxisEstimate *estimate, GError **error)
 {
   g_autoptr (GArray) pairs = td_axis_pairs (given->angles_rad, given->n_views);
   TdAxisInput input = *given;
@@ -333,14 +333,14 @@ find (const TdAxisInput *given, TdAxisEstimate *estimate, GError **error)
   if (pairs->len == 0)
     estimate->reason = "no two views are half a turn apart";
   else
-    done = make_groups (&self, error) && search (&self, estimate, error);
+    done = make_groups (&self, error) && axis_correlation_search (&self, estimate, error);
   g_array_unref (self.groups);
   g_free (self.rows);
   return done;
 }
 
 static const char *
-unsuited (const double *angles_rad, guint n_views, guint n_columns)
+axis_correlation_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 {
   g_autoptr (GArray) pairs = td_axis_pairs (angles_rad, n_views);
 
@@ -353,6 +353,6 @@ const TdAxisMethodKind td_axis_correlation = {
   .method = TD_AXIS_CORRELATION,
   .name = "correlation",
   .title = "Correlation of opposite views",
-  .unsuited = unsuited,
-  .find = find,
+  .unsuited = axis_correlation_unsuited,
+  .find = axis_correlation_find,
 };

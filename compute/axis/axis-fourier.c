@@ -68,7 +68,7 @@ pick_half (const double *angles_rad, const guint *order, guint n_views, guint ha
 }
 
 static gboolean
-regular (const double *angles_rad, const guint *picked, guint n, double step)
+axis_fourier_regular (const double *angles_rad, const guint *picked, guint n, double step)
 {
   for (guint i = 1; i < n; i++)
     if (fabs (angles_rad[picked[i]] - angles_rad[picked[i - 1]] - step) > 0.5 * step)
@@ -77,7 +77,7 @@ regular (const double *angles_rad, const guint *picked, guint n, double step)
 }
 
 static const char *
-unsuited (const double *angles_rad, guint n_views, guint n_columns)
+axis_fourier_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 {
   double range = 0, step = n_views >= 2 ? td_axis_step (angles_rad, n_views, &range) : 0;
 
@@ -90,7 +90,7 @@ unsuited (const double *angles_rad, guint n_views, guint n_columns)
   guint n = pick_half (angles_rad, order, n_views, 0, step, picked);
   if (n < LEAST_VIEWS)
     return "there are too few views";
-  return regular (angles_rad, picked, n, step) ? NULL
+  return axis_fourier_regular (angles_rad, picked, n, step) ? NULL
                                                : "the views do not cover half a turn in even steps";
 }
 
@@ -132,7 +132,7 @@ load_half (Halves *self, const float *rows, guint n, guint most_views, GError **
 }
 
 static gboolean
-load (Halves *self, guint most_views, guint most_columns, GError **error)
+axis_fourier_load (Halves *self, guint most_views, guint most_columns, GError **error)
 {
   const TdAxisInput *input = self->input;
   double step = td_axis_step (input->angles_rad, input->n_views, NULL);
@@ -145,7 +145,7 @@ load (Halves *self, guint most_views, guint most_columns, GError **error)
   self->n_columns = input->n_columns / self->by_columns;
   for (guint half = 0; half < 2 && (half == 0 || views[0]); half++) {
     guint count = pick_half (input->angles_rad, order, input->n_views, half, step, picked);
-    if (count < LEAST_VIEWS || !regular (input->angles_rad, picked, count, step))
+    if (count < LEAST_VIEWS || !axis_fourier_regular (input->angles_rad, picked, count, step))
       continue;
     for (guint v = 0; v < count; v++, n++)
       memcpy (rows + (gsize) n * input->n_columns,
@@ -163,7 +163,7 @@ load (Halves *self, guint most_views, guint most_columns, GError **error)
 }
 
 static void
-unload (Halves *self)
+axis_fourier_unload (Halves *self)
 {
   for (guint h = 0; h < self->n_halves; h++) {
     td_axis_spectrum_free (self->rows[h]);
@@ -176,7 +176,7 @@ unload (Halves *self)
 
 /* Half turns moved by parts of a column: @first in binned columns is the first of @width. */
 static float *
-moved (const Halves *self, guint h, double first, guint width)
+axis_fourier_moved (const Halves *self, guint h, double first, guint width)
 {
   float *rows = g_new (float, (gsize) self->n_views[h] * width);
 
@@ -186,26 +186,26 @@ moved (const Halves *self, guint h, double first, guint width)
 
 /* @centre: in binned columns. @reach: columns to either side. */
 static gboolean
-merit (const Halves *self, double centre, guint reach, double *value, GError **error)
+axis_fourier_merit (const Halves *self, double centre, guint reach, double *value, GError **error)
 {
   *value = 0;
   for (guint h = 0; h < self->n_halves; h++) {
     if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
       return FALSE;
-    g_autofree float *half = moved (self, h, centre - reach, 2 * reach + 1);
+    g_autofree float *half = axis_fourier_moved (self, h, centre - reach, 2 * reach + 1);
     *value += (1 - td_axis_wedge_spilled (self->wedges[h], half, 2 * reach + 1)) / self->n_halves;
   }
   return TRUE;
 }
 
 static guint
-reach_of (const Halves *self, double centre)
+axis_fourier_reach_of (const Halves *self, double centre)
 {
   return (guint) MAX (floor (MIN (centre, self->n_columns - 1 - centre)), 0);
 }
 
 static double
-to_binned (const Halves *self, double column)
+axis_fourier_to_binned (const Halves *self, double column)
 {
   return (column + 0.5) / self->by_columns - 0.5;
 }
@@ -232,8 +232,8 @@ merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **erro
 
   memset (curve->merit, 0, curve->n * sizeof *curve->merit);
   for (guint h = 0; h < self->n_halves; h++) {
-    g_autofree float *whole = moved (self, h, curve->first_px - reach, stride);
-    g_autofree float *between = moved (self, h, curve->first_px + 0.5 - reach, stride);
+    g_autofree float *whole = axis_fourier_moved (self, h, curve->first_px - reach, stride);
+    g_autofree float *between = axis_fourier_moved (self, h, curve->first_px + 0.5 - reach, stride);
     g_autofree float *half = g_new (float, (gsize) self->n_views[h] * width);
     for (guint i = 0; i < curve->n; i++) {
       if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
@@ -252,8 +252,8 @@ search_coarse (const Halves *self, TdAxisEstimate *estimate, double *reach_px, G
 {
   const TdAxisInput *input = self->input;
   double least = LEAST_REACH, most = self->n_columns - 1.0 - LEAST_REACH;
-  double first = ceil (2 * MAX (to_binned (self, input->first_px), least)) / 2;
-  double last = floor (2 * MIN (to_binned (self, input->last_px), most)) / 2;
+  double first = ceil (2 * MAX (axis_fourier_to_binned (self, input->first_px), least)) / 2;
+  double last = floor (2 * MIN (axis_fourier_to_binned (self, input->last_px), most)) / 2;
   TdAxisCurve curve = { first, COARSE_STEP, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
 
   *reach_px = (COARSE_STEP + 0.1) * self->by_columns;
@@ -265,7 +265,7 @@ search_coarse (const Halves *self, TdAxisEstimate *estimate, double *reach_px, G
     *reach_px = MAX ((input->last_px - input->first_px) / 2, *reach_px);
     return TRUE;
   }
-  guint reach = MIN (reach_of (self, first), reach_of (self, last));
+  guint reach = MIN (axis_fourier_reach_of (self, first), axis_fourier_reach_of (self, last));
   g_autofree double *values = g_new (double, curve.n);
   curve.merit = values;
   if (!merit_of_all (self, &curve, reach, error))
@@ -282,20 +282,20 @@ static gboolean
 try_around (const Halves *self, double around, double step, guint steps, double *values,
             TdAxisCurve *curve, GError **error)
 {
-  guint reach = reach_of (self, around);
+  guint reach = axis_fourier_reach_of (self, around);
 
   *curve = (TdAxisCurve) { around - steps * step, step, 2 * steps + 1, values };
   for (guint i = 0; i < curve->n; i++)
-    if (!merit (self, curve->first_px + i * step, reach, &values[i], error))
+    if (!axis_fourier_merit (self, curve->first_px + i * step, reach, &values[i], error))
       return FALSE;
   return TRUE;
 }
 
 /* What spills at the best centre is taken for noise, and the parabola for what the seam adds to it. */
 static double
-spread_of (const Halves *self, const TdAxisCurve *curve, double at)
+axis_fourier_spread_of (const Halves *self, const TdAxisCurve *curve, double at)
 {
-  guint middle = curve->n / 2, width = 2 * reach_of (self, at) + 1;
+  guint middle = curve->n / 2, width = 2 * axis_fourier_reach_of (self, at) + 1;
   double far = middle * curve->step_px * self->by_columns, freedom = 0;
   double spilled = 1 - curve->merit[middle];
   double bend = (2 * curve->merit[middle] - curve->merit[0] - curve->merit[curve->n - 1]) / (far * far);
@@ -311,7 +311,7 @@ static gboolean
 search_near (const Halves *self, double reach_px, gboolean last, TdAxisEstimate *estimate,
              GError **error)
 {
-  double around = to_binned (self, estimate->centre_px), values[2 * MOST_NEAR + 1];
+  double around = axis_fourier_to_binned (self, estimate->centre_px), values[2 * MOST_NEAR + 1];
   double reach = reach_px / self->by_columns;
   guint steps = (guint) CLAMP (ceil (reach / NEAR_STEP), 2, MOST_NEAR);
   TdAxisEstimate found;
@@ -330,34 +330,34 @@ search_near (const Halves *self, double reach_px, gboolean last, TdAxisEstimate 
       return FALSE;
     if (td_axis_curve_peak (&curve, &found))
       around = found.centre_px;
-    estimate->spread_px = spread_of (self, &curve, around);
+    estimate->spread_px = axis_fourier_spread_of (self, &curve, around);
   }
   estimate->centre_px = from_binned (self, around);
   return TRUE;
 }
 
 static gboolean
-find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
+axis_fourier_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
 {
   const guint n_levels = G_N_ELEMENTS (levels);
   Halves halves = { .input = input };
   double reach_px = 0;
 
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
-  if ((estimate->reason = unsuited (input->angles_rad, input->n_views, input->n_columns)))
+  if ((estimate->reason = axis_fourier_unsuited (input->angles_rad, input->n_views, input->n_columns)))
     return TRUE;
-  gboolean done = load (&halves, levels[0].views, levels[0].columns, error)
+  gboolean done = axis_fourier_load (&halves, levels[0].views, levels[0].columns, error)
                   && search_coarse (&halves, estimate, &reach_px, error);
   for (guint l = 1; l < n_levels && done && isfinite (estimate->centre_px); l++) {
     gboolean last = l + 1 == n_levels || input->n_columns <= levels[l].columns;
-    unload (&halves);
-    done = load (&halves, levels[last ? n_levels - 1 : l].views, levels[l].columns, error)
+    axis_fourier_unload (&halves);
+    done = axis_fourier_load (&halves, levels[last ? n_levels - 1 : l].views, levels[l].columns, error)
            && search_near (&halves, reach_px, last, estimate, error);
     reach_px = 2 * NEAR_STEP * halves.by_columns;
     if (last || estimate->confidence <= 0)
       break;
   }
-  unload (&halves);
+  axis_fourier_unload (&halves);
   return done;
 }
 
@@ -365,6 +365,6 @@ const TdAxisMethodKind td_axis_fourier = {
   .method = TD_AXIS_FOURIER,
   .name = "fourier",
   .title = "Fourier wedge of the joined sinogram",
-  .unsuited = unsuited,
-  .find = find,
+  .unsuited = axis_fourier_unsuited,
+  .find = axis_fourier_find,
 };

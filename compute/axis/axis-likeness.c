@@ -25,7 +25,7 @@ struct TdAxisLikeness {
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static guint
-number (GHashTable *numbers, GArray *views, guint view)
+axis_likeness_number (GHashTable *numbers, GArray *views, guint view)
 {
   gpointer found;
 
@@ -48,9 +48,9 @@ td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
   self->pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
   for (guint i = 0; i < pairs->len; i++) {
     TdAxisPair pair = g_array_index (pairs, TdAxisPair, i);
-    pair.view = number (numbers, views, pair.view);
-    pair.below = number (numbers, views, pair.below);
-    pair.above = number (numbers, views, pair.above);
+    pair.view = axis_likeness_number (numbers, views, pair.view);
+    pair.below = axis_likeness_number (numbers, views, pair.below);
+    pair.above = axis_likeness_number (numbers, views, pair.above);
     g_array_append_val (self->pairs, pair);
   }
   self->first_off_rad = g_array_index (pairs, TdAxisPair, 0).off_rad;
@@ -90,7 +90,7 @@ td_axis_likeness_free (TdAxisLikeness *self)
 /* ── The merit ────────────────────────────────────────────────────────────────────────────────── */
 
 static guint
-reach_of (const TdAxisLikeness *self, double window_px)
+axis_likeness_reach_of (const TdAxisLikeness *self, double window_px)
 {
   double reach = floor (MIN (window_px, self->n_columns - 1 - window_px)) - 1;
 
@@ -99,7 +99,7 @@ reach_of (const TdAxisLikeness *self, double window_px)
 
 /* One pair under the window, from the first column on; the rest of the line stays 0. */
 static void
-lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0, const float *b1,
+axis_likeness_lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0, const float *b1,
          guint reach)
 {
   const TdAxisPair *pair = &g_array_index (self->pairs, TdAxisPair, index);
@@ -147,7 +147,7 @@ double
 td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double window_px,
                      double *energy)
 {
-  guint reach = reach_of (self, window_px), width = 2 * reach + 1;
+  guint reach = axis_likeness_reach_of (self, window_px), width = 2 * reach + 1;
 
   if (energy)
     *energy = 0;
@@ -169,7 +169,7 @@ td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, do
       td_axis_spectrum_rows (self->spectrum, pair->view, 1, start, width, a);
       td_axis_spectrum_rows (self->spectrum, pair->below, 1, start, width, b0);
     }
-    lay_out (self, i, a, b0, b1, reach);
+    axis_likeness_lay_out (self, i, a, b0, b1, reach);
   }
   if (energy)
     *energy = filtered_energy (self, self->lines[1]) + filtered_energy (self, self->lines[2]);
@@ -233,7 +233,7 @@ td_axis_likeness_climb (TdAxisLikeness *self, double *centre_px, double *drift_p
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
   /* What does not match is taken for noise: independent in as many places as the rows have columns. */
-  guint n = self->pairs->len * (2 * reach_of (self, *centre_px) + 1);
+  guint n = self->pairs->len * (2 * axis_likeness_reach_of (self, *centre_px) + 1);
   *spread_px = bend > 0 ? sqrt (MAX (1 - *top, 0) * 2 / (bend * n)) : NAN;
   return TRUE;
 }

@@ -41,7 +41,7 @@ typedef struct {
 } Place;
 
 static int
-compare_doubles (const void *a, const void *b)
+axis_overlap_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -78,12 +78,12 @@ usual_step (const Place *places, guint n)
   }
   if (count == 0)
     return 2 * G_PI;
-  qsort (steps, count, sizeof *steps, compare_doubles);
+  qsort (steps, count, sizeof *steps, axis_overlap_compare_doubles);
   return steps[count / 2];
 }
 
 static const char *
-unsuited (const double *angles_rad, guint n_views, guint n_columns)
+axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 {
   g_autofree Place *places = NULL;
   double covered = 0;
@@ -111,7 +111,7 @@ turn_clear (Turn *turn)
 }
 
 static void
-mix (const TdAxisInput *input, guint a, guint b, double part, float *out)
+axis_overlap_mix (const TdAxisInput *input, guint a, guint b, double part, float *out)
 {
   const float *first = input->sinogram + (gsize) a * input->n_columns;
   const float *second = input->sinogram + (gsize) b * input->n_columns;
@@ -148,7 +148,7 @@ turn_init (Turn *turn, const TdAxisInput *input, GError **error)
     const double part = gap > 0 ? CLAMP ((angle - places[at].angle) / gap, 0, 1) : 0;
     turn->known[v] = gap <= WEDGE_STEPS * step || part < 1e-6;
     if (turn->known[v])
-      mix (input, places[at].view, places[last ? 0 : at + 1].view, part,
+      axis_overlap_mix (input, places[at].view, places[last ? 0 : at + 1].view, part,
            turn->values + (gsize) v * turn->n_columns);
   }
   return TRUE;
@@ -156,7 +156,7 @@ turn_init (Turn *turn, const TdAxisInput *input, GError **error)
 
 /* Adds a view to the sums, or takes it away. */
 static void
-add_view (const Turn *turn, guint view, double sign, double *sums, guint *count)
+axis_overlap_add_view (const Turn *turn, guint view, double sign, double *sums, guint *count)
 {
   const float *values = turn->values + (gsize) view * turn->n_columns;
 
@@ -182,13 +182,13 @@ remove_slow (Turn *turn, GError **error)
     return FALSE;
   }
   for (guint v = 0; v < 2 * reach + 1; v++)
-    add_view (turn, (n - reach + v) % n, 1, sums, &count);
+    axis_overlap_add_view (turn, (n - reach + v) % n, 1, sums, &count);
   for (guint v = 0; v < n; v++) {
     const float *values = turn->values + (gsize) v * turn->n_columns;
     for (guint u = 0; u < turn->n_columns && turn->known[v]; u++)
       out[(gsize) v * turn->n_columns + u] = (float) (values[u] - sums[u] / count);
-    add_view (turn, (v + n - reach) % n, -1, sums, &count);
-    add_view (turn, (v + reach + 1) % n, 1, sums, &count);
+    axis_overlap_add_view (turn, (v + n - reach) % n, -1, sums, &count);
+    axis_overlap_add_view (turn, (v + reach + 1) % n, 1, sums, &count);
   }
   g_free (turn->values);
   turn->values = g_steal_pointer (&out);
@@ -218,7 +218,7 @@ overlap_of (guint k, guint n_columns)
 
 /* One pair's products to the spectrum, its squares to the columns' sums. a + i b is transformed at once. */
 static void
-add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size, fftwf_complex *line,
+axis_overlap_add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size, fftwf_complex *line,
           fftwf_complex *transformed, double *spectrum, double *squares)
 {
   const guint n = turn->n_columns, half = turn->n_views / 2;
@@ -241,7 +241,7 @@ add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size, fftwf_compl
 }
 
 static void
-divide (Agreement *agreement, const fftwf_complex *products, guint size, const double *squares)
+axis_overlap_divide (Agreement *agreement, const fftwf_complex *products, guint size, const double *squares)
 {
   g_autofree double *sums = g_new0 (double, agreement->n + 1);
 
@@ -275,14 +275,14 @@ compare_views (const Turn *turn, const TdAxisInput *input, Agreement *agreement,
     ok = !g_cancellable_set_error_if_cancelled (input->cancellable, error);
     if (!turn->known[v] || !turn->known[v + turn->n_views / 2])
       continue;
-    add_pair (turn, v, plan, size, line, transformed, spectrum, squares);
+    axis_overlap_add_pair (turn, v, plan, size, line, transformed, spectrum, squares);
     agreement->pairs++;
   }
   if (ok) {
     for (guint f = 0; f < 2 * size; f++)
       ((float *) line)[f] = (float) spectrum[f];
     fftwf_execute_dft (plan, line, transformed);
-    divide (agreement, transformed, size, squares);
+    axis_overlap_divide (agreement, transformed, size, squares);
   }
   td_fftw_plan_free (plan);
   fftwf_free (line);
@@ -294,7 +294,7 @@ compare_views (const Turn *turn, const TdAxisInput *input, Agreement *agreement,
 
 /* What the agreement is worth: narrow overlaps agree more easily by chance. */
 static double
-worth (const Agreement *agreement, guint k)
+axis_overlap_worth (const Agreement *agreement, guint k)
 {
   const double samples = (double) overlap_of (k, agreement->n) * agreement->pairs;
 
@@ -303,14 +303,14 @@ worth (const Agreement *agreement, guint k)
 
 /* The best k in [first, last], but not within @away of @peak. 0: none. */
 static guint
-best (const Agreement *agreement, guint first, guint last, guint peak, guint away)
+axis_overlap_best (const Agreement *agreement, guint first, guint last, guint peak, guint away)
 {
   guint found = 0;
 
   for (guint k = first; k <= last; k++) {
     if (peak && (k > peak ? k - peak : peak - k) <= away)
       continue;
-    if (!found || worth (agreement, k) > worth (agreement, found))
+    if (!found || axis_overlap_worth (agreement, k) > axis_overlap_worth (agreement, found))
       found = k;
   }
   return found;
@@ -333,7 +333,7 @@ width_of (const Agreement *agreement, guint first, guint last, guint peak)
 /* The top of the parabola through the agreement by least squares, over as much of the peak as is one:
    the wider a peak, the more its single values are noise. */
 static void
-refine (const Agreement *agreement, guint first, guint last, guint peak, TdAxisEstimate *estimate)
+axis_overlap_refine (const Agreement *agreement, guint first, guint last, guint peak, TdAxisEstimate *estimate)
 {
   const double *r = agreement->agreement;
   const guint side = MIN (peak - first, last - peak);
@@ -363,25 +363,25 @@ static void
 estimate_peak (const Agreement *agreement, guint first, guint last, guint peak,
                TdAxisEstimate *estimate)
 {
-  const double here = worth (agreement, peak);
+  const double here = axis_overlap_worth (agreement, peak);
   const guint away = MAX (NEIGHBOURHOOD, 2 * width_of (agreement, first, last, peak));
-  const guint other = best (agreement, first, last, peak, away);
-  const double next = other ? MAX (worth (agreement, other), 0) : 0;
+  const guint other = axis_overlap_best (agreement, first, last, peak, away);
+  const double next = other ? MAX (axis_overlap_worth (agreement, other), 0) : 0;
 
   estimate->confidence = CLAMP ((here - next) / MAX (here, 0.05), 0, 1) * CLAMP (here / 0.2, 0, 1);
   estimate->centre_px = peak / 2.0;
-  refine (agreement, first, last, peak, estimate);
+  axis_overlap_refine (agreement, first, last, peak, estimate);
 }
 
 static gboolean
-find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
+axis_overlap_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
 {
   const guint n = input->n_columns;
   Turn turn = { 0 };
   Agreement agreement = { 0 };
 
   *estimate = (TdAxisEstimate) { .centre_px = NAN, .spread_px = NAN };
-  estimate->reason = unsuited (input->angles_rad, input->n_views, n);
+  estimate->reason = axis_overlap_unsuited (input->angles_rad, input->n_views, n);
   if (estimate->reason)
     return TRUE;
   gboolean ok = turn_init (&turn, input, error) && remove_slow (&turn, error)
@@ -390,10 +390,10 @@ find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
     const double least = (LEAST_OVERLAP - 1) / 2.0;
     const guint first = (guint) ceil (2 * CLAMP (input->first_px, least, n - 1 - least));
     const guint last = (guint) floor (2 * CLAMP (input->last_px, least, n - 1 - least));
-    const guint peak = first <= last ? best (&agreement, first, last, 0, 0) : 0;
+    const guint peak = first <= last ? axis_overlap_best (&agreement, first, last, 0, 0) : 0;
     if (!peak)
       estimate->reason = "the range searched is not on the detector";
-    else if (worth (&agreement, peak) <= 0)
+    else if (axis_overlap_worth (&agreement, peak) <= 0)
       estimate->reason = "opposite views agree about no centre in this range";
     else
       estimate_peak (&agreement, first, last, peak, estimate);
@@ -407,6 +407,6 @@ const TdAxisMethodKind td_axis_overlap = {
   .method = TD_AXIS_OVERLAP,
   .name = "overlap",
   .title = "Overlap of opposite views",
-  .unsuited = unsuited,
-  .find = find,
+  .unsuited = axis_overlap_unsuited,
+  .find = axis_overlap_find,
 };

@@ -25,19 +25,19 @@ compare_places (const void *a, const void *b)
 }
 
 static double
-fold (double angle)
+axis_pairs_fold (double angle)
 {
   double folded = fmod (angle, 2 * G_PI);
   return folded < 0 ? folded + 2 * G_PI : folded;
 }
 
 static Place *
-sorted (const double *angles_rad, guint n, gboolean folded)
+axis_pairs_sorted (const double *angles_rad, guint n, gboolean folded)
 {
   Place *places = g_new (Place, n);
 
   for (guint i = 0; i < n; i++)
-    places[i] = (Place) { folded ? fold (angles_rad[i]) : angles_rad[i], i };
+    places[i] = (Place) { folded ? axis_pairs_fold (angles_rad[i]) : angles_rad[i], i };
   qsort (places, n, sizeof *places, compare_places);
   return places;
 }
@@ -45,7 +45,7 @@ sorted (const double *angles_rad, guint n, gboolean folded)
 guint *
 td_axis_order (const double *angles_rad, guint n_views)
 {
-  g_autofree Place *places = sorted (angles_rad, n_views, FALSE);
+  g_autofree Place *places = axis_pairs_sorted (angles_rad, n_views, FALSE);
   guint *order = g_new (guint, n_views);
 
   for (guint i = 0; i < n_views; i++)
@@ -54,7 +54,7 @@ td_axis_order (const double *angles_rad, guint n_views)
 }
 
 static int
-compare_doubles (const void *a, const void *b)
+axis_pairs_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -63,7 +63,7 @@ compare_doubles (const void *a, const void *b)
 double
 td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
 {
-  g_autofree Place *places = sorted (angles_rad, n_views, FALSE);
+  g_autofree Place *places = axis_pairs_sorted (angles_rad, n_views, FALSE);
   g_autofree double *steps = g_new (double, n_views);
   guint n = 0;
 
@@ -74,15 +74,15 @@ td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
     *range_rad = places[n_views - 1].angle - places[0].angle;
   if (n == 0)
     return 0;
-  qsort (steps, n, sizeof *steps, compare_doubles);
+  qsort (steps, n, sizeof *steps, axis_pairs_compare_doubles);
   return steps[n / 2];
 }
 
 /* The view before and the one after half a turn on from @place, if they are neighbours enough. */
 static gboolean
-bracket (const Place *places, guint n, guint at, double step, TdAxisPair *pair)
+axis_pairs_bracket (const Place *places, guint n, guint at, double step, TdAxisPair *pair)
 {
-  double opposite = fold (places[at].angle + G_PI), below, above;
+  double opposite = axis_pairs_fold (places[at].angle + G_PI), below, above;
   guint low = 0, high = n;
 
   while (low < high) {
@@ -93,8 +93,8 @@ bracket (const Place *places, guint n, guint at, double step, TdAxisPair *pair)
       high = middle;
   }
   const Place *before = &places[(low + n - 1) % n], *after = &places[low % n];
-  below = fold (opposite - before->angle);
-  above = fold (after->angle - opposite);
+  below = axis_pairs_fold (opposite - before->angle);
+  above = axis_pairs_fold (after->angle - opposite);
   *pair = (TdAxisPair) { places[at].view, before->view, after->view, 0, 0 };
   if (below < EXACT * step) {
     pair->above = before->view;
@@ -123,7 +123,7 @@ add_near_pairs (GArray *pairs, const double *angles_rad, guint n, double step)
 
   for (guint i = 0; i < n; i++)
     for (guint j = i + 1; j < n; j++) {
-      double apart = fold (angles_rad[j] - angles_rad[i]), off = apart - G_PI;
+      double apart = axis_pairs_fold (angles_rad[j] - angles_rad[i]), off = apart - G_PI;
       if (fabs (off) <= most)
         g_array_append_vals (pairs, &(TdAxisPair) { i, j, j, 0, off }, 1);
     }
@@ -133,7 +133,7 @@ add_near_pairs (GArray *pairs, const double *angles_rad, guint n, double step)
 GArray *
 td_axis_pairs (const double *angles_rad, guint n_views)
 {
-  g_autofree Place *places = sorted (angles_rad, n_views, TRUE);
+  g_autofree Place *places = axis_pairs_sorted (angles_rad, n_views, TRUE);
   GArray *pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
   double step = n_views > 1 ? td_axis_step (angles_rad, n_views, NULL) : 0;
   TdAxisPair pair;
@@ -141,7 +141,7 @@ td_axis_pairs (const double *angles_rad, guint n_views)
   if (step <= 0)
     return pairs;
   for (guint i = 0; i < n_views; i++)
-    if (bracket (places, n_views, i, step, &pair) && pair.below != pair.view
+    if (axis_pairs_bracket (places, n_views, i, step, &pair) && pair.below != pair.view
         && pair.above != pair.view)
       g_array_append_val (pairs, pair);
   if (pairs->len == 0)

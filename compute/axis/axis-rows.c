@@ -104,7 +104,7 @@ td_axis_rows_row (const TdAxisRows *self, guint index)
 
 /* Raw rows to prepared ones, in place; of those, [first, end) come first. */
 static gboolean
-prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, guint first, guint end,
+axis_rows_prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, guint first, guint end,
          GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
@@ -140,7 +140,7 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
     return NULL;
   }
   if (!td_scan_read_sinograms (self->scan, 0, facts->n_views, row0, n_rows, rows, cancellable, error)
-      || !prepare (self, rows, row0, n_rows, first, end, cancellable, error))
+      || !axis_rows_prepare (self, rows, row0, n_rows, first, end, cancellable, error))
     return NULL;
   float *mean = g_new0 (float, samples);
   for (guint row = 0; row < end - first; row++)
@@ -153,7 +153,7 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
 /* ── Stripes and emptiness ────────────────────────────────────────────────────────────────────── */
 
 static int
-compare_doubles (const void *a, const void *b)
+axis_rows_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -161,13 +161,13 @@ compare_doubles (const void *a, const void *b)
 
 /* A median, for it keeps the edges of what turns with the sample but stays at its place. */
 static double
-median_around (const double *values, guint n, guint at)
+axis_rows_median_around (const double *values, guint n, guint at)
 {
   double window[2 * STRIPE_REACH + 1];
   guint first = at > STRIPE_REACH ? at - STRIPE_REACH : 0, end = MIN (at + STRIPE_REACH + 1, n);
 
   memcpy (window, values + first, (end - first) * sizeof *window);
-  qsort (window, end - first, sizeof *window, compare_doubles);
+  qsort (window, end - first, sizeof *window, axis_rows_compare_doubles);
   return window[(end - first) / 2];
 }
 
@@ -181,7 +181,7 @@ td_axis_destripe (float *sinogram, guint n_views, guint n_columns)
     for (guint u = 0; u < n_columns; u++)
       mean[u] += sinogram[(gsize) v * n_columns + u] / (double) n_views;
   for (guint u = 0; u < n_columns; u++)
-    stripe[u] = (float) (mean[u] - median_around (mean, n_columns, u));
+    stripe[u] = (float) (mean[u] - axis_rows_median_around (mean, n_columns, u));
   for (guint v = 0; v < n_views; v++)
     for (guint u = 0; u < n_columns; u++)
       sinogram[(gsize) v * n_columns + u] -= stripe[u];

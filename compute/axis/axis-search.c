@@ -14,7 +14,7 @@
 #define EDGE 2
 
 static int
-compare_doubles (const void *a, const void *b)
+axis_search_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -56,7 +56,7 @@ td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
     if (merit[i] > merit[best])
       best = i;
   g_autofree double *sorted = g_memdup2 (merit, curve->n * sizeof *merit);
-  qsort (sorted, curve->n, sizeof *sorted, compare_doubles);
+  qsort (sorted, curve->n, sizeof *sorted, axis_search_compare_doubles);
   double height = merit[best] - sorted[curve->n / 2];
   if (!(height > 1e-9 * fabs (merit[best])) || !isfinite (merit[best])) {
     estimate->reason = "no centre is better than another";

@@ -68,7 +68,7 @@ typedef struct {
 
 /* The slice for a centre, by Lagrange's polynomials through the nodes. */
 static void
-interpolate (const Trials *trials, double centre_px, guint side, float *slice)
+axis_sharpness_interpolate (const Trials *trials, double centre_px, guint side, float *slice)
 {
   float weights[MOST_NODES];
 
@@ -99,7 +99,7 @@ judge_slice (guint index, gpointer data)
   g_autofree float *between = judging->slices ? NULL : g_new (float, pixels);
 
   if (between)
-    interpolate (judging->trials, judging->curve->first_px + index * judging->curve->step_px, side,
+    axis_sharpness_interpolate (judging->trials, judging->curve->first_px + index * judging->curve->step_px, side,
                  between);
   judging->values[index]
       = td_axis_quality (judging->trials->quality,
@@ -141,7 +141,7 @@ trials_clear (Trials *trials)
 }
 
 static double
-to_binned (const Trials *trials, double column)
+axis_sharpness_to_binned (const Trials *trials, double column)
 {
   return (column + 0.5) / trials->by_columns - 0.5;
 }
@@ -151,8 +151,8 @@ static double
 radius_for (const Trials *trials, const TdAxisCurve *curve)
 {
   double width = trials->binned.n_columns;
-  double first = to_binned (trials, curve->first_px);
-  double last = to_binned (trials, curve->first_px + (curve->n - 1) * curve->step_px);
+  double first = axis_sharpness_to_binned (trials, curve->first_px);
+  double last = axis_sharpness_to_binned (trials, curve->first_px + (curve->n - 1) * curve->step_px);
 
   if (trials->quality != TD_AXIS_QUALITY_FLATNESS)
     return JUDGED * width;
@@ -178,7 +178,7 @@ make_slices (Trials *trials, const double *centres_px, guint n, float *slices, G
   g_autofree double *centres = g_new (double, n);
 
   for (guint i = 0; i < n; i++)
-    centres[i] = to_binned (trials, centres_px[i]);
+    centres[i] = axis_sharpness_to_binned (trials, centres_px[i]);
   return td_axis_slices_run (trials->slices, centres, n, slices, error);
 }
 
@@ -202,8 +202,8 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
   trials->node_slices = g_new (float, (gsize) n * side * side);
   trials->first_px = curve->first_px;
   trials->last_px = last_px;
-  td_axis_slices_see (trials->slices, to_binned (trials, trials->first_px),
-                      to_binned (trials, trials->last_px));
+  td_axis_slices_see (trials->slices, axis_sharpness_to_binned (trials, trials->first_px),
+                      axis_sharpness_to_binned (trials, trials->last_px));
   trials->n_nodes = make_slices (trials, trials->nodes_px, n, trials->node_slices, error) ? n : 0;
   return trials->n_nodes > 0;
 }
@@ -286,7 +286,7 @@ search_close (Trials *trials, double reach_px, double finest_px, TdAxisEstimate 
 }
 
 static const char *
-unsuited (const double *angles_rad, guint n_views, guint n_columns)
+axis_sharpness_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 {
   double range = 0;
 
@@ -299,10 +299,10 @@ unsuited (const double *angles_rad, guint n_views, guint n_columns)
 }
 
 static gboolean
-find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
+axis_sharpness_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
 {
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
-  if ((estimate->reason = unsuited (input->angles_rad, input->n_views, input->n_columns)))
+  if ((estimate->reason = axis_sharpness_unsuited (input->angles_rad, input->n_views, input->n_columns)))
     return TRUE;
   double reach = (input->last_px - input->first_px) / 2;
   TdAxisQuality quality = td_axis_quality_for (input->sinogram, input->n_views, input->n_columns,
@@ -337,6 +337,6 @@ const TdAxisMethodKind td_axis_sharpness = {
   .method = TD_AXIS_SHARPNESS,
   .name = "sharpness",
   .title = "Sharpness of trial slices",
-  .unsuited = unsuited,
-  .find = find,
+  .unsuited = axis_sharpness_unsuited,
+  .find = axis_sharpness_find,
 };

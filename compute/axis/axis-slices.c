@@ -25,7 +25,7 @@ struct TdAxisSlices {
 };
 
 static void
-filter_rows (TdAxisSpectrum *spectrum, double cutoff)
+axis_slices_filter_rows (TdAxisSpectrum *spectrum, double cutoff)
 {
   guint n = td_axis_spectrum_length (spectrum);
   g_autofree double *response = g_new (double, n);
@@ -79,7 +79,7 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
                  input->n_columns);
     return NULL;
   }
-  filter_rows (self->spectrum, cutoff);
+  axis_slices_filter_rows (self->spectrum, cutoff);
   if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error)))
     return NULL;
   self->sinograms
@@ -110,7 +110,7 @@ td_axis_slices_see (TdAxisSlices *self, double first_px, double last_px)
 
 /* The centre comes to the middle column. What lay outside the detector stays unknown: 0. */
 static void
-shift (TdAxisSlices *self, double centre_px, float *out)
+axis_slices_shift (TdAxisSlices *self, double centre_px, float *out)
 {
   guint n = self->input->n_columns, views = self->input->n_views;
   const double middle = ((double) n - 1) / 2, start = centre_px - middle;
@@ -135,7 +135,7 @@ td_axis_slices_run (TdAxisSlices *self, const double *centres_px, guint n, float
   for (guint i = 0; i < n; i++) {
     if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
       return FALSE;
-    shift (self, centres_px[i], self->shifted + i * samples);
+    axis_slices_shift (self, centres_px[i], self->shifted + i * samples);
   }
   return td_upload (self->queue, self->sinograms, 0, self->shifted, n * samples * sizeof (float),
                     error)

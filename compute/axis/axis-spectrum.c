@@ -31,7 +31,7 @@ typedef struct {
 
 /* Two rows, being real, share one transform: the second is its imaginary part. */
 static void
-load_row (const Run *run, const float *row, guint part, fftwf_complex *line)
+axis_spectrum_load_row (const Run *run, const float *row, guint part, fftwf_complex *line)
 {
   guint n = run->spectrum->n_columns, gap = run->spectrum->length - n;
 
@@ -54,9 +54,9 @@ transform_piece (guint index, gpointer data)
     fftwf_complex *bins = spectrum->bins + (gsize) row * spectrum->n_bins;
     gboolean both = row + 1 < end;
     memset (from, 0, n * sizeof *from);
-    load_row (run, rows, 0, from);
+    axis_spectrum_load_row (run, rows, 0, from);
     if (both)
-      load_row (run, rows + spectrum->n_columns, 1, from);
+      axis_spectrum_load_row (run, rows + spectrum->n_columns, 1, from);
     fftwf_execute_dft (spectrum->plan, from, to);
     for (guint k = 0; k < spectrum->n_bins; k++) {
       const float *z = to[k], *y = to[k ? n - k : 0];
@@ -143,7 +143,7 @@ td_axis_spectrum_filter (TdAxisSpectrum *spectrum, const double *response)
 /* The transform runs forward only: the conjugate spectrum gives the conjugate. Two rows a and b go as
    a + i b. */
 static void
-back_piece (guint index, gpointer data)
+axis_spectrum_back_piece (guint index, gpointer data)
 {
   const Run *run = data;
   const TdAxisSpectrum *spectrum = run->spectrum;
@@ -197,5 +197,5 @@ td_axis_spectrum_rows (const TdAxisSpectrum *spectrum, guint first, guint count,
   }
   Run run = { .spectrum = (TdAxisSpectrum *) spectrum, .out = out, .first = first, .count = count,
               .n = n, .whole = (gint64) whole, .turn = turn };
-  td_parallel_for ((count + ROWS_A_PIECE - 1) / ROWS_A_PIECE, back_piece, &run);
+  td_parallel_for ((count + ROWS_A_PIECE - 1) / ROWS_A_PIECE, axis_spectrum_back_piece, &run);
 }

@@ -52,7 +52,7 @@ exact_pairs (const double *angles_rad, guint n_views)
 }
 
 static const char *
-unsuited (const double *angles_rad, guint n_views, guint n_columns)
+axis_tilt_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 {
   g_autoptr (GArray) pairs = exact_pairs (angles_rad, n_views);
 
@@ -63,7 +63,7 @@ unsuited (const double *angles_rad, guint n_views, guint n_columns)
 
 /* Spread over the turn; views[] lists the frames to read. */
 static GArray *
-choose_pairs (const TdScanFacts *facts, GArray *views)
+axis_tilt_choose_pairs (const TdScanFacts *facts, GArray *views)
 {
   g_autoptr (GArray) all = exact_pairs (facts->angles_rad, facts->n_views);
   GArray *chosen = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
@@ -83,7 +83,7 @@ choose_pairs (const TdScanFacts *facts, GArray *views)
 
 /* The mean of some frames; NULL without error: there are none. */
 static float *
-read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellable *cancellable, GError **error)
+axis_tilt_read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   gsize pixels = (gsize) facts->n_rows * facts->n_columns;
@@ -137,7 +137,7 @@ plain_steps (const TdStep *steps, guint n_steps, TdStep *out)
 }
 
 static gboolean
-prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps, GCancellable *cancellable,
+axis_tilt_prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps, GCancellable *cancellable,
          GError **error)
 {
   guint64 bytes = (guint64) self->n_rows * self->n_frames * self->n_columns * sizeof (float);
@@ -158,16 +158,16 @@ prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps, GCancellab
 }
 
 static gboolean
-load (Tilt *self, const GArray *views, const TdStep *steps, guint n_steps, GCancellable *cancellable,
+axis_tilt_load (Tilt *self, const GArray *views, const TdStep *steps, guint n_steps, GCancellable *cancellable,
       GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
   gsize pixels = (gsize) self->n_rows * self->n_columns;
   g_autoptr (GError) problem = NULL;
   g_autofree float *raw = g_new (float, views->len * pixels);
-  g_autofree float *flat = read_mean (self->scan, TD_FRAME_FLAT, facts->n_flats, cancellable, &problem);
+  g_autofree float *flat = axis_tilt_read_mean (self->scan, TD_FRAME_FLAT, facts->n_flats, cancellable, &problem);
   g_autofree float *dark
-      = problem ? NULL : read_mean (self->scan, TD_FRAME_DARK, facts->n_darks, cancellable, &problem);
+      = problem ? NULL : axis_tilt_read_mean (self->scan, TD_FRAME_DARK, facts->n_darks, cancellable, &problem);
 
   if (problem) {
     g_propagate_error (error, g_steal_pointer (&problem));
@@ -175,7 +175,7 @@ load (Tilt *self, const GArray *views, const TdStep *steps, guint n_steps, GCanc
   }
   g_autoptr (TdScan) few = few_views (self->scan, views, raw, flat, dark, cancellable, error);
   self->frames = g_new (float, views->len * pixels);
-  if (!few || !prepare (self, few, steps, n_steps, cancellable, error))
+  if (!few || !axis_tilt_prepare (self, few, steps, n_steps, cancellable, error))
     return FALSE;
   for (guint row = 0; row < self->n_rows && self->n_frames >= STILL_FRAMES; row++)
     td_axis_remove_mean (self->frames + (gsize) row * self->n_frames * self->n_columns,
@@ -220,7 +220,7 @@ shear_row (const Tilt *self, guint frame, double z, double centre, double slope,
 
 /* One climb with views sheared by line's slope: the line that they then say. */
 static gboolean
-look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top, double *centre_error,
+axis_tilt_look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top, double *centre_error,
       double *slope_error, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
@@ -262,14 +262,14 @@ look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top, double 
 
 /* The slope that confirms itself, by the secant through the last two looks. */
 static gboolean
-settle (Tilt *self, TdAxisLine *line, double *centre_error, double *slope_error, gboolean *found,
+axis_tilt_settle (Tilt *self, TdAxisLine *line, double *centre_error, double *slope_error, gboolean *found,
         GCancellable *cancellable, GError **error)
 {
   TdAxisLine at = *line, said;
   double last_slope = 0, last_excess = 0, top = 0;
 
   for (guint round = 0; round < ROUNDS; round++) {
-    if (!look (self, &at, &said, &top, centre_error, slope_error, cancellable, error))
+    if (!axis_tilt_look (self, &at, &said, &top, centre_error, slope_error, cancellable, error))
       return FALSE;
     double excess = said.slope - at.slope, slope = said.slope;
     if (round > 0 && fabs (excess - last_excess) > 1e-12)
@@ -294,7 +294,7 @@ td_axis_tilt (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   g_autoptr (GArray) views = g_array_new (FALSE, FALSE, sizeof (guint));
-  g_autoptr (GArray) pairs = choose_pairs (facts, views);
+  g_autoptr (GArray) pairs = axis_tilt_choose_pairs (facts, views);
   Tilt self = { .scan = scan, .device = device, .n_columns = facts->n_columns,
                 .n_rows = facts->n_rows, .pairs = pairs, .n_frames = views->len };
   gboolean done = TRUE;
@@ -304,8 +304,8 @@ td_axis_tilt (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
     return TRUE;
   choose_rows (&self);
   self.sheared = g_new (float, (gsize) self.count * self.n_frames * self.n_columns);
-  done = load (&self, views, steps, n_steps, cancellable, error)
-         && settle (&self, line, centre_error, slope_error, found, cancellable, error);
+  done = axis_tilt_load (&self, views, steps, n_steps, cancellable, error)
+         && axis_tilt_settle (&self, line, centre_error, slope_error, found, cancellable, error);
   g_free (self.frames);
   g_free (self.sheared);
   g_free (self.places);
@@ -316,5 +316,5 @@ const TdAxisMethodKind td_axis_projections = {
   .method = TD_AXIS_PROJECTIONS,
   .name = "projections",
   .title = "Whole opposite projections",
-  .unsuited = unsuited,
+  .unsuited = axis_tilt_unsuited,
 };

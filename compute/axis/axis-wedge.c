@@ -74,7 +74,7 @@ edge_of (const TdAxisWedge *wedge, guint m)
 
 /* Columns 2 i and 2 i + 1, the second nothing beyond the reach. */
 static void
-join_columns (const Joined *joined, guint first, fftwf_complex *line)
+axis_wedge_join_columns (const Joined *joined, guint first, fftwf_complex *line)
 {
   guint views = joined->n_views, width = joined->width, reach = joined->reach;
   gboolean both = first + 1 <= reach;
@@ -118,7 +118,7 @@ transform_columns (guint index, gpointer data)
   fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
 
   for (guint t = first; t < end; t += 2) {
-    join_columns (joined, t, from);
+    axis_wedge_join_columns (joined, t, from);
     fftwf_execute_dft (joined->wedge->along_views, from, to);
     for (guint m = 0; m <= joined->n_views; m++) {
       const float *z = to[m], *y = to[m ? n - m : 0];
@@ -155,7 +155,7 @@ lay_row (const Joined *joined, guint m, fftwf_complex *line)
 
 /* |F (m, k)|^2 of the even row (@sign 1) or the odd one (-1), k and -k. */
 static void
-add_row (const Joined *joined, guint m, const fftwf_complex *line, float sign)
+axis_wedge_add_row (const Joined *joined, guint m, const fftwf_complex *line, float sign)
 {
   guint n = joined->wedge->length, edge = edge_of (joined->wedge, m);
   const float *squares = joined->wedge->squares;
@@ -173,7 +173,7 @@ add_row (const Joined *joined, guint m, const fftwf_complex *line, float sign)
 }
 
 static void
-transform_rows (guint index, gpointer data)
+axis_wedge_transform_rows (guint index, gpointer data)
 {
   Joined *joined = data;
   guint n = joined->wedge->length;
@@ -187,9 +187,9 @@ transform_rows (guint index, gpointer data)
     if (m + 1 < end)
       lay_row (joined, m + 1, from);
     fftwf_execute_dft (joined->wedge->along_columns, from, to);
-    add_row (joined, m, to, m % 2 ? -1 : 1);
+    axis_wedge_add_row (joined, m, to, m % 2 ? -1 : 1);
     if (m + 1 < end)
-      add_row (joined, m + 1, to, m % 2 ? 1 : -1);
+      axis_wedge_add_row (joined, m + 1, to, m % 2 ? 1 : -1);
   }
   fftwf_free (from);
   fftwf_free (to);
@@ -231,7 +231,7 @@ td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width)
   find_means (&joined);
   td_parallel_for (reach / (2 * BLOCK) + 1, transform_columns, &joined);
   if (n_views > TD_AXIS_WEDGE_DROP)
-    td_parallel_for ((n_views - TD_AXIS_WEDGE_DROP - 1) / (2 * BLOCK) + 1, transform_rows, &joined);
+    td_parallel_for ((n_views - TD_AXIS_WEDGE_DROP - 1) / (2 * BLOCK) + 1, axis_wedge_transform_rows, &joined);
   for (guint m = TD_AXIS_WEDGE_DROP + 1; m <= n_views; m++) {
     outside += joined.outside[m];
     all += joined.all[m];

@@ -144,7 +144,7 @@ choose_methods (const Search *search, guint wanted, GError **error)
 }
 
 static gboolean
-check (const TdScanFacts *facts, Search *search, GError **error)
+axis_check (const TdScanFacts *facts, Search *search, GError **error)
 {
   const TdAxisOptions *options = search->options;
   double middle = (facts->n_columns - 1) / 2.0, reach = REACH * facts->n_columns;
@@ -178,7 +178,7 @@ check (const TdScanFacts *facts, Search *search, GError **error)
 /* ── Trials ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-tell (Search *search, const char *what)
+axis_tell (Search *search, const char *what)
 {
   const TdAxisOptions *options = search->options;
 
@@ -209,12 +209,12 @@ estimate_row (Search *search, guint index, TdAxisMethod method, double first_px,
 }
 
 static void
-announce (Search *search, guint index, TdAxisMethod method)
+axis_announce (Search *search, guint index, TdAxisMethod method)
 {
   g_autofree char *what = g_strdup_printf ("row %u: %s", td_axis_rows_row (search->rows, index),
                                            td_axis_method_name (method));
 
-  tell (search, what);
+  axis_tell (search, what);
   search->done += method == TD_AXIS_SHARPNESS ? SLICES_SHARE : 1;
 }
 
@@ -235,7 +235,7 @@ try_method (Search *search, guint index, TdAxisMethod method, double first_px, d
 {
   TdAxisEstimate estimate;
 
-  announce (search, index, method);
+  axis_announce (search, index, method);
   if (!estimate_row (search, index, method, first_px, last_px, &estimate, error))
     return FALSE;
   add_trial (search, index, method, &estimate);
@@ -272,7 +272,7 @@ try_correlations (Search *search, GError **error)
   g_autofree char *what = g_strdup_printf (n == 1 ? "%u row: %s" : "%u rows: %s", n,
                                            td_axis_method_name (TD_AXIS_CORRELATION));
 
-  tell (search, what);
+  axis_tell (search, what);
   search->done += n;
   td_parallel_for (n, correlate_row, &all);
   if (all.error) {
@@ -285,14 +285,14 @@ try_correlations (Search *search, GError **error)
 }
 
 static gboolean
-read_rows (Search *search, GError **error)
+axis_read_rows (Search *search, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (search->scan);
 
   for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
     g_autofree char *what
         = g_strdup_printf ("row %u: reading", td_axis_rows_row (search->rows, i));
-    tell (search, what);
+    axis_tell (search, what);
     search->sinograms[i] = td_axis_rows_read (search->rows, i, search->cancellable, error);
     if (!search->sinograms[i])
       return FALSE;
@@ -338,7 +338,7 @@ try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error
   double at = td_axis_line_at (line, td_axis_rows_row (search->rows, index));
   TdAxisEstimate wide, near;
 
-  announce (search, index, TD_AXIS_FOURIER);
+  axis_announce (search, index, TD_AXIS_FOURIER);
   if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, &wide, error))
     return FALSE;
   /* Nobody told it where the others are: to come there is no chance. */
@@ -374,7 +374,7 @@ try_slices (Search *search, guint index, GError **error)
 
 /* The trials so far go together and are enough. */
 static gboolean
-settled (const Search *search)
+axis_settled (const Search *search)
 {
   TdAxisResult result = { .trials = (TdAxisTrial *) search->trials->data,
                           .n_trials = search->trials->len };
@@ -385,33 +385,33 @@ settled (const Search *search)
 }
 
 static gboolean
-asked (const Search *search, TdAxisMethod method)
+axis_asked (const Search *search, TdAxisMethod method)
 {
   return (search->methods & (1u << method)) != 0;
 }
 
 static gboolean
-run (Search *search, GError **error)
+axis_run (Search *search, GError **error)
 {
   guint n = td_axis_rows_count (search->rows);
 
-  search->all = (asked (search, TD_AXIS_PROJECTIONS) ? PROJECTIONS_SHARE : 0)
-                + n * (1 + asked (search, TD_AXIS_OVERLAP) + asked (search, TD_AXIS_CORRELATION)
-                       + asked (search, TD_AXIS_FOURIER)
-                       + (asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
-  if (!read_rows (search, error)
-      || (asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
+  search->all = (axis_asked (search, TD_AXIS_PROJECTIONS) ? PROJECTIONS_SHARE : 0)
+                + n * (1 + axis_asked (search, TD_AXIS_OVERLAP) + axis_asked (search, TD_AXIS_CORRELATION)
+                       + axis_asked (search, TD_AXIS_FOURIER)
+                       + (axis_asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
+  if (!axis_read_rows (search, error)
+      || (axis_asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
     return FALSE;
   const gboolean alone = search->methods == 1u << TD_AXIS_PROJECTIONS; /* which must be told where */
-  if ((alone || asked (search, TD_AXIS_CORRELATION)) && !try_correlations (search, error))
+  if ((alone || axis_asked (search, TD_AXIS_CORRELATION)) && !try_correlations (search, error))
     return FALSE;
   search->guided = alone ? search->trials->len : 0;
   TdAxisLine line = best_line (search);
-  for (guint i = 0; i < n && asked (search, TD_AXIS_FOURIER); i++)
+  for (guint i = 0; i < n && axis_asked (search, TD_AXIS_FOURIER); i++)
     if (!try_fourier (search, &line, i, error))
       return FALSE;
-  const gboolean one = td_scan_facts (search->scan)->n_columns > DEAR_COLUMNS && settled (search);
-  for (guint i = 0; i < n && asked (search, TD_AXIS_SHARPNESS); i++)
+  const gboolean one = td_scan_facts (search->scan)->n_columns > DEAR_COLUMNS && axis_settled (search);
+  for (guint i = 0; i < n && axis_asked (search, TD_AXIS_SHARPNESS); i++)
     if ((!one || i == n / 2) && !try_slices (search, i, error))
       return FALSE;
   return TRUE;
@@ -431,7 +431,7 @@ try_projections (Search *search, const TdStep *steps, guint n_steps, double *slo
   *slope = NAN;
   if (isnan (from))
     return TRUE;
-  tell (search, "projections");
+  axis_tell (search, "projections");
   if (!td_axis_tilt (search->device, search->scan, steps, n_steps, &line, &centre_error, slope_error,
                      &found, search->cancellable, error))
     return FALSE;
@@ -452,7 +452,7 @@ make_result (Search *search, const TdStep *steps, guint n_steps, GError **error)
   g_autoptr (TdAxisResult) result = g_new0 (TdAxisResult, 1);
   double middle = (td_scan_facts (search->scan)->n_rows - 1) / 2.0, slope = NAN, slope_error = 0;
 
-  if (asked (search, TD_AXIS_PROJECTIONS)
+  if (axis_asked (search, TD_AXIS_PROJECTIONS)
       && !try_projections (search, steps, n_steps, &slope, &slope_error, error))
     return NULL;
   if (search->guided)
@@ -461,7 +461,7 @@ make_result (Search *search, const TdStep *steps, guint n_steps, GError **error)
   result->trials = g_memdup2 (search->trials->data, search->trials->len * sizeof (TdAxisTrial));
   td_axis_agree (result, middle, slope, slope_error);
   search->done = search->all;
-  tell (search, "done");
+  axis_tell (search, "done");
   return g_steal_pointer (&result);
 }
 
@@ -474,7 +474,7 @@ td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
                     .n_extra = td_scan_facts (all)->n_views - td_scan_facts (scan)->n_views };
   TdAxisResult *result = NULL;
 
-  if (!check (td_scan_facts (all), &search, error))
+  if (!axis_check (td_scan_facts (all), &search, error))
     return NULL;
   search.rows = td_axis_rows_new (device, all, steps, n_steps, options, error);
   if (!search.rows)
@@ -482,7 +482,7 @@ td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
   guint n = td_axis_rows_count (search.rows);
   search.sinograms = g_new0 (float *, n);
   search.trials = g_array_new (FALSE, FALSE, sizeof (TdAxisTrial));
-  if (run (&search, error))
+  if (axis_run (&search, error))
     result = make_result (&search, steps, n_steps, error);
   for (guint i = 0; i < n; i++)
     g_free (search.sinograms[i]);

@@ -27,7 +27,7 @@ projection_floats (const TdConeBench *bench)
 }
 
 static guint64
-voxels (const TdConeBench *bench)
+cone_bench_voxels (const TdConeBench *bench)
 {
   return (guint64) bench->spec.size * bench->spec.size * bench->spec.slices;
 }
@@ -49,7 +49,7 @@ td_cone_bench_geometry (guint n_columns, guint size, TdGeometry *geometry)
 }
 
 static gboolean
-make_task (TdConeBench *bench, GError **error)
+cone_bench_make_task (TdConeBench *bench, GError **error)
 {
   const TdConeBenchSpec *spec = &bench->spec;
   TdGeometry geometry;
@@ -75,7 +75,7 @@ td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error
   bench->device = td_device_ref (device);
   bench->spec = *spec;
   bench->queue = td_queue_new (device, error);
-  if (!bench->queue || !make_task (bench, error))
+  if (!bench->queue || !cone_bench_make_task (bench, error))
     return NULL;
   bench->views = g_new (guint, spec->n_views);
   for (guint i = 0; i < spec->n_views; i++)
@@ -89,7 +89,7 @@ td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error
   }
   td_random_noise (bench->projections, projection_floats (bench), 0);
   bench->rows = td_buffer_new (device, bytes, error);
-  bench->volume = bench->rows ? td_buffer_new (device, voxels (bench) * sizeof (float), error) : NULL;
+  bench->volume = bench->rows ? td_buffer_new (device, cone_bench_voxels (bench) * sizeof (float), error) : NULL;
   if (!bench->volume || !td_upload (bench->queue, bench->rows, 0, bench->projections, bytes, error)
       || !td_queue_finish (bench->queue, error))
     return NULL;
@@ -113,7 +113,7 @@ td_cone_bench_free (TdConeBench *bench)
 
 /* Blocks at the middle, the side and a corner of the volume against the reference. */
 static gboolean
-judge (TdConeBench *bench, double *relative, GError **error)
+cone_bench_judge (TdConeBench *bench, double *relative, GError **error)
 {
   const guint n = bench->spec.size, nz = bench->spec.slices, side = MIN (BLOCK, MIN (n, nz));
   const guint starts[3][3] = { { (n - side) / 2, (n - side) / 2, (nz - side) / 2 },
@@ -150,12 +150,12 @@ judge (TdConeBench *bench, double *relative, GError **error)
 }
 
 static gboolean
-run_once (TdConeBench *bench, TdConeProjector *projector, double *seconds, GError **error)
+cone_bench_run_once (TdConeBench *bench, TdConeProjector *projector, double *seconds, GError **error)
 {
   const TdConeBenchSpec *spec = &bench->spec;
 
   if (g_cancellable_set_error_if_cancelled (spec->cancellable, error)
-      || !td_fill_zero (bench->queue, bench->volume, 0, voxels (bench) * sizeof (float), error)
+      || !td_fill_zero (bench->queue, bench->volume, 0, cone_bench_voxels (bench) * sizeof (float), error)
       || !td_queue_finish (bench->queue, error))
     return FALSE;
   const gint64 start = g_get_monotonic_time ();
@@ -168,7 +168,7 @@ run_once (TdConeBench *bench, TdConeProjector *projector, double *seconds, GErro
 }
 
 static int
-compare_times (gconstpointer a, gconstpointer b)
+cone_bench_compare_times (gconstpointer a, gconstpointer b)
 {
   const double difference = *(const double *) a - *(const double *) b;
   return difference < 0 ? -1 : difference > 0;
@@ -192,12 +192,12 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
     return FALSE;
   g_autofree double *times = g_new (double, spec->runs);
   double warm_up;
-  if (!run_once (bench, projector, &warm_up, error))
+  if (!cone_bench_run_once (bench, projector, &warm_up, error))
     return FALSE;
   for (guint i = 0; i < spec->runs; i++)
-    if (!run_once (bench, projector, &times[i], error))
+    if (!cone_bench_run_once (bench, projector, &times[i], error))
       return FALSE;
-  qsort (times, spec->runs, sizeof *times, compare_times);
+  qsort (times, spec->runs, sizeof *times, cone_bench_compare_times);
   *row = (TdConeBenchRow) {
     .family = family->name,
     .title = family->title,
@@ -205,9 +205,9 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
     .median_s = times[spec->runs / 2],
     .low_s = times[0],
     .high_s = times[spec->runs - 1],
-    .gups = (double) voxels (bench) * spec->n_views / times[spec->runs / 2] / GUPS,
+    .gups = (double) cone_bench_voxels (bench) * spec->n_views / times[spec->runs / 2] / GUPS,
   };
-  return judge (bench, &row->error, error);
+  return cone_bench_judge (bench, &row->error, error);
 }
 
 /* ── The baseline ─────────────────────────────────────────────────────────────────────────────── */

@@ -29,7 +29,7 @@ projection_bytes (const TdFdkBench *bench)
 }
 
 static guint64
-slice_floats (const TdFdkBench *bench)
+fdk_bench_slice_floats (const TdFdkBench *bench)
 {
   return (guint64) bench->spec.size * bench->spec.size;
 }
@@ -37,7 +37,7 @@ slice_floats (const TdFdkBench *bench)
 static guint64
 volume_bytes (const TdFdkBench *bench)
 {
-  return slice_floats (bench) * bench->spec.size * sizeof (float);
+  return fdk_bench_slice_floats (bench) * bench->spec.size * sizeof (float);
 }
 
 /* ── Host memory ──────────────────────────────────────────────────────────────────────────────── */
@@ -80,7 +80,7 @@ fill_piece (guint index, gpointer user)
 }
 
 static void
-fill (float *to, const float *from, guint64 bytes)
+fdk_bench_fill (float *to, const float *from, guint64 bytes)
 {
   Copy copy = { (guint8 *) to, (const guint8 *) from, bytes };
 
@@ -90,7 +90,7 @@ fill (float *to, const float *from, guint64 bytes)
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static TdScan *
-make_scan (const TdFdkBench *bench)
+fdk_bench_make_scan (const TdFdkBench *bench)
 {
   const TdFdkBenchSpec *spec = &bench->spec;
   g_autofree double *angles = g_new (double, spec->n_views);
@@ -121,9 +121,9 @@ td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error)
   bench->volume = bench->projections ? map_memory (volume_bytes (bench), error) : NULL;
   if (!bench->volume)
     return NULL;
-  fill (bench->projections, NULL, projection_bytes (bench));
-  fill (bench->volume, NULL, volume_bytes (bench));
-  bench->scan = make_scan (bench);
+  fdk_bench_fill (bench->projections, NULL, projection_bytes (bench));
+  fdk_bench_fill (bench->volume, NULL, volume_bytes (bench));
+  bench->scan = fdk_bench_make_scan (bench);
   return g_steal_pointer (&bench);
 }
 
@@ -155,12 +155,12 @@ td_fdk_bench_row_clear (TdFdkBenchRow *row)
 /* ── Whole jobs ───────────────────────────────────────────────────────────────────────────────── */
 
 static void
-take_slices (guint first, guint count, const float *slices, gpointer user)
+fdk_bench_take_slices (guint first, guint count, const float *slices, gpointer user)
 {
   TdFdkBench *bench = user;
-  const guint64 slice = slice_floats (bench);
+  const guint64 slice = fdk_bench_slice_floats (bench);
 
-  fill (bench->volume + first * slice, slices, count * slice * sizeof (float));
+  fdk_bench_fill (bench->volume + first * slice, slices, count * slice * sizeof (float));
 }
 
 typedef struct {
@@ -173,7 +173,7 @@ static void
 compare_slice (guint k, gpointer user)
 {
   const Compare *c = user;
-  const guint64 slice = slice_floats (c->bench);
+  const guint64 slice = fdk_bench_slice_floats (c->bench);
   const float *now = c->bench->volume + k * slice, *kept = c->bench->kept + k * slice;
 
   for (guint64 i = 0; i < slice; i++) {
@@ -186,7 +186,7 @@ compare_slice (guint k, gpointer user)
 
 /* All voxels with those of the first row, which are kept. */
 static gboolean
-compare (TdFdkBench *bench, TdFdkBenchRow *row, GError **error)
+fdk_bench_compare (TdFdkBench *bench, TdFdkBenchRow *row, GError **error)
 {
   const guint n = bench->spec.size;
 
@@ -239,14 +239,14 @@ write_spans (TdJob *job, const char *path, GError **error)
 
 /* Planning is not timed: a job's plan has been looked at before it is started. */
 static gboolean
-run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *timed, GError **error)
+fdk_bench_run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *timed, GError **error)
 {
   g_autoptr (TdPlan) plan
       = td_plan_new (bench->engine, bench->scan, recipe, NULL, bench->spec.cancellable, error);
   if (!plan)
     return FALSE;
   g_autoptr (TdJob) job = td_job_new (plan);
-  td_job_set_sink (job, take_slices, bench);
+  td_job_set_sink (job, fdk_bench_take_slices, bench);
   if (bench->spec.timeline)
     td_job_keep_spans (job);
   if (!td_job_run (job, bench->spec.cancellable, error)
@@ -283,7 +283,7 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit 
   recipe.device_memory_limit_bytes = limit->device_memory_bytes;
   /* The first run warms up: programs are built, memory is pinned, the devices' speed is known. */
   for (guint i = 0; i <= spec->runs; i++)
-    if (!run_once (bench, &recipe, row, &timed[i], error)) {
+    if (!fdk_bench_run_once (bench, &recipe, row, &timed[i], error)) {
       td_fdk_bench_row_clear (row);
       return FALSE;
     }
@@ -292,10 +292,10 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit 
   row->median_s = median->seconds;
   row->low_s = timed[1].seconds;
   row->high_s = timed[spec->runs].seconds;
-  row->gups = (double) slice_floats (bench) * spec->size * spec->n_views / row->median_s / GUPS;
+  row->gups = (double) fdk_bench_slice_floats (bench) * spec->size * spec->n_views / row->median_s / GUPS;
   memcpy (row->stages, median->stages, sizeof row->stages);
   row->n_stages = median->n_stages;
-  if (!compare (bench, row, error)) {
+  if (!fdk_bench_compare (bench, row, error)) {
     td_fdk_bench_row_clear (row);
     return FALSE;
   }

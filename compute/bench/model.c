@@ -29,7 +29,7 @@ load_cost (double distinct, double bytes)
 }
 
 static void
-add (TdUpdateCost *cost, TdUnit unit, double n)
+model_add (TdUpdateCost *cost, TdUnit unit, double n)
 {
   cost->per_update[unit] += n;
 }
@@ -38,19 +38,19 @@ add (TdUpdateCost *cost, TdUnit unit, double n)
 static void
 add_instructions (TdUpdateCost *cost, TdUnit unit, double n)
 {
-  add (cost, unit, n);
-  add (cost, TD_UNIT_INSTRUCTIONS, n);
+  model_add (cost, unit, n);
+  model_add (cost, TD_UNIT_INSTRUCTIONS, n);
 }
 
 static void
 add_loads (TdUpdateCost *cost, double n, double distinct, double bytes)
 {
-  add (cost, TD_UNIT_LOCAL, n * load_cost (distinct, bytes));
-  add (cost, TD_UNIT_INSTRUCTIONS, n);
+  model_add (cost, TD_UNIT_LOCAL, n * load_cost (distinct, bytes));
+  model_add (cost, TD_UNIT_INSTRUCTIONS, n);
 }
 
 static void
-divide (TdUpdateCost *cost, double by)
+model_divide (TdUpdateCost *cost, double by)
 {
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
     cost->per_update[u] /= by;
@@ -67,7 +67,7 @@ standard_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   add_instructions (cost, TD_UNIT_TEXTURE, 1);
   add_instructions (cost, TD_UNIT_FLOAT, 5);
   add_instructions (cost, TD_UNIT_CONVERSION, 1);
-  add (cost, TD_UNIT_INSTRUCTIONS, 3);
+  model_add (cost, TD_UNIT_INSTRUCTIONS, 3);
   return device->texture_linear && !device->texture_slow;
 }
 
@@ -80,12 +80,12 @@ texture_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   gboolean half = task->precision != TD_PRECISION_SINGLE;
   double time = slices == 4 && !half ? 4 : 1;
 
-  add (cost, TD_UNIT_TEXTURE, 8 * time);
-  add (cost, TD_UNIT_INSTRUCTIONS, 8);
+  model_add (cost, TD_UNIT_TEXTURE, 8 * time);
+  model_add (cost, TD_UNIT_INSTRUCTIONS, 8);
   add_loads (cost, 1, 1, 16);
   add_instructions (cost, TD_UNIT_FLOAT, 2 + 8 + 8 * slices);
-  add (cost, TD_UNIT_INSTRUCTIONS, 0.5);
-  divide (cost, 8 * slices);
+  model_add (cost, TD_UNIT_INSTRUCTIONS, 0.5);
+  model_divide (cost, 8 * slices);
   return TRUE;
 }
 
@@ -99,7 +99,7 @@ add_alu_cell (TdUpdateCost *cost, const TdAluShape *shape)
   guint loads = !shape->linear ? 1 : shape->side == 2 ? 4 : 2;
 
   add_instructions (cost, TD_UNIT_FLOAT, 1 + (shape->linear ? 3 : 1));
-  add (cost, TD_UNIT_INSTRUCTIONS, 2); /* index and address */
+  model_add (cost, TD_UNIT_INSTRUCTIONS, 2); /* index and address */
   if (!shape->float_round)
     add_instructions (cost, TD_UNIT_CONVERSION, 2);
   if (shape->linear && shape->cache == 3)
@@ -122,7 +122,7 @@ add_alu_cell (TdUpdateCost *cost, const TdAluShape *shape)
     if (shape->run) {
       add_instructions (cost, TD_UNIT_CONVERSION, 1);
       add_instructions (cost, TD_UNIT_FLOAT, 3);  /* saturated weights, two a register */
-      add (cost, TD_UNIT_INSTRUCTIONS, 6);        /* and spread over both halves */
+      model_add (cost, TD_UNIT_INSTRUCTIONS, 6);        /* and spread over both halves */
     } else {
       add_instructions (cost, TD_UNIT_FLOAT, shape->unit ? 6 : 7);
     }
@@ -138,8 +138,8 @@ add_texture_cell (TdUpdateCost *cost, const TdAluShape *shape)
 {
   guint pixels = shape->side * shape->side;
 
-  add (cost, TD_UNIT_TEXTURE, pixels * (shape->slices == 4 && !shape->half ? 4 : 1));
-  add (cost, TD_UNIT_INSTRUCTIONS, pixels);
+  model_add (cost, TD_UNIT_TEXTURE, pixels * (shape->slices == 4 && !shape->half ? 4 : 1));
+  model_add (cost, TD_UNIT_INSTRUCTIONS, pixels);
   add_instructions (cost, TD_UNIT_FLOAT, 1 + (pixels > 1 ? 3 : 0) + pixels * shape->slices);
 }
 
@@ -159,13 +159,13 @@ alu_cost (const TdBackprojectTask *task, const TdDeviceInfo *device, const TdAlu
   add_alu_cell (&arithmetic, shape);
   add_texture_cell (&texture, shape);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
-    add (cost, u, (cells - by_texture) * arithmetic.per_update[u] + by_texture * texture.per_update[u]);
+    model_add (cost, u, (cells - by_texture) * arithmetic.per_update[u] + by_texture * texture.per_update[u]);
   add_loads (cost, shape->side == 2 ? 2 : 1, 1, 16);
   add_instructions (cost, TD_UNIT_FLOAT, 2);
-  add (cost, TD_UNIT_INSTRUCTIONS, 2.0 / shape->unroll);
-  add (cost, TD_UNIT_LOCAL, copied);
-  add (cost, TD_UNIT_INSTRUCTIONS, copied / 16 * 2);
-  divide (cost, cells * shape->side * shape->side * shape->slices);
+  model_add (cost, TD_UNIT_INSTRUCTIONS, 2.0 / shape->unroll);
+  model_add (cost, TD_UNIT_LOCAL, copied);
+  model_add (cost, TD_UNIT_INSTRUCTIONS, copied / 16 * 2);
+  model_divide (cost, cells * shape->side * shape->side * shape->slices);
   return TRUE;
 }
 
@@ -206,7 +206,7 @@ variant_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
 
   if (!family_cost (task, device, variant, cost))
     return FALSE;
-  divide (cost, (double) n_slices / (passes * slices));
+  model_divide (cost, (double) n_slices / (passes * slices));
   return TRUE;
 }
 

@@ -20,7 +20,7 @@ td_bench_baseline_name (TdDevice *device)
 }
 
 static int
-compare_doubles (const void *a, const void *b)
+parallel_bench_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -29,7 +29,7 @@ compare_doubles (const void *a, const void *b)
 TdBenchTimes
 td_bench_times (double *seconds, guint n)
 {
-  qsort (seconds, n, sizeof *seconds, compare_doubles);
+  qsort (seconds, n, sizeof *seconds, parallel_bench_compare_doubles);
   return (TdBenchTimes) { .median_s = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
                           .low_s = seconds[0], .high_s = seconds[n - 1] };
 }
@@ -157,7 +157,7 @@ filtering_run (Filtering *filtering, double *seconds, GError **error)
 
 /* One warm-up and spec->runs timed ones of baseline, filter and family in turn. */
 static gboolean
-measure (Baseline *baseline, Filtering *filtering, TdTrial *trial, const TdBenchSpec *spec,
+parallel_bench_measure (Baseline *baseline, Filtering *filtering, TdTrial *trial, const TdBenchSpec *spec,
          TdBenchRow *row, GError **error)
 {
   g_autofree double *ours = g_new0 (double, spec->runs), *theirs = g_new0 (double, spec->runs);
@@ -200,7 +200,7 @@ td_bench_run (TdDevice *device, const TdBackprojectFamily *family, const TdBench
   if (!trial || !td_trial_prepare (trial, family, NULL, error)
       || !baseline_init (&baseline, device, &task, error)
       || (spec->filter && !filtering_init (&filtering, device, spec, error))
-      || !measure (&baseline, &filtering, trial, spec, row, error)
+      || !parallel_bench_measure (&baseline, &filtering, trial, spec, row, error)
       || !td_trial_error (trial, &row->error, error))
     return NULL;
 

@@ -22,13 +22,13 @@ typedef struct {
 } Bench;
 
 static void
-bench_clear (Bench *bench)
+prepare_bench_clear (Bench *bench)
 {
   td_queue_free (bench->queue);
   td_scan_unref (bench->scan);
   td_scan_unref (bench->tall);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, prepare_bench_clear)
 
 static void
 row_free (gpointer data)
@@ -52,7 +52,7 @@ td_prepare_bench_free (TdPrepareBench *bench)
 
 /* A scan for facts, flats and air; its projections are never read but for the dose. */
 static TdScan *
-make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_views, GError **error)
+prepare_bench_make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_views, GError **error)
 {
   TdPhantomScan phantom;
 
@@ -71,7 +71,7 @@ make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_views, GError *
 
 /* The samples of one row that a step may meet: a disc that wanders, and noise. */
 static float *
-make_row (const TdPrepareBenchSpec *spec, guint n_views, TdStepStage stage, gboolean counts)
+prepare_bench_make_row (const TdPrepareBenchSpec *spec, guint n_views, TdStepStage stage, gboolean counts)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (11);
   float *row = g_new (float, (gsize) n_views * spec->n_columns), *to = row;
@@ -91,7 +91,7 @@ make_data (const Bench *bench, const TdStepKind *kind, guint n_rows, guint n_vie
   gsize row_bytes = (gsize) n_views * bench->spec->n_columns * sizeof (float);
   TdStepStage stage = kind ? kind->stage : TD_STEP_INTENSITY;
   gboolean counts = stage == TD_STEP_INTENSITY || g_str_equal (kind->name, "flat-field");
-  g_autofree float *row = make_row (bench->spec, n_views, stage, counts);
+  g_autofree float *row = prepare_bench_make_row (bench->spec, n_views, stage, counts);
   g_autoptr (TdBuffer) data = td_buffer_new (bench->device, n_rows * row_bytes, error);
 
   for (guint r = 0; data && r < n_rows; r++)
@@ -149,7 +149,7 @@ run_work (const Bench *bench, const Work *work, GError **error)
 
 /* The copy restores what the step is to work on. */
 static gboolean
-run_once (const Bench *bench, const Work *work, double *copy_s, double *step_s, GError **error)
+prepare_bench_run_once (const Bench *bench, const Work *work, double *copy_s, double *step_s, GError **error)
 {
   double start = now_s ();
 
@@ -172,7 +172,7 @@ time_work (const Bench *bench, const Work *work, TdPrepareBenchRow *row, GError 
 
   for (gint run = -1; run < (gint) runs; run++)
     if (g_cancellable_set_error_if_cancelled (bench->spec->cancellable, error)
-        || !run_once (bench, work, &copies[MAX (run, 0)], &steps[MAX (run, 0)], error))
+        || !prepare_bench_run_once (bench, work, &copies[MAX (run, 0)], &steps[MAX (run, 0)], error))
       return FALSE;
   row->rows_worked = work->n_rows;
   row->bytes = 2 * work->data->bytes;
@@ -191,12 +191,12 @@ scan_for (const Bench *bench, guint n_rows, guint halo, GError **error)
   if (n_rows <= td_scan_facts (bench->scan)->n_rows)
     return td_scan_ref (bench->scan);
   /* In the middle of it, where no end of the detector is continued. */
-  return make_scan (spec, n_rows + 2 * halo, (guint) CLAMP (MOST_BYTES / view_bytes, 2, spec->n_views),
+  return prepare_bench_make_scan (spec, n_rows + 2 * halo, (guint) CLAMP (MOST_BYTES / view_bytes, 2, spec->n_views),
                     error);
 }
 
 static gboolean
-measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenchRow *row, GError **error)
+prepare_bench_measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenchRow *row, GError **error)
 {
   const TdPrepareBenchSpec *spec = bench->spec;
   TdStep step;
@@ -263,13 +263,13 @@ time_backprojection (const Bench *bench, TdPrepareBench *result, GError **error)
 }
 
 static gboolean
-add_row (const Bench *bench, TdPrepareBench *result, const TdStepKind *kind, GError **error)
+prepare_bench_add_row (const Bench *bench, TdPrepareBench *result, const TdStepKind *kind, GError **error)
 {
   TdPrepareBenchRow *row = g_new0 (TdPrepareBenchRow, 1);
 
   row->step = g_strdup (kind ? kind->name : FIRST);
   g_ptr_array_add (result->rows, row);
-  return measure (bench, kind, row, error);
+  return prepare_bench_measure (bench, kind, row, error);
 }
 
 TdPrepareBench *
@@ -279,13 +279,13 @@ td_prepare_bench_run (TdDevice *device, const TdPrepareBenchSpec *spec, GError *
   g_auto (Bench) bench = { .spec = spec, .device = device };
 
   result->rows = g_ptr_array_new_with_free_func (row_free);
-  bench.tall = make_scan (spec, TALL_ROWS, spec->n_views, error);
-  bench.scan = bench.tall ? make_scan (spec, spec->n_rows + FEW_ROWS, spec->n_views, error) : NULL;
+  bench.tall = prepare_bench_make_scan (spec, TALL_ROWS, spec->n_views, error);
+  bench.scan = bench.tall ? prepare_bench_make_scan (spec, spec->n_rows + FEW_ROWS, spec->n_views, error) : NULL;
   bench.queue = bench.scan ? td_queue_new (device, error) : NULL;
-  if (!bench.queue || !add_row (&bench, result, NULL, error))
+  if (!bench.queue || !prepare_bench_add_row (&bench, result, NULL, error))
     return NULL;
   for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
-    if (!add_row (&bench, result, *kind, error))
+    if (!prepare_bench_add_row (&bench, result, *kind, error))
       return NULL;
   return time_backprojection (&bench, result, error) ? g_steal_pointer (&result) : NULL;
 }

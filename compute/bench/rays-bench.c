@@ -21,7 +21,7 @@ typedef struct {
 } Bench;
 
 static gboolean
-make_task (TdConeTask *task, guint size, guint n_views, GError **error)
+rays_bench_make_task (TdConeTask *task, guint size, guint n_views, GError **error)
 {
   g_autofree double *angles = g_new (double, n_views);
   TdGeometry geometry;
@@ -33,7 +33,7 @@ make_task (TdConeTask *task, guint size, guint n_views, GError **error)
 }
 
 static float *
-noise (gsize n)
+rays_bench_noise (gsize n)
 {
   float *values = g_new (float, n);
   guint64 state = 20261;
@@ -47,10 +47,10 @@ noise (gsize n)
 
 /* The same random values again and again. */
 static gboolean
-fill (Bench *bench, TdBuffer *buffer, guint64 bytes, GError **error)
+rays_bench_fill (Bench *bench, TdBuffer *buffer, guint64 bytes, GError **error)
 {
   const guint64 piece = MIN (bytes, (guint64) 64 << 20);
-  g_autofree float *values = noise (piece / sizeof (float));
+  g_autofree float *values = rays_bench_noise (piece / sizeof (float));
 
   for (guint64 at = 0; at < bytes; at += piece)
     if (!td_upload (td_rays_queue (bench->rays), buffer, at, values, MIN (piece, bytes - at), error))
@@ -61,7 +61,7 @@ fill (Bench *bench, TdBuffer *buffer, guint64 bytes, GError **error)
 static gboolean
 bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **error)
 {
-  if (!make_task (&bench->task, size, n_views, error))
+  if (!rays_bench_make_task (&bench->task, size, n_views, error))
     return FALSE;
   const guint64 bytes = td_rays_projection_bytes (&bench->task, n_views);
 
@@ -74,13 +74,13 @@ bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **
          && (bench->field[1] = td_rays_volume_new (bench->rays, error))
          && (bench->field[2] = td_rays_volume_new (bench->rays, error))
          && (bench->spare = td_rays_volume_new (bench->rays, error))
-         && fill (bench, bench->measured, bytes, error)
+         && rays_bench_fill (bench, bench->measured, bytes, error)
          && td_rays_back (bench->rays, bench->measured, 0, n_views, bench->volume,
                           bench->spec->cancellable, error);
 }
 
 static void
-bench_clear (Bench *bench)
+rays_bench_clear (Bench *bench)
 {
   if (bench->rays)
     td_queue_finish (td_rays_queue (bench->rays), NULL);
@@ -98,7 +98,7 @@ bench_clear (Bench *bench)
 /* ── Time ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-act (Bench *bench, guint what, GError **error)
+rays_bench_act (Bench *bench, guint what, GError **error)
 {
   TdRayProjector *rays = bench->rays;
   const guint n = bench->task.n_views;
@@ -120,7 +120,7 @@ act (Bench *bench, guint what, GError **error)
 }
 
 static int
-compare_doubles (const void *a, const void *b)
+rays_bench_compare_doubles (const void *a, const void *b)
 {
   const double x = *(const double *) a, y = *(const double *) b;
 
@@ -137,12 +137,12 @@ time_row (Bench *bench, guint what, TdRaysBenchRow *row, GError **error)
 
   for (guint run = 0; run <= runs; run++) {
     const gint64 start = g_get_monotonic_time ();
-    if (!act (bench, what, error) || !td_queue_finish (td_rays_queue (bench->rays), error))
+    if (!rays_bench_act (bench, what, error) || !td_queue_finish (td_rays_queue (bench->rays), error))
       return FALSE;
     if (run > 0)
       seconds[run - 1] = (g_get_monotonic_time () - start) * 1e-6;
   }
-  qsort (seconds, runs, sizeof *seconds, compare_doubles);
+  qsort (seconds, runs, sizeof *seconds, rays_bench_compare_doubles);
   *row = (TdRaysBenchRow) { names[what], seconds[runs / 2], seconds[0], seconds[runs - 1], 0, 0 };
   row->gups = (double) task->nx * task->ny * task->nz * (what < 3 ? task->n_views : 1) / row->median_s
               / GUPS;
@@ -165,13 +165,13 @@ relative_rms (const float *got, const double *truth, gsize n)
 
 /* Back-projection of random lines, and projection of what that gave, against the same in double. */
 static gboolean
-judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *back, GError **error)
+rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *back, GError **error)
 {
   Bench bench = { .spec = spec };
   const gsize n_voxels = (gsize) JUDGED * JUDGED * JUDGED, view = (gsize) JUDGED * JUDGED;
   const guint first[3] = { 0 }, size[3] = { JUDGED, JUDGED, JUDGED };
   g_autofree float *voxels = g_new (float, n_voxels), *lines = g_new (float, view * JUDGED_VIEWS);
-  g_autofree float *rows = g_new (float, view), *random = noise (view * JUDGED_VIEWS);
+  g_autofree float *rows = g_new (float, view), *random = rays_bench_noise (view * JUDGED_VIEWS);
   g_autofree double *truth = g_new0 (double, n_voxels);
   g_autoptr (TdBuffer) slices = NULL;
 
@@ -179,11 +179,11 @@ judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *bac
       || !(slices = td_buffer_new (device, n_voxels * sizeof (float), error))
       || !td_rays_give (bench.rays, bench.volume, first, size, slices, error)
       || !td_download (td_rays_queue (bench.rays), voxels, slices, 0, n_voxels * sizeof (float), error)
-      || !act (&bench, 0, error)
+      || !rays_bench_act (&bench, 0, error)
       || !td_download (td_rays_queue (bench.rays), lines, bench.lines, 0,
                        view * JUDGED_VIEWS * sizeof (float), error)
       || !td_queue_finish (td_rays_queue (bench.rays), error)) {
-    bench_clear (&bench);
+    rays_bench_clear (&bench);
     return FALSE;
   }
   *there = 0;
@@ -200,7 +200,7 @@ judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *bac
     *there = MAX (*there, relative_rms (rows, truth, view));
   }
   g_clear_pointer (&slices, td_buffer_free);
-  bench_clear (&bench);
+  rays_bench_clear (&bench);
   return TRUE;
 }
 
@@ -210,12 +210,12 @@ td_rays_bench (TdDevice *device, const TdRaysBenchSpec *spec, TdRaysBenchRow row
 {
   Bench bench = { .spec = spec };
   double there, back;
-  gboolean ok = judge (device, spec, &there, &back, error)
+  gboolean ok = rays_bench_judge (device, spec, &there, &back, error)
                 && bench_init (&bench, device, spec->size, spec->n_views, error);
 
   for (guint what = 0; ok && what < TD_RAYS_BENCH_ROWS; what++)
     ok = time_row (&bench, what, &rows[what], error);
-  bench_clear (&bench);
+  rays_bench_clear (&bench);
   if (ok) {
     rows[0].error = there;
     rows[1].error = back;
@@ -241,10 +241,10 @@ double
 td_rays_bench_naive (void)
 {
   const guint views = 2 * td_host_threads ();
-  g_autofree float *volume = noise ((gsize) NAIVE * NAIVE * NAIVE);
+  g_autofree float *volume = rays_bench_noise ((gsize) NAIVE * NAIVE * NAIVE);
   TdConeTask task;
 
-  if (!make_task (&task, NAIVE, views, NULL))
+  if (!rays_bench_make_task (&task, NAIVE, views, NULL))
     return 0;
   Naive work = { &task, volume };
   const gint64 start = g_get_monotonic_time ();

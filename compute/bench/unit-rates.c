@@ -12,13 +12,13 @@ typedef struct {
 } Bench;
 
 static void
-bench_clear (Bench *bench)
+unit_rates_bench_clear (Bench *bench)
 {
   td_texture_free (bench->texture);
   td_buffer_free (bench->out);
   td_queue_free (bench->queue);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, unit_rates_bench_clear)
 
 static guint
 group_count (const Bench *bench)
@@ -27,7 +27,7 @@ group_count (const Bench *bench)
 }
 
 static gboolean
-launch (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_args, double *seconds,
+unit_rates_launch (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_args, double *seconds,
         GError **error)
 {
   const guint groups[3] = { group_count (bench), 1, 1 }, local[3] = { GROUP, 1, 1 };
@@ -48,14 +48,14 @@ loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, gui
   double seconds = 0;
 
   for (*n = 64; *n < 1 << 20; *n *= 2) {
-    if (!launch (bench, kernel, args, n_args, &seconds, error))
+    if (!unit_rates_launch (bench, kernel, args, n_args, &seconds, error))
       return FALSE;
     if (seconds > 16e-3)
       break;
   }
   for (guint i = 0; i < RUNS; i++) {
     double again = 0;
-    if (!launch (bench, kernel, args, n_args, &again, error))
+    if (!unit_rates_launch (bench, kernel, args, n_args, &again, error))
       return FALSE;
     seconds = MIN (seconds, again);
   }
@@ -64,7 +64,7 @@ loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, gui
 }
 
 static TdProgram *
-build (Bench *bench, guint unit, const char *name, TdKernel **kernel, GError **error)
+unit_rates_build (Bench *bench, guint unit, const char *name, TdKernel **kernel, GError **error)
 {
   g_autofree char *define = g_strdup_printf ("UNIT=%u", unit);
   const char *const defines[] = { define, NULL };
@@ -86,7 +86,7 @@ measure_arithmetic (Bench *bench, guint unit, double a_loop, double *rate, GErro
   const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (n), TD_ARG_VALUE (factor),
                          TD_ARG_VALUE (term), TD_ARG_VALUE (bits) };
   TdKernel *kernel = NULL;
-  TdProgram *program = build (bench, unit, "td_bench_arithmetic", &kernel, error);
+  TdProgram *program = unit_rates_build (bench, unit, "td_bench_arithmetic", &kernel, error);
   gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
 
   *rate *= a_loop;
@@ -100,7 +100,7 @@ measure_local (Bench *bench, double *rate, GError **error)
   int n = 0, step = 3;
   const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
   TdKernel *kernel = NULL;
-  TdProgram *program = build (bench, 2, "td_bench_local", &kernel, error);
+  TdProgram *program = unit_rates_build (bench, 2, "td_bench_local", &kernel, error);
   gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
 
   *rate *= 15 * 8;
@@ -136,7 +136,7 @@ measure_texture (Bench *bench, double *rate, GError **error)
     return FALSE;
   const TdArg args[] = { TD_ARG_TEXTURE (bench->texture), TD_ARG_BUFFER (bench->out),
                          TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
-  TdProgram *program = build (bench, 3, "td_bench_texture", &kernel, error);
+  TdProgram *program = unit_rates_build (bench, 3, "td_bench_texture", &kernel, error);
   gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
   *rate *= 16;
   td_program_free (program);

@@ -8,7 +8,7 @@
 /* Matrices in voxels from the axis, detector coordinates counted from the detector's middle (not that of
    the given rows: what they see must not depend on those), scaled by 1 / sqrt (weight) so that the kernel's 1 / w^2 carries the view's weight. */
 static void
-fill_table (const TdConeDeviceProjector *self, const guint *views, guint n, double u_middle,
+cone_device_add_fill_table (const TdConeDeviceProjector *self, const guint *views, guint n, double u_middle,
             double v_middle, float *table)
 {
   const TdConeTask *task = &self->task;
@@ -38,7 +38,7 @@ upload_matrices (TdConeDeviceProjector *self, TdQueue *queue, const guint *views
   if (self->tables[slot].read && !td_event_sync (self->tables[slot].read, error))
     return FALSE;
   g_clear_pointer (&self->tables[slot].read, td_event_free);
-  fill_table (self, views, n, u_middle, v_middle, self->tables[slot].floats);
+  cone_device_add_fill_table (self, views, n, u_middle, v_middle, self->tables[slot].floats);
   if (!td_upload (queue, self->matrices, 0, self->tables[slot].floats,
                   (guint64) n * TD_CONE_MATRIX_FLOATS * sizeof (float), error))
     return FALSE;
@@ -55,7 +55,7 @@ texel_rows (const TdConeDeviceProjector *self, guint n_rows)
 }
 
 static gboolean
-pack (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint n_rows, guint n_layers,
+cone_device_add_pack (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint n_rows, guint n_layers,
       GError **error)
 {
   const guint n_columns = self->task.n_columns, high = texel_rows (self, n_rows);
@@ -109,7 +109,7 @@ fill_texture (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections
 
 /* @step: voxels a group covers. */
 static gboolean
-launch (TdConeDeviceProjector *self, TdQueue *queue, const TdConeProject *params, const guint step[3],
+cone_device_add_launch (TdConeDeviceProjector *self, TdQueue *queue, const TdConeProject *params, const guint step[3],
         const guint local[3], const TdArg *args, guint n_args, GError **error)
 {
   const guint groups[3] = { (params->x_count + step[0] - 1) / step[0],
@@ -134,14 +134,14 @@ launch_textures (TdConeDeviceProjector *self, TdQueue *queue, TdConeProject para
     params.n_layers = (int) MIN ((guint) end, (guint) first + shape->layers);
     args[3] = (TdArg) TD_ARG_VALUE (params);
     args[4] = (TdArg) TD_ARG_VALUE (first);
-    if (!launch (self, queue, &params, step, local, args, 5, error))
+    if (!cone_device_add_launch (self, queue, &params, step, local, args, 5, error))
       return FALSE;
   }
   return TRUE;
 }
 
 static gboolean
-project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, guint n_layers,
+cone_device_add_project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, guint n_layers,
          TdBuffer *volume, guint slice0, guint n_slices, double u_middle, double v_middle, GError **error)
 {
   const TdConeTask *task = &self->task;
@@ -177,11 +177,11 @@ project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, 
     return launch_textures (self, queue, params, args, error);
   case TD_CONE_WAY_COLUMNS:
     args[4] = (TdArg) TD_ARG_LOCAL (TD_CONE_COLUMNS * self->line * self->pack * sizeof (float));
-    return launch (self, queue, &params,
+    return cone_device_add_launch (self, queue, &params,
                    (const guint[3]) { 1, TD_CONE_COLUMNS, TD_CONE_LANES * self->shape.voxels },
                    (const guint[3]) { TD_CONE_LANES, TD_CONE_COLUMNS, 1 }, args, 5, error);
   default:
-    return launch (self, queue, &params, (const guint[3]) { 32, 4, self->shape.voxels },
+    return cone_device_add_launch (self, queue, &params, (const guint[3]) { 32, 4, self->shape.voxels },
                    (const guint[3]) { 32, 4, 1 }, args, 4, error);
   }
 }
@@ -204,10 +204,10 @@ td_cone_device_add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections
   }
   if (!upload_matrices (self, queue, views, n_layers, u_middle, v_middle, error))
     return FALSE;
-  if (self->staging && !pack (self, queue, projections, n_rows, n_layers, error))
+  if (self->staging && !cone_device_add_pack (self, queue, projections, n_rows, n_layers, error))
     return FALSE;
   if (self->textures && !fill_texture (self, queue, projections, n_rows, n_layers, error))
     return FALSE;
-  return project (self, queue, row0, n_rows, n_layers, volume, slice0, n_slices, u_middle, v_middle,
+  return cone_device_add_project (self, queue, row0, n_rows, n_layers, volume, slice0, n_slices, u_middle, v_middle,
                   error);
 }

@@ -23,7 +23,7 @@ unsupported_anywhere (const TdConeTask *task, const TdDeviceInfo *device)
 
 /* Detector rows a voxel takes along z where it is largest; 0: a view's source lies within the volume. */
 static double
-steepest (const TdConeTask *task)
+cone_family_device_steepest (const TdConeTask *task)
 {
   const double far_x = task->first_mm[0] + (task->nx - 1) * task->voxel_mm;
   const double far_y = task->first_mm[1] - (task->ny - 1) * task->voxel_mm;
@@ -47,7 +47,7 @@ unsupported_shape (const TdConeTask *task)
 {
   if (!td_cone_upright (task))
     return "the detector is tilted";
-  return steepest (task) > 0 ? NULL : "the volume reaches to the source";
+  return cone_family_device_steepest (task) > 0 ? NULL : "the volume reaches to the source";
 }
 
 static const char *
@@ -195,7 +195,7 @@ build_pack_kernel (TdConeDeviceProjector *self, GError **error)
 }
 
 static gboolean
-make_memory (TdConeDeviceProjector *self, GError **error)
+cone_family_device_make_memory (TdConeDeviceProjector *self, GError **error)
 {
   const guint64 bytes = (guint64) self->limits.max_views * TD_CONE_MATRIX_FLOATS * sizeof (float);
 
@@ -215,7 +215,7 @@ make_memory (TdConeDeviceProjector *self, GError **error)
 }
 
 static void
-projector_free (TdConeProjector *base)
+cone_family_device_projector_free (TdConeProjector *base)
 {
   TdConeDeviceProjector *self = (TdConeDeviceProjector *) base;
 
@@ -238,7 +238,7 @@ projector_free (TdConeProjector *base)
 static gboolean
 has_columns (const TdConeTask *task)
 {
-  return task->nz >= TD_CONE_LANES * 3 / 4 && steepest (task) > 0;
+  return task->nz >= TD_CONE_LANES * 3 / 4 && cone_family_device_steepest (task) > 0;
 }
 
 static guint
@@ -268,7 +268,7 @@ take_columns (TdConeDeviceProjector *self)
 {
   const guint64 sights = 32 * TD_CONE_COLUMNS * TD_CONE_LANES; /* bytes the kernel keeps besides */
   const guint64 local = td_device_info (self->base.device)->local_memory_bytes;
-  const double slope = steepest (&self->task);
+  const double slope = cone_family_device_steepest (&self->task);
   const guint enough = MAX (1, self->limits.max_slices / TD_CONE_LANES);
 
   if (!has_columns (&self->task))
@@ -330,7 +330,7 @@ choose_way (TdConeDeviceProjector *self, const TdConeFamily *family)
 }
 
 static gboolean
-create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
+cone_family_device_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
         const TdConeLimits *limits, TdConeProjector **out, GError **error)
 {
   TdConeDeviceProjector *self = g_new0 (TdConeDeviceProjector, 1);
@@ -341,8 +341,8 @@ create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
   self->half = limits->precision != TD_PRECISION_SINGLE;
   choose_way (self, family);
   if (!build_kernel (self, error) || (staging_bytes (self) > 0 && !build_pack_kernel (self, error))
-      || !make_memory (self, error)) {
-    projector_free (&self->base);
+      || !cone_family_device_make_memory (self, error)) {
+    cone_family_device_projector_free (&self->base);
     return FALSE;
   }
   *out = &self->base;
@@ -350,7 +350,7 @@ create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
 }
 
 static guint64
-workspace_bytes (const TdConeTask *task, const TdConeLimits *limits, const TdDeviceInfo *device)
+cone_family_device_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits, const TdDeviceInfo *device)
 {
   /* Staging and texture each hold the batch once; padding is counted for the larger of both ways. */
   const guint64 padded = ((guint64) task->n_columns + 2) * (limits->max_rows + 3) * limits->max_views;
@@ -369,10 +369,10 @@ one_view (const TdConeTask *task, TdPrecision precision)
     .title = its_title,                                                                               \
     .textures = its_textures,                                                                         \
     .unsupported = its_unsupported,                                                                   \
-    .create = create,                                                                                 \
+    .create = cone_family_device_create,                                                                                 \
     .add = td_cone_device_add,                                                                        \
-    .free = projector_free,                                                                           \
-    .workspace_bytes = workspace_bytes,                                                               \
+    .free = cone_family_device_projector_free,                                                                           \
+    .workspace_bytes = cone_family_device_workspace_bytes,                                                               \
     .turned_views = its_turned,                                                                       \
   }
 

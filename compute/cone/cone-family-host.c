@@ -7,7 +7,7 @@ typedef struct {
 } Projector;
 
 static const char *
-unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
+cone_family_host_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
 {
   if (!device->host_pointers)
     return "it runs on the host only";
@@ -17,7 +17,7 @@ unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *
 }
 
 static gboolean
-create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
+cone_family_host_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
         const TdConeLimits *limits, TdConeProjector **out, GError **error)
 {
   Projector *self = g_new0 (Projector, 1);
@@ -28,7 +28,7 @@ create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
 }
 
 static gboolean
-add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections, guint row0, guint n_rows,
+cone_family_host_add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections, guint row0, guint n_rows,
      const guint *views, guint n_views, TdBuffer *volume, guint slice0, guint n_slices,
      GCancellable *cancellable, GError **error)
 {
@@ -40,7 +40,7 @@ add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections, guint row0, g
 }
 
 static void
-projector_free (TdConeProjector *base)
+cone_family_host_projector_free (TdConeProjector *base)
 {
   Projector *self = (Projector *) base;
 
@@ -49,7 +49,7 @@ projector_free (TdConeProjector *base)
 }
 
 static guint64
-workspace_bytes (const TdConeTask *task, const TdConeLimits *limits, const TdDeviceInfo *device)
+cone_family_host_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits, const TdDeviceInfo *device)
 {
   return td_cone_host_workspace_bytes (task, limits->max_rows, limits->max_slices);
 }
@@ -63,10 +63,10 @@ turned_views (const TdConeTask *task, TdPrecision precision)
 const TdConeFamily td_cone_family_host = {
   .name = "host",
   .title = "CPU vectors along z",
-  .unsupported = unsupported,
-  .create = create,
-  .add = add,
-  .free = projector_free,
-  .workspace_bytes = workspace_bytes,
+  .unsupported = cone_family_host_unsupported,
+  .create = cone_family_host_create,
+  .add = cone_family_host_add,
+  .free = cone_family_host_projector_free,
+  .workspace_bytes = cone_family_host_workspace_bytes,
   .turned_views = turned_views,
 };

@@ -99,7 +99,7 @@ make_redundancy (const TdConeFilter *filter, const TdConeTask *task, const TdGeo
 }
 
 static gboolean
-make_tables (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
+cone_filter_make_tables (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
              const double *angles_rad, GError **error)
 {
   g_autofree float *cosine = g_new (float, 6 * (gsize) task->n_views);
@@ -143,7 +143,7 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
                  max_rows, task->n_views);
     return NULL;
   }
-  if (!make_tables (filter, task, geometry, angles_rad, error))
+  if (!cone_filter_make_tables (filter, task, geometry, angles_rad, error))
     return NULL;
   filter->program = td_program_build (device, "cone-weight", NULL, error);
   if (!filter->program)

@@ -76,7 +76,7 @@ run_tile (guint index, gpointer user)
 
 /* [slice][y][x] to [y][x][slice]; one row of voxels a call. */
 static void
-load_row (guint j, gpointer user)
+cone_host_load_row (guint j, gpointer user)
 {
   Work *work = user;
   const TdConeBatch *batch = &work->batch;
@@ -110,7 +110,7 @@ store_row (guint j, gpointer user)
 
 /* The detector rows that are both given and seen, and the sizes that follow. */
 static void
-lay_out (TdConeBatch *batch, guint row0, guint n_rows)
+cone_host_lay_out (TdConeBatch *batch, guint row0, guint n_rows)
 {
   const TdConeTask *task = batch->task;
   guint first, end;
@@ -136,7 +136,7 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
   batch->task = task;
   batch->slice0 = slice0;
   batch->n_slices = n;
-  lay_out (batch, row0, n_rows);
+  cone_host_lay_out (batch, row0, n_rows);
   if (batch->n_rows == 0)
     return TRUE;
   work.view_floats = (gsize) n_rows * task->n_columns;
@@ -148,7 +148,7 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
                  "Not enough memory to back-project %u slices at once; use fewer (memory limit).", n);
   batch->views = work.views;
   if (ok)
-    td_parallel_for (task->ny, load_row, &work);
+    td_parallel_for (task->ny, cone_host_load_row, &work);
   for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
     batch->numbers = views + view;
     batch->n_views = MIN (TD_CONE_BATCH, n_views - view);

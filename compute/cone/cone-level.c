@@ -20,7 +20,7 @@ typedef struct {
 } Stand;
 
 static double
-dot (const double a[3], const double b[3])
+cone_level_dot (const double a[3], const double b[3])
 {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -70,9 +70,9 @@ level_matrix (const Stand *stand, const Level *level, double matrix[12])
 static double
 pixels_a_mm (const double m[12], const double direction[3])
 {
-  const double depth = dot (m + 8, direction);
-  const double u = dot (m, direction) - m[3] / m[11] * depth;
-  const double v = dot (m + 4, direction) - m[7] / m[11] * depth;
+  const double depth = cone_level_dot (m + 8, direction);
+  const double u = cone_level_dot (m, direction) - m[3] / m[11] * depth;
+  const double v = cone_level_dot (m + 4, direction) - m[7] / m[11] * depth;
 
   return hypot (u, v) / m[11];
 }
@@ -97,16 +97,16 @@ choose_pixels (const TdConeTask *task, Level *level)
 
 /* Where the ray of pixel (u, v) of @from meets @to; FALSE: not before the source. */
 static gboolean
-transfer (const double from[12], const double to[12], double u, double v, double out[2])
+cone_level_transfer (const double from[12], const double to[12], double u, double v, double out[2])
 {
   const double pixel[3] = { u, v, 1 };
   double ray[3];
 
   if (!td_matrix_solve (from, pixel, ray))
     return FALSE;
-  const double depth = dot (to + 8, ray);
-  out[0] = dot (to, ray) / depth;
-  out[1] = dot (to + 4, ray) / depth;
+  const double depth = cone_level_dot (to + 8, ray);
+  out[0] = cone_level_dot (to, ray) / depth;
+  out[1] = cone_level_dot (to + 4, ray) / depth;
   return depth > 0;
 }
 
@@ -133,11 +133,11 @@ choose_size (const TdConeTask *task, Level *level)
 
     stand_of (m, &stand);
     level_matrix (&stand, level, matrix);
-    if (view == 0 && !transfer (m, matrix, rint (m[3]), rint (m[7]), grid))
+    if (view == 0 && !cone_level_transfer (m, matrix, rint (m[3]), rint (m[7]), grid))
       return FALSE;
     for (guint corner = 0; corner < 4; corner++) {
       double at[2];
-      if (!transfer (m, matrix, corner & 1 ? task->n_columns - 0.5 : -0.5,
+      if (!cone_level_transfer (m, matrix, corner & 1 ? task->n_columns - 0.5 : -0.5,
                      corner & 2 ? task->n_rows - 0.5 : -0.5, at))
         return FALSE;
       for (guint i = 0; i < 2; i++) {
@@ -163,7 +163,7 @@ slope_at (const double from[12], const double to[12], double v, double last, dou
 {
   double a[2], b[2];
 
-  if (!transfer (from, to, 0, v, a) || !transfer (from, to, last, v, b))
+  if (!cone_level_transfer (from, to, 0, v, a) || !cone_level_transfer (from, to, last, v, b))
     return FALSE;
   *slope = fabs (atan2 (b[1] - a[1], fabs (b[0] - a[0])));
   return TRUE;
@@ -183,8 +183,8 @@ td_cone_lean (const TdConeTask *task)
     if (!stand_of (m, &stand))
       return 0;
     level_matrix (&stand, &square, matrix);
-    for (guint edge = 0; edge < 2; edge++) {
-      if (!slope_at (m, matrix, edge ? task->n_rows - 1.0 : 0, MAX (task->n_columns, 2) - 1.0, &slope))
+    for (guint cone_level_edge = 0; cone_level_edge < 2; cone_level_edge++) {
+      if (!slope_at (m, matrix, cone_level_edge ? task->n_rows - 1.0 : 0, MAX (task->n_columns, 2) - 1.0, &slope))
         return 0;
       lean = MAX (lean, slope);
     }
@@ -203,7 +203,7 @@ td_cone_level_helps (const TdConeTask *task, const TdGeometry *geometry, double 
 
 /* A B^-1 of the matrices' left parts: both views have one source. */
 static gboolean
-homography (const double a[12], const double b[12], double out[9])
+cone_level_homography (const double a[12], const double b[12], double out[9])
 {
   for (guint k = 0; k < 3; k++) {
     const double unit[3] = { k == 0, k == 1, k == 2 };
@@ -211,7 +211,7 @@ homography (const double a[12], const double b[12], double out[9])
     if (!td_matrix_solve (b, unit, ray))
       return FALSE;
     for (guint i = 0; i < 3; i++)
-      out[3 * i + k] = dot (a + 4 * i, ray);
+      out[3 * i + k] = cone_level_dot (a + 4 * i, ray);
   }
   return TRUE;
 }
@@ -239,7 +239,7 @@ td_cone_task_level (TdConeTask *task)
     Stand stand;
     stand_of (task->matrices + 12 * (gsize) view, &stand);
     level_matrix (&stand, &level, matrices + 12 * (gsize) view);
-    if (!homography (task->matrices + 12 * (gsize) view, matrices + 12 * (gsize) view,
+    if (!cone_level_homography (task->matrices + 12 * (gsize) view, matrices + 12 * (gsize) view,
                      forms + 9 * (gsize) view))
       return FALSE;
     same = same && same_form (forms, forms + 9 * (gsize) view);
@@ -295,7 +295,7 @@ td_cone_level_rows (const TdConeTask *task, guint row0, guint n, guint *first, g
 
 /* The line that row (or column) @at of the detector is on the level one: form . (x, y, 1) = 0. */
 static void
-edge (const double form[3], const double depth[3], double middle, double at, double out[2])
+cone_level_edge (const double form[3], const double depth[3], double middle, double at, double out[2])
 {
   const double k = middle - at, y = form[1] + k * depth[1];
 
@@ -323,7 +323,7 @@ td_cone_level_form (const TdConeTask *task, guint view, double form[TD_CONE_LEVE
   }
   const gboolean rows = rows_bound (h);
   memcpy (form, c, sizeof c);
-  edge (c + 3 * rows, c + 6, from[rows], 0, form + 9);
-  edge (c + 3 * rows, c + 6, from[rows], (rows ? level->n_rows : level->n_columns) - 1.0, form + 11);
+  cone_level_edge (c + 3 * rows, c + 6, from[rows], 0, form + 9);
+  cone_level_edge (c + 3 * rows, c + 6, from[rows], (rows ? level->n_rows : level->n_columns) - 1.0, form + 11);
   form[13] = rows;
 }

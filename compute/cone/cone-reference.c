@@ -4,7 +4,7 @@
 #include <math.h>
 
 static double
-pixel (const TdConeTask *task, const float *view, double column, double row)
+cone_reference_pixel (const TdConeTask *task, const float *view, double column, double row)
 {
   if (column < 0 || row < 0 || column >= task->n_columns || row >= task->n_rows)
     return 0;
@@ -13,12 +13,12 @@ pixel (const TdConeTask *task, const float *view, double column, double row)
 
 /* Bilinear interpolation (iFDK, Algorithm 3), 0 outside the detector. */
 static double
-sample (const TdConeTask *task, const float *view, double u, double v)
+cone_reference_sample (const TdConeTask *task, const float *view, double u, double v)
 {
   const double u0 = floor (u), v0 = floor (v), fu = u - u0, fv = v - v0;
 
-  return (1 - fv) * ((1 - fu) * pixel (task, view, u0, v0) + fu * pixel (task, view, u0 + 1, v0))
-         + fv * ((1 - fu) * pixel (task, view, u0, v0 + 1) + fu * pixel (task, view, u0 + 1, v0 + 1));
+  return (1 - fv) * ((1 - fu) * cone_reference_pixel (task, view, u0, v0) + fu * cone_reference_pixel (task, view, u0 + 1, v0))
+         + fv * ((1 - fu) * cone_reference_pixel (task, view, u0, v0 + 1) + fu * cone_reference_pixel (task, view, u0 + 1, v0 + 1));
 }
 
 void
@@ -38,7 +38,7 @@ td_cone_reference (const TdConeTask *task, const float *projections, guint slice
           td_cone_project (task->matrices + 12 * (gsize) view, point, &u, &v, &w);
           if (w > 0)
             sum += task->view_weights[view] / (w * w)
-                   * sample (task, projections + (gsize) view * task->n_rows * task->n_columns, u, v);
+                   * cone_reference_sample (task, projections + (gsize) view * task->n_rows * task->n_columns, u, v);
         }
         out[((gsize) k * task->ny + j) * task->nx + i] = sum;
       }

@@ -37,7 +37,7 @@ td_cone_filter_gain (const double matrix[12])
 }
 
 static gboolean
-fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, GError **error)
+cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, GError **error)
 {
   for (guint view = 0; view < task->n_views; view++) {
     double *matrix = task->matrices + 12 * (gsize) view;
@@ -96,7 +96,7 @@ init_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angle
   task->n_views = n_views;
   task->matrices = g_new (double, 12 * (gsize) n_views);
   task->view_weights = g_new (double, n_views);
-  if (!fill_matrices (task, geometry, angles_rad, error)) {
+  if (!cone_task_fill_matrices (task, geometry, angles_rad, error)) {
     td_cone_task_clear (task);
     return FALSE;
   }

@@ -37,7 +37,7 @@ td_cone_fan (const double matrix[12], TdConeFan *fan)
 }
 
 static double
-form (const double f[3], double u, double v)
+cone_weights_form (const double f[3], double u, double v)
 {
   return f[0] * u + f[1] * v + f[2];
 }
@@ -45,7 +45,7 @@ form (const double f[3], double u, double v)
 double
 td_cone_fan_angle (const TdConeFan *fan, double u, double v)
 {
-  return atan (form (fan->right, u, v) / form (fan->ahead, u, v));
+  return atan (cone_weights_form (fan->right, u, v) / cone_weights_form (fan->ahead, u, v));
 }
 
 gboolean
@@ -68,7 +68,7 @@ typedef struct {
 } Reach;
 
 static void
-reach_of (const TdConeFan *fan, guint n_columns, guint n_rows, Reach *reach)
+cone_weights_reach_of (const TdConeFan *fan, guint n_columns, guint n_rows, Reach *reach)
 {
   const double last = n_columns - 1.0, bottom = n_rows - 1.0;
 
@@ -89,7 +89,7 @@ reach_of (const TdConeFan *fan, guint n_columns, guint n_rows, Reach *reach)
 }
 
 static gboolean
-look (const TdGeometry *geometry, const double *angles_rad, guint n_views, guint n_columns, guint n_rows,
+cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n_views, guint n_columns, guint n_rows,
       Reach *reach, double *axis_column, GError **error)
 {
   const guint n = geometry->view_matrices ? n_views : 1;
@@ -108,7 +108,7 @@ look (const TdGeometry *geometry, const double *angles_rad, guint n_views, guint
     }
     if (view == 0)
       *axis_column = matrix[3];
-    reach_of (&fan, n_columns, n_rows, reach);
+    cone_weights_reach_of (&fan, n_columns, n_rows, reach);
   }
   return TRUE;
 }
@@ -121,7 +121,7 @@ typedef struct {
 } Arc;
 
 static int
-compare_doubles (const void *a, const void *b)
+cone_weights_compare_doubles (const void *a, const void *b)
 {
   const double x = *(const double *) a, y = *(const double *) b;
 
@@ -151,7 +151,7 @@ find_arc (const double *angles_rad, guint n_views, Arc *arc)
 
   for (guint view = 0; view < n_views; view++)
     sorted[view] = on_turn (angles_rad[view]);
-  qsort (sorted, n_views, sizeof *sorted, compare_doubles);
+  qsort (sorted, n_views, sizeof *sorted, cone_weights_compare_doubles);
   arc->gap = sorted[0] + 2 * G_PI - sorted[n_views - 1];
   for (guint i = 1; i < n_views; i++)
     if (sorted[i] - sorted[i - 1] > arc->gap) {
@@ -168,7 +168,7 @@ find_arc (const double *angles_rad, guint n_views, Arc *arc)
 
 /* Views that are missing in the middle of a turn are made up for by their neighbours, if they are few. */
 static gboolean
-is_whole (const Arc *arc)
+cone_weights_is_whole (const Arc *arc)
 {
   return arc->gap <= 1.5 * arc->step || (!arc->open && arc->gap <= MIN (4 * arc->step, G_PI / 18));
 }
@@ -181,7 +181,7 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
   Reach reach;
   Arc arc;
 
-  if (!look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column, error))
+  if (!cone_weights_look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column, error))
     return FALSE;
   if (!(axis_column > -0.5 && axis_column < n_columns - 0.5)) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
@@ -192,7 +192,7 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
   find_arc (angles_rad, n_views, &arc);
 
   *redundancy = (TdRedundancy) { .kind = TD_REDUNDANCY_FULL };
-  if (is_whole (&arc)) {
+  if (cone_weights_is_whole (&arc)) {
     if (fabs (axis_column - (n_columns - 1) / 2.0) <= 0.05 * n_columns)
       return TRUE;
     redundancy->kind = TD_REDUNDANCY_WANG;
@@ -219,7 +219,7 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
    (beta, gamma) is measured again at (beta + pi - 2 gamma, -gamma) in our geometry, so his gamma is
    our -gamma. The overscan takes what the range leaves over 180 degrees (Silver's generalisation). */
 static double
-parker (double beta, double gamma, double overscan)
+cone_weights_parker (double beta, double gamma, double overscan)
 {
   const double begin = 2 * (overscan + gamma), end = G_PI + 2 * gamma;
   double part = 1;
@@ -234,7 +234,7 @@ parker (double beta, double gamma, double overscan)
 
 /* Wang's weight: 0 to 1 across the strip around the axis that both sides of the turn see. */
 static double
-wang (double gamma, double overlap)
+cone_weights_wang (double gamma, double overlap)
 {
   const double part = CLAMP (gamma / overlap, -1, 1);
   return 0.5 * (sin (G_PI / 2 * part) + 1);
@@ -254,9 +254,9 @@ td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, dou
 {
   switch (redundancy->kind) {
   case TD_REDUNDANCY_PARKER:
-    return parker (td_cone_redundancy_turned (redundancy, angle_rad), fan_rad, redundancy->overscan_rad);
+    return cone_weights_parker (td_cone_redundancy_turned (redundancy, angle_rad), fan_rad, redundancy->overscan_rad);
   case TD_REDUNDANCY_WANG:
-    return wang (redundancy->side * fan_rad, redundancy->overlap_rad);
+    return cone_weights_wang (redundancy->side * fan_rad, redundancy->overlap_rad);
   default:
     return 0.5;
   }

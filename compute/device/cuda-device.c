@@ -40,7 +40,7 @@ class_of (TdCuResult result)
 }
 
 static const char *
-advice (TdErrorCode code)
+cuda_device_advice (TdErrorCode code)
 {
   switch (code) {
   case TD_ERROR_DEVICE_MEMORY:
@@ -66,7 +66,7 @@ td_cuda_check (TdCudaDevice *device, TdCuResult result, const char *doing, GErro
   device->cu->error_string (result, &text);
   device->cu->error_name (result, &name);
   g_set_error (error, TD_ERROR, class_of (result), "could not %s: %s (%s): %s", doing,
-               text ? text : "unknown error", name ? name : "no name", advice (class_of (result)));
+               text ? text : "unknown error", name ? name : "no name", cuda_device_advice (class_of (result)));
   return FALSE;
 }
 
@@ -87,7 +87,7 @@ td_cuda_leave (TdCudaDevice *device)
 /* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
 
 static guint64
-memory_free (TdDevice *base)
+cuda_device_memory_free (TdDevice *base)
 {
   TdCudaDevice *device = td_cuda_device (base);
   size_t bytes = 0, total = 0;
@@ -101,7 +101,7 @@ memory_free (TdDevice *base)
 }
 
 static gboolean
-buffer_new (TdDevice *base, guint64 bytes, TdBuffer **out, GError **error)
+cuda_device_buffer_new (TdDevice *base, guint64 bytes, TdBuffer **out, GError **error)
 {
   TdCudaDevice *device = td_cuda_device (base);
   TdCuPointer pointer = 0;
@@ -121,7 +121,7 @@ buffer_new (TdDevice *base, guint64 bytes, TdBuffer **out, GError **error)
 }
 
 static void
-buffer_free (TdBuffer *base)
+cuda_device_buffer_free (TdBuffer *base)
 {
   TdCudaBuffer *buffer = (TdCudaBuffer *) base;
   TdCudaDevice *device = td_cuda_device (base->device);
@@ -134,13 +134,13 @@ buffer_free (TdBuffer *base)
 }
 
 static void *
-buffer_map (TdBuffer *base)
+cuda_device_buffer_map (TdBuffer *base)
 {
   return NULL;
 }
 
 static void
-device_free (TdDevice *base)
+cuda_device_free (TdDevice *base)
 {
   TdCudaDevice *device = td_cuda_device (base);
 
@@ -151,11 +151,11 @@ device_free (TdDevice *base)
 }
 
 static const TdDeviceOps cuda_ops = {
-  .device_free = device_free,
-  .memory_free = memory_free,
-  .buffer_new = buffer_new,
-  .buffer_free = buffer_free,
-  .buffer_map = buffer_map,
+  .device_free = cuda_device_free,
+  .memory_free = cuda_device_memory_free,
+  .buffer_new = cuda_device_buffer_new,
+  .buffer_free = cuda_device_buffer_free,
+  .buffer_map = cuda_device_buffer_map,
   .host_alloc = td_cuda_host_alloc,
   .host_free = td_cuda_host_free,
   .queue_new = td_cuda_queue_new,
@@ -189,7 +189,7 @@ static const TdDeviceOps cuda_ops = {
 /* ── Finding and opening ──────────────────────────────────────────────────────────────────────── */
 
 static guint64
-attribute (const TdCuDriver *cu, TdCuDevice card, TdCuAttribute which)
+cuda_device_attribute (const TdCuDriver *cu, TdCuDevice card, TdCuAttribute which)
 {
   int value = 0;
 
@@ -228,8 +228,8 @@ card_memory (const TdCuDriver *cu, TdCuDevice card)
 static guint
 card_arch (const TdCuDriver *cu, TdCuDevice card)
 {
-  return 10 * attribute (cu, card, TD_CU_ATTRIBUTE_MAJOR) +
-         attribute (cu, card, TD_CU_ATTRIBUTE_MINOR);
+  return 10 * cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MAJOR) +
+         cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MINOR);
 }
 
 static void
@@ -245,17 +245,17 @@ fill_info (TdDeviceInfo *info, const TdCuDriver *cu, TdCuDevice card, guint inde
   info->hardware_id = pci_id (cu, card);
   info->kind = TD_DEVICE_GPU;
   info->memory_bytes = info->max_alloc_bytes = card_memory (cu, card);
-  info->compute_units = attribute (cu, card, TD_CU_ATTRIBUTE_MULTIPROCESSORS);
-  info->warp_width = attribute (cu, card, TD_CU_ATTRIBUTE_WARP);
-  info->local_memory_bytes = MAX (attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES),
-                                  attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN));
-  info->max_group_size = attribute (cu, card, TD_CU_ATTRIBUTE_GROUP_SIZE);
+  info->compute_units = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MULTIPROCESSORS);
+  info->warp_width = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_WARP);
+  info->local_memory_bytes = MAX (cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES),
+                                  cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN));
+  info->max_group_size = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_GROUP_SIZE);
   info->arch = card_arch (cu, card);
-  info->texture_max[0] = MIN (attribute (cu, card, TD_CU_ATTRIBUTE_TEXTURE_WIDTH),
-                              attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_WIDTH));
-  info->texture_max[1] = MIN (attribute (cu, card, TD_CU_ATTRIBUTE_TEXTURE_HEIGHT),
-                              attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_HEIGHT));
-  info->texture_max_layers = attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_LAYERS);
+  info->texture_max[0] = MIN (cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_TEXTURE_WIDTH),
+                              cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_WIDTH));
+  info->texture_max[1] = MIN (cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_TEXTURE_HEIGHT),
+                              cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_HEIGHT));
+  info->texture_max_layers = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_LAYERS);
   info->texels = (1u << TD_TEXEL_COUNT) - 1;
   info->texture_linear = TRUE;
   info->half_storage = info->double_arithmetic = TRUE;

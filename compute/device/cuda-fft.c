@@ -12,7 +12,7 @@ typedef struct {
 } CudaFft;
 
 static gboolean
-check (TdCufftResult result, const char *doing, GError **error)
+cuda_fft_check (TdCufftResult result, const char *doing, GError **error)
 {
   if (result == 0)
     return TRUE;
@@ -24,15 +24,15 @@ check (TdCufftResult result, const char *doing, GError **error)
 }
 
 static gboolean
-make_plan (CudaFft *fft, size_t *work_bytes, GError **error)
+cuda_fft_make_plan (CudaFft *fft, size_t *work_bytes, GError **error)
 {
   int rank = fft->base.kind == TD_FFT_C2C_2D ? 2 : 1;
   /* cuFFT counts from the slowest dimension. */
   long long n[2] = { rank == 2 ? fft->base.n[1] : fft->base.n[0], fft->base.n[0] };
   long long distance = rank == 2 ? n[0] * n[1] : n[0];
 
-  return check (fft->cufft->auto_allocation (fft->plan, 0), "plan", error) &&
-         check (fft->cufft->make_many (fft->plan, rank, n, NULL, 1, distance, NULL, 1,
+  return cuda_fft_check (fft->cufft->auto_allocation (fft->plan, 0), "plan", error) &&
+         cuda_fft_check (fft->cufft->make_many (fft->plan, rank, n, NULL, 1, distance, NULL, 1,
                                                distance, TD_CUFFT_C2C, fft->base.batch, work_bytes),
                 "plan", error);
 }
@@ -68,7 +68,7 @@ td_cuda_fft_new (TdDevice *base, TdFftKind kind, const guint n[2], guint batch, 
 
   if (!cufft || !td_cuda_enter (device, error))
     return FALSE;
-  if (!check (cufft->create (&plan), "start", error)) {
+  if (!cuda_fft_check (cufft->create (&plan), "start", error)) {
     td_cuda_leave (device);
     return FALSE;
   }
@@ -77,12 +77,12 @@ td_cuda_fft_new (TdDevice *base, TdFftKind kind, const guint n[2], guint batch, 
   fft->cufft = cufft;
   fft->plan = plan;
   g_mutex_init (&fft->lock);
-  ok = make_plan (fft, &work_bytes, error);
+  ok = cuda_fft_make_plan (fft, &work_bytes, error);
   /* Our own work area, so that it counts towards the memory limit. */
   if (ok && work_bytes > 0) {
     fft->work = td_buffer_new (base, work_bytes, error);
     ok = fft->work &&
-         check (cufft->work_area (plan, (void *) (guintptr) ((TdCudaBuffer *) fft->work)->pointer),
+         cuda_fft_check (cufft->work_area (plan, (void *) (guintptr) ((TdCudaBuffer *) fft->work)->pointer),
                 "take its work area", error);
   }
   td_cuda_leave (device);
@@ -117,9 +117,9 @@ td_cuda_fft_run (TdQueue *queue, TdFft *base, TdBuffer *data, guint64 offset, gb
   g_mutex_lock (&fft->lock);
   ok = take_work_area (fft, queue, error) && td_cuda_enter (device, error);
   if (ok) {
-    ok = check (fft->cufft->stream (fft->plan, ((TdCudaQueue *) queue)->stream),
+    ok = cuda_fft_check (fft->cufft->stream (fft->plan, ((TdCudaQueue *) queue)->stream),
                 "use the queue", error) &&
-         check (fft->cufft->c2c (fft->plan, address, address,
+         cuda_fft_check (fft->cufft->c2c (fft->plan, address, address,
                                                inverse ? TD_CUFFT_INVERSE : TD_CUFFT_FORWARD),
                 "transform", error);
     td_cuda_leave (device);

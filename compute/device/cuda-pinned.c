@@ -20,7 +20,7 @@ typedef struct {
 } Block;
 
 static void
-touch (guint index, gpointer memory)
+cuda_pinned_touch (guint index, gpointer memory)
 {
   volatile char *page = (volatile char *) memory + index * LARGE_PAGE;
 
@@ -42,7 +42,7 @@ map_and_register (TdCudaDevice *device, guint64 bytes)
 #ifdef MADV_HUGEPAGE
   madvise (memory, used, MADV_HUGEPAGE); /* advice: small pages do as well */
 #endif
-  td_parallel_for ((guint) (used / LARGE_PAGE), touch, memory);
+  td_parallel_for ((guint) (used / LARGE_PAGE), cuda_pinned_touch, memory);
   if (device->cu->host_register (memory, used, TD_CU_HOST_ALLOC_PORTABLE) != 0) {
     munmap (mapping, length);
     return NULL;

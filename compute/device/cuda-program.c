@@ -41,7 +41,7 @@ load_cached (TdCudaDevice *device, const char *key)
 }
 
 static TdCuModule
-compile (TdCudaDevice *device, const char *key, const char *name, const char *source,
+cuda_program_compile (TdCudaDevice *device, const char *key, const char *name, const char *source,
          const char *const *defines, GError **error)
 {
   guint arch = device->base.info.arch;
@@ -65,7 +65,7 @@ td_cuda_program_build (TdDevice *base, const char *name, const char *source,
   TdCuModule module = load_cached (device, key);
 
   if (!module)
-    module = compile (device, key, name, source, defines, error);
+    module = cuda_program_compile (device, key, name, source, defines, error);
   if (!module)
     return FALSE;
   CudaProgram *program = g_new0 (CudaProgram, 1);
@@ -90,7 +90,7 @@ td_cuda_program_free (TdProgram *base)
 /* ── Kernels ──────────────────────────────────────────────────────────────────────────────────── */
 
 static int
-attribute (TdCudaDevice *device, TdCuFunction function, TdCuFunctionAttribute which)
+cuda_program_attribute (TdCudaDevice *device, TdCuFunction function, TdCuFunctionAttribute which)
 {
   int value = 0;
 
@@ -102,7 +102,7 @@ static void
 allow_shared_memory (TdCudaDevice *device, TdCuFunction function)
 {
   guint64 whole = device->base.info.local_memory_bytes;
-  guint64 fixed = attribute (device, function, TD_CU_FUNCTION_SHARED_BYTES);
+  guint64 fixed = cuda_program_attribute (device, function, TD_CU_FUNCTION_SHARED_BYTES);
 
   if (whole > fixed)
     device->cu->function_set_attribute (function, TD_CU_FUNCTION_DYNAMIC_SHARED_BYTES, whole - fixed);
@@ -149,17 +149,17 @@ td_cuda_kernel_info (TdKernel *base, TdKernelInfo *info, GError **error)
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  info->registers = attribute (device, kernel->function, TD_CU_FUNCTION_REGISTERS);
-  info->spill_bytes = attribute (device, kernel->function, TD_CU_FUNCTION_LOCAL_BYTES);
-  info->local_bytes = attribute (device, kernel->function, TD_CU_FUNCTION_SHARED_BYTES);
-  info->max_group_size = attribute (device, kernel->function, TD_CU_FUNCTION_GROUP_SIZE);
+  info->registers = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_REGISTERS);
+  info->spill_bytes = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_LOCAL_BYTES);
+  info->local_bytes = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_SHARED_BYTES);
+  info->max_group_size = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_GROUP_SIZE);
   td_cuda_leave (device);
   return TRUE;
 }
 
 /* The addresses of the parameters' values; local memory is no parameter but its size is returned. */
 static guint
-collect (const TdArg *args, guint n_args, void **parameters)
+cuda_program_collect (const TdArg *args, guint n_args, void **parameters)
 {
   guint shared_bytes = 0;
 
@@ -195,7 +195,7 @@ td_cuda_launch (TdQueue *queue, TdKernel *base, const guint groups[3], const gui
                  n_args);
     return FALSE;
   }
-  guint shared_bytes = collect (args, n_args, parameters);
+  guint shared_bytes = cuda_program_collect (args, n_args, parameters);
   if (!td_cuda_enter (device, error))
     return FALSE;
   ok = td_cuda_check (device, device->cu->launch (kernel->function, groups[0], groups[1], groups[2],

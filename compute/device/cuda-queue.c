@@ -13,7 +13,7 @@ stream_of (TdQueue *queue)
 }
 
 static TdCuPointer
-address (TdBuffer *buffer, guint64 offset)
+cuda_queue_address (TdBuffer *buffer, guint64 offset)
 {
   return ((TdCudaBuffer *) buffer)->pointer + offset;
 }
@@ -24,7 +24,7 @@ address (TdBuffer *buffer, guint64 offset)
 #define URGENT -100
 
 static gboolean
-new_queue (TdDevice *base, int priority, TdQueue **out, GError **error)
+cuda_queue_new_queue (TdDevice *base, int priority, TdQueue **out, GError **error)
 {
   TdCudaDevice *device = td_cuda_device (base);
   TdCuStream stream = NULL;
@@ -48,13 +48,13 @@ new_queue (TdDevice *base, int priority, TdQueue **out, GError **error)
 gboolean
 td_cuda_queue_new (TdDevice *device, TdQueue **queue, GError **error)
 {
-  return new_queue (device, 0, queue, error);
+  return cuda_queue_new_queue (device, 0, queue, error);
 }
 
 gboolean
 td_cuda_queue_new_urgent (TdDevice *device, TdQueue **queue, GError **error)
 {
-  return new_queue (device, URGENT, queue, error);
+  return cuda_queue_new_queue (device, URGENT, queue, error);
 }
 
 void
@@ -93,7 +93,7 @@ td_cuda_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, 
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->upload (address (to, offset), host, bytes,
+  ok = td_cuda_check (device, device->cu->upload (cuda_queue_address (to, offset), host, bytes,
                                                   stream_of (queue)), "copy to the card", error);
   td_cuda_leave (device);
   return ok;
@@ -108,7 +108,7 @@ td_cuda_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, gu
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->download (host, address (from, offset), bytes,
+  ok = td_cuda_check (device, device->cu->download (host, cuda_queue_address (from, offset), bytes,
                                                     stream_of (queue)), "copy from the card", error);
   td_cuda_leave (device);
   return ok;
@@ -123,7 +123,7 @@ td_cuda_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, g
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->copy (address (to, to_offset), address (from, from_offset),
+  ok = td_cuda_check (device, device->cu->copy (cuda_queue_address (to, to_offset), cuda_queue_address (from, from_offset),
                                                 bytes, stream_of (queue)),
                       "copy within the card", error);
   td_cuda_leave (device);
@@ -138,7 +138,7 @@ td_cuda_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, 
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->fill (address (to, offset), 0, bytes, stream_of (queue)),
+  ok = td_cuda_check (device, device->cu->fill (cuda_queue_address (to, offset), 0, bytes, stream_of (queue)),
                       "clear memory", error);
   td_cuda_leave (device);
   return ok;

@@ -8,7 +8,7 @@ is_half (TdTexel texel)
 }
 
 static gboolean
-make (TdCudaDevice *device, const TdTextureSpec *spec, TdCuArray *array, TdCuTexture *texture,
+cuda_texture_make (TdCudaDevice *device, const TdTextureSpec *spec, TdCuArray *array, TdCuTexture *texture,
       GError **error)
 {
   TdCuArray3d shape = {
@@ -46,7 +46,7 @@ td_cuda_texture_new (TdDevice *base, const TdTextureSpec *spec, TdTexture **out,
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = make (device, spec, &array, &handle, error);
+  ok = cuda_texture_make (device, spec, &array, &handle, error);
   td_cuda_leave (device);
   if (!ok)
     return FALSE;

@@ -7,7 +7,7 @@
 enum { COUNT = 4099, LENGTH = 60, BATCH = 3 };
 
 static gboolean
-wrong (const char *what, GError **error)
+device_check_wrong (const char *what, GError **error)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
                "%s come out wrong; use another device or update its driver", what);
@@ -41,9 +41,9 @@ check_kernel (TdDevice *device, TdQueue *queue, GError **error)
     return FALSE;
   for (guint i = 0; i < COUNT; i++) {
     if (copy[i] != values[i])
-      return wrong ("copied values", error);
+      return device_check_wrong ("copied values", error);
     if (scaled[i] != 0.5f * values[i] + 3) /* exact in single precision */
-      return wrong ("a kernel's values", error);
+      return device_check_wrong ("a kernel's values", error);
   }
   return TRUE;
 }
@@ -78,7 +78,7 @@ check_fft (TdDevice *device, TdQueue *queue, GError **error)
           || !(fabs (forward[b][x][1]) < 1e-4)
           || !(fabs (back[b][x][0] - LENGTH * turns[b][x][0]) < 1e-4)
           || !(fabs (back[b][x][1] - LENGTH * turns[b][x][1]) < 1e-4))
-        return wrong ("Fourier transforms", error);
+        return device_check_wrong ("Fourier transforms", error);
   return TRUE;
 }
 

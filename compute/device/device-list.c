@@ -61,7 +61,7 @@ td_device_list (void)
 }
 
 static char *
-choose (void)
+device_list_choose (void)
 {
   g_autoptr (GPtrArray) entries = td_device_list ();
 
@@ -99,7 +99,7 @@ td_device_open (const char *id, GError **error)
   guint index = 0;
 
   if (!id || g_str_equal (id, "auto"))
-    id = chosen = choose ();
+    id = chosen = device_list_choose ();
   const TdDeviceApi *api = parse_id (id, &index);
   if (!api) {
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,

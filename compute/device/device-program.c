@@ -39,7 +39,7 @@ td_device_free_programs (TdDevice *device)
 
 /* With a compiler that may crash: one that did so on this program is not asked again. */
 static gboolean
-compile (TdDevice *device, const char *name, const char *source, const char *const *defines,
+device_program_compile (TdDevice *device, const char *name, const char *source, const char *const *defines,
          TdProgram **program, GError **error)
 {
   g_autofree char *key = td_program_cache_key (&device->info, NULL, source, defines);
@@ -59,7 +59,7 @@ compile (TdDevice *device, const char *name, const char *source, const char *con
 }
 
 static TdProgram *
-build (TdDevice *device, const char *name, const char *const *defines, GError **error)
+device_program_build (TdDevice *device, const char *name, const char *const *defines, GError **error)
 {
   g_autofree char *source = NULL;
   TdProgram *program = NULL;
@@ -71,7 +71,7 @@ build (TdDevice *device, const char *name, const char *const *defines, GError **
       return NULL;
     }
   }
-  gboolean built = source ? compile (device, name, source, defines, &program, error)
+  gboolean built = source ? device_program_compile (device, name, source, defines, &program, error)
                           : device->ops->program_build (device, name, source, defines, &program, error);
   if (!built)
     return NULL;
@@ -94,7 +94,7 @@ td_program_build (TdDevice *device, const char *name, const char *const *defines
     device->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_program);
   TdProgram *program = g_hash_table_lookup (device->programs, key);
   if (!program) {
-    program = build (device, name, defines, error);
+    program = device_program_build (device, name, defines, error);
     if (program)
       g_hash_table_insert (device->programs, g_steal_pointer (&key), program);
   }

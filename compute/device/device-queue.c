@@ -5,7 +5,7 @@
 /* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
 
 static TdQueue *
-new_queue (TdDevice *device, gboolean urgent, GError **error)
+device_queue_new_queue (TdDevice *device, gboolean urgent, GError **error)
 {
   TdQueue *queue = NULL;
 
@@ -22,13 +22,13 @@ new_queue (TdDevice *device, gboolean urgent, GError **error)
 TdQueue *
 td_queue_new (TdDevice *device, GError **error)
 {
-  return new_queue (device, FALSE, error);
+  return device_queue_new_queue (device, FALSE, error);
 }
 
 TdQueue *
 td_queue_new_urgent (TdDevice *device, GError **error)
 {
-  return new_queue (device, TRUE, error);
+  return device_queue_new_queue (device, TRUE, error);
 }
 
 void

@@ -23,7 +23,7 @@ typedef struct {
 /* ── What the machine has ─────────────────────────────────────────────────────────────────────── */
 
 static guint64
-read_bytes (const char *path)
+host_device_read_bytes (const char *path)
 {
   g_autofree char *text = NULL;
 
@@ -33,28 +33,28 @@ read_bytes (const char *path)
 }
 
 static guint64
-meminfo (const char *field)
+host_device_meminfo (const char *field)
 {
   g_autofree char *text = NULL;
-  const char *at;
+  const char *host_device_at;
 
-  if (!g_file_get_contents ("/proc/meminfo", &text, NULL, NULL) || !(at = strstr (text, field)))
+  if (!g_file_get_contents ("/proc/meminfo", &text, NULL, NULL) || !(host_device_at = strstr (text, field)))
     return (guint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
-  return g_ascii_strtoull (at + strlen (field), NULL, 10) * 1024;
+  return g_ascii_strtoull (host_device_at + strlen (field), NULL, 10) * 1024;
 }
 
 static guint64
 memory_bytes (void)
 {
-  return MIN (meminfo ("MemTotal:"), read_bytes ("/sys/fs/cgroup/memory.max"));
+  return MIN (host_device_meminfo ("MemTotal:"), host_device_read_bytes ("/sys/fs/cgroup/memory.max"));
 }
 
 guint64
 td_host_memory_free (TdDevice *device)
 {
-  guint64 available = meminfo ("MemAvailable:");
-  guint64 limit = read_bytes ("/sys/fs/cgroup/memory.max");
-  guint64 used = read_bytes ("/sys/fs/cgroup/memory.current");
+  guint64 available = host_device_meminfo ("MemAvailable:");
+  guint64 limit = host_device_read_bytes ("/sys/fs/cgroup/memory.max");
+  guint64 used = host_device_read_bytes ("/sys/fs/cgroup/memory.current");
 
   if (limit != G_MAXUINT64 && used != G_MAXUINT64)
     available = MIN (available, limit > used ? limit - used : 0);
@@ -65,10 +65,10 @@ static char *
 cpu_name (void)
 {
   g_autofree char *text = NULL;
-  const char *at, *colon;
+  const char *host_device_at, *colon;
 
-  if (g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL) && (at = strstr (text, "model name"))
-      && (colon = strchr (at, ':')))
+  if (g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL) && (host_device_at = strstr (text, "model name"))
+      && (colon = strchr (host_device_at, ':')))
     return g_strstrip (g_strndup (colon + 1, strcspn (colon + 1, "\n")));
 
   struct utsname system;
@@ -78,7 +78,7 @@ cpu_name (void)
 /* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void *
-allocate (guint64 bytes)
+host_device_allocate (guint64 bytes)
 {
   gboolean large = bytes >= 4 * (guint64) HUGE_PAGE;
   guint64 alignment = large ? HUGE_PAGE : 64;
@@ -91,11 +91,11 @@ allocate (guint64 bytes)
 }
 
 static gboolean
-buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
+host_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
 {
   /* Linux would promise memory it does not have and kill somebody later. */
   gboolean large = bytes >= (64u << 20);
-  void *memory = large && bytes > td_host_memory_free (device) ? NULL : allocate (bytes);
+  void *memory = large && bytes > td_host_memory_free (device) ? NULL : host_device_allocate (bytes);
 
   if (!memory) {
     g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
@@ -110,26 +110,26 @@ buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
 }
 
 static void
-buffer_free (TdBuffer *buffer)
+host_device_buffer_free (TdBuffer *buffer)
 {
   free (((HostBuffer *) buffer)->memory);
   g_free (buffer);
 }
 
 static void *
-buffer_map (TdBuffer *buffer)
+host_device_buffer_map (TdBuffer *buffer)
 {
   return ((HostBuffer *) buffer)->memory;
 }
 
 static void *
-host_alloc (TdDevice *device, guint64 bytes)
+host_device_host_alloc (TdDevice *device, guint64 bytes)
 {
-  return allocate (bytes);
+  return host_device_allocate (bytes);
 }
 
 static void
-host_free (TdDevice *device, void *memory)
+host_device_host_free (TdDevice *device, void *memory)
 {
   free (memory);
 }
@@ -156,38 +156,38 @@ queue_finish (TdQueue *queue, GError **error)
 }
 
 static guint8 *
-at (TdBuffer *buffer, guint64 offset)
+host_device_at (TdBuffer *buffer, guint64 offset)
 {
   return (guint8 *) ((HostBuffer *) buffer)->memory + offset;
 }
 
 static gboolean
-upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
+host_device_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
         GError **error)
 {
-  td_host_copy (at (to, offset), host, bytes);
+  td_host_copy (host_device_at (to, offset), host, bytes);
   return TRUE;
 }
 
 static gboolean
-download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes, GError **error)
+host_device_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes, GError **error)
 {
-  td_host_copy (host, at (from, offset), bytes);
+  td_host_copy (host, host_device_at (from, offset), bytes);
   return TRUE;
 }
 
 static gboolean
-copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
+host_device_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
       guint64 bytes, GError **error)
 {
-  td_host_copy (at (to, to_offset), at (from, from_offset), bytes);
+  td_host_copy (host_device_at (to, to_offset), host_device_at (from, from_offset), bytes);
   return TRUE;
 }
 
 static gboolean
 fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error)
 {
-  memset (at (to, offset), 0, bytes);
+  memset (host_device_at (to, offset), 0, bytes);
   return TRUE;
 }
 
@@ -255,25 +255,25 @@ texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, Td
 /* ── The device ───────────────────────────────────────────────────────────────────────────────── */
 
 static void
-device_free (TdDevice *device)
+host_device_free (TdDevice *device)
 {
   g_free (device);
 }
 
 static const TdDeviceOps host_ops = {
-  .device_free = device_free,
+  .device_free = host_device_free,
   .memory_free = td_host_memory_free,
-  .buffer_new = buffer_new,
-  .buffer_free = buffer_free,
-  .buffer_map = buffer_map,
-  .host_alloc = host_alloc,
-  .host_free = host_free,
+  .buffer_new = host_device_buffer_new,
+  .buffer_free = host_device_buffer_free,
+  .buffer_map = host_device_buffer_map,
+  .host_alloc = host_device_host_alloc,
+  .host_free = host_device_host_free,
   .queue_new = queue_new,
   .queue_free = queue_free,
   .queue_finish = queue_finish,
-  .upload = upload,
-  .download = download,
-  .copy = copy,
+  .upload = host_device_upload,
+  .download = host_device_download,
+  .copy = host_device_copy,
   .fill_zero = fill_zero,
   .texture_new = texture_new,
   .texture_free = texture_free,

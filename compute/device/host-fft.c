@@ -52,13 +52,13 @@ td_host_fft_destroy (TdHostFft *self)
 
 /* The inverse is the forward transform backwards. */
 static inline guint
-place (guint x, guint n, gboolean inverse)
+host_fft_place (guint x, guint n, gboolean inverse)
 {
   return inverse && x ? n - x : x;
 }
 
 static void
-run_rows (guint index, gpointer data)
+host_fft_run_rows (guint index, gpointer data)
 {
   const Run *run = data;
   guint n = run->fft->n[0];
@@ -73,7 +73,7 @@ run_rows (guint index, gpointer data)
       memcpy (line, to, n * sizeof (fftwf_complex));
     else
       for (guint x = 0; x < n; x++)
-        memcpy (line[x], to[place (x, n, TRUE)], sizeof (fftwf_complex));
+        memcpy (line[x], to[host_fft_place (x, n, TRUE)], sizeof (fftwf_complex));
   }
   fftwf_free (from);
   fftwf_free (to);
@@ -81,7 +81,7 @@ run_rows (guint index, gpointer data)
 
 /* Columns are gathered a cache line's worth at a time: strides of a power of two thrash the cache. */
 static void
-run_columns (guint index, gpointer data)
+host_fft_run_columns (guint index, gpointer data)
 {
   const Run *run = data;
   guint nx = run->fft->n[0], ny = run->fft->n[1];
@@ -99,7 +99,7 @@ run_columns (guint index, gpointer data)
     fftwf_execute_dft (run->fft->columns, from + x * pitch, to + x * pitch);
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < width; x++)
-      memcpy (image[(gsize) y * nx + x], to[x * pitch + place (y, ny, run->inverse)],
+      memcpy (image[(gsize) y * nx + x], to[x * pitch + host_fft_place (y, ny, run->inverse)],
               sizeof (fftwf_complex));
   fftwf_free (from);
   fftwf_free (to);
@@ -113,9 +113,9 @@ td_host_fft_execute (const TdHostFft *self, void *data, gboolean inverse)
 
   run.lines = (guint64) self->n[1] * self->batch;
   run.lines_a_piece = CLAMP (run.lines / (4 * td_host_threads ()), 1, MAX (1, 65536 / self->n[0]));
-  td_parallel_for ((run.lines + run.lines_a_piece - 1) / run.lines_a_piece, run_rows, &run);
+  td_parallel_for ((run.lines + run.lines_a_piece - 1) / run.lines_a_piece, host_fft_run_rows, &run);
   if (self->columns)
-    td_parallel_for (strips * self->batch, run_columns, &run);
+    td_parallel_for (strips * self->batch, host_fft_run_columns, &run);
 }
 
 /* ── The contract's operations ────────────────────────────────────────────────────────────────── */

@@ -25,7 +25,7 @@ typedef struct {
 } Launch;
 
 static const TdHostSource *
-sources (void)
+host_program_sources (void)
 {
 #if defined(__x86_64__)
   if (td_host_isa () == TD_ISA_AVX512)
@@ -40,7 +40,7 @@ gboolean
 td_host_program_build (TdDevice *device, const char *name, const char *source,
                        const char *const *defines, TdProgram **program, GError **error)
 {
-  const TdHostSource *found = sources ();
+  const TdHostSource *found = host_program_sources ();
 
   while (found->source && !g_str_equal (found->source, name))
     found++;
@@ -94,7 +94,7 @@ td_host_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
 
 /* args[i] points to the value; @pointers keeps the buffers' addresses. */
 static gboolean
-unpack (Launch *launch, void **pointers, const TdArg *args, guint n_args, GError **error)
+host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n_args, GError **error)
 {
   const TdHostKernel *code = launch->code;
 
@@ -119,7 +119,7 @@ unpack (Launch *launch, void **pointers, const TdArg *args, guint n_args, GError
 }
 
 static void
-run_piece (guint index, gpointer data)
+host_program_run_piece (guint index, gpointer data)
 {
   const Launch *launch = data;
   guint64 row = index / launch->x_pieces * launch->rows_a_piece;
@@ -138,7 +138,7 @@ run_piece (guint index, gpointer data)
 
 /* A few pieces a thread, so that a slow core does not hold up the others. Small launches stay here. */
 static guint
-cut (Launch *launch)
+host_program_cut (Launch *launch)
 {
   guint64 items = launch->rows * launch->nx;
   guint64 pieces = 8 * td_host_threads ();
@@ -161,7 +161,7 @@ td_host_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const g
   Launch launch = { .code = ((HostKernel *) kernel)->code };
   void *pointers[G_N_ELEMENTS (launch.args)];
 
-  if (!unpack (&launch, pointers, args, n_args, error))
+  if (!host_program_unpack (&launch, pointers, args, n_args, error))
     return FALSE;
   for (guint i = 0; i < 3; i++) {
     launch.groups[i] = groups[i];
@@ -175,6 +175,6 @@ td_host_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const g
                  kernel->name);
     return FALSE;
   }
-  td_parallel_for (cut (&launch), run_piece, &launch);
+  td_parallel_for (host_program_cut (&launch), host_program_run_piece, &launch);
   return TRUE;
 }

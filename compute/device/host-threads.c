@@ -129,7 +129,7 @@ take_indices (Job *job)
 }
 
 static void
-unlist (Job *job)
+host_threads_unlist (Job *job)
 {
   for (Job **at = &pool.jobs; *at; at = &(*at)->later)
     if (*at == job) {
@@ -139,7 +139,7 @@ unlist (Job *job)
 }
 
 static gpointer
-worker (gpointer unused)
+host_threads_worker (gpointer unused)
 {
   inside = TRUE;
   td_host_enter_background ();
@@ -152,7 +152,7 @@ worker (gpointer unused)
     g_mutex_unlock (&pool.lock);
     take_indices (job);
     g_mutex_lock (&pool.lock);
-    unlist (job);
+    host_threads_unlist (job);
     if (--job->busy == 0)
       g_cond_broadcast (&pool.done);
   }
@@ -166,7 +166,7 @@ start_workers (void)
     return;
   /* They wait for work until the process ends. */
   for (guint i = 1; i < td_host_threads (); i++)
-    g_thread_unref (g_thread_new ("host-worker", worker, NULL));
+    g_thread_unref (g_thread_new ("host-worker", host_threads_worker, NULL));
   g_once_init_leave (&pool.started, 1);
 }
 
@@ -195,7 +195,7 @@ td_parallel_for (guint count, TdParallelBody body, gpointer user)
   inside = FALSE;
 
   g_mutex_lock (&pool.lock);
-  unlist (&job);
+  host_threads_unlist (&job);
   while (job.busy)
     g_cond_wait (&pool.done, &pool.lock);
   g_mutex_unlock (&pool.lock);

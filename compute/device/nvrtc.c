@@ -43,7 +43,7 @@ struct TdNvrtc {
 };
 
 static TdNvrtc *
-load (const char *file_name, GError **error)
+nvrtc_load (const char *file_name, GError **error)
 {
   const char *const names[] = { file_name, NULL };
   void *library = td_cuda_open_library (names, error);
@@ -68,7 +68,7 @@ load (const char *file_name, GError **error)
 /* Every installed version, newest first: a new card needs a new compiler, but version 13 has dropped
    the cards before sm_75. */
 static GPtrArray *
-installed (void)
+nvrtc_installed (void)
 {
   static const char *const names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" };
   static GPtrArray *all;
@@ -76,7 +76,7 @@ installed (void)
   if (g_once_init_enter (&all)) {
     GPtrArray *found = g_ptr_array_new ();
     for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-      TdNvrtc *nvrtc = load (names[i], NULL);
+      TdNvrtc *nvrtc = nvrtc_load (names[i], NULL);
       if (nvrtc)
         g_ptr_array_add (found, nvrtc);
     }
@@ -97,7 +97,7 @@ td_nvrtc_knows (const TdNvrtc *nvrtc, guint arch)
 const TdNvrtc *
 td_nvrtc_for_arch (guint arch, GError **error)
 {
-  GPtrArray *all = installed ();
+  GPtrArray *all = nvrtc_installed ();
 
   if (all->len == 0) {
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,

@@ -89,7 +89,7 @@ td_opencl_nv_arch (cl_device_id device)
 
 /* 0 if the device does not know the question. */
 static guint64
-number (cl_device_id device, cl_device_info what)
+opencl_device_number (cl_device_id device, cl_device_info what)
 {
   guint64 value = 0; /* cl_uint, size_t and cl_ulong answers all fit: the machine is little-endian */
 
@@ -101,7 +101,7 @@ number (cl_device_id device, cl_device_info what)
 static TdDeviceKind
 device_kind (cl_device_id device)
 {
-  guint64 type = number (device, CL_DEVICE_TYPE);
+  guint64 type = opencl_device_number (device, CL_DEVICE_TYPE);
 
   return type & CL_DEVICE_TYPE_GPU   ? TD_DEVICE_GPU
          : type & CL_DEVICE_TYPE_CPU ? TD_DEVICE_CPU
@@ -117,8 +117,8 @@ hardware_id (cl_device_id device)
       return td_device_pci_id (pci.pci_domain, pci.pci_bus, pci.pci_device, pci.pci_function);
   }
   if (td_opencl_has_extension (device, "cl_nv_device_attribute_query")) {
-    guint slot = number (device, NV_PCI_SLOT_ID); /* device and function, as PCI packs them */
-    return td_device_pci_id (number (device, NV_PCI_DOMAIN_ID), number (device, NV_PCI_BUS_ID),
+    guint slot = opencl_device_number (device, NV_PCI_SLOT_ID); /* device and function, as PCI packs them */
+    return td_device_pci_id (opencl_device_number (device, NV_PCI_DOMAIN_ID), opencl_device_number (device, NV_PCI_BUS_ID),
                              slot >> 3, slot & 7);
   }
   if (td_opencl_has_extension (device, "cl_amd_device_attribute_query")) {
@@ -140,23 +140,23 @@ warp_width (cl_device_id device)
   if (device_kind (device) == TD_DEVICE_CPU)
     return 1;
   if (td_opencl_has_extension (device, "cl_nv_device_attribute_query"))
-    width = number (device, NV_WARP_SIZE);
+    width = opencl_device_number (device, NV_WARP_SIZE);
   else if (td_opencl_has_extension (device, "cl_amd_device_attribute_query"))
-    width = number (device, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+    width = opencl_device_number (device, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
   return width ? width : 32;
 }
 
 /* Why a device cannot be used; NULL: it can. */
 static const char *
-unusable (cl_device_id device)
+opencl_device_unusable (cl_device_id device)
 {
   g_autofree char *version = td_opencl_string (device, CL_DEVICE_VERSION); /* "OpenCL 3.0 …" */
 
-  if (!number (device, CL_DEVICE_AVAILABLE))
+  if (!opencl_device_number (device, CL_DEVICE_AVAILABLE))
     return "the driver says that the device is not available";
-  if (!number (device, CL_DEVICE_COMPILER_AVAILABLE))
+  if (!opencl_device_number (device, CL_DEVICE_COMPILER_AVAILABLE))
     return "the driver brings no compiler";
-  if (!number (device, CL_DEVICE_ENDIAN_LITTLE))
+  if (!opencl_device_number (device, CL_DEVICE_ENDIAN_LITTLE))
     return "the device is big-endian";
   if (strncmp (version, "OpenCL ", 7) != 0 || g_ascii_strtod (version + 7, NULL) < 1.2)
     return "the driver is older than OpenCL 1.2; update it";
@@ -197,8 +197,8 @@ td_opencl_list (GPtrArray *entries)
     g_autofree char *name = td_opencl_string (device, CL_DEVICE_NAME);
     g_autofree char *place = hardware_id (device);
     g_ptr_array_add (entries, td_device_entry_new (id, name, "opencl", device_kind (device),
-                                                   number (device, CL_DEVICE_GLOBAL_MEM_SIZE), place,
-                                                   unusable (device)));
+                                                   opencl_device_number (device, CL_DEVICE_GLOBAL_MEM_SIZE), place,
+                                                   opencl_device_unusable (device)));
   }
   if (!devices->len)
     g_ptr_array_add (entries,
@@ -210,7 +210,7 @@ td_opencl_list (GPtrArray *entries)
 /* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
 
 static guint64
-memory_free (TdDevice *device)
+opencl_device_memory_free (TdDevice *device)
 {
   TdOpenclDevice *self = (TdOpenclDevice *) device;
   size_t kibibytes[2] = { 0 };
@@ -225,7 +225,7 @@ memory_free (TdDevice *device)
 }
 
 static gboolean
-buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
+opencl_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
 {
   TdOpenclDevice *self = (TdOpenclDevice *) device;
   cl_int status;
@@ -249,21 +249,21 @@ buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
 }
 
 static void
-buffer_free (TdBuffer *buffer)
+opencl_device_buffer_free (TdBuffer *buffer)
 {
   clReleaseMemObject (((TdOpenclBuffer *) buffer)->memory);
   g_free (buffer);
 }
 
 static void *
-buffer_map (TdBuffer *buffer)
+opencl_device_buffer_map (TdBuffer *buffer)
 {
   return NULL;
 }
 
 /* OpenCL has no call for pinned memory; a mapped ALLOC_HOST_PTR buffer is what drivers pin. */
 static void *
-host_alloc (TdDevice *device, guint64 bytes)
+opencl_device_host_alloc (TdDevice *device, guint64 bytes)
 {
   TdOpenclDevice *self = (TdOpenclDevice *) device;
   cl_int status;
@@ -286,7 +286,7 @@ host_alloc (TdDevice *device, guint64 bytes)
 }
 
 static void
-host_free (TdDevice *device, void *address)
+opencl_device_host_free (TdDevice *device, void *address)
 {
   TdOpenclDevice *self = (TdOpenclDevice *) device;
 
@@ -303,7 +303,7 @@ host_free (TdDevice *device, void *address)
 /* ── Opening ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-device_free (TdDevice *device)
+opencl_device_free (TdDevice *device)
 {
   TdOpenclDevice *self = (TdOpenclDevice *) device;
 
@@ -318,13 +318,13 @@ device_free (TdDevice *device)
 }
 
 static const TdDeviceOps opencl_ops = {
-  .device_free = device_free,
-  .memory_free = memory_free,
-  .buffer_new = buffer_new,
-  .buffer_free = buffer_free,
-  .buffer_map = buffer_map,
-  .host_alloc = host_alloc,
-  .host_free = host_free,
+  .device_free = opencl_device_free,
+  .memory_free = opencl_device_memory_free,
+  .buffer_new = opencl_device_buffer_new,
+  .buffer_free = opencl_device_buffer_free,
+  .buffer_map = opencl_device_buffer_map,
+  .host_alloc = opencl_device_host_alloc,
+  .host_free = opencl_device_host_free,
   .queue_new = td_opencl_queue_new,
   .queue_free = td_opencl_queue_free,
   .queue_finish = td_opencl_queue_finish,
@@ -363,7 +363,7 @@ driver_description (cl_device_id device)
 }
 
 static void
-describe (TdOpenclDevice *self, guint index)
+opencl_device_describe (TdOpenclDevice *self, guint index)
 {
   cl_device_id device = self->device;
   gboolean is_cpu = device_kind (device) == TD_DEVICE_CPU;
@@ -376,12 +376,12 @@ describe (TdOpenclDevice *self, guint index)
     .driver = driver_description (device),
     .hardware_id = hardware_id (device),
     .kind = device_kind (device),
-    .memory_bytes = number (device, CL_DEVICE_GLOBAL_MEM_SIZE),
-    .max_alloc_bytes = number (device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
-    .compute_units = number (device, CL_DEVICE_MAX_COMPUTE_UNITS),
+    .memory_bytes = opencl_device_number (device, CL_DEVICE_GLOBAL_MEM_SIZE),
+    .max_alloc_bytes = opencl_device_number (device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+    .compute_units = opencl_device_number (device, CL_DEVICE_MAX_COMPUTE_UNITS),
     .warp_width = warp_width (device),
-    .local_memory_bytes = number (device, CL_DEVICE_LOCAL_MEM_SIZE),
-    .max_group_size = number (device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
+    .local_memory_bytes = opencl_device_number (device, CL_DEVICE_LOCAL_MEM_SIZE),
+    .max_group_size = opencl_device_number (device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
     .texture_slow = is_cpu,
     .half_storage = TRUE,
     /* NVIDIA's has no extension for it, but takes the instructions: kernels/dialect/opencl.h */
@@ -390,7 +390,7 @@ describe (TdOpenclDevice *self, guint index)
     .local_atomics = TRUE,
     .cpu_shaped = is_cpu,
   };
-  self->sub_buffer_alignment = MAX (1, number (device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
+  self->sub_buffer_alignment = MAX (1, opencl_device_number (device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   self->amd_free_memory = td_opencl_has_extension (device, "cl_amd_device_attribute_query");
 }
 
@@ -407,8 +407,8 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
     return FALSE;
   }
   cl_device_id found = g_array_index (devices, cl_device_id, index);
-  if (unusable (found)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "opencl:%u: %s", index, unusable (found));
+  if (opencl_device_unusable (found)) {
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "opencl:%u: %s", index, opencl_device_unusable (found));
     return FALSE;
   }
 
@@ -424,7 +424,7 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
     td_device_clear (&self->base);
     return FALSE;
   }
-  describe (self, index);
+  opencl_device_describe (self, index);
   td_opencl_texture_probe (self);
   *device = &self->base;
   return TRUE;

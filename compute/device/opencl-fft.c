@@ -48,7 +48,7 @@ td_opencl_fft_close (TdOpenclDevice *device)
 }
 
 static cl_int
-make_plan (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch)
+opencl_fft_make_plan (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch)
 {
   size_t lengths[2] = { n[0], n[1] };
   size_t workspace = 0;
@@ -82,7 +82,7 @@ make_clfft (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch, GErr
   g_mutex_lock (&clfft_lock);
   gboolean fine = set_up (self->device, error);
   if (fine) {
-    cl_int status = make_plan (self, kind, n, batch);
+    cl_int status = opencl_fft_make_plan (self, kind, n, batch);
     fine = status == CL_SUCCESS;
     if (status == (cl_int) CLFFT_NOTIMPLEMENTED)
       g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
@@ -106,7 +106,7 @@ wants_host (TdOpenclDevice *device)
 }
 
 static void
-release (OpenclFft *self)
+opencl_fft_release (OpenclFft *self)
 {
   td_host_fft_destroy (self->host);
   g_mutex_lock (&clfft_lock);
@@ -132,14 +132,14 @@ td_opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint bat
   if (fine)
     *fft = &self->base;
   else
-    release (self);
+    opencl_fft_release (self);
   return fine;
 }
 
 void
 td_opencl_fft_free (TdFft *fft)
 {
-  release ((OpenclFft *) fft);
+  opencl_fft_release ((OpenclFft *) fft);
 }
 
 /* ── Running ──────────────────────────────────────────────────────────────────────────────────── */

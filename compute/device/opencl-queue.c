@@ -8,13 +8,13 @@ typedef struct {
 } OpenclEvent;
 
 static cl_command_queue
-handle (TdQueue *queue)
+opencl_queue_handle (TdQueue *queue)
 {
   return ((TdOpenclQueue *) queue)->queue;
 }
 
 static cl_mem
-memory (TdBuffer *buffer)
+opencl_queue_memory (TdBuffer *buffer)
 {
   return ((TdOpenclBuffer *) buffer)->memory;
 }
@@ -41,8 +41,8 @@ td_opencl_queue_new (TdDevice *device, TdQueue **queue, GError **error)
 void
 td_opencl_queue_free (TdQueue *queue)
 {
-  clFinish (handle (queue));
-  clReleaseCommandQueue (handle (queue));
+  clFinish (opencl_queue_handle (queue));
+  clReleaseCommandQueue (opencl_queue_handle (queue));
   g_free (queue);
 }
 
@@ -63,7 +63,7 @@ gboolean
 td_opencl_queue_finish (TdQueue *queue, GError **error)
 {
   cl_event marker;
-  cl_int status = clEnqueueMarkerWithWaitList (handle (queue), 0, NULL, &marker);
+  cl_int status = clEnqueueMarkerWithWaitList (opencl_queue_handle (queue), 0, NULL, &marker);
 
   /* clFinish() says nothing of commands that failed; an event behind them does. */
   if (status == CL_SUCCESS) {
@@ -77,10 +77,10 @@ td_opencl_queue_finish (TdQueue *queue, GError **error)
 
 /* Work starts now, not when somebody waits for it. */
 static gboolean
-enqueued (TdQueue *queue, cl_int status, const char *what, GError **error)
+opencl_queue_enqueued (TdQueue *queue, cl_int status, const char *what, GError **error)
 {
   if (status == CL_SUCCESS)
-    status = clFlush (handle (queue));
+    status = clFlush (opencl_queue_handle (queue));
   return td_opencl_check (status, what, error);
 }
 
@@ -88,8 +88,8 @@ gboolean
 td_opencl_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
                   GError **error)
 {
-  return enqueued (queue,
-                   clEnqueueWriteBuffer (handle (queue), memory (to), CL_FALSE, offset, bytes, host, 0,
+  return opencl_queue_enqueued (queue,
+                   clEnqueueWriteBuffer (opencl_queue_handle (queue), opencl_queue_memory (to), CL_FALSE, offset, bytes, host, 0,
                                          NULL, NULL),
                    "upload", error);
 }
@@ -98,8 +98,8 @@ gboolean
 td_opencl_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
                     GError **error)
 {
-  return enqueued (queue,
-                   clEnqueueReadBuffer (handle (queue), memory (from), CL_FALSE, offset, bytes, host,
+  return opencl_queue_enqueued (queue,
+                   clEnqueueReadBuffer (opencl_queue_handle (queue), opencl_queue_memory (from), CL_FALSE, offset, bytes, host,
                                         0, NULL, NULL),
                    "download", error);
 }
@@ -108,8 +108,8 @@ gboolean
 td_opencl_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
                 guint64 bytes, GError **error)
 {
-  return enqueued (queue,
-                   clEnqueueCopyBuffer (handle (queue), memory (from), memory (to), from_offset,
+  return opencl_queue_enqueued (queue,
+                   clEnqueueCopyBuffer (opencl_queue_handle (queue), opencl_queue_memory (from), opencl_queue_memory (to), from_offset,
                                         to_offset, bytes, 0, NULL, NULL),
                    "copy", error);
 }
@@ -120,8 +120,8 @@ td_opencl_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes
   static const cl_uint zero = 0;
   gsize pattern = offset % 4 || bytes % 4 ? 1 : 4;
 
-  return enqueued (queue,
-                   clEnqueueFillBuffer (handle (queue), memory (to), &zero, pattern, offset, bytes, 0,
+  return opencl_queue_enqueued (queue,
+                   clEnqueueFillBuffer (opencl_queue_handle (queue), opencl_queue_memory (to), &zero, pattern, offset, bytes, 0,
                                         NULL, NULL),
                    "fill", error);
 }
@@ -133,7 +133,7 @@ td_opencl_event_record (TdQueue *queue, TdEvent **event, GError **error)
 {
   cl_event marker;
 
-  if (!enqueued (queue, clEnqueueMarkerWithWaitList (handle (queue), 0, NULL, &marker), "event",
+  if (!opencl_queue_enqueued (queue, clEnqueueMarkerWithWaitList (opencl_queue_handle (queue), 0, NULL, &marker), "event",
                  error))
     return FALSE;
   OpenclEvent *self = g_new0 (OpenclEvent, 1);
@@ -145,8 +145,8 @@ td_opencl_event_record (TdQueue *queue, TdEvent **event, GError **error)
 gboolean
 td_opencl_event_wait (TdQueue *queue, TdEvent *event, GError **error)
 {
-  return enqueued (queue,
-                   clEnqueueBarrierWithWaitList (handle (queue), 1, &((OpenclEvent *) event)->event,
+  return opencl_queue_enqueued (queue,
+                   clEnqueueBarrierWithWaitList (opencl_queue_handle (queue), 1, &((OpenclEvent *) event)->event,
                                                  NULL),
                    "waiting for an event", error);
 }

@@ -98,7 +98,7 @@ clear_aged (gpointer data)
 }
 
 static void
-prune (const char *folder)
+program_cache_prune (const char *folder)
 {
   g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Aged));
@@ -137,7 +137,7 @@ td_program_cache_store (const char *key, const void *data, gsize bytes)
                             G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_ONLY_EXISTING, 0600,
                             NULL);
   if (g_once_init_enter (&pruned)) {
-    prune (folder);
+    program_cache_prune (folder);
     g_once_init_leave (&pruned, 1);
   }
 }

@@ -43,7 +43,7 @@ on_crash (int number)
 }
 
 static void
-install (void)
+program_crash_install (void)
 {
   struct sigaction action = { .sa_handler = on_crash, .sa_flags = SA_ONSTACK };
 
@@ -60,7 +60,7 @@ td_program_crash_watch (const char *key)
   g_autofree char *folder = g_path_get_dirname (file);
 
   if (g_once_init_enter (&installed)) {
-    install ();
+    program_crash_install ();
     g_once_init_leave (&installed, 1);
   }
   g_mkdir_with_parents (folder, 0700);

@@ -58,7 +58,7 @@ choose_places (Place *places, guint layers)
 }
 
 static double
-expected (const Place *place, guint channel, gboolean linear)
+texture_check_expected (const Place *place, guint channel, gboolean linear)
 {
   if (!linear)
     return texel_value (floor (place->x), floor (place->y), place->layer, channel);
@@ -73,17 +73,17 @@ expected (const Place *place, guint channel, gboolean linear)
 }
 
 static gboolean
-compare (const float *got, const Place *places, guint channels, gboolean linear)
+texture_check_compare (const float *got, const Place *places, guint channels, gboolean linear)
 {
   for (guint i = 0; i < PLACES; i++)
     for (guint channel = 0; channel < channels; channel++)
-      if (!(fabs (got[i * channels + channel] - expected (&places[i], channel, linear)) < 0.5))
+      if (!(fabs (got[i * channels + channel] - texture_check_expected (&places[i], channel, linear)) < 0.5))
         return FALSE;
   return TRUE;
 }
 
 static gboolean
-fetch (TdDevice *device, const TdTextureSpec *spec, const Place *places, float *got, GError **error)
+texture_check_fetch (TdDevice *device, const TdTextureSpec *spec, const Place *places, float *got, GError **error)
 {
   guint channels = td_texel_channels (spec->texel), layers = MAX (spec->layers, 1);
   gsize bytes = WIDTH * HEIGHT * layers * td_texel_bytes (spec->texel);
@@ -127,8 +127,8 @@ td_texture_check (TdDevice *device, TdTexel texel, gboolean linear, gboolean lay
   float got[PLACES * 4] = { 0 };
 
   choose_places (places, layered ? LAYERS : 1);
-  if (!fetch (device, &spec, places, got, error))
+  if (!texture_check_fetch (device, &spec, places, got, error))
     return FALSE;
-  *right = compare (got, places, td_texel_channels (texel), linear);
+  *right = texture_check_compare (got, places, td_texel_channels (texel), linear);
   return TRUE;
 }

@@ -151,7 +151,7 @@ make_key (const TdRecipe *recipe, const TdAxisOptions *options)
 }
 
 static gboolean
-is_device_error (const GError *error)
+centre_is_device_error (const GError *error)
 {
   return error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY
          && error->code != TD_ERROR_DEVICE_BUG;
@@ -178,7 +178,7 @@ search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *rec
 
 /* On the first device that can; at the end there is always the host. */
 static TdAxisResult *
-search (TdEngine *engine, GPtrArray *devices, TdScan *scan, const TdRecipe *recipe,
+centre_search (TdEngine *engine, GPtrArray *devices, TdScan *scan, const TdRecipe *recipe,
         const TdAxisOptions *options, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GPtrArray) host = td_engine_devices (engine, "host", error);
@@ -192,7 +192,7 @@ search (TdEngine *engine, GPtrArray *devices, TdScan *scan, const TdRecipe *reci
         = search_on (engine, device, scan, recipe, options, cancellable, &problem);
     if (result)
       return result;
-    if (!is_device_error (problem) || device == host->pdata[0]) {
+    if (!centre_is_device_error (problem) || device == host->pdata[0]) {
       g_propagate_error (error, g_steal_pointer (&problem));
       return NULL;
     }
@@ -218,7 +218,7 @@ td_engine_find_axis (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
     return NULL;
   TdAxisResult *result = td_centres_get (centres, seen, key, cancellable, &problem);
   if (!result && !problem) {
-    result = search (engine, devices, seen, recipe, options, cancellable, &problem);
+    result = centre_search (engine, devices, seen, recipe, options, cancellable, &problem);
     td_centres_put (centres, seen, key, result);
   }
   if (problem)

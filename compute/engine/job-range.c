@@ -22,7 +22,7 @@ take_slice (guint first, guint count, const float *slices, gpointer user)
 }
 
 static int
-compare_floats (const void *a, const void *b)
+job_range_compare_floats (const void *a, const void *b)
 {
   float x = *(const float *) a, y = *(const float *) b;
   return (x > y) - (x < y);
@@ -40,7 +40,7 @@ range_of (float *values, gsize n, double *low, double *high)
   *high = 1;
   if (finite == 0)
     return;
-  qsort (values, finite, sizeof *values, compare_floats);
+  qsort (values, finite, sizeof *values, job_range_compare_floats);
   gsize tail = (gsize) (TAIL * finite);
   double first = values[tail], last = values[finite - 1 - tail];
   double margin = last > first ? MARGIN * (last - first) : 0.5;

@@ -138,7 +138,7 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
 }
 
 static void
-wake (GCancellable *cancellable, gpointer user)
+job_writer_wake (GCancellable *cancellable, gpointer user)
 {
   TdJobWriter *writer = user;
 
@@ -153,7 +153,7 @@ td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
 {
   TdJobWriter *writer = job->writer;
   Item *item = g_new (Item, 1);
-  gulong handler = g_cancellable_connect (job->cancellable, G_CALLBACK (wake), writer, NULL);
+  gulong handler = g_cancellable_connect (job->cancellable, G_CALLBACK (job_writer_wake), writer, NULL);
 
   *item = (Item) { first, count, slices, release, user };
   g_mutex_lock (&writer->lock);

@@ -10,7 +10,7 @@
 #define LEAST_MOVE_PX 0.1
 
 static void
-take_stated (TdPlan *plan, double stated_px)
+plan_centre_take_stated (TdPlan *plan, double stated_px)
 {
   const TdScanFacts *facts = td_scan_facts (plan->measured);
   const gboolean stated = isfinite (stated_px);
@@ -70,7 +70,7 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
   if (isfinite (stated_px)) {
     td_plan_note (plan, "Warning: the search for the rotation axis came to no agreement. %s.",
                   result->advice);
-    take_stated (plan, stated_px);
+    plan_centre_take_stated (plan, stated_px);
     return TRUE;
   }
   if (!isfinite (result->centre_px)) {
@@ -86,7 +86,7 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
 }
 
 static gboolean
-find (TdPlan *plan, double stated_px, GCancellable *cancellable, GError **error)
+plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GError **error)
 {
   GError *problem = NULL;
   g_autoptr (TdAxisResult) result = td_engine_find_axis (plan->engine, plan->measured, &plan->recipe,
@@ -96,7 +96,7 @@ find (TdPlan *plan, double stated_px, GCancellable *cancellable, GError **error)
     return take_found (plan, result, stated_px, error);
   if (isfinite (stated_px) && g_error_matches (problem, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
     td_plan_note (plan, "%s.", problem->message);
-    take_stated (plan, stated_px);
+    plan_centre_take_stated (plan, stated_px);
     g_error_free (problem);
     return TRUE;
   }
@@ -115,7 +115,7 @@ td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
                                                        : facts->centre_px;
 
   if (recipe->centre_auto && facts->geometry.beam == TD_BEAM_PARALLEL) {
-    if (!find (plan, stated_px, cancellable, error))
+    if (!plan_centre_find (plan, stated_px, cancellable, error))
       return FALSE;
   } else if (recipe->centre_auto && !isfinite (stated_px)) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
@@ -124,7 +124,7 @@ td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
                  facts->title ? facts->title : "The scan");
     return FALSE;
   } else if (recipe->centre_auto || isnan (recipe->centre_px)) {
-    take_stated (plan, stated_px);
+    plan_centre_take_stated (plan, stated_px);
   }
   recipe->centre_auto = FALSE;
   plan->facts.centre_px = recipe->centre_px;

@@ -16,7 +16,7 @@ typedef struct {
 
 /* Some views of a row. */
 static void
-read_piece (guint index, gpointer user)
+scan_rows_read_piece (guint index, gpointer user)
 {
   Read *read = user;
   const TdScanFacts *facts = td_scan_facts (read->scan);
@@ -42,7 +42,7 @@ td_scan_rows (TdScan *scan, guint row0, guint n, float *out, GCancellable *cance
 
   const guint step = MAX (1, PIECE_BYTES / (facts->n_columns * (guint) sizeof (float)));
   Read read = { scan, row0, step, (facts->n_views + step - 1) / step, out, cancellable, NULL };
-  td_parallel_for (n * read.steps, read_piece, &read);
+  td_parallel_for (n * read.steps, scan_rows_read_piece, &read);
   if (!read.error)
     return TRUE;
   g_propagate_error (error, read.error);

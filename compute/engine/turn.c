@@ -14,7 +14,7 @@
 #define LARGEST_STEP_RAD (G_PI / 3)
 
 static int
-compare_doubles (const void *a, const void *b)
+turn_compare_doubles (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -22,7 +22,7 @@ compare_doubles (const void *a, const void *b)
 
 /* Few views are far apart, but one gap of a third is none between views of a whole turn. */
 static gboolean
-covers (const TdAngleCover *cover, double period)
+turn_covers (const TdAngleCover *cover, double period)
 {
   return cover->missing_rad <= SPARE * period && cover->largest_gap_rad < period / 3;
 }
@@ -35,7 +35,7 @@ sorted_steps (const double *angles_rad, guint n)
 
   for (guint i = 0; i + 1 < n; i++)
     steps[i] = remainder (angles_rad[i + 1] - angles_rad[i], 2 * G_PI);
-  qsort (steps, n - 1, sizeof *steps, compare_doubles);
+  qsort (steps, n - 1, sizeof *steps, turn_compare_doubles);
   return steps;
 }
 
@@ -56,9 +56,9 @@ td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn)
   *turn = (TdTurn) { .n_views = n, .first_rad = angles_rad[0], .last_rad = angles_rad[n - 1] };
   td_angular_weights_modulo (angles_rad, n, G_PI, weights, &turn->half);
   td_angular_weights_modulo (angles_rad, n, 2 * G_PI, weights, &turn->full);
-  if (covers (&turn->full, 2 * G_PI))
+  if (turn_covers (&turn->full, 2 * G_PI))
     turn->kind = TD_TURN_FULL;
-  else if (covers (&turn->half, G_PI))
+  else if (turn_covers (&turn->half, G_PI))
     turn->kind = TD_TURN_HALF;
   if (n < 2)
     return;

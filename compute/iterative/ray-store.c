@@ -19,7 +19,7 @@ struct TdRayStore {
 };
 
 static gsize
-view_values (const TdRayStore *store)
+ray_store_view_values (const TdRayStore *store)
 {
   return (gsize) store->n_columns * store->n_rows;
 }
@@ -82,9 +82,9 @@ typedef struct {
 
 /* A place's chunk at @row, [column][row], to or from the file. */
 static void
-transfer (TdRayStore *store, gboolean take, guint place, guint row, float *values, gsize bytes)
+ray_store_transfer (TdRayStore *store, gboolean take, guint place, guint row, float *values, gsize bytes)
 {
-  const guint64 at = (place * view_values (store) + (gsize) row * store->n_columns) * sizeof *values;
+  const guint64 at = (place * ray_store_view_values (store) + (gsize) row * store->n_columns) * sizeof *values;
   const int failed = take ? td_file_write (store->file, values, bytes, at) : td_file_read (store->file, values, bytes, at);
 
   if (failed)
@@ -104,7 +104,7 @@ take_place (guint place, gpointer user)
     for (gsize column = 0; column < columns; column++)
       values[column * n + k] = from[column];
   }
-  transfer (store, TRUE, place, piece->row, values, columns * n * sizeof *values);
+  ray_store_transfer (store, TRUE, place, piece->row, values, columns * n * sizeof *values);
 }
 
 static void
@@ -113,19 +113,19 @@ bring_place (guint index, gpointer user)
   const Piece *piece = user;
   TdRayStore *store = piece->store;
   const gsize columns = store->n_columns;
-  float *to = (float *) td_buffer_map (store->subset) + index * view_values (store);
+  float *to = (float *) td_buffer_map (store->subset) + index * ray_store_view_values (store);
   g_autofree float *values = g_new (float, columns * store->chunk_rows);
 
   for (guint row = 0; row < store->n_rows; row += store->chunk_rows) {
     const guint n = MIN (store->chunk_rows, store->n_rows - row);
-    transfer (store, FALSE, piece->first + index, row, values, columns * n * sizeof *values);
+    ray_store_transfer (store, FALSE, piece->first + index, row, values, columns * n * sizeof *values);
     for (gsize column = 0; column < columns; column++)
       memcpy (to + column * store->n_rows + row, values + column * n, n * sizeof *values);
   }
 }
 
 static gboolean
-sound (TdRayStore *store, GError **error)
+ray_store_sound (TdRayStore *store, GError **error)
 {
   const int failed = g_atomic_int_get (&store->failed);
 
@@ -142,7 +142,7 @@ td_ray_store_take (TdRayStore *store, const float *rows, guint row, guint n, GEr
 
   store->n = 0;
   td_parallel_for (store->n_views, take_place, &piece);
-  return sound (store, error);
+  return ray_store_sound (store, error);
 }
 
 TdBuffer *
@@ -154,7 +154,7 @@ td_ray_store_bring (TdRayStore *store, guint first, guint n, GError **error)
     return store->subset;
   store->n = 0;
   td_parallel_for (n, bring_place, &piece);
-  if (!sound (store, error))
+  if (!ray_store_sound (store, error))
     return NULL;
   store->first = first;
   store->n = n;

@@ -15,7 +15,7 @@ typedef struct {
 } Work;
 
 static gsize
-view_values (const TdRayTeam *team)
+ray_team_work_view_values (const TdRayTeam *team)
 {
   return (gsize) team->task.n_columns * team->task.n_rows;
 }
@@ -27,7 +27,7 @@ static float *
 seen_by (TdRayTeam *team, guint i, const Work *work)
 {
   TdTeamRays *member = &team->members[i];
-  const gsize n = work->n * view_values (team);
+  const gsize n = work->n * ray_team_work_view_values (team);
 
   if (i == 0)
     return td_buffer_map (work->lines);
@@ -40,12 +40,12 @@ seen_by (TdRayTeam *team, guint i, const Work *work)
 }
 
 static gboolean
-project (TdRayTeam *team, guint i, gpointer user, GError **error)
+ray_team_work_project (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Work *work = user;
   const TdTeamRays *member = &team->members[i];
   TdQueue *queue = td_rays_queue (member->rays);
-  const gsize view = view_values (team);
+  const gsize view = ray_team_work_view_values (team);
   float *seen = seen_by (team, i, work);
 
   for (guint at = 0; at < work->n; at += team->batch) {
@@ -66,10 +66,10 @@ typedef struct {
 } Adding;
 
 static void
-add_view (guint index, gpointer user)
+ray_team_work_add_view (guint index, gpointer user)
 {
   const Adding *work = user;
-  const gsize n = view_values (work->team);
+  const gsize n = ray_team_work_view_values (work->team);
   float *sum = work->sum + index * n;
 
   for (guint i = 1; i < work->team->n; i++) {
@@ -82,11 +82,11 @@ add_view (guint index, gpointer user)
 static gboolean
 project_all (TdRayTeam *team, Work *work, GError **error)
 {
-  if (!td_team_each (team, project, work, error))
+  if (!td_team_each (team, ray_team_work_project, work, error))
     return FALSE;
   Adding adding = { team, td_buffer_map (work->lines) };
   if (team->n > 1)
-    td_parallel_for (work->n, add_view, &adding);
+    td_parallel_for (work->n, ray_team_work_add_view, &adding);
   return TRUE;
 }
 
@@ -136,10 +136,10 @@ td_team_measured_squares (TdRayTeam *team, TdBuffer *measured, double *squares, 
 /* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-send (TdRayTeam *team, guint i, const Work *work, guint at, guint n, GError **error)
+ray_team_work_send (TdRayTeam *team, guint i, const Work *work, guint at, guint n, GError **error)
 {
   const TdTeamRays *member = &team->members[i];
-  const gsize view = view_values (team);
+  const gsize view = ray_team_work_view_values (team);
   const float *lines = td_buffer_map (work->lines);
 
   return td_upload (td_rays_queue (member->rays), member->lines, 0, lines + at * view,
@@ -148,7 +148,7 @@ send (TdRayTeam *team, guint i, const Work *work, guint at, guint n, GError **er
 
 /* Zeros in *@buffer, made when it is first wanted. */
 static gboolean
-clear (TdTeamRays *member, TdBuffer **buffer, GError **error)
+ray_team_work_clear (TdTeamRays *member, TdBuffer **buffer, GError **error)
 {
   if (!*buffer)
     return (*buffer = td_rays_volume_new (member->rays, error)) != NULL;
@@ -163,12 +163,12 @@ back_batches (TdRayTeam *team, guint i, const Work *work, GError **error)
   TdTeamRays *member = &team->members[i];
   TdBuffer **sums = work->correct ? &member->sums : &work->volume->parts[i];
 
-  if (!clear (member, sums, error) || (work->correct && !clear (member, &member->weights, error)))
+  if (!ray_team_work_clear (member, sums, error) || (work->correct && !ray_team_work_clear (member, &member->weights, error)))
     return FALSE;
   for (guint at = 0; at < work->n; at += team->batch) {
     const guint n = MIN (team->batch, work->n - at);
 
-    if (!send (team, i, work, at, n, error)
+    if (!ray_team_work_send (team, i, work, at, n, error)
         || !td_rays_add (member->rays, member->lines, work->first + at, n, *sums,
                          work->correct ? member->weights : NULL, work->cancellable, error)
         || !td_queue_finish (td_rays_queue (member->rays), error))
@@ -180,7 +180,7 @@ back_batches (TdRayTeam *team, guint i, const Work *work, GError **error)
 }
 
 static gboolean
-back (TdRayTeam *team, guint i, gpointer user, GError **error)
+ray_team_work_back (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Work *work = user;
   TdRayProjector *rays = team->members[i].rays;
@@ -188,7 +188,7 @@ back (TdRayTeam *team, guint i, gpointer user, GError **error)
 
   if (team->batch && work->n > team->batch)
     return back_batches (team, i, work, error);
-  if (team->batch && !send (team, i, work, 0, work->n, error))
+  if (team->batch && !ray_team_work_send (team, i, work, 0, work->n, error))
     return FALSE;
   return work->correct ? td_rays_correct (rays, lines, work->first, work->n, work->relaxation,
                                           work->non_negative, volume, work->cancellable, error)
@@ -201,7 +201,7 @@ td_team_back (TdRayTeam *team, TdBuffer *lines, guint first, guint n, TdTeamVolu
 {
   Work work = { .volume = volume, .lines = lines, .first = first, .n = n, .cancellable = cancellable };
 
-  return td_team_each (team, back, &work, error);
+  return td_team_each (team, ray_team_work_back, &work, error);
 }
 
 gboolean
@@ -211,7 +211,7 @@ td_team_correct (TdRayTeam *team, TdBuffer *lines, guint first, guint n, double 
   Work work = { .volume = volume, .lines = lines, .first = first, .n = n, .relaxation = relaxation,
                 .correct = TRUE, .non_negative = non_negative, .cancellable = cancellable };
 
-  return td_team_each (team, back, &work, error);
+  return td_team_each (team, ray_team_work_back, &work, error);
 }
 
 /* ── Total variation ──────────────────────────────────────────────────────────────────────────── */
@@ -225,7 +225,7 @@ typedef struct {
 } Denoise;
 
 static gboolean
-move (TdRayTeam *team, guint i, gpointer user, GError **error)
+ray_team_work_move (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Denoise *work = user;
 
@@ -234,7 +234,7 @@ move (TdRayTeam *team, guint i, gpointer user, GError **error)
 }
 
 static gboolean
-climb (TdRayTeam *team, guint i, gpointer user, GError **error)
+ray_team_work_climb (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Denoise *work = user;
 
@@ -244,7 +244,7 @@ climb (TdRayTeam *team, guint i, gpointer user, GError **error)
 
 /* Row @y of a member's part to row @to_y of its neighbour's, the borders' rows counted as -1 and n. */
 static gboolean
-copy_row (TdRayTeam *team, guint from, TdBuffer *part, gint y, guint to, TdBuffer *to_part, gint to_y, float *row,
+ray_team_work_copy_row (TdRayTeam *team, guint from, TdBuffer *part, gint y, guint to, TdBuffer *to_part, gint to_y, float *row,
           GError **error)
 {
   const guint64 bytes = (guint64) (team->task.nx + 3) * (team->task.nz + 3) * sizeof *row;
@@ -264,13 +264,13 @@ copy_row (TdRayTeam *team, guint from, TdBuffer *part, gint y, guint to, TdBuffe
 /* What a member's gradient or divergence sees of its neighbours: the row behind its last of the volume, or
    the row before its first of the field along y. */
 static gboolean
-exchange (TdRayTeam *team, const Denoise *work, gboolean field, float *row, GError **error)
+ray_team_work_exchange (TdRayTeam *team, const Denoise *work, gboolean field, float *row, GError **error)
 {
   for (guint i = 0; i + 1 < team->n; i++) {
     const guint n = team->members[i].n;
     const gboolean ok
-        = field ? copy_row (team, i, work->fields[i][1], n - 1, i + 1, work->fields[i + 1][1], -1, row, error)
-                : copy_row (team, i + 1, work->out->parts[i + 1], 0, i, work->out->parts[i], n, row, error);
+        = field ? ray_team_work_copy_row (team, i, work->fields[i][1], n - 1, i + 1, work->fields[i + 1][1], -1, row, error)
+                : ray_team_work_copy_row (team, i + 1, work->out->parts[i + 1], 0, i, work->out->parts[i], n, row, error);
     if (!ok)
       return FALSE;
   }
@@ -290,10 +290,10 @@ td_team_denoise (TdRayTeam *team, TdTeamVolume *volume, TdTeamVolume *const fiel
     for (guint k = 0; k < 3; k++)
       fields[i][k] = field[k]->parts[i];
   for (guint step = 0; ok && step < steps; step++)
-    ok = exchange (team, &work, TRUE, row, error) && td_team_each (team, move, &work, error)
-         && exchange (team, &work, FALSE, row, error) && td_team_each (team, climb, &work, error);
+    ok = ray_team_work_exchange (team, &work, TRUE, row, error) && td_team_each (team, ray_team_work_move, &work, error)
+         && ray_team_work_exchange (team, &work, FALSE, row, error) && td_team_each (team, ray_team_work_climb, &work, error);
   work.out = volume;
-  ok = ok && exchange (team, &work, TRUE, row, error) && td_team_each (team, move, &work, error);
+  ok = ok && ray_team_work_exchange (team, &work, TRUE, row, error) && td_team_each (team, ray_team_work_move, &work, error);
   g_free (fields);
   return ok;
 }

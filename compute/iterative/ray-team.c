@@ -219,7 +219,7 @@ typedef struct {
 } Vectors;
 
 static gboolean
-combine (TdRayTeam *team, guint i, gpointer user, GError **error)
+ray_team_combine (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Vectors *work = user;
 
@@ -233,11 +233,11 @@ td_team_combine (TdRayTeam *team, TdTeamVolume *to, double scale, double factor,
 {
   Vectors work = { to, from, scale, factor, NULL, cancellable };
 
-  return td_team_each (team, combine, &work, error);
+  return td_team_each (team, ray_team_combine, &work, error);
 }
 
 static gboolean
-extrapolate (TdRayTeam *team, guint i, gpointer user, GError **error)
+ray_team_extrapolate (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Vectors *work = user;
 
@@ -251,7 +251,7 @@ td_team_extrapolate (TdRayTeam *team, TdTeamVolume *here, TdTeamVolume *before, 
 {
   Vectors work = { here, before, 0, factor, NULL, cancellable };
 
-  return td_team_each (team, extrapolate, &work, error);
+  return td_team_each (team, ray_team_extrapolate, &work, error);
 }
 
 static gboolean

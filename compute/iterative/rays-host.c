@@ -26,7 +26,7 @@ typedef struct {
 } Pieces;
 
 static guint
-pieces (guint n, guint size)
+rays_host_pieces (guint n, guint size)
 {
   return (n + size - 1) / size;
 }
@@ -47,15 +47,15 @@ gboolean
 td_rays_host_project (const TdRayHostWork *work, GCancellable *cancellable, GError **error)
 {
   const TdRayHostFuncs *f = funcs ();
-  Pieces all = { work, f, pieces (work->p.n_rows, f->rows),
-                 pieces (work->p.n_columns, TD_RAY_HOST_COLUMNS), cancellable };
+  Pieces all = { work, f, rays_host_pieces (work->p.n_rows, f->rows),
+                 rays_host_pieces (work->p.n_columns, TD_RAY_HOST_COLUMNS), cancellable };
 
   td_parallel_for (all.across * all.along * work->p.n_views, project_piece, &all);
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
 static void
-back_piece (guint index, gpointer user)
+rays_host_back_piece (guint index, gpointer user)
 {
   const Pieces *all = user;
   const guint z = index % all->across * all->funcs->rows;
@@ -69,9 +69,9 @@ gboolean
 td_rays_host_back (const TdRayHostWork *work, GCancellable *cancellable, GError **error)
 {
   const TdRayHostFuncs *f = funcs ();
-  Pieces all = { work, f, pieces (work->p.nz, f->rows), pieces (work->p.nx, TD_RAY_HOST_TILE), cancellable };
+  Pieces all = { work, f, rays_host_pieces (work->p.nz, f->rows), rays_host_pieces (work->p.nx, TD_RAY_HOST_TILE), cancellable };
 
-  td_parallel_for (all.across * all.along * pieces (work->p.ny, TD_RAY_HOST_TILE), back_piece, &all);
+  td_parallel_for (all.across * all.along * rays_host_pieces (work->p.ny, TD_RAY_HOST_TILE), rays_host_back_piece, &all);
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 

@@ -7,7 +7,7 @@
 #define LEAST_S 0.001
 
 static gboolean
-settle (TdRayProjector *rays, GError **error)
+rays_pace_settle (TdRayProjector *rays, GError **error)
 {
   if (!td_queue_finish (rays->queue, error))
     return FALSE;
@@ -38,7 +38,7 @@ td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch, gp
     if (!launch (rays, first, end, user, error))
       return FALSE;
     rays->pending += (end - first) * each;
-    if (rays->pending >= 0.9 * rays->rate * LAUNCH_S && !settle (rays, error))
+    if (rays->pending >= 0.9 * rays->rate * LAUNCH_S && !rays_pace_settle (rays, error))
       return FALSE;
     first = end;
   }

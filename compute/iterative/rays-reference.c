@@ -37,7 +37,7 @@ ray_of (const TdConeTask *task, const double m[12], double u, double v, double p
 
 /* Calls @visit for every voxel that pixel (column, row) of @view sees, with its weight in mm. */
 static void
-trace (const TdConeTask *task, guint view, guint column, guint row,
+rays_reference_trace (const TdConeTask *task, guint view, guint column, guint row,
        void (*visit) (gsize voxel, double weight, gpointer user), gpointer user)
 {
   const guint size[3] = { task->nx, task->ny, task->nz };
@@ -69,17 +69,17 @@ typedef struct {
 } Trace;
 
 static void
-collect (gsize voxel, double weight, gpointer user)
+rays_reference_collect (gsize voxel, double weight, gpointer user)
 {
-  Trace *trace = user;
-  trace->value += weight * trace->volume[voxel];
+  Trace *rays_reference_trace = user;
+  rays_reference_trace->value += weight * rays_reference_trace->volume[voxel];
 }
 
 static void
-scatter (gsize voxel, double weight, gpointer user)
+rays_reference_scatter (gsize voxel, double weight, gpointer user)
 {
-  Trace *trace = user;
-  trace->sums[voxel] += weight * trace->value;
+  Trace *rays_reference_trace = user;
+  rays_reference_trace->sums[voxel] += weight * rays_reference_trace->value;
 }
 
 void
@@ -90,7 +90,7 @@ td_rays_reference_project (const TdConeTask *task, guint view, const float *volu
   for (guint row = 0; row < task->n_rows; row++)
     for (guint column = 0; column < task->n_columns; column++) {
       work.value = 0;
-      trace (task, view, column, row, collect, &work);
+      rays_reference_trace (task, view, column, row, rays_reference_collect, &work);
       out[(gsize) row * task->n_columns + column] = work.value;
     }
 }
@@ -103,6 +103,6 @@ td_rays_reference_back (const TdConeTask *task, guint view, const float *lines, 
   for (guint row = 0; row < task->n_rows; row++)
     for (guint column = 0; column < task->n_columns; column++) {
       work.value = lines[(gsize) row * task->n_columns + column];
-      trace (task, view, column, row, scatter, &work);
+      rays_reference_trace (task, view, column, row, rays_reference_scatter, &work);
     }
 }

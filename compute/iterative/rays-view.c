@@ -14,29 +14,29 @@ typedef struct {
 } View;
 
 static double
-dot (const double a[3], const double b[3])
+rays_view_dot (const double a[3], const double b[3])
 {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 static gboolean
-is_parallel (const double m[12])
+rays_view_is_parallel (const double m[12])
 {
   return m[8] == 0 && m[9] == 0 && m[10] == 0;
 }
 
 /* The shortest x with a . x = 1 and b . x = 0. */
 static void
-dual (const double a[3], const double b[3], double x[3])
+rays_view_dual (const double a[3], const double b[3], double x[3])
 {
-  const double aa = dot (a, a), ab = dot (a, b), bb = dot (b, b), det = aa * bb - ab * ab;
+  const double aa = rays_view_dot (a, a), ab = rays_view_dot (a, b), bb = rays_view_dot (b, b), det = aa * bb - ab * ab;
 
   for (guint k = 0; k < 3; k++)
     x[k] = (bb * a[k] - ab * b[k]) / det;
 }
 
 static void
-middle (const TdConeTask *task, double *u, double *v)
+rays_view_middle (const TdConeTask *task, double *u, double *v)
 {
   *u = (task->n_columns - 1) / 2.0;
   *v = (task->n_rows - 1) / 2.0;
@@ -47,14 +47,14 @@ parallel_view (const TdConeTask *task, const double m[12], View *view)
 {
   double u, v;
 
-  middle (task, &u, &v);
-  dual (m, m + 4, view->column);
-  dual (m + 4, m, view->row);
+  rays_view_middle (task, &u, &v);
+  rays_view_dual (m, m + 4, view->column);
+  rays_view_dual (m + 4, m, view->row);
   for (guint k = 0; k < 3; k++) {
     view->point[k] = (u - m[3]) * view->column[k] + (v - m[7]) * view->row[k];
     view->direction[k] = m[(k + 1) % 3] * m[4 + (k + 2) % 3] - m[(k + 2) % 3] * m[4 + (k + 1) % 3];
   }
-  const double length = sqrt (dot (view->direction, view->direction));
+  const double length = sqrt (rays_view_dot (view->direction, view->direction));
   for (guint k = 0; k < 3; k++)
     view->direction[k] /= length;
   view->turn = 0;
@@ -66,7 +66,7 @@ cone_view (const TdConeTask *task, const double m[12], View *view)
   const double units[2][3] = { { 1, 0, 0 }, { 0, 1, 0 } };
   double source[3], u, v;
 
-  middle (task, &u, &v);
+  rays_view_middle (task, &u, &v);
   td_cone_pixel (m, u, v, view->point);
   td_cone_source (m, source);
   if (!td_matrix_solve (m, units[0], view->column) || !td_matrix_solve (m, units[1], view->row))
@@ -81,7 +81,7 @@ view_of (const TdConeTask *task, guint index, View *view)
 {
   const double *m = task->matrices + 12 * (gsize) index;
 
-  if (is_parallel (m))
+  if (rays_view_is_parallel (m))
     parallel_view (task, m, view);
   else
     cone_view (task, m, view);
@@ -104,7 +104,7 @@ td_rays_view (const TdConeTask *task, guint index, double out[TD_RAY_FLOATS])
   View view;
 
   view_of (task, index, &view);
-  middle (task, &u, &v);
+  rays_view_middle (task, &u, &v);
   for (guint c = 0; c < 3; c++) {
     out[c] = (m[c] - u * m[8 + c]) * step[c];
     out[4 + c] = (m[4 + c] - v * m[8 + c]) * step[c];
@@ -114,9 +114,9 @@ td_rays_view (const TdConeTask *task, guint index, double out[TD_RAY_FLOATS])
     out[18 + c] = view.row[c] / step[c];
     out[21 + c] = view.direction[c] / step[c];
   }
-  const double w = dot (m + 8, task->first_mm) + m[11];
-  out[3] = dot (m, task->first_mm) + m[3] - u * w;
-  out[7] = dot (m + 4, task->first_mm) + m[7] - v * w;
+  const double w = rays_view_dot (m + 8, task->first_mm) + m[11];
+  out[3] = rays_view_dot (m, task->first_mm) + m[3] - u * w;
+  out[7] = rays_view_dot (m + 4, task->first_mm) + m[7] - v * w;
   out[11] = w;
   out[24] = view.turn;
   for (guint i = 25; i < TD_RAY_FLOATS; i++)
@@ -124,7 +124,7 @@ td_rays_view (const TdConeTask *task, guint index, double out[TD_RAY_FLOATS])
 }
 
 static int
-steepest (const double d[3])
+rays_view_steepest (const double d[3])
 {
   const double x = fabs (d[0]), y = fabs (d[1]), z = fabs (d[2]);
   return x >= y ? (x >= z ? 0 : 2) : (y >= z ? 1 : 2);
@@ -142,15 +142,15 @@ td_rays_axes (const TdConeTask *task)
     View view;
 
     view_of (task, index, &view);
-    middle (task, &u, &v);
+    rays_view_middle (task, &u, &v);
     for (gint i = -4; i <= 4; i++)
       for (gint j = -4; j <= 4; j++) {
         ray_direction (&view, u * i / 4, v * j / 4, d);
-        axes |= 1 << steepest (d);
+        axes |= 1 << rays_view_steepest (d);
         for (guint axis = 0; axis < 3; axis++) {
           double nearly[3] = { d[0], d[1], d[2] };
           nearly[axis] *= 1.2;
-          axes |= 1 << steepest (nearly);
+          axes |= 1 << rays_view_steepest (nearly);
         }
       }
   }
@@ -235,7 +235,7 @@ td_rays_check (const TdConeTask *task, GError **error)
       point[0] = task->first_mm[0] + (corner & 1 ? (double) task->nx : -1) * task->voxel_mm;
       point[1] = task->first_mm[1] - (corner & 2 ? (double) task->ny : -1) * task->voxel_mm;
       point[2] = task->first_mm[2] - (corner & 4 ? (double) task->nz : -1) * task->voxel_mm;
-      if (!(dot (m + 8, point) + m[11] > 0.01)) {
+      if (!(rays_view_dot (m + 8, point) + m[11] > 0.01)) {
         g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                      "In view %u the source stands inside the volume or beside it, where iterative methods "
                      "have no rays to follow: check the distances, or take --method fdk", view);

@@ -9,7 +9,7 @@
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static TdKernel *
-build (TdRayProjector *rays, guint slot, const char *program, const char *kernel, GError **error)
+rays_build (TdRayProjector *rays, guint slot, const char *program, const char *kernel, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (rays->device);
   const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_RAY_LANES), NULL };
@@ -22,22 +22,22 @@ build (TdRayProjector *rays, guint slot, const char *program, const char *kernel
 }
 
 static gboolean
-make_kernels (TdRayProjector *rays, GError **error)
+rays_make_kernels (TdRayProjector *rays, GError **error)
 {
-  const char *back = rays->upright ? "rays_back_upright" : "rays_back";
+  const char *rays_back = rays->upright ? "rays_back_upright" : "rays_back";
 
-  return (rays->project = build (rays, 0, "rays-project", "rays_project", error))
-         && (rays->back = build (rays, 1, "rays-back", back, error))
-         && (rays->take = build (rays, 2, "rays-lines", "rays_take", error))
-         && (rays->give = build (rays, 2, "rays-lines", "rays_give", error))
-         && (rays->differ = build (rays, 0, "rays-project", "rays_differ", error))
-         && (rays->apply = build (rays, 2, "rays-lines", "rays_apply", error))
-         && (rays->put = build (rays, 2, "rays-lines", "rays_put", error))
-         && (rays->sums = build (rays, 2, "rays-lines", "rays_sums", error))
-         && (rays->combine = build (rays, 2, "rays-lines", "rays_combine", error))
-         && (rays->beyond = build (rays, 2, "rays-lines", "rays_beyond", error))
-         && (rays->move = build (rays, 3, "total-variation", "tv_move", error))
-         && (rays->climb = build (rays, 3, "total-variation", "tv_climb", error));
+  return (rays->project = rays_build (rays, 0, "rays-project", "rays_project", error))
+         && (rays->back = rays_build (rays, 1, "rays-back", rays_back, error))
+         && (rays->take = rays_build (rays, 2, "rays-lines", "rays_take", error))
+         && (rays->give = rays_build (rays, 2, "rays-lines", "rays_give", error))
+         && (rays->differ = rays_build (rays, 0, "rays-project", "rays_differ", error))
+         && (rays->apply = rays_build (rays, 2, "rays-lines", "rays_apply", error))
+         && (rays->put = rays_build (rays, 2, "rays-lines", "rays_put", error))
+         && (rays->sums = rays_build (rays, 2, "rays-lines", "rays_sums", error))
+         && (rays->combine = rays_build (rays, 2, "rays-lines", "rays_combine", error))
+         && (rays->beyond = rays_build (rays, 2, "rays-lines", "rays_beyond", error))
+         && (rays->move = rays_build (rays, 3, "total-variation", "tv_move", error))
+         && (rays->climb = rays_build (rays, 3, "total-variation", "tv_climb", error));
 }
 
 static void
@@ -64,7 +64,7 @@ fill_params (TdRayProjector *rays)
 }
 
 static gboolean
-make_tables (TdRayProjector *rays, const guint *order, GError **error)
+rays_make_tables (TdRayProjector *rays, const guint *order, GError **error)
 {
   const TdConeTask *task = &rays->task;
   g_autofree float *table = g_new (float, (gsize) task->n_views * TD_RAY_FLOATS);
@@ -113,7 +113,7 @@ td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order, GErro
   rays->rate = FIRST_RATE;
   fill_params (rays);
   rays->queue = td_queue_new (device, error);
-  if (!rays->queue || !make_kernels (rays, error) || !make_tables (rays, order, error))
+  if (!rays->queue || !rays_make_kernels (rays, error) || !rays_make_tables (rays, order, error))
     return NULL;
   choose_host (rays);
   return g_steal_pointer (&rays);
@@ -171,7 +171,7 @@ typedef struct {
 } Work;
 
 static guint
-items (guint n, guint lanes)
+rays_items (guint n, guint lanes)
 {
   return (n + lanes - 1) / lanes;
 }
@@ -187,7 +187,7 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
                          TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
                          TD_ARG_BUFFER (work->squares), TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->project, items (rays->task.n_rows, rays->lanes), end - first,
+  return td_rays_launch (rays, rays->project, rays_items (rays->task.n_rows, rays->lanes), end - first,
                          work->params.n_views, args, G_N_ELEMENTS (args), error);
 }
 
@@ -203,7 +203,7 @@ host_work (TdRayProjector *rays, const Work *work, TdRayHostWork *host)
 }
 
 static gboolean
-project (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
+rays_project (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
          GError **error)
 {
   const TdConeTask *task = &rays->task;
@@ -226,7 +226,7 @@ td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, guint n, T
 {
   Work work = { .params = rays->params, .volume = volume, .lines = out, .measured = out, .squares = out };
 
-  return project (rays, &work, first, n, cancellable, error);
+  return rays_project (rays, &work, first, n, cancellable, error);
 }
 
 gboolean
@@ -238,7 +238,7 @@ td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, gui
 
   work.params.compare = TRUE;
   work.params.held_view = held;
-  return project (rays, &work, first, n, cancellable, error);
+  return rays_project (rays, &work, first, n, cancellable, error);
 }
 
 static gboolean
@@ -282,15 +282,15 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
                          TD_ARG_VALUE (work->params) };
 
   const guint nz = rays->task.nz;
-  const guint pieces = !rays->upright    ? items (nz, rays->lanes)
-                       : rays->lanes > 1 ? items (nz, TD_RAY_BACK_LANES)
+  const guint pieces = !rays->upright    ? rays_items (nz, rays->lanes)
+                       : rays->lanes > 1 ? rays_items (nz, TD_RAY_BACK_LANES)
                                          : rays->params.z_step;
   return td_rays_launch (rays, rays->back, pieces, rays->task.nx, end - first,
                          args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean
-back (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable, GError **error)
+rays_back (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable, GError **error)
 {
   const double each = (double) rays->task.nx * rays->task.nz * n;
 
@@ -311,7 +311,7 @@ td_rays_back (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuf
 {
   Work work = { .params = rays->params, .volume = volume, .lines = lines };
 
-  return back (rays, &work, first, n, cancellable, error);
+  return rays_back (rays, &work, first, n, cancellable, error);
 }
 
 gboolean
@@ -323,7 +323,7 @@ td_rays_correct (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, do
   work.params.compare = TD_RAY_CORRECT;
   work.params.relaxation = (float) relaxation;
   work.params.non_negative = non_negative;
-  return back (rays, &work, first, n, cancellable, error);
+  return rays_back (rays, &work, first, n, cancellable, error);
 }
 
 gboolean
@@ -333,5 +333,5 @@ td_rays_add (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuff
   Work work = { .params = rays->params, .volume = sums, .lines = lines, .weights = weights };
 
   work.params.compare = weights ? TD_RAY_ADD_BOTH : TD_RAY_ADD;
-  return back (rays, &work, first, n, cancellable, error);
+  return rays_back (rays, &work, first, n, cancellable, error);
 }

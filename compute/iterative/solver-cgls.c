@@ -44,7 +44,7 @@ cgls_clear (Cgls *cgls)
 
 /* gradient = A' rest, and its square. */
 static gboolean
-descend (Cgls *cgls, double *square, GError **error)
+solver_cgls_descend (Cgls *cgls, double *square, GError **error)
 {
   const TdSolver *solver = cgls->solver;
   double magnitude;
@@ -57,7 +57,7 @@ descend (Cgls *cgls, double *square, GError **error)
 /* The direction that an earlier run had come to, if it was going where this one is: then what is missing of the
    projections is what it was, but for rounding. */
 static gboolean
-recall (Cgls *cgls, double norm, double *square, GError **error)
+solver_cgls_recall (Cgls *cgls, double norm, double *square, GError **error)
 {
   TdSolver *solver = cgls->solver;
   const guint n = solver->task->n_views;
@@ -79,7 +79,7 @@ recall (Cgls *cgls, double norm, double *square, GError **error)
 }
 
 static gboolean
-remember (Cgls *cgls, double norm, double square, double rest, GError **error)
+solver_cgls_remember (Cgls *cgls, double norm, double square, double rest, GError **error)
 {
   TdSolverMomentum momentum = { 0 };
 
@@ -90,7 +90,7 @@ remember (Cgls *cgls, double norm, double square, double rest, GError **error)
 
 /* One step along the direction; *@square is the gradient's before and after. */
 static gboolean
-step (Cgls *cgls, double *square, double *rest, GError **error)
+solver_cgls_step (Cgls *cgls, double *square, double *rest, GError **error)
 {
   const TdSolver *solver = cgls->solver;
   const guint n = solver->task->n_views;
@@ -105,7 +105,7 @@ step (Cgls *cgls, double *square, double *rest, GError **error)
       || !td_rays_combine (td_team_lead (solver->team), cgls->rest, 1, -alpha, cgls->image, n,
                            solver->cancellable, error)
       || !td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, rest, &magnitude, solver->cancellable, error)
-      || !descend (cgls, &next, error)
+      || !solver_cgls_descend (cgls, &next, error)
       || !td_team_combine (solver->team, cgls->direction, *square > 0 ? next / *square : 0, 1, cgls->gradient, solver->cancellable, error))
     return FALSE;
   *square = next;
@@ -122,20 +122,20 @@ td_solver_cgls (TdSolver *solver, GError **error)
   GError *reason = NULL;
   gboolean ok = cgls_init (&cgls, error)
                 && td_team_measured_squares (solver->team, solver->measured, &norm, solver->cancellable, error)
-                && descend (&cgls, &square, error)
+                && solver_cgls_descend (&cgls, &square, error)
                 && td_team_combine (solver->team, cgls.direction, 0, 1, cgls.gradient,
                                     solver->cancellable, error)
-                && recall (&cgls, norm, &square, error);
+                && solver_cgls_recall (&cgls, norm, &square, error);
 
   while (ok && more) {
-    ok = step (&cgls, &square, &rest, error);
+    ok = solver_cgls_step (&cgls, &square, &rest, error);
     td_solver_views_done (solver, task->n_views);
     more = ok && td_solver_pass_done (solver, norm > 0 ? sqrt (rest / norm) : 0, cgls.volume, &reason);
   }
   ok = ok && !reason;
   if (reason)
     g_propagate_error (error, reason);
-  ok = ok && remember (&cgls, norm, square, rest, error);
+  ok = ok && solver_cgls_remember (&cgls, norm, square, rest, error);
   TdTeamVolume *volume = ok && td_team_finish (solver->team, error) ? g_steal_pointer (&cgls.volume) : NULL;
   cgls_clear (&cgls);
   return volume;

@@ -72,7 +72,7 @@ measure_typical (Sirt *sirt, GError **error)
 
 /* What follows the correction: denoising, and the step beyond. */
 static gboolean
-regularise (Sirt *sirt, GError **error)
+solver_sirt_regularise (Sirt *sirt, GError **error)
 {
   const TdSolver *solver = sirt->solver;
   const double strength = solver->settings->tv * sirt->typical / solver->settings->subsets;
@@ -91,7 +91,7 @@ regularise (Sirt *sirt, GError **error)
 /* Subsets differ, and momentum adds up by how much: where the residual rises it begins anew, and grows to
    half of what was too much at most (after O'Donoghue and Candès, Found. Comput. Math. 15, 2015). */
 static void
-restrain (Sirt *sirt, double residual)
+solver_sirt_restrain (Sirt *sirt, double residual)
 {
   if (residual > RISE * sirt->best) {
     sirt->most = MAX (sirt->momentum / 2, 1);
@@ -102,7 +102,7 @@ restrain (Sirt *sirt, double residual)
 
 /* One subset; its squared residual is added to *@squares. */
 static gboolean
-visit (Sirt *sirt, guint index, double *squares, GError **error)
+solver_sirt_visit (Sirt *sirt, guint index, double *squares, GError **error)
 {
   TdSolver *solver = sirt->solver;
   const TdSolverSettings *settings = solver->settings;
@@ -117,7 +117,7 @@ visit (Sirt *sirt, guint index, double *squares, GError **error)
                            settings->non_negative, sirt->volume, solver->cancellable, error))
     return FALSE;
   *squares += magnitude;
-  return !sirt->before || regularise (sirt, error);
+  return !sirt->before || solver_sirt_regularise (sirt, error);
 }
 
 /* All subsets, or as many as one is let; the residual of those. */
@@ -132,7 +132,7 @@ visit_all (Sirt *sirt, double norm, double *residual, GError **error)
   for (guint i = 0; i < subsets && !solver->asked; i++) {
     const guint n = td_solver_subset (n_views, subsets, i, &first);
 
-    if (!visit (sirt, i, &squares, error))
+    if (!solver_sirt_visit (sirt, i, &squares, error))
       return FALSE;
     done += n;
     td_solver_views_done (solver, n);
@@ -154,7 +154,7 @@ list_volumes (const Sirt *sirt, TdTeamVolume **volumes)
 }
 
 static gboolean
-recall (Sirt *sirt, double norm, GError **error)
+solver_sirt_recall (Sirt *sirt, double norm, GError **error)
 {
   TdSolver *solver = sirt->solver;
   const double *own;
@@ -173,7 +173,7 @@ recall (Sirt *sirt, double norm, GError **error)
 }
 
 static gboolean
-remember (Sirt *sirt, double norm, GError **error)
+solver_sirt_remember (Sirt *sirt, double norm, GError **error)
 {
   TdSolverMomentum momentum = { 0 };
   double *own = momentum.numbers + TD_SOLVER_OWN;
@@ -199,7 +199,7 @@ td_solver_sirt (TdSolver *solver, GError **error)
   GError *reason = NULL;
   gboolean ok = sirt_init (&sirt, error)
                 && td_team_measured_squares (solver->team, solver->measured, &norm, solver->cancellable, error)
-                && recall (&sirt, norm, error);
+                && solver_sirt_recall (&sirt, norm, error);
 
   while (ok && more) {
     ok = visit_all (&sirt, norm, &residual, error);
@@ -207,13 +207,13 @@ td_solver_sirt (TdSolver *solver, GError **error)
     if (ok && sirt.before && solver->earlier + solver->passes < 5 && settings->tv > 0)
       ok = measure_typical (&sirt, error);
     if (sirt.before)
-      restrain (&sirt, residual);
+      solver_sirt_restrain (&sirt, residual);
     more = ok && td_solver_pass_done (solver, residual, sirt.before ? sirt.before : sirt.volume, &reason);
   }
   ok = ok && !reason;
   if (reason)
     g_propagate_error (error, reason);
-  ok = ok && remember (&sirt, norm, error);
+  ok = ok && solver_sirt_remember (&sirt, norm, error);
   /* With momentum the volume is beyond, and what it came from the result. */
   TdTeamVolume **result = sirt.before ? &sirt.before : &sirt.volume;
   TdTeamVolume *volume = ok && td_team_finish (solver->team, error) ? g_steal_pointer (result) : NULL;

@@ -81,7 +81,7 @@ td_alu_projector_bound (const TdBackprojectTask *task, guint samples)
 }
 
 static TdPackSpec
-pack_spec (const TdAluShape *shape)
+alu_projector_pack_spec (const TdAluShape *shape)
 {
   return (TdPackSpec) {
     .slices = shape->slices, .planes = td_alu_shape_planes (shape), .samples = shape->samples,
@@ -94,7 +94,7 @@ pack_spec (const TdAluShape *shape)
 static TdPackSpec
 texel_spec (const TdAluShape *shape)
 {
-  TdPackSpec spec = pack_spec (shape);
+  TdPackSpec spec = alu_projector_pack_spec (shape);
 
   spec.planes = 1;
   spec.bins = 0;
@@ -111,7 +111,7 @@ td_alu_projector_bytes (const TdBackprojectTask *task, const TdDeviceInfo *devic
 
   if (!td_alu_shape_fit (&shape, task, device))
     return 0;
-  TdPackSpec packed = pack_spec (&shape), texels = texel_spec (&shape);
+  TdPackSpec packed = alu_projector_pack_spec (&shape), texels = texel_spec (&shape);
   return td_packed_sinograms_bytes (task, &packed)
          + (hybrid ? 2 * td_packed_sinograms_bytes (task, &texels) + TD_COUNTERS * sizeof (int) : 0);
 }
@@ -156,7 +156,7 @@ build_program (AluProjector *self, TdDevice *device, GError **error)
 }
 
 static gboolean
-spills (const AluProjector *self, const TdDeviceInfo *info)
+alu_projector_spills (const AluProjector *self, const TdDeviceInfo *info)
 {
   TdKernelInfo kernel;
 
@@ -167,7 +167,7 @@ spills (const AluProjector *self, const TdDeviceInfo *info)
 /* Fewer groups at once where the compiler is told how many, which leaves more registers to each; then
    fewer pixels a work-item. FALSE: there is nothing smaller. */
 static gboolean
-shrink (AluProjector *self, const TdBackprojectTask *task, const TdDeviceInfo *info)
+alu_projector_shrink (AluProjector *self, const TdBackprojectTask *task, const TdDeviceInfo *info)
 {
   TdAluShape *shape = &self->shape;
 
@@ -185,24 +185,24 @@ shrink (AluProjector *self, const TdBackprojectTask *task, const TdDeviceInfo *i
 
 /* @chosen: by the tuner or a person, spills and all; a default that spills becomes smaller. */
 static gboolean
-build (AluProjector *self, TdDevice *device, const TdBackprojectTask *task, gboolean chosen,
+alu_projector_build (AluProjector *self, TdDevice *device, const TdBackprojectTask *task, gboolean chosen,
        GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
 
   if (!build_program (self, device, error))
     return FALSE;
-  while (!chosen && spills (self, info) && shrink (self, task, info))
+  while (!chosen && alu_projector_spills (self, info) && alu_projector_shrink (self, task, info))
     if (!build_program (self, device, error))
       return FALSE;
-  TdPackSpec spec = pack_spec (&self->shape);
+  TdPackSpec spec = alu_projector_pack_spec (&self->shape);
   self->base.description = td_alu_shape_describe (&self->shape);
   return (self->packed = td_packed_sinograms_new (device, task, &spec, error))
          && (!self->shape.hybrid || build_texture (self, device, task, error));
 }
 
 static void
-remember (AluProjector *self, const TdBackprojectTask *task)
+alu_projector_remember (AluProjector *self, const TdBackprojectTask *task)
 {
   self->n_columns = task->n_columns;
   self->n_views = task->n_views;
@@ -242,8 +242,8 @@ td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
   AluProjector *self = g_new0 (AluProjector, 1);
   self->base.device = device;
   self->shape = shape;
-  remember (self, task);
-  if (!build (self, device, task, variant && variant->defines, error)) {
+  alu_projector_remember (self, task);
+  if (!alu_projector_build (self, device, task, variant && variant->defines, error)) {
     g_free (self->base.description);
     td_alu_projector_free (&self->base);
     return FALSE;
@@ -279,7 +279,7 @@ td_alu_projector_update (TdBackprojector *projector, const TdBackprojectTask *ta
 }
 
 static gboolean
-launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
+alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
         guint n_slices, GError **error)
 {
   const TdAluShape *shape = &self->shape;
@@ -328,7 +328,7 @@ td_alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sino
                                   0, error)
             || !td_fill_zero (queue, self->counters, 0, TD_COUNTERS * sizeof (int), error)))
       return FALSE;
-    if (!launch (self, queue, slices, slice_offset, s, n_slices, error))
+    if (!alu_projector_launch (self, queue, slices, slice_offset, s, n_slices, error))
       return FALSE;
   }
   return TRUE;

@@ -32,7 +32,7 @@ static const struct {
 };
 
 static gboolean
-apply (TdAluShape *shape, const char *key, guint value)
+alu_shape_apply (TdAluShape *shape, const char *key, guint value)
 {
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++)
     if (strcmp (choices[c].key, key) == 0)
@@ -51,7 +51,7 @@ td_alu_shape_apply (TdAluShape *shape, const char *const *defines, GError **erro
     g_auto (GStrv) pair = g_strsplit (defines[i], "=", 2);
     guint64 value;
     if (!pair[0] || !pair[1] || !g_ascii_string_to_unsigned (pair[1], 10, 0, G_MAXINT, &value, NULL)
-        || !apply (shape, pair[0], value)) {
+        || !alu_shape_apply (shape, pair[0], value)) {
       g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                    "No back-projection kernel has the variant \"%s\"; tune again", defines[i]);
       return FALSE;
@@ -170,7 +170,7 @@ bins_needed (const TdAluShape *shape, double step)
    A device that offers a group more than 64 KiB has not much more in all: there as many must fit as should
    be resident. */
 static gboolean
-fits (const TdAluShape *shape, const TdDeviceInfo *device)
+alu_shape_fits (const TdAluShape *shape, const TdDeviceInfo *device)
 {
   guint64 bytes = td_alu_shape_local_bytes (shape), limit = device->local_memory_bytes;
 
@@ -181,14 +181,14 @@ fits (const TdAluShape *shape, const TdDeviceInfo *device)
    (docs/benchmarks.md): 16 views in one buffer beat 8 in two, but 4 in two beat 8 in one. FALSE: there
    is none. */
 static gboolean
-shrink (TdAluShape *shape, const TdDeviceInfo *device)
+alu_shape_shrink (TdAluShape *shape, const TdDeviceInfo *device)
 {
   TdAluShape one_buffer = *shape;
 
   one_buffer.buffers = 1;
   if (shape->batch > 16)
     shape->batch /= 2;
-  else if (shape->buffers > 1 && (shape->batch == 4 || (shape->batch == 16 && fits (&one_buffer, device))))
+  else if (shape->buffers > 1 && (shape->batch == 4 || (shape->batch == 16 && alu_shape_fits (&one_buffer, device))))
     shape->buffers = 1;
   else if (shape->ahead > 64)
     shape->ahead = 64;
@@ -226,7 +226,7 @@ td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task, const TdDevi
   shape->bins = bins_needed (shape, task->step);
   if (!shape->bins)
     return FALSE;
-  while (!fits (shape, device) && shrink (shape, device))
+  while (!alu_shape_fits (shape, device) && alu_shape_shrink (shape, device))
     shape->run = MIN (shape->run, shape->batch);
   return td_alu_shape_local_bytes (shape) <= device->local_memory_bytes;
 }

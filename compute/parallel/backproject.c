@@ -151,7 +151,7 @@ td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x
 }
 
 static gint64
-fixed (double value)
+backproject_fixed (double value)
 {
   return llrint (CLAMP (value, -0x1p30, 0x1p30) * 0x1p32);
 }
@@ -165,9 +165,9 @@ td_backproject_fixed (const TdBackprojectTask *task, gint64 *starts)
 
   td_backproject_views (task, start, du_x, du_y);
   for (guint v = 0; v < task->n_views; v++) {
-    starts[3 * v] = fixed (start[v]);
-    starts[3 * v + 1] = fixed (du_x[v]);
-    starts[3 * v + 2] = fixed (du_y[v]);
+    starts[3 * v] = backproject_fixed (start[v]);
+    starts[3 * v + 1] = backproject_fixed (du_x[v]);
+    starts[3 * v + 2] = backproject_fixed (du_y[v]);
   }
 }
 
@@ -217,7 +217,7 @@ const TdBackprojectVariant td_backproject_default = { 0 };
 
 /* Creates by @variant; NULL: as tuned, and by the family's default if that no longer builds. */
 static TdBackprojector *
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+backproject_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, GError **error)
 {
   TdBackprojector *projector = NULL;
@@ -254,7 +254,7 @@ td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
                  family->name, info->id, reason);
     return NULL;
   }
-  TdBackprojector *projector = create (family, device, task, variant, max_slices, error);
+  TdBackprojector *projector = backproject_create (family, device, task, variant, max_slices, error);
   if (!projector)
     return NULL;
   projector->family = family;

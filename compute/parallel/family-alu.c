@@ -7,19 +7,19 @@
  * review: squares of four pixels share one lookup (kernels/backproject-alu-core.h).
  */
 static const char *
-unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_alu_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   return td_alu_projector_unsupported (task, device, 1);
 }
 
 static double
-error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_alu_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   return td_alu_projector_bound (task, 1);
 }
 
 static gboolean
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+family_alu_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
   return td_alu_projector_new (device, task, variant, max_slices, 1, FALSE, out, error);
@@ -27,7 +27,7 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 
 /* What was best or near it on some card; the first, without defines, is the default. */
 static GPtrArray *
-candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_alu_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   static const char *const wide[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_RESIDENT=2",
                                       "TD_CACHE=1", NULL };
@@ -64,13 +64,13 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 /* Ahead of the texture units on every card since their rate fell behind the arithmetic; not on CPUs,
    whose local memory is ordinary memory. */
 static guint
-preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+family_alu_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
 {
   return device->cpu_shaped ? 0 : 100;
 }
 
 static guint64
-workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_alu_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   return td_alu_projector_bytes (task, device, max_slices, 1, FALSE);
 }
@@ -78,13 +78,13 @@ workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guin
 const TdBackprojectFamily td_family_alu = {
   .name = "alu",
   .title = "ALU: arithmetic on cached bins",
-  .error_bound = error_bound,
-  .unsupported = unsupported,
-  .create = create,
+  .error_bound = family_alu_error_bound,
+  .unsupported = family_alu_unsupported,
+  .create = family_alu_create,
   .update = td_alu_projector_update,
   .run = td_alu_projector_run,
   .free = td_alu_projector_free,
-  .candidates = candidates,
-  .preference = preference,
-  .workspace_bytes = workspace_bytes,
+  .candidates = family_alu_candidates,
+  .preference = family_alu_preference,
+  .workspace_bytes = family_alu_workspace_bytes,
 };

@@ -18,7 +18,7 @@ typedef struct {
 } FourierProjector;
 
 static const char *
-unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_fourier_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (task->step != 1)
     return "pixels must be as wide as the detector's";
@@ -33,7 +33,7 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
  * hundred roundings at random signs.
  */
 static double
-error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_fourier_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   TdFourierShape shape;
 
@@ -42,7 +42,7 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static gboolean
-update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+family_fourier_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
   FourierProjector *self = (FourierProjector *) projector;
 
@@ -51,7 +51,7 @@ update (TdBackprojector *projector, const TdBackprojectTask *task, GError **erro
 }
 
 static gboolean
-run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
+family_fourier_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
      TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
 {
   FourierProjector *self = (FourierProjector *) projector;
@@ -68,7 +68,7 @@ run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 si
 }
 
 static void
-free_projector (TdBackprojector *projector)
+family_fourier_free_projector (TdBackprojector *projector)
 {
   FourierProjector *self = (FourierProjector *) projector;
 
@@ -78,7 +78,7 @@ free_projector (TdBackprojector *projector)
 }
 
 static gboolean
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+family_fourier_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
   FourierProjector *self = g_new0 (FourierProjector, 1);
@@ -100,7 +100,7 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 }
 
 static guint64
-workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_fourier_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   TdFourierShape shape;
 
@@ -112,12 +112,12 @@ workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guin
 const TdBackprojectFamily td_family_fourier = {
   .name = "fourier",
   .title = "Fourier: gridding in the frequency domain",
-  .error_bound = error_bound,
-  .unsupported = unsupported,
-  .create = create,
-  .update = update,
-  .run = run,
-  .free = free_projector,
-  .workspace_bytes = workspace_bytes,
+  .error_bound = family_fourier_error_bound,
+  .unsupported = family_fourier_unsupported,
+  .create = family_fourier_create,
+  .update = family_fourier_update,
+  .run = family_fourier_run,
+  .free = family_fourier_free_projector,
+  .workspace_bytes = family_fourier_workspace_bytes,
   .reference = td_fourier_reference,
 };

@@ -18,7 +18,7 @@ typedef struct {
 } HostProjector;
 
 static const char *
-unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_host_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (!device->host_pointers && !device->cpu_shaped)
     return "it is made for CPUs";
@@ -43,7 +43,7 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
  * Coarse steps make the subtile's u, and so its rounding, larger.
  */
 static double
-error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_host_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   double sums = sqrt (task->n_views) * 0x1p-25, coarse = MAX (task->step, 1);
   double updates = (double) task->n_views * task->nx * task->ny, wrong = 2e-6 * coarse * updates;
@@ -54,13 +54,13 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static guint
-preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+family_host_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
 {
   return 1000;
 }
 
 static gboolean
-update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+family_host_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
   HostProjector *self = (HostProjector *) projector;
 
@@ -69,7 +69,7 @@ update (TdBackprojector *projector, const TdBackprojectTask *task, GError **erro
 }
 
 static gboolean
-run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
+family_host_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
      TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
 {
   HostProjector *self = (HostProjector *) projector;
@@ -87,7 +87,7 @@ run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 si
 }
 
 static void
-free_projector (TdBackprojector *projector)
+family_host_free_projector (TdBackprojector *projector)
 {
   HostProjector *self = (HostProjector *) projector;
 
@@ -97,7 +97,7 @@ free_projector (TdBackprojector *projector)
 }
 
 static gboolean
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+family_host_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
   HostProjector *self = g_new0 (HostProjector, 1);
@@ -120,7 +120,7 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 }
 
 static guint64
-workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_host_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   return device->host_pointers ? td_host_backproject_workspace_bytes (task, max_slices)
                                : td_tile_backproject_workspace_bytes (task, device, max_slices);
@@ -129,12 +129,12 @@ workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guin
 const TdBackprojectFamily td_family_host = {
   .name = "host",
   .title = "CPU: slices side by side in vectors",
-  .error_bound = error_bound,
-  .unsupported = unsupported,
-  .create = create,
-  .update = update,
-  .run = run,
-  .free = free_projector,
-  .preference = preference,
-  .workspace_bytes = workspace_bytes,
+  .error_bound = family_host_error_bound,
+  .unsupported = family_host_unsupported,
+  .create = family_host_create,
+  .update = family_host_update,
+  .run = family_host_run,
+  .free = family_host_free_projector,
+  .preference = family_host_preference,
+  .workspace_bytes = family_host_workspace_bytes,
 };

@@ -16,7 +16,7 @@ has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slic
 }
 
 static guint
-slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_hybrid_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   guint slices = td_alu_projector_slices (task, max_slices);
 
@@ -30,7 +30,7 @@ slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max
 }
 
 static const char *
-unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_hybrid_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   const char *reason = td_alu_projector_unsupported (task, device, 1);
 
@@ -47,7 +47,7 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 /* See family-standard.c: the texture engine rounds weights to 1/256, positions to single; in all
    pixels at most. */
 static double
-error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_hybrid_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
   double u_error = width * 0x1p-23;
@@ -58,11 +58,11 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static gboolean
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  TdBackprojectVariant usual = { .family = "hybrid", .slices = slices_for (task, info, max_slices) };
+  TdBackprojectVariant usual = { .family = "hybrid", .slices = family_hybrid_slices_for (task, info, max_slices) };
 
   if (!variant) {
     /* few views cached: local memory and the texture cache share their room */
@@ -88,7 +88,7 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 }
 
 static GPtrArray *
-candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_hybrid_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   static const char *const pixels[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=4", "TD_BATCH=16", NULL };
   static const char *const fewer[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16", NULL };
@@ -120,27 +120,27 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 
 /* Behind the ALU family where arithmetic alone is ahead; the tuner may find otherwise. */
 static guint
-preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+family_hybrid_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
 {
   return device->texture_slow || device->cpu_shaped ? 0 : 40;
 }
 
 static guint64
-workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_hybrid_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
-  return td_alu_projector_bytes (task, device, slices_for (task, device, max_slices), 1, TRUE);
+  return td_alu_projector_bytes (task, device, family_hybrid_slices_for (task, device, max_slices), 1, TRUE);
 }
 
 const TdBackprojectFamily td_family_hybrid = {
   .name = "hybrid",
   .title = "Hybrid: texture engine and arithmetic together",
-  .error_bound = error_bound,
-  .unsupported = unsupported,
-  .create = create,
+  .error_bound = family_hybrid_error_bound,
+  .unsupported = family_hybrid_unsupported,
+  .create = family_hybrid_create,
   .update = td_alu_projector_update,
   .run = td_alu_projector_run,
   .free = td_alu_projector_free,
-  .candidates = candidates,
-  .preference = preference,
-  .workspace_bytes = workspace_bytes,
+  .candidates = family_hybrid_candidates,
+  .preference = family_hybrid_preference,
+  .workspace_bytes = family_hybrid_workspace_bytes,
 };

@@ -10,7 +10,7 @@
 enum { SAMPLES = 4 };
 
 static const char *
-unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_oversampling_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (task->interpolation != TD_INTERPOLATION_LINEAR)
     return "it approximates linear interpolation; nearest needs no samples between the bins";
@@ -18,20 +18,20 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static double
-error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_oversampling_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   return td_alu_projector_bound (task, SAMPLES);
 }
 
 static gboolean
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+family_oversampling_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
   return td_alu_projector_new (device, task, variant, max_slices, SAMPLES, FALSE, out, error);
 }
 
 static GPtrArray *
-candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_oversampling_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   static const char *const wide[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", NULL };
   static const char *const deep[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", NULL };
@@ -49,13 +49,13 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static guint
-preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+family_oversampling_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
 {
   return 0;
 }
 
 static guint64
-workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_oversampling_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   return td_alu_projector_bytes (task, device, max_slices, SAMPLES, FALSE);
 }
@@ -63,13 +63,13 @@ workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guin
 const TdBackprojectFamily td_family_oversampling = {
   .name = "oversampling",
   .title = "Oversampling: four samples a bin, nearest lookup",
-  .error_bound = error_bound,
-  .unsupported = unsupported,
-  .create = create,
+  .error_bound = family_oversampling_error_bound,
+  .unsupported = family_oversampling_unsupported,
+  .create = family_oversampling_create,
   .update = td_alu_projector_update,
   .run = td_alu_projector_run,
   .free = td_alu_projector_free,
-  .candidates = candidates,
-  .preference = preference,
-  .workspace_bytes = workspace_bytes,
+  .candidates = family_oversampling_candidates,
+  .preference = family_oversampling_preference,
+  .workspace_bytes = family_oversampling_workspace_bytes,
 };

@@ -39,7 +39,7 @@ use_texture (const TdBackprojectTask *task, const TdDeviceInfo *device,
 }
 
 static const char *
-unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_standard_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (device->host_pointers)
     return "it is made for GPUs";
@@ -57,7 +57,7 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
  * Loads: u to 2^-20 or better, so what remains is the sums' rounding and hardly ever a tie.
  */
 static double
-error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_standard_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
   double u_error = width * 0x1p-23, sums = sqrt (task->n_views) * 0x1p-25;
@@ -69,7 +69,7 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static gboolean
-update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+family_standard_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
   StandardProjector *self = (StandardProjector *) projector;
 
@@ -98,7 +98,7 @@ update (TdBackprojector *projector, const TdBackprojectTask *task, GError **erro
 }
 
 static gboolean
-run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
+family_standard_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
      TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
 {
   StandardProjector *self = (StandardProjector *) projector;
@@ -135,7 +135,7 @@ run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 si
 }
 
 static void
-free_projector (TdBackprojector *projector)
+family_standard_free_projector (TdBackprojector *projector)
 {
   StandardProjector *self = (StandardProjector *) projector;
 
@@ -147,7 +147,7 @@ free_projector (TdBackprojector *projector)
 }
 
 static gboolean
-build (StandardProjector *self, TdDevice *device, const TdBackprojectTask *task, GError **error)
+family_standard_build (StandardProjector *self, TdDevice *device, const TdBackprojectTask *task, GError **error)
 {
   const char *defines[3] = { 0 };
   guint n = 0;
@@ -178,7 +178,7 @@ build (StandardProjector *self, TdDevice *device, const TdBackprojectTask *task,
 }
 
 static gboolean
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+family_standard_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
   StandardProjector *self = g_new0 (StandardProjector, 1);
@@ -188,9 +188,9 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
   self->textured = use_texture (task, td_device_info (device), variant);
   self->base.description = g_strdup (self->textured ? "a thread a pixel, texture fetches"
                                                     : "a thread a pixel, loads and arithmetic");
-  if (!build (self, device, task, error) || !update (&self->base, task, error)) {
+  if (!family_standard_build (self, device, task, error) || !family_standard_update (&self->base, task, error)) {
     g_free (self->base.description);
-    free_projector (&self->base);
+    family_standard_free_projector (&self->base);
     return FALSE;
   }
   *out = &self->base;
@@ -198,7 +198,7 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 }
 
 static GPtrArray *
-candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_standard_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
@@ -211,7 +211,7 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static guint64
-workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_standard_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   guint64 texture = use_texture (task, device, NULL)
                         ? (guint64) task->n_columns * task->n_views * sizeof (float)
@@ -222,12 +222,12 @@ workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guin
 const TdBackprojectFamily td_family_standard = {
   .name = "standard",
   .title = "Standard: a thread a pixel",
-  .error_bound = error_bound,
-  .unsupported = unsupported,
-  .create = create,
-  .update = update,
-  .run = run,
-  .free = free_projector,
-  .candidates = candidates,
-  .workspace_bytes = workspace_bytes,
+  .error_bound = family_standard_error_bound,
+  .unsupported = family_standard_unsupported,
+  .create = family_standard_create,
+  .update = family_standard_update,
+  .run = family_standard_run,
+  .free = family_standard_free_projector,
+  .candidates = family_standard_candidates,
+  .workspace_bytes = family_standard_workspace_bytes,
 };

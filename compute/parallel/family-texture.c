@@ -39,7 +39,7 @@ texel_of (guint slices, gboolean half)
 /* Four halves as two floats, where halves are no texels: the values come through a nearest fetch as
    they are (§5.3). */
 static gboolean
-forgeable (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
+family_texture_forgeable (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
 {
   return slices == 4 && task->precision == TD_PRECISION_HALF
          && task->interpolation == TD_INTERPOLATION_NEAREST && device->half_storage
@@ -47,36 +47,36 @@ forgeable (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slic
 }
 
 static gboolean
-possible (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
+family_texture_possible (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
 {
   gboolean half = task->precision != TD_PRECISION_SINGLE;
 
   return ((device->texels & 1u << texel_of (slices, half))
           && (!half || device->half_storage))
-         || forgeable (task, device, slices);
+         || family_texture_forgeable (task, device, slices);
 }
 
 /* The most slices the device filters at full rate: 64 bits in a texel. */
 static guint
-slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_texture_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
   guint most = task->precision == TD_PRECISION_SINGLE ? 2 : 4;
   guint order[] = { MIN (most, max_slices >= 3 ? 4 : max_slices), 4, 2, 1 };
 
   for (guint i = 0; i < G_N_ELEMENTS (order); i++)
-    if (possible (task, device, order[i]))
+    if (family_texture_possible (task, device, order[i]))
       return order[i];
   return 0;
 }
 
 static const char *
-unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_texture_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (device->host_pointers)
     return "it is made for GPUs";
   if (task->precision == TD_PRECISION_HALF_RUN)
     return "the texture engine adds nothing in half precision";
-  if (!slices_for (task, device, 4)
+  if (!family_texture_slices_for (task, device, 4)
       || (task->interpolation == TD_INTERPOLATION_LINEAR && !device->texture_linear))
     return "the device has no textures that can do it";
   if (task->n_columns > device->texture_max[0] || task->n_views > device->texture_max[1])
@@ -92,7 +92,7 @@ unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
  * Nearest: a share 2 e of the updates takes the neighbour. Half texels round to 2^-11 at most.
  */
 static double
-error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_texture_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
   double u_error = width * 0x1p-23, sums = sqrt (task->n_views) * 0x1p-25;
@@ -103,14 +103,14 @@ error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 }
 
 static TdPackSpec
-pack_spec (guint slices, gboolean half)
+family_texture_pack_spec (guint slices, gboolean half)
 {
   return (TdPackSpec) { .slices = slices, .planes = 1, .samples = 1, .batch = 1, .half = half,
                         .scaled = half };
 }
 
 static gboolean
-update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+family_texture_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
   TextureProjector *self = (TextureProjector *) projector;
 
@@ -130,7 +130,7 @@ typedef struct {
 /* All but as many tiles as groups fit the device at once are taken whole; the last quarter of a tile for
    each multiprocessor in sixteenths. */
 static Tiling
-tile (const TextureProjector *self)
+family_texture_tile (const TextureProjector *self)
 {
   const guint width = !self->large ? 16 : self->rows == 16 ? 64 : 32;
   const guint height = !self->large ? 4 * self->rows : self->rows == 16 ? 64 : 8 * self->rows;
@@ -150,11 +150,11 @@ tile (const TextureProjector *self)
 }
 
 static gboolean
-launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
+family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
         guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
-  Tiling tiling = tile (self);
+  Tiling tiling = family_texture_tile (self);
   const guint groups[3] = { tiling.groups, 1, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
   gint64 to = slice_offset / sizeof (float);
@@ -173,7 +173,7 @@ launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_
 }
 
 static gboolean
-run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
+family_texture_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
      TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
 {
   TextureProjector *self = (TextureProjector *) projector;
@@ -184,13 +184,13 @@ run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 si
     if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices, error)
         || !td_texture_write (queue, self->texture, 0, 1, td_packed_sinograms_rows (self->packed), 0,
                               error)
-        || !launch (self, queue, slices, slice_offset, s, n_slices, error))
+        || !family_texture_launch (self, queue, slices, slice_offset, s, n_slices, error))
       return FALSE;
   return TRUE;
 }
 
 static void
-free_projector (TdBackprojector *projector)
+family_texture_free_projector (TdBackprojector *projector)
 {
   TextureProjector *self = (TextureProjector *) projector;
 
@@ -216,7 +216,7 @@ static const struct {
 
 /* NULL: not among the values. */
 static const char *
-choose (guint choice, const char *const *defines)
+family_texture_choose (guint choice, const char *const *defines)
 {
   for (guint d = 0; defines && defines[d]; d++) {
     gsize length = strlen (choices[choice].key);
@@ -237,7 +237,7 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
   g_autoptr (GPtrArray) defines = g_ptr_array_new_with_free_func (g_free);
 
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
-    const char *value = choose (c, chosen);
+    const char *value = family_texture_choose (c, chosen);
     if (!value) {
       g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                    "The texture kernels have no such %s; tune again", choices[c].key);
@@ -274,13 +274,13 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
 }
 
 static gboolean
-build (TextureProjector *self, TdDevice *device, const TdBackprojectTask *task,
+family_texture_build (TextureProjector *self, TdDevice *device, const TdBackprojectTask *task,
        const char *const *chosen, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
   gboolean half = task->precision != TD_PRECISION_SINGLE;
   gboolean forged = !(info->texels & 1u << texel_of (self->slices, half));
-  TdPackSpec spec = pack_spec (self->slices, half);
+  TdPackSpec spec = family_texture_pack_spec (self->slices, half);
   TdTextureSpec texture = {
     .texel = forged ? TD_TEXEL_RG32F : texel_of (self->slices, half), .width = task->n_columns,
     .height = task->n_views, .linear = task->interpolation == TD_INTERPOLATION_LINEAR,
@@ -296,13 +296,13 @@ build (TextureProjector *self, TdDevice *device, const TdBackprojectTask *task,
 }
 
 static gboolean
-create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
+family_texture_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
         const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  guint slices = variant && variant->slices ? variant->slices : slices_for (task, info, max_slices);
+  guint slices = variant && variant->slices ? variant->slices : family_texture_slices_for (task, info, max_slices);
 
-  if (!possible (task, info, slices)) {
+  if (!family_texture_possible (task, info, slices)) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "%s has no textures of %u slices side by side in this precision; choose another "
                  "variant",
@@ -318,8 +318,8 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
   self->ny = task->ny;
   self->interpolation = task->interpolation;
   self->precision = task->precision;
-  if (!build (self, device, task, variant ? (const char *const *) variant->defines : NULL, error)) {
-    free_projector (&self->base);
+  if (!family_texture_build (self, device, task, variant ? (const char *const *) variant->defines : NULL, error)) {
+    family_texture_free_projector (&self->base);
     return FALSE;
   }
   self->base.description = g_strdup_printf ("%u slice%s in a texel, %u pixels a work-item%s", slices,
@@ -330,7 +330,7 @@ create (const TdBackprojectFamily *family, TdDevice *device, const TdBackproject
 }
 
 static GPtrArray *
-candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+family_texture_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   static const char *const review[] = { "TD_LARGE=0", "TD_ROWS=4", "TD_RESIDENT=4", NULL };
   static const char *const short_tile[] = { "TD_ROWS=4", "TD_RESIDENT=3", NULL };
@@ -345,22 +345,22 @@ candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = 1; slices <= 4; slices *= 2)
-    if (possible (task, device, slices))
+    if (family_texture_possible (task, device, slices))
       for (guint i = 0; i < G_N_ELEMENTS (all); i++)
         g_ptr_array_add (list, td_backproject_variant_new ("texture", slices, all[i]));
   return list;
 }
 
 static guint
-preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+family_texture_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
 {
   return device->texture_slow || device->cpu_shaped ? 0 : 50;
 }
 
 static guint64
-workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_texture_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
 {
-  TdPackSpec spec = pack_spec (slices_for (task, device, max_slices),
+  TdPackSpec spec = family_texture_pack_spec (family_texture_slices_for (task, device, max_slices),
                                task->precision != TD_PRECISION_SINGLE);
   return 2 * td_packed_sinograms_bytes (task, &spec);
 }
@@ -368,13 +368,13 @@ workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guin
 const TdBackprojectFamily td_family_texture = {
   .name = "texture",
   .title = "Texture: slices side by side in a texel",
-  .error_bound = error_bound,
-  .unsupported = unsupported,
-  .create = create,
-  .update = update,
-  .run = run,
-  .free = free_projector,
-  .candidates = candidates,
-  .preference = preference,
-  .workspace_bytes = workspace_bytes,
+  .error_bound = family_texture_error_bound,
+  .unsupported = family_texture_unsupported,
+  .create = family_texture_create,
+  .update = family_texture_update,
+  .run = family_texture_run,
+  .free = family_texture_free_projector,
+  .candidates = family_texture_candidates,
+  .preference = family_texture_preference,
+  .workspace_bytes = family_texture_workspace_bytes,
 };

@@ -27,7 +27,7 @@ struct TdFourierDevice {
 };
 
 static guint64
-lines_bytes (const TdFourierShape *shape, guint pairs)
+fourier_device_lines_bytes (const TdFourierShape *shape, guint pairs)
 {
   return (guint64) pairs * shape->n_views * shape->padded * 2 * sizeof (float);
 }
@@ -51,7 +51,7 @@ bytes_for (const TdFourierShape *shape, guint pairs)
                          + (bins_for (shape) + 1) * sizeof (gint32)
                          + (shape->padded / 2 + shape->nx + shape->ny) * sizeof (float);
 
-  return lines_bytes (shape, pairs) * (shape->padded > LINE_IN_ONE_PASS ? 3 : 2)
+  return fourier_device_lines_bytes (shape, pairs) * (shape->padded > LINE_IN_ONE_PASS ? 3 : 2)
          + 2 * grid_bytes (shape, pairs) + tables;
 }
 
@@ -79,7 +79,7 @@ typedef struct {
 } Direction;
 
 static int
-compare_directions (const void *a, const void *b)
+fourier_device_compare_directions (const void *a, const void *b)
 {
   const Direction *first = a, *second = b;
 
@@ -99,13 +99,13 @@ sort_directions (const TdFourierShape *shape, const TdFourierView *views)
     const double folded = half_turns - floor (half_turns);
     directions[v] = (Direction) { folded < 1 ? folded : 0, v };
   }
-  qsort (directions, shape->n_views, sizeof *directions, compare_directions);
+  qsort (directions, shape->n_views, sizeof *directions, fourier_device_compare_directions);
   return directions;
 }
 
 /* bins[i]: place of the first view at i / n_bins of half a turn or after. */
 static gint32 *
-fill_bins (const TdFourierShape *shape, const Direction *directions, guint n_bins)
+fourier_device_fill_bins (const TdFourierShape *shape, const Direction *directions, guint n_bins)
 {
   gint32 *bins = g_new (gint32, n_bins + 1);
   guint place = 0;
@@ -120,7 +120,7 @@ fill_bins (const TdFourierShape *shape, const Direction *directions, guint n_bin
 
 /* Not infinite: 0 times it must be 0. */
 static float
-inverse (double step)
+fourier_device_inverse (double step)
 {
   return (float) (fabs (step) > 1e-12 ? 1 / step : 1e12);
 }
@@ -136,7 +136,7 @@ upload_views (TdFourierDevice *self, const TdBackprojectTask *task, GError **err
 
   td_fourier_views (shape, task, views);
   g_autofree Direction *directions = sort_directions (shape, views);
-  g_autofree gint32 *bins = fill_bins (shape, directions, self->n_bins);
+  g_autofree gint32 *bins = fourier_device_fill_bins (shape, directions, self->n_bins);
   for (guint i = 0; i < n; i++) {
     const TdFourierView *view = &views[directions[i].view];
     const double part = view->turns - floor (view->turns);
@@ -148,8 +148,8 @@ upload_views (TdFourierDevice *self, const TdBackprojectTask *task, GError **err
     step[1] = (float) (view->dx - step[0]);
     step[2] = (float) view->dy;
     step[3] = (float) (view->dy - step[2]);
-    step[4] = inverse (view->dx);
-    step[5] = inverse (view->dy);
+    step[4] = fourier_device_inverse (view->dx);
+    step[5] = fourier_device_inverse (view->dy);
   }
   return td_upload (self->uploads, self->turns, 0, turns, n * sizeof *turns, error)
          && td_upload (self->uploads, self->directions, 0, steps, 8 * (guint64) n * sizeof *steps, error)
@@ -184,7 +184,7 @@ upload_factors (TdFourierDevice *self, GError **error)
 /* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-make_kernels (TdFourierDevice *self, GError **error)
+fourier_device_make_kernels (TdFourierDevice *self, GError **error)
 {
   g_autofree char *define = g_strdup_printf ("PAIRS=%u", self->pairs);
   const char *defines[] = { define, NULL };
@@ -198,7 +198,7 @@ make_kernels (TdFourierDevice *self, GError **error)
 }
 
 static gboolean
-make_buffers (TdFourierDevice *self, GError **error)
+fourier_device_make_buffers (TdFourierDevice *self, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
   const guint64 n = shape->n_views;
@@ -206,8 +206,8 @@ make_buffers (TdFourierDevice *self, GError **error)
     TdBuffer **buffer;
     guint64 bytes;
   } wanted[] = {
-    { &self->lines, lines_bytes (shape, self->pairs) },
-    { &self->spectra, lines_bytes (shape, self->pairs) },
+    { &self->lines, fourier_device_lines_bytes (shape, self->pairs) },
+    { &self->spectra, fourier_device_lines_bytes (shape, self->pairs) },
     { &self->grid, grid_bytes (shape, self->pairs) },
     { &self->turns, n * sizeof (TdFourierTurn) },
     { &self->directions, n * 8 * sizeof (float) },
@@ -224,7 +224,7 @@ make_buffers (TdFourierDevice *self, GError **error)
 }
 
 static gboolean
-make_transforms (TdFourierDevice *self, GError **error)
+fourier_device_make_transforms (TdFourierDevice *self, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
 
@@ -248,8 +248,8 @@ td_fourier_device_new (TdDevice *device, const TdBackprojectTask *task, guint ma
   self->pairs = pairs_for (&self->shape, max_slices);
   self->n_bins = bins_for (&self->shape);
   self->uploads = td_queue_new (device, error);
-  if (self->uploads && make_kernels (self, error) && make_buffers (self, error)
-      && make_transforms (self, error) && upload_views (self, task, error)
+  if (self->uploads && fourier_device_make_kernels (self, error) && fourier_device_make_buffers (self, error)
+      && fourier_device_make_transforms (self, error) && upload_views (self, task, error)
       && upload_response (self, task->interpolation, error) && upload_factors (self, error))
     return self;
   td_fourier_device_free (self);
@@ -304,7 +304,7 @@ make_params (const TdFourierDevice *self, guint64 from, guint64 to, guint n_slic
 }
 
 static gboolean
-launch (TdQueue *queue, TdKernel *kernel, guint x, guint y, guint z, guint local_x, guint local_y,
+fourier_device_launch (TdQueue *queue, TdKernel *kernel, guint x, guint y, guint z, guint local_x, guint local_y,
         const TdArg *args, guint n_args, GError **error)
 {
   const guint groups[3] = { (x + local_x - 1) / local_x, (y + local_y - 1) / local_y, z };
@@ -324,9 +324,9 @@ fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params,
                    TD_ARG_LOCAL (shared) };
 
   return td_backprojector_mark (timing, queue, error)
-         && launch (queue, self->middle, across * TD_FOURIER_SHARE, across, 1, TD_FOURIER_SHARE, 1,
+         && fourier_device_launch (queue, self->middle, across * TD_FOURIER_SHARE, across, 1, TD_FOURIER_SHARE, 1,
                     args, G_N_ELEMENTS (args), error)
-         && launch (queue, self->gather, params->gx, params->gy, 1, TD_FOURIER_GROUP_X,
+         && fourier_device_launch (queue, self->gather, params->gx, params->gy, 1, TD_FOURIER_GROUP_X,
                     TD_FOURIER_GROUP_Y, args, G_N_ELEMENTS (args) - 1, error)
          && td_backprojector_mark (timing, queue, error);
 }
@@ -342,14 +342,14 @@ run_pairs (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer 
   TdArg pixels[] = { TD_ARG_BUFFER (self->grid), TD_ARG_BUFFER (self->factors_x),
                      TD_ARG_BUFFER (self->factors_y), TD_ARG_BUFFER (slices), TD_ARG_VALUE (*params) };
 
-  return launch (queue, self->pack, params->padded, params->n_views, self->pairs, 64, 4, pack,
+  return fourier_device_launch (queue, self->pack, params->padded, params->n_views, self->pairs, 64, 4, pack,
                  G_N_ELEMENTS (pack), error)
          && td_fft_run (queue, self->rows_fft, self->lines, 0, FALSE, error)
-         && launch (queue, self->turn, params->padded, params->n_views, 1, 64, 4, turn,
+         && fourier_device_launch (queue, self->turn, params->padded, params->n_views, 1, 64, 4, turn,
                     G_N_ELEMENTS (turn), error)
          && fill_grid (self, queue, params, timing, error)
          && td_fft_run (queue, self->grid_fft, self->grid, 0, TRUE, error)
-         && launch (queue, self->pixels, params->nx, params->ny, self->pairs, 64, 4, pixels,
+         && fourier_device_launch (queue, self->pixels, params->nx, params->ny, self->pairs, 64, 4, pixels,
                     G_N_ELEMENTS (pixels), error);
 }
 

@@ -94,14 +94,14 @@ kernels_of_host (void)
 }
 
 static void
-make_tables (TdFourierHost *host, const TdBackprojectTask *task)
+fourier_host_make_tables (TdFourierHost *host, const TdBackprojectTask *task)
 {
   td_fourier_views (&host->shape, task, host->views);
   td_fourier_response (&host->shape, task->interpolation, host->response);
 }
 
 static gboolean
-make_memory (TdFourierHost *host)
+fourier_host_make_memory (TdFourierHost *host)
 {
   const TdFourierShape *shape = &host->shape;
   gboolean complete = TRUE;
@@ -136,8 +136,8 @@ td_fourier_host_new (const TdBackprojectTask *task, GError **error)
   host->factors_y = g_new (float, shape->ny);
   td_fourier_deapodise (shape, shape->nx, shape->centre_x, shape->gx, host->factors_x);
   td_fourier_deapodise (shape, shape->ny, shape->centre_y, shape->gy, host->factors_y);
-  make_tables (host, task);
-  if (make_memory (host))
+  fourier_host_make_tables (host, task);
+  if (fourier_host_make_memory (host))
     return host;
   g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
                "The Fourier method could not get %" G_GUINT64_FORMAT
@@ -170,7 +170,7 @@ td_fourier_host_update (TdFourierHost *host, const TdBackprojectTask *task)
 {
   if (!td_fourier_shape_fits (&host->shape, task))
     return FALSE;
-  make_tables (host, task);
+  fourier_host_make_tables (host, task);
   return TRUE;
 }
 
@@ -178,7 +178,7 @@ td_fourier_host_update (TdFourierHost *host, const TdBackprojectTask *task)
 
 /* Rows of both sinograms as one complex line, transformed. */
 static void
-transform_rows (guint index, gpointer data)
+fourier_host_transform_rows (guint index, gpointer data)
 {
   const Pair *pair = data;
   TdFourierHost *host = pair->host;
@@ -205,7 +205,7 @@ transform_rows (guint index, gpointer data)
 
 /* The inverse transform is the forward one read backwards. */
 static guint
-place (guint i, guint centre, guint grid)
+fourier_host_place (guint i, guint centre, guint grid)
 {
   return (grid + centre - i) % grid;
 }
@@ -225,7 +225,7 @@ transform_band (TdFourierHost *host, float *rows, float *lines, guint first, gui
       fftwf_execute_dft (host->across, from + (y + i) * band_pitch (shape) + TD_FOURIER_PAD,
                          to + i * pitch);
     for (guint x = 0; x < shape->nx; x++) {
-      const fftwf_complex *at = to + place (x, shape->centre_x, shape->gx);
+      const fftwf_complex *at = to + fourier_host_place (x, shape->centre_x, shape->gx);
       for (guint i = 0; i < n; i++)
         memcpy (columns[x * column + first + y + i], at[i * pitch], sizeof *at);
     }
@@ -233,7 +233,7 @@ transform_band (TdFourierHost *host, float *rows, float *lines, guint first, gui
 }
 
 static guint
-pieces (guint n, guint size)
+fourier_host_pieces (guint n, guint size)
 {
   return n / size + (n % size > 0);
 }
@@ -245,7 +245,7 @@ bands_of (const Pair *pair)
 {
   const guint gy = pair->host->shape.gy;
 
-  return pair->slices[1] ? pieces (gy, BAND) : pieces (gy / 2, BAND) + 1;
+  return pair->slices[1] ? fourier_host_pieces (gy, BAND) : fourier_host_pieces (gy / 2, BAND) + 1;
 }
 
 static void
@@ -273,7 +273,7 @@ make_band (guint index, gpointer data)
 
 /* Two columns of a real slice as one complex one. */
 static void
-join_columns (const fftwf_complex *a, const fftwf_complex *b, guint n, fftwf_complex *joined)
+fourier_host_join_columns (const fftwf_complex *a, const fftwf_complex *b, guint n, fftwf_complex *joined)
 {
   const guint middle = n / 2;
 
@@ -293,7 +293,7 @@ store_pair (const Pair *pair, const fftwf_complex *lines, guint first, guint n)
   const gsize pitch = odd_lines (shape->gy);
 
   for (guint y = 0; y < shape->ny; y++) {
-    const fftwf_complex *at = lines + place (y, shape->centre_y, shape->gy);
+    const fftwf_complex *at = lines + fourier_host_place (y, shape->centre_y, shape->gy);
     const gsize pixel = (gsize) y * shape->nx + first;
     for (guint part = 0; part < 2; part++)
       for (guint i = 0; i < n; i++)
@@ -310,7 +310,7 @@ store_one (const Pair *pair, const fftwf_complex *lines, guint first, guint n)
   const gsize pitch = odd_lines (shape->gy);
 
   for (guint y = 0; y < shape->ny; y++) {
-    const fftwf_complex *at = lines + place (y, shape->centre_y, shape->gy);
+    const fftwf_complex *at = lines + fourier_host_place (y, shape->centre_y, shape->gy);
     float *pixels = pair->slices[0] + (gsize) y * shape->nx + first;
     for (guint i = 0; i < n; i++)
       pixels[i] = at[i / 2 * pitch][i % 2] * host->factors_x[first + i] * host->factors_y[y];
@@ -336,7 +336,7 @@ make_pixels (guint index, gpointer data)
     if (pair->slices[1]) {
       fftwf_execute_dft (host->down, (fftwf_complex *) from, to + i * pitch);
     } else {
-      join_columns (from, i + 1 < n ? from + pitch : from, shape->gy, joined);
+      fourier_host_join_columns (from, i + 1 < n ? from + pitch : from, shape->gy, joined);
       fftwf_execute_dft (host->down, joined, to + i / 2 * pitch);
     }
   }
@@ -362,9 +362,9 @@ td_fourier_host_run (TdFourierHost *host, const float *sinograms, float *slices,
       .slices = { slices + s * slice, two ? slices + (s + 1) * slice : NULL },
       .cancellable = cancellable,
     };
-    td_parallel_for (pieces (shape->n_views, VIEWS_A_PIECE), transform_rows, &pair);
+    td_parallel_for (fourier_host_pieces (shape->n_views, VIEWS_A_PIECE), fourier_host_transform_rows, &pair);
     td_parallel_for (bands_of (&pair), make_band, &pair);
-    td_parallel_for (pieces (shape->nx, COLUMNS), make_pixels, &pair);
+    td_parallel_for (fourier_host_pieces (shape->nx, COLUMNS), make_pixels, &pair);
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
   }

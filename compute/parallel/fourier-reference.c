@@ -6,7 +6,7 @@
 /* The transform of @n values @stride apart, by its smallest factor; roots: exp (-2 pi i j / all) for
    j = 0 … all - 1, real and imaginary parts in turn, as everywhere here. */
 static void
-transform (const double *values, guint n, guint stride, const double *roots, guint all, double *out)
+fourier_reference_transform (const double *values, guint n, guint stride, const double *roots, guint all, double *out)
 {
   guint factor = 2;
 
@@ -20,7 +20,7 @@ transform (const double *values, guint n, guint stride, const double *roots, gui
   const guint part = n / factor;
   g_autofree double *parts = g_new (double, 2 * (gsize) n);
   for (guint f = 0; f < factor; f++)
-    transform (values + (gsize) f * stride, part, stride * factor, roots, all, parts + 2 * (gsize) f * part);
+    fourier_reference_transform (values + (gsize) f * stride, part, stride * factor, roots, all, parts + 2 * (gsize) f * part);
   for (guint k = 0; k < n; k++) {
     double re = 0, im = 0;
     for (guint f = 0; f < factor; f++) {
@@ -55,7 +55,7 @@ row_spectrum (const TdBackprojectTask *task, const float *row, guint padded, con
 
   for (guint n = 0; n < task->n_columns; n++)
     values[n] = row[n];
-  transform (values, padded, 1, roots, padded, spectrum);
+  fourier_reference_transform (values, padded, 1, roots, padded, spectrum);
   for (guint k = 0; k < padded / 2; k++) {
     const double x = G_PI * k / padded, sinc = k ? sin (x) / x : 1;
     const double response = task->interpolation == TD_INTERPOLATION_LINEAR ? sinc * sinc : sinc;

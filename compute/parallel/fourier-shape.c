@@ -14,7 +14,7 @@
 /* Distance of the farthest corner from the axis: of the region, and of a slice as wide as a row, so that a
    region of it comes out as it is there. */
 static double
-reach (const TdBackprojectTask *task)
+fourier_shape_reach (const TdBackprojectTask *task)
 {
   const double whole = (task->n_columns - 1) / G_SQRT2;
   const double x = MAX (fabs (task->x0), fabs (task->x0 + task->nx - 1));
@@ -32,7 +32,7 @@ td_fourier_padded (const TdBackprojectTask *task)
     low = MIN (low, task->centre_px + task->axis_px[v]);
     high = MAX (high, task->centre_px + task->axis_px[v]);
   }
-  const double beyond = MAX (high + reach (task), task->n_columns - 1 - low + reach (task)) + 2;
+  const double beyond = MAX (high + fourier_shape_reach (task), task->n_columns - 1 - low + fourier_shape_reach (task)) + 2;
   const double least = MAX (beyond, MAX (task->n_columns, 8));
   return least > TD_FOURIER_MOST_PADDED ? 0 : td_fft_good_size ((guint) ceil (least));
 }
@@ -194,7 +194,7 @@ td_fourier_views (const TdFourierShape *shape, const TdBackprojectTask *task, Td
 }
 
 static double
-sinc (double x)
+fourier_shape_sinc (double x)
 {
   return x == 0 ? 1 : sin (G_PI * x) / (G_PI * x);
 }
@@ -203,7 +203,7 @@ void
 td_fourier_response (const TdFourierShape *shape, TdInterpolation interpolation, float *response)
 {
   for (guint k = 0; k < shape->padded / 2; k++) {
-    const double side = sinc ((double) k / shape->padded);
+    const double side = fourier_shape_sinc ((double) k / shape->padded);
     response[k] = (float) (interpolation == TD_INTERPOLATION_LINEAR ? side * side : side);
   }
 }

@@ -52,7 +52,7 @@ td_host_kernels (void)
 /* Floats from one view to the next. An odd number of cache lines: views a power of two apart would
    all fall into the same few sets of the cache. */
 static guint64
-view_stride (guint n_columns, guint lanes)
+host_backproject_view_stride (guint n_columns, guint lanes)
 {
   guint64 floats = ((guint64) n_columns + TD_HOST_PAD_LEFT + TD_HOST_PAD_RIGHT) * lanes;
   return ((floats + 15) / 16 | 1) * 16;
@@ -68,9 +68,9 @@ lanes_for (const TdHostKernels *kernels, guint n_slices)
 }
 
 static guint
-views_per_block (guint n_columns, guint n_views, guint lanes)
+host_backproject_views_per_block (guint n_columns, guint n_views, guint lanes)
 {
-  guint64 fit = BLOCK_BYTES / (view_stride (n_columns, lanes) * sizeof (float));
+  guint64 fit = BLOCK_BYTES / (host_backproject_view_stride (n_columns, lanes) * sizeof (float));
   return MIN (MAX (fit / VIEWS_STEP, 1) * VIEWS_STEP, n_views);
 }
 
@@ -78,7 +78,7 @@ static guint64
 bins_floats (const TdHostKernels *kernels, guint n_columns, guint n_views, guint max_slices)
 {
   guint lanes = lanes_for (kernels, max_slices);
-  return view_stride (n_columns, lanes) * views_per_block (n_columns, n_views, lanes);
+  return host_backproject_view_stride (n_columns, lanes) * host_backproject_views_per_block (n_columns, n_views, lanes);
 }
 
 guint64
@@ -225,7 +225,7 @@ run_lanes (TdHostBackproject *host, const float *sinograms, float *slices, guint
   const TdBackprojectTask *task = &host->task;
   guint tiles_x = (task->nx + TD_HOST_TILE - 1) / TD_HOST_TILE;
   guint tiles_y = (task->ny + TD_HOST_TILE - 1) / TD_HOST_TILE;
-  guint step = views_per_block (task->n_columns, task->n_views, lanes);
+  guint step = host_backproject_views_per_block (task->n_columns, task->n_views, lanes);
 
   for (guint first = 0; first < task->n_views; first += step) {
     guint n_views = MIN (step, task->n_views - first);
@@ -237,7 +237,7 @@ run_lanes (TdHostBackproject *host, const float *sinograms, float *slices, guint
       .cancellable = cancellable,
       .pass = {
         .bins = host->bins,
-        .view_stride = view_stride (task->n_columns, lanes),
+        .view_stride = host_backproject_view_stride (task->n_columns, lanes),
         .lanes = lanes,
         .n_columns = task->n_columns,
         .n_views = n_views,

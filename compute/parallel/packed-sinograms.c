@@ -18,7 +18,7 @@ struct TdPackedSinograms {
 enum { GROUP = 256 };
 
 static guint
-round_up (guint n, guint multiple)
+packed_sinograms_round_up (guint n, guint multiple)
 {
   return (n + multiple - 1) / multiple * multiple;
 }
@@ -27,32 +27,32 @@ round_up (guint n, guint multiple)
 static guint
 table_capacity (const TdBackprojectTask *task, const TdPackSpec *spec)
 {
-  return round_up (task->n_views, spec->batch) + spec->batch;
+  return packed_sinograms_round_up (task->n_views, spec->batch) + spec->batch;
 }
 
 static guint
-pitch (const TdBackprojectTask *task, const TdPackSpec *spec)
+packed_sinograms_pitch (const TdBackprojectTask *task, const TdPackSpec *spec)
 {
   guint bins = task->n_columns * spec->samples;
-  return spec->bins ? round_up (bins + 2 * spec->bins + 8, 16) : bins;
+  return spec->bins ? packed_sinograms_round_up (bins + 2 * spec->bins + 8, 16) : bins;
 }
 
 static guint64
-row_bytes (const TdBackprojectTask *task, const TdPackSpec *spec)
+packed_sinograms_row_bytes (const TdBackprojectTask *task, const TdPackSpec *spec)
 {
-  return (guint64) pitch (task, spec) * spec->planes * spec->slices * (spec->half ? 2 : 4);
+  return (guint64) packed_sinograms_pitch (task, spec) * spec->planes * spec->slices * (spec->half ? 2 : 4);
 }
 
 guint64
 td_packed_sinograms_bytes (const TdBackprojectTask *task, const TdPackSpec *spec)
 {
   return table_capacity (task, spec)
-             * (row_bytes (task, spec) + sizeof (TdBackprojectView) + 4 * sizeof (float))
+             * (packed_sinograms_row_bytes (task, spec) + sizeof (TdBackprojectView) + 4 * sizeof (float))
          + sizeof (float);
 }
 
 static void
-split (double value, int *whole, unsigned *fraction)
+packed_sinograms_split (double value, int *whole, unsigned *fraction)
 {
   gint64 fixed = llrint (CLAMP (value, -0x1p27, 0x1p27) * 0x1p32); /* beyond: nothing is seen there */
   *whole = (int) (fixed >> 32);
@@ -71,9 +71,9 @@ table_entry (const TdBackprojectTask *task, guint view, double at, double right,
     down = -down;
     entry.direction = -1;
   }
-  split (at, &entry.at_int, &entry.at_frac);
-  split (right, &entry.right_int, &entry.right_frac);
-  split (down, &entry.down_int, &entry.down_frac);
+  packed_sinograms_split (at, &entry.at_int, &entry.at_frac);
+  packed_sinograms_split (right, &entry.right_int, &entry.right_frac);
+  packed_sinograms_split (down, &entry.down_int, &entry.down_frac);
   entry.right = right;
   entry.down = down;
   entry.weight = task->weights ? task->weights[view] : 1;
@@ -137,7 +137,7 @@ td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *ta
   self->params.n_columns = task->n_columns;
   self->params.n_views = task->n_views;
   self->params.margin = self->spec.bins ? self->spec.bins + 4 : 0;
-  self->params.pitch = pitch (task, &self->spec);
+  self->params.pitch = packed_sinograms_pitch (task, &self->spec);
   self->params.nx = task->nx;
   self->params.ny = task->ny;
   self->params.bias = TD_BACKPROJECT_BIAS;
@@ -153,7 +153,7 @@ td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *ta
 }
 
 static gboolean
-build (TdPackedSinograms *self, const TdBackprojectTask *task, GError **error)
+packed_sinograms_build (TdPackedSinograms *self, const TdBackprojectTask *task, GError **error)
 {
   g_autoptr (GPtrArray) defines = g_ptr_array_new_with_free_func (g_free);
 
@@ -172,7 +172,7 @@ build (TdPackedSinograms *self, const TdBackprojectTask *task, GError **error)
          && (self->greatest_kernel =
                  td_program_kernel (self->program, "td_backproject_greatest", error))
          && (self->rows = td_buffer_new (self->device,
-                                         self->capacity * row_bytes (task, &self->spec), error))
+                                         self->capacity * packed_sinograms_row_bytes (task, &self->spec), error))
          && (self->views = td_buffer_new (self->device, self->capacity * sizeof (TdBackprojectView),
                                           error))
          && (self->constants = td_buffer_new (self->device, self->capacity * 4 * sizeof (float), error))
@@ -188,7 +188,7 @@ td_packed_sinograms_new (TdDevice *device, const TdBackprojectTask *task, const 
   self->device = device;
   self->spec = *spec;
   self->capacity = table_capacity (task, spec);
-  if (build (self, task, error) && td_packed_sinograms_update (self, task, error))
+  if (packed_sinograms_build (self, task, error) && td_packed_sinograms_update (self, task, error))
     return self;
   td_packed_sinograms_free (self);
   return NULL;

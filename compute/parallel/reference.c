@@ -4,7 +4,7 @@
 #include <math.h>
 
 static double
-sample (const float *row, guint n_columns, double u, TdInterpolation interpolation)
+reference_sample (const float *row, guint n_columns, double u, TdInterpolation interpolation)
 {
   if (interpolation == TD_INTERPOLATION_NEAREST) {
     double column = floor (u + 0.5);
@@ -34,7 +34,7 @@ td_backproject_reference (const TdBackprojectTask *task, const float *sinogram, 
       double x = task->x0 + i * task->step, sum = 0;
       for (guint v = 0; v < task->n_views; v++) {
         double centre = task->centre_px + (task->axis_px ? task->axis_px[v] : 0);
-        double value = sample (sinogram + (gsize) v * task->n_columns, task->n_columns,
+        double value = reference_sample (sinogram + (gsize) v * task->n_columns, task->n_columns,
                                centre + x * cosine[v] + y * sine[v], task->interpolation);
         sum += task->weights ? task->weights[v] * value : value;
       }

@@ -57,7 +57,7 @@ td_host_row_filter_set (TdHostRowFilter *self, const double *response, gboolean 
 
 /* Both rows, from place @shift on, with zeros or their edges' values around them. */
 static void
-pack (const TdHostRowFilter *self, const float *a, const float *b, guint shift,
+row_filter_host_pack (const TdHostRowFilter *self, const float *a, const float *b, guint shift,
       fftwf_complex *line)
 {
   guint n = self->n_columns, wide = self->n_wide, middle = wide + (self->padded - wide) / 2;
@@ -77,7 +77,7 @@ pack (const TdHostRowFilter *self, const float *a, const float *b, guint shift,
 
 /* The second transform is the inverse read backwards. */
 static void
-unpack (const TdHostRowFilter *self, const fftwf_complex *line, float *a, float *b)
+row_filter_host_unpack (const TdHostRowFilter *self, const fftwf_complex *line, float *a, float *b)
 {
   const fftwf_complex *end = line + self->padded;
 
@@ -91,7 +91,7 @@ unpack (const TdHostRowFilter *self, const fftwf_complex *line, float *a, float 
 
 /* The row, or with blending its weighted copy. */
 static const float *
-weighted (const Run *run, Piece *piece, guint row, float *copy)
+row_filter_host_weighted (const Run *run, Piece *piece, guint row, float *copy)
 {
   const TdRowBlend *blend = run->blend;
   const guint n = run->filter->n_columns;
@@ -114,21 +114,21 @@ filter_pair (const Run *run, Piece *piece, guint row)
 {
   const TdHostRowFilter *self = run->filter;
   guint partner = row + 1 < run->n_rows ? row + 1 : row;
-  const float *a = weighted (run, piece, row, piece->copies);
-  const float *b = weighted (run, piece, partner, piece->copies + self->n_columns);
+  const float *a = row_filter_host_weighted (run, piece, row, piece->copies);
+  const float *b = row_filter_host_weighted (run, piece, partner, piece->copies + self->n_columns);
   float *values = (float *) piece->to;
 
-  pack (self, a, b, run->blend ? run->blend->shift : 0, piece->from);
+  row_filter_host_pack (self, a, b, run->blend ? run->blend->shift : 0, piece->from);
   fftwf_execute_dft (self->plan, piece->from, piece->to);
   for (gsize i = 0; i < 2 * (gsize) self->padded; i++)
     values[i] *= self->response[i];
   fftwf_execute_dft (self->plan, piece->to, piece->from);
-  unpack (self, piece->from, run->wide + (gsize) row * self->n_wide,
+  row_filter_host_unpack (self, piece->from, run->wide + (gsize) row * self->n_wide,
           run->wide + (gsize) partner * self->n_wide);
 }
 
 static void
-run_piece (guint index, gpointer data)
+row_filter_host_run_piece (guint index, gpointer data)
 {
   const Run *run = data;
   const TdHostRowFilter *filter = run->filter;
@@ -156,7 +156,7 @@ td_host_row_filter_run (TdHostRowFilter *self, const float *rows, guint n_rows,
   Run run = { self, rows, n_rows, blend, wide };
   guint rows_a_piece = 2 * PAIRS_A_PIECE;
 
-  td_parallel_for (n_rows / rows_a_piece + (n_rows % rows_a_piece > 0), run_piece, &run);
+  td_parallel_for (n_rows / rows_a_piece + (n_rows % rows_a_piece > 0), row_filter_host_run_piece, &run);
 }
 
 void

@@ -44,7 +44,7 @@ td_row_filter_workspace_bytes (guint n_columns, guint max_rows)
 }
 
 static gboolean
-make_kernels (TdRowFilter *self, GError **error)
+row_filter_make_kernels (TdRowFilter *self, GError **error)
 {
   self->program = td_program_build (self->device, "filter", NULL, error);
   return self->program && (self->pack = td_program_kernel (self->program, "filter_pack", error))
@@ -92,7 +92,7 @@ td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint m
   if (td_device_info (device)->host_pointers)
     self->host = td_host_row_filter_new (n_columns, n_wide, self->padded, error);
   if (self->host
-      || (!td_device_info (device)->host_pointers && make_kernels (self, error)
+      || (!td_device_info (device)->host_pointers && row_filter_make_kernels (self, error)
           && make_workspace (self, error)))
     return self;
   td_row_filter_free (self);
@@ -155,7 +155,7 @@ chunk_params (const TdRowFilter *self, const Run *run, guint row, guint n_rows)
 }
 
 static gboolean
-run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint row, guint n_rows,
+row_filter_run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint row, guint n_rows,
            GError **error)
 {
   TdBuffer *rows = run->rows, *wide = run->wide;
@@ -184,14 +184,14 @@ td_row_filter_run (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64 of
 }
 
 static gboolean
-holds (const TdBuffer *buffer, guint64 offset, guint64 values)
+row_filter_holds (const TdBuffer *buffer, guint64 offset, guint64 values)
 {
   return offset % sizeof (float) == 0 && offset <= buffer->bytes
          && values * sizeof (float) <= buffer->bytes - offset;
 }
 
 static float *
-mapped (TdBuffer *buffer, guint64 offset)
+row_filter_mapped (TdBuffer *buffer, guint64 offset)
 {
   return (float *) ((guint8 *) td_buffer_map (buffer) + offset);
 }
@@ -203,20 +203,20 @@ td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64
 {
   const Run run = { rows, wide, offset / sizeof (float), wide_offset / sizeof (float), blend };
 
-  if (n_rows > self->max_rows || !holds (rows, offset, (guint64) n_rows * self->n_columns)
-      || !holds (wide, wide_offset, (guint64) n_rows * self->n_wide)
+  if (n_rows > self->max_rows || !row_filter_holds (rows, offset, (guint64) n_rows * self->n_columns)
+      || !row_filter_holds (wide, wide_offset, (guint64) n_rows * self->n_wide)
       || (blend && (guint64) blend->shift + self->n_columns > self->n_wide)) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
                  "%u rows to filter are more than %u or outside their buffer", n_rows, self->max_rows);
     return FALSE;
   }
   if (self->host) {
-    td_host_row_filter_run (self->host, mapped (rows, offset), n_rows, blend,
-                            mapped (wide, wide_offset));
+    td_host_row_filter_run (self->host, row_filter_mapped (rows, offset), n_rows, blend,
+                            row_filter_mapped (wide, wide_offset));
     return TRUE;
   }
   for (guint row = 0; row < n_rows; row += MIN (2 * self->pairs, n_rows - row))
-    if (!run_chunk (self, queue, &run, row, MIN (2 * self->pairs, n_rows - row), error))
+    if (!row_filter_run_chunk (self, queue, &run, row, MIN (2 * self->pairs, n_rows - row), error))
       return FALSE;
   return TRUE;
 }

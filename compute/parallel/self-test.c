@@ -9,7 +9,7 @@
 enum { COLUMNS = 67, VIEWS = 41, SIZE = 73, MOST_SLICES = 5 };
 
 static void
-row_free (gpointer data)
+self_test_row_free (gpointer data)
 {
   TdSelfTestRow *row = data;
 
@@ -74,7 +74,7 @@ test_all (TdDevice *device, TdBackprojectTask *task, GPtrArray *rows, GCancellab
 
 /* A family with any failure is out of use; one with none is in use again. */
 static gboolean
-remember (TdDevice *device, GPtrArray *rows, GError **error)
+self_test_remember (TdDevice *device, GPtrArray *rows, GError **error)
 {
   const TdBackprojectFamily *const *families = td_backproject_families ();
 
@@ -97,7 +97,7 @@ remember (TdDevice *device, GPtrArray *rows, GError **error)
 GPtrArray *
 td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (row_free);
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (self_test_row_free);
   double axis[VIEWS], weights[VIEWS];
   TdBackprojectTask task;
 
@@ -111,7 +111,7 @@ td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error
   }
   task.axis_px = axis;
   task.weights = weights;
-  if (!test_all (device, &task, rows, cancellable, error) || !remember (device, rows, error))
+  if (!test_all (device, &task, rows, cancellable, error) || !self_test_remember (device, rows, error))
     return NULL;
   return g_steal_pointer (&rows);
 }

@@ -41,24 +41,24 @@ shape_for (guint n_slices)
 
 /* An odd number of cache lines, see host-backproject.c. */
 static guint64
-view_stride (guint n_columns, guint lanes)
+tile_backproject_view_stride (guint n_columns, guint lanes)
 {
   guint64 floats = ((guint64) n_columns + PAD_LEFT + PAD_RIGHT) * lanes;
   return ((floats + 15) / 16 | 1) * 16;
 }
 
 static guint
-views_per_block (guint n_columns, guint n_views, guint lanes)
+tile_backproject_views_per_block (guint n_columns, guint n_views, guint lanes)
 {
-  guint64 fit = BLOCK_BYTES / (view_stride (n_columns, lanes) * sizeof (float));
+  guint64 fit = BLOCK_BYTES / (tile_backproject_view_stride (n_columns, lanes) * sizeof (float));
   return MIN (MAX (fit / VIEWS_L2, 1) * VIEWS_L2, n_views);
 }
 
 static guint64
 bins_bytes (const TdBackprojectTask *task, guint lanes)
 {
-  return view_stride (task->n_columns, lanes)
-         * views_per_block (task->n_columns, task->n_views, lanes) * sizeof (float);
+  return tile_backproject_view_stride (task->n_columns, lanes)
+         * tile_backproject_views_per_block (task->n_columns, task->n_views, lanes) * sizeof (float);
 }
 
 static guint
@@ -68,7 +68,7 @@ launch_tiles (const TdDeviceInfo *device)
 }
 
 static guint64
-sums_bytes (const TdDeviceInfo *device, guint lanes)
+tile_backproject_sums_bytes (const TdDeviceInfo *device, guint lanes)
 {
   return (guint64) launch_tiles (device) * TILE * TILE * lanes * sizeof (float);
 }
@@ -79,7 +79,7 @@ td_tile_backproject_workspace_bytes (const TdBackprojectTask *task, const TdDevi
 {
   guint lanes = shape_lanes[shape_for (max_slices)];
 
-  return bins_bytes (task, lanes) + sums_bytes (device, lanes)
+  return bins_bytes (task, lanes) + tile_backproject_sums_bytes (device, lanes)
          + task->n_views * (3 * sizeof (gint64) + sizeof (float));
 }
 
@@ -93,7 +93,7 @@ td_tile_backproject_description (guint n_slices)
 }
 
 static gboolean
-build (TdTileBackproject *tiles, guint shape, GError **error)
+tile_backproject_build (TdTileBackproject *tiles, guint shape, GError **error)
 {
   g_autofree char *vectors = g_strdup_printf ("VECTORS=%u", shape_lanes[shape] / 16);
   gboolean nearest = tiles->task.interpolation == TD_INTERPOLATION_NEAREST;
@@ -121,10 +121,10 @@ td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint 
   tiles->task = *task;
   tiles->launch_tiles = launch_tiles (info);
   for (guint shape = SINGLE; shape <= largest; shape++)
-    if (!build (tiles, shape, error))
+    if (!tile_backproject_build (tiles, shape, error))
       return NULL;
   if (!(tiles->bins = td_buffer_new (device, bins_bytes (task, shape_lanes[largest]), error))
-      || !(tiles->sums = td_buffer_new (device, sums_bytes (info, shape_lanes[largest]), error))
+      || !(tiles->sums = td_buffer_new (device, tile_backproject_sums_bytes (info, shape_lanes[largest]), error))
       || !(tiles->starts = td_buffer_new (device, views * 3 * sizeof (gint64), error))
       || !(tiles->weights = td_buffer_new (device, views * sizeof (float), error))
       || !td_tile_backproject_update (tiles, task, error))
@@ -171,7 +171,7 @@ td_tile_backproject_update (TdTileBackproject *tiles, const TdBackprojectTask *t
 }
 
 static gboolean
-launch (TdTileBackproject *tiles, TdQueue *queue, TdKernel *kernel, guint count, const TdArg *args,
+tile_backproject_launch (TdTileBackproject *tiles, TdQueue *queue, TdKernel *kernel, guint count, const TdArg *args,
         guint n_args, GCancellable *cancellable, GError **error)
 {
   const guint groups[3] = { count, 1, 1 }, local[3] = { 1, 1, 1 };
@@ -190,13 +190,13 @@ run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sino
 {
   const TdBackprojectTask *task = &tiles->task;
   guint tiles_x = (task->nx + TILE - 1) / TILE, n_tiles = tiles_x * ((task->ny + TILE - 1) / TILE);
-  guint step = views_per_block (task->n_columns, task->n_views, shape_lanes[shape]);
+  guint step = tile_backproject_views_per_block (task->n_columns, task->n_views, shape_lanes[shape]);
 
   for (guint first = 0; first < task->n_views; first += step) {
     TdTileParams params = {
       .n_columns = task->n_columns, .all_views = task->n_views,
       .first_view = first, .n_views = MIN (step, task->n_views - first),
-      .view_stride = view_stride (task->n_columns, shape_lanes[shape]),
+      .view_stride = tile_backproject_view_stride (task->n_columns, shape_lanes[shape]),
       .nx = task->nx, .ny = task->ny, .n_slices = n_slices, .tiles_x = tiles_x, .add = first > 0,
       .wide_window = (SUB - 1) * G_SQRT2 * task->step > WINDOW - 3,
       .sinogram_low = from, .sinogram_high = from >> 32, .slice_low = to, .slice_high = to >> 32,
@@ -207,12 +207,12 @@ run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sino
                               TD_ARG_BUFFER (tiles->sums), TD_ARG_BUFFER (slices),
                               TD_ARG_VALUE (params) };
 
-    if (!launch (tiles, queue, tiles->shapes[shape].interleave, params.n_views, interleave,
+    if (!tile_backproject_launch (tiles, queue, tiles->shapes[shape].interleave, params.n_views, interleave,
                  G_N_ELEMENTS (interleave), cancellable, error))
       return FALSE;
     for (guint tile = 0; tile < n_tiles; tile += tiles->launch_tiles) {
       params.first_tile = tile;
-      if (!launch (tiles, queue, tiles->shapes[shape].tiles,
+      if (!tile_backproject_launch (tiles, queue, tiles->shapes[shape].tiles,
                    MIN (tiles->launch_tiles, n_tiles - tile), project, G_N_ELEMENTS (project),
                    cancellable, error))
         return FALSE;

@@ -51,13 +51,13 @@ sinogram_floats (const TdTrial *trial)
 }
 
 static guint64
-slice_floats (const TdTrial *trial)
+trial_slice_floats (const TdTrial *trial)
 {
   return (guint64) trial->task.nx * trial->task.ny;
 }
 
 static gboolean
-make_buffers (TdTrial *trial, guint32 seed, GError **error)
+trial_make_buffers (TdTrial *trial, guint32 seed, GError **error)
 {
   guint64 n = trial->n_slices * sinogram_floats (trial);
   g_autoptr (GRand) random = g_rand_new_with_seed (seed);
@@ -78,7 +78,7 @@ make_buffers (TdTrial *trial, guint32 seed, GError **error)
   if (!trial->input)
     return FALSE;
   trial->output = td_buffer_new (trial->device,
-                                 trial->n_slices * slice_floats (trial) * sizeof (float), error);
+                                 trial->n_slices * trial_slice_floats (trial) * sizeof (float), error);
   return trial->output &&
          td_upload (trial->queue, trial->input, 0, trial->sinograms, n * sizeof (float), error) &&
          td_queue_finish (trial->queue, error);
@@ -96,7 +96,7 @@ td_trial_new (TdDevice *device, const TdBackprojectTask *task, guint n_slices, g
   trial->task.axis_px = trial->arrays[1] = copy_array (task->axis_px, task->n_views);
   trial->task.weights = trial->arrays[2] = copy_array (task->weights, task->n_views);
   trial->n_slices = n_slices;
-  if (make_buffers (trial, seed, error))
+  if (trial_make_buffers (trial, seed, error))
     return trial;
   td_trial_free (trial);
   return NULL;
@@ -127,7 +127,7 @@ td_trial_task (const TdTrial *trial)
 double
 td_trial_updates (const TdTrial *trial)
 {
-  return (double) trial->n_slices * slice_floats (trial) * trial->task.n_views;
+  return (double) trial->n_slices * trial_slice_floats (trial) * trial->task.n_views;
 }
 
 /* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
@@ -158,14 +158,14 @@ td_trial_release (TdTrial *trial)
 
 /* NaN everywhere, since every bit of 0xff bytes is set. */
 static gboolean
-poison (TdTrial *trial, GError **error)
+trial_poison (TdTrial *trial, GError **error)
 {
-  g_autofree float *garbage = g_malloc (slice_floats (trial) * sizeof (float));
+  g_autofree float *garbage = g_malloc (trial_slice_floats (trial) * sizeof (float));
 
-  memset (garbage, 0xff, slice_floats (trial) * sizeof (float));
+  memset (garbage, 0xff, trial_slice_floats (trial) * sizeof (float));
   for (guint s = 0; s < trial->n_slices; s++)
-    if (!td_upload (trial->queue, trial->output, s * slice_floats (trial) * sizeof (float), garbage,
-                    slice_floats (trial) * sizeof (float), error))
+    if (!td_upload (trial->queue, trial->output, s * trial_slice_floats (trial) * sizeof (float), garbage,
+                    trial_slice_floats (trial) * sizeof (float), error))
       return FALSE;
   return td_queue_finish (trial->queue, error);
 }
@@ -175,7 +175,7 @@ td_trial_run (TdTrial *trial, double *seconds, GError **error)
 {
   g_autoptr (TdEvent) from = NULL, to = NULL;
 
-  if (!poison (trial, error))
+  if (!trial_poison (trial, error))
     return FALSE;
   from = td_event_record (trial->queue, error);
   if (!from || !td_backprojector_run (trial->projector, trial->queue, trial->input, 0, trial->output,
@@ -197,7 +197,7 @@ td_trial_kernel_seconds (const TdTrial *trial)
 float *
 td_trial_slices (TdTrial *trial, GError **error)
 {
-  guint64 bytes = trial->n_slices * slice_floats (trial) * sizeof (float);
+  guint64 bytes = trial->n_slices * trial_slice_floats (trial) * sizeof (float);
   g_autofree float *slices = g_malloc (bytes);
 
   if (!td_download (trial->queue, slices, trial->output, 0, bytes, error) ||
@@ -236,7 +236,7 @@ add_region (const TdTrial *trial, guint slice, const float *pixels, guint ix, gu
       &task, trial->sinograms + slice * sinogram_floats (trial), truth);
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < nx; x++) {
-      double value = pixels[slice * slice_floats (trial) + (guint64) (iy + y) * trial->task.nx + ix + x];
+      double value = pixels[slice * trial_slice_floats (trial) + (guint64) (iy + y) * trial->task.nx + ix + x];
       double expected = truth[(gsize) y * nx + x];
       sums[0] += (value - expected) * (value - expected);
       sums[1] += expected * expected;
@@ -244,14 +244,14 @@ add_region (const TdTrial *trial, guint slice, const float *pixels, guint ix, gu
 }
 
 static void
-add_slice (const TdTrial *trial, guint slice, const float *pixels, double sums[2])
+trial_add_slice (const TdTrial *trial, guint slice, const float *pixels, double sums[2])
 {
   const TdBackprojectTask *task = &trial->task;
   const gboolean slow = trial->projector && trial->projector->family->reference;
   guint square = slow ? SMALL_SQUARE : SQUARE;
   guint nx = MIN (task->nx, square), ny = MIN (task->ny, square);
 
-  if (!slow && (double) slice_floats (trial) * task->n_views <= WHOLE) {
+  if (!slow && (double) trial_slice_floats (trial) * task->n_views <= WHOLE) {
     add_region (trial, slice, pixels, 0, 0, task->nx, task->ny, sums);
     return;
   }
@@ -268,9 +268,9 @@ td_trial_error (TdTrial *trial, double *relative, GError **error)
 
   if (!pixels)
     return FALSE;
-  add_slice (trial, 0, pixels, sums);
+  trial_add_slice (trial, 0, pixels, sums);
   if (trial->n_slices > 1)
-    add_slice (trial, trial->n_slices - 1, pixels, sums);
+    trial_add_slice (trial, trial->n_slices - 1, pixels, sums);
   *relative = sums[1] > 0 ? sqrt (sums[0] / sums[1]) : sqrt (sums[0]);
   if (!isfinite (*relative))
     *relative = INFINITY;

@@ -104,7 +104,7 @@ td_tune_store_reload (void)
 /* ── Entries, under the lock ──────────────────────────────────────────────────────────────────── */
 
 static JsonObject *
-find (const char *key)
+tune_store_find (const char *key)
 {
   if (!entries)
     entries = read_file ();
@@ -119,7 +119,7 @@ find (const char *key)
 /* Replaces the entry of @key by @entry (taken; NULL: removes it) and writes the file, after reading
    what other processes have written meanwhile. */
 static gboolean
-replace (const char *key, JsonObject *entry, GError **error)
+tune_store_replace (const char *key, JsonObject *entry, GError **error)
 {
   g_clear_pointer (&entries, json_array_unref);
   entries = read_file ();
@@ -171,7 +171,7 @@ read_defines (JsonArray *array)
 }
 
 static double
-read_number (JsonObject *entry, const char *name)
+tune_store_read_number (JsonObject *entry, const char *name)
 {
   JsonNode *node = json_object_get_member (entry, name);
 
@@ -186,11 +186,11 @@ td_tune_store_find (const TdDeviceInfo *device, const char *family, const TdBack
 
   *tuned = (TdTuned) { 0 };
   g_mutex_lock (&lock);
-  JsonObject *entry = find (key);
+  JsonObject *entry = tune_store_find (key);
   if (entry) {
     JsonNode *defines = json_object_get_member (entry, "defines");
-    tuned->updates_per_second = read_number (entry, "updates_per_second");
-    tuned->slices = CLAMP (read_number (entry, "slices"), 0, 64);
+    tuned->updates_per_second = tune_store_read_number (entry, "updates_per_second");
+    tuned->slices = CLAMP (tune_store_read_number (entry, "slices"), 0, 64);
     if (defines && JSON_NODE_HOLDS_ARRAY (defines))
       tuned->defines = read_defines (json_node_get_array (defines));
   }
@@ -220,7 +220,7 @@ td_tune_store_add (const TdDeviceInfo *device, const char *family, const TdBackp
     json_object_set_array_member (entry, "defines", defines);
   }
   g_mutex_lock (&lock);
-  gboolean ok = replace (key, entry, error);
+  gboolean ok = tune_store_replace (key, entry, error);
   g_mutex_unlock (&lock);
   return ok;
 }
@@ -234,7 +234,7 @@ td_tune_store_disabled (const TdDeviceInfo *device, const char *family)
   char *reason = NULL;
 
   g_mutex_lock (&lock);
-  JsonObject *entry = find (key);
+  JsonObject *entry = tune_store_find (key);
   JsonNode *node = entry ? json_object_get_member (entry, "disabled") : NULL;
   if (node && JSON_NODE_HOLDS_VALUE (node))
     reason = json_node_dup_string (node);
@@ -255,8 +255,8 @@ td_tune_store_disable (const TdDeviceInfo *device, const char *family, const cha
     json_object_set_string_member (entry, "disabled", reason);
   }
   g_mutex_lock (&lock);
-  if (entry || find (key))
-    ok = replace (key, entry, error);
+  if (entry || tune_store_find (key))
+    ok = tune_store_replace (key, entry, error);
   g_mutex_unlock (&lock);
   return ok;
 }

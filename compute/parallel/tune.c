@@ -19,7 +19,7 @@ typedef struct {
 } Search;
 
 static void
-row_free (gpointer data)
+tune_row_free (gpointer data)
 {
   TdTuneRow *row = data;
 
@@ -31,7 +31,7 @@ row_free (gpointer data)
 /* ── The tuner's callbacks ────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-prepare (guint index, gpointer user, GError **error)
+tune_prepare (guint index, gpointer user, GError **error)
 {
   Search *search = user;
 
@@ -42,7 +42,7 @@ prepare (guint index, gpointer user, GError **error)
 }
 
 static gboolean
-measure (guint index, gpointer user, double *seconds, GError **error)
+tune_measure (guint index, gpointer user, double *seconds, GError **error)
 {
   return td_trial_run (((Search *) user)->trial, seconds, error);
 }
@@ -50,7 +50,7 @@ measure (guint index, gpointer user, double *seconds, GError **error)
 /* A candidate may differ from the default by what rounding explains: both are within the family's
    bound of the truth. */
 static gboolean
-judge (guint index, gpointer user, double *difference, GError **error)
+tune_judge (guint index, gpointer user, double *difference, GError **error)
 {
   Search *search = user;
   double allowed = 2 * search->family->error_bound (td_trial_task (search->trial),
@@ -73,13 +73,13 @@ judge (guint index, gpointer user, double *difference, GError **error)
 }
 
 static void
-release (guint index, gpointer user)
+tune_release (guint index, gpointer user)
 {
   td_trial_release (((Search *) user)->trial);
 }
 
 static void
-progress (guint index, gpointer user)
+tune_progress (guint index, gpointer user)
 {
   const Search *search = user;
   const TdBackprojectTask *task = td_trial_task (search->trial);
@@ -116,7 +116,7 @@ variants_for (const Search *search, guint n_slices, GPtrArray **owner)
 }
 
 static gboolean
-keep (const Search *search, guint n_slices, const TdBackprojectVariant *winner, TdTuneRow *row,
+tune_keep (const Search *search, guint n_slices, const TdBackprojectVariant *winner, TdTuneRow *row,
       GError **error)
 {
   TdTuned tuned = { .defines = winner ? winner->defines : NULL,
@@ -136,9 +136,9 @@ tune_family (Search *search, guint n_slices, TdTuneRow *row, GError **error)
   g_autoptr (GPtrArray) variants = search->variants = variants_for (search, n_slices, &owner);
   g_autofree TdTunerResult *results = g_new0 (TdTunerResult, variants->len);
   g_autoptr (GError) failure = NULL;
-  const TdTuner tuner = { .n_candidates = variants->len, .user = search, .prepare = prepare,
-                          .measure = measure, .judge = judge, .release = release,
-                          .progress = progress };
+  const TdTuner tuner = { .n_candidates = variants->len, .user = search, .prepare = tune_prepare,
+                          .measure = tune_measure, .judge = tune_judge, .release = tune_release,
+                          .progress = tune_progress };
   int winner = td_tuner_run (&tuner, options->runs ? options->runs : 5, results,
                              options->cancellable, &failure);
   gboolean ok = TRUE;
@@ -149,7 +149,7 @@ tune_family (Search *search, guint n_slices, TdTuneRow *row, GError **error)
       row->rejected += results[i].rejected != NULL;
     row->default_rate = td_trial_updates (search->trial) / results[0].seconds;
     row->best_rate = td_trial_updates (search->trial) / results[winner].seconds;
-    ok = keep (search, n_slices, variants->pdata[winner], row, error);
+    ok = tune_keep (search, n_slices, variants->pdata[winner], row, error);
   } else if (g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     g_propagate_error (error, g_steal_pointer (&failure));
     ok = FALSE;
@@ -166,7 +166,7 @@ tune_family (Search *search, guint n_slices, TdTuneRow *row, GError **error)
 /* ── The device ───────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-wanted (const TdTuneOptions *options, const TdBackprojectFamily *family,
+tune_wanted (const TdTuneOptions *options, const TdBackprojectFamily *family,
         const TdBackprojectTask *task, const TdDeviceInfo *info)
 {
   g_autofree char *disabled = td_tune_store_disabled (info, family->name);
@@ -188,7 +188,7 @@ tune_kind (Search *search, const TdBackprojectTask *task, guint n_slices, GPtrAr
   search->trial = trial;
   search->n_floats = (guint64) n_slices * task->nx * task->ny;
   for (guint f = 0; families[f]; f++) {
-    if (!wanted (search->options, families[f], task, td_device_info (search->device)))
+    if (!tune_wanted (search->options, families[f], task, td_device_info (search->device)))
       continue;
     TdTuneRow *row = g_new0 (TdTuneRow, 1);
     search->family = row->family = families[f];
@@ -214,7 +214,7 @@ count_kinds (const TdTuneOptions *options, TdBackprojectTask *task, TdDevice *de
       for (guint f = 0; families[f]; f++) {
         task->interpolation = i;
         task->precision = p;
-        total += 3 * wanted (options, families[f], task, td_device_info (device));
+        total += 3 * tune_wanted (options, families[f], task, td_device_info (device));
       }
   return total;
 }
@@ -236,7 +236,7 @@ tune_all (Search *search, TdBackprojectTask *task, GPtrArray *rows, GError **err
 GPtrArray *
 td_tune_device (TdDevice *device, const TdTuneOptions *options, GError **error)
 {
-  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (row_free);
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (tune_row_free);
   guint size = options->size ? options->size
                              : td_device_info (device)->kind == TD_DEVICE_GPU ? 2048 : 512;
   Search search = { .device = device, .options = options };

@@ -63,7 +63,7 @@ read_statistics (TdScan *scan, TdFrameKind kind, guint n_frames, const Band *ban
 }
 
 static gboolean
-read_band (TdScan *scan, Band *band, guint row0, guint n_rows, GCancellable *cancellable,
+bad_pixels_read_band (TdScan *scan, Band *band, guint row0, guint n_rows, GCancellable *cancellable,
            GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
@@ -93,7 +93,7 @@ read_band (TdScan *scan, Band *band, guint row0, guint n_rows, GCancellable *can
 }
 
 static double
-median_around (const Band *band, const float *feature, guint row, guint column)
+bad_pixels_median_around (const Band *band, const float *feature, guint row, guint column)
 {
   float values[(2 * WINDOW + 1) * (2 * WINDOW + 1)];
   guint left = column - MIN (column, WINDOW), right = MIN (column + WINDOW + 1, band->n_columns);
@@ -123,7 +123,7 @@ residuals_of_row (guint index, gpointer user)
     for (guint column = 0; column < band->n_columns && band->known[f]; column++)
       residuals->away[((gsize) f * band->n_rows + index) * band->n_columns + column]
           = (float) (band->feature[f][(gsize) (row - band->first) * band->n_columns + column]
-                     - median_around (band, band->feature[f], row, column));
+                     - bad_pixels_median_around (band, band->feature[f], row, column));
 }
 
 static float *
@@ -138,7 +138,7 @@ measure_residuals (const Band *band)
 /* Standard deviation from absolute deviations, by their median; by their mean where more than half are
    0, as those of an ideal camera are. */
 static double
-spread_of (float *away, gsize n)
+bad_pixels_spread_of (float *away, gsize n)
 {
   double spread = 1.4826 * td_median (away, n), sum = 0;
 
@@ -159,7 +159,7 @@ measure_spread (TdScan *scan, double spread[N_FEATURES], GCancellable *cancellab
   for (guint i = 0; i < n_rows; i++) {
     g_auto (Band) band = { 0 };
     guint row = (guint) (((guint64) 2 * i + 1) * facts->n_rows / (2 * n_rows));
-    if (!read_band (scan, &band, row, 1, cancellable, error))
+    if (!bad_pixels_read_band (scan, &band, row, 1, cancellable, error))
       return FALSE;
     g_autofree float *residuals = measure_residuals (&band);
     for (guint f = 0; f < N_FEATURES; f++)
@@ -168,7 +168,7 @@ measure_spread (TdScan *scan, double spread[N_FEATURES], GCancellable *cancellab
             = fabsf (residuals[(gsize) f * facts->n_columns + column]);
   }
   for (guint f = 0; f < N_FEATURES; f++)
-    spread[f] = spread_of (away + f * n, n);
+    spread[f] = bad_pixels_spread_of (away + f * n, n);
   if (facts->sample_type != TD_SAMPLE_FLOAT32 && facts->sample_type != TD_SAMPLE_FLOAT64)
     for (guint f = DARK; f <= RESPONSE; f++)
       spread[f] = MAX (spread[f], ROUNDING);
@@ -176,7 +176,7 @@ measure_spread (TdScan *scan, double spread[N_FEATURES], GCancellable *cancellab
 }
 
 static gboolean
-is_bad (const Band *band, const float *residuals, const double spread[N_FEATURES], gsize index,
+bad_pixels_is_bad (const Band *band, const float *residuals, const double spread[N_FEATURES], gsize index,
         gsize pixel, double deviations)
 {
   gsize n = (gsize) band->n_rows * band->n_columns;
@@ -190,7 +190,7 @@ is_bad (const Band *band, const float *residuals, const double spread[N_FEATURES
 }
 
 static gboolean
-find (TdScan *scan, double deviations, guint8 *mask, GCancellable *cancellable, GError **error)
+bad_pixels_find (TdScan *scan, double deviations, guint8 *mask, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   guint portion = (guint) CLAMP (PORTION_BYTES / (16u * facts->n_columns), 1, facts->n_rows);
@@ -200,12 +200,12 @@ find (TdScan *scan, double deviations, guint8 *mask, GCancellable *cancellable, 
     return FALSE;
   for (guint row0 = 0; row0 < facts->n_rows; row0 += portion) {
     g_auto (Band) band = { 0 };
-    if (!read_band (scan, &band, row0, MIN (portion, facts->n_rows - row0), cancellable, error))
+    if (!bad_pixels_read_band (scan, &band, row0, MIN (portion, facts->n_rows - row0), cancellable, error))
       return FALSE;
     g_autofree float *residuals = measure_residuals (&band);
     gsize skipped = (gsize) (row0 - band.first) * band.n_columns;
     for (gsize i = 0; i < (gsize) band.n_rows * band.n_columns; i++)
-      if (is_bad (&band, residuals, spread, i, skipped + i, deviations))
+      if (bad_pixels_is_bad (&band, residuals, spread, i, skipped + i, deviations))
         mask[(gsize) row0 * band.n_columns + i] = 1;
   }
   return TRUE;
@@ -234,7 +234,7 @@ make_mask (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GError
 
   if (facts->bad_pixels)
     memcpy (mask, facts->bad_pixels, pixels);
-  if (deviations > 0 && !find (scan, deviations, mask, cancellable, error))
+  if (deviations > 0 && !bad_pixels_find (scan, deviations, mask, cancellable, error))
     return NULL;
   return g_bytes_new_take (g_steal_pointer (&mask), pixels);
 }

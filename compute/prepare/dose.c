@@ -80,7 +80,7 @@ place_air (Air *air, const TdDoseSpec *spec, const TdScanFacts *facts)
 /* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
 
 static float
-transmission (const TdFlatBeam *beam, guint view, gsize pixel, float intensity)
+dose_transmission (const TdFlatBeam *beam, guint view, gsize pixel, float intensity)
 {
   gsize pixels = (gsize) beam->n_rows * beam->n_columns;
   guint group = (guint) beam->places[2 * view];
@@ -105,12 +105,12 @@ take_band (Air *air, const TdFlatBeam *beam, const float *rows, guint n_rows, gu
         gsize first = (gsize) row * n_columns + air->first[s];
         const float *from = rows + ((gsize) row * n_views + v) * n_columns + air->first[s];
         for (guint i = 0; i < air->width; i++)
-          to[i] = beam ? transmission (beam, view0 + v, first + i, from[i]) : from[i];
+          to[i] = beam ? dose_transmission (beam, view0 + v, first + i, from[i]) : from[i];
       }
 }
 
 static gboolean
-read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand *band, guint at,
+dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand *band, guint at,
            GCancellable *cancellable, GError **error)
 {
   TdScan *scan = td_flats_scan (flats);
@@ -277,7 +277,7 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
     return NULL;
   place_air (&air, spec, facts);
   for (guint b = 0, at = 0; b < air.n_bands; at += air.bands[b++].n_rows)
-    if (!read_band (&air, own, spec, &air.bands[b], at, cancellable, error))
+    if (!dose_read_band (&air, own, spec, &air.bands[b], at, cancellable, error))
       return NULL;
   if (spec->borders) {
     drop_shadowed (&air, strip_of, air.n_rows * air.n_strips);

@@ -24,7 +24,7 @@ td_flat_field_lacks (const TdStep *step, const TdScanFacts *facts)
 
 /* beam = flat - dark; 0 in every group where that says nothing in one of them. */
 static void
-fill (TdFlatBeam *beam, const TdFlatRows *rows, double white)
+flat_beam_fill (TdFlatBeam *beam, const TdFlatRows *rows, double white)
 {
   gsize pixels = (gsize) beam->n_rows * beam->n_columns;
 
@@ -63,7 +63,7 @@ td_flat_beam_read (TdFlatBeam *beam, TdFlats *flats, const TdStep *step, guint r
   beam->dark = g_new (float, pixels);
   beam->places = g_new (float, 2 * (gsize) facts->n_views);
   td_flats_places (facts, by, positions, beam->n_groups, beam->places);
-  fill (beam, rows, step->values[TD_FLAT_FIELD_WHITE]);
+  flat_beam_fill (beam, rows, step->values[TD_FLAT_FIELD_WHITE]);
   return TRUE;
 }
 

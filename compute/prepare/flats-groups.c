@@ -29,7 +29,7 @@ know_positions (const TdScanFacts *facts)
 
 /* The flats in the order they were taken, each with its moment. */
 static GArray *
-sorted (const TdScanFacts *facts)
+flats_groups_sorted (const TdScanFacts *facts)
 {
   GArray *taken = g_array_sized_new (FALSE, FALSE, sizeof (Taken), facts->n_flats);
 
@@ -50,7 +50,7 @@ td_flats_groups (const TdScanFacts *facts, gboolean one_group, double *positions
   if (one_group || facts->n_flats < 2 || !know_positions (facts))
     return 1;
 
-  g_autoptr (GArray) taken = sorted (facts);
+  g_autoptr (GArray) taken = flats_groups_sorted (facts);
   const Taken *flats = (const Taken *) taken->data;
   guint n_moments = 1;
   for (guint i = 1; i < taken->len; i++)

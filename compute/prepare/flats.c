@@ -156,7 +156,7 @@ td_flats_host_bytes (const TdScanFacts *facts, TdFlatsHow how, guint n_rows)
 
 /* Mean over the finite samples of each pixel, NaN where there is none. */
 static gboolean
-read_mean (const Frames *frames, float *out, GError **error)
+flats_read_mean (const Frames *frames, float *out, GError **error)
 {
   gsize pixels = frames->n_rows * frames->row, all = pixels * frames->n_groups;
   guint portion = frames_in_portion ((guint) frames->row, frames->n_rows, frames->n_frames);
@@ -247,13 +247,13 @@ read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, guint row0, gui
   if (kind == TD_FRAME_FLAT)
     *n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
   g_autofree float *out = g_new (float, frames.n_groups * n_rows * frames.row);
-  if (how.median ? !read_median (&frames, out, error) : !read_mean (&frames, out, error))
+  if (how.median ? !read_median (&frames, out, error) : !flats_read_mean (&frames, out, error))
     return NULL;
   return g_steal_pointer (&out);
 }
 
 static TdFlatRows *
-read_rows (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancellable *cancellable,
+flats_read_rows (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancellable *cancellable,
            GError **error)
 {
   g_autoptr (TdFlatRows) rows = g_new0 (TdFlatRows, 1);
@@ -276,7 +276,7 @@ read_rows (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancellabl
 }
 
 static gboolean
-holds (const Kept *kept, TdFlatsHow how, guint row0, guint n_rows)
+flats_holds (const Kept *kept, TdFlatsHow how, guint row0, guint n_rows)
 {
   return kept->rows && kept->rows->row0 == row0 && kept->rows->n_rows == n_rows
          && kept->how.median == how.median && kept->how.one_group == how.one_group;
@@ -290,10 +290,10 @@ td_flats_read (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancel
 
   g_mutex_lock (&flats->lock);
   for (guint i = 0; i < N_KEPT && !rows; i++)
-    if (holds (&flats->kept[i], how, row0, n_rows))
+    if (flats_holds (&flats->kept[i], how, row0, n_rows))
       rows = flats->kept[i].rows;
   if (!rows) {
-    rows = read_rows (flats, how, row0, n_rows, cancellable, error);
+    rows = flats_read_rows (flats, how, row0, n_rows, cancellable, error);
     if (rows) {
       td_flat_rows_unref (flats->kept[N_KEPT - 1].rows);
       memmove (&flats->kept[1], &flats->kept[0], (N_KEPT - 1) * sizeof flats->kept[0]);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 static void
-swap (float *values, gsize a, gsize b)
+median_swap (float *values, gsize a, gsize b)
 {
   const float value = values[a];
 
@@ -35,7 +35,7 @@ select_value (float *values, gsize n, gsize k)
         right--;
       if (left >= right)
         break;
-      swap (values, left++, right--);
+      median_swap (values, left++, right--);
     }
     /* All before left are at most the pivot, all behind right at least; one between is it. */
     if (k > right)

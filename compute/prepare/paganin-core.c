@@ -19,7 +19,7 @@ typedef struct {
 } Held;
 
 static void
-held_free (gpointer data)
+paganin_core_held_free (gpointer data)
 {
   Held *held = data;
 
@@ -29,20 +29,20 @@ held_free (gpointer data)
 }
 
 static guint
-padded (const TdPaganin *paganin, guint n_columns)
+paganin_core_padded (const TdPaganin *paganin, guint n_columns)
 {
   return td_fft_good_size (n_columns + 2 * paganin->reach_px[0]);
 }
 
 static guint
-choose_pairs (guint64 bytes, guint nx, guint n_terms, guint n_views)
+paganin_core_choose_pairs (guint64 bytes, guint nx, guint n_terms, guint n_views)
 {
   return (guint) CLAMP (bytes / (2 * sizeof (float) * (guint64) nx * n_terms), 1,
                         MIN ((n_views + 1) / 2, MOST_PAIRS));
 }
 
 static guint
-round_up (guint n, guint group)
+paganin_core_round_up (guint n, guint group)
 {
   return (n + group - 1) / group * group;
 }
@@ -55,12 +55,12 @@ td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_row
 
   if (reason)
     return 0;
-  const guint64 nx = padded (&paganin, facts->n_columns), n_terms = td_paganin_terms_most (n_rows);
+  const guint64 nx = paganin_core_padded (&paganin, facts->n_columns), n_terms = td_paganin_terms_most (n_rows);
   const guint64 one = 2 * sizeof (float) * nx * n_terms;
   /* The transforms may want as much again. */
   return 2 * MAX (one, MIN (TD_PAGANIN_BATCH_BYTES, one * ((facts->n_views + 1) / 2)))
-         + sizeof (float) * (n_terms * nx + round_up (n_terms, TERMS_AT_ONCE)
-                                                * (guint64) round_up (n_rows, ROWS_AT_ONCE));
+         + sizeof (float) * (n_terms * nx + paganin_core_round_up (n_terms, TERMS_AT_ONCE)
+                                                * (guint64) paganin_core_round_up (n_rows, ROWS_AT_ONCE));
 }
 
 /* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
@@ -68,8 +68,8 @@ td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_row
 static gboolean
 send_weights (TdSlab *slab, const TdPaganinTerms *terms, GError **error)
 {
-  const guint pitch = round_up (terms->n_rows, ROWS_AT_ONCE);
-  const gsize n = (gsize) round_up (terms->n_terms, TERMS_AT_ONCE) * pitch;
+  const guint pitch = paganin_core_round_up (terms->n_rows, ROWS_AT_ONCE);
+  const gsize n = (gsize) paganin_core_round_up (terms->n_terms, TERMS_AT_ONCE) * pitch;
   g_autofree float *weights = g_new0 (float, n);
   TdBuffer *buffer = td_slab_buffer (slab, "paganin weights", n * sizeof (float), error);
 
@@ -89,7 +89,7 @@ send_factors (TdSlab *slab, const TdPaganinTerms *terms, GError **error)
 }
 
 static gboolean
-make_transforms (TdSlab *slab, Held *held, GError **error)
+paganin_core_make_transforms (TdSlab *slab, Held *held, GError **error)
 {
   const guint size[2] = { held->nx, 1 };
 
@@ -100,14 +100,14 @@ make_transforms (TdSlab *slab, Held *held, GError **error)
 
 /* Transforms stay where they fit: a slider that is dragged changes the tables only. */
 static gboolean
-make (TdSlab *slab, Held *kept, Held *held, GError **error)
+paganin_core_make (TdSlab *slab, Held *kept, Held *held, GError **error)
 {
   TdPaganinTerms *terms = td_paganin_terms_new (&held->paganin, held->nx, held->n_rows, held->row);
   gboolean ok = td_queue_finish (slab->queue, error) /* work with the old ones may be on its way */
                 && send_weights (slab, terms, error) && send_factors (slab, terms, error);
 
   held->n_terms = terms->n_terms;
-  held->n_pairs = choose_pairs (td_paganin_batch_bytes (slab->device, THREAD_BYTES), held->nx, held->n_terms, slab->n_views);
+  held->n_pairs = paganin_core_choose_pairs (td_paganin_batch_bytes (slab->device, THREAD_BYTES), held->nx, held->n_terms, slab->n_views);
   td_paganin_terms_free (terms);
   if (ok && kept && kept->nx == held->nx && kept->n_terms == held->n_terms
       && kept->n_pairs == held->n_pairs) {
@@ -116,7 +116,7 @@ make (TdSlab *slab, Held *kept, Held *held, GError **error)
     return TRUE;
   }
   td_slab_keep (slab, "paganin core", NULL, NULL);
-  return ok && make_transforms (slab, held, error);
+  return ok && paganin_core_make_transforms (slab, held, error);
 }
 
 static gboolean
@@ -128,22 +128,22 @@ is_same (const Held *a, const Held *b)
 
 /* For row @row of the slab's. */
 static const Held *
-hold (TdSlab *slab, const TdPaganin *paganin, guint row, GError **error)
+paganin_core_hold (TdSlab *slab, const TdPaganin *paganin, guint row, GError **error)
 {
   Held *kept = td_slab_kept (slab, "paganin core");
   Held wanted = { .paganin = *paganin, .n_rows = slab->n_rows, .row = row,
-                  .nx = padded (paganin, slab->n_columns) };
+                  .nx = paganin_core_padded (paganin, slab->n_columns) };
 
   if (kept && is_same (kept, &wanted))
     return kept;
-  gboolean ok = make (slab, kept, &wanted, error);
+  gboolean ok = paganin_core_make (slab, kept, &wanted, error);
   Held *held = g_memdup2 (&wanted, sizeof wanted);
   if (!ok) {
-    held_free (held);
+    paganin_core_held_free (held);
     td_slab_keep (slab, "paganin core", NULL, NULL);
     return NULL;
   }
-  td_slab_keep (slab, "paganin core", held, held_free);
+  td_slab_keep (slab, "paganin core", held, paganin_core_held_free);
   return held;
 }
 
@@ -154,7 +154,7 @@ typedef struct {
 } Kernels;
 
 static gboolean
-load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
+paganin_core_load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
 {
   return (kernels->sums = td_slab_kernel (slab, "paganin", "paganin_sums", error))
          && (kernels->combine = td_slab_kernel (slab, "paganin", "paganin_combine", error))
@@ -162,7 +162,7 @@ load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
 }
 
 static gboolean
-run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, TdBuffer *out,
+paganin_core_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, TdBuffer *out,
            guint out_row, GError **error)
 {
   const guint nx = held->nx, n_terms = held->n_terms, n_pairs = held->n_pairs, one = 1;
@@ -211,15 +211,15 @@ td_paganin_run_core (const TdStep *step, TdSlab *slab, guint first, guint count,
     g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
     return FALSE;
   }
-  if (!load_kernels (slab, &kernels, error))
+  if (!paganin_core_load_kernels (slab, &kernels, error))
     return FALSE;
   for (guint row = 0; row < count; row++) {
-    const Held *held = hold (slab, &paganin, first + row, error);
+    const Held *held = paganin_core_hold (slab, &paganin, first + row, error);
     if (!held)
       return FALSE;
     for (guint view = 0; view < slab->n_views; view += 2 * held->n_pairs)
       if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
-          || !run_batch (slab, held, &kernels, view, out, row, error))
+          || !paganin_core_run_batch (slab, held, &kernels, view, out, row, error))
         return FALSE;
   }
   return TRUE;

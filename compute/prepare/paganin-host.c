@@ -63,7 +63,7 @@ td_paganin_host_free (TdPaganinHost *self)
 /* Row @y of the image, padding included: two frames' line as one of complex numbers. A last view without
    a partner is its own. */
 static void
-pack (const Run *run, guint pair, guint y, fftwf_complex *line)
+paganin_host_pack (const Run *run, guint pair, guint y, fftwf_complex *line)
 {
   const TdPaganinFrames *f = run->frames;
   const guint n = f->n_columns, nx = run->self->nx, middle = n + (nx - n + 1) / 2;
@@ -82,7 +82,7 @@ pack (const Run *run, guint pair, guint y, fftwf_complex *line)
 
 /* The second transform is the inverse read backwards. */
 static void
-unpack (const Run *run, guint pair, guint y, const fftwf_complex *line)
+paganin_host_unpack (const Run *run, guint pair, guint y, const fftwf_complex *line)
 {
   const TdPaganinFrames *f = run->frames;
   const guint view = f->first_view + 2 * pair, n = f->n_columns;
@@ -100,7 +100,7 @@ unpack (const Run *run, guint pair, guint y, const fftwf_complex *line)
 }
 
 static void
-divide (const fftwf_complex *values, const float *response, float base, float scale, guint n,
+paganin_host_divide (const fftwf_complex *values, const float *response, float base, float scale, guint n,
         fftwf_complex *out)
 {
   const float *restrict from = (const float *) values;
@@ -124,15 +124,15 @@ run_there (guint index, gpointer data)
 
   for (guint64 i = (guint64) index * run->lines_a_piece; i < end; i++) {
     const guint pair = (guint) (i / self->ny), y = (guint) (i % self->ny);
-    pack (run, pair, y, from);
+    paganin_host_pack (run, pair, y, from);
     fftwf_execute_dft (self->rows, from, to);
     if (self->columns) {
       memcpy (run->images + i * self->nx, to, self->nx * sizeof *to);
       continue;
     }
-    divide (to, self->across, 0, self->scale, self->nx, from);
+    paganin_host_divide (to, self->across, 0, self->scale, self->nx, from);
     fftwf_execute_dft (self->rows, from, to);
-    unpack (run, pair, y, to);
+    paganin_host_unpack (run, pair, y, to);
   }
   fftwf_free (from);
   fftwf_free (to);
@@ -152,7 +152,7 @@ run_back (guint index, gpointer data)
     const guint pair = (guint) (i / n_rows), y = (guint) (i % n_rows);
     memcpy (from, run->images + ((gsize) pair * self->ny + y) * self->nx, self->nx * sizeof *from);
     fftwf_execute_dft (self->rows, from, to);
-    unpack (run, pair, y, to);
+    paganin_host_unpack (run, pair, y, to);
   }
   fftwf_free (from);
   fftwf_free (to);
@@ -164,7 +164,7 @@ run_back (guint index, gpointer data)
    two thrash the cache. The next transform of the rows turns x round for both directions' sake: only y
    is turned here. */
 static void
-run_columns (guint index, gpointer data)
+paganin_host_run_columns (guint index, gpointer data)
 {
   const Run *run = data;
   const TdPaganinHost *self = run->self;
@@ -182,7 +182,7 @@ run_columns (guint index, gpointer data)
   for (guint x = 0; x < width; x++) {
     fftwf_complex *line = from + x * pitch, *spectrum = to + x * pitch;
     fftwf_execute_dft (self->columns, line, spectrum);
-    divide (spectrum, self->down, self->across[x0 + x], self->scale, ny, line);
+    paganin_host_divide (spectrum, self->down, self->across[x0 + x], self->scale, ny, line);
     fftwf_execute_dft (self->columns, line, spectrum);
   }
   for (guint y = 0; y < n_rows; y++)
@@ -213,6 +213,6 @@ td_paganin_host_run (const TdPaganinHost *self, const TdPaganinFrames *frames)
   run_lines (&run, self->ny, run_there);
   if (!self->columns)
     return;
-  td_parallel_for (strips * frames->n_pairs, run_columns, &run);
+  td_parallel_for (strips * frames->n_pairs, paganin_host_run_columns, &run);
   run_lines (&run, frames->n_rows, run_back);
 }

@@ -17,7 +17,7 @@ td_paganin_terms_most (guint n_rows)
 /* h of the first n_half frequencies of a row, each [@n_long + 1] for the distances from 0. The period along
    v is so long that what comes round is nothing. */
 static double *
-distances (const TdPaganin *paganin, guint nx, guint n_half, guint n_long)
+paganin_terms_distances (const TdPaganin *paganin, guint nx, guint n_half, guint n_long)
 {
   const guint n = n_long + 1, period = 2 * n_long;
   g_autofree float *across = g_new (float, nx), *down = g_new (float, period);
@@ -40,7 +40,7 @@ matrix_of (const TdPaganin *paganin, guint nx, guint n_half, guint n_rows, guint
 
   while (n_long < 2 * MAX (n_rows, paganin->reach_px[1]))
     n_long *= 2;
-  g_autofree double *h = distances (paganin, nx, n_half, n_long);
+  g_autofree double *h = paganin_terms_distances (paganin, nx, n_half, n_long);
   double *matrix = g_new0 (double, (gsize) n_half * n_rows);
 
   for (guint k = 0; k < n_half; k++) {
@@ -54,7 +54,7 @@ matrix_of (const TdPaganin *paganin, guint nx, guint n_half, guint n_rows, guint
 
 /* The largest of what is left, and the most that is left of any frequency. */
 static double
-look (const double *left, guint n_half, guint n_rows, gsize *largest)
+paganin_terms_look (const double *left, guint n_half, guint n_rows, gsize *largest)
 {
   double most = 0, peak = -1;
 
@@ -110,7 +110,7 @@ td_paganin_terms_new (const TdPaganin *paganin, guint nx, guint n_rows, guint ro
   terms->nx = nx;
   terms->weights = g_new (float, (gsize) most * n_rows);
   terms->factors = g_new (float, (gsize) most * nx);
-  while (look (left, n_half, n_rows, &largest) > TD_PAGANIN_LEFT && terms->n_terms < most)
+  while (paganin_terms_look (left, n_half, n_rows, &largest) > TD_PAGANIN_LEFT && terms->n_terms < most)
     add_term (terms, left, n_half, largest);
   return terms;
 }

@@ -10,7 +10,7 @@
 
 /* Frequencies where there is nothing: a detector of one row knows nothing of the other direction. */
 static guint
-reach (double length_px, gboolean discrete)
+paganin_reach (double length_px, gboolean discrete)
 {
   if (length_px <= 0)
     return 0;
@@ -19,7 +19,7 @@ reach (double length_px, gboolean discrete)
 }
 
 static char *
-missing (const TdScanFacts *facts, const char *what, const char *option)
+paganin_missing (const TdScanFacts *facts, const char *what, const char *option)
 {
   return g_strdup_printf ("phase retrieval needs %s, which %s does not state; give it "
                           "(--prepare paganin:%s)", what, facts->title ? facts->title : "the scan",
@@ -42,11 +42,11 @@ td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *fact
   double height_mm = given_mm > 0 ? given_mm : g->pixel_height_mm;
 
   if (!(energy_kev > 0))
-    return missing (facts, "the beam's energy in keV", "energy=25");
+    return paganin_missing (facts, "the beam's energy in keV", "energy=25");
   if (!(distance_mm > 0))
-    return missing (facts, "the distance from sample to detector in mm", "distance=100");
+    return paganin_missing (facts, "the distance from sample to detector in mm", "distance=100");
   if (!(width_mm > 0))
-    return missing (facts, "the size of a pixel in µm", "pixel=1.6");
+    return paganin_missing (facts, "the size of a pixel in µm", "pixel=1.6");
   if (!(height_mm > 0))
     height_mm = width_mm;
 
@@ -65,7 +65,7 @@ td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *fact
                             width_mm * 1e3, v[TD_PAGANIN_DELTA_BETA], paganin->length_px[0],
                             facts->n_columns);
   for (guint axis = 0; axis < 2; axis++)
-    paganin->reach_px[axis] = reach (paganin->length_px[axis], paganin->discrete);
+    paganin->reach_px[axis] = paganin_reach (paganin->length_px[axis], paganin->discrete);
   return NULL;
 }
 

@@ -278,7 +278,7 @@ ready_counters (TdPreparation *preparation, TdQueue *queue, guint64 samples, GEr
 
 /* NaNs and infinities first, so that no step has to think of them. */
 static gboolean
-repair (TdSlab *slab, GError **error)
+prepare_repair (TdSlab *slab, GError **error)
 {
   guint64 bytes = (guint64) slab->n_rows * slab->n_views * sizeof (int);
   guint strip = td_slab_strip (slab);
@@ -329,7 +329,7 @@ td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *dat
   TdSlab slab = slab_of (preparation, queue, data, row0, n_rows, NULL);
   guint64 samples = (guint64) n_rows * slab.n_views * slab.n_columns;
 
-  return ready_counters (preparation, queue, samples, error) && repair (&slab, error);
+  return ready_counters (preparation, queue, samples, error) && prepare_repair (&slab, error);
 }
 
 gboolean

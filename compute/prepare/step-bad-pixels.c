@@ -23,7 +23,7 @@ typedef struct {
 } Held;
 
 static void
-held_free (gpointer data)
+step_bad_pixels_held_free (gpointer data)
 {
   Held *held = data;
 
@@ -32,7 +32,7 @@ held_free (gpointer data)
 }
 
 static char *
-unsupported (const TdStep *step, const TdScanFacts *facts)
+step_bad_pixels_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   if (facts->bad_pixels || (step->values[FIND] > 0 && (facts->n_flats > 0 || facts->n_darks > 0)))
     return NULL;
@@ -43,20 +43,20 @@ unsupported (const TdStep *step, const TdScanFacts *facts)
 }
 
 static guint
-halo (const TdStep *step, const TdScanFacts *facts)
+step_bad_pixels_halo (const TdStep *step, const TdScanFacts *facts)
 {
   return (guint) step->values[REACH];
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_bad_pixels_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   /* All pixels of the slab are bad: no detector, but a mask may say so. */
   return (guint64) n_rows * facts->n_columns * sizeof (TdBadPixel);
 }
 
 static guint64
-host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_bad_pixels_host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_bad_pixels_host_bytes (facts);
 }
@@ -105,13 +105,13 @@ load_list (const TdStep *step, TdSlab *slab, Held *held, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   Held *held = td_slab_kept (slab, "bad-pixels held");
 
   if (!held) {
     held = g_new0 (Held, 1);
-    td_slab_keep (slab, "bad-pixels held", held, held_free);
+    td_slab_keep (slab, "bad-pixels held", held, step_bad_pixels_held_free);
   }
   if (held->row0 != slab->row0 || held->n_rows != slab->n_rows
       || !td_step_equal (&held->step, step)) {
@@ -151,9 +151,9 @@ const TdStepKind td_step_bad_pixels = {
   .stage = TD_STEP_INTENSITY,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .unsupported = unsupported,
-  .halo = halo,
-  .workspace_bytes = workspace_bytes,
-  .host_bytes = host_bytes,
-  .run = run,
+  .unsupported = step_bad_pixels_unsupported,
+  .halo = step_bad_pixels_halo,
+  .workspace_bytes = step_bad_pixels_workspace_bytes,
+  .host_bytes = step_bad_pixels_host_bytes,
+  .run = step_bad_pixels_run,
 };

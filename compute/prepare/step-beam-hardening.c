@@ -24,7 +24,7 @@ static const TdStepParameter parameters[N_COEFFICIENTS] = {
 };
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_beam_hardening_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   TdKernel *kernel = td_slab_kernel (slab, "prepare-correct", "prepare_polynomial", error);
   guint strip = td_slab_strip (slab);
@@ -50,5 +50,5 @@ const TdStepKind td_step_beam_hardening = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .run = run,
+  .run = step_beam_hardening_run,
 };

@@ -35,13 +35,13 @@ td_dose_is_of_region (const TdStep *step)
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_dose_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return (guint64) facts->n_views * sizeof (float) * (step->values[AIR] == ROWS ? 2 * n_rows : 1);
 }
 
 static guint64
-host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_dose_host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return step->values[AIR] == ROWS ? 0 : td_dose_host_bytes (facts);
 }
@@ -49,7 +49,7 @@ host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 /* ── Rows ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-run_rows (const TdStep *step, TdSlab *slab, GError **error)
+step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
 {
   guint64 bytes = 2 * sizeof (float) * (guint64) slab->n_rows * slab->n_views;
   guint strip = td_slab_strip (slab);
@@ -147,9 +147,9 @@ run_frames (const TdStep *step, TdSlab *slab, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_dose_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return step->values[AIR] == ROWS ? run_rows (step, slab, error)
+  return step->values[AIR] == ROWS ? step_dose_run_rows (step, slab, error)
                                    : run_frames (step, slab, error);
 }
 
@@ -160,7 +160,7 @@ const TdStepKind td_step_dose = {
   .stage = TD_STEP_FLAT,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .host_bytes = host_bytes,
-  .run = run,
+  .workspace_bytes = step_dose_workspace_bytes,
+  .host_bytes = step_dose_host_bytes,
+  .run = step_dose_run,
 };

@@ -21,30 +21,30 @@ static const TdStepParameter parameters[] = {
 };
 
 static guint
-radius_of (double width)
+step_double_flat_radius_of (double width)
 {
   return (guint) ceil (4 * width);
 }
 
 static guint64
-sums_bytes (guint n_rows, guint n_views, guint n_columns)
+step_double_flat_sums_bytes (guint n_rows, guint n_views, guint n_columns)
 {
   return (guint64) n_rows * ((n_views + SPAN - 1) / SPAN) * n_columns * sizeof (float);
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_double_flat_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return sums_bytes (n_rows, facts->n_views, facts->n_columns)
+  return step_double_flat_sums_bytes (n_rows, facts->n_views, facts->n_columns)
          + 2 * sizeof (float) * (guint64) n_rows * facts->n_columns
-         + (radius_of (step->values[WIDTH]) + 1) * sizeof (float);
+         + (step_double_flat_radius_of (step->values[WIDTH]) + 1) * sizeof (float);
 }
 
 static TdBuffer *
 send_taps (TdSlab *slab, double width, GError **error)
 {
   const double *held = td_slab_kept (slab, "double-flat width");
-  guint radius = radius_of (width);
+  guint radius = step_double_flat_radius_of (width);
   gsize bytes = (radius + 1) * sizeof (float);
   TdBuffer *taps = td_slab_buffer (slab, "double-flat taps", bytes, error);
 
@@ -114,20 +114,20 @@ launch_gain (TdSlab *slab, TdBuffer *means, TdBuffer *gain, TdBuffer *taps, guin
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_double_flat_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   guint64 row_bytes = (guint64) slab->n_rows * slab->n_columns * sizeof (float);
   double width = step->values[WIDTH];
   TdBuffer *taps = send_taps (slab, width, error);
   TdBuffer *sums = taps ? td_slab_buffer (slab, "double-flat sums",
-                                          sums_bytes (slab->n_rows, slab->n_views, slab->n_columns),
+                                          step_double_flat_sums_bytes (slab->n_rows, slab->n_views, slab->n_columns),
                                           error)
                         : NULL;
   TdBuffer *means = sums ? td_slab_buffer (slab, "double-flat means", row_bytes, error) : NULL;
   TdBuffer *gain = means ? td_slab_buffer (slab, "double-flat gain", row_bytes, error) : NULL;
 
   return gain && launch_means (slab, sums, means, error)
-         && launch_gain (slab, means, gain, taps, radius_of (width), error);
+         && launch_gain (slab, means, gain, taps, step_double_flat_radius_of (width), error);
 }
 
 const TdStepKind td_step_double_flat = {
@@ -137,6 +137,6 @@ const TdStepKind td_step_double_flat = {
   .stage = TD_STEP_FLAT,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_double_flat_workspace_bytes,
+  .run = step_double_flat_run,
 };

@@ -40,14 +40,14 @@ typedef struct {
 } Dead;
 
 static gboolean
-skips (const TdStep *step, const TdScanFacts *facts)
+step_flat_skips (const TdStep *step, const TdScanFacts *facts)
 {
   return td_flat_field_lacks (step, facts)
          && (facts->sample_type == TD_SAMPLE_FLOAT32 || facts->sample_type == TD_SAMPLE_FLOAT64);
 }
 
 static char *
-unsupported (const TdStep *step, const TdScanFacts *facts)
+step_flat_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   if (!td_flat_field_lacks (step, facts))
     return NULL;
@@ -59,7 +59,7 @@ unsupported (const TdStep *step, const TdScanFacts *facts)
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_flat_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   guint n_groups = td_flats_groups (facts, td_flat_field_how (step).one_group, NULL, NULL);
 
@@ -68,7 +68,7 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 }
 
 static guint64
-host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_flat_host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   TdFlatsHow how = td_flat_field_how (step);
   guint n_groups = td_flats_groups (facts, how.one_group, NULL, NULL);
@@ -78,7 +78,7 @@ host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 }
 
 static gboolean
-fetch (const TdStep *step, TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable,
+step_flat_fetch (const TdStep *step, TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable,
        GError **error)
 {
   g_autoptr (TdFlatRows) rows
@@ -144,7 +144,7 @@ refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
 }
 
 static gboolean
-send (TdSlab *slab, const char *key, const void *table, gsize bytes, GError **error)
+step_flat_send (TdSlab *slab, const char *key, const void *table, gsize bytes, GError **error)
 {
   TdBuffer *buffer = td_slab_buffer (slab, key, MAX (bytes, 4), error);
 
@@ -156,11 +156,11 @@ send_tables (TdSlab *slab, const TdFlatBeam *beam, const GArray *dead, GError **
 {
   gsize row_bytes = (gsize) beam->n_rows * beam->n_columns * sizeof (float);
 
-  return send (slab, "flat-field dark", beam->dark, row_bytes, error)
-         && send (slab, "flat-field beam", beam->beam, beam->n_groups * row_bytes, error)
-         && send (slab, "flat-field places", beam->places, 2 * sizeof (float) * (gsize) slab->n_views,
+  return step_flat_send (slab, "flat-field dark", beam->dark, row_bytes, error)
+         && step_flat_send (slab, "flat-field beam", beam->beam, beam->n_groups * row_bytes, error)
+         && step_flat_send (slab, "flat-field places", beam->places, 2 * sizeof (float) * (gsize) slab->n_views,
                   error)
-         && send (slab, "flat-field dead", dead->data, dead->len * sizeof (Dead), error);
+         && step_flat_send (slab, "flat-field dead", dead->data, dead->len * sizeof (Dead), error);
 }
 
 static gboolean
@@ -210,7 +210,7 @@ hold_tables (const TdStep *step, TdSlab *slab, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   const Held *held = hold_tables (step, slab, error);
   TdKernel *kernel = held ? td_slab_kernel (slab, "prepare", "prepare_flat_field", error) : NULL;
@@ -251,10 +251,10 @@ const TdStepKind td_step_flat_field = {
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .preset_on = TRUE,
-  .skips = skips,
-  .unsupported = unsupported,
-  .workspace_bytes = workspace_bytes,
-  .host_bytes = host_bytes,
-  .fetch = fetch,
-  .run = run,
+  .skips = step_flat_skips,
+  .unsupported = step_flat_unsupported,
+  .workspace_bytes = step_flat_workspace_bytes,
+  .host_bytes = step_flat_host_bytes,
+  .fetch = step_flat_fetch,
+  .run = step_flat_run,
 };

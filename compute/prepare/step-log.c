@@ -13,7 +13,7 @@ static const TdStepParameter parameters[] = {
 };
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_log_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   TdKernel *kernel = td_slab_kernel (slab, "prepare", "prepare_minus_log", error);
   guint strip = td_slab_strip (slab);
@@ -39,5 +39,5 @@ const TdStepKind td_step_minus_log = {
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .preset_on = TRUE,
-  .run = run,
+  .run = step_log_run,
 };

@@ -52,7 +52,7 @@ shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns
 }
 
 static char *
-unsupported (const TdStep *step, const TdScanFacts *facts)
+step_paganin_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   TdPaganin paganin;
 
@@ -60,7 +60,7 @@ unsupported (const TdStep *step, const TdScanFacts *facts)
 }
 
 static guint
-halo (const TdStep *step, const TdScanFacts *facts)
+step_paganin_halo (const TdStep *step, const TdScanFacts *facts)
 {
   TdPaganin paganin;
   g_autofree char *reason = td_paganin_init (&paganin, step, facts);
@@ -69,7 +69,7 @@ halo (const TdStep *step, const TdScanFacts *facts)
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_paganin_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   TdPaganin paganin;
   g_autofree char *reason = td_paganin_init (&paganin, step, facts);
@@ -95,7 +95,7 @@ typedef struct {
 } Held;
 
 static void
-held_free (gpointer data)
+step_paganin_held_free (gpointer data)
 {
   Held *held = data;
 
@@ -147,7 +147,7 @@ make_transform (TdSlab *slab, Held *held, GError **error)
 
 /* The transform and the tables for this slab's size, kept for the next. */
 static const Held *
-hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
+step_paganin_hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
 {
   const Held *kept = td_slab_kept (slab, "paganin");
   guint end = slab->row0 + slab->n_rows;
@@ -163,7 +163,7 @@ hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
   if (!make_transform (slab, &wanted, error))
     return NULL;
   Held *held = g_memdup2 (&wanted, sizeof wanted);
-  td_slab_keep (slab, "paganin", held, held_free);
+  td_slab_keep (slab, "paganin", held, step_paganin_held_free);
   return held;
 }
 
@@ -172,7 +172,7 @@ typedef struct {
 } Kernels;
 
 static gboolean
-run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, GError **error)
+step_paganin_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, GError **error)
 {
   guint nx = held->shape.nx, ny = held->shape.ny, n_pairs = held->shape.n_pairs;
   guint strip = td_slab_strip (slab), strips = (nx + strip - 1) / strip, row0 = 0;
@@ -232,7 +232,7 @@ run_host_batch (TdSlab *slab, const Held *held, guint first_view, GError **error
 }
 
 static gboolean
-load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
+step_paganin_load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
 {
   return (kernels->pack = td_slab_kernel (slab, "paganin", "paganin_pack", error))
          && (kernels->divide = td_slab_kernel (slab, "paganin", "paganin_divide", error))
@@ -240,7 +240,7 @@ load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_paganin_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   TdPaganin paganin;
   Kernels kernels = { NULL };
@@ -250,13 +250,13 @@ run (const TdStep *step, TdSlab *slab, GError **error)
     g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
     return FALSE;
   }
-  const Held *held = hold (slab, &paganin, error);
-  if (!held || (!held->host && !load_kernels (slab, &kernels, error)))
+  const Held *held = step_paganin_hold (slab, &paganin, error);
+  if (!held || (!held->host && !step_paganin_load_kernels (slab, &kernels, error)))
     return FALSE;
   for (guint view = 0; view < slab->n_views; view += 2 * held->shape.n_pairs)
     if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
         || !(held->host ? run_host_batch (slab, held, view, error)
-                        : run_batch (slab, held, &kernels, view, error)))
+                        : step_paganin_run_batch (slab, held, &kernels, view, error)))
       return FALSE;
   return TRUE;
 }
@@ -268,9 +268,9 @@ const TdStepKind td_step_paganin = {
   .stage = TD_STEP_FLAT,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .unsupported = unsupported,
-  .halo = halo,
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .unsupported = step_paganin_unsupported,
+  .halo = step_paganin_halo,
+  .workspace_bytes = step_paganin_workspace_bytes,
+  .run = step_paganin_run,
   .run_core = td_paganin_run_core,
 };

@@ -23,19 +23,19 @@ static const TdStepParameter parameters[] = {
 };
 
 static guint64
-row_bytes (guint n_views, guint n_columns)
+step_zingers_angle_row_bytes (guint n_views, guint n_columns)
 {
   return (guint64) n_views * n_columns * sizeof (float);
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_zingers_angle_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_zingers_aside_bytes (row_bytes (facts->n_views, facts->n_columns), n_rows, FALSE);
+  return td_zingers_aside_bytes (step_zingers_angle_row_bytes (facts->n_views, facts->n_columns), n_rows, FALSE);
 }
 
 static gboolean
-run_rows (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, GError **error)
+step_zingers_angle_run_rows (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, GError **error)
 {
   TdKernel *kernel = td_slab_kernel (slab, "prepare-zingers", "prepare_zingers_angle", error);
   guint strip = td_slab_strip (slab);
@@ -57,9 +57,9 @@ run_rows (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint row0, guint n
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_zingers_angle_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  guint64 row = row_bytes (slab->n_views, slab->n_columns);
+  guint64 row = step_zingers_angle_row_bytes (slab->n_views, slab->n_columns);
   guint64 bytes = td_zingers_aside_bytes (row, slab->n_rows,
                                           td_device_info (slab->device)->cpu_shaped);
   guint portion = (guint) (bytes / row);
@@ -70,7 +70,7 @@ run (const TdStep *step, TdSlab *slab, GError **error)
   for (guint row0 = 0; row0 < slab->n_rows; row0 += portion) {
     guint n_rows = MIN (portion, slab->n_rows - row0);
     if (!td_zingers_set_aside (slab, aside, row0, n_rows, 0, slab->n_views, 0, error)
-        || !run_rows (step, slab, aside, row0, n_rows, error))
+        || !step_zingers_angle_run_rows (step, slab, aside, row0, n_rows, error))
       return FALSE;
   }
   return TRUE;
@@ -83,6 +83,6 @@ const TdStepKind td_step_zingers_angle = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_zingers_angle_workspace_bytes,
+  .run = step_zingers_angle_run,
 };

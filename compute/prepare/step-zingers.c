@@ -26,27 +26,27 @@ static const TdStepParameter parameters[] = {
 };
 
 static guint
-radius_of (const TdStep *step)
+step_zingers_radius_of (const TdStep *step)
 {
   return step->values[SIZE] > 0 ? 2 : 1;
 }
 
 static guint
-halo (const TdStep *step, const TdScanFacts *facts)
+step_zingers_halo (const TdStep *step, const TdScanFacts *facts)
 {
-  return radius_of (step);
+  return step_zingers_radius_of (step);
 }
 
 static guint64
-view_bytes (guint n_rows, guint n_columns, guint radius)
+step_zingers_view_bytes (guint n_rows, guint n_columns, guint radius)
 {
   return (guint64) n_rows * (n_columns + 2 * radius) * sizeof (float);
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_zingers_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_zingers_aside_bytes (view_bytes (n_rows, facts->n_columns, radius_of (step)),
+  return td_zingers_aside_bytes (step_zingers_view_bytes (n_rows, facts->n_columns, step_zingers_radius_of (step)),
                                  facts->n_views, FALSE);
 }
 
@@ -55,7 +55,7 @@ run_views (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint view0, guint
            GError **error)
 {
   TdKernel *kernel = td_slab_kernel (slab, "prepare-zingers", "prepare_zingers", error);
-  guint strip = td_slab_strip (slab), radius = radius_of (step);
+  guint strip = td_slab_strip (slab), radius = step_zingers_radius_of (step);
   const float threshold = (float) step->values[THRESHOLD], least = (float) step->values[LEAST];
   const float side = td_zingers_side (step->values[KIND]);
   const int counter = TD_COUNTER_ZINGERS;
@@ -73,10 +73,10 @@ run_views (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint view0, guint
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_zingers_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  guint radius = radius_of (step);
-  guint64 view = view_bytes (slab->n_rows, slab->n_columns, radius);
+  guint radius = step_zingers_radius_of (step);
+  guint64 view = step_zingers_view_bytes (slab->n_rows, slab->n_columns, radius);
   guint64 bytes = td_zingers_aside_bytes (view, slab->n_views,
                                           td_device_info (slab->device)->cpu_shaped);
   guint portion = (guint) (bytes / view);
@@ -100,7 +100,7 @@ const TdStepKind td_step_zingers = {
   .stage = TD_STEP_INTENSITY,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .halo = halo,
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .halo = step_zingers_halo,
+  .workspace_bytes = step_zingers_workspace_bytes,
+  .run = step_zingers_run,
 };

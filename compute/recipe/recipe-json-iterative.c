@@ -3,7 +3,7 @@
 
 /* The numbers of iterative methods, within the limits that the command line has for them. */
 static gboolean
-read_number (TdRecipe *recipe, const char *option, const char *key, JsonNode *node, GError **error)
+recipe_json_iterative_read_number (TdRecipe *recipe, const char *option, const char *key, JsonNode *node, GError **error)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
   double number;
@@ -24,7 +24,7 @@ read_number (TdRecipe *recipe, const char *option, const char *key, JsonNode *no
   static gboolean read_##function (TdRecipe *recipe, const char *key, JsonNode *node,              \
                                    GError **error)                                                 \
   {                                                                                                \
-    return read_number (recipe, option, key, node, error);                                         \
+    return recipe_json_iterative_read_number (recipe, option, key, node, error);                                         \
   }
 
 LIMITED_FIELD (relaxation, "relaxation", relaxation)
@@ -43,7 +43,7 @@ write_iterations (const TdRecipe *recipe, JsonBuilder *builder)
 static gboolean
 read_iterations (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 {
-  return read_number (recipe, "iterations", key, node, error);
+  return recipe_json_iterative_read_number (recipe, "iterations", key, node, error);
 }
 
 static void
@@ -59,7 +59,7 @@ static gboolean
 read_subsets (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 {
   return td_field_is_string (node) ? td_field_option (recipe, "subsets", key, node, error)
-                                   : read_number (recipe, "subsets", key, node, error);
+                                   : recipe_json_iterative_read_number (recipe, "subsets", key, node, error);
 }
 
 static const TdRecipeField iterative_fields[] = {

@@ -41,7 +41,7 @@ write_mask (const TdRecipe *recipe, JsonBuilder *builder)
 }
 
 static gboolean
-read_mask (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
+recipe_json_read_mask (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 {
   recipe->mask[0] = 0;
   if (JSON_NODE_HOLDS_NULL (node))
@@ -136,7 +136,7 @@ write_rows (const TdRecipe *recipe, JsonBuilder *builder)
 }
 
 static gboolean
-read_rows (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
+recipe_json_read_rows (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 {
   gint64 range[2] = { 0, 0 };
 
@@ -387,7 +387,7 @@ read_version (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 static const TdRecipeField recipe_fields[] = {
   { "tomodesk_recipe", write_version, read_version },
   { "prepare", td_field_write_steps, td_field_read_steps },
-  { "bad_pixels", write_mask, read_mask },
+  { "bad_pixels", write_mask, recipe_json_read_mask },
   { "centre_px", write_centre, read_centre },
   { "tilt_deg", write_tilt, read_tilt },
   { "filter", write_filter, read_filter },
@@ -399,7 +399,7 @@ static const TdRecipeField recipe_fields[] = {
   { "crop", write_crop, read_crop },
   { "bin", write_bin, read_bin },
   { "bin_views", write_bin_views, read_bin_views },
-  { "rows", write_rows, read_rows },
+  { "rows", write_rows, recipe_json_read_rows },
   { "region", write_region, read_region },
   { "angle_offset_deg", write_angle_offset, read_angle_offset },
   { "reverse_rotation", write_reverse_rotation, read_reverse_rotation },

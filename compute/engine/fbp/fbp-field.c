@@ -7,7 +7,7 @@
 #include "compute/engine/field.h"
 
 static void
-note_field (TdPlan *plan, const TdFbp *fbp, const TdTurn *turn)
+fbp_field_note_field (TdPlan *plan, const TdFbp *fbp, const TdTurn *turn)
 {
   const double last = fbp->n_columns - 1;
   const double overlap = MIN (fbp->centre_px, last - fbp->centre_px);
@@ -57,7 +57,7 @@ td_fbp_set_field (TdPlan *plan, TdFbp *fbp, GError **error)
   fbp->n_filtered = field.columns;
   if (field.wide && fbp->centre_px < (fbp->n_columns - 1) / 2.0)
     fbp->shift = fbp->n_filtered - fbp->n_columns;
-  note_field (plan, fbp, &turn);
+  fbp_field_note_field (plan, fbp, &turn);
 
   const double period = fbp->blend ? 2 * G_PI : G_PI;
   td_angular_weights_modulo (facts->angles_rad, fbp->n_views, period, fbp->weights, &cover);

@@ -164,7 +164,7 @@ made_of (const TdPreparationRows *rows, const TdFbpWork *work)
 }
 
 static gboolean
-serves (const TdFbpMade *made, const TdFbpWork *work)
+fbp_kit_keep_serves (const TdFbpMade *made, const TdFbpWork *work)
 {
   return made->all
          || (work->first >= made->first && work->first + work->count <= made->first + made->count);
@@ -173,7 +173,7 @@ serves (const TdFbpMade *made, const TdFbpWork *work)
 gboolean
 td_fbp_kit_holds_early (const TdFbpKit *kit, const TdFbpWork *work)
 {
-  return kit->early_rows == work->n_rows && kit->early_row0 == work->row0 && serves (&kit->early_made, work);
+  return kit->early_rows == work->n_rows && kit->early_row0 == work->row0 && fbp_kit_keep_serves (&kit->early_made, work);
 }
 
 /* Rows as far as the last changed step: `early`, or raw ones. Sets @done to the steps run. */
@@ -275,5 +275,5 @@ td_fbp_kit_needs_rows (const TdFbpKit *kit, const TdFbpWork *work)
 gboolean
 td_fbp_kit_holds (const TdFbpKit *kit, const TdFbpWork *work)
 {
-  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0 && serves (&kit->prepared, work);
+  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0 && fbp_kit_keep_serves (&kit->prepared, work);
 }

@@ -203,7 +203,7 @@ td_fbp_kit_upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError
 
 /* Sets @row0 to the row that comes first of those prepared. */
 static gboolean
-prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, guint *row0, GError **error)
+fbp_kit_prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, guint *row0, GError **error)
 {
   TdPreparationRows rows = { data, work->row0, work->n_rows };
 
@@ -217,7 +217,7 @@ prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, guint *row0, GErr
 
 /* The work's core rows, from @rows at @offset to `filtered`, or in place where there is none. */
 static gboolean
-filter (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *rows, guint64 offset, GError **error)
+fbp_kit_filter (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *rows, guint64 offset, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   const guint64 n_rows = (guint64) work->count * fbp->n_views;
@@ -245,7 +245,7 @@ filter (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *rows, guint64 offset, GE
 
 /* The projector's centre is that of one row: with a tilted axis it moves from slice to slice. */
 static gboolean
-aim (TdFbpKit *kit, guint row, GError **error)
+fbp_kit_aim (TdFbpKit *kit, guint row, GError **error)
 {
   const TdPlan *plan = kit->job->plan;
   const TdFbp *fbp = plan->extra;
@@ -274,7 +274,7 @@ aim (TdFbpKit *kit, guint row, GError **error)
 
 /* From `filtered`, or where there is none from @rows at @offset, where they were filtered in place. */
 static gboolean
-project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer *rows, guint64 offset,
+fbp_kit_project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer *rows, guint64 offset,
          TdBuffer *slices, guint64 slices_offset, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
@@ -284,7 +284,7 @@ project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer *rows, 
 
   for (guint done = 0; done < work->count; done += kit->batch) {
     guint n = MIN (kit->batch, work->count - done);
-    if (!aim (kit, work->first + done, error)
+    if (!fbp_kit_aim (kit, work->first + done, error)
         || !td_backprojector_run (kit->projector, kit->compute, sinograms,
                                   first + done * td_fbp_filtered_bytes (fbp), slices,
                                   slices_offset + done * td_fbp_slice_bytes (fbp), n, error)
@@ -300,7 +300,7 @@ project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer *rows, 
 }
 
 static gboolean
-download (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+fbp_kit_download (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   guint64 slice = td_fbp_slice_bytes (fbp);
@@ -358,14 +358,14 @@ submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **err
     return FALSE;
   if (kit->held_count != work->count || kit->held_first != work->first) {
     kit->held_count = 0;
-    if (!filter (kit, work, lane->data, core, error))
+    if (!fbp_kit_filter (kit, work, lane->data, core, error))
       return FALSE;
     kit->held_first = work->first;
     kit->held_count = work->count;
   }
   return td_fbp_kit_mark (kit->compute, lane, FILTERED, error)
-         && project (kit, lane, work, lane->data, core, lane->slices, 0, error)
-         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
+         && fbp_kit_project (kit, lane, work, lane->data, core, lane->slices, 0, error)
+         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && fbp_kit_download (kit, lane, work, error);
 }
 
 gboolean
@@ -382,20 +382,20 @@ td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **e
   lane->updates = 0;
   if (kit->keep)
     return submit_kept (kit, lane, work, error);
-  if (!td_fbp_kit_upload (kit, lane, work, error) || !prepare (kit, work, data, &row0, error))
+  if (!td_fbp_kit_upload (kit, lane, work, error) || !fbp_kit_prepare (kit, work, data, &row0, error))
     return FALSE;
   const guint64 core = (work->first - row0) * td_fbp_row_bytes (fbp);
   return td_fbp_kit_mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
-         && filter (kit, work, data, core, error)
+         && fbp_kit_filter (kit, work, data, core, error)
          && td_fbp_kit_mark (kit->compute, lane, FILTERED, error)
-         && project (kit, lane, work, data, core, slices, out, error)
-         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && download (kit, lane, work, error);
+         && fbp_kit_project (kit, lane, work, data, core, slices, out, error)
+         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && fbp_kit_download (kit, lane, work, error);
 }
 
 /* ── Completing ───────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-book (TdFbpKit *kit, TdFbpLane *lane, guint from, guint to, const char *stage, GError **error)
+fbp_kit_book (TdFbpKit *kit, TdFbpLane *lane, guint from, guint to, const char *stage, GError **error)
 {
   double seconds;
 
@@ -415,11 +415,11 @@ td_fbp_kit_complete (TdFbpKit *kit, guint index, GError **error)
   TdFbpLane *lane = &kit->lanes[index];
   TdEvent *last = lane->downloads ? lane->marks[DOWNED] : lane->marks[PROJECTED];
 
-  if (!td_event_sync (last, error) || !book (kit, lane, UP, UPPED, "upload", error)
-      || !book (kit, lane, START, PREPARED, "prepare", error)
-      || !book (kit, lane, PREPARED, FILTERED, "filter", error)
-      || !book (kit, lane, FILTERED, PROJECTED, "back-project", error)
-      || !book (kit, lane, DOWN, DOWNED, "download", error))
+  if (!td_event_sync (last, error) || !fbp_kit_book (kit, lane, UP, UPPED, "upload", error)
+      || !fbp_kit_book (kit, lane, START, PREPARED, "prepare", error)
+      || !fbp_kit_book (kit, lane, PREPARED, FILTERED, "filter", error)
+      || !fbp_kit_book (kit, lane, FILTERED, PROJECTED, "back-project", error)
+      || !fbp_kit_book (kit, lane, DOWN, DOWNED, "download", error))
     return FALSE;
   clear_marks (lane);
   if (lane->updates > 0)

@@ -205,7 +205,7 @@ job_bytes (const TdPlan *plan)
 
 /* Everything that depends on the slab's size. */
 static void
-set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
+fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
 {
   guint n_slices = plan->facts.n_slices;
   gboolean cpu = TRUE;
@@ -251,7 +251,7 @@ device_budget (TdDevice *device)
 
 /* NULL if the slab fits; else what it is too large for. (transfer full) */
 static char *
-too_large (const TdPlan *plan)
+fbp_plan_too_large (const TdPlan *plan)
 {
   const TdFbp *fbp = plan->extra;
   Bytes bytes = job_bytes (plan);
@@ -322,13 +322,13 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
 
   for (guint slab = usual; slab >= 1;
        slab = slab > GRAIN ? (slab - 1) / GRAIN * GRAIN : slab / 2) {
-    set_slab (plan, fbp, slab);
+    fbp_plan_set_slab (plan, fbp, slab);
     g_free (reason);
-    reason = too_large (plan);
+    reason = fbp_plan_too_large (plan);
     if (reason && slab == usual) {
       td_engine_drop_idle (plan->engine); /* earlier previews' memory */
       g_free (reason);
-      reason = too_large (plan);
+      reason = fbp_plan_too_large (plan);
     }
     if (!reason) {
       if (slab < usual)
@@ -383,7 +383,7 @@ fourier_family (const TdBackprojectTask *task, TdDevice *device, GError **error)
 }
 
 static gboolean
-choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
+fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
 {
   const gboolean fourier = plan->method->kind == TD_METHOD_FOURIER;
   guint slices = fbp->tilt != 0 ? 1 : MIN (plan->facts.n_slices, GRAIN);
@@ -407,7 +407,7 @@ choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
 }
 
 static void
-fill_facts (TdPlan *plan, const TdFbp *fbp)
+fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
 {
   TdPlanFacts *facts = &plan->facts;
   Bytes bytes = job_bytes (plan);
@@ -463,10 +463,10 @@ td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   set_halo (plan, fbp);
   set_scale (plan, fbp);
   if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error) || !check_elements (fbp, error)
-      || !choose_families (plan, fbp, error) || !choose_slab (plan, fbp, error))
+      || !fbp_plan_choose_families (plan, fbp, error) || !choose_slab (plan, fbp, error))
     return FALSE;
   if (!fbp->blend && (fbp->centre_px < 0 || fbp->centre_px > fbp->n_columns - 1))
     td_plan_note (plan, "The rotation axis, column %.2f, is outside the detector.", fbp->centre_px);
-  fill_facts (plan, fbp);
+  fbp_plan_fill_facts (plan, fbp);
   return TRUE;
 }

@@ -98,7 +98,7 @@ make_all_slots (TdFbpRun *run, GError **error)
 }
 
 static TdFbpRun *
-run_new (TdJob *job)
+fbp_run_new (TdJob *job)
 {
   TdFbpRun *run = g_new0 (TdFbpRun, 1);
 
@@ -168,7 +168,7 @@ td_fbp_run_give_back (TdFbpRun *run, TdFbpSlab *slab)
 }
 
 static void
-stop (TdFbpRun *run)
+fbp_run_stop (TdFbpRun *run)
 {
   g_mutex_lock (&run->lock);
   run->stop = TRUE;
@@ -177,9 +177,9 @@ stop (TdFbpRun *run)
 }
 
 static void
-on_cancel (GCancellable *cancellable, gpointer user)
+fbp_run_on_cancel (GCancellable *cancellable, gpointer user)
 {
-  stop (user);
+  fbp_run_stop (user);
 }
 
 void
@@ -226,7 +226,7 @@ typedef struct {
 } Thread;
 
 static void
-thread_gone (gpointer user)
+fbp_run_thread_gone (gpointer user)
 {
   Thread *thread = user;
   TdFbpRun *run = thread->run;
@@ -242,10 +242,10 @@ thread_gone (gpointer user)
 }
 
 /* Called however the thread ends, so that nothing waits for work that nobody does. */
-static GPrivate guard = G_PRIVATE_INIT (thread_gone);
+static GPrivate guard = G_PRIVATE_INIT (fbp_run_thread_gone);
 
 static gpointer
-thread_body (gpointer user)
+fbp_run_thread_body (gpointer user)
 {
   Thread *thread = user;
 
@@ -263,7 +263,7 @@ start_thread (TdFbpRun *run, const char *name, void (*body) (TdFbpRun *run, gpoi
 
   *thread = (Thread) { td_fbp_run_ref (run), body, died, data };
   run->threads++;
-  g_thread_unref (g_thread_new (name, thread_body, thread));
+  g_thread_unref (g_thread_new (name, fbp_run_thread_body, thread));
 }
 
 static void
@@ -305,14 +305,14 @@ wait_for_threads (TdFbpRun *run)
 }
 
 static gboolean
-run_threads (TdFbpRun *run, GCancellable *cancellable, GError **error)
+fbp_run_threads (TdFbpRun *run, GCancellable *cancellable, GError **error)
 {
   gulong handler;
 
   if (!make_slots_that_fit (run, error))
     return FALSE;
   cut_slabs (run);
-  handler = g_cancellable_connect (cancellable, G_CALLBACK (on_cancel), td_fbp_run_ref (run),
+  handler = g_cancellable_connect (cancellable, G_CALLBACK (fbp_run_on_cancel), td_fbp_run_ref (run),
                                    (GDestroyNotify) td_fbp_run_unref);
   start_threads (run);
   wait_for_threads (run);
@@ -323,9 +323,9 @@ run_threads (TdFbpRun *run, GCancellable *cancellable, GError **error)
 gboolean
 td_fbp_run (TdJob *job, GCancellable *cancellable, GError **error)
 {
-  TdFbpRun *run = run_new (job);
+  TdFbpRun *run = fbp_run_new (job);
 
-  gboolean ok = run_threads (run, cancellable, error);
+  gboolean ok = fbp_run_threads (run, cancellable, error);
   td_fbp_run_unref (run);
   return ok;
 }

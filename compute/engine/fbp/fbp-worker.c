@@ -34,15 +34,15 @@ release_slot (float *slices, gpointer user)
 }
 
 static gboolean
-emit (TdFbpRun *run, TdFbpSlab *slab, GError **error)
+fbp_worker_emit (TdFbpRun *run, TdFbpSlab *slab, GError **error)
 {
-  TdFbpWork *work = &slab->work;
-  TdFbpSlot *slot = g_steal_pointer (&work->out);
+  TdFbpWork *fbp_worker_work = &slab->work;
+  TdFbpSlot *slot = g_steal_pointer (&fbp_worker_work->out);
   Emitted *emitted = g_new (Emitted, 1);
 
   *emitted = (Emitted) { td_fbp_run_ref (run), slot };
-  td_fbp_run_put (run, &run->free_in, g_steal_pointer (&work->in));
-  gboolean ok = td_job_emit (run->job, work->first - run->plan->facts.first_slice, work->count,
+  td_fbp_run_put (run, &run->free_in, g_steal_pointer (&fbp_worker_work->in));
+  gboolean ok = td_job_emit (run->job, fbp_worker_work->first - run->plan->facts.first_slice, fbp_worker_work->count,
                              slot->host, release_slot, emitted, error);
   td_fbp_run_slab_done (run);
   return ok;
@@ -51,7 +51,7 @@ emit (TdFbpRun *run, TdFbpSlab *slab, GError **error)
 /* ── Slabs through the device ─────────────────────────────────────────────────────────────────── */
 
 static gboolean
-land (Worker *worker, guint lane, GError **error)
+fbp_worker_land (Worker *worker, guint lane, GError **error)
 {
   TdFbpSlab *slab = worker->flying[lane];
 
@@ -60,7 +60,7 @@ land (Worker *worker, guint lane, GError **error)
   if (!td_fbp_kit_complete (worker->kit, lane, error))
     return FALSE;
   worker->flying[lane] = NULL;
-  return emit (worker->run, slab, error);
+  return fbp_worker_emit (worker->run, slab, error);
 }
 
 /* A slab larger than what the device can take at once: in parts, one after another. */
@@ -72,17 +72,17 @@ work_in_parts (Worker *worker, guint lane, GError **error)
   guint part = td_fbp_kit_max_slices (worker->kit);
 
   for (guint done = 0; done < slab->work.count; done += part) {
-    TdFbpWork work = slab->work;
-    work.first += done;
-    work.count = MIN (part, slab->work.count - done);
-    work.row0 = work.first - MIN (fbp->halo, work.first);
-    work.n_rows = MIN (work.first + work.count + fbp->halo, fbp->n_rows) - work.row0;
-    if (!td_fbp_kit_submit (worker->kit, lane, &work, error)
+    TdFbpWork fbp_worker_work = slab->work;
+    fbp_worker_work.first += done;
+    fbp_worker_work.count = MIN (part, slab->work.count - done);
+    fbp_worker_work.row0 = fbp_worker_work.first - MIN (fbp->halo, fbp_worker_work.first);
+    fbp_worker_work.n_rows = MIN (fbp_worker_work.first + fbp_worker_work.count + fbp->halo, fbp->n_rows) - fbp_worker_work.row0;
+    if (!td_fbp_kit_submit (worker->kit, lane, &fbp_worker_work, error)
         || !td_fbp_kit_complete (worker->kit, lane, error))
       return FALSE;
   }
   worker->flying[lane] = NULL;
-  return emit (worker->run, slab, error);
+  return fbp_worker_emit (worker->run, slab, error);
 }
 
 static gboolean
@@ -101,7 +101,7 @@ ready_kit (Worker *worker, GError **error)
 }
 
 static gboolean
-launch (Worker *worker, guint lane, GError **error)
+fbp_worker_launch (Worker *worker, guint lane, GError **error)
 {
   TdFbpRun *run = worker->run;
   TdFbpSlab *slab = worker->flying[lane];
@@ -127,7 +127,7 @@ launch (Worker *worker, guint lane, GError **error)
 /* Slab after slab until there are none: with two lanes the one before lands while the next one is
    under way. */
 static gboolean
-work (Worker *worker, GError **error)
+fbp_worker_work (Worker *worker, GError **error)
 {
   guint lanes = td_fbp_lanes (worker->run->fbp, td_device_info (worker->device));
 
@@ -138,9 +138,9 @@ work (Worker *worker, GError **error)
     worker->flying[lane] = td_fbp_run_next_slab (worker->run, idle);
     if (!worker->flying[lane] && idle)
       return !worker->kit || td_fbp_kit_book_counts (worker->kit, error);
-    if (worker->flying[lane] && !launch (worker, lane, error))
+    if (worker->flying[lane] && !fbp_worker_launch (worker, lane, error))
       return FALSE;
-    if (!land (worker, due, error))
+    if (!fbp_worker_land (worker, due, error))
       return FALSE;
   }
 }
@@ -157,7 +157,7 @@ smaller_batch (Worker *worker)
 }
 
 static gboolean
-less_memory (Worker *worker)
+fbp_worker_less_memory (Worker *worker)
 {
   if (!worker->dropped_idle) {
     worker->dropped_idle = TRUE;
@@ -172,7 +172,7 @@ less_memory (Worker *worker)
 }
 
 static gboolean
-another_family (Worker *worker)
+fbp_worker_another_family (Worker *worker)
 {
   const TdBackprojectFamily *const *families = td_backproject_families ();
   TdBackprojectTask task;
@@ -193,16 +193,16 @@ another_family (Worker *worker)
 
 /* TRUE: with what was changed here the device may try again. */
 static gboolean
-recover (Worker *worker, const GError *error)
+fbp_worker_recover (Worker *worker, const GError *error)
 {
   gboolean again = FALSE;
 
   if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY))
-    again = less_memory (worker);
+    again = fbp_worker_less_memory (worker);
   else if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_TIMEOUT))
     again = smaller_batch (worker);
   else if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_BUILD))
-    again = another_family (worker);
+    again = fbp_worker_another_family (worker);
   if (again)
     td_job_note (worker->run->job, "%s: %s; going on with %u slices at a time, kernel %s.",
                  td_device_info (worker->device)->id, error->message,
@@ -220,7 +220,7 @@ others_can_go_on (const GError *error)
 }
 
 static void
-retire (Worker *worker, GError *error)
+fbp_worker_retire (Worker *worker, GError *error)
 {
   TdFbpRun *run = worker->run;
 
@@ -278,13 +278,13 @@ td_fbp_work (TdFbpRun *run, gpointer data)
   Worker *worker = data;
   GError *error = NULL;
 
-  while (!work (worker, &error)) {
+  while (!fbp_worker_work (worker, &error)) {
     gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
     put_kit_away (worker, cancelled);
     give_slabs_back (worker);
-    if (cancelled || !recover (worker, error)) {
-      retire (worker, g_steal_pointer (&error));
+    if (cancelled || !fbp_worker_recover (worker, error)) {
+      fbp_worker_retire (worker, g_steal_pointer (&error));
       break;
     }
     g_clear_error (&error);
@@ -300,7 +300,7 @@ td_fbp_worker_died (TdFbpRun *run, gpointer data)
 
   put_kit_away (worker, FALSE);
   give_slabs_back (worker);
-  retire (worker, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
+  fbp_worker_retire (worker, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
                                "A thread that worked for %s ended before its time; look at the system "
                                "log.", td_device_info (worker->device)->name));
   g_free (worker);

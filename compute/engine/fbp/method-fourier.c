@@ -7,7 +7,7 @@
  * differs is the family.
  */
 static const char *
-unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+method_fourier_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
     return "The scan was taken with a fan or cone beam, and the Fourier method (--method fourier) is for "
@@ -19,7 +19,7 @@ const TdMethod td_method_fourier = {
   .name = "fourier",
   .kind = TD_METHOD_FOURIER,
   .by_name = TRUE,
-  .unsupported = unsupported,
+  .unsupported = method_fourier_unsupported,
   .plan = td_fbp_plan,
   .run = td_fbp_run,
 };

@@ -84,7 +84,7 @@ typedef struct {
 
 /* The far ones' starts next to the mid-plane, then each one's own, the nearest first. */
 static void
-place (Portion *portions, guint n, guint middle)
+fdk_cut_place (Portion *portions, guint n, guint middle)
 {
   guint above = middle, below = middle;
 
@@ -142,7 +142,7 @@ cut_outwards (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts
     if ((b < middle || a > middle) && b - a > 2 * start)
       portions[i].start = start;
   }
-  place (portions, n_devices, middle);
+  fdk_cut_place (portions, n_devices, middle);
   for (guint i = 0; i < n_devices; i++) {
     cut_portion (fdk, &portions[i], n_devices, cuts);
     fdk->own[i + 1] = cuts->len;

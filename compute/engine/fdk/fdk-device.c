@@ -97,7 +97,7 @@ typedef struct {
 } Start;
 
 static void
-thread_gone (gpointer data)
+fdk_device_thread_gone (gpointer data)
 {
   Start *start = data;
   TdFdkDevice *device = start->device;
@@ -117,10 +117,10 @@ thread_gone (gpointer data)
 }
 
 /* Called however the thread ends, so that nothing waits for work that nobody does. */
-static GPrivate guard = G_PRIVATE_INIT (thread_gone);
+static GPrivate guard = G_PRIVATE_INIT (fdk_device_thread_gone);
 
 static gpointer
-thread_body (gpointer data)
+fdk_device_thread_body (gpointer data)
 {
   Start *start = data;
   GError *error = NULL;
@@ -147,6 +147,6 @@ td_fdk_device_start (TdFdkDevice *device)
     Start *start = g_new0 (Start, 1);
     start->device = device;
     start->body = bodies[i].body;
-    device->threads[i] = g_thread_new (bodies[i].name, thread_body, start);
+    device->threads[i] = g_thread_new (bodies[i].name, fdk_device_thread_body, start);
   }
 }

@@ -74,7 +74,7 @@ scatter_view (guint view, gpointer user)
 
 /* Detector rows [row, row + n) of the run: read with the halo that preparation needs, filter, store. */
 static gboolean
-filter_rows (Stage *stage, guint row, guint n, GError **error)
+fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
 {
   TdFdkRun *run = stage->run;
   const TdFdkPlan *fdk = run->fdk;
@@ -184,7 +184,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   while (ok && *row < fdk->n_rows) {
     const guint n = MIN (step, fdk->n_rows - *row);
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
-         && filter_rows (&stage, *row, n, error);
+         && fdk_filter_rows (&stage, *row, n, error);
     if (ok)
       rows_done (run, *row += n);
   }
@@ -219,7 +219,7 @@ filter_on (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
 
 /* Whom to ask, in this order: the plan's choice first. */
 static GPtrArray *
-candidates (const TdFdkRun *run)
+fdk_filter_candidates (const TdFdkRun *run)
 {
   GPtrArray *devices = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
   g_autoptr (GPtrArray) host = td_engine_devices (run->plan->engine, "host", NULL);
@@ -240,7 +240,7 @@ gpointer
 td_fdk_filter_thread (gpointer data)
 {
   TdFdkRun *run = data;
-  g_autoptr (GPtrArray) devices = candidates (run);
+  g_autoptr (GPtrArray) devices = fdk_filter_candidates (run);
   guint row = run->rows_done; /* of an earlier attempt */
 
   for (guint i = 0; i < devices->len; i++) {

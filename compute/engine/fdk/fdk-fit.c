@@ -27,13 +27,13 @@ parts_of (guint64 whole, guint64 part)
 }
 
 static guint64
-row_bytes (const TdFdkPlan *fdk)
+fdk_fit_row_bytes (const TdFdkPlan *fdk)
 {
   return (guint64) fdk->task.n_views * fdk->task.n_columns * sizeof (float);
 }
 
 static guint64
-read_bytes (const TdScanFacts *facts)
+fdk_fit_read_bytes (const TdScanFacts *facts)
 {
   return (guint64) facts->n_views * facts->n_columns * sizeof (float);
 }
@@ -53,7 +53,7 @@ slab_bytes (const TdFdkPlan *fdk)
 }
 
 static void
-set_slab (TdFdkPlan *fdk, guint slab)
+fdk_fit_set_slab (TdFdkPlan *fdk, guint slab)
 {
   fdk->slab = slab;
   fdk->n_slabs = parts_of (fdk->task.nz, slab);
@@ -145,20 +145,20 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *device
 /* One step smaller, what costs least first; FALSE: there is none left. @sent: the rows come from the host's
    store to a card. */
 static gboolean
-shrink (TdFdkPlan *fdk, gboolean sent)
+fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
 {
   if (fdk->window && fdk->window_chunks > least_chunks (fdk))
     fdk->window_chunks = MAX (least_chunks (fdk), fdk->window_chunks * 3 / 4);
-  else if (sent && fdk->filter_on_device && fdk->filter_rows * row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
+  else if (sent && fdk->filter_on_device && fdk->filter_rows * fdk_fit_row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
     set_filter_rows (fdk, fdk->filter_rows / 2);
   else if (fdk->batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
     set_batch (fdk, fdk->batch / 2);
   else if (fdk->slab >= 2 * GOOD_SLAB)
-    set_slab (fdk, (fdk->slab + 1) / 2);
+    fdk_fit_set_slab (fdk, (fdk->slab + 1) / 2);
   else if (fdk->batch > MIN_BATCH && fdk->batch / 2 >= fdk->turns)
     set_batch (fdk, fdk->batch / 2);
   else if (fdk->slab > MIN_SLAB)
-    set_slab (fdk, (fdk->slab + 1) / 2);
+    fdk_fit_set_slab (fdk, (fdk->slab + 1) / 2);
   else if (fdk->filter_rows > 1)
     set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
   else if (fdk->volumes > 1)
@@ -166,7 +166,7 @@ shrink (TdFdkPlan *fdk, gboolean sent)
   else if (fdk->batch > fdk->turns)
     set_batch (fdk, fdk->batch / 2);
   else if (fdk->slab > 1)
-    set_slab (fdk, 1);
+    fdk_fit_set_slab (fdk, 1);
   else
     return FALSE;
   return TRUE;
@@ -181,7 +181,7 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFa
   guint64 need;
 
   while ((need = device_bytes (fdk, plan, device, family)) > budget)
-    if (!shrink (fdk, sent)) {
+    if (!fdk_fit_shrink (fdk, sent)) {
       g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                    "%s has %" G_GUINT64_FORMAT " MiB for this, but one slice needs %" G_GUINT64_FORMAT
                    " MiB; use another device, a higher memory limit or a smaller region.",
@@ -206,7 +206,7 @@ fit_pinned (TdFdkPlan *fdk, guint n_devices, guint64 left)
        its way to the writer, somebody can always go on. */
     fdk->n_landing = 3 * n_devices + 1;
     while (fdk->slab > 1 && fdk->n_landing * slab_bytes (fdk) > left / 4)
-      set_slab (fdk, (fdk->slab + 1) / 2);
+      fdk_fit_set_slab (fdk, (fdk->slab + 1) / 2);
     fdk->land_slices = fdk->slab;
   } else {
     fdk->n_landing = 2 * n_devices + 2;
@@ -238,7 +238,7 @@ is_host (const TdDeviceInfo *info)
 }
 
 static gboolean
-is_cpu (const TdDeviceInfo *info)
+fdk_fit_is_cpu (const TdDeviceInfo *info)
 {
   return info->kind == TD_DEVICE_CPU;
 }
@@ -259,11 +259,11 @@ most_views (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
 
 /* What one would like, were there memory enough. */
 static void
-wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
+fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const guint nz = fdk->task.nz, n = devices->len;
-  const guint64 chunk = fdk->window ? CHUNK_BYTES << (row_bytes (fdk) > CHUNK_BYTES / 8)
+  const guint64 chunk = fdk->window ? CHUNK_BYTES << (fdk_fit_row_bytes (fdk) > CHUNK_BYTES / 8)
                                     : reading_bytes (fdk, td_plan_host_budget (plan) / 8);
   guint end;
 
@@ -272,30 +272,30 @@ wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
     end = MIN (fdk->task.n_rows, fdk->row0 + 1), fdk->row0 = end - 1;
   fdk->n_rows = end - fdk->row0;
   fdk->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
-  fdk->projection_bytes = fdk->n_rows * row_bytes (fdk);
+  fdk->projection_bytes = fdk->n_rows * fdk_fit_row_bytes (fdk);
   fdk->turns = 1;
   for (guint i = 0; i < n; i++)
     fdk->turns = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
   fdk->most_views = most_views (plan, fdk, devices);
   if (fdk->share == TD_SHARE_PROJECTION) {
-    set_slab (fdk, MIN (GPU_SLAB, nz));
+    fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, fdk->task.n_views / (4 * n));
   } else {
-    if (any_device (devices, is_cpu))
-      set_slab (fdk, n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
+    if (any_device (devices, fdk_fit_is_cpu))
+      fdk_fit_set_slab (fdk, n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
     else
-      set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
+      fdk_fit_set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
     /* What is allocated must be freed, which takes a card as long as many a slab. */
     const guint least = GPU_BATCH << (plan->recipe.precision != TD_PRECISION_SINGLE);
-    set_batch (fdk, any_device (devices, is_cpu)
+    set_batch (fdk, any_device (devices, fdk_fit_is_cpu)
                         ? fdk->task.n_views
                         : MIN (fdk->task.n_views, MAX (least, parts_of (fdk->task.n_views, 4))));
   }
   if (fdk->most_slab)
-    set_slab (fdk, MIN (fdk->slab, fdk->most_slab));
+    fdk_fit_set_slab (fdk, MIN (fdk->slab, fdk->most_slab));
   if (fdk->most_batch)
     set_batch (fdk, MIN (fdk->batch, fdk->most_batch));
-  set_filter_rows (fdk, (guint) CLAMP (chunk / row_bytes (fdk), 1, (guint64) fdk->n_rows));
+  set_filter_rows (fdk, (guint) CLAMP (chunk / fdk_fit_row_bytes (fdk), 1, (guint64) fdk->n_rows));
 }
 
 /* The CPU filters for devices that have memory of their own. */
@@ -320,7 +320,7 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spil
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   guint64 host = td_plan_host_budget (plan);
 
-  wish (plan, fdk, devices);
+  fdk_fit_wish (plan, fdk, devices);
   if (!td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                  "The detector is tilted so much that %u of its rows make one row of a level one, which is "
@@ -352,18 +352,18 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spil
   if (fdk->window && fdk->n_chunks > 1 && !facts->in_memory && !facts->sinogram_order)
     fdk->block_rows = MIN (facts->n_rows, fdk->chunk_rows
                                               + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / devices->len)
-                                                         / read_bytes (facts)));
+                                                         / fdk_fit_read_bytes (facts)));
   fdk->filter_bytes = filter_bytes (fdk, plan);
   fdk->device_bytes = fdk->host_bytes = 0;
   for (guint i = 0; i < devices->len; i++) {
     const guint64 bytes = td_fdk_device_bytes (plan, fdk, devices, i);
     fdk->device_bytes = MAX (fdk->device_bytes, bytes);
-    fdk->host_bytes += is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
+    fdk->host_bytes += fdk_fit_is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
   }
   fdk->host_bytes += spool + td_fdk_spool_work_bytes (plan, fdk)
                      + fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
                      + devices->len * (TD_FDK_RING * fdk->ring_bytes
-                                       + fdk->block_rows * read_bytes (facts));
+                                       + fdk->block_rows * fdk_fit_read_bytes (facts));
   if (!fdk->window)
     fdk->host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk)
                        + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk, fdk->filter_rows) : 0)

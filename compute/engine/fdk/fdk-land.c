@@ -40,7 +40,7 @@ release_landing (float *landing, gpointer user)
 }
 
 static gboolean
-emit (TdFdkRun *run, guint first, guint count, float *landing, GError **error)
+fdk_land_emit (TdFdkRun *run, guint first, guint count, float *landing, GError **error)
 {
   return td_job_emit (run->job, first, count, landing, release_landing, td_fdk_run_ref (run), error);
 }
@@ -48,7 +48,7 @@ emit (TdFdkRun *run, guint first, guint count, float *landing, GError **error)
 /* ── Fetching ─────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n, GError **error)
+fdk_land_fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n, GError **error)
 {
   const TdFdkPlan *fdk = device->run->fdk;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
@@ -110,7 +110,7 @@ slab_done (TdFdkRun *run)
 
 /* Slices from @first on, @most at the most, that nobody has delivered. */
 static guint
-undelivered (const TdFdkRun *run, guint first, guint most)
+fdk_land_undelivered (const TdFdkRun *run, guint first, guint most)
 {
   guint n = 0;
 
@@ -129,7 +129,7 @@ land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
   const guint slice0 = fdk->cuts[part->slab].slice0, all = fdk->cuts[part->slab].n_slices;
 
   for (guint first = 0, n; first < all; first += n) {
-    n = undelivered (run, slice0 + first, MIN (fdk->land_slices, all - first));
+    n = fdk_land_undelivered (run, slice0 + first, MIN (fdk->land_slices, all - first));
     if (n == 0) {
       n = 1;
       continue;
@@ -137,13 +137,13 @@ land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
     float *landing = take_landing (device);
     if (!landing)
       return TRUE;
-    if (!fetch (device, landing, part, first, n, error)) {
+    if (!fdk_land_fetch (device, landing, part, first, n, error)) {
       put_landing (run, landing);
       return FALSE;
     }
     for (guint i = 0; i < n; i++)
       run->delivered[slice0 + first + i] = TRUE;
-    if (!emit (run, slice0 + first, n, landing, error))
+    if (!fdk_land_emit (run, slice0 + first, n, landing, error))
       return FALSE;
   }
   close_part (device, part);
@@ -200,7 +200,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
   g_mutex_unlock (&run->lock);
   for (guint i = 0; complete && i < slices; i++)
     run->delivered[slice0 + i] = TRUE;
-  if (complete && !emit (run, slice0, slices, mine, error))
+  if (complete && !fdk_land_emit (run, slice0, slices, mine, error))
     return FALSE;
   if (complete)
     slab_done (run);
@@ -215,7 +215,7 @@ land_share (TdFdkDevice *device, TdFdkPart *part, GError **error)
 
   if (!landing)
     return TRUE;
-  if (!fetch (device, landing, part, 0, device->run->fdk->cuts[slab].n_slices, error)) {
+  if (!fdk_land_fetch (device, landing, part, 0, device->run->fdk->cuts[slab].n_slices, error)) {
     put_landing (device->run, landing);
     return FALSE;
   }

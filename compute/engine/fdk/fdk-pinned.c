@@ -14,7 +14,7 @@ pinned_free (gpointer data)
 }
 
 static gboolean
-matches (gpointer item, gpointer user)
+fdk_pinned_matches (gpointer item, gpointer user)
 {
   const TdFdkPinned *pinned = item, *wanted = user;
 
@@ -25,7 +25,7 @@ TdFdkPinned *
 td_fdk_pinned_take (TdEngine *engine, TdDevice *device, guint n, guint64 bytes, GError **error)
 {
   TdFdkPinned wanted = { .device = device, .bytes = bytes, .n = n };
-  TdFdkPinned *pinned = td_engine_take (engine, pinned_free, matches, &wanted);
+  TdFdkPinned *pinned = td_engine_take (engine, pinned_free, fdk_pinned_matches, &wanted);
 
   if (pinned)
     return pinned;

@@ -157,7 +157,7 @@ turn_portrait (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 }
 
 static gboolean
-make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
+fdk_plan_make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 {
   const TdRecipe *recipe = &plan->recipe;
   gboolean good;
@@ -195,7 +195,7 @@ make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 }
 
 static gboolean
-choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+fdk_plan_choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
   fdk->families = g_new0 (const TdConeFamily *, devices->len);
   for (guint i = 0; i < devices->len; i++) {
@@ -268,7 +268,7 @@ note_lean (TdPlan *plan, const TdFdkPlan *fdk)
 
 /* What is measured from one side only, and is not made up for. */
 static void
-note_field (TdPlan *plan, const TdFdkPlan *fdk)
+fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
 {
   const TdConeTask *task = &fdk->task;
   const double off = fabs (task->matrices[3] - (task->n_columns - 1) / 2.0);
@@ -290,7 +290,7 @@ note_half (TdPlan *plan)
 }
 
 static void
-describe (TdPlan *plan, const TdFdkPlan *fdk)
+fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdConeTask *task = &fdk->task;
@@ -327,7 +327,7 @@ describe (TdPlan *plan, const TdFdkPlan *fdk)
   if (facts->filtered)
     return;
   note_lean (plan, fdk);
-  note_field (plan, fdk);
+  fdk_plan_note_field (plan, fdk);
 }
 
 gboolean
@@ -338,9 +338,9 @@ td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
 
   plan->extra = fdk;
   plan->free_extra = (GDestroyNotify) td_fdk_plan_free;
-  if (!make_task (plan, fdk, error) || !choose_families (plan, fdk, devices, error)
+  if (!fdk_plan_make_task (plan, fdk, error) || !fdk_plan_choose_families (plan, fdk, devices, error)
       || !td_fdk_choose_share (plan, fdk, devices, error) || !td_fdk_plan_spool (plan, fdk, devices, error))
     return FALSE;
-  describe (plan, fdk);
+  fdk_plan_describe (plan, fdk);
   return TRUE;
 }

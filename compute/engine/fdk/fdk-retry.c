@@ -27,7 +27,7 @@ td_fdk_others_can_go_on (const GError *error)
 /* ── What to change ───────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-less_memory (TdFdkRun *run, TdFdkDevice *device)
+fdk_retry_less_memory (TdFdkRun *run, TdFdkDevice *device)
 {
   TdFdkPlan *fdk = &run->now;
   GPtrArray *devices = run->plan->devices;
@@ -62,7 +62,7 @@ smaller_launches (TdFdkRun *run)
 }
 
 static gboolean
-another_family (TdFdkRun *run, TdFdkDevice *device)
+fdk_retry_another_family (TdFdkRun *run, TdFdkDevice *device)
 {
   const TdConeFamily *const *families = td_cone_families ();
   const TdDeviceInfo *info = td_device_info (device->device);
@@ -81,18 +81,18 @@ another_family (TdFdkRun *run, TdFdkDevice *device)
 
 /* FALSE: nothing is left to try on this device. */
 static gboolean
-relieve (TdFdkRun *run, TdFdkDevice *device)
+fdk_retry_relieve (TdFdkRun *run, TdFdkDevice *device)
 {
   TdFdkPlan *fdk = &run->now;
   GPtrArray *devices = run->plan->devices;
   gboolean changed;
 
   if (device->error->code == TD_ERROR_DEVICE_MEMORY)
-    changed = less_memory (run, device);
+    changed = fdk_retry_less_memory (run, device);
   else if (device->error->code == TD_ERROR_DEVICE_TIMEOUT)
     changed = smaller_launches (run);
   else
-    changed = another_family (run, device);
+    changed = fdk_retry_another_family (run, device);
   if (!changed)
     return FALSE;
   fdk->share = TD_SHARE_VOLUME; /* slabs of another size find some of their slices delivered */
@@ -109,7 +109,7 @@ relieve (TdFdkRun *run, TdFdkDevice *device)
 
 /* The cut that the attempt had, for the devices that are left. */
 static void
-restore (TdFdkRun *run, const TdFdkPlan *before)
+fdk_retry_restore (TdFdkRun *run, const TdFdkPlan *before)
 {
   guint *own = run->now.own;
   TdFdkSlabCut *cuts = run->now.cuts;
@@ -123,7 +123,7 @@ restore (TdFdkRun *run, const TdFdkPlan *before)
 }
 
 static void
-retire (TdFdkRun *run, const TdFdkDevice *device)
+fdk_retry_retire (TdFdkRun *run, const TdFdkDevice *device)
 {
   run->n_retired += !run->now.retired[device->index];
   run->now.retired[device->index] = TRUE;
@@ -134,7 +134,7 @@ td_fdk_go_on (TdFdkRun *run)
 {
   for (guint i = 0; i < run->n_devices; i++)
     if (run->devices[i].error)
-      retire (run, &run->devices[i]);
+      fdk_retry_retire (run, &run->devices[i]);
   td_fdk_share_slabs (run->plan, &run->now, run->plan->devices);
 }
 
@@ -149,15 +149,15 @@ td_fdk_retry (TdFdkRun *run)
   for (guint i = 0; i < run->n_devices; i++) {
     const GError *error = run->devices[i].error;
     if (error && td_fdk_others_can_go_on (error) && !td_fdk_can_retry (error))
-      retire (run, &run->devices[i]);
+      fdk_retry_retire (run, &run->devices[i]);
   }
-  if (!relieve (run, failed)) {
-    retire (run, failed);
+  if (!fdk_retry_relieve (run, failed)) {
+    fdk_retry_retire (run, failed);
     if (run->n_retired == run->n_devices && run->n_devices > 1)
       g_prefix_error (&run->error, "No device is left; the last to fail was ");
     if (run->n_retired == run->n_devices)
       return FALSE;
-    restore (run, &before);
+    fdk_retry_restore (run, &before);
     td_job_note (run->job, "%s was retired, the other devices did its share: %s",
                  td_device_info (failed->device)->id, failed->error->message);
   }

@@ -34,7 +34,7 @@ rate_or (TdEngine *engine, char *key, double otherwise)
 }
 
 static double
-kernel_rate (const TdPlan *plan, TdDevice *device, const TdConeFamily *family)
+fdk_share_kernel_rate (const TdPlan *plan, TdDevice *device, const TdConeFamily *family)
 {
   return rate_or (plan->engine, td_fdk_device_rate_key (device, family),
                   is_gpu (device) ? GPU_RATE : CPU_RATE);
@@ -104,7 +104,7 @@ cost_of (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
   Cost cost = { 0 };
 
   for (guint i = 0; i < n; i++) {
-    kernels += kernel_rate (plan, devices->pdata[i], fdk->families[i]);
+    kernels += fdk_share_kernel_rate (plan, devices->pdata[i], fdk->families[i]);
     transfers += transfer_rate (plan, devices->pdata[i]) / n;
     filters += filter_rate (plan, devices->pdata[i]) / n;
     packs += is_gpu (devices->pdata[i]) ? GPU_PACK : CPU_PACK;
@@ -134,7 +134,7 @@ note_costs (TdPlan *plan, gboolean volume, const Cost *cost, const Cost *other)
 
 /* The cheaper scheme of those that fit. */
 static gboolean
-compare (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+fdk_share_compare (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
   const TdShareKind kinds[2] = { TD_SHARE_VOLUME, TD_SHARE_PROJECTION };
   Cost costs[2] = { { .total = INFINITY }, { .total = INFINITY } };
@@ -164,7 +164,7 @@ td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 
   for (guint i = 0; i < devices->len; i++) {
     if (!fdk->retired || !fdk->retired[i])
-      shares[i] = kernel_rate (plan, devices->pdata[i], fdk->families[i]);
+      shares[i] = fdk_share_kernel_rate (plan, devices->pdata[i], fdk->families[i]);
     all += shares[i];
   }
   for (guint i = 0; i < devices->len; i++)
@@ -179,7 +179,7 @@ td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **
   fdk->share = plan->recipe.share;
   if (devices->len == 1)
     fdk->share = TD_SHARE_VOLUME;
-  if (fdk->share == TD_SHARE_AUTO ? !compare (plan, fdk, devices, error)
+  if (fdk->share == TD_SHARE_AUTO ? !fdk_share_compare (plan, fdk, devices, error)
                                   : !td_fdk_fit (plan, fdk, devices, error))
     return FALSE;
   td_fdk_share_slabs (plan, fdk, devices);

@@ -74,7 +74,7 @@ wanted_in (const TdFdkWindow *window, guint index)
 /* A chunk whose memory may go to another: one that no slab wants any more, or, if it must be, the one
    that is wanted last. */
 static TdFdkChunk *
-dispensable (const TdFdkWindow *window, gboolean urgent)
+fdk_window_chunks_dispensable (const TdFdkWindow *window, gboolean urgent)
 {
   const guint n = window->device->run->fdk->n_chunks;
   TdFdkChunk *spare = NULL;
@@ -111,7 +111,7 @@ td_fdk_window_choose (TdFdkWindow *window, guint *index, gboolean *send)
     *send = found = next_chunk (window, index, &urgent);
     if (found && g_queue_is_empty (&window->idle)
         && window->memory->len >= run->fdk->window_chunks) {
-      spare = dispensable (window, urgent);
+      spare = fdk_window_chunks_dispensable (window, urgent);
       *send = found = spare != NULL;
     }
     if (spare) {

@@ -59,7 +59,7 @@ td_fdk_window_free (TdFdkWindow *window, gboolean sound)
 
 /* Rows into pinned memory. Files like to be read in large pieces, and once. */
 static gboolean
-fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
+fdk_window_fill (TdFdkWindow *window, guint row0, guint end, float *to, GError **error)
 {
   TdFdkRun *run = window->device->run;
   const TdFdkPlan *fdk = run->fdk;
@@ -105,7 +105,7 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
   const TdFdkSpan span = td_fdk_window_rows (window, index);
   float *staging = td_fdk_ring_next (&window->ring, error);
 
-  if (!staging || !fill (window, span.from_row0, span.from_row0 + span.from_rows, staging, error))
+  if (!staging || !fdk_window_fill (window, span.from_row0, span.from_row0 + span.from_rows, staging, error))
     return FALSE;
   if (!chunk->data) {
     chunk->data = td_buffer_new (window->device->device, td_fdk_chunk_bytes (run->fdk), error);
@@ -172,7 +172,7 @@ td_fdk_window_open (TdFdkWindow *window, GError **error)
 }
 
 static gboolean
-record (TdFdkWindow *window, GError **error)
+fdk_window_record (TdFdkWindow *window, GError **error)
 {
   TdEvent *event = td_event_record (window->queue, error);
 
@@ -190,12 +190,12 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
   TdQueue *queue = window->queue;
   const TdFdkSpan span = td_fdk_window_rows (window, index);
 
-  if (!td_event_wait (queue, chunk->sent, error) || !record (window, error)
+  if (!td_event_wait (queue, chunk->sent, error) || !fdk_window_record (window, error)
       || !td_preparation_run (window->preparation, queue, chunk->data, span.from_row0, span.from_rows,
                               NULL, run->cancellable, error)
       || (window->filter
           && !td_fdk_filter_span (run->fdk, window->filter, queue, chunk->data, &span, error))
-      || !record (window, error))
+      || !fdk_window_record (window, error))
     return FALSE;
   TdEvent *filtered = td_event_record (queue, error);
   if (!filtered)
@@ -211,7 +211,7 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
 
 /* Counts and times for the job. */
 static gboolean
-report (TdFdkWindow *window, GError **error)
+fdk_window_report (TdFdkWindow *window, GError **error)
 {
   TdFdkDevice *device = window->device;
   TdPreparationCounts counts;
@@ -252,7 +252,7 @@ td_fdk_window_feed (TdFdkDevice *device, GError **error)
   g_mutex_unlock (&run->lock);
   if (!complete)
     return TRUE;
-  if (!report (window, error))
+  if (!fdk_window_report (window, error))
     return FALSE;
   /* The kernels have ended: it goes while the last slices are fetched. */
   const gint64 start = g_get_monotonic_time ();

@@ -15,7 +15,7 @@ td_fdk_part_free (TdFdkPart *part)
 }
 
 static TdFdkPart *
-open_part (TdFdkDevice *device, guint slab)
+fdk_work_open_part (TdFdkDevice *device, guint slab)
 {
   TdFdkPart *part = g_new0 (TdFdkPart, 1);
 
@@ -69,7 +69,7 @@ take_of_volume (TdFdkDevice *device, TdFdkPart **part, guint *batch)
   if (!free_slab (device, &slab))
     return FALSE;
   device->run->slabs[slab].taken = TRUE;
-  *part = open_part (device, slab);
+  *part = fdk_work_open_part (device, slab);
   *batch = 0;
   return TRUE;
 }
@@ -87,7 +87,7 @@ take_of_projections (TdFdkDevice *device, TdFdkPart **part, guint *batch)
       ;
     if (slab == run->fdk->n_slabs)
       return FALSE;
-    *part = open_part (device, slab);
+    *part = fdk_work_open_part (device, slab);
   }
   *batch = GPOINTER_TO_UINT (g_queue_pop_head (&run->slabs[slab].todo));
   return TRUE;

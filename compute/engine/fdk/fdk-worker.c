@@ -195,7 +195,7 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
 
 /* Blocks until a slab has been fetched, if all are waiting for that; FALSE: the device has stopped. */
 static gboolean
-take_volume (TdFdkDevice *device, TdFdkPart *part)
+fdk_worker_take_volume (TdFdkDevice *device, TdFdkPart *part)
 {
   TdFdkRun *run = device->run;
 
@@ -208,7 +208,7 @@ take_volume (TdFdkDevice *device, TdFdkPart *part)
 }
 
 static gboolean
-record (TdFdkPart *part, TdQueue *queue, GError **error)
+fdk_worker_record (TdFdkPart *part, TdQueue *queue, GError **error)
 {
   TdEvent *event = td_event_record (queue, error);
 
@@ -218,7 +218,7 @@ record (TdFdkPart *part, TdQueue *queue, GError **error)
 }
 
 static gboolean
-project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot, guint row0,
+fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot, guint row0,
          guint n_rows, GError **error)
 {
   TdFdkRun *run = worker->device->run;
@@ -226,12 +226,12 @@ project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint sl
 
   for (guint i = 0; i < batch->n; i++)
     worker->views[i] = view_at (batch, i);
-  return record (part, worker->queue, error)
+  return fdk_worker_record (part, worker->queue, error)
          && td_cone_projector_add (worker->projector, worker->queue, worker->rows[slot],
                                    fdk->row0 + row0, n_rows, worker->views, batch->n, part->volume,
                                    fdk->cuts[part->slab].slice0, fdk->cuts[part->slab].n_slices,
                                    run->cancellable, error)
-         && record (part, worker->queue, error);
+         && fdk_worker_record (part, worker->queue, error);
 }
 
 /* Brings the batch's rows into worker->rows[slot], as far as @queue is concerned. */
@@ -263,12 +263,12 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
   const guint row0 = cut->row0, end = cut->row_end;
 
   if (!part->volume
-      && (!take_volume (device, part)
+      && (!fdk_worker_take_volume (device, part)
           || !td_fill_zero (worker->queue, part->volume, 0, part->volume->bytes, error)))
     return part->volume == NULL;
   if (row0 < end) {
     if (!ready_rows (worker, part, &batch, slot, row0, end - row0, error)
-        || !project (worker, part, &batch, slot, row0, end - row0, error))
+        || !fdk_worker_project (worker, part, &batch, slot, row0, end - row0, error))
       return FALSE;
     g_clear_pointer (&worker->used[slot], td_event_free);
     worker->used[slot] = td_event_record (worker->queue, error);
@@ -301,7 +301,7 @@ hand_over (TdFdkWorker *worker, TdFdkPart *part, GError **error)
 }
 
 static gboolean
-stopped (TdFdkDevice *device)
+fdk_worker_stopped (TdFdkDevice *device)
 {
   g_mutex_lock (&device->run->lock);
   const gboolean is = td_fdk_device_stopped (device);
@@ -324,7 +324,7 @@ compute_parts (TdFdkWorker *worker, GError **error)
 
     if (!add_batch (worker, now, batch, error))
       return FALSE;
-    if (stopped (device))
+    if (fdk_worker_stopped (device))
       return TRUE;
     more = td_fdk_take (device, &part, &batch, FALSE);
     if ((!more || part != now) && !hand_over (worker, now, error))
@@ -341,7 +341,7 @@ compute_parts (TdFdkWorker *worker, GError **error)
 
 /* What only the kernels want, which have ended, goes while the last slices are fetched. */
 static void
-release (TdFdkWorker *worker)
+fdk_worker_release (TdFdkWorker *worker)
 {
   const gint64 start = g_get_monotonic_time ();
 
@@ -365,6 +365,6 @@ td_fdk_compute (TdFdkDevice *device, GError **error)
   device->computed_all = TRUE;
   g_cond_broadcast (&device->run->changed);
   g_mutex_unlock (&device->run->lock);
-  release (worker);
+  fdk_worker_release (worker);
   return TRUE;
 }

@@ -26,7 +26,7 @@ td_fdk_fail (TdFdkRun *run, GError *error)
 }
 
 static void
-on_cancel (GCancellable *cancellable, gpointer data)
+method_fdk_on_cancel (GCancellable *cancellable, gpointer data)
 {
   TdFdkRun *run = data;
 
@@ -175,7 +175,7 @@ make_devices (TdFdkRun *run)
 
 /* What belongs to an attempt; the sums of slabs that it left incomplete can be used again. */
 static void
-clear_attempt (TdFdkRun *run)
+method_fdk_clear_attempt (TdFdkRun *run)
 {
   for (guint i = 0; run->devices && i < run->n_devices; i++) {
     g_ptr_array_unref (run->devices[i].open);
@@ -196,7 +196,7 @@ clear_attempt (TdFdkRun *run)
 }
 
 static TdFdkRun *
-run_new (TdJob *job)
+method_fdk_run_new (TdJob *job)
 {
   TdFdkRun *run = g_new0 (TdFdkRun, 1);
 
@@ -232,7 +232,7 @@ td_fdk_run_unref (TdFdkRun *run)
   if (!g_atomic_ref_count_dec (&run->references))
     return;
   const gboolean sound = run->error == NULL;
-  clear_attempt (run);
+  method_fdk_clear_attempt (run);
   g_free (run->now.families);
   g_free (run->now.own);
   g_free (run->now.cuts);
@@ -254,7 +254,7 @@ td_fdk_run_unref (TdFdkRun *run)
 
 /* What the job's result tells, and what later plans know, once it has ended well. */
 static void
-report (TdFdkRun *run, double seconds)
+method_fdk_report (TdFdkRun *run, double seconds)
 {
   const TdPlan *plan = run->plan;
   g_autofree char *key = td_fdk_job_rate_key (plan, run->fdk);
@@ -273,7 +273,7 @@ report (TdFdkRun *run, double seconds)
 }
 
 static void
-run_threads (TdFdkRun *run)
+method_fdk_run_threads (TdFdkRun *run)
 {
   GThread *filter
       = run->fdk->window ? NULL : g_thread_new ("fdk-filter", td_fdk_filter_thread, run);
@@ -295,7 +295,7 @@ run_threads (TdFdkRun *run)
 
 /* What there was no need for yet; what there is stays, attempt after attempt. */
 static gboolean
-make_memory (TdFdkRun *run, GError **error)
+method_fdk_make_memory (TdFdkRun *run, GError **error)
 {
   const TdFdkPlan *fdk = run->fdk;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
@@ -309,7 +309,7 @@ make_memory (TdFdkRun *run, GError **error)
 }
 
 static void
-attempt (TdFdkRun *run)
+method_fdk_attempt (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
   gint64 bytes = run->projections ? (gint64) fdk->projection_bytes : 0;
@@ -323,25 +323,25 @@ attempt (TdFdkRun *run)
   make_slabs (run);
   if (run->unfinished > 0) { /* else all came before the failure that the last attempt ended with */
     make_devices (run);
-    run_threads (run);
+    method_fdk_run_threads (run);
   }
   td_job_add_host_bytes (run->job, -bytes);
 }
 
 /* FALSE without @error: another attempt may do better. */
 static gboolean
-try (TdFdkRun *run, GCancellable *cancellable, GError **error)
+method_fdk_try (TdFdkRun *run, GCancellable *cancellable, GError **error)
 {
-  if (!make_memory (run, error))
+  if (!method_fdk_make_memory (run, error))
     return FALSE;
-  clear_attempt (run);
+  method_fdk_clear_attempt (run);
   run->cancellable = g_cancellable_new ();
-  const gulong woken = g_cancellable_connect (run->cancellable, G_CALLBACK (on_cancel), run, NULL);
+  const gulong woken = g_cancellable_connect (run->cancellable, G_CALLBACK (method_fdk_on_cancel), run, NULL);
   const gulong handler
       = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (cancel_run),
                                              g_object_ref (run->cancellable), g_object_unref)
                     : 0;
-  attempt (run);
+  method_fdk_attempt (run);
   g_cancellable_disconnect (cancellable, handler);
   g_cancellable_disconnect (run->cancellable, woken);
   if (!run->error && g_cancellable_set_error_if_cancelled (run->cancellable, error))
@@ -360,17 +360,17 @@ try (TdFdkRun *run, GCancellable *cancellable, GError **error)
 static gboolean
 run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
 {
-  TdFdkRun *run = run_new (job);
+  TdFdkRun *run = method_fdk_run_new (job);
   const gint64 start = g_get_monotonic_time ();
   GError *reason = NULL;
   gboolean ok;
 
-  while (!(ok = try (run, cancellable, &reason)) && !reason)
+  while (!(ok = method_fdk_try (run, cancellable, &reason)) && !reason)
     ;
   if (reason)
     g_propagate_error (error, reason);
   if (ok)
-    report (run, (g_get_monotonic_time () - start) * 1e-6);
+    method_fdk_report (run, (g_get_monotonic_time () - start) * 1e-6);
   free_projections (run);
   td_scan_spool_drop (run->plan->scan);
   td_fdk_run_unref (run);

@@ -19,7 +19,7 @@ td_iterative_slab_bytes (const TdIterativePlan *self)
 }
 
 static gboolean
-is_cpu (TdDevice *device)
+iterative_cut_is_cpu (TdDevice *device)
 {
   return td_device_info (device)->host_pointers || td_device_info (device)->kind == TD_DEVICE_CPU;
 }
@@ -31,10 +31,10 @@ budget_of (const TdPlan *plan, GPtrArray *devices, TdDevice *device)
   const guint64 free = td_device_memory_free (device) / 16 * 15;
   guint sharing = 0;
 
-  if (!is_cpu (device))
+  if (!iterative_cut_is_cpu (device))
     return free;
   for (guint i = 0; i < devices->len; i++)
-    sharing += is_cpu (devices->pdata[i]);
+    sharing += iterative_cut_is_cpu (devices->pdata[i]);
   const guint64 host = td_plan_host_budget (plan);
   return MIN (free, plan->recipe.memory_limit_bytes ? host : host / MAX (sharing, 1));
 }
@@ -163,7 +163,7 @@ fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice
 
 /* If it is to help, the host has what the devices have no room for. */
 static gboolean
-share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, gboolean in_file, TdIterativeCut *cut)
+iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, gboolean in_file, TdIterativeCut *cut)
 {
   const TdIterativePlan *self = plan->extra;
   const guint64 lines = td_solver_lines_bytes (&self->task, &self->settings, devices->len + 1, stored_rows (self, in_file))
@@ -187,7 +187,7 @@ share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, gbo
 }
 
 static char *
-too_large (const TdPlan *plan, GPtrArray *devices)
+iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
 {
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
@@ -239,9 +239,9 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
   /* Views in parts cost less than rows that the host computes. */
   for (gint helped = 0; helped < 2 && !alone; helped++)
     for (guint batch = td_solver_most_views (self->task.n_views, &self->settings); batch >= 1; batch /= 2)
-      if (share (plan, devices, batch, helped, in_file, cut))
+      if (iterative_cut_share (plan, devices, batch, helped, in_file, cut))
         return TRUE;
   if (reason)
-    *reason = too_large (plan, devices);
+    *reason = iterative_cut_too_large (plan, devices);
   return FALSE;
 }

@@ -135,7 +135,7 @@ not_kept (const TdPlan *plan, const TdIterativePlan *self)
 }
 
 static gboolean
-open_output (TdIterativeMomentum *momentum, GError **error)
+iterative_momentum_open_output (TdIterativeMomentum *momentum, GError **error)
 {
   const TdPlan *plan = td_job_plan (momentum->job);
   const guint64 bytes = sizeof (Header) + (guint64) momentum->self->n_slabs * sizeof (Record)
@@ -187,7 +187,7 @@ td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, GError **
   reason = keep ? not_kept (plan, self) : NULL;
   if (reason)
     td_job_note (job, "The momentum is not kept: %s.", reason);
-  else if (keep && !open_output (made, error)) {
+  else if (keep && !iterative_momentum_open_output (made, error)) {
     td_iterative_momentum_free (made, FALSE);
     return FALSE;
   }
@@ -216,7 +216,7 @@ td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound)
 
 /* Fowler, Noll and Vo's, word by word. */
 static guint64
-add_values (guint64 sum, const float *values, gsize n)
+iterative_momentum_add_values (guint64 sum, const float *values, gsize n)
 {
   for (gsize i = 0; i < n; i++) {
     guint32 word;
@@ -239,14 +239,14 @@ void
 td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n)
 {
   if (momentum && momentum->from >= 0)
-    momentum->took = add_values (momentum->took, values, n);
+    momentum->took = iterative_momentum_add_values (momentum->took, values, n);
 }
 
 void
 td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, gsize n)
 {
   if (momentum && momentum->saved)
-    momentum->gave = add_values (momentum->gave, values, n);
+    momentum->gave = iterative_momentum_add_values (momentum->gave, values, n);
 }
 
 /* ── From a file ──────────────────────────────────────────────────────────────────────────────── */
@@ -290,7 +290,7 @@ td_iterative_momentum_refuse (TdIterativeMomentum *momentum)
 
 /* Slices of all volumes, one after the other; 0 or errno in @failed. */
 static gboolean
-move (int file, gboolean save, guint64 at, TdRayTeam *team, const TdConeTask *task, TdTeamVolume *const *volumes, guint n,
+iterative_momentum_move (int file, gboolean save, guint64 at, TdRayTeam *team, const TdConeTask *task, TdTeamVolume *const *volumes, guint n,
       GCancellable *cancellable, int *failed, GError **error)
 {
   const gsize slice = (gsize) task->nx * task->ny;
@@ -321,7 +321,7 @@ td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team, cons
 {
   int failed;
 
-  if (!move (momentum->from, FALSE, momentum->at, team, task, volumes, n, cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum->from, FALSE, momentum->at, team, task, volumes, n, cancellable, &failed, error))
     return FALSE;
   if (failed)
     g_set_error (error, TD_ERROR, TD_ERROR_IO,
@@ -331,7 +331,7 @@ td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team, cons
 }
 
 static gboolean
-wants (TdIterativeMomentum *momentum)
+iterative_momentum_wants (TdIterativeMomentum *momentum)
 {
   const TdPlan *plan = td_job_plan (momentum->job);
   g_autoptr (GError) error = NULL;
@@ -341,7 +341,7 @@ wants (TdIterativeMomentum *momentum)
   if (!plan->output || momentum->job->keep_momentum || !td_job_ends_early (momentum->job)
       || not_kept (plan, momentum->self) || momentum->slices > 0)
     return FALSE;
-  if (open_output (momentum, &error))
+  if (iterative_momentum_open_output (momentum, &error))
     return TRUE;
   td_job_note (momentum->job, "The momentum is not kept: %s", error->message);
   drop_output (momentum);
@@ -365,12 +365,12 @@ td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team, cons
   Record record = { .first = first, .n = task->nz, .passes = numbers->passes };
   int failed;
 
-  if (!momentum || !wants (momentum))
+  if (!momentum || !iterative_momentum_wants (momentum))
     return TRUE;
   memcpy (record.numbers, numbers->numbers, sizeof record.numbers);
   momentum->slab = momentum->end;
   momentum->gave = SUM_START;
-  if (!move (momentum->to, TRUE, momentum->slab + sizeof record, team, task, volumes, n, cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum->to, TRUE, momentum->slab + sizeof record, team, task, volumes, n, cancellable, &failed, error))
     return FALSE;
   if (!failed)
     failed = td_file_write (momentum->to, &record, sizeof record, momentum->slab);

@@ -25,7 +25,7 @@ iterative_free (gpointer data)
 }
 
 static gboolean
-is_parallel (const TdPlan *plan)
+iterative_plan_is_parallel (const TdPlan *plan)
 {
   return td_scan_facts (plan->scan)->geometry.beam == TD_BEAM_PARALLEL;
 }
@@ -186,7 +186,7 @@ give_bytes (const TdIterativePlan *self)
 }
 
 static void
-set_slab (TdIterativePlan *self, guint rows)
+iterative_plan_set_slab (TdIterativePlan *self, guint rows)
 {
   self->slab_rows = rows;
   self->n_slabs = (self->n_rows + rows - 1) / rows;
@@ -228,14 +228,14 @@ use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
 }
 
 static gboolean
-fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GError **error)
+iterative_plan_fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GError **error)
 {
   const guint64 row = (guint64) self->task.n_views * self->task.n_columns * sizeof (float);
   const guint most = (guint) CLAMP (CHUNK_BYTES / row, 1, (guint64) self->n_rows);
   g_autofree char *reason = NULL;
 
   for (guint rows = self->n_rows; rows >= 1; rows = self->slabs ? rows / 2 : 0) {
-    set_slab (self, rows);
+    iterative_plan_set_slab (self, rows);
     for (gint in_file = 0; in_file <= td_iterative_can_store (self); in_file++)
       /* Preparing fewer rows at once takes longer, but less. */
       for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
@@ -252,7 +252,7 @@ fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GError **error)
   g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
                "detector (--bin 2), crop it (--crop), name more devices (--device), or take --method %s",
-               reason ? reason : "more than 2^31 voxels a slice", is_parallel (plan) ? "fbp" : "fdk");
+               reason ? reason : "more than 2^31 voxels a slice", iterative_plan_is_parallel (plan) ? "fbp" : "fdk");
   return FALSE;
 }
 
@@ -289,7 +289,7 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
 }
 
 static void
-describe (TdPlan *plan, const TdIterativePlan *self)
+iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
 {
   const TdSolverSettings *settings = &self->settings;
   TdPlanFacts *facts = &plan->facts;
@@ -344,12 +344,12 @@ td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancella
     return FALSE;
   self->host = td_device_ref (host->pdata[0]);
   self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
-  if (!(is_parallel (plan) ? make_parallel (plan, self, error) : make_cone (plan, self, error))
+  if (!(iterative_plan_is_parallel (plan) ? make_parallel (plan, self, error) : make_cone (plan, self, error))
       || !set_part (plan, self, error) || !set_solver (plan, self, error)
       || !td_iterative_plan_start (plan, self, cancellable, error)
-      || !fit (plan, self, devices, error))
+      || !iterative_plan_fit (plan, self, devices, error))
     return FALSE;
   use_the_rest (plan, self, cancellable);
-  describe (plan, self);
+  iterative_plan_describe (plan, self);
   return TRUE;
 }

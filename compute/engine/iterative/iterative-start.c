@@ -30,7 +30,7 @@ td_iterative_start_bytes (const TdIterativePlan *self)
 /* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
 
 static gboolean
-check_file (const TdPlan *plan, const TdIterativePlan *self, GError **error)
+iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GError **error)
 {
   g_autoptr (TdVolume) volume = td_volume_open (plan->recipe.start, error);
   const TdConeTask *task = &self->task;
@@ -81,7 +81,7 @@ td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *canc
     self->start = TD_ITERATIVE_FILE;
     td_plan_note (plan, "Iterations go on from “%s”.", start);
     td_iterative_momentum_note (plan, self);
-    return check_file (plan, self, error);
+    return iterative_start_check_file (plan, self, error);
   }
   g_autoptr (TdPlan) filtered = plan_filtered (plan, cancellable, error);
   if (!filtered)
@@ -114,7 +114,7 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
 /* ── The job ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-take_slices (guint first, guint count, const float *slices, gpointer user)
+iterative_start_take_slices (guint first, guint count, const float *slices, gpointer user)
 {
   TdIterativeBeginning *beginning = user;
 
@@ -130,7 +130,7 @@ run_filtered (TdJob *job, TdIterativeBeginning *beginning, GCancellable *cancell
   if (!filtered)
     return FALSE;
   g_autoptr (TdJob) first = td_job_new (filtered);
-  td_job_set_sink (first, take_slices, beginning);
+  td_job_set_sink (first, iterative_start_take_slices, beginning);
   const gboolean ok = td_job_run (first, cancellable, error);
   td_engine_drop_idle (plan->engine); /* its memory is wanted now */
   return ok;

@@ -49,7 +49,7 @@ seconds_since (gint64 start)
 
 /* What was measured. */
 static void
-forget (Run *run)
+iterative_forget (Run *run)
 {
   g_clear_pointer (&run->measured, td_buffer_free);
   g_clear_pointer (&run->store, td_ray_store_free);
@@ -97,7 +97,7 @@ load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging
 }
 
 static gboolean
-load (Run *run, const guint *order, GError **error)
+iterative_load (Run *run, const guint *order, GError **error)
 {
   const TdIterativePlan *self = run->self;
   const TdPlan *plan = run->plan;
@@ -126,7 +126,7 @@ load (Run *run, const guint *order, GError **error)
   if (staging)
     td_device_host_free (run->device, staging);
   if (!ok)
-    forget (run);
+    iterative_forget (run);
   return ok;
 }
 
@@ -139,7 +139,7 @@ slices_at_once (const TdConeTask *task)
 
 /* Devices fail, and what they have goes with them. */
 static gboolean
-keep (Run *run, TdTeamVolume *volume, GError **error)
+iterative_keep (Run *run, TdTeamVolume *volume, GError **error)
 {
   const TdConeTask *task = &run->task;
   const gsize slice = (gsize) task->nx * task->ny;
@@ -171,7 +171,7 @@ on_pass (guint pass, double residual, TdTeamVolume *volume, gpointer user, GErro
   run->residual = residual;
   run->passes++;
   td_job_add_pass (run->job, residual);
-  return keep (run, volume, error);
+  return iterative_keep (run, volume, error);
 }
 
 static gboolean
@@ -187,7 +187,7 @@ on_progress (double updates, gpointer user)
 
 /* That of an earlier run is not that of what an attempt had come to. */
 static gboolean
-recall (TdSolverMomentum *momentum, gpointer user)
+iterative_recall (TdSolverMomentum *momentum, gpointer user)
 {
   Run *run = user;
 
@@ -212,7 +212,7 @@ recall_failed (gpointer user)
 }
 
 static gboolean
-remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
+iterative_remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
 {
   Run *run = user;
 
@@ -224,7 +224,7 @@ remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint 
 
 /* What the slab's iterations begin with: what an earlier attempt had come to, or the plan's. */
 static gboolean
-begin (TdTeamVolume *volume, gpointer user, GError **error)
+iterative_begin (TdTeamVolume *volume, gpointer user, GError **error)
 {
   Run *run = user;
   const TdConeTask *task = &run->task;
@@ -251,7 +251,7 @@ begin (TdTeamVolume *volume, gpointer user, GError **error)
 }
 
 static void
-release (float *slices, gpointer user)
+iterative_release (float *slices, gpointer user)
 {
   g_free (slices);
 }
@@ -269,7 +269,7 @@ copy_box (const TdConeTask *task, const float *volume, const guint from[3], cons
 /* What was asked for of the volume (NULL: of what was kept), from its slice @z on; @first counts from the
    plan's first slice. */
 static gboolean
-give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **error)
+iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **error)
 {
   const TdIterativePlan *self = run->self;
   const guint at_once = td_iterative_give_slices (self);
@@ -293,7 +293,7 @@ give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **er
       return FALSE;
     }
     td_iterative_momentum_gave (run->momentum, out, (gsize) count * size[1] * size[0]);
-    if (!td_job_emit (run->job, first + done, count, out, release, NULL, error))
+    if (!td_job_emit (run->job, first + done, count, out, iterative_release, NULL, error))
       return FALSE;
   }
   return TRUE;
@@ -304,25 +304,25 @@ give_slab (Run *run, TdTeamVolume *volume, GError **error)
 {
   const TdIterativePlan *self = run->self;
 
-  return self->slabs ? give (run, volume, 0, run->n_rows, run->slab * self->slab_rows, error)
-                     : give (run, volume, self->first[2], self->size[2], 0, error);
+  return self->slabs ? iterative_give (run, volume, 0, run->n_rows, run->slab * self->slab_rows, error)
+                     : iterative_give (run, volume, self->first[2], self->size[2], 0, error);
 }
 
 /* ── Attempts ─────────────────────────────────────────────────────────────────────────────────── */
 
 static TdTeamVolume *
-iterate (Run *run, GError **error)
+iterative_iterate (Run *run, GError **error)
 {
   TdSolverSettings settings = run->self->settings;
-  const TdSolverWatch watch = { .begin = run->beginning || run->kept_passes > 0 ? begin : NULL, .pass = on_pass,
-                                .progress = on_progress, .recall = recall, .recall_volumes = recall_volumes,
-                                .recall_failed = recall_failed, .remember = remember, .user = run };
+  const TdSolverWatch watch = { .begin = run->beginning || run->kept_passes > 0 ? iterative_begin : NULL, .pass = on_pass,
+                                .progress = on_progress, .recall = iterative_recall, .recall_volumes = recall_volumes,
+                                .recall_failed = recall_failed, .remember = iterative_remember, .user = run };
   g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
 
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
   run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order, run->cut.batch_views,
                            &run->failed, error);
-  if (!run->team || (!run->measured && !run->store && !load (run, order, error)))
+  if (!run->team || (!run->measured && !run->store && !iterative_load (run, order, error)))
     return NULL;
   td_team_set_store (run->team, run->store);
   const gint64 start = g_get_monotonic_time ();
@@ -336,9 +336,9 @@ iterate (Run *run, GError **error)
 }
 
 static gboolean
-attempt (Run *run, GError **error)
+iterative_attempt (Run *run, GError **error)
 {
-  g_autoptr (TdTeamVolume) volume = iterate (run, error);
+  g_autoptr (TdTeamVolume) volume = iterative_iterate (run, error);
 
   if (!volume || !give_slab (run, volume, error))
     return FALSE;
@@ -348,17 +348,17 @@ attempt (Run *run, GError **error)
 
 /* Projections that the host has outlive a device. */
 static void
-clear_attempt (Run *run, gboolean all)
+iterative_clear_attempt (Run *run, gboolean all)
 {
   if (run->team)
     td_team_finish (run->team, NULL);
   if (all || run->device != run->self->host)
-    forget (run);
+    iterative_forget (run);
   g_clear_pointer (&run->team, td_team_free);
 }
 
 static gboolean
-is_device_error (const GError *error)
+iterative_is_device_error (const GError *error)
 {
   return error && error->domain == TD_ERROR
          && (error->code == TD_ERROR_DEVICE_MEMORY || error->code == TD_ERROR_DEVICE_LOST
@@ -374,11 +374,11 @@ go_on (Run *run, const GError *reason)
   TdDevice *device = failed < run->cut.n ? run->cut.members[failed].device : NULL;
   g_autofree char *id = device ? g_strdup (td_device_info (device)->id) : NULL;
 
-  if (!is_device_error (reason) || !device || device == run->self->host)
+  if (!iterative_is_device_error (reason) || !device || device == run->self->host)
     return FALSE;
   const gboolean in_file = run->cut.in_file;
 
-  clear_attempt (run, FALSE);
+  iterative_clear_attempt (run, FALSE);
   g_ptr_array_remove (run->devices, device);
   if (run->devices->len == 0)
     g_ptr_array_add (run->devices, td_device_ref (run->self->host));
@@ -387,7 +387,7 @@ go_on (Run *run, const GError *reason)
     return FALSE;
   /* One device alone wants them to itself. */
   if ((run->cut.batch_views == 0 && run->cut.members[0].device != run->device) || run->cut.in_file != in_file)
-    forget (run);
+    iterative_forget (run);
   td_job_note (run->job, "%s failed after %u passes: %s. %s went on without it, from what %u passes had come to.", id,
                run->passes, reason->message, td_device_info (run->cut.members[0].device)->id, run->kept_passes);
   return TRUE;
@@ -398,7 +398,7 @@ static gboolean
 give_kept (Run *run, const GError *reason)
 {
   td_iterative_momentum_begin (run->momentum); /* what may have been saved is of a later pass */
-  if (run->kept_passes == 0 || !is_device_error (reason) || !give_slab (run, NULL, NULL))
+  if (run->kept_passes == 0 || !iterative_is_device_error (reason) || !give_slab (run, NULL, NULL))
     return FALSE;
   run->passes = run->kept_passes;
   run->end = TD_SOLVER_ALL;
@@ -417,17 +417,17 @@ reconstruct_slab (Run *run, GError **error)
   while (again) {
     g_autoptr (GError) reason = NULL;
 
-    ok = attempt (run, &reason);
+    ok = iterative_attempt (run, &reason);
     again = !ok && go_on (run, reason);
     if (!ok && !again && !(ok = give_kept (run, reason)))
       g_propagate_error (error, g_steal_pointer (&reason));
   }
-  clear_attempt (run, TRUE);
+  iterative_clear_attempt (run, TRUE);
   return ok;
 }
 
 static void
-report (Run *run)
+iterative_report (Run *run)
 {
   const TdSolverSettings *settings = &run->self->settings;
   g_autofree char *key = td_iterative_rate_key (run->plan);
@@ -489,7 +489,7 @@ td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
   const gboolean ok = run_slabs (&run, error);
   td_job_add_host_bytes (job, -taken);
   if (ok)
-    report (&run);
+    iterative_report (&run);
   g_free (run.kept);
   td_iterative_cut_clear (&run.cut);
   g_ptr_array_unref (run.devices);

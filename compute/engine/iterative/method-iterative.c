@@ -5,7 +5,7 @@
 #include "iterative.h"
 
 static const char *
-unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->filtered)
     return "The scan's projections are filtered already, and iterative methods compare with what was "
@@ -22,13 +22,13 @@ unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 static const char *
 parallel_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  return facts->geometry.beam == TD_BEAM_PARALLEL ? unsupported (facts, recipe) : "not a parallel beam";
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? method_iterative_unsupported (facts, recipe) : "not a parallel beam";
 }
 
 static const char *
 cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  const char *reason = unsupported (facts, recipe);
+  const char *reason = method_iterative_unsupported (facts, recipe);
 
   /* What matrices say already is told so there. */
   return reason || facts->geometry.beam == TD_BEAM_PARALLEL ? reason : td_fdk_unsupported (facts, recipe);

@@ -14,7 +14,7 @@
 #define CUT_OFF 0.05 /* of the largest column: an object that is that much at the detector's ends goes on */
 
 static double
-mode_at (guint mode, double angle)
+rings_axis_mode_at (guint mode, double angle)
 {
   return mode == 0 ? 1 : mode == 1 ? cos (angle) : sin (angle);
 }
@@ -24,12 +24,12 @@ td_rings_axis_table (const double *angles_rad, guint n_views, float *table)
 {
   for (guint mode = 0; mode < N; mode++)
     for (guint view = 0; view < n_views; view++)
-      table[(gsize) mode * n_views + view] = (float) mode_at (mode, angles_rad[view]);
+      table[(gsize) mode * n_views + view] = (float) rings_axis_mode_at (mode, angles_rad[view]);
 }
 
 /* Whether the object ends within the detector, from its sum over all views. */
 static gboolean
-is_whole (const float *sums, guint n, double offsets)
+rings_axis_is_whole (const float *sums, guint n, double offsets)
 {
   guint few = MIN (ENDS, n);
   float most = 0, left = 0, right = 0;
@@ -65,12 +65,12 @@ td_rings_axis (const float *modes, guint n_columns, const double *angles_rad, gu
   static const TdRingsAxis unknown = { NAN, NAN, 0 };
   double a[N][N + 1] = { { 0 } }, mass = 0, arms = 0, middle = 0.5 * (n_columns - 1);
 
-  if (!is_whole (modes, n_columns, offsets * n_views))
+  if (!rings_axis_is_whole (modes, n_columns, offsets * n_views))
     return unknown;
   for (guint view = 0; view < n_views; view++)
     for (guint i = 0; i < N; i++)
       for (guint j = 0; j < N; j++)
-        a[i][j] += mode_at (i, angles_rad[view]) * mode_at (j, angles_rad[view]);
+        a[i][j] += rings_axis_mode_at (i, angles_rad[view]) * rings_axis_mode_at (j, angles_rad[view]);
   for (guint c = 0; c < n_columns; c++) {
     mass += (double) modes[c] / n_views;
     arms += (c - middle) * (c - middle);
@@ -122,7 +122,7 @@ td_rings_axis_pairs (const double *angles_rad, guint n_views, TdRingsPair *pairs
 }
 
 static void
-subtract (const TdRingsPair *pair, const float *views, gsize n, double *difference)
+rings_axis_subtract (const TdRingsPair *pair, const float *views, gsize n, double *difference)
 {
   for (gsize c = 0; c < n; c++)
     difference[c] = (1 - pair->further[0]) * views[c] + pair->further[0] * views[n + c]
@@ -131,7 +131,7 @@ subtract (const TdRingsPair *pair, const float *views, gsize n, double *differen
 
 /* A binomial of three columns, so far apart. */
 static void
-smooth (double *values, guint n, guint apart)
+rings_axis_smooth (double *values, guint n, guint apart)
 {
   g_autofree double *sharp = g_memdup2 (values, n * sizeof *values);
 
@@ -150,7 +150,7 @@ typedef struct {
 } Mirrored;
 
 static Mirrored
-mirror (const Differences *all, double axis)
+rings_axis_mirror (const Differences *all, double axis)
 {
   Mirrored sums = { 0, 0, 0 };
   guint count = 0;
@@ -183,12 +183,12 @@ mirror (const Differences *all, double axis)
 
 /* The likeliest axis within @reach of @axis, to a grain of it. */
 static double
-search (const Differences *all, double axis, double reach, guint grains)
+rings_axis_search (const Differences *all, double axis, double reach, guint grains)
 {
   double best = axis, least = INFINITY;
 
   for (int i = -(int) grains; i <= (int) grains; i++) {
-    double at = axis + reach * i / grains, apart = mirror (all, at).apart;
+    double at = axis + reach * i / grains, apart = rings_axis_mirror (all, at).apart;
     if (apart < least) {
       least = apart;
       best = at;
@@ -200,12 +200,12 @@ search (const Differences *all, double axis, double reach, guint grains)
 /* The likeliest axis and its error, infinite if there is nothing to tell it. @together: columns that noise makes
    wrong together. */
 static TdRingsAxis
-look (const Differences *all, double axis, double reach, double together)
+rings_axis_look (const Differences *all, double axis, double reach, double together)
 {
-  double best = search (all, axis, reach, (guint) ceil (2 * reach));
+  double best = rings_axis_search (all, axis, reach, (guint) ceil (2 * reach));
 
-  best = search (all, search (all, best, 0.5, 5), 0.1, 5);
-  Mirrored found = mirror (all, best);
+  best = rings_axis_search (all, rings_axis_search (all, best, 0.5, 5), 0.1, 5);
+  Mirrored found = rings_axis_mirror (all, best);
   /* What is alike has the slopes of noise in it, too: these move nothing. */
   double told = found.slopes_alike - TELLING * found.slopes_apart;
   if (told <= 0 || fabs (best - axis) >= reach)
@@ -226,13 +226,13 @@ td_rings_axis_refine (TdRingsAxis axis, const TdRingsPair *pairs, guint n_pairs,
   if (n_pairs == 0 || n < LEAST_COLUMNS || !isfinite (axis.axis))
     return axis;
   for (guint k = 0; k < n_pairs; k++)
-    subtract (&pairs[k], views + 4 * k * n, n, differences + k * n);
+    rings_axis_subtract (&pairs[k], views + 4 * k * n, n, differences + k * n);
   /* As broadly smoothed as the noise wants. */
   for (guint apart = 1; apart <= BROADEST && apart < n / 8; apart *= 2) {
     for (guint k = 0; k < n_pairs; k++)
-      smooth (differences + k * n, n_columns, apart);
+      rings_axis_smooth (differences + k * n, n_columns, apart);
     spread += 0.5 * apart * apart;
-    TdRingsAxis found = look (&all, axis.axis, reach, 2 * sqrt (G_PI * spread));
+    TdRingsAxis found = rings_axis_look (&all, axis.axis, reach, 2 * sqrt (G_PI * spread));
     best = found.error < best.error ? found : best;
   }
   if (!isfinite (best.error))

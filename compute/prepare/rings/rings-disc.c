@@ -58,7 +58,7 @@ leave_over (const Edge *edge, const double *values, double *left_over)
 }
 
 static double
-product (const double *a, const double *b, int n)
+rings_disc_product (const double *a, const double *b, int n)
 {
   double sum = 0;
 
@@ -80,7 +80,7 @@ look_around (Edge *edge, const TdRingsProfile *profile, double reach, int first,
     edge->n_known += edge->weights[i] > 0;
   }
   leave_over (edge, edge->values, edge->left_over);
-  edge->energy = product (edge->values, edge->left_over, edge->n);
+  edge->energy = rings_disc_product (edge->values, edge->left_over, edge->n);
 }
 
 /* @other: the other edge of the disc, on the right if this one is not. */
@@ -95,8 +95,8 @@ try_places (Edge *edge, guint n, gboolean right, double other)
       edge->shapes[k][i] = right ? curvature_at (edge->first + i, n, other, place)
                                  : curvature_at (edge->first + i, n, place, other);
     leave_over (edge, edge->shapes[k], left_over);
-    edge->norms[k] = product (edge->shapes[k], left_over, edge->n);
-    edge->products[k] = product (edge->shapes[k], edge->left_over, edge->n);
+    edge->norms[k] = rings_disc_product (edge->shapes[k], left_over, edge->n);
+    edge->products[k] = rings_disc_product (edge->shapes[k], edge->left_over, edge->n);
   }
 }
 
@@ -110,7 +110,7 @@ chance_at (const TdRingsProfile *profile, const Edge edges[2], guint i, guint j,
 
 /* How likely the places of both edges are, together with each other and the axis; FALSE: no disc at all. */
 static gboolean
-weigh (const TdRingsProfile *profile, Edge edges[2], double *middle_error)
+rings_disc_weigh (const TdRingsProfile *profile, Edge edges[2], double *middle_error)
 {
   double costs[PLACES][PLACES], least = INFINITY, sum = 0, mean = 0, square = 0;
   int known = (int) (edges[0].n_known + edges[1].n_known) - 3;
@@ -199,7 +199,7 @@ td_rings_fit_disc (const TdRingsProfile *profile, double reach, TdRingsDisc *dis
     double deviations[2];
     try_places (&edges[0], n, FALSE, disc->right);
     try_places (&edges[1], n, TRUE, disc->left);
-    if (!weigh (profile, edges, &disc->axis_error))
+    if (!rings_disc_weigh (profile, edges, &disc->axis_error))
       return FALSE;
     disc->left = mean_place (&edges[0], &deviations[0]);
     disc->right = mean_place (&edges[1], &deviations[1]);

@@ -37,7 +37,7 @@ typedef struct {
 } Seen;
 
 static void
-look (Seen *seen, const TdRingsProfile *profile, double reach)
+rings_edges_look (Seen *seen, const TdRingsProfile *profile, double reach)
 {
   guint n = profile->n;
   g_autofree double *weights = g_new (double, n), *stiffness = g_new (double, n);
@@ -90,7 +90,7 @@ typedef struct {
 
 /* The edge at @place / SHIFTS, of what lies to its right, or to its left. */
 static Edge
-look_at (const Seen *seen, int place, gboolean right)
+rings_edges_look_at (const Seen *seen, int place, gboolean right)
 {
   const TdRingsProfile *profile = seen->profile;
   int column = right ? place / SHIFTS : (place + SHIFTS - 1) / SHIFTS;
@@ -112,7 +112,7 @@ look_at (const Seen *seen, int place, gboolean right)
 
 /* Places of @edges that are edges of their own. */
 static guint
-choose (const Edge *edges, guint n, double least, guint *chosen)
+rings_edges_choose (const Edge *edges, guint n, double least, guint *chosen)
 {
   guint count = 0;
 
@@ -166,11 +166,11 @@ match_edges (const Seen *seen, double least, double *left, double *right)
   double strongest = 0, off_axis = MAX (OFF_AXIS, SURE * profile->axis_error);
 
   for (guint i = 0; i < n; i++) {
-    lefts[i] = look_at (seen, i * STEP, TRUE);
-    rights[i] = look_at (seen, i * STEP, FALSE);
+    lefts[i] = rings_edges_look_at (seen, i * STEP, TRUE);
+    rights[i] = rings_edges_look_at (seen, i * STEP, FALSE);
   }
-  n_left = choose (lefts, n, least, from);
-  n_right = choose (rights, n, least, to);
+  n_left = rings_edges_choose (lefts, n, least, from);
+  n_right = rings_edges_choose (rights, n, least, to);
   for (guint i = 0; i < n_left; i++)
     for (guint j = 0; j < n_right; j++) {
       const Edge *a = &lefts[from[i] / STEP], *b = &rights[to[j] / STEP];
@@ -238,7 +238,7 @@ find_amplitude (const Seen *seen, const double *disc, double left, double right)
   for (guint c = 0; c < n; c++)
     values[c] = second_difference (disc, c, n);
   own.values = values;
-  look (&ideal, &own, pow (seen->stiffness, -0.25));
+  rings_edges_look (&ideal, &own, pow (seen->stiffness, -0.25));
   for (guint c = 0; c < n; c++)
     if (!profile->unknown[c] && MIN (fabs (c - left), fabs (c - right)) <= REACH) {
       product += shape[c] * seen->values[c];
@@ -283,8 +283,8 @@ td_rings_take_discs (TdRingsProfile *profile)
   double left = 0, right = 0;
 
   for (guint i = 0; i < MAX_DISCS && isfinite (profile->axis); i++) {
-    look (&wide, profile, WIDE);
-    look (&narrow, profile, NARROW);
+    rings_edges_look (&wide, profile, WIDE);
+    rings_edges_look (&narrow, profile, NARROW);
     if (!find_disc (&wide, &left, &right) || !take_disc (profile, &wide, &narrow, left, right))
       break;
   }

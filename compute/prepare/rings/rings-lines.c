@@ -75,7 +75,7 @@ td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *marks, GErr
 /* ── Sorting ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void
-swap (TdRingsLines *lines)
+rings_lines_swap (TdRingsLines *lines)
 {
   TdRingsLines turned
       = { { lines->lines[1], lines->lines[0] }, { lines->order[1], lines->order[0] } };
@@ -99,7 +99,7 @@ sort_on_cpu (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, 
 }
 
 static gboolean
-merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, guint run, GError **error)
+rings_lines_merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, guint run, GError **error)
 {
   TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_merge_runs", error);
 
@@ -111,7 +111,7 @@ merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, guint 
   };
   if (!td_rings_launch (rings, kernel, (guint64) n * n_lines, args, G_N_ELEMENTS (args), error))
     return FALSE;
-  swap (lines);
+  rings_lines_swap (lines);
   return TRUE;
 }
 
@@ -130,9 +130,9 @@ td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines
   };
   if (!td_rings_launch (rings, kernel, (guint64) n * n_lines, args, G_N_ELEMENTS (args), error))
     return FALSE;
-  swap (lines);
+  rings_lines_swap (lines);
   for (guint64 run = RUN; run < n; run *= 2)
-    if (!merge (rings, lines, n, n_lines, (guint) run, error))
+    if (!rings_lines_merge (rings, lines, n, n_lines, (guint) run, error))
       return FALSE;
   return TRUE;
 }

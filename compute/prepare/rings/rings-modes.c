@@ -65,7 +65,7 @@ td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdBuffer 
 
 /* Frequencies 0 … this one; two modes each, but one for the mean. */
 static guint
-highest (guint n, guint pad, double sigma)
+rings_modes_highest (guint n, guint pad, double sigma)
 {
   double most = sigma * sqrt (-2 * log (LEAST_WEIGHT));
   return (guint) MIN (most, (n + 2 * pad) / 2);
@@ -74,11 +74,11 @@ highest (guint n, guint pad, double sigma)
 guint
 td_rings_low_modes (guint n, guint pad, double sigma)
 {
-  return 2 * highest (n, pad, sigma) + 1;
+  return 2 * rings_modes_highest (n, pad, sigma) + 1;
 }
 
 static double
-mode_at (guint mode, gint64 place, guint length)
+rings_modes_mode_at (guint mode, gint64 place, guint length)
 {
   guint k = (mode + 1) / 2;
   double phase = 2 * G_PI * (double) (k * (guint64) place % length) / length;
@@ -104,7 +104,7 @@ td_rings_low_analysis (guint n, guint pad, double sigma, double *table)
     guint k = (mode + 1) / 2;
     double weight = exp (-0.5 * pow (k / sigma, 2)) * (k == 0 || 2 * k == length ? 1 : 2) / length;
     for (guint u = 0; u < length; u++)
-      table[(gsize) mode * n + padded_view (u, n, pad)] += weight * mode_at (mode, u, length);
+      table[(gsize) mode * n + padded_view (u, n, pad)] += weight * rings_modes_mode_at (mode, u, length);
   }
 }
 
@@ -115,5 +115,5 @@ td_rings_low_synthesis (guint n, guint pad, double sigma, double *table)
 
   for (guint mode = 0; mode < n_modes; mode++)
     for (guint view = 0; view < n; view++)
-      table[(gsize) mode * n + view] = mode_at (mode, view + pad, n + 2 * pad);
+      table[(gsize) mode * n + view] = rings_modes_mode_at (mode, view + pad, n + 2 * pad);
 }

@@ -23,7 +23,7 @@ photons_noise (const float *sums, guint c, guint n_views)
 }
 
 static int
-rising (const void *a, const void *b)
+rings_noise_rising (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
@@ -36,7 +36,7 @@ td_rings_noise_bounds (const float *sums, const float *roughness, guint n_column
 
   for (guint c = 0; c < n_columns; c++)
     noises[c] = deviation_of (roughness[c], n_views) / photons_noise (sums, c, n_views);
-  qsort (noises, n_columns, sizeof *noises, rising);
+  qsort (noises, n_columns, sizeof *noises, rings_noise_rising);
   double noise = noises[(guint) (QUIETEST * (n_columns - 1))];
   for (guint c = 0; c < n_columns; c++) {
     double left = photons_noise (sums, c > 0 ? c - 1 : 0, n_views), own = photons_noise (sums, c, n_views);

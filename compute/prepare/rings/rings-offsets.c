@@ -29,7 +29,7 @@ typedef struct {
 } Diagonals;
 
 static void
-add_row (Diagonals *a, const double *values, const double *weights, guint c, guint n, double *q)
+rings_offsets_add_row (Diagonals *a, const double *values, const double *weights, guint c, guint n, double *q)
 {
   const double factors[3] = { -1, (c > 0) + (c + 1 < n), -1 };
 
@@ -57,7 +57,7 @@ td_rings_solve (const double *values, const double *weights, const double *stiff
     q[c] = 0;
   }
   for (guint c = 0; c < n; c++)
-    add_row (&a, values, weights, c, n, q);
+    rings_offsets_add_row (&a, values, weights, c, n, q);
   /* L D L': first and second become the columns of L. */
   for (guint i = 0; i < n; i++) {
     double first = i + 1 < n ? a.first[i] / a.main[i] : 0, second = i + 2 < n ? a.second[i] / a.main[i] : 0;
@@ -231,7 +231,7 @@ judge_block (Row *row, guint first)
 /* Values to be explained: of columns beside those that stand out, and all where columns have offsets in
    general. */
 static void
-choose (Row *row, double *kept)
+rings_offsets_choose (Row *row, double *kept)
 {
   guint n = row->profile.n;
   g_autofree guint8 *marks = g_new0 (guint8, n);
@@ -251,7 +251,7 @@ choose (Row *row, double *kept)
 
 /* Less stiffness where q is large against what it is around, more where it is small. */
 static void
-reweight (const Row *row, const double *q, double *stiffness)
+rings_offsets_reweight (const Row *row, const double *q, double *stiffness)
 {
   guint n = row->profile.n;
   g_autofree double *sums = g_new (double, n + 1);
@@ -268,20 +268,20 @@ reweight (const Row *row, const double *q, double *stiffness)
 }
 
 static void
-solve (Row *row, float *offsets)
+rings_offsets_solve (Row *row, float *offsets)
 {
   guint n = row->profile.n;
   g_autofree double *kept = g_new (double, n), *weights = g_new (double, n);
   g_autofree double *stiffness = g_new (double, n), *q = g_new (double, n);
 
-  choose (row, kept);
+  rings_offsets_choose (row, kept);
   for (guint c = 0; c < n; c++) {
     weights[c] = !row->profile.unknown[c];
     stiffness[c] = row->reach4[c];
   }
   td_rings_solve (kept, weights, stiffness, n, q);
   for (guint i = 0; i < REWEIGHTINGS; i++) {
-    reweight (row, q, stiffness);
+    rings_offsets_reweight (row, q, stiffness);
     td_rings_solve (kept, weights, stiffness, n, q);
   }
   for (guint c = 0; c < n; c++)
@@ -325,7 +325,7 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
     row.noise[c] = hypot (row.profile.errors[c], 0.2 * columns->spreads[c]);
   for (guint first = 0; first < n; first += BLOCK)
     judge_block (&row, first);
-  solve (&row, offsets);
+  rings_offsets_solve (&row, offsets);
   for (guint c = 0; c < n; c++)
     offsets[c] = dead[c] ? 0 : offsets[c];
   return (TdRingsAxis) { row.profile.axis, row.profile.axis_error, columns->axis.mass };

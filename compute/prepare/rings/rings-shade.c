@@ -115,7 +115,7 @@ find_tallest (const TdRingsSlopes *lines, const double *sizes, double reach, dou
 
 /* A robust mean (Geman and McClure's weights), and the standard error if every direction were one value. */
 static double
-agree (float *values, guint n, double *error)
+rings_shade_agree (float *values, guint n, double *error)
 {
   g_autofree float *spare = g_memdup2 (values, n * sizeof *values);
   double mean = td_median (spare, n);
@@ -157,7 +157,7 @@ find_common_at (guint s, gpointer user)
     for (guint d = 0; d < TD_RINGS_DIRECTIONS; d++)
       values[count++] = lines->slopes[(gsize) d * n + i] - lines->rings[(gsize) d * n + i];
   double error, usual = all->tallest[s];
-  all->common[s] = agree (values, count, &error);
+  all->common[s] = rings_shade_agree (values, count, &error);
   all->impossible[s] = !(fabs (all->common[s]) < STEEPEST * usual);
   all->weights[s] = 1 / (error * error + ERROR * ERROR * usual * usual) / width;
 }
@@ -165,7 +165,7 @@ find_common_at (guint s, gpointer user)
 /* What is left of slopes once those of @lines->rings are taken out, and what they count: 0 where no shade can
    be as steep. */
 static void
-find_common (const TdRingsSlopes *lines, const double *tallest, double *common, double *weights)
+rings_shade_find_common (const TdRingsSlopes *lines, const double *tallest, double *common, double *weights)
 {
   guint n = lines->n_slopes, beside = lines->lag;
   g_autofree guint8 *impossible = g_new (guint8, n);
@@ -180,7 +180,7 @@ find_common (const TdRingsSlopes *lines, const double *tallest, double *common, 
 
 /* Solves a x = b, a symmetric and positive, of which the lower half is used up; x replaces b. */
 static void
-solve (double *a, double *b, guint n)
+rings_shade_solve (double *a, double *b, guint n)
 {
   for (guint i = 0; i < n; i++) {
     double *row = a + (gsize) i * n;
@@ -318,7 +318,7 @@ move_knots (const TdRingsSlopes *lines, const double *common, const double *weig
         a[(gsize) i * n + k] += weighted * response[k];
     }
   }
-  solve (a, b, n);
+  rings_shade_solve (a, b, n);
   memcpy (knots, b, n * sizeof *knots);
 }
 
@@ -335,7 +335,7 @@ join_knots (const TdRingsSlopes *lines, const double *knots, double *offsets)
 
 /* The filtered row without @offsets; dead columns take the straight line between their neighbours. */
 static float *
-prepare (const TdRingsSlopes *lines, const TdRingsShade *shade, const float *offsets)
+rings_shade_prepare (const TdRingsSlopes *lines, const TdRingsShade *shade, const float *offsets)
 {
   guint n = shade->turn.n_columns, n_bins = shade->turn.n_bins;
   float *rows = g_memdup2 (shade->sinogram, (gsize) n_bins * n * sizeof *rows);
@@ -363,7 +363,7 @@ td_rings_add_shade (const TdRingsShade *shade, float *offsets)
 
   if (!td_rings_slopes_init (&lines, &shade->turn))
     return;
-  g_autofree float *rows = prepare (&lines, shade, offsets);
+  g_autofree float *rows = rings_shade_prepare (&lines, shade, offsets);
   g_autofree double *found = g_new0 (double, n), *sizes = g_new (double, n);
   g_autofree double *common = g_new (double, lines.n_slopes), *weights = g_new (double, lines.n_slopes);
   g_autofree double *tallest = g_new (double, lines.n_slopes);
@@ -380,7 +380,7 @@ td_rings_add_shade (const TdRingsShade *shade, float *offsets)
   add_known (shade, &air, offsets, known, known + (gsize) lines.n_knots * lines.n_knots, lines.n_knots);
   memset (lines.rings, 0, (gsize) TD_RINGS_DIRECTIONS * lines.n_slopes * sizeof *lines.rings);
   for (guint i = 0; i < ROUNDS; i++) {
-    find_common (&lines, tallest, common, weights);
+    rings_shade_find_common (&lines, tallest, common, weights);
     move_knots (&lines, common, weights, known, knots);
     join_knots (&lines, knots, found);
     if (i + 1 < ROUNDS)

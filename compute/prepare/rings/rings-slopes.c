@@ -219,7 +219,7 @@ td_rings_slopes_filter (const TdRingsSlopes *lines, float *rows, guint n_rows)
 
 /* Adds the filtered @row, seen at an angle of that cosine, to the places. */
 static void
-add_row (const TdRingsSlopes *lines, const float *row, float cosine, float *places)
+rings_slopes_add_row (const TdRingsSlopes *lines, const float *row, float cosine, float *places)
 {
   float step = cosine * lines->spacing, first = (float) lines->turn.axis - step * lines->reach;
   int last = lines->turn.n_columns - 2;
@@ -255,7 +255,7 @@ find_direction (guint d, gpointer user)
 
   for (guint b = 0; b < turn->n_bins; b++) {
     guint apart = b > lines->bins[d] ? b - lines->bins[d] : lines->bins[d] - b;
-    add_row (lines, rows->sinogram + (gsize) b * turn->n_columns, lines->turns[apart], places);
+    rings_slopes_add_row (lines, rows->sinogram + (gsize) b * turn->n_columns, lines->turns[apart], places);
   }
   take_slopes (lines, places, lines->slopes + (gsize) d * lines->n_slopes);
 }
@@ -285,7 +285,7 @@ td_rings_slopes_of_rings (const TdRingsSlopes *lines, const double *offsets, flo
   for (guint b = 0; b < n_bins; b++) {
     if (b > 0)
       memcpy (sums + (gsize) b * np, sums + (gsize) (b - 1) * np, np * sizeof *sums);
-    add_row (lines, row, lines->turns[b], sums + (gsize) b * np);
+    rings_slopes_add_row (lines, row, lines->turns[b], sums + (gsize) b * np);
   }
   for (guint d = 0; d < TD_RINGS_DIRECTIONS; d++) {
     const float *before = sums + (gsize) lines->bins[d] * np;

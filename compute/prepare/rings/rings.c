@@ -147,7 +147,7 @@ make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffe
 }
 
 static gboolean
-mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, double snr, guint margin,
+rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, double snr, guint margin,
       TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
@@ -189,7 +189,7 @@ td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, do
   return make_ratio (rings, a, b, most, ratio, error)
          && td_copy (rings->slab->queue, profile.lines[0], 0, ratio, 0, bytes, error)
          && td_rings_sort (rings, &profile, n_columns, 1, error)
-         && mark (rings, ratio, profile.lines[0], snr, margin, marks, error);
+         && rings_mark (rings, ratio, profile.lines[0], snr, margin, marks, error);
 }
 
 gboolean

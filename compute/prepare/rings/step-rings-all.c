@@ -36,7 +36,7 @@ make_parts (const TdStep *step, const TdStepKind *kinds[N_PARTS], TdStep parts[N
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_all_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   const TdStepKind *kinds[N_PARTS];
   TdStep parts[N_PARTS];
@@ -50,7 +50,7 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 }
 
 static guint64
-lines_bytes (const TdScanFacts *facts)
+step_rings_all_lines_bytes (const TdScanFacts *facts)
 {
   return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts);
 }
@@ -74,7 +74,7 @@ run_together (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_all_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   const TdStepKind *kinds[N_PARTS];
   TdStep parts[N_PARTS];
@@ -82,7 +82,7 @@ run (const TdStep *step, TdSlab *slab, GError **error)
   make_parts (step, kinds, parts);
   if (td_device_info (slab->device)->cpu_shaped)
     return kinds[DEAD_PART]->run (&parts[DEAD_PART], slab, error)
-           && td_rings_each (slab, lines_bytes (td_scan_facts (slab->scan)), run_together, parts, error);
+           && td_rings_each (slab, step_rings_all_lines_bytes (td_scan_facts (slab->scan)), run_together, parts, error);
   for (guint i = 0; i < N_PARTS; i++)
     if (!kinds[i]->run (&parts[i], slab, error))
       return FALSE;
@@ -96,6 +96,6 @@ const TdStepKind td_step_rings_all = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_all_workspace_bytes,
+  .run = step_rings_all_run,
 };

@@ -22,13 +22,13 @@ static const TdStepParameter parameters[] = {
 #define MARGIN 2  /* columns at the ends that have no neighbour to take from */
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_dead_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, td_rings_profiles_bytes (facts));
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_dead_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   const TdStep *step = user;
   guint n_columns = rings->slab->n_columns;
@@ -44,9 +44,9 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_dead_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, td_rings_profiles_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
+  return td_rings_each (slab, td_rings_profiles_bytes (td_scan_facts (slab->scan)), step_rings_dead_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_dead = {
@@ -56,6 +56,6 @@ const TdStepKind td_step_rings_dead = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_dead_workspace_bytes,
+  .run = step_rings_dead_run,
 };

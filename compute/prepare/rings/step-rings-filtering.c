@@ -22,30 +22,30 @@ static const TdStepParameter parameters[] = {
 
 /* Mirrored views at either end, as published. */
 static guint
-padding (guint n_views)
+step_rings_filtering_padding (guint n_views)
 {
   return MIN (150, n_views / 10);
 }
 
 static guint64
-row_bytes (const TdStep *step, const TdScanFacts *facts)
+step_rings_filtering_row_bytes (const TdStep *step, const TdScanFacts *facts)
 {
-  guint n_modes = td_rings_low_modes (facts->n_views, padding (facts->n_views), step->values[SIGMA]);
+  guint n_modes = td_rings_low_modes (facts->n_views, step_rings_filtering_padding (facts->n_views), step->values[SIGMA]);
   return td_rings_lines_bytes (facts, FALSE) + (guint64) n_modes * facts->n_columns * sizeof (float);
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_filtering_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  guint n_modes = td_rings_low_modes (facts->n_views, padding (facts->n_views), step->values[SIGMA]);
-  return td_rings_workspace_bytes (n_rows, row_bytes (step, facts))
+  guint n_modes = td_rings_low_modes (facts->n_views, step_rings_filtering_padding (facts->n_views), step->values[SIGMA]);
+  return td_rings_workspace_bytes (n_rows, step_rings_filtering_row_bytes (step, facts))
          + 2 * sizeof (float) * (guint64) n_modes * facts->n_views;
 }
 
 enum { VIEWS, PAD, WINDOW, SYNTHESIS };
 
 static void
-fill_table (float *table, const double *made_for)
+step_rings_filtering_fill_table (float *table, const double *made_for)
 {
   guint n = (guint) made_for[VIEWS], pad = (guint) made_for[PAD];
   gsize floats = (gsize) td_rings_low_modes (n, pad, made_for[WINDOW]) * n;
@@ -93,19 +93,19 @@ add_difference (const TdRings *rings, const TdRingsLines *lines, GError **error)
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_filtering_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   const TdStep *step = user;
   TdSlab *slab = rings->slab;
-  guint pad = padding (slab->n_views);
+  guint pad = step_rings_filtering_padding (slab->n_views);
   guint n_modes = td_rings_low_modes (slab->n_views, pad, step->values[SIGMA]);
   guint64 floats = (guint64) n_modes * slab->n_views;
   const double there[TD_RINGS_TABLE_KEYS] = { slab->n_views, pad, step->values[SIGMA], FALSE };
   const double back[TD_RINGS_TABLE_KEYS] = { slab->n_views, pad, step->values[SIGMA], TRUE };
   TdBuffer *analysis
-      = td_rings_table (slab, "rings-filtering analysis", there, floats, fill_table, error);
+      = td_rings_table (slab, "rings-filtering analysis", there, floats, step_rings_filtering_fill_table, error);
   TdBuffer *synthesis
-      = analysis ? td_rings_table (slab, "rings-filtering synthesis", back, floats, fill_table, error)
+      = analysis ? td_rings_table (slab, "rings-filtering synthesis", back, floats, step_rings_filtering_fill_table, error)
                  : NULL;
   TdBuffer *modes = synthesis ? td_rings_buffer (rings, "rings modes 0",
                                                  (guint64) n_modes * slab->n_columns, error)
@@ -122,9 +122,9 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_filtering_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, row_bytes (step, td_scan_facts (slab->scan)), run_chunk, step, error);
+  return td_rings_each (slab, step_rings_filtering_row_bytes (step, td_scan_facts (slab->scan)), step_rings_filtering_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_filtering = {
@@ -134,6 +134,6 @@ const TdStepKind td_step_rings_filtering = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_filtering_workspace_bytes,
+  .run = step_rings_filtering_run,
 };

@@ -36,15 +36,15 @@ modes_of (const TdStep *step, guint n_views)
 }
 
 static guint64
-row_bytes (const TdStep *step, const TdScanFacts *facts)
+step_rings_fitting_row_bytes (const TdStep *step, const TdScanFacts *facts)
 {
   return 2 * sizeof (float) * (guint64) modes_of (step, facts->n_views) * facts->n_columns;
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_fitting_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, row_bytes (step, facts))
+  return td_rings_workspace_bytes (n_rows, step_rings_fitting_row_bytes (step, facts))
          + sizeof (float) * ((guint64) modes_of (step, facts->n_views) * facts->n_views
                              + (guint64) ceil (REACH * step->values[SIZE]) + 1);
 }
@@ -93,7 +93,7 @@ fill_gaussian (float *weights, const double *made_for)
 }
 
 static gboolean
-divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit, TdBuffer *smooth, guint n_modes,
+step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit, TdBuffer *smooth, guint n_modes,
         GError **error)
 {
   const TdSlab *slab = rings->slab;
@@ -113,7 +113,7 @@ divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit, TdBuffer *smooth, 
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_fitting_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   const TdStep *step = user;
   TdSlab *slab = rings->slab;
@@ -137,15 +137,15 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
       || !td_rings_smooth (rings, fit, n_modes, weights, radius, subtract, smooth, error))
     return FALSE;
   if (!subtract)
-    return divide (rings, table, fit, smooth, n_modes, error);
+    return step_rings_fitting_divide (rings, table, fit, smooth, n_modes, error);
   return td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
                              n_modes, smooth, error);
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_fitting_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, row_bytes (step, td_scan_facts (slab->scan)), run_chunk, step, error);
+  return td_rings_each (slab, step_rings_fitting_row_bytes (step, td_scan_facts (slab->scan)), step_rings_fitting_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_fitting = {
@@ -155,6 +155,6 @@ const TdStepKind td_step_rings_fitting = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_fitting_workspace_bytes,
+  .run = step_rings_fitting_run,
 };

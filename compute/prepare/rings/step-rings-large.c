@@ -31,19 +31,19 @@ static const TdStepParameter parameters[] = {
 #define MOST_RATIO 1.5
 
 static guint64
-row_bytes (const TdScanFacts *facts)
+step_rings_large_row_bytes (const TdScanFacts *facts)
 {
   return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts);
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_large_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, row_bytes (facts));
+  return td_rings_workspace_bytes (n_rows, step_rings_large_row_bytes (facts));
 }
 
 static gboolean
-divide (const TdRings *rings, TdBuffer *factors, GError **error)
+step_rings_large_divide (const TdRings *rings, TdBuffer *factors, GError **error)
 {
   const TdSlab *slab = rings->slab;
   guint strip = td_slab_strip (slab);
@@ -79,11 +79,11 @@ td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lin
          && td_rings_line_means (rings, lines->lines[0], dropped, n_views - dropped, own, error)
          && td_rings_line_means (rings, lines->lines[1], dropped, n_views - dropped, around, error)
          && td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks, error)
-         && (step->values[NORMALISE] == 0 || divide (rings, ratio, error));
+         && (step->values[NORMALISE] == 0 || step_rings_large_divide (rings, ratio, error));
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_large_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   TdRingsLines lines;
   TdBuffer *marks;
@@ -95,9 +95,9 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_large_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, row_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
+  return td_rings_each (slab, step_rings_large_row_bytes (td_scan_facts (slab->scan)), step_rings_large_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_large = {
@@ -107,6 +107,6 @@ const TdStepKind td_step_rings_large = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_large_workspace_bytes,
+  .run = step_rings_large_run,
 };

@@ -33,15 +33,15 @@ blocks_of (const TdStep *step, guint n_views)
 }
 
 static guint64
-row_bytes (const TdStep *step, const TdScanFacts *facts)
+step_rings_normalise_row_bytes (const TdStep *step, const TdScanFacts *facts)
 {
   return 2 * sizeof (float) * (guint64) blocks_of (step, facts->n_views) * facts->n_columns;
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_normalise_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, row_bytes (step, facts))
+  return td_rings_workspace_bytes (n_rows, step_rings_normalise_row_bytes (step, facts))
          + sizeof (float) * (2 * (guint64) blocks_of (step, facts->n_views) * facts->n_views
                              + (guint64) ceil (REACH * step->values[SIZE]) + 1);
 }
@@ -71,7 +71,7 @@ fill_weights (float *weights, const double *made_for)
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_normalise_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   const TdStep *step = user;
   TdSlab *slab = rings->slab;
@@ -101,9 +101,9 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_normalise_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, row_bytes (step, td_scan_facts (slab->scan)), run_chunk, step, error);
+  return td_rings_each (slab, step_rings_normalise_row_bytes (step, td_scan_facts (slab->scan)), step_rings_normalise_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_normalise = {
@@ -113,6 +113,6 @@ const TdStepKind td_step_rings_normalise = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_normalise_workspace_bytes,
+  .run = step_rings_normalise_run,
 };

@@ -18,13 +18,13 @@ static const TdStepParameter parameters[] = {
 };
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_sorting_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, td_rings_lines_bytes (facts, TRUE));
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_sorting_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   const TdStep *step = user;
   guint n_views = rings->slab->n_views, n_columns = rings->slab->n_columns;
@@ -41,9 +41,9 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_sorting_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, td_rings_lines_bytes (td_scan_facts (slab->scan), TRUE), run_chunk, step,
+  return td_rings_each (slab, td_rings_lines_bytes (td_scan_facts (slab->scan), TRUE), step_rings_sorting_run_chunk, step,
                         error);
 }
 
@@ -54,6 +54,6 @@ const TdStepKind td_step_rings_sorting = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_sorting_workspace_bytes,
+  .run = step_rings_sorting_run,
 };

@@ -77,7 +77,7 @@ longest_line (const Levels *levels)
 }
 
 static guint64
-row_bytes (const Levels *levels)
+step_rings_wavelet_row_bytes (const Levels *levels)
 {
   return sizeof (float)
          * (2 * (guint64) levels->n_modes * levels->n_columns[0]
@@ -85,12 +85,12 @@ row_bytes (const Levels *levels)
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_wavelet_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   Levels levels;
 
   levels_of (step, facts->n_views, facts->n_columns, &levels);
-  return td_rings_workspace_bytes (n_rows, row_bytes (&levels))
+  return td_rings_workspace_bytes (n_rows, step_rings_wavelet_row_bytes (&levels))
          + 2 * sizeof (float) * ((guint64) levels.n_modes * facts->n_views + levels.wavelet->taps);
 }
 
@@ -98,7 +98,7 @@ workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 
 /* made_for: views, levels, sigma, wavelet. */
 static void
-fill_table (float *table, const double *made_for, gboolean synthesis)
+step_rings_wavelet_fill_table (float *table, const double *made_for, gboolean synthesis)
 {
   Levels levels;
   double sigma = made_for[2];
@@ -135,13 +135,13 @@ fill_table (float *table, const double *made_for, gboolean synthesis)
 static void
 fill_analysis (float *table, const double *made_for)
 {
-  fill_table (table, made_for, FALSE);
+  step_rings_wavelet_fill_table (table, made_for, FALSE);
 }
 
 static void
 fill_synthesis (float *table, const double *made_for)
 {
-  fill_table (table, made_for, TRUE);
+  step_rings_wavelet_fill_table (table, made_for, TRUE);
 }
 
 /* made_for: wavelet. */
@@ -174,7 +174,7 @@ typedef struct {
 } Profiles;
 
 static gboolean
-down (const TdRings *rings, const Levels *levels, guint n_lines, const Profiles *from, TdBuffer *filter,
+step_rings_wavelet_down (const TdRings *rings, const Levels *levels, guint n_lines, const Profiles *from, TdBuffer *filter,
       const Profiles *to, GError **error)
 {
   guint lanes = td_rings_lanes (rings);
@@ -193,7 +193,7 @@ down (const TdRings *rings, const Levels *levels, guint n_lines, const Profiles 
 }
 
 static gboolean
-up (const TdRings *rings, const Levels *levels, guint n_lines, const Profiles *from, TdBuffer *filter,
+step_rings_wavelet_up (const TdRings *rings, const Levels *levels, guint n_lines, const Profiles *from, TdBuffer *filter,
     const Profiles *to, GError **error)
 {
   guint lanes = td_rings_lanes (rings);
@@ -224,7 +224,7 @@ keep_band (const TdRings *rings, const Levels *levels, guint level, TdBuffer *co
 
   for (guint i = 1; i <= level; i++) {
     Profiles to = { spare[i % 2], levels->n_columns[i], n, 0 };
-    if (!down (rings, levels, n, &from, filters[i == level], &to, error))
+    if (!step_rings_wavelet_down (rings, levels, n, &from, filters[i == level], &to, error))
       return FALSE;
     from = to;
   }
@@ -232,7 +232,7 @@ keep_band (const TdRings *rings, const Levels *levels, guint level, TdBuffer *co
     Profiles to = { spare[(i - 1) % 2], levels->n_columns[i - 1], n, 0 };
     if (i == 1)
       to = out;
-    if (!up (rings, levels, n, &from, filters[i == level], &to, error))
+    if (!step_rings_wavelet_up (rings, levels, n, &from, filters[i == level], &to, error))
       return FALSE;
     from = to;
   }
@@ -240,7 +240,7 @@ keep_band (const TdRings *rings, const Levels *levels, guint level, TdBuffer *co
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_wavelet_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   const TdStep *step = user;
   TdSlab *slab = rings->slab;
@@ -278,13 +278,13 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_wavelet_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (slab->scan);
   Levels levels;
 
   levels_of (step, facts->n_views, facts->n_columns, &levels);
-  return td_rings_each (slab, row_bytes (&levels), run_chunk, step, error);
+  return td_rings_each (slab, step_rings_wavelet_row_bytes (&levels), step_rings_wavelet_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_wavelet = {
@@ -294,6 +294,6 @@ const TdStepKind td_step_rings_wavelet = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_wavelet_workspace_bytes,
+  .run = step_rings_wavelet_run,
 };

@@ -38,7 +38,7 @@ static const TdStepParameter parameters[] = {
 #define FOUND 4       /* profiles of kernels/rings-sort.cl */
 
 static guint64
-row_bytes (const TdScanFacts *facts)
+step_rings_row_bytes (const TdScanFacts *facts)
 {
   guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 2; /* and offsets, dead columns */
   profiles += td_rings_shade_bins (facts->n_views);
@@ -47,9 +47,9 @@ row_bytes (const TdScanFacts *facts)
 }
 
 static guint64
-workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
+step_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, row_bytes (facts))
+  return td_rings_workspace_bytes (n_rows, step_rings_row_bytes (facts))
          + (1 + TD_RINGS_AXIS_MODES) * sizeof (float) * (guint64) facts->n_views;
 }
 
@@ -189,7 +189,7 @@ send_bounds (const TdRings *rings, Profiles *profiles, GError **error)
 }
 
 static gboolean
-measure (const TdRings *rings, Profiles *profiles, GError **error)
+step_rings_measure (const TdRings *rings, Profiles *profiles, GError **error)
 {
   const TdSlab *slab = rings->slab;
   TdBuffer *table = axis_table (rings, error);
@@ -314,7 +314,7 @@ fill_ones (float *ones, const double *made_for)
 }
 
 static gboolean
-run_chunk (const TdRings *rings, gconstpointer user, GError **error)
+step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   TdSlab *slab = rings->slab;
   const double ones_for[TD_RINGS_TABLE_KEYS] = { slab->n_views };
@@ -323,7 +323,7 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   Decision decision = { rings, user, &profiles };
   TdBuffer *ones = td_rings_table (slab, "rings ones", ones_for, slab->n_views, fill_ones, error);
 
-  if (!ones || !profiles_init (&profiles, rings, error) || !measure (rings, &profiles, error))
+  if (!ones || !profiles_init (&profiles, rings, error) || !step_rings_measure (rings, &profiles, error))
     return FALSE;
   td_parallel_for (rings->n_rows, decide_row, &decision);
   if (!fetch_bins (rings, &profiles, error))
@@ -340,12 +340,12 @@ run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 }
 
 static gboolean
-run (const TdStep *step, TdSlab *slab, GError **error)
+step_rings_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   /* What stays the same cannot be told from so little. */
   if (slab->n_views < LEAST_VIEWS)
     return TRUE;
-  return td_rings_each (slab, row_bytes (td_scan_facts (slab->scan)), run_chunk, step, error);
+  return td_rings_each (slab, step_rings_row_bytes (td_scan_facts (slab->scan)), step_rings_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings = {
@@ -355,6 +355,6 @@ const TdStepKind td_step_rings = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
-  .workspace_bytes = workspace_bytes,
-  .run = run,
+  .workspace_bytes = step_rings_workspace_bytes,
+  .run = step_rings_run,
 };
