@@ -20,7 +20,7 @@ struct _TdApplication {
 
 G_DEFINE_FINAL_TYPE (TdApplication, td_application, ADW_TYPE_APPLICATION)
 
-/* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Actions ── */
 
 static void
 on_preferences (GSimpleAction *action, GVariant *parameter, gpointer user)
@@ -36,14 +36,14 @@ on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   static const char *const developers[] = { "The Tomodesk developers", NULL };
 
-  adw_show_about_window (
-      gtk_application_get_active_window (user), "application-name", "Tomodesk",
-      "application-icon", APPLICATION_ID, "version", TD_VERSION, "developer-name",
-      _("The Tomodesk developers"), "developers", developers, "license-type",
-      GTK_LICENSE_GPL_3_0, "comments",
-      _("Computed tomography: open a scan, see a slice at once, and reconstruct it on the graphics "
-        "card or the processor."),
-      NULL);
+  adw_show_about_window (gtk_application_get_active_window (user), "application-name", "Tomodesk",
+                         "application-icon", APPLICATION_ID, "version", TD_VERSION,
+                         "developer-name", _ ("The Tomodesk developers"), "developers", developers,
+                         "license-type", GTK_LICENSE_GPL_3_0, "comments",
+                         _ ("Computed tomography: open a scan, see a slice at once, and "
+                            "reconstruct it on the graphics "
+                            "card or the processor."),
+                         NULL);
 }
 
 /* Each window is asked: one of them may have a job running. */
@@ -101,7 +101,7 @@ application_add_actions (TdApplication *self)
     gtk_application_set_accels_for_action (GTK_APPLICATION (self), keys[i].action, keys[i].keys);
 }
 
-/* ── Life ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static void
 apply_theme (TdApplication *self)
@@ -113,7 +113,8 @@ apply_theme (TdApplication *self)
                                       schemes[g_settings_get_enum (self->settings, "theme")]);
 }
 
-/* A program that was not installed finds its icon in the source beside the build folder's resources. */
+/* A program that was not installed finds its icon in the source beside the build folder's
+ * resources. */
 static void
 add_icons (void)
 {
@@ -168,8 +169,9 @@ td_application_open (GApplication *application, GFile **files, int n_files, cons
   TdApplication *self = TD_APPLICATION (application);
 
   for (int i = 0; i < n_files; i++) {
-    TdWindow *window = i == 0 ? window_of (self)
-                              : td_window_new (ADW_APPLICATION (self), self->settings, self->engine);
+    TdWindow *window = i == 0
+                           ? window_of (self)
+                           : td_window_new (ADW_APPLICATION (self), self->settings, self->engine);
     g_autofree char *path = g_file_get_path (files[i]);
     gtk_window_present (GTK_WINDOW (window));
     if (path)
@@ -201,11 +203,11 @@ td_application_class_init (TdApplicationClass *class)
 static void
 td_application_init (TdApplication *self)
 {
-  g_application_set_option_context_parameter_string (G_APPLICATION (self), _("[SCAN…]"));
+  g_application_set_option_context_parameter_string (G_APPLICATION (self), _ ("[SCAN…]"));
   g_application_set_option_context_summary (
       G_APPLICATION (self),
-      _("Opens tomography scans (NXtomo, DXchange, TIFF files or folders), shows slices live and "
-        "reconstructs volumes.\nExample: tomodesk scan.nxs"));
+      _ ("Opens tomography scans (NXtomo, DXchange, TIFF files or folders), shows slices live and "
+         "reconstructs volumes.\nExample: tomodesk scan.nxs"));
 }
 
 TdApplication *

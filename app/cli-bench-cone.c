@@ -8,9 +8,12 @@
 
 static const TdCliHelp help = {
   "--cone [OPTION…]",
-  "Measures cone-beam back-projection of random projections in GUPS (2³⁰ voxel updates a second, as\n"
-  "iFDK counts them) for every kernel that the device has, with the error against a double-precision\n"
-  "reference. The baseline of the same run is a plain loop in C on CPUs, the standard kernel on GPUs.",
+  "Measures cone-beam back-projection of random projections in GUPS (2³⁰ voxel updates a second, "
+  "as\n"
+  "iFDK counts them) for every kernel that the device has, with the error against a "
+  "double-precision\n"
+  "reference. The baseline of the same run is a plain loop in C on CPUs, the standard kernel on "
+  "GPUs.",
   "  A graphics card, 1024² × 1024 views onto 1024³ voxels:\n"
   "    tomodesk-cli bench --cone --device cuda:0 --size 1024\n"
   "  This computer's processor:\n"
@@ -42,7 +45,7 @@ cli_bench_cone_options_clear (Options *o)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_cone_options_clear)
 
-/* ── Presets ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Presets ── */
 
 #define PRESET_VIEWS 1024
 
@@ -93,8 +96,8 @@ take_preset (Options *o)
 static double
 bytes_needed (const Options *o)
 {
-  return sizeof (float) * (2.5 * o->columns * o->columns * o->views
-                           + 1.3 * o->size * o->size * o->slices);
+  return sizeof (float)
+         * (2.5 * o->columns * o->columns * o->views + 1.3 * o->size * o->size * o->slices);
 }
 
 static void
@@ -108,22 +111,26 @@ fit_preset (Options *o, TdDevice *device)
     by *= 2;
   }
   if (by > 1)
-    fprintf (stderr, "tomodesk-cli: %s has %" G_GUINT64_FORMAT " MiB free: the preset's sides were divided "
-             "by %d\n", td_device_info (device)->id, free_bytes >> 20, by);
+    fprintf (stderr,
+             "tomodesk-cli: %s has %" G_GUINT64_FORMAT " MiB free: the preset's sides were divided "
+             "by %d\n",
+             td_device_info (device)->id, free_bytes >> 20, by);
 }
 
-/* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Options ── */
 
 static int
 cli_bench_cone_parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
-    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)",
+      "ID" },
     { "preset", 0, 0, G_OPTION_ARG_STRING, &o->preset,
       "A problem of iFDK's Table 4 (below) instead of sizes", "NAME" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
-    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
+    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)",
+      "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (5)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
@@ -134,8 +141,10 @@ cli_bench_cone_parse (int argc, char **argv, Options *o)
   if (status >= 0)
     return status;
   if (o->preset && !take_preset (o))
-    return td_cli_usage ("bench", "--preset is one of the names below, as in 1k-512 or 1k-512/4, not "
-                         "\"%s\"", o->preset);
+    return td_cli_usage ("bench",
+                         "--preset is one of the names below, as in 1k-512 or 1k-512/4, not "
+                         "\"%s\"",
+                         o->preset);
   o->slices = o->slices ? o->slices : o->size;
   o->columns = o->columns ? o->columns : o->size;
   o->views = o->views ? o->views : o->size;
@@ -183,16 +192,18 @@ precision_name (TdPrecision precision)
 }
 
 static int
-cli_bench_cone_print_table (const Options *o, TdDevice *device, const GArray *rows, double baseline, gboolean naive)
+cli_bench_cone_print_table (const Options *o, TdDevice *device, const GArray *rows, double baseline,
+                            gboolean naive)
 {
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
 
-  g_string_append_printf (out, "%s (%s): %d² × %d views → %d × %d × %d voxels, median of %d\n"
-                               "baseline: %s, %.2f GUPS\n\n%-11s %-7s %9s %9s %14s %7s %9s", info->name,
-                          info->id, o->columns, o->views, o->size, o->size, o->slices, o->runs,
-                          naive ? "a plain loop in C" : "the standard kernel", baseline, "kernel",
-                          "storage", "seconds", "GUPS", "spread", "ratio", "error");
+  g_string_append_printf (out,
+                          "%s (%s): %d² × %d views → %d × %d × %d voxels, median of %d\n"
+                          "baseline: %s, %.2f GUPS\n\n%-11s %-7s %9s %9s %14s %7s %9s",
+                          info->name, info->id, o->columns, o->views, o->size, o->size, o->slices,
+                          o->runs, naive ? "a plain loop in C" : "the standard kernel", baseline,
+                          "kernel", "storage", "seconds", "GUPS", "spread", "ratio", "error");
   for (guint i = 0; i < rows->len; i++) {
     const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
     g_autofree char *spread = td_cli_spread (row->median_s, row->low_s, row->high_s);
@@ -256,8 +267,8 @@ td_cli_bench_cone (int argc, char **argv)
     return td_cli_fail (error);
   if (o.preset)
     fit_preset (&o, device);
-  const TdConeBenchSpec spec = { (guint) o.size, (guint) o.slices, (guint) o.columns, (guint) o.views,
-                                 (guint) o.runs, td_cli_cancellable () };
+  const TdConeBenchSpec spec = { (guint) o.size,  (guint) o.slices, (guint) o.columns,
+                                 (guint) o.views, (guint) o.runs,   td_cli_cancellable () };
   g_autoptr (TdConeBench) bench = td_cone_bench_new (device, &spec, &error);
   if (!bench || !cli_bench_cone_measure (bench, rows, &error))
     return td_cli_fail (error);

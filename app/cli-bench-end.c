@@ -10,8 +10,10 @@
 
 static const TdCliHelp help = {
   "--end-to-end [OPTION…]",
-  "Reconstructs a scan of random projections from memory to memory, by the way that all jobs take, and\n"
-  "compares the time with the slowest single stage of it: the kernels (filter and back-projection)\n"
+  "Reconstructs a scan of random projections from memory to memory, by the way that all jobs take, "
+  "and\n"
+  "compares the time with the slowest single stage of it: the kernels (filter and "
+  "back-projection)\n"
   "or the transfers to and from the device. Takes the options of reconstruct for the recipe.",
   "  How much of the kernel's rate a whole run keeps:\n"
   "    tomodesk-cli bench --end-to-end --device cuda:0 --columns 2048 --rows-in-memory 256\n",
@@ -33,14 +35,17 @@ cli_bench_end_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
 {
   const GOptionEntry entries[] = {
     { "end-to-end", 0, 0, G_OPTION_ARG_NONE, &o->end, "Whole runs", NULL },
-    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Columns, and pixels across a slice (1024)", "N" },
-    { "rows-in-memory", 0, 0, G_OPTION_ARG_INT, &o->rows, "Detector rows, that is slices (64)", "N" },
+    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Columns, and pixels across a slice (1024)",
+      "N" },
+    { "rows-in-memory", 0, 0, G_OPTION_ARG_INT, &o->rows, "Detector rows, that is slices (64)",
+      "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over half a turn (as --columns)", "N" },
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (5)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { NULL },
   };
-  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (recipe, TRUE), 0, NULL);
+  int status
+      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (recipe, TRUE), 0, NULL);
 
   if (status >= 0)
     return status;
@@ -60,8 +65,12 @@ noise_scan (const Options *o, GError **error)
   float *projections = g_try_malloc (n * sizeof *projections);
   g_autofree double *angles = g_new (double, o->views);
   const TdScanFacts facts = {
-    .n_columns = o->columns, .n_rows = o->rows, .n_views = o->views,
-    .sample_type = TD_SAMPLE_FLOAT32, .angles_rad = angles, .transmission_logged = TRUE,
+    .n_columns = o->columns,
+    .n_rows = o->rows,
+    .n_views = o->views,
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .angles_rad = angles,
+    .transmission_logged = TRUE,
     .centre_px = NAN,
   };
 
@@ -85,8 +94,8 @@ cli_bench_end_take_slices (guint first, guint count, const float *slices, gpoint
 }
 
 static gboolean
-cli_bench_end_run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, Times *times, char **device,
-          GError **error)
+cli_bench_end_run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, Times *times,
+                        char **device, GError **error)
 {
   GCancellable *cancellable = td_cli_cancellable ();
   guint taken = 0;
@@ -154,9 +163,9 @@ cli_bench_end_report (const Options *o, const Times *times, const char *device)
       "whole run %.4f s (%s), %.2f GU/s\n"
       "kernels %.4f s, upload %.4f s, download %.4f s; copying in %.4f s of other threads' time\n"
       "%.0f %% of what the slowest of kernels, upload and download allows",
-      device, o->views, o->rows, o->columns, o->rows, o->columns, o->runs, median->total_s,
-      spread, 1e-9 * median->rate,
-      median->kernel_s, median->up_s, median->down_s, median->read_s, 100 * kept);
+      device, o->views, o->rows, o->columns, o->rows, o->columns, o->runs, median->total_s, spread,
+      1e-9 * median->rate, median->kernel_s, median->up_s, median->down_s, median->read_s,
+      100 * kept);
   return td_cli_print_text (text);
 }
 

@@ -7,8 +7,10 @@
 
 static const TdCliHelp help = {
   "--cone --end-to-end [OPTION…]",
-  "Measures whole cone-beam jobs, from random projections in host memory to a volume in host memory:\n"
-  "filtering, both transfers and back-projection, beside the kernel alone. With several devices the\n"
+  "Measures whole cone-beam jobs, from random projections in host memory to a volume in host "
+  "memory:\n"
+  "filtering, both transfers and back-projection, beside the kernel alone. With several devices "
+  "the\n"
   "first alone is measured too, for the speed-up.",
   "  One card, and how many times the kernel alone it takes:\n"
   "    tomodesk-cli bench --cone --end-to-end --device cuda:0 --size 1024\n"
@@ -20,7 +22,8 @@ static const TdCliHelp help = {
 };
 
 typedef struct {
-  char *device, *share, *filter_on, *kernel, *precision, *memory_limit, *device_memory_limit, *timeline;
+  char *device, *share, *filter_on, *kernel, *precision, *memory_limit, *device_memory_limit,
+      *timeline;
   int size, columns, views, runs;
   gboolean cone, end_to_end, jobs_only, notes, json;
 } Options;
@@ -55,7 +58,8 @@ parse (int argc, char **argv, Options *o)
     { "device-memory-limit", 0, 0, G_OPTION_ARG_STRING, &o->device_memory_limit,
       "On each device alone; another row for each", "SIZE[,SIZE…]" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels along each side (256)", "N" },
-    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)", "N" },
+    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector columns and rows (as --size)",
+      "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (3)", "N" },
     { "timeline", 0, 0, G_OPTION_ARG_FILENAME, &o->timeline,
@@ -82,14 +86,22 @@ parse (int argc, char **argv, Options *o)
 static gboolean
 make_spec (const Options *o, TdFdkBenchSpec *spec, GError **error)
 {
-  const struct { const char *name, *value; } settings[] = {
-    { "share", o->share }, { "filter-on", o->filter_on }, { "kernel", o->kernel },
+  const struct {
+    const char *name, *value;
+  } settings[] = {
+    { "share", o->share },
+    { "filter-on", o->filter_on },
+    { "kernel", o->kernel },
     { "precision", o->precision },
   };
 
   *spec = (TdFdkBenchSpec) {
-    .size = (guint) o->size, .n_columns = (guint) o->columns, .n_views = (guint) o->views,
-    .runs = (guint) o->runs, .timeline = o->timeline, .cancellable = td_cli_cancellable (),
+    .size = (guint) o->size,
+    .n_columns = (guint) o->columns,
+    .n_views = (guint) o->views,
+    .runs = (guint) o->runs,
+    .timeline = o->timeline,
+    .cancellable = td_cli_cancellable (),
   };
   td_recipe_init (&spec->recipe);
   for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
@@ -99,7 +111,7 @@ make_spec (const Options *o, TdFdkBenchSpec *spec, GError **error)
   return TRUE;
 }
 
-/* ── What came out ────────────────────────────────────────────────────────────────────────────── */
+/* ── What came out ── */
 
 static double
 cli_bench_fdk_stage (const TdFdkBenchRow *row, const char *name)
@@ -113,21 +125,24 @@ cli_bench_fdk_stage (const TdFdkBenchRow *row, const char *name)
 static int
 cli_bench_fdk_print_table (const Options *o, const GArray *rows, double kernel_s)
 {
-  static const char *const stages[] = { "back-project", "filter", "read", "upload", "download", "sum" };
+  static const char *const stages[]
+      = { "back-project", "filter", "read", "upload", "download", "sum" };
   const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
   g_autoptr (GString) out = g_string_new (NULL);
 
   g_string_append_printf (out, "%d² × %d views → %d³ voxels, host to host, %s, median of %d\n",
                           o->columns, o->views, o->size, first->family, o->runs);
   if (kernel_s > 0)
-    g_string_append_printf (out, "kernel alone, all in the first device's memory: %.4f s, %.1f GUPS\n",
+    g_string_append_printf (out,
+                            "kernel alone, all in the first device's memory: %.4f s, %.1f GUPS\n",
                             kernel_s, first->gups * first->median_s / kernel_s);
   for (guint i = 0; i < rows->len; i++) {
     const TdFdkBenchRow *row = &g_array_index (rows, TdFdkBenchRow, i);
     g_string_append_printf (out, "\n%s", row->devices);
     const guint64 limit = row->limit.memory_bytes + row->limit.device_memory_bytes;
     if (limit > 0)
-      g_string_append_printf (out, ", %stold it has %.1f GiB", row->limit.memory_bytes > 0 ? "" : "alone ",
+      g_string_append_printf (out, ", %stold it has %.1f GiB",
+                              row->limit.memory_bytes > 0 ? "" : "alone ",
                               (double) limit / (1 << 30));
     g_string_append_printf (out, "\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->median_s, row->low_s,
                             row->high_s, row->gups);
@@ -136,14 +151,17 @@ cli_bench_fdk_print_table (const Options *o, const GArray *rows, double kernel_s
                               row->median_s / (kernel_s / row->n_devices),
                               row->n_devices > 1 ? " on as many" : "");
     if (i > 0)
-      g_string_append_printf (out, "\n  speed-up %.2f, difference from the first %.1e, %" G_GUINT64_FORMAT
-                                   " voxels not the same", first->median_s / row->median_s,
-                              row->difference, row->different);
-    g_string_append_printf (out, "\n  memory %.1f GiB host, %.1f GiB device\n  busy, seconds a device:",
-                            (double) row->host_peak_bytes / (1 << 30),
-                            (double) row->device_peak_bytes / (1 << 30));
+      g_string_append_printf (
+          out,
+          "\n  speed-up %.2f, difference from the first %.1e, %" G_GUINT64_FORMAT
+          " voxels not the same",
+          first->median_s / row->median_s, row->difference, row->different);
+    g_string_append_printf (
+        out, "\n  memory %.1f GiB host, %.1f GiB device\n  busy, seconds a device:",
+        (double) row->host_peak_bytes / (1 << 30), (double) row->device_peak_bytes / (1 << 30));
     for (guint s = 0; s < G_N_ELEMENTS (stages); s++)
-      g_string_append_printf (out, "  %s %.4f", stages[s], cli_bench_fdk_stage (row, stages[s]) / row->n_devices);
+      g_string_append_printf (out, "  %s %.4f", stages[s],
+                              cli_bench_fdk_stage (row, stages[s]) / row->n_devices);
     for (guint n = 0; o->notes && row->notes && row->notes[n]; n++)
       g_string_append_printf (out, "\n  note  %s", row->notes[n]);
   }
@@ -151,7 +169,8 @@ cli_bench_fdk_print_table (const Options *o, const GArray *rows, double kernel_s
 }
 
 static void
-cli_bench_fdk_add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *first, double kernel_s)
+cli_bench_fdk_add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *first,
+                       double kernel_s)
 {
   json_builder_begin_object (builder);
   td_json_add_string (builder, "devices", row->devices);
@@ -197,12 +216,12 @@ cli_bench_fdk_print_json (const Options *o, const GArray *rows, double kernel_s)
   return td_cli_print_json (builder);
 }
 
-/* ── Measuring ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Measuring ── */
 
 /* A row for each of the sizes. */
 static gboolean
-add_limits (TdFdkBench *bench, const char *devices, const char *option, const char *sizes, GArray *rows,
-            GError **error)
+add_limits (TdFdkBench *bench, const char *devices, const char *option, const char *sizes,
+            GArray *rows, GError **error)
 {
   g_auto (GStrv) limits = g_strsplit (sizes, ",", -1);
 
@@ -224,9 +243,11 @@ add_limits (TdFdkBench *bench, const char *devices, const char *option, const ch
 static gboolean
 add_runs (const Options *o, TdFdkBench *bench, const char *devices, GArray *rows, GError **error)
 {
-  return add_limits (bench, devices, "memory-limit", o->memory_limit ? o->memory_limit : "0", rows, error)
+  return add_limits (bench, devices, "memory-limit", o->memory_limit ? o->memory_limit : "0", rows,
+                     error)
          && (!o->device_memory_limit
-             || add_limits (bench, devices, "device-memory-limit", o->device_memory_limit, rows, error));
+             || add_limits (bench, devices, "device-memory-limit", o->device_memory_limit, rows,
+                            error));
 }
 
 static gboolean
@@ -259,5 +280,6 @@ td_cli_bench_fdk (int argc, char **argv)
   g_array_set_clear_func (rows, (GDestroyNotify) td_fdk_bench_row_clear);
   if (!cli_bench_fdk_measure (&o, rows, &kernel_s, &error))
     return td_cli_fail (error);
-  return o.json ? cli_bench_fdk_print_json (&o, rows, kernel_s) : cli_bench_fdk_print_table (&o, rows, kernel_s);
+  return o.json ? cli_bench_fdk_print_json (&o, rows, kernel_s)
+                : cli_bench_fdk_print_table (&o, rows, kernel_s);
 }

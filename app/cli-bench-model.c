@@ -14,19 +14,24 @@ typedef struct {
 
 /* FALSE: there is no model for the row's family. */
 static gboolean
-cli_bench_model_predict (TdDevice *device, const TdBenchSpec *spec, const TdUnitRates *rates, const TdBenchRow *row,
-         Prediction *prediction)
+cli_bench_model_predict (TdDevice *device, const TdBenchSpec *spec, const TdUnitRates *rates,
+                         const TdBenchRow *row, Prediction *prediction)
 {
   const TdBackprojectFamily *family = td_backproject_family (row->family, NULL);
   guint size = spec->size ? spec->size : spec->n_columns;
   const TdBackprojectTask task = {
-    .n_columns = spec->n_columns, .n_views = spec->n_views, .nx = size, .ny = size, .step = 1,
-    .interpolation = spec->interpolation, .precision = spec->precision,
+    .n_columns = spec->n_columns,
+    .n_views = spec->n_views,
+    .nx = size,
+    .ny = size,
+    .step = 1,
+    .interpolation = spec->interpolation,
+    .precision = spec->precision,
   };
 
   prediction->row = row;
-  if (!family || !td_update_cost (family, &task, td_device_info (device), row->n_slices,
-                                  &prediction->cost))
+  if (!family
+      || !td_update_cost (family, &task, td_device_info (device), row->n_slices, &prediction->cost))
     return FALSE;
   prediction->ceiling = td_model_ceiling (&prediction->cost, rates, &prediction->bound_by);
   return TRUE;
@@ -51,7 +56,8 @@ cli_bench_model_kernel_rate (const TdBenchRow *row)
 }
 
 static int
-cli_bench_model_print_table (TdDevice *device, const TdUnitRates *rates, const Prediction *predictions, guint n)
+cli_bench_model_print_table (TdDevice *device, const TdUnitRates *rates,
+                             const Prediction *predictions, guint n)
 {
   g_autoptr (GString) out = g_string_new (NULL);
 
@@ -84,7 +90,8 @@ add_units (JsonBuilder *builder, const char *name, const double *values)
 }
 
 static int
-cli_bench_model_print_json (TdDevice *device, const TdUnitRates *rates, const Prediction *predictions, guint n)
+cli_bench_model_print_json (TdDevice *device, const TdUnitRates *rates,
+                            const Prediction *predictions, guint n)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 

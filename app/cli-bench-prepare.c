@@ -5,10 +5,14 @@
 
 static const TdCliHelp help = {
   "--prepare [OPTION…]",
-  "Measures every preparation step at its presets, in GB/s: the bytes of the rows it works on, read and\n"
-  "written once, over the best of several runs. Beside it a copy of the same bytes in the device's memory.\n"
-  "\"ms\" is what the rows wanted take by themselves, with the neighbours they need; \"in a slab\", what they\n"
-  "take in a volume, where rows are each other's neighbours, and that in parts of their back-projection.\n"
+  "Measures every preparation step at its presets, in GB/s: the bytes of the rows it works on, "
+  "read and\n"
+  "written once, over the best of several runs. Beside it a copy of the same bytes in the device's "
+  "memory.\n"
+  "\"ms\" is what the rows wanted take by themselves, with the neighbours they need; \"in a "
+  "slab\", what they\n"
+  "take in a volume, where rows are each other's neighbours, and that in parts of their "
+  "back-projection.\n"
   "Phase retrieval is measured on fewer views and extrapolated to all.",
   "  One row, a preview's case:\n"
   "    tomodesk-cli bench --prepare --device host\n"
@@ -27,8 +31,10 @@ cli_bench_prepare_parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "prepare", 0, 0, G_OPTION_ARG_NONE, &o->prepare, "Preparation", NULL },
-    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
-    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Columns, and pixels across a slice (2048)", "N" },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)",
+      "ID" },
+    { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Columns, and pixels across a slice (2048)",
+      "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views (1800)", "N" },
     { "rows", 0, 0, G_OPTION_ARG_INT, &o->rows, "Rows wanted at a time (1)", "N" },
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (11)", "N" },
@@ -51,7 +57,7 @@ cli_bench_prepare_parse (int argc, char **argv, Options *o)
   return -1;
 }
 
-/* ── Reporting ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reporting ── */
 
 static double
 gigabytes_per_s (guint64 bytes, const TdBenchTimes *times)
@@ -66,8 +72,8 @@ is_alternative (const TdPrepareBenchRow *row)
   return g_str_has_prefix (row->step, "rings-");
 }
 
-/* Of the rows wanted, in a slab where rows are each other's neighbours; @all: with every way to remove
-   rings one after another, which nobody wants. */
+/* Of the rows wanted, in a slab where rows are each other's neighbours; @all: with every way to
+   remove rings one after another, which nobody wants. */
 static double
 sum_s (const TdPrepareBench *bench, gboolean all)
 {
@@ -88,10 +94,11 @@ append_row (GString *out, const TdPrepareBench *bench, const TdPrepareBenchRow *
     g_string_append_printf (out, "%-18s left out: %s\n", row->step, row->unsupported);
     return;
   }
-  g_autofree char *spread = td_cli_spread (row->times.low_s, row->times.median_s, row->times.high_s);
-  g_string_append_printf (out, "%-18s %5u %5u %10.3f %14s %8.2f %8.2f %10.3f %10.2f %%\n", row->step,
-                          row->rows_worked, row->views_worked, 1e3 * row->wanted_s, spread,
-                          gigabytes_per_s (row->bytes, &row->times),
+  g_autofree char *spread
+      = td_cli_spread (row->times.low_s, row->times.median_s, row->times.high_s);
+  g_string_append_printf (out, "%-18s %5u %5u %10.3f %14s %8.2f %8.2f %10.3f %10.2f %%\n",
+                          row->step, row->rows_worked, row->views_worked, 1e3 * row->wanted_s,
+                          spread, gigabytes_per_s (row->bytes, &row->times),
                           gigabytes_per_s (row->bytes, &row->copy), 1e3 * row->shared_s,
                           100 * row->shared_s / bench->backproject.low_s);
 }
@@ -109,10 +116,12 @@ cli_bench_prepare_print_table (const Options *o, TdDevice *device, const TdPrepa
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
 
-  g_string_append_printf (out, "%s (%s): %d row(s) of %d views, %d columns; best of %d, spread to the "
-                               "median and the worst\n\n%-18s %5s %5s %10s %14s %8s %8s %10s %12s\n",
-                          info->name, info->id, o->rows, o->views, o->columns, o->runs, "step", "rows",
-                          "views", "ms", "spread", "GB/s", "copy", "in a slab", "back-proj.");
+  g_string_append_printf (out,
+                          "%s (%s): %d row(s) of %d views, %d columns; best of %d, spread to the "
+                          "median and the worst\n\n%-18s %5s %5s %10s %14s %8s %8s %10s %12s\n",
+                          info->name, info->id, o->rows, o->views, o->columns, o->runs, "step",
+                          "rows", "views", "ms", "spread", "GB/s", "copy", "in a slab",
+                          "back-proj.");
   for (guint i = 0; i < bench->rows->len; i++)
     append_row (out, bench, bench->rows->pdata[i]);
   append_sum (out, bench, "a recipe: all but the alternatives to \"rings\"", FALSE);
@@ -127,18 +136,20 @@ cli_bench_prepare_print_csv (const Options *o, TdDevice *device, const TdPrepare
 {
   g_autoptr (GString) out
       = g_string_new ("device,columns,views,rows,step,rows_worked,views_worked,bytes,low_s,"
-                      "median_s,high_s,wanted_s,shared_s,gigabytes_per_second,copy_low_s,copy_gigabytes_per_second,backproject_low_s");
+                      "median_s,high_s,wanted_s,shared_s,gigabytes_per_second,copy_low_s,copy_"
+                      "gigabytes_per_second,backproject_low_s");
 
   for (guint i = 0; i < bench->rows->len; i++) {
     const TdPrepareBenchRow *row = bench->rows->pdata[i];
     if (!row->unsupported)
-      g_string_append_printf (
-          out, "\n%s,%d,%d,%d,%s,%u,%u,%" G_GUINT64_FORMAT ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
-          td_device_info (device)->id, o->columns, o->views, o->rows, row->step, row->rows_worked,
-          row->views_worked, row->bytes, row->times.low_s, row->times.median_s, row->times.high_s,
-          row->wanted_s, row->shared_s,
-          gigabytes_per_s (row->bytes, &row->times), row->copy.low_s,
-          gigabytes_per_s (row->bytes, &row->copy), bench->backproject.low_s);
+      g_string_append_printf (out,
+                              "\n%s,%d,%d,%d,%s,%u,%u,%" G_GUINT64_FORMAT
+                              ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
+                              td_device_info (device)->id, o->columns, o->views, o->rows, row->step,
+                              row->rows_worked, row->views_worked, row->bytes, row->times.low_s,
+                              row->times.median_s, row->times.high_s, row->wanted_s, row->shared_s,
+                              gigabytes_per_s (row->bytes, &row->times), row->copy.low_s,
+                              gigabytes_per_s (row->bytes, &row->copy), bench->backproject.low_s);
   }
   return td_cli_print_text (out->str);
 }
@@ -215,7 +226,10 @@ td_cli_bench_prepare (int argc, char **argv)
   if (!device)
     return td_cli_fail (error);
   const TdPrepareBenchSpec spec = {
-    .n_columns = o.columns, .n_views = o.views, .n_rows = o.rows, .runs = o.runs,
+    .n_columns = o.columns,
+    .n_views = o.views,
+    .n_rows = o.rows,
+    .runs = o.runs,
     .cancellable = td_cli_cancellable (),
   };
   td_cli_progress ("measuring", 0, -1, "each step");

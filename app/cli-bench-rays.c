@@ -7,8 +7,10 @@
 
 static const TdCliHelp help = {
   "--cone --project [OPTION…]",
-  "Measures what iterative methods are made of, on random data: projection, back-projection along the same\n"
-  "rays, both as SIRT has them, and a step of total-variation denoising. GUPS are 2³⁰ voxels times views\n"
+  "Measures what iterative methods are made of, on random data: projection, back-projection along "
+  "the same\n"
+  "rays, both as SIRT has them, and a step of total-variation denoising. GUPS are 2³⁰ voxels times "
+  "views\n"
   "a second. The baseline is the same projection as a plain loop in C on the host's threads.",
   "  A graphics card, 512³ voxels and 360 views:\n"
   "    tomodesk-cli bench --cone --project --device cuda:0 --size 512 --views 360\n",
@@ -32,9 +34,12 @@ parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
-    { "project", 0, 0, G_OPTION_ARG_NONE, &o->project, "Projection and back-projection along rays", NULL },
-    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
-    { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels, columns and rows along each side (128)", "N" },
+    { "project", 0, 0, G_OPTION_ARG_NONE, &o->project, "Projection and back-projection along rays",
+      NULL },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)",
+      "ID" },
+    { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Voxels, columns and rows along each side (128)",
+      "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views over a full turn (as --size)", "N" },
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (5)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
@@ -53,19 +58,22 @@ parse (int argc, char **argv, Options *o)
 }
 
 static int
-cli_bench_rays_print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
+cli_bench_rays_print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows,
+                            double naive)
 {
   const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GString) out = g_string_new (NULL);
 
-  g_string_append_printf (out, "%s (%s): %d² × %d views, %d³ voxels, median of %d\n"
-                               "baseline: projection by a plain loop in C, %.3f GUPS\n\n"
-                               "%-13s %9s %9s %14s %7s %9s", info->name, info->id, o->size, o->views,
-                          o->size, o->runs, naive, "step", "seconds", "GUPS", "spread", "ratio", "error");
+  g_string_append_printf (out,
+                          "%s (%s): %d² × %d views, %d³ voxels, median of %d\n"
+                          "baseline: projection by a plain loop in C, %.3f GUPS\n\n"
+                          "%-13s %9s %9s %14s %7s %9s",
+                          info->name, info->id, o->size, o->views, o->size, o->runs, naive, "step",
+                          "seconds", "GUPS", "spread", "ratio", "error");
   for (guint i = 0; i < TD_RAYS_BENCH_ROWS; i++) {
     g_autofree char *spread = td_cli_spread (rows[i].median_s, rows[i].low_s, rows[i].high_s);
-    g_string_append_printf (out, "\n%-13s %9.4f %9.3f %14s", rows[i].name, rows[i].median_s, rows[i].gups,
-                            spread);
+    g_string_append_printf (out, "\n%-13s %9.4f %9.3f %14s", rows[i].name, rows[i].median_s,
+                            rows[i].gups, spread);
     if (rows[i].error > 0)
       g_string_append_printf (out, " %7.1f %9.2g", rows[i].gups / naive, rows[i].error);
   }
@@ -73,7 +81,8 @@ cli_bench_rays_print_table (const Options *o, TdDevice *device, const TdRaysBenc
 }
 
 static int
-cli_bench_rays_print_json (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
+cli_bench_rays_print_json (const Options *o, TdDevice *device, const TdRaysBenchRow *rows,
+                           double naive)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -111,9 +120,11 @@ td_cli_bench_rays (int argc, char **argv)
   if (status >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);
-  const TdRaysBenchSpec spec = { (guint) o.size, (guint) o.views, (guint) o.runs, td_cli_cancellable () };
+  const TdRaysBenchSpec spec
+      = { (guint) o.size, (guint) o.views, (guint) o.runs, td_cli_cancellable () };
   if (!device || !td_rays_bench (device, &spec, rows, &error))
     return td_cli_fail (error);
   const double naive = td_rays_bench_naive ();
-  return o.json ? cli_bench_rays_print_json (&o, device, rows, naive) : cli_bench_rays_print_table (&o, device, rows, naive);
+  return o.json ? cli_bench_rays_print_json (&o, device, rows, naive)
+                : cli_bench_rays_print_table (&o, device, rows, naive);
 }

@@ -10,9 +10,11 @@
 
 static const TdCliHelp help = {
   "[OPTION…]",
-  "Measures parallel-beam back-projection on random data: updates a second (GU/s: 10⁹ pixels × views),\n"
+  "Measures parallel-beam back-projection on random data: updates a second (GU/s: 10⁹ pixels × "
+  "views),\n"
   "how many times the baseline that is, and the error against a double-precision reference. The\n"
-  "baseline runs in turn with it: a plain per-pixel loop in C on CPUs, the standard kernel on GPUs.",
+  "baseline runs in turn with it: a plain per-pixel loop in C on CPUs, the standard kernel on "
+  "GPUs.",
   "  This computer's processor, one slice (a preview's case) and 16 at once:\n"
   "    tomodesk-cli bench --device host --slices 1,16\n"
   "  Back-projection by the Fourier method beside all families, with what filtering takes:\n"
@@ -23,7 +25,8 @@ static const TdCliHelp help = {
   "    tomodesk-cli bench --device cuda:0 --family all --model\n"
   "  What a slice costs with filtering:\n"
   "    tomodesk-cli bench --filter\n"
-  "  From sinograms in memory to slices in memory, with the transfers (bench --end-to-end --help):\n"
+  "  From sinograms in memory to slices in memory, with the transfers (bench --end-to-end "
+  "--help):\n"
   "    tomodesk-cli bench --end-to-end --device cuda:0 --columns 2048 --rows-in-memory 256\n"
   "  Preparation, with options of its own (bench --prepare --help):\n"
   "    tomodesk-cli bench --prepare --device host\n"
@@ -56,8 +59,10 @@ static int
 parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
-    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)", "ID" },
-    { "family", 0, 0, G_OPTION_ARG_STRING, &o->family, "A kernel family, auto, fourier or all (auto)", "NAME" },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)",
+      "ID" },
+    { "family", 0, 0, G_OPTION_ARG_STRING, &o->family,
+      "A kernel family, auto, fourier or all (auto)", "NAME" },
     { "size", 0, 0, G_OPTION_ARG_INT, &o->size, "Columns, and pixels across a slice (1024)", "N" },
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Columns, if other than --size", "N" },
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views (as --size)", "N" },
@@ -124,9 +129,14 @@ cli_bench_complete (Options *o)
     o->counts[o->n_counts++] = (guint) count;
   }
   o->spec = (TdBenchSpec) {
-    .size = o->size, .n_columns = o->columns, .n_views = o->views, .runs = o->runs,
+    .size = o->size,
+    .n_columns = o->columns,
+    .n_views = o->views,
+    .runs = o->runs,
     .interpolation = interpolation ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST,
-    .precision = (TdPrecision) precision, .filter = o->filter, .cancellable = td_cli_cancellable (),
+    .precision = (TdPrecision) precision,
+    .filter = o->filter,
+    .cancellable = td_cli_cancellable (),
   };
   return -1;
 }
@@ -143,13 +153,13 @@ default_counts (Options *o, const TdDeviceInfo *device)
   memcpy (o->counts, is_cpu ? cpu : gpu, sizeof cpu);
 }
 
-/* ── Measuring ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Measuring ── */
 
-/* Adds one family's row for one count of slices. With "all", a family that cannot do the task is left
-   out with a word on standard error. */
+/* Adds one family's row for one count of slices. With "all", a family that cannot do the task is
+   left out with a word on standard error. */
 static gboolean
 cli_bench_add_row (Options *o, TdDevice *device, const TdBackprojectFamily *family, gboolean skip,
-         GPtrArray *rows, GError **error)
+                   GPtrArray *rows, GError **error)
 {
   g_autoptr (GError) reason = NULL;
   TdBenchRow *row = td_bench_run (device, family, &o->spec, &reason);
@@ -173,8 +183,13 @@ cli_bench_measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error
   const TdBackprojectFamily *const *families = td_backproject_families ();
   gboolean all = g_strcmp0 (o->family, "all") == 0;
   TdBackprojectTask task = {
-    .n_columns = o->columns, .n_views = o->views, .nx = o->size, .ny = o->size, .step = 1,
-    .interpolation = o->spec.interpolation, .precision = o->spec.precision,
+    .n_columns = o->columns,
+    .n_views = o->views,
+    .nx = o->size,
+    .ny = o->size,
+    .step = 1,
+    .interpolation = o->spec.interpolation,
+    .precision = o->spec.precision,
   };
 
   for (guint i = 0; i < o->n_counts; i++) {
@@ -198,7 +213,7 @@ cli_bench_measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error
   return TRUE;
 }
 
-/* ── Reporting ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reporting ── */
 
 static int
 cli_bench_print_table (const Options *o, TdDevice *device, GPtrArray *rows)
@@ -211,16 +226,16 @@ cli_bench_print_table (const Options *o, TdDevice *device, GPtrArray *rows)
       info->name, info->id, o->views, o->columns, o->size,
       o->spec.interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest", o->runs,
       td_bench_baseline_name (device));
-  g_string_append_printf (out, "%-13s %6s %11s %9s %14s %9s %9s %7s %9s %9s%s\n", "family", "slices",
-                          "s/slice", "GU/s", "spread", "kernel", "baseline", "ratio", "error", "bound",
-                          o->filter ? "  filter s/slice  FBP s/slice" : "");
+  g_string_append_printf (out, "%-13s %6s %11s %9s %14s %9s %9s %7s %9s %9s%s\n", "family",
+                          "slices", "s/slice", "GU/s", "spread", "kernel", "baseline", "ratio",
+                          "error", "bound", o->filter ? "  filter s/slice  FBP s/slice" : "");
   for (guint i = 0; i < rows->len; i++) {
     const TdBenchRow *row = rows->pdata[i];
     const TdBenchTimes *times = &row->times;
     g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
-    g_string_append_printf (out, "%-13s %6u %11.5f %9.2f %14s %9.2f %9.3f %7.1f %9.2g %9.2g", row->family,
-                            row->n_slices, times->median_s / row->n_slices, 1e-9 * row->updates_per_s, spread,
-                            1e-9 * row->kernel_updates_per_s,
+    g_string_append_printf (out, "%-13s %6u %11.5f %9.2f %14s %9.2f %9.3f %7.1f %9.2g %9.2g",
+                            row->family, row->n_slices, times->median_s / row->n_slices,
+                            1e-9 * row->updates_per_s, spread, 1e-9 * row->kernel_updates_per_s,
                             1e-9 * row->baseline_updates_per_s, row->ratio, row->error, row->bound);
     if (o->filter)
       g_string_append_printf (out, " %15.5f %12.5f", row->filter_s, row->fbp_s);
@@ -243,9 +258,9 @@ cli_bench_print_csv (const Options *o, TdDevice *device, GPtrArray *rows)
     g_string_append_printf (
         out, "\n%s,%s,\"%s\",%d,%d,%d,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
         td_device_info (device)->id, row->family, row->variant, o->columns, o->views, o->size,
-        row->n_slices, row->times.median_s, row->times.low_s, row->times.high_s,
-        row->updates_per_s, row->baseline_updates_per_s, row->ratio, row->error, row->bound,
-        row->filter_s, row->fbp_s, row->kernel_updates_per_s);
+        row->n_slices, row->times.median_s, row->times.low_s, row->times.high_s, row->updates_per_s,
+        row->baseline_updates_per_s, row->ratio, row->error, row->bound, row->filter_s, row->fbp_s,
+        row->kernel_updates_per_s);
   }
   return td_cli_print_text (out->str);
 }

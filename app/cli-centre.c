@@ -12,7 +12,8 @@
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
-  "Finds the rotation axis of a parallel-beam scan: several methods on several rows, each shown, with\n"
+  "Finds the rotation axis of a parallel-beam scan: several methods on several rows, each shown, "
+  "with\n"
   "what they agree on. The rows are prepared by the recipe first. The column counts from 0.",
   "  tomodesk-cli centre scan.nxs\n"
   "  Only rows 100 to 199, by one method, with nine trial slices to look at:\n"
@@ -39,7 +40,7 @@ typedef struct {
   double centres_px[G_N_ELEMENTS (offsets)];
 } Picture;
 
-/* ── Text and JSON ────────────────────────────────────────────────────────────────────────────── */
+/* ── Text and JSON ── */
 
 static int
 cli_centre_compare_doubles (const void *a, const void *b)
@@ -149,7 +150,8 @@ add_methods (JsonBuilder *builder, const TdAxisResult *result, double middle_row
 }
 
 static int
-cli_centre_print_json (const TdAxisResult *result, double middle_row, const char *path, const Picture *picture)
+cli_centre_print_json (const TdAxisResult *result, double middle_row, const char *path,
+                       const Picture *picture)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -178,7 +180,7 @@ cli_centre_print_json (const TdAxisResult *result, double middle_row, const char
   return td_cli_print_json (builder);
 }
 
-/* ── The picture ──────────────────────────────────────────────────────────────────────────────── */
+/* ── The picture ── */
 
 /* The row tried that has most trials used, and the middle one of those. */
 static guint
@@ -214,8 +216,8 @@ place_trials (Picture *picture, const TdAxisResult *result, const TdScanFacts *f
     if (isfinite (at))
       picture->centres_px[i] = at + offsets[i] * MAX (1, 2 * result->uncertainty_px);
     else if (axis->search_first_px != axis->search_last_px)
-      picture->centres_px[i] = axis->search_first_px
-                               + part * (axis->search_last_px - axis->search_first_px);
+      picture->centres_px[i]
+          = axis->search_first_px + part * (axis->search_last_px - axis->search_first_px);
     else
       picture->centres_px[i] = (facts->n_columns - 1) / 2.0 + (2 * part - 1) * reach;
   }
@@ -223,11 +225,12 @@ place_trials (Picture *picture, const TdAxisResult *result, const TdScanFacts *f
 
 static gboolean
 cli_centre_draw (Picture *picture, const TdAxisResult *result, TdEngine *engine, TdScan *scan,
-      const TdRecipe *recipe, const Options *options, GError **error)
+                 const TdRecipe *recipe, const Options *options, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe->devices, error);
-  g_autoptr (TdScan) masked = devices ? td_engine_masked (engine, scan, td_recipe_mask (recipe), error) : NULL;
+  g_autoptr (TdScan) masked
+      = devices ? td_engine_masked (engine, scan, td_recipe_mask (recipe), error) : NULL;
   guint side;
 
   if (!masked)
@@ -237,11 +240,11 @@ cli_centre_draw (Picture *picture, const TdAxisResult *result, TdEngine *engine,
   g_autofree float *slices = td_axis_trial_slices (
       g_ptr_array_index (devices, 0), masked, recipe->steps, recipe->n_steps, picture->row,
       picture->centres_px, G_N_ELEMENTS (offsets), &side, td_cli_cancellable (), error);
-  return slices && td_cli_picture (options->picture, slices, G_N_ELEMENTS (offsets), side, ACROSS,
-                                   error);
+  return slices
+         && td_cli_picture (options->picture, slices, G_N_ELEMENTS (offsets), side, ACROSS, error);
 }
 
-/* ── The verb ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The verb ── */
 
 static void
 cli_centre_show_progress (double fraction, const char *what, gpointer user)
@@ -262,9 +265,8 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
   options->axis.row_first = recipe->recipe.row_first;
   options->axis.row_end = recipe->recipe.row_end;
   options->axis.progress = cli_centre_show_progress;
-  g_autoptr (TdAxisResult) result
-      = td_engine_find_axis (engine, scan, &recipe->recipe, &options->axis, td_cli_cancellable (),
-                             &error);
+  g_autoptr (TdAxisResult) result = td_engine_find_axis (
+      engine, scan, &recipe->recipe, &options->axis, td_cli_cancellable (), &error);
   if (!result
       || (options->picture
           && !cli_centre_draw (&picture, result, engine, scan, &recipe->recipe, options, &error)))
@@ -272,7 +274,8 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
   td_cli_progress_clear ();
   double middle_row = (td_scan_facts (scan)->n_rows - 1) / 2.0;
   if (options->json)
-    return cli_centre_print_json (result, middle_row, options->picture, options->picture ? &picture : NULL);
+    return cli_centre_print_json (result, middle_row, options->picture,
+                                  options->picture ? &picture : NULL);
   printf ("%s\n", path);
   cli_centre_print_text (result, middle_row, options->picture ? &picture : NULL);
   return TD_CLI_DONE;
@@ -285,13 +288,16 @@ read_options (Options *options, const char *verb)
   int end = 0;
 
   if (options->method && !td_axis_method_parse (options->method, &method))
-    return td_cli_usage (verb, "there is no method \"%s\"; the methods are correlation, fourier, "
-                         "sharpness, overlap and projections", options->method);
+    return td_cli_usage (verb,
+                         "there is no method \"%s\"; the methods are correlation, fourier, "
+                         "sharpness, overlap and projections",
+                         options->method);
   if (options->method)
     options->axis.methods = 1u << method;
   if (options->range
       && (sscanf (options->range, "%lf:%lf%n", &options->axis.search_first_px,
-                  &options->axis.search_last_px, &end) != 2
+                  &options->axis.search_last_px, &end)
+              != 2
           || options->range[end] != 0
           || !(options->axis.search_first_px < options->axis.search_last_px)))
     return td_cli_usage (verb, "--range \"%s\" is not FIRST:LAST, rising columns as in 1010:1040",
@@ -321,8 +327,8 @@ td_cli_centre (int argc, char **argv)
   TdCliRecipe recipe;
 
   td_cli_recipe_init (&recipe);
-  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1,
-                             &path);
+  int status
+      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1, &path);
   if (status < 0)
     status = td_cli_recipe_finish (&recipe, argv[0]);
   if (status < 0)

@@ -11,7 +11,8 @@
 
 static const TdCliHelp help = {
   "A B [OPTION…]",
-  "Compares two volumes of the same size, slice by slice; B is the one to be judged by. Volumes are\n"
+  "Compares two volumes of the same size, slice by slice; B is the one to be judged by. Volumes "
+  "are\n"
   "TIFF files, folders of TIFF slices, or HDF5 files.",
   "  How far is a reconstruction from the object, corners left out?\n"
   "    tomodesk-cli compare slices.tif truth.tif --circle 0.95\n"
@@ -33,7 +34,8 @@ typedef struct {
   double low, high;                  /* of B */
 } Difference;
 
-/* TRUE if pixel (x, y) lies within @fraction of the circle that fits into the slice; 0: everywhere. */
+/* TRUE if pixel (x, y) lies within @fraction of the circle that fits into the slice; 0: everywhere.
+ */
 static gboolean
 in_circle (const TdVolumeFacts *facts, guint x, guint y, double fraction)
 {
@@ -44,16 +46,17 @@ in_circle (const TdVolumeFacts *facts, guint x, guint y, double fraction)
 
 /* Adds slice @slice to the sums and leaves A - B in @a. */
 static gboolean
-cli_compare_add_slice (Difference *difference, const TdVolumeFacts *fa, const TdVolumeFacts *fb, guint slice,
-           const Options *o, float *a, const float *b, GError **error)
+cli_compare_add_slice (Difference *difference, const TdVolumeFacts *fa, const TdVolumeFacts *fb,
+                       guint slice, const Options *o, float *a, const float *b, GError **error)
 {
   for (guint y = 0; y < fa->ny; y++) {
     for (guint x = 0; x < fa->nx; x++) {
       gsize i = (gsize) y * fa->nx + x;
       if (!isfinite (a[i]) || !isfinite (b[i])) {
-        g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                     "“%s” is not finite at pixel (%u, %u) of slice %u: there is nothing to compare",
-                     isfinite (a[i]) ? fb->path : fa->path, x, y, slice);
+        g_set_error (
+            error, TD_ERROR, TD_ERROR_BAD_FILE,
+            "“%s” is not finite at pixel (%u, %u) of slice %u: there is nothing to compare",
+            isfinite (a[i]) ? fb->path : fa->path, x, y, slice);
         return FALSE;
       }
       double d = (double) a[i] - b[i];
@@ -108,7 +111,7 @@ check_sizes (const TdVolumeFacts *a, const TdVolumeFacts *b, GError **error)
 
 static gboolean
 cli_compare (const char *path_a, const char *path_b, const Options *o, Difference *difference,
-         GError **error)
+             GError **error)
 {
   g_autoptr (TdVolume) a = td_volume_open (path_a, error);
   g_autoptr (TdVolume) b = a ? td_volume_open (path_b, error) : NULL;
@@ -118,7 +121,8 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
     return FALSE;
   const TdVolumeFacts *fa = td_volume_facts (a), *fb = td_volume_facts (b);
   if (o->output
-      && (!td_output_spares (o->output, path_a, error) || !td_output_spares (o->output, path_b, error)
+      && (!td_output_spares (o->output, path_a, error)
+          || !td_output_spares (o->output, path_b, error)
           || !(writer = cli_compare_open_output (o, fa, error))))
     return FALSE;
 
@@ -136,7 +140,8 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
   td_cli_progress_clear ();
   if (difference->samples == 0) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "No pixel lies within the circle of --circle %g; take a larger fraction", o->circle);
+                 "No pixel lies within the circle of --circle %g; take a larger fraction",
+                 o->circle);
     return FALSE;
   }
   return !writer || td_volume_writer_finish (writer, "{\"content\": \"difference A - B\"}", error);
@@ -168,11 +173,12 @@ cli_compare_report (const Difference *difference, const Options *o)
   } else {
     g_autofree char *peak = isfinite (psnr) ? g_strdup_printf ("%.2f dB", psnr)
                                             : g_strdup (rms > 0 ? "none, B is flat" : "identical");
-    g_autofree char *text = g_strdup_printf (
-      "RMS difference    %.6g\nrelative to B     %.6g\nlargest           %.6g at pixel (%u, %u) of "
-      "slice %u\nPSNR              %s\nsamples compared  %" G_GUINT64_FORMAT,
-      rms, relative, difference->largest, difference->at[0], difference->at[1], difference->at[2],
-      peak, difference->samples);
+    g_autofree char *text
+        = g_strdup_printf ("RMS difference    %.6g\nrelative to B     %.6g\nlargest           %.6g "
+                           "at pixel (%u, %u) of "
+                           "slice %u\nPSNR              %s\nsamples compared  %" G_GUINT64_FORMAT,
+                           rms, relative, difference->largest, difference->at[0], difference->at[1],
+                           difference->at[2], peak, difference->samples);
     status = td_cli_print_text (text);
   }
 

@@ -42,8 +42,8 @@ same_as (GPtrArray *entries, guint index)
 
   for (guint i = 0; entry->hardware_id && i < index; i++) {
     const TdDeviceEntry *earlier = entries->pdata[i];
-    if (earlier->hardware_id && *earlier->hardware_id &&
-        g_str_equal (earlier->hardware_id, entry->hardware_id))
+    if (earlier->hardware_id && *earlier->hardware_id
+        && g_str_equal (earlier->hardware_id, entry->hardware_id))
       return earlier->id;
   }
   return NULL;
@@ -58,7 +58,7 @@ self_test (Report *report)
     report->tests = td_self_test_device (device, td_cli_cancellable (), &report->error);
 }
 
-/* ── Text ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Text ── */
 
 static void
 print_tests (const Report *report)
@@ -66,9 +66,10 @@ print_tests (const Report *report)
   for (guint i = 0; report->tests && i < report->tests->len; i++) {
     const TdSelfTestRow *row = report->tests->pdata[i];
     printf ("    %-4s %-12s %-8s %-8s %u slices  error %.1e of %.1e%s%s\n",
-            row->passed ? "ok" : "FAIL", row->family->name, td_interpolation_name (row->interpolation),
-            td_precision_name (row->precision), row->n_slices, row->error, row->bound,
-            row->reason ? ": " : "", row->reason ? row->reason : "");
+            row->passed ? "ok" : "FAIL", row->family->name,
+            td_interpolation_name (row->interpolation), td_precision_name (row->precision),
+            row->n_slices, row->error, row->bound, row->reason ? ": " : "",
+            row->reason ? row->reason : "");
   }
   if (report->error)
     printf ("    FAIL %s\n", report->error->message);
@@ -80,9 +81,9 @@ cli_devices_print_text (GPtrArray *reports)
   for (guint i = 0; i < reports->len; i++) {
     const Report *report = reports->pdata[i];
     const TdDeviceEntry *entry = report->entry;
-    g_autofree char *memory = entry->memory_bytes
-                                  ? g_format_size_full (entry->memory_bytes, G_FORMAT_SIZE_IEC_UNITS)
-                                  : g_strdup ("");
+    g_autofree char *memory
+        = entry->memory_bytes ? g_format_size_full (entry->memory_bytes, G_FORMAT_SIZE_IEC_UNITS)
+                              : g_strdup ("");
     printf ("%-10s %s%s%s", entry->id, entry->name, *memory ? ", " : "", memory);
     if (report->same_as)
       printf (" (the same hardware as %s)", report->same_as);
@@ -93,7 +94,7 @@ cli_devices_print_text (GPtrArray *reports)
   }
 }
 
-/* ── JSON ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── JSON ── */
 
 static void
 add_tests (JsonBuilder *builder, const Report *report)

@@ -108,7 +108,8 @@ cli_info_print_json (const TdScanFacts *facts)
   td_json_add_integer (builder, "darks", facts->n_darks);
   td_json_add_string (builder, "sample_type", td_sample_name (facts->sample_type));
   td_json_add_number (builder, "first_angle_deg", td_degrees (facts->angles_rad[0]));
-  td_json_add_number (builder, "last_angle_deg", td_degrees (facts->angles_rad[facts->n_views - 1]));
+  td_json_add_number (builder, "last_angle_deg",
+                      td_degrees (facts->angles_rad[facts->n_views - 1]));
   cli_info_add_turn (builder, facts);
   td_json_add_string (builder, "beam", beam_name (geometry->beam));
   td_json_add_number (builder, "pixel_width_mm",
@@ -161,8 +162,8 @@ td_cli_info (int argc, char **argv)
   TdCliRecipe recipe;
 
   td_cli_recipe_init (&recipe);
-  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, FALSE), 1,
-                             &path);
+  int status
+      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, FALSE), 1, &path);
   if (status < 0)
     status = td_cli_recipe_finish (&recipe, argv[0]);
   if (status < 0)

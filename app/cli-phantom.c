@@ -16,8 +16,10 @@
 
 static const TdCliHelp help = {
   "NAME --output PATH [OPTION…]",
-  "Makes a scan of an object whose line integrals are known exactly, as a camera would have measured\n"
-  "it. NAME is shepp-logan, disc, discs, sphere, ellipsoids, points or boxes. PATH becomes an NXtomo\n"
+  "Makes a scan of an object whose line integrals are known exactly, as a camera would have "
+  "measured\n"
+  "it. NAME is shepp-logan, disc, discs, sphere, ellipsoids, points or boxes. PATH becomes an "
+  "NXtomo\n"
   "file if it ends in .nxs, .h5 or .hdf5, else a folder of TIFF files.",
   "  A first scan, and the object itself to compare a reconstruction with:\n"
   "    tomodesk-cli phantom shepp-logan --output demo.nxs --truth truth.tif --rows 16\n"
@@ -26,9 +28,12 @@ static const TdCliHelp help = {
   "  A poor measurement: noise, a drifting beam, rings, dead pixels, the axis off the middle:\n"
   "    tomodesk-cli phantom discs --output poor --photons 2000 --wander 0.1 --rings 0.01 \\\n"
   "      --dead 20 --centre 140.4\n"
-  "  A cone-beam scan; a short one with a tilted detector; a gantry that is not stiff; a fan beam:\n"
-  "    tomodesk-cli phantom ellipsoids --output cone.nxs --cone --columns 128 --rows 128 --views 200\n"
-  "    tomodesk-cli phantom ellipsoids --output short --cone --range 220 --detector-tilt 1,0.5,-0.3\n"
+  "  A cone-beam scan; a short one with a tilted detector; a gantry that is not stiff; a fan "
+  "beam:\n"
+  "    tomodesk-cli phantom ellipsoids --output cone.nxs --cone --columns 128 --rows 128 --views "
+  "200\n"
+  "    tomodesk-cli phantom ellipsoids --output short --cone --range 220 --detector-tilt "
+  "1,0.5,-0.3\n"
   "    tomodesk-cli phantom ellipsoids --output wobble --cone --wobble-mm 0.5 --columns 128\n"
   "    tomodesk-cli phantom discs --output fan --cone --rows 1\n",
 };
@@ -50,10 +55,12 @@ cli_phantom_parse (int argc, char **argv, Options *o, const char **name)
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &o->output, "Where the scan goes", "PATH" },
     { "truth", 0, 0, G_OPTION_ARG_FILENAME, &o->truth,
       "Write the object too: a perfect reconstruction (.tif, .h5 or a folder)", "PATH" },
-    { "format", 0, 0, G_OPTION_ARG_STRING, &o->format, "tiff or nxtomo; else by the ending", "NAME" },
+    { "format", 0, 0, G_OPTION_ARG_STRING, &o->format, "tiff or nxtomo; else by the ending",
+      "NAME" },
     { "columns", 0, 0, G_OPTION_ARG_INT, &o->columns, "Detector width (256)", "N" },
     { "rows", 0, 0, G_OPTION_ARG_INT, &o->rows, "Detector height (as many as columns)", "N" },
-    { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Projections (columns × π/2 for every 180°)", "N" },
+    { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Projections (columns × π/2 for every 180°)",
+      "N" },
     { "centre", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.centre_px,
       "Rotation axis in columns; the first column's centre is 0 (the middle)", "PX" },
     { "tilt", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.tilt_deg, "Tilt of the axis (0)", "DEGREES" },
@@ -68,9 +75,11 @@ cli_phantom_parse (int argc, char **argv, Options *o, const char **name)
       "-log along a path of value 1 across the field (2); 0: values are per pixel", "A" },
     { "logged", 0, 0, G_OPTION_ARG_NONE, &o->spec.logged,
       "Line integrals as float, without camera, flats and darks", NULL },
-    { "flats", 0, 0, G_OPTION_ARG_INT, &o->flats, "Flat fields, half before, half after (10)", "N" },
+    { "flats", 0, 0, G_OPTION_ARG_INT, &o->flats, "Flat fields, half before, half after (10)",
+      "N" },
     { "darks", 0, 0, G_OPTION_ARG_INT, &o->darks, "Dark fields (5)", "N" },
-    { "counts", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.counts, "Counts of the open beam (40000)", "C" },
+    { "counts", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.counts, "Counts of the open beam (40000)",
+      "C" },
     { "dark-counts", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.dark_counts, "Dark level (200)", "C" },
     { "photons", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.photons,
       "Photons a pixel in the open beam; 0: no noise (0)", "N" },
@@ -97,13 +106,14 @@ cli_phantom_parse (int argc, char **argv, Options *o, const char **name)
     { "sdd-mm", 0, 0, G_OPTION_ARG_DOUBLE, &o->sdd_mm, "Cone: source to detector (400)", "MM" },
     { "detector-offset-u", 0, 0, G_OPTION_ARG_DOUBLE, &o->offset_u,
       "Cone: the central ray meets the detector this far to the right of its middle (0)", "PX" },
-    { "detector-offset-v", 0, 0, G_OPTION_ARG_DOUBLE, &o->offset_v,
-      "Cone: the same downwards (0)", "PX" },
+    { "detector-offset-v", 0, 0, G_OPTION_ARG_DOUBLE, &o->offset_v, "Cone: the same downwards (0)",
+      "PX" },
     { "detector-tilt", 0, 0, G_OPTION_ARG_STRING, &o->detector_tilt,
       "Cone: turns of the detector about its rows, its columns and the beam, in that order (0,0,0)",
       "U,V,W" },
     { "wobble-mm", 0, 0, G_OPTION_ARG_DOUBLE, &o->wobble_mm,
-      "Cone: source and detector leave the circle by this; the scan gets a matrix a view (0)", "MM" },
+      "Cone: source and detector leave the circle by this; the scan gets a matrix a view (0)",
+      "MM" },
     { "overwrite", 0, 0, G_OPTION_ARG_NONE, &o->overwrite, "Replace what is at PATH", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { NULL },
@@ -173,8 +183,10 @@ complete_cone (Options *o)
   if (o->pixel_mm == 0)
     o->pixel_mm = 100.0 / o->columns;
   if (o->detector_tilt && !parse_tilt (o->detector_tilt, geometry->detector_tilt_rad))
-    return td_cli_usage ("phantom", "--detector-tilt is three angles in degrees as in 0.5,0,-1, not "
-                         "\"%s\"", o->detector_tilt);
+    return td_cli_usage ("phantom",
+                         "--detector-tilt is three angles in degrees as in 0.5,0,-1, not "
+                         "\"%s\"",
+                         o->detector_tilt);
   return -1;
 }
 
@@ -214,7 +226,7 @@ cli_phantom_complete (Options *o, const char *name)
   return status;
 }
 
-/* ── The scan ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The scan ── */
 
 typedef struct {
   TdScan *scan;
@@ -259,8 +271,8 @@ write_scan (TdScan *scan, const Options *o, TdScanFormat format, GError **error)
   const TdScanFacts *facts = td_scan_facts (scan);
   gsize frame_bytes = (gsize) facts->n_columns * facts->n_rows * sizeof (float);
   guint chunk_frames = (guint) CLAMP (CHUNK_BYTES / frame_bytes, 1, 256);
-  g_autoptr (TdScanWriter) writer =
-    td_scan_writer_new (o->output, format, facts, o->overwrite, error);
+  g_autoptr (TdScanWriter) writer
+      = td_scan_writer_new (o->output, format, facts, o->overwrite, error);
   g_autofree float *frames = g_try_malloc_n (chunk_frames, frame_bytes);
 
   if (!writer)
@@ -273,11 +285,12 @@ write_scan (TdScan *scan, const Options *o, TdScanFormat format, GError **error)
   }
   return write_frames (scan, writer, TD_FRAME_DARK, facts->n_darks, frames, chunk_frames, error)
          && write_frames (scan, writer, TD_FRAME_FLAT, facts->n_flats, frames, chunk_frames, error)
-         && write_frames (scan, writer, TD_FRAME_PROJECTION, facts->n_views, frames, chunk_frames, error)
+         && write_frames (scan, writer, TD_FRAME_PROJECTION, facts->n_views, frames, chunk_frames,
+                          error)
          && td_scan_writer_finish (writer, error);
 }
 
-/* ── The object ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The object ── */
 
 typedef struct {
   const TdPhantomScan *spec;
@@ -291,7 +304,8 @@ cli_phantom_make_slice (guint index, gpointer user)
   const TruthChunk *chunk = user;
 
   td_phantom_scan_truth (chunk->spec, chunk->first + index, chunk->side, chunk->side,
-                         TRUTH_OVERSAMPLE, chunk->slices + (gsize) index * chunk->side * chunk->side);
+                         TRUTH_OVERSAMPLE,
+                         chunk->slices + (gsize) index * chunk->side * chunk->side);
 }
 
 static gboolean
@@ -320,7 +334,8 @@ write_truth (TdScan *scan, const Options *o, GError **error)
     return FALSE;
   if (!slices) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory for a slice of %u × %u pixels; take fewer columns", side, side);
+                 "There is no memory for a slice of %u × %u pixels; take fewer columns", side,
+                 side);
     return FALSE;
   }
   for (guint done = 0; done < n_slices; done += chunk_slices) {
@@ -337,7 +352,7 @@ write_truth (TdScan *scan, const Options *o, GError **error)
   return td_volume_writer_finish (writer, provenance, error);
 }
 
-/* ── Report ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Report ── */
 
 static int
 cli_phantom_report (const Options *o, TdScan *scan, double seconds)
@@ -347,9 +362,9 @@ cli_phantom_report (const Options *o, TdScan *scan, double seconds)
   td_cli_progress_clear ();
   if (!o->json) {
     g_autofree char *time = td_cli_duration (seconds);
-    g_autofree char *text =
-      g_strdup_printf ("%s: %u views of %u × %u pixels, centre %.2f px, written in %s", o->output,
-                       facts->n_views, facts->n_columns, facts->n_rows, facts->centre_px, time);
+    g_autofree char *text = g_strdup_printf (
+        "%s: %u views of %u × %u pixels, centre %.2f px, written in %s", o->output, facts->n_views,
+        facts->n_columns, facts->n_rows, facts->centre_px, time);
     return td_cli_print_text (text);
   }
 

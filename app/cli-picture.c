@@ -10,7 +10,7 @@
 
 #define GAP 4
 
-/* ── The mosaic ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The mosaic ── */
 
 static float *
 make_mosaic (const float *slices, guint n, guint side, guint across, float gap, guint *width,
@@ -20,7 +20,7 @@ make_mosaic (const float *slices, guint n, guint side, guint across, float gap, 
 
   *width = across * side + (across - 1) * GAP;
   *height = down * side + (down - 1) * GAP;
-  float *mosaic = g_new (float, (gsize) *width * *height);
+  float *mosaic = g_new (float, (gsize) *width **height);
   for (gsize i = 0; i < (gsize) *width * *height; i++)
     mosaic[i] = gap;
   for (guint s = 0; s < n; s++)
@@ -51,7 +51,7 @@ find_window (const float *values, gsize n, float *low, float *high)
   *high = some[count - 1 - count / 200];
 }
 
-/* ── PNG ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── PNG ── */
 
 static guint32
 cli_picture_crc (const guint8 *data, gsize n)
@@ -130,14 +130,20 @@ write_png (const char *path, const float *mosaic, guint width, guint height, flo
   return g_file_set_contents (path, (const char *) png->data, png->len, error);
 }
 
-/* ── TIFF ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── TIFF ── */
 
 static gboolean
 write_tiff (const char *path, const float *mosaic, guint width, guint height, GError **error)
 {
   const TdVolumeSpec spec = {
-    .path = (char *) path, .format = TD_VOLUME_BIGTIFF, .bits = 32, .nx = width, .ny = height,
-    .n_slices = 1, .units = "1/px", .overwrite = TRUE,
+    .path = (char *) path,
+    .format = TD_VOLUME_BIGTIFF,
+    .bits = 32,
+    .nx = width,
+    .ny = height,
+    .n_slices = 1,
+    .units = "1/px",
+    .overwrite = TRUE,
   };
   g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, error);
 

@@ -7,7 +7,8 @@
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
-  "Says what a reconstruction would do, without doing it: slabs, memory, bytes read and written, and\n"
+  "Says what a reconstruction would do, without doing it: slabs, memory, bytes read and written, "
+  "and\n"
   "the time, once a job on this machine has shown how fast it is. Refuses what cannot work.",
   "  tomodesk-cli plan scan.nxs\n"
   "  Will it fit into 8 GB?\n"
@@ -34,12 +35,13 @@ cli_plan_print_text (const TdPlan *plan)
   if (!iterates)
     printf (", %s interpolation", td_interpolation_name (recipe->interpolation));
   printf ("\n");
-  printf ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx,
-          facts->ny, recipe->row_first);
+  printf ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx, facts->ny,
+          recipe->row_first);
   printf ("  centre   column %.3f\n", facts->centre_px);
   printf ("  values   in %s\n", facts->units);
   if (!iterates)
-    printf ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind), recipe->filter.cutoff);
+    printf ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),
+            recipe->filter.cutoff);
   printf ("  prepare  ");
   for (guint i = 0, shown = 0; i < recipe->n_steps; i++)
     if (recipe->steps[i].enabled)
@@ -90,8 +92,8 @@ td_cli_plan (int argc, char **argv)
   TdCliRecipe recipe;
 
   td_cli_recipe_init (&recipe);
-  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1,
-                             &path);
+  int status
+      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1, &path);
   if (status < 0)
     status = td_cli_recipe_finish (&recipe, argv[0]);
   if (status < 0)

@@ -69,14 +69,15 @@ add_scan_entries (GOptionGroup *group, TdCliRecipe *recipe)
     { "pixel-mm", 0, 0, G_OPTION_ARG_DOUBLE, &recipe->pixel_mm, "Size of a detector pixel", "MM" },
     { "sod-mm", 0, 0, G_OPTION_ARG_DOUBLE, &recipe->sod_mm,
       "Cone or fan beam: source to rotation axis", "MM" },
-    { "sdd-mm", 0, 0, G_OPTION_ARG_DOUBLE, &recipe->sdd_mm,
-      "Cone or fan beam: source to detector", "MM" },
+    { "sdd-mm", 0, 0, G_OPTION_ARG_DOUBLE, &recipe->sdd_mm, "Cone or fan beam: source to detector",
+      "MM" },
     { "dataset", 0, 0, G_OPTION_ARG_STRING, &recipe->dataset, "HDF5: where the projections are",
       "NAME" },
     { "sinograms", 0, 0, G_OPTION_ARG_NONE, &recipe->sinograms,
       "TIFF: every file or page is the sinogram of one row", NULL },
     { "values", 0, 0, G_OPTION_ARG_STRING, &recipe->values,
-      "What the samples are, where that is not seen: intensities, or attenuations (−log was taken)", "KIND" },
+      "What the samples are, where that is not seen: intensities, or attenuations (−log was taken)",
+      "KIND" },
     { "raw", 0, 0, G_OPTION_ARG_STRING, &recipe->raw,
       "Headerless files: frame size, sample type, bytes to skip", "WxH:TYPE[:SKIP]" },
     { NULL },
@@ -152,12 +153,13 @@ td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
   g_autoptr (GError) error = NULL;
 
   if (recipe->values && !parse_values (recipe->values, &recipe->scan.values))
-    return td_cli_usage (verb, "--values \"%s\" is neither intensities nor attenuations", recipe->values);
+    return td_cli_usage (verb, "--values \"%s\" is neither intensities nor attenuations",
+                         recipe->values);
 
   if (!(recipe->pixel_mm >= 0) || isinf (recipe->pixel_mm))
     return td_cli_usage (verb, "--pixel-mm must be above 0");
-  if (!(recipe->sod_mm >= 0 && recipe->sdd_mm >= 0) || isinf (recipe->sod_mm) || isinf (recipe->sdd_mm)
-      || (recipe->sod_mm > 0) != (recipe->sdd_mm > 0))
+  if (!(recipe->sod_mm >= 0 && recipe->sdd_mm >= 0) || isinf (recipe->sod_mm)
+      || isinf (recipe->sdd_mm) || (recipe->sod_mm > 0) != (recipe->sdd_mm > 0))
     return td_cli_usage (verb, "--sod-mm and --sdd-mm belong together and must be above 0");
   recipe->scan.pixel_mm = recipe->pixel_mm;
   recipe->scan.source_axis_mm = recipe->sod_mm;

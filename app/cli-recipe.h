@@ -10,7 +10,7 @@
  */
 typedef struct {
   TdRecipe recipe;
-  TdScanOptions scan;  /* strings belong to the fields below */
+  TdScanOptions scan; /* strings belong to the fields below */
   gboolean format_given;
   char *recipe_path, *flats, *darks, *bad_pixels, *angles, *geometry, *dataset, *raw, *values;
   double pixel_mm, sod_mm, sdd_mm;

@@ -9,9 +9,12 @@
 
 static const TdCliHelp help = {
   "SCAN --output PATH [OPTION…]",
-  "Reconstructs a scan. PATH ending in .tif becomes one BigTIFF, in .h5 one HDF5 file, anything else\n"
-  "a folder with one TIFF a slice; --format overrides that. The output appears under its name when it\n"
-  "is complete, with the recipe and where it came from inside. Control-C cancels and leaves nothing\n"
+  "Reconstructs a scan. PATH ending in .tif becomes one BigTIFF, in .h5 one HDF5 file, anything "
+  "else\n"
+  "a folder with one TIFF a slice; --format overrides that. The output appears under its name when "
+  "it\n"
+  "is complete, with the recipe and where it came from inside. Control-C cancels and leaves "
+  "nothing\n"
   "(but see --keep).",
   "  tomodesk-cli reconstruct scan.nxs --output slices\n"
   "  The axis known, noise smoothed, rows 100 to 199 only:\n"
@@ -82,8 +85,9 @@ cli_reconstruct_run (TdJob *job, gboolean keep, GError **error)
 {
   Running running = { g_main_loop_new (NULL, FALSE), job, NULL };
   guint timer = g_timeout_add (200, cli_reconstruct_show_progress, &running);
-  gulong handler = g_cancellable_connect (td_cli_cancellable (), G_CALLBACK (keep ? on_signal_keep : cli_reconstruct_on_signal),
-                                          td_job_ref (job), (GDestroyNotify) td_job_unref);
+  gulong handler = g_cancellable_connect (
+      td_cli_cancellable (), G_CALLBACK (keep ? on_signal_keep : cli_reconstruct_on_signal),
+      td_job_ref (job), (GDestroyNotify) td_job_unref);
 
   td_job_start (job, cli_reconstruct_on_done, &running);
   g_main_loop_run (running.loop);
@@ -105,8 +109,8 @@ cli_reconstruct_print_text (TdJob *job)
   g_autofree char *time = td_cli_duration (result->seconds);
 
   printf ("%s: %u slices of %u × %u pixels in %s, %.2f GU/s, %s on %s, centre %.3f\n",
-          result->output, facts->n_slices, facts->nx, facts->ny, time,
-          result->updates_per_s * 1e-9, result->family, result->device, result->centre_px);
+          result->output, facts->n_slices, facts->nx, facts->ny, time, result->updates_per_s * 1e-9,
+          result->family, result->device, result->centre_px);
   for (guint i = 0; facts->notes && facts->notes[i]; i++)
     printf ("  note  %s\n", facts->notes[i]);
   for (guint i = 0; result->notes[i]; i++)
@@ -131,7 +135,8 @@ cli_reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
   td_job_set_overwrite (job, options->overwrite);
   if (options->keep)
     td_job_keep_momentum (job);
-  if (!cli_reconstruct_run (job, options->keep && td_method_iterates (td_plan_recipe (plan)->method), &error))
+  if (!cli_reconstruct_run (
+          job, options->keep && td_method_iterates (td_plan_recipe (plan)->method), &error))
     return td_cli_fail (error);
   if (!options->json) {
     cli_reconstruct_print_text (job);
@@ -159,8 +164,10 @@ td_cli_reconstruct (int argc, char **argv)
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the volume goes", "PATH" },
     { "overwrite", 0, 0, G_OPTION_ARG_NONE, &options.overwrite, "Replace what is at PATH", NULL },
     { "keep", 0, 0, G_OPTION_ARG_NONE, &options.keep,
-      "Iterative methods: Control-C ends the iterations, and what they came to is written; with what "
-      "--start needs to go on as if they had not stopped", NULL },
+      "Iterative methods: Control-C ends the iterations, and what they came to is written; with "
+      "what "
+      "--start needs to go on as if they had not stopped",
+      NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },
     { NULL },
   };
@@ -168,8 +175,8 @@ td_cli_reconstruct (int argc, char **argv)
   TdCliRecipe recipe;
 
   td_cli_recipe_init (&recipe);
-  int status = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1,
-                             &path);
+  int status
+      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1, &path);
   if (status < 0)
     status = td_cli_recipe_finish (&recipe, argv[0]);
   if (status < 0 && !options.output)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Options ── */
 
 static gboolean show_help;
 
@@ -106,7 +106,7 @@ td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *
   return -1;
 }
 
-/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Ends ── */
 
 int
 td_cli_fail (const GError *error)
@@ -186,7 +186,7 @@ td_cli_cancellable (void)
   return cancellable;
 }
 
-/* ── Output ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Output ── */
 
 int
 td_cli_print_text (const char *text)
@@ -221,7 +221,8 @@ td_cli_duration (double seconds)
 char *
 td_cli_spread (double base_s, double low_s, double high_s)
 {
-  return g_strdup_printf ("%+.0f/%+.0f %%", 100 * (low_s / base_s - 1), 100 * (high_s / base_s - 1));
+  return g_strdup_printf ("%+.0f/%+.0f %%", 100 * (low_s / base_s - 1),
+                          100 * (high_s / base_s - 1));
 }
 
 static gboolean progress_shown;
@@ -242,8 +243,9 @@ td_cli_progress (const char *what, double fraction, double remaining_s, const ch
   memset (bar, '=', filled);
   bar[sizeof bar - 1] = 0;
   g_autofree char *left = remaining_s < 0 ? g_strdup ("") : td_cli_duration (remaining_s);
-  fprintf (stderr, "\r\033[K%s [%s] %3d %%%s%s%s%s", what, bar, (int) (100 * CLAMP (fraction, 0, 1)),
-           *left ? ", " : "", left, *left ? " left" : "", detail ? detail : "");
+  fprintf (stderr, "\r\033[K%s [%s] %3d %%%s%s%s%s", what, bar,
+           (int) (100 * CLAMP (fraction, 0, 1)), *left ? ", " : "", left, *left ? " left" : "",
+           detail ? detail : "");
   fflush (stderr);
   progress_shown = TRUE;
 }

@@ -54,8 +54,8 @@ cli_tune_print_table (GPtrArray *rows)
   for (guint i = 0; i < rows->len; i++) {
     const TdTuneRow *row = rows->pdata[i];
     printf ("%-12s %-8s %-9s %6u %6u %4u ", row->family->name,
-            td_interpolation_name (row->interpolation), td_precision_name (row->precision), row->n_slices,
-            row->candidates, row->rejected);
+            td_interpolation_name (row->interpolation), td_precision_name (row->precision),
+            row->n_slices, row->candidates, row->rejected);
     if (row->error)
       printf ("  %s\n", row->error);
     else
@@ -89,7 +89,10 @@ td_cli_tune (int argc, char **argv)
   g_autoptr (TdDevice) device = td_device_open (id, &error);
   if (!device)
     return td_cli_fail (error);
-  const TdTuneOptions options = { .size = size, .family = family, .runs = runs, .progress = cli_tune_progress,
+  const TdTuneOptions options = { .size = size,
+                                  .family = family,
+                                  .runs = runs,
+                                  .progress = cli_tune_progress,
                                   .cancellable = td_cli_cancellable () };
   g_autoptr (GPtrArray) rows = td_tune_device (device, &options, &error);
   td_cli_progress_clear ();

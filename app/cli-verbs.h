@@ -5,11 +5,11 @@
    verb, the return value the exit status (see cli.h). */
 
 int td_cli_bench (int argc, char **argv);
-int td_cli_bench_cone (int argc, char **argv); /* bench --cone */
+int td_cli_bench_cone (int argc, char **argv);    /* bench --cone */
 int td_cli_bench_prepare (int argc, char **argv); /* bench --prepare */
-int td_cli_bench_rays (int argc, char **argv); /* bench --cone --project */
-int td_cli_bench_fdk (int argc, char **argv);  /* bench --cone --end-to-end */
-int td_cli_bench_end (int argc, char **argv);  /* bench --end-to-end, parallel beam */
+int td_cli_bench_rays (int argc, char **argv);    /* bench --cone --project */
+int td_cli_bench_fdk (int argc, char **argv);     /* bench --cone --end-to-end */
+int td_cli_bench_end (int argc, char **argv);     /* bench --end-to-end, parallel beam */
 int td_cli_centre (int argc, char **argv);
 int td_cli_compare (int argc, char **argv);
 int td_cli_devices (int argc, char **argv);

@@ -39,16 +39,17 @@ cli_print_help (void)
           "Verbs:\n");
   for (const TdCliVerb *verb = verbs; verb->name; verb++)
     printf ("  %-12s %s\n", verb->name, verb->summary);
-  printf ("\n"
-          "A first reconstruction:\n"
-          "  tomodesk-cli phantom shepp-logan --output demo.nxs --columns 256 --rows 16 --views 361\n"
-          "  tomodesk-cli info demo.nxs\n"
-          "  tomodesk-cli plan demo.nxs\n"
-          "  tomodesk-cli reconstruct demo.nxs --output slices\n"
-          "\n"
-          "tomodesk-cli VERB --help shows the options of a verb with examples. With --json a verb\n"
-          "prints one JSON value on standard output. Exit status: 0 done, 1 failed (one line on\n"
-          "standard error), 2 wrong usage, 130 cancelled.\n");
+  printf (
+      "\n"
+      "A first reconstruction:\n"
+      "  tomodesk-cli phantom shepp-logan --output demo.nxs --columns 256 --rows 16 --views 361\n"
+      "  tomodesk-cli info demo.nxs\n"
+      "  tomodesk-cli plan demo.nxs\n"
+      "  tomodesk-cli reconstruct demo.nxs --output slices\n"
+      "\n"
+      "tomodesk-cli VERB --help shows the options of a verb with examples. With --json a verb\n"
+      "prints one JSON value on standard output. Exit status: 0 done, 1 failed (one line on\n"
+      "standard error), 2 wrong usage, 130 cancelled.\n");
 }
 
 static int

@@ -14,7 +14,7 @@
  */
 enum { TD_CLI_DONE = 0, TD_CLI_FAILED = 1, TD_CLI_USAGE = 2, TD_CLI_CANCELLED = 130 };
 
-/* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Options ── */
 
 typedef struct {
   const char *usage;    /* "SCAN [OPTION…]", what follows the verb */
@@ -34,7 +34,7 @@ typedef struct {
 int td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *entries,
                   GOptionGroup *group, guint operands, const char **out);
 
-/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Ends ── */
 
 /* One line on standard error; returns TD_CLI_FAILED, or TD_CLI_CANCELLED for a cancellation. */
 int td_cli_fail (const GError *error);
@@ -44,7 +44,7 @@ int td_cli_usage (const char *verb, const char *format, ...) G_GNUC_PRINTF (2, 3
    the program. */
 GCancellable *td_cli_cancellable (void);
 
-/* ── Output ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Output ── */
 
 /* Prints the tree and a newline on standard output; takes the builder's root, not the builder.
    Returns TD_CLI_DONE, or fails if standard output could not be written. */

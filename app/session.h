@@ -17,7 +17,7 @@ G_DECLARE_FINAL_TYPE (TdSession, td_session, TD, SESSION, GObject)
 
 TdSession *td_session_new (TdEngine *engine);
 TdEngine *td_session_engine (TdSession *self);
-TdScan *td_session_scan (TdSession *self);            /* (transfer none); NULL: none is open */
+TdScan *td_session_scan (TdSession *self);             /* (transfer none); NULL: none is open */
 const TdScanFacts *td_session_facts (TdSession *self); /* NULL: none is open */
 const TdRecipe *td_session_recipe (TdSession *self);
 

@@ -41,10 +41,11 @@ td_settings_new (GError **error)
 
   if (schema)
     return g_settings_new_full (schema, NULL, NULL);
-  g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-               "The settings schema %s is not installed; install Tomodesk again, or run it from its "
-               "build folder",
-               SCHEMA);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_NOT_FOUND,
+      "The settings schema %s is not installed; install Tomodesk again, or run it from its "
+      "build folder",
+      SCHEMA);
   return NULL;
 }
 
@@ -65,7 +66,7 @@ td_settings_add_recent (GSettings *settings, const char *path)
   g_settings_set_strv (settings, "recent-scans", (const char *const *) fresh);
 }
 
-/* ── Kept with a recent scan, for as long as it is one ──────────────────────────────────────── */
+/* ── Kept with a recent scan, for as long as it is one ── */
 
 #define RECIPE_TYPE "(ss)" /* of which detector, JSON */
 
@@ -123,7 +124,8 @@ td_settings_get_recipe (GSettings *settings, const char *path, const char *detec
 }
 
 void
-td_settings_set_recipe (GSettings *settings, const char *path, const char *detector, const char *json)
+td_settings_set_recipe (GSettings *settings, const char *path, const char *detector,
+                        const char *json)
 {
   set_kept (settings, "recent-recipes", RECIPE_TYPE, path,
             json ? g_variant_new (RECIPE_TYPE, detector, json) : NULL);

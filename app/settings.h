@@ -11,13 +11,13 @@
 GSettings *td_settings_new (GError **error);
 /* Puts @path at the head of the recent scans. */
 void td_settings_add_recent (GSettings *settings, const char *path);
-/* What was stated about a recent scan, for as long as it is one: a value of "recent-details", NULL: nothing.
-   (transfer full) */
+/* What was stated about a recent scan, for as long as it is one: a value of "recent-details", NULL:
+   nothing. (transfer full) */
 GVariant *td_settings_get_details (GSettings *settings, const char *path);
 /* @details: (transfer floating) (nullable). */
 void td_settings_set_details (GSettings *settings, const char *path, GVariant *details);
-/* The recipe a recent scan had when it was closed, as JSON; NULL: none was kept, or of another @detector,
-   the scan's sizes in words. (transfer full) */
+/* The recipe a recent scan had when it was closed, as JSON; NULL: none was kept, or of another
+   @detector, the scan's sizes in words. (transfer full) */
 char *td_settings_get_recipe (GSettings *settings, const char *path, const char *detector);
 /* @json: (nullable): forgets it. */
 void td_settings_set_recipe (GSettings *settings, const char *path, const char *detector,

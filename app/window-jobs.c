@@ -6,14 +6,13 @@
 #include "ui/job-row.h"
 #include "ui/reconstruct-dialog.h"
 
-/* ── Asking for a volume ────────────────────────────────────────────────────────────────────── */
+/* ── Asking for a volume ── */
 
 static void
 on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, TdWindow *self)
 {
-  g_autoptr (TdJobItem) item
-      = td_job_item_new (td_session_engine (self->session), td_session_scan (self->session), recipe,
-                         output);
+  g_autoptr (TdJobItem) item = td_job_item_new (td_session_engine (self->session),
+                                                td_session_scan (self->session), recipe, output);
   g_autofree char *folder = g_path_get_dirname (output);
 
   /* Format and bits were chosen in the dialog: they are the recipe's from now on. */
@@ -37,7 +36,7 @@ on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
-/* ── The list ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The list ── */
 
 static void
 on_show_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
@@ -82,7 +81,7 @@ on_jobs_changed (GListModel *model, guint position, guint removed, guint added, 
   gtk_revealer_set_reveal_child (self->jobs_revealer, g_list_model_get_n_items (model) > 0);
 }
 
-/* ── At the end ─────────────────────────────────────────────────────────────────────────────── */
+/* ── At the end ── */
 
 static void
 on_toast_folder (AdwToast *toast, TdJobItem *item)
@@ -101,20 +100,20 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
 {
   if (td_job_item_state (item) == TD_JOB_FAILED) {
     g_autofree char *heading
-        = g_strdup_printf (_("“%s” was not reconstructed"), td_job_item_title (item));
+        = g_strdup_printf (_ ("“%s” was not reconstructed"), td_job_item_title (item));
     td_window_error_dialog (self, heading, td_job_item_error (item));
   } else if (td_job_item_state (item) == TD_JOB_DONE) {
     g_autofree char *escaped = g_markup_escape_text (td_job_item_title (item), -1);
-    g_autofree char *text = g_strdup_printf (_("%s is written"), escaped);
+    g_autofree char *text = g_strdup_printf (_ ("%s is written"), escaped);
     AdwToast *toast = adw_toast_new (text);
-    adw_toast_set_button_label (toast, _("Open Folder"));
+    adw_toast_set_button_label (toast, _ ("Open Folder"));
     g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
                            g_object_ref (item), unref_item, 0);
     adw_toast_overlay_add_toast (self->toasts, toast);
   }
 }
 
-/* ── Closing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Closing ── */
 
 static gboolean
 close_now (gpointer window)
@@ -142,10 +141,10 @@ td_window_may_close (TdWindow *self)
   if (active == 0 || self->leaving)
     return TRUE;
   AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
-      GTK_WINDOW (self), _("Stop the reconstruction?"),
-      _("A volume is still being written. If the window closes now, nothing of it is kept.")));
-  adw_message_dialog_add_responses (dialog, "keep", _("_Keep Running"), "stop",
-                                    _("_Stop and Close"), NULL);
+      GTK_WINDOW (self), _ ("Stop the reconstruction?"),
+      _ ("A volume is still being written. If the window closes now, nothing of it is kept.")));
+  adw_message_dialog_add_responses (dialog, "keep", _ ("_Keep Running"), "stop",
+                                    _ ("_Stop and Close"), NULL);
   adw_message_dialog_set_response_appearance (dialog, "stop", ADW_RESPONSE_DESTRUCTIVE);
   adw_message_dialog_set_default_response (dialog, "keep");
   adw_message_dialog_set_close_response (dialog, "keep");

@@ -8,7 +8,7 @@
 #include "ui/open-dialog.h"
 #include "ui/window-words.h"
 
-/* ── Opening ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Opening ── */
 
 static void
 open_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
@@ -77,10 +77,10 @@ static void
 offer_details (TdWindow *self, const TdScanStatement *statement, const char *problem)
 {
   GtkWidget *dialog
-      = adw_message_dialog_new (GTK_WINDOW (self), _("This scan does not open"), problem);
+      = adw_message_dialog_new (GTK_WINDOW (self), _ ("This scan does not open"), problem);
 
   adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "details",
-                                    _("Open with _Details…"), "close", _("_Close"), NULL);
+                                    _ ("Open with _Details…"), "close", _ ("_Close"), NULL);
   adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
   adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
   g_object_set_data_full (G_OBJECT (dialog), "statement", td_scan_statement_copy (statement),
@@ -132,10 +132,9 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
   td_window_remember_recipe (self);
   keep_statement (self, statement);
   td_settings_add_recent (self->settings, statement->path);
-  td_settings_set_details (self->settings, statement->path,
-                           td_scan_statement_is_plain (statement)
-                               ? NULL
-                               : td_scan_statement_to_variant (statement));
+  td_settings_set_details (
+      self->settings, statement->path,
+      td_scan_statement_is_plain (statement) ? NULL : td_scan_statement_to_variant (statement));
   td_session_open (self->session, scan, &recipe);
   if (!stated_anew)
     td_window_recall_recipe (self);
@@ -153,7 +152,7 @@ void
 td_window_open_statement (TdWindow *self, const TdScanStatement *statement)
 {
   g_autofree char *name = g_path_get_basename (statement->path);
-  g_autofree char *text = g_strdup_printf (_("Opening %s"), name);
+  g_autofree char *text = g_strdup_printf (_ ("Opening %s"), name);
 
   stop_opening (self);
   self->opening = g_cancellable_new ();
@@ -169,8 +168,8 @@ void
 td_window_open_path (TdWindow *self, const char *path)
 {
   g_autoptr (GVariant) details = td_settings_get_details (self->settings, path);
-  g_autoptr (TdScanStatement) statement = details ? td_scan_statement_from_variant (path, details)
-                                                  : td_scan_statement_new (path);
+  g_autoptr (TdScanStatement) statement
+      = details ? td_scan_statement_from_variant (path, details) : td_scan_statement_new (path);
 
   td_window_open_statement (self, statement);
 }
@@ -217,7 +216,7 @@ on_open_demo (GSimpleAction *action, GVariant *parameter, gpointer user)
   TdRecipe recipe;
 
   if (!scan) {
-    td_window_error_dialog (self, _("There is no demonstration"), error->message);
+    td_window_error_dialog (self, _ ("There is no demonstration"), error->message);
     return;
   }
   stop_opening (self);
@@ -233,7 +232,7 @@ on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
   td_window_open_path (user, g_variant_get_string (parameter, NULL));
 }
 
-/* ── Choosing files ─────────────────────────────────────────────────────────────────────────── */
+/* ── Choosing files ── */
 
 typedef void (*Chosen) (TdWindow *self, const char *path);
 
@@ -248,7 +247,7 @@ window_open_on_response (GtkNativeDialog *dialog, int response, TdWindow *self)
     if (path)
       chosen (self, path);
     else
-      td_window_toast (self, _("Only files on this machine’s disks can be used"));
+      td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
   }
   g_object_unref (dialog);
 }
@@ -280,25 +279,25 @@ add_filter (GtkFileChooser *chooser, const char *name, const char *const *patter
 static void
 on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  static const char *const scans[] = { "*.nxs", "*.nx", "*.h5", "*.hdf5", "*.hdf", "*.xtekct",
-                                       "*.log", "*.rctd", "*.tif",
-                                       "*.tiff", "*.TIF", "*.TIFF", "*.raw", "*.json", NULL };
+  static const char *const scans[]
+      = { "*.nxs", "*.nx",   "*.h5",  "*.hdf5", "*.hdf", "*.xtekct", "*.log", "*.rctd",
+          "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.raw", "*.json",   NULL };
   static const char *const all[] = { "*", NULL };
-  GtkFileChooser *chooser
-      = window_open_choose (user, _("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN, td_window_open_path);
+  GtkFileChooser *chooser = window_open_choose (user, _ ("Open a Scan"),
+                                                GTK_FILE_CHOOSER_ACTION_OPEN, td_window_open_path);
 
-  add_filter (chooser, _("Scans"), scans);
-  add_filter (chooser, _("All files"), all);
+  add_filter (chooser, _ ("Scans"), scans);
+  add_filter (chooser, _ ("All files"), all);
 }
 
 static void
 on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  window_open_choose (user, _("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-          td_window_open_path);
+  window_open_choose (user, _ ("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                      td_window_open_path);
 }
 
-/* ── Recipes ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Recipes ── */
 
 static void
 save_recipe (TdWindow *self, const char *path)
@@ -306,9 +305,9 @@ save_recipe (TdWindow *self, const char *path)
   g_autoptr (GError) error = NULL;
 
   if (td_recipe_save (td_session_recipe (self->session), path, &error))
-    td_window_toast (self, _("Recipe saved"));
+    td_window_toast (self, _ ("Recipe saved"));
   else
-    td_window_error_dialog (self, _("The recipe was not saved"), error->message);
+    td_window_error_dialog (self, _ ("The recipe was not saved"), error->message);
 }
 
 static void
@@ -320,7 +319,7 @@ load_recipe (TdWindow *self, const char *path)
   if (td_recipe_load (&recipe, path, &error))
     td_session_edit (self->session, &recipe, NULL);
   else
-    td_window_error_dialog (self, _("The recipe does not load"), error->message);
+    td_window_error_dialog (self, _ ("The recipe does not load"), error->message);
 }
 
 static void
@@ -328,7 +327,7 @@ on_save_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
   GtkFileChooser *chooser
-      = window_open_choose (self, _("Save the Recipe"), GTK_FILE_CHOOSER_ACTION_SAVE, save_recipe);
+      = window_open_choose (self, _ ("Save the Recipe"), GTK_FILE_CHOOSER_ACTION_SAVE, save_recipe);
   g_autofree char *name
       = g_strdup_printf ("%s.recipe.json", td_session_facts (self->session)->title);
 
@@ -340,21 +339,21 @@ on_load_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   static const char *const recipes[] = { "*.json", NULL };
   GtkFileChooser *chooser
-      = window_open_choose (user, _("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN, load_recipe);
+      = window_open_choose (user, _ ("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN, load_recipe);
 
-  add_filter (chooser, _("Recipes"), recipes);
+  add_filter (chooser, _ ("Recipes"), recipes);
 }
 
-/* ── Recent scans ───────────────────────────────────────────────────────────────────────────── */
+/* ── Recent scans ── */
 
 static void
 add_recent (TdWindow *self, const char *path)
 {
   g_autofree char *name = g_path_get_basename (path);
   g_autofree char *folder = g_path_get_dirname (path);
-  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name,
-                                 "subtitle", folder, "subtitle-lines", 1, "activatable", TRUE,
-                                 NULL);
+  GtkWidget *row
+      = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "subtitle", folder,
+                      "subtitle-lines", 1, "activatable", TRUE, NULL);
   g_autoptr (GMenuItem) item = g_menu_item_new (name, NULL);
 
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
@@ -377,7 +376,7 @@ td_window_show_recent (TdWindow *self)
   gtk_widget_set_visible (self->recent_box, paths[0] != NULL);
 }
 
-/* ── Dropping ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Dropping ── */
 
 static gboolean
 window_open_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, TdWindow *self)
@@ -387,7 +386,7 @@ window_open_on_drop (GtkDropTarget *target, const GValue *value, double x, doubl
 
   gtk_widget_remove_css_class (GTK_WIDGET (self->stack), "drop-here");
   if (!path) {
-    td_window_toast (self, _("Only files on this machine’s disks can be used"));
+    td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
     return FALSE;
   }
   if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))

@@ -12,11 +12,11 @@ struct _TdWindow {
   GSettings *settings;
   TdSession *session;
   TdJobQueue *jobs;
-  GCancellable *opening;   /* NULL: nothing is being opened */
+  GCancellable *opening;      /* NULL: nothing is being opened */
   TdScanStatement *statement; /* of the scan that is open, or was to be; NULL: none */
-  char *failure;           /* why the last one did not open; NULL: none failed */
-  guint n_recalls;         /* scans that were asked for an earlier recipe of theirs */
-  gboolean leaving;        /* the user said to close with jobs running */
+  char *failure;              /* why the last one did not open; NULL: none failed */
+  guint n_recalls;            /* scans that were asked for an earlier recipe of theirs */
+  gboolean leaving;           /* the user said to close with jobs running */
 
   AdwToastOverlay *toasts;
   GtkStack *stack;
@@ -47,8 +47,8 @@ void td_window_add_drop_target (TdWindow *self);
 
 /* window-recall.c */
 void td_window_preset_recipe (TdWindow *self, TdRecipe *recipe); /* what a new scan begins with */
-void td_window_remember_recipe (TdWindow *self); /* before the scan goes */
-void td_window_recall_recipe (TdWindow *self);   /* once it is open; can be undone */
+void td_window_remember_recipe (TdWindow *self);                 /* before the scan goes */
+void td_window_recall_recipe (TdWindow *self); /* once it is open; can be undone */
 
 /* window-jobs.c */
 void td_window_add_job_actions (TdWindow *self);

@@ -46,8 +46,7 @@ td_window_remember_recipe (TdWindow *self)
   td_window_preset_recipe (self, &preset);
   take_machine (&recipe, &preset);
   g_autofree char *detector = detector_of (facts);
-  g_autofree char *json
-      = td_recipe_equal (&recipe, &preset) ? NULL : td_recipe_to_json (&recipe);
+  g_autofree char *json = td_recipe_equal (&recipe, &preset) ? NULL : td_recipe_to_json (&recipe);
   td_settings_set_recipe (self->settings, self->statement->path, detector, json);
 }
 
@@ -70,8 +69,7 @@ td_window_recall_recipe (TdWindow *self)
   g_autofree char *detector = detector_of (td_session_facts (self->session));
 
   self->n_recalls++;
-  g_autofree char *json
-      = td_settings_get_recipe (self->settings, self->statement->path, detector);
+  g_autofree char *json = td_settings_get_recipe (self->settings, self->statement->path, detector);
   TdRecipe preset, recipe;
 
   /* One that an older or newer version cannot read is no loss worth a message. */
@@ -80,8 +78,8 @@ td_window_recall_recipe (TdWindow *self)
   td_window_preset_recipe (self, &preset);
   take_machine (&recipe, &preset);
   td_session_edit (self->session, &recipe, NULL);
-  AdwToast *toast = adw_toast_new (_("The recipe is as this scan was left"));
-  adw_toast_set_button_label (toast, _("Begin Afresh"));
+  AdwToast *toast = adw_toast_new (_ ("The recipe is as this scan was left"));
+  adw_toast_set_button_label (toast, _ ("Begin Afresh"));
   g_signal_connect_object (toast, "button-clicked", G_CALLBACK (on_afresh), self, 0);
   g_object_set_data (G_OBJECT (toast), "recall", GUINT_TO_POINTER (self->n_recalls));
   adw_toast_overlay_add_toast (self->toasts, toast);

@@ -10,7 +10,7 @@
 
 G_DEFINE_FINAL_TYPE (TdWindow, td_window, ADW_TYPE_APPLICATION_WINDOW)
 
-/* ── Messages ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Messages ── */
 
 void
 td_window_toast (TdWindow *self, const char *text)
@@ -26,7 +26,7 @@ td_window_error_dialog (TdWindow *self, const char *heading, const char *text)
   g_autofree char *words = td_window_words (text);
   GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, words);
 
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _("_Close"));
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
@@ -43,7 +43,7 @@ on_notice_response (GtkInfoBar *bar, int response, TdWindow *self)
   gtk_info_bar_set_revealed (bar, FALSE);
 }
 
-/* ── The session ────────────────────────────────────────────────────────────────────────────── */
+/* ── The session ── */
 
 static void
 window_enable (TdWindow *self, const char *name, gboolean enabled)
@@ -113,7 +113,8 @@ window_on_before (TdRecipePanel *panel, const char *step, TdWindow *self)
   td_scan_view_set_before (self->scan_view, step);
 }
 
-/* Before and after while B is held: pressed again and again by the keyboard's repeat, let go once. */
+/* Before and after while B is held: pressed again and again by the keyboard's repeat, let go once.
+ */
 static gboolean
 on_key_pressed (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state,
                 TdWindow *self)
@@ -183,7 +184,7 @@ on_page_changed (GObject *object, GParamSpec *property, TdWindow *self)
   td_geometry_view_set_active (self->geometry_view, g_strcmp0 (page, "geometry") == 0);
 }
 
-/* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Actions ── */
 
 static void
 on_undo (GSimpleAction *action, GVariant *parameter, gpointer user)
@@ -226,7 +227,7 @@ window_add_actions (TdWindow *self)
   td_window_add_job_actions (self);
 }
 
-/* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Interface ── */
 
 TdSession *
 td_window_session (TdWindow *self)
@@ -288,7 +289,7 @@ td_window_show_page (TdWindow *self, const char *page)
   adw_view_stack_set_visible_child_name (self->pages, page);
 }
 
-/* ── Object ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Object ── */
 
 static gboolean
 td_window_close_request (GtkWindow *window)

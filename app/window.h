@@ -13,7 +13,8 @@
 #include "ui/volume-view.h"
 
 /**
- * TdWindow: the main window. Opening, undo, jobs and their messages; what is in it is the ui room's.
+ * TdWindow: the main window. Opening, undo, jobs and their messages; what is in it is the ui
+ * room's.
  */
 #define TD_TYPE_WINDOW (td_window_get_type ())
 G_DECLARE_FINAL_TYPE (TdWindow, td_window, TD, WINDOW, AdwApplicationWindow)

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A gap beyond this many steps is a missing wedge: neither the median gap nor the even spacing of as
-   many views explains it. */
+/* A gap beyond this many steps is a missing wedge: neither the median gap nor the even spacing of
+   as many views explains it. */
 #define WEDGE_STEPS 4
 /* Directions closer than this part of the even spacing are one. */
 #define SAME 0.01

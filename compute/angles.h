@@ -4,10 +4,10 @@
 #include <glib.h>
 
 /**
- * Quadrature weights of views, of parallel beams first: the inversion integral runs over half a turn, and
- * a view at a + pi is the mirrored view at a. Each direction modulo pi gets half the gap to either
- * neighbour; views of the same direction share its weight. A full turn, irregular and repeated angles
- * come out right: the weights of a complete scan add up to pi.
+ * Quadrature weights of views, of parallel beams first: the inversion integral runs over half a
+ * turn, and a view at a + pi is the mirrored view at a. Each direction modulo pi gets half the gap
+ * to either neighbour; views of the same direction share its weight. A full turn, irregular and
+ * repeated angles come out right: the weights of a complete scan add up to pi.
  *
  * A gap of several usual steps is a missing wedge: it is not given to the views at its edges.
  */

@@ -6,10 +6,14 @@
 #include "compute/device/host-fftw.h"
 
 static const char *const names[] = {
-  [TD_FILTER_NONE] = "none",       [TD_FILTER_RAM_LAK] = "ram-lak",
-  [TD_FILTER_SHEPP_LOGAN] = "shepp-logan", [TD_FILTER_COSINE] = "cosine",
-  [TD_FILTER_HAMMING] = "hamming", [TD_FILTER_HANN] = "hann",
-  [TD_FILTER_PARZEN] = "parzen",   [TD_FILTER_BUTTERWORTH] = "butterworth",
+  [TD_FILTER_NONE] = "none",
+  [TD_FILTER_RAM_LAK] = "ram-lak",
+  [TD_FILTER_SHEPP_LOGAN] = "shepp-logan",
+  [TD_FILTER_COSINE] = "cosine",
+  [TD_FILTER_HAMMING] = "hamming",
+  [TD_FILTER_HANN] = "hann",
+  [TD_FILTER_PARZEN] = "parzen",
+  [TD_FILTER_BUTTERWORTH] = "butterworth",
   NULL,
 };
 
@@ -45,7 +49,8 @@ td_filter_padded_size (guint n_columns)
   return td_fft_good_size (2 * MAX (n_columns, 1));
 }
 
-/* The ramp's response: the transform of the band-limited kernel, laid out around 0 with period n. */
+/* The ramp's response: the transform of the band-limited kernel, laid out around 0 with period n.
+ */
 static void
 ramp_response (guint n, double *response)
 {
@@ -72,18 +77,12 @@ window_at (const TdFilter *filter, double w)
     return 0;
 
   switch (filter->kind) {
-  case TD_FILTER_SHEPP_LOGAN:
-    return w == 0 ? 1 : sin (half_turn / 2) / (half_turn / 2);
-  case TD_FILTER_COSINE:
-    return cos (half_turn / 2);
-  case TD_FILTER_HAMMING:
-    return 0.54 + 0.46 * cos (half_turn);
-  case TD_FILTER_HANN:
-    return 0.5 + 0.5 * cos (half_turn);
-  case TD_FILTER_PARZEN:
-    return w <= 0.5 ? 1 - 6 * w * w * (1 - w) : 2 * pow (1 - w, 3);
-  default:
-    return 1;
+  case TD_FILTER_SHEPP_LOGAN: return w == 0 ? 1 : sin (half_turn / 2) / (half_turn / 2);
+  case TD_FILTER_COSINE: return cos (half_turn / 2);
+  case TD_FILTER_HAMMING: return 0.54 + 0.46 * cos (half_turn);
+  case TD_FILTER_HANN: return 0.5 + 0.5 * cos (half_turn);
+  case TD_FILTER_PARZEN: return w <= 0.5 ? 1 - 6 * w * w * (1 - w) : 2 * pow (1 - w, 3);
+  default: return 1;
   }
 }
 

@@ -6,11 +6,11 @@
 
 /**
  * The ramp filter and its windows (Kak and Slaney, ch. 3). The ramp is the transform of the
- * band-limited kernel (eq. 61: 1/4 at 0, -1/(pi n)^2 at odd n), not |f| sampled, so that the mean is
- * right; windows multiply it. Rows are zero-padded to at least twice their length.
+ * band-limited kernel (eq. 61: 1/4 at 0, -1/(pi n)^2 at odd n), not |f| sampled, so that the mean
+ * is right; windows multiply it. Rows are zero-padded to at least twice their length.
  */
 typedef enum {
-  TD_FILTER_NONE,       /* plain back-projection */
+  TD_FILTER_NONE, /* plain back-projection */
   TD_FILTER_RAM_LAK,
   TD_FILTER_SHEPP_LOGAN,
   TD_FILTER_COSINE,
@@ -48,11 +48,11 @@ gboolean td_row_filter_set (TdRowFilter *filter, const TdFilter *spec, GError **
 gboolean td_row_filter_run (TdRowFilter *filter, TdQueue *queue, TdBuffer *rows, guint64 offset,
                             guint n_rows, GError **error);
 /* Filters into rows of @n_wide columns, for half acquisition; workspace as for @n_wide. */
-TdRowFilter *td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint max_rows,
-                                     GError **error);
-/* As td_row_filter_run(), from @rows to @wide, float [n_rows][n_wide] at @wide_offset bytes. @blend:
-   how the rows are weighted and where they lie in the wide ones; NULL: as they are, from the first
-   column on. @wide may be @rows if it is at the same place and as wide. */
+TdRowFilter *td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide,
+                                     guint max_rows, GError **error);
+/* As td_row_filter_run(), from @rows to @wide, float [n_rows][n_wide] at @wide_offset bytes.
+   @blend: how the rows are weighted and where they lie in the wide ones; NULL: as they are, from
+   the first column on. @wide may be @rows if it is at the same place and as wide. */
 gboolean td_row_filter_run_to (TdRowFilter *filter, TdQueue *queue, TdBuffer *rows, guint64 offset,
                                guint n_rows, const TdRowBlend *blend, TdBuffer *wide,
                                guint64 wide_offset, GError **error);

@@ -67,7 +67,8 @@ angles_add_entry (GArray *entries, double degrees, const char *file)
   g_array_append_val (entries, entry);
 }
 
-/* One line's words. @lines counts lines with entries; @columns: numbers a line, 0 once they differ. */
+/* One line's words. @lines counts lines with entries; @columns: numbers a line, 0 once they differ.
+ */
 static gboolean
 angles_parse_line (char **words, guint n, GArray *entries)
 {
@@ -98,8 +99,7 @@ drop_counting_column (GArray *entries, guint n_lines)
   if (n_lines < 2 || entries->len != 2 * n_lines)
     return;
   for (guint i = 0; i < n_lines; i++)
-    if (entry[2 * i].file || entry[2 * i + 1].file
-        || entry[2 * i].degrees != entry[0].degrees + i
+    if (entry[2 * i].file || entry[2 * i + 1].file || entry[2 * i].degrees != entry[0].degrees + i
         || (entry[0].degrees != 0 && entry[0].degrees != 1))
       return;
   for (guint i = 0; i < n_lines; i++)
@@ -123,8 +123,8 @@ angles_split_words (char *line, guint *n)
   return (char **) g_ptr_array_free (words, FALSE);
 }
 
-/* The unit that a heading states, in degrees: by the first word that is one, so that neither a "gradient"
-   nor a "radiograph" is; 0: none. */
+/* The unit that a heading states, in degrees: by the first word that is one, so that neither a
+   "gradient" nor a "radiograph" is; 0: none. */
 static double
 unit_of_heading (const char *line)
 {
@@ -132,9 +132,16 @@ unit_of_heading (const char *line)
     const char *word;
     double degrees;
   } units[] = {
-    { "deg", 1 },      { "degs", 1 },         { "degree", 1 },        { "degrees", 1 },
-    { "rad", 180 / G_PI }, { "rads", 180 / G_PI }, { "radian", 180 / G_PI }, { "radians", 180 / G_PI },
-    { "mrad", 0.18 / G_PI }, { "mdeg", 1e-3 },
+    { "deg", 1 },
+    { "degs", 1 },
+    { "degree", 1 },
+    { "degrees", 1 },
+    { "rad", 180 / G_PI },
+    { "rads", 180 / G_PI },
+    { "radian", 180 / G_PI },
+    { "radians", 180 / G_PI },
+    { "mrad", 0.18 / G_PI },
+    { "mdeg", 1e-3 },
   };
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -238,7 +245,8 @@ angles_take (const GArray *entries, guint first, guint n)
   return angles;
 }
 
-/* angle<TAB>file: each view's file must be named once. NULL without error: the rule does not fit. */
+/* angle<TAB>file: each view's file must be named once. NULL without error: the rule does not fit.
+ */
 static double *
 take_by_name (const GArray *entries, const char *path, const char *const *names, guint n_views,
               GError **error)
@@ -286,7 +294,8 @@ take_by_number (const GArray *entries, const char *const *names, guint n_views, 
                 * (G_PI / 180);
   if (note)
     *note = g_strdup_printf ("%u angles for %u projections: each projection took the entry of its "
-                             "file number.", entries->len, n_views);
+                             "file number.",
+                             entries->len, n_views);
   return angles;
 }
 
@@ -328,11 +337,15 @@ take_between_rests (const GArray *entries, guint n_views, char **note)
   double rest = turning_step (entries) / 20;
   guint first = 0, last = entries->len - 1;
 
-  while (first < last && fabs (g_array_index (entries, Entry, first + 1).degrees
-                               - g_array_index (entries, Entry, 0).degrees) < rest)
+  while (first < last
+         && fabs (g_array_index (entries, Entry, first + 1).degrees
+                  - g_array_index (entries, Entry, 0).degrees)
+                < rest)
     first++;
-  while (last > first && fabs (g_array_index (entries, Entry, last - 1).degrees
-                               - g_array_index (entries, Entry, entries->len - 1).degrees) < rest)
+  while (last > first
+         && fabs (g_array_index (entries, Entry, last - 1).degrees
+                  - g_array_index (entries, Entry, entries->len - 1).degrees)
+                < rest)
     last--;
   if (rest == 0 || last - first + 1 != n_views)
     return NULL;
@@ -370,9 +383,10 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   if (!angles)
     angles = take_between_rests (entries, n_views, note);
   if (!angles)
-    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
-                 "“%s” holds %u angles, but “%s” has %u projections, and no rule tells which belong "
-                 "together; give a file with %u angles, or the first and the last, such as 0:180",
-                 spec, entries->len, scan_path, n_views, n_views);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_ANGLES,
+        "“%s” holds %u angles, but “%s” has %u projections, and no rule tells which belong "
+        "together; give a file with %u angles, or the first and the last, such as 0:180",
+        spec, entries->len, scan_path, n_views, n_views);
   return angles;
 }

@@ -52,9 +52,10 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
   g_autofree char *deviations = g_strconcat ("geometry/", part, "/deviations", NULL);
   JsonNode *node = td_json_at (root, deviations);
 
-  if (node && JSON_NODE_HOLDS_ARRAY (node) && json_array_get_length (json_node_get_array (node)) > 0)
+  if (node && JSON_NODE_HOLDS_ARRAY (node)
+      && json_array_get_length (json_node_get_array (node)) > 0)
     return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
-                   "it has deviations from the ideal circular orbit");
+                                   "it has deviations from the ideal circular orbit");
   for (guint i = 0; i < 3; i++) {
     g_autofree char *c = g_strconcat ("geometry/", part, "/center/", axes[i], NULL);
     g_autofree char *u = g_strconcat ("geometry/", part, "/vector_u/", axes[i], "/value", NULL);
@@ -64,23 +65,25 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
     frame->u[i] = td_json_number (root, u);
     frame->w[i] = td_json_number (root, w);
   }
-  if (!isfinite (ctsimu_geometry_dot (frame->centre, frame->centre)) || !ctsimu_geometry_normalise (frame->u)
-      || !ctsimu_geometry_normalise (frame->w) || fabs (ctsimu_geometry_dot (frame->u, frame->w)) > SAME)
-    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE, "source, stage or detector is not placed");
+  if (!isfinite (ctsimu_geometry_dot (frame->centre, frame->centre))
+      || !ctsimu_geometry_normalise (frame->u) || !ctsimu_geometry_normalise (frame->w)
+      || fabs (ctsimu_geometry_dot (frame->u, frame->w)) > SAME)
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
+                                   "source, stage or detector is not placed");
   ctsimu_geometry_cross (frame->w, frame->u, frame->v);
   return TRUE;
 }
 
 /* Distances along the detector's normal, offsets along its rows and columns. */
 static gboolean
-ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *detector, const char *path,
-       TdGeometry *geometry, GError **error)
+ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *detector,
+                       const char *path, TdGeometry *geometry, GError **error)
 {
   double to_stage[3], to_detector[3], sign = ctsimu_geometry_dot (stage->w, detector->v);
 
   if (fabs (sign + 1) > SAME)
     return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
-                   "the rotation axis is not parallel to the detector's columns");
+                                   "the rotation axis is not parallel to the detector's columns");
   for (guint i = 0; i < 3; i++) {
     to_stage[i] = stage->centre[i] - source->centre[i];
     to_detector[i] = detector->centre[i] - source->centre[i];
@@ -88,17 +91,19 @@ ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *det
   geometry->source_axis_mm = ctsimu_geometry_dot (to_stage, detector->w);
   geometry->source_detector_mm = ctsimu_geometry_dot (to_detector, detector->w);
   geometry->axis_offset_mm = ctsimu_geometry_dot (to_stage, detector->u);
-  geometry->detector_offset_u_px = -ctsimu_geometry_dot (to_detector, detector->u) / geometry->pixel_width_mm;
-  geometry->detector_offset_v_px = -ctsimu_geometry_dot (to_detector, detector->v) / geometry->pixel_height_mm;
-  if (!(geometry->source_axis_mm > 0)
-      || !(geometry->source_detector_mm > geometry->source_axis_mm))
+  geometry->detector_offset_u_px
+      = -ctsimu_geometry_dot (to_detector, detector->u) / geometry->pixel_width_mm;
+  geometry->detector_offset_v_px
+      = -ctsimu_geometry_dot (to_detector, detector->v) / geometry->pixel_height_mm;
+  if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm))
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
-                   "the stage is not between the source and the detector");
+                                   "the stage is not between the source and the detector");
   return TRUE;
 }
 
 static gboolean
-ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, double **angles_rad, GError **error)
+ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, double **angles_rad,
+                             GError **error)
 {
   double start = td_json_angle_rad (root, "acquisition/start_angle");
   double stop = td_json_angle_rad (root, "acquisition/stop_angle");
@@ -122,8 +127,8 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
 }
 
 gboolean
-td_ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry,
-                         double **angles_rad, GError **error)
+td_ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry, double **angles_rad,
+                         GError **error)
 {
   g_autoptr (JsonNode) root = td_json_load (path, error);
   const char *type = td_json_string (root, "geometry/source/type");

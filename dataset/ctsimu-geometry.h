@@ -5,8 +5,8 @@
 
 /**
  * td_ctsimu_geometry_load:
- * The geometry of a CTSimU scenario file (version 1: source, stage and detector placed in a world by
- * centres and the vectors u and w, with v = w × u; the stage turns about its w).
+ * The geometry of a CTSimU scenario file (version 1: source, stage and detector placed in a world
+ * by centres and the vectors u and w, with v = w × u; the stage turns about its w).
  * @geometry: beam, distances and offsets are filled in, and the pixel size where it has none yet.
  * @angles_rad: (out) (transfer full): @n_views angles. CTSimU's stage turns counter-clockwise where
  *   our angles turn it clockwise, so the signs are reversed (geometry.h). Slices then lie in the

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "error.h"
 
-G_DEFINE_QUARK (td-error-quark, td_error)
+G_DEFINE_QUARK (td - error - quark, td_error)

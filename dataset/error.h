@@ -22,8 +22,8 @@ typedef enum {
   TD_ERROR_DEVICE_MEMORY, /* device: out of memory; halve the slab and retry */
   TD_ERROR_DEVICE_BUILD,  /* device: program does not build; default variant, then another family */
   TD_ERROR_DEVICE_LOST,   /* device: gone; retire it and re-queue its slabs */
-  TD_ERROR_DEVICE_TIMEOUT,/* device: watchdog; smaller launches */
-  TD_ERROR_DEVICE_BUG,    /* device: wrong call or wrong result; never retried */
+  TD_ERROR_DEVICE_TIMEOUT, /* device: watchdog; smaller launches */
+  TD_ERROR_DEVICE_BUG,     /* device: wrong call or wrong result; never retried */
 } TdErrorCode;
 
 /* Cancellation is G_IO_ERROR_CANCELLED, as everywhere in GIO. */

@@ -6,18 +6,20 @@
 
 #include "series.h"
 
-static const char *const flat_words[] = { "flat", "flats", "flatfield", "flatfields", "ff", "ob",
-                                          "openbeam", "ref", "refs", "bak", "white", "whites",
-                                          "bright", "brights", "blank", "blanks", "gain", NULL };
-static const char *const dark_words[] = { "dark", "darks", "darkfield", "darkfields", "darkend",
-                                          "df", "dc", "drk", "offset", "black", NULL };
+static const char *const flat_words[]
+    = { "flat", "flats", "flatfield", "flatfields", "ff",      "ob",    "openbeam", "ref",  "refs",
+        "bak",  "white", "whites",    "bright",     "brights", "blank", "blanks",   "gain", NULL };
+static const char *const dark_words[]
+    = { "dark", "darks", "darkfield", "darkfields", "darkend", "df",
+        "dc",   "drk",   "offset",    "black",      NULL };
 static const char *const before_words[] = { "before", "pre", "start", NULL };
 static const char *const after_words[] = { "after", "post", "end", NULL };
 
-static const char *const other_words[] = { "field", "fields", "image", "images", "img", "frame",
-                                           "frames", "file", "files", "deg", NULL };
+static const char *const other_words[] = { "field",  "fields", "image", "images", "img", "frame",
+                                           "frames", "file",   "files", "deg",    NULL };
 
-/* The words of a name in lower case: runs of letters, split where a capital follows a small letter. */
+/* The words of a name in lower case: runs of letters, split where a capital follows a small letter.
+ */
 static GPtrArray *
 frame_names_split_words (const char *name)
 {
@@ -69,8 +71,8 @@ td_name_role_strict (const char *name)
 {
   TdNameRole role = td_name_role (name);
   g_autoptr (GPtrArray) own = frame_names_split_words (name);
-  const char *const *const lists[] = { flat_words, dark_words, before_words, after_words,
-                                       other_words };
+  const char *const *const lists[]
+      = { flat_words, dark_words, before_words, after_words, other_words };
 
   for (guint i = 0; i < own->len; i++) {
     gboolean known = g_str_equal (own->pdata[i], "hst"); /* refHST */
@@ -120,10 +122,10 @@ td_name_is_angles (const char *name)
 gboolean
 td_name_is_projection_folder (const char *name)
 {
-  static const char *const words[] = { "tiff", "tiffs", "tif", "tifs", "proj", "projs",
-                                       "projection", "projections", "tomo", "raw", "data",
-                                       "sample", "images", "radios", "radiographs", "sino",
-                                       "sinos", "sinogram", "sinograms", NULL };
+  static const char *const words[]
+      = { "tiff",        "tiffs", "tif",   "tifs",     "proj",      "projs",  "projection",
+          "projections", "tomo",  "raw",   "data",     "sample",    "images", "radios",
+          "radiographs", "sino",  "sinos", "sinogram", "sinograms", NULL };
 
   return has_word (name, words);
 }

@@ -18,8 +18,8 @@ TdNameRole td_name_role (const char *name);
 /* The same for names that stand among strangers' (folders, files beside the scan's folder): a role
    only if all words of the name speak of it, as in "Flat_Before" but not in "run-FF1". */
 TdNameRole td_name_role_strict (const char *name);
-/* Before which view flats of this name were taken: 0 (before, pre), @n_views (after, post), the number
-   of an ESRF refHST file; NAN: it does not say. */
+/* Before which view flats of this name were taken: 0 (before, pre), @n_views (after, post), the
+   number of an ESRF refHST file; NAN: it does not say. */
 double td_name_flat_position (const char *folder, const char *name, guint n_views);
 gboolean td_name_is_sinogram (const char *name);
 /* A text file of angles. */

@@ -47,7 +47,7 @@ td_geometry_file_free (TdGeometryFile *file)
   g_free (file);
 }
 
-/* ── Loading ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Loading ── */
 
 typedef TdGeometryFile *(*Loader) (const char *path, GError **error);
 
@@ -88,12 +88,14 @@ td_geometry_file_load (const char *path, GError **error)
 
   if (loader)
     return loader (path, error);
-  g_set_error (error, TD_ERROR,
-               g_file_test (path, G_FILE_TEST_EXISTS) ? TD_ERROR_UNSUPPORTED : TD_ERROR_NOT_FOUND,
-               g_file_test (path, G_FILE_TEST_EXISTS)
-                 ? "“%s” is no geometry file that can be read: JSON, text with twelve numbers a view, "
-                   "RTK's XML, Nikon's .xtekct and SkyScan's .log are"
-                 : "The geometry file “%s” does not exist", path);
+  g_set_error (
+      error, TD_ERROR,
+      g_file_test (path, G_FILE_TEST_EXISTS) ? TD_ERROR_UNSUPPORTED : TD_ERROR_NOT_FOUND,
+      g_file_test (path, G_FILE_TEST_EXISTS)
+          ? "“%s” is no geometry file that can be read: JSON, text with twelve numbers a view, "
+            "RTK's XML, Nikon's .xtekct and SkyScan's .log are"
+          : "The geometry file “%s” does not exist",
+      path);
   return NULL;
 }
 
@@ -121,8 +123,10 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
   file->views = numbers;
   if (n == 0 || n % 12 != 0 || n / 12 > TD_SCAN_MAX_FRAMES) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” holds %" G_GSIZE_FORMAT " numbers, but a projection matrix a view takes twelve "
-                 "each", file->path, n);
+                 "“%s” holds %" G_GSIZE_FORMAT
+                 " numbers, but a projection matrix a view takes twelve "
+                 "each",
+                 file->path, n);
     return FALSE;
   }
   for (gsize i = 0; i < n; i++)
@@ -134,24 +138,25 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
   file->n_views = n / 12;
   file->kind = kind;
   if (kind == TD_VIEWS_NONE) {
-    file->kind = look_like_vectors (numbers, file->n_views) ? TD_VIEWS_VECTORS : TD_VIEWS_MATRICES_PX;
-    td_geometry_file_note (file, "%s holds twelve numbers a view, which were taken for %s.", file->path,
-                           file->kind == TD_VIEWS_VECTORS
-                             ? "vectors: source, detector, column step, row step"
-                             : "3×4 matrices from millimetres to columns and rows");
+    file->kind
+        = look_like_vectors (numbers, file->n_views) ? TD_VIEWS_VECTORS : TD_VIEWS_MATRICES_PX;
+    td_geometry_file_note (
+        file, "%s holds twelve numbers a view, which were taken for %s.", file->path,
+        file->kind == TD_VIEWS_VECTORS ? "vectors: source, detector, column step, row step"
+                                       : "3×4 matrices from millimetres to columns and rows");
   }
   return TRUE;
 }
 
-/* ── Applying ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Applying ── */
 
 static gboolean
-geometry_file_refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts, const char *what,
-        guint stated, guint found)
+geometry_file_refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts,
+                      const char *what, guint stated, guint found)
 {
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” states %u %s, but “%s” has %u; give the geometry of this scan", file->path, stated,
-               what, facts->path, found);
+               "“%s” states %u %s, but “%s” has %u; give the geometry of this scan", file->path,
+               stated, what, facts->path, found);
   return FALSE;
 }
 
@@ -161,7 +166,8 @@ check_scan (const TdGeometryFile *file, const TdScanFacts *facts, GError **error
   if (file->n_views && file->n_views != facts->n_views)
     return geometry_file_refuse (error, file, facts, "views", file->n_views, facts->n_views);
   if (file->n_columns && file->n_columns != facts->n_columns)
-    return geometry_file_refuse (error, file, facts, "detector columns", file->n_columns, facts->n_columns);
+    return geometry_file_refuse (error, file, facts, "detector columns", file->n_columns,
+                                 facts->n_columns);
   if (file->n_rows && file->n_rows != facts->n_rows)
     return geometry_file_refuse (error, file, facts, "detector rows", file->n_rows, facts->n_rows);
   return TRUE;
@@ -189,7 +195,8 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
       && !(geometry->pixel_width_mm > 0 && geometry->pixel_height_mm > 0)) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "The geometry in “%s” is in millimetres, and the size of the detector's pixels is "
-                 "unknown: give it with --pixel-mm", file->path);
+                 "unknown: give it with --pixel-mm",
+                 file->path);
     return FALSE;
   }
   geometry->n_view_matrices = file->n_views;
@@ -204,8 +211,8 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
       memcpy (to, from, 12 * sizeof *to);
     else if (!td_matrix_from_vectors (from, facts->n_columns, facts->n_rows, to)) {
       g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                   "“%s”: the vectors of view %u do not place source and detector in space", file->path,
-                   view);
+                   "“%s”: the vectors of view %u do not place source and detector in space",
+                   file->path, view);
       return FALSE;
     }
   }
@@ -223,7 +230,8 @@ keep_known (TdGeometry *geometry, const TdGeometry *scan)
 }
 
 static gboolean
-geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean own_angles, GError **error)
+geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean own_angles,
+                           GError **error)
 {
   TdScanFacts *facts = &scan->facts;
 
@@ -237,7 +245,8 @@ geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean ow
 }
 
 gboolean
-td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_angles, GError **error)
+td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_angles,
+                        GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   TdGeometry geometry;

@@ -6,9 +6,9 @@
 #include "scan.h"
 
 /**
- * What a file beside a scan says about its geometry, before the scan's detector is known: Tomodesk's own
- * JSON, JSON or text with a matrix (or ASTRA's vectors) a view, the FIPS open data's parameters, RTK's
- * ThreeDCircularGeometry, Nikon's .xtekct, SkyScan's .log. Files are untrusted.
+ * What a file beside a scan says about its geometry, before the scan's detector is known:
+ * Tomodesk's own JSON, JSON or text with a matrix (or ASTRA's vectors) a view, the FIPS open data's
+ * parameters, RTK's ThreeDCircularGeometry, Nikon's .xtekct, SkyScan's .log. Files are untrusted.
  */
 typedef enum {
   TD_VIEWS_NONE,        /* a circular orbit: all is in geometry */
@@ -18,17 +18,17 @@ typedef enum {
 } TdViewsKind;
 
 typedef struct {
-  char *path, *format;    /* for messages and notes */
-  TdGeometry geometry;    /* without view_matrices */
+  char *path, *format; /* for messages and notes */
+  TdGeometry geometry; /* without view_matrices */
   TdViewsKind kind;
-  double *views;          /* n_views x 12 */
+  double *views; /* n_views x 12 */
   guint n_views;
-  double *angles_rad;     /* n_angles; NULL: the file gives none */
+  double *angles_rad; /* n_angles; NULL: the file gives none */
   guint n_angles;
-  guint n_columns, n_rows;/* detector that the file states; 0: none */
-  gboolean mirrored;      /* images show the detector from behind: columns run the other way */
-  double white_level;     /* of the open beam, where the images are flat-field corrected; 0: none */
-  GPtrArray *notes;       /* sentences */
+  guint n_columns, n_rows; /* detector that the file states; 0: none */
+  gboolean mirrored;       /* images show the detector from behind: columns run the other way */
+  double white_level; /* of the open beam, where the images are flat-field corrected; 0: none */
+  GPtrArray *notes;   /* sentences */
 } TdGeometryFile;
 
 /* Looks at the first bytes. */
@@ -38,8 +38,8 @@ void td_geometry_file_free (TdGeometryFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdGeometryFile, td_geometry_file_free)
 
 /* Gives @scan this geometry, and the angles, orientation and white level that belong to it.
-   @own_angles: somebody stated the angles; a circular orbit keeps them. Refuses what contradicts the
-   scan: another number of views, another detector. Ends with td_scan_validate(). */
+   @own_angles: somebody stated the angles; a circular orbit keeps them. Refuses what contradicts
+   the scan: another number of views, another detector. Ends with td_scan_validate(). */
 gboolean td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_angles,
                                  GError **error);
 

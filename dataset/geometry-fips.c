@@ -7,9 +7,9 @@
 #include "json-walk.h"
 #include "text-file.h"
 
-/* The parameters that the Finnish Inverse Problems Society's open scans carry (Meaney et al., Helsinki
-   Tomography Challenge 2022): one JSON object, lengths in distanceUnit. What ends in Post describes the
-   projections as stored, after their binning; the axis is at their middle. */
+/* The parameters that the Finnish Inverse Problems Society's open scans carry (Meaney et al.,
+   Helsinki Tomography Challenge 2022): one JSON object, lengths in distanceUnit. What ends in Post
+   describes the projections as stored, after their binning; the axis is at their middle. */
 
 gboolean
 td_geometry_file_is_fips (const char *path)
@@ -55,9 +55,11 @@ td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error)
   geometry->source_detector_mm = length_mm (root, "distanceSourceDetector", unit);
   if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm)
       || !(pixel_mm > 0)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: distanceSourceOrigin, distanceSourceDetector and pixelSize (in mm, cm, m or um) "
-                 "do not place source and detector", path);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_BAD_FILE,
+        "“%s”: distanceSourceOrigin, distanceSourceDetector and pixelSize (in mm, cm, m or um) "
+        "do not place source and detector",
+        path);
     return NULL;
   }
   geometry->pixel_width_mm = geometry->pixel_height_mm = pixel_mm;

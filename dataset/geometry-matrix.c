@@ -51,7 +51,8 @@ void
 td_matrix_distances (const double matrix[12], double pixel_mm, double *source_axis_mm,
                      double *source_detector_mm)
 {
-  const double square = geometry_matrix_dot (matrix + 8, matrix + 8), along = geometry_matrix_dot (matrix, matrix + 8) / square;
+  const double square = geometry_matrix_dot (matrix + 8, matrix + 8),
+               along = geometry_matrix_dot (matrix, matrix + 8) / square;
   double source[3], columns[3];
 
   /* Columns that a step across the beam makes at distance 1 from the source. */
@@ -68,10 +69,11 @@ td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,
   const double *source = vectors, *u = vectors + 6, *v = vectors + 9;
   double corner[3], rows[3][3];
 
-  /* Pixel (i, j) lies at corner + i u + j v + source, so p - source = w (i u + j v + corner): what is
-     sought is the inverse of the matrix with the columns u, v, corner. */
+  /* Pixel (i, j) lies at corner + i u + j v + source, so p - source = w (i u + j v + corner): what
+     is sought is the inverse of the matrix with the columns u, v, corner. */
   for (guint k = 0; k < 3; k++)
-    corner[k] = vectors[3 + k] - (n_columns - 1) / 2.0 * u[k] - (n_rows - 1) / 2.0 * v[k] - source[k];
+    corner[k]
+        = vectors[3 + k] - (n_columns - 1) / 2.0 * u[k] - (n_rows - 1) / 2.0 * v[k] - source[k];
   geometry_matrix_cross (v, corner, rows[0]);
   geometry_matrix_cross (corner, u, rows[1]);
   geometry_matrix_cross (u, v, rows[2]);
@@ -111,9 +113,11 @@ td_matrix_shift (double matrix[12], double columns)
 static gboolean
 geometry_matrix_refuse (GError **error, const char *name, guint view, const char *why)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s”: the projection matrix of view %u %s; matrices map millimetres, with z along the "
-               "rotation axis through the origin, to columns and rows counted from 0", name, view, why);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_INVALID,
+      "“%s”: the projection matrix of view %u %s; matrices map millimetres, with z along the "
+      "rotation axis through the origin, to columns and rows counted from 0",
+      name, view, why);
   return FALSE;
 }
 
@@ -127,7 +131,8 @@ check_view (const double *m, guint view, guint n_columns, guint n_rows, const ch
     return geometry_matrix_refuse (error, name, view, "is singular or not finite");
   const double radius = hypot (source[0], source[1]);
   if (!(radius > 0) || fabs (source[2]) > radius / 2)
-    return geometry_matrix_refuse (error, name, view, "does not put the source on an orbit about z");
+    return geometry_matrix_refuse (error, name, view,
+                                   "does not put the source on an orbit about z");
   /* Scaled so that w is the depth along the beam, the origin's is the distance to the source. */
   const double depth = m[11] / sqrt (geometry_matrix_dot (m + 8, m + 8)) / radius;
   const double u = m[3] / m[11], v = m[7] / m[11];
@@ -136,8 +141,9 @@ check_view (const double *m, guint view, guint n_columns, guint n_rows, const ch
   if (u >= -(double) n_columns && u <= 2.0 * n_columns && v >= -(double) n_rows - 8
       && v <= 2.0 * n_rows + 8)
     return TRUE;
-  place = g_strdup_printf ("puts the origin at column %.6g, row %.6g of a detector of %u × %u pixels",
-                           u, v, n_columns, n_rows);
+  place
+      = g_strdup_printf ("puts the origin at column %.6g, row %.6g of a detector of %u × %u pixels",
+                         u, v, n_columns, n_rows);
   return geometry_matrix_refuse (error, name, view, place);
 }
 
@@ -180,8 +186,8 @@ geometry_matrix_direction_of (const double *angles, guint n)
 }
 
 gboolean
-td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_rows, const char *name,
-                    double *angles_rad, GError **error)
+td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_rows,
+                    const char *name, double *angles_rad, GError **error)
 {
   double nearest = INFINITY, farthest = 0;
 
@@ -195,9 +201,11 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
     angles_rad[view] = atan2 (source[0], -source[1]); /* the source lies at (D sin, -D cos) */
   }
   if (farthest > 2 * nearest) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s”: the source stands between %.4g and %.4g mm from z, which is no circular orbit; "
-                 "check the matrices and their axes", name, nearest, farthest);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "“%s”: the source stands between %.4g and %.4g mm from z, which is no circular orbit; "
+        "check the matrices and their axes",
+        name, nearest, farthest);
     return FALSE;
   }
 
@@ -205,10 +213,10 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
   const double first = angles_rad[0], direction = geometry_matrix_direction_of (angles_rad, n);
   for (guint view = 0; view < n; view++)
     angles_rad[view]
-      = fmod (direction * (angles_rad[view] - first) + 4 * G_PI + 1e-9, 2 * G_PI) - 1e-9;
+        = fmod (direction * (angles_rad[view] - first) + 4 * G_PI + 1e-9, 2 * G_PI) - 1e-9;
   const double begin = turn_begin (angles_rad, n);
   for (guint view = 0; view < n; view++)
     angles_rad[view]
-      = first + direction * (angles_rad[view] + (angles_rad[view] < begin - 1e-9 ? 2 * G_PI : 0));
+        = first + direction * (angles_rad[view] + (angles_rad[view] < begin - 1e-9 ? 2 * G_PI : 0));
   return TRUE;
 }

@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /**
- * Projection matrices, row-major 3x4, of the conventions of geometry.h: w (u, v, 1)' = M (x, y, z, 1)',
- * mm to columns and rows. Pure; any thread.
+ * Projection matrices, row-major 3x4, of the conventions of geometry.h: w (u, v, 1)' = M (x, y, z,
+ * 1)', mm to columns and rows. Pure; any thread.
  */
 
 /* Solves A x = b for the left 3x3 part; FALSE if it is singular. */
@@ -13,13 +13,14 @@ gboolean td_matrix_solve (const double matrix[12], const double b[3], double x[3
 /* Where the source stands; FALSE: the matrix is singular. */
 gboolean td_matrix_source (const double matrix[12], double source_mm[3]);
 
-/* From the source to the z axis and, with columns of @pixel_mm, to the detector; 0 where the matrix does
-   not say. */
+/* From the source to the z axis and, with columns of @pixel_mm, to the detector; 0 where the matrix
+   does not say. */
 void td_matrix_distances (const double matrix[12], double pixel_mm, double *source_axis_mm,
                           double *source_detector_mm);
 
-/* A view as ASTRA's "cone_vec" has it: source, middle of the detector, and the steps from one column
-   and one row to the next, all in mm. @vectors: 12 numbers in that order. FALSE: degenerate. */
+/* A view as ASTRA's "cone_vec" has it: source, middle of the detector, and the steps from one
+   column and one row to the next, all in mm. @vectors: 12 numbers in that order. FALSE: degenerate.
+ */
 gboolean td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,
                                  double matrix[12]);
 
@@ -28,9 +29,10 @@ void td_matrix_turn (double matrix[12], double angle_rad);
 /* Moves what is seen by @columns to larger columns. */
 void td_matrix_shift (double matrix[12], double columns);
 
-/* The angles (geometry.h) at which the sources of @n views stand around z: within one turn that begins
-   behind the widest gap, whatever the order of the views, rising or falling as most of them do. FALSE
-   with @error where the matrices are not those of an orbit about z seen by a detector of this size;
+/* The angles (geometry.h) at which the sources of @n views stand around z: within one turn that
+   begins behind the widest gap, whatever the order of the views, rising or falling as most of them
+   do. FALSE with @error where the matrices are not those of an orbit about z seen by a detector of
+   this size;
    @name is whose they are. */
 gboolean td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_rows,
                              const char *name, double *angles_rad, GError **error);

@@ -10,21 +10,25 @@
 #include "series.h"
 #include "text-file.h"
 
-/* Nikon's .xtekct, read as the Core Imaging Library does, which was held against Nikon's own volumes:
+/* Nikon's .xtekct, read as the Core Imaging Library does, which was held against Nikon's own
+ * volumes:
  *
- * Seen from the source, x to the right, y along the beam, z up: the source stands at 0, the axis passes
- * (-ObjectOffsetX, SrcToObject, 0), the detector's middle lies at (0, SrcToDetector, 0), and the images'
- * first pixel is at the top right: they show the detector from behind. The reader turns their rows round
- * (mirrored), after which columns run along +x as ours. View i is taken at InitialAngle + i AngularStep,
- * and source and detector, seen from the sample, have turned by that much from -180 degrees,
- * anticlockwise: the direction of our angles (a CIL angle is minus a source's).
+ * Seen from the source, x to the right, y along the beam, z up: the source stands at 0, the axis
+ * passes
+ * (-ObjectOffsetX, SrcToObject, 0), the detector's middle lies at (0, SrcToDetector, 0), and the
+ * images' first pixel is at the top right: they show the detector from behind. The reader turns
+ * their rows round (mirrored), after which columns run along +x as ours. View i is taken at
+ * InitialAngle + i AngularStep, and source and detector, seen from the sample, have turned by that
+ * much from -180 degrees, anticlockwise: the direction of our angles (a CIL angle is minus a
+ * source's).
  *
- * ObjectRoll leans the axis to +x, ObjectTilt to +y: its direction is (sin r, sin t cos r, cos t cos r).
- * Without tilt, turning everything by -r about the beam makes it upright: a detector turned by -r about
- * the beam. With tilt each view's source and detector are placed as they stand about the axis.
+ * ObjectRoll leans the axis to +x, ObjectTilt to +y: its direction is (sin r, sin t cos r, cos t
+ * cos r). Without tilt, turning everything by -r about the beam makes it upright: a detector turned
+ * by -r about the beam. With tilt each view's source and detector are placed as they stand about
+ * the axis.
  *
- * Older files have CentreOfRotationTop and Bottom instead: mm at the detector where the axis is seen at
- * its upper and lower edge, to the other side than ours. */
+ * Older files have CentreOfRotationTop and Bottom instead: mm at the detector where the axis is
+ * seen at its upper and lower edge, to the other side than ours. */
 
 #define SECTION "XTekCT"
 #define MAX_TEXT ((gsize) 64 << 20)
@@ -68,16 +72,19 @@ read_setup (const TdIni *ini, const char *path, Setup *setup, GError **error)
   };
   if (!(setup->sod > 0) || !(setup->sdd > setup->sod) || !(setup->pixel[0] > 0)
       || !(setup->pixel[1] > 0) || setup->columns == 0 || setup->rows == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: SrcToObject and SrcToDetector (%g, %g mm), DetectorPixelsX and Y (%u, %u) or "
-                 "DetectorPixelSizeX and Y (%g, %g mm) are missing or contradict each other", path,
-                 setup->sod, setup->sdd, setup->columns, setup->rows, setup->pixel[0], setup->pixel[1]);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_BAD_FILE,
+        "“%s”: SrcToObject and SrcToDetector (%g, %g mm), DetectorPixelsX and Y (%u, %u) or "
+        "DetectorPixelSizeX and Y (%g, %g mm) are missing or contradict each other",
+        path, setup->sod, setup->sdd, setup->columns, setup->rows, setup->pixel[0],
+        setup->pixel[1]);
     return FALSE;
   }
   if (fabs (setup->roll) > 0.8 || fabs (setup->tilt) > 0.8) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: an axis that leans by ObjectRoll %g° and ObjectTilt %g° is none of a sound scan",
-                 path, setup->roll * 180 / G_PI, setup->tilt * 180 / G_PI);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_BAD_FILE,
+        "“%s”: an axis that leans by ObjectRoll %g° and ObjectTilt %g° is none of a sound scan",
+        path, setup->roll * 180 / G_PI, setup->tilt * 180 / G_PI);
     return FALSE;
   }
   if (td_ini_string (ini, SECTION, "ObjectOffsetX"))
@@ -90,7 +97,7 @@ read_setup (const TdIni *ini, const char *path, Setup *setup, GError **error)
   return TRUE;
 }
 
-/* ── Angles ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Angles ── */
 
 /* The angle of every line that begins with a view's number ("12:\t43.2", "12\t43.2\t0.1"). */
 static GArray *
@@ -114,8 +121,8 @@ measured_angles (const char *path)
   return g_steal_pointer (&angles);
 }
 
-/* How far measured angles are from the nominal ones at most, after their first view and direction were
-   made the same; what is left are steps the stage missed. */
+/* How far measured angles are from the nominal ones at most, after their first view and direction
+   were made the same; what is left are steps the stage missed. */
 static double
 largest_deviation (const double *nominal, const double *measured, guint n, double *direction)
 {
@@ -123,12 +130,13 @@ largest_deviation (const double *nominal, const double *measured, guint n, doubl
 
   *direction = (measured[n - 1] - measured[0]) * (nominal[n - 1] - nominal[0]) < 0 ? -1 : 1;
   for (guint i = 0; i < n; i++)
-    largest = MAX (largest, fabs (*direction * (measured[i] - measured[0]) - (nominal[i] - nominal[0])));
+    largest = MAX (largest,
+                   fabs (*direction * (measured[i] - measured[0]) - (nominal[i] - nominal[0])));
   return largest;
 }
 
-/* Programs disagree on whether to trust the measured angles: those that differ by less than a step say
-   where the stage stood, others were counted in another way. */
+/* Programs disagree on whether to trust the measured angles: those that differ by less than a step
+   say where the stage stood, others were counted in another way. */
 static void
 refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, const char *path)
 {
@@ -139,19 +147,24 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
   if (measured->len == 0)
     return;
   if (measured->len != n || n < 2) {
-    td_geometry_file_note (file, "%s holds %u angles for %u projections: InitialAngle and AngularStep "
-                           "were taken instead.", path, measured->len, n);
+    td_geometry_file_note (file,
+                           "%s holds %u angles for %u projections: InitialAngle and AngularStep "
+                           "were taken instead.",
+                           path, measured->len, n);
     return;
   }
   const double largest = largest_deviation (nominal, values, n, &direction);
   if (largest > fabs (step)) {
-    td_geometry_file_note (file, "The angles in %s are up to %.3g° off InitialAngle and AngularStep, "
-                           "which were taken; --angles takes others.", path, largest);
+    td_geometry_file_note (file,
+                           "The angles in %s are up to %.3g° off InitialAngle and AngularStep, "
+                           "which were taken; --angles takes others.",
+                           path, largest);
     return;
   }
   for (guint i = 1; i < n; i++)
     nominal[i] = nominal[0] + direction * (values[i] - values[0]);
-  td_geometry_file_note (file, "Angles as measured: %s (up to %.3g° off even steps).", path, largest);
+  td_geometry_file_note (file, "Angles as measured: %s (up to %.3g° off even steps).", path,
+                         largest);
 }
 
 static gboolean
@@ -166,8 +179,8 @@ geometry_nikon_read_angles (TdGeometryFile *file, const TdIni *ini, GError **err
 
   if (n == 0 || n > TD_SCAN_MAX_FRAMES || !isfinite (step) || fabs (step) > 360) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: Projections (%u) or AngularStep (%g°) is missing or not right", file->path, n,
-                 step);
+                 "“%s”: Projections (%u) or AngularStep (%g°) is missing or not right", file->path,
+                 n, step);
     return FALSE;
   }
   degrees = g_new (double, n);
@@ -191,7 +204,7 @@ geometry_nikon_read_angles (TdGeometryFile *file, const TdIni *ini, GError **err
   return TRUE;
 }
 
-/* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Geometry ── */
 
 static void
 take_circular (TdGeometry *geometry, const Setup *setup)
@@ -202,13 +215,14 @@ take_circular (TdGeometry *geometry, const Setup *setup)
   geometry->source_detector_mm = setup->sdd;
   geometry->axis_offset_mm = -setup->offset * cos (r);
   geometry->detector_tilt_rad[2] = -r;
-  /* A detector moved right and up: the ray that meets it squarely falls left of and below its middle. */
+  /* A detector moved right and up: the ray that meets it squarely falls left of and below its
+   * middle. */
   geometry->detector_offset_u_px = -setup->detector[0] / setup->pixel[0];
   geometry->detector_offset_v_px = setup->detector[1] / setup->pixel[1];
 }
 
-/* Source, detector and its axes in the axis' own frame: z along it, y as nearly along the beam as can
-   be, the origin where the axis passes the source's height. */
+/* Source, detector and its axes in the axis' own frame: z along it, y as nearly along the beam as
+   can be, the origin where the axis passes the source's height. */
 static void
 geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
 {
@@ -216,8 +230,8 @@ geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
   const double z[3] = { sin (r), sin (t) * cos (r), cos (t) * cos (r) };
   const double along = sqrt (1 - z[1] * z[1]);
   const double y[3] = { -z[0] * z[1] / along, along, -z[2] * z[1] / along };
-  const double x[3] = { y[1] * z[2] - y[2] * z[1], y[2] * z[0] - y[0] * z[2],
-                        y[0] * z[1] - y[1] * z[0] };
+  const double x[3]
+      = { y[1] * z[2] - y[2] * z[1], y[2] * z[0] - y[0] * z[2], y[0] * z[1] - y[1] * z[0] };
   const double origin[3] = { -setup->offset, setup->sod, 0 };
   const double still[4][3] = {
     { -origin[0], -origin[1], -origin[2] },
@@ -274,7 +288,8 @@ td_geometry_file_load_nikon (const char *path, GError **error)
   g_autoptr (TdIni) ini = td_ini_load (path, error);
   Setup setup;
 
-  if (!ini || !read_setup (ini, path, &setup, error) || !geometry_nikon_read_angles (file, ini, error))
+  if (!ini || !read_setup (ini, path, &setup, error)
+      || !geometry_nikon_read_angles (file, ini, error))
     return NULL;
   file->n_columns = setup.columns;
   file->n_rows = setup.rows;
@@ -287,15 +302,18 @@ td_geometry_file_load_nikon (const char *path, GError **error)
   else
     take_circular (&file->geometry, &setup);
   geometry_nikon_take_volume (&file->geometry, ini);
-  td_geometry_file_note (file, "Nikon's images show the detector from behind: their rows are turned "
+  td_geometry_file_note (file,
+                         "Nikon's images show the detector from behind: their rows are turned "
                          "round, so that all is seen from the source.");
   if (setup.detector[0] != 0 || setup.detector[1] != 0)
-    td_geometry_file_note (file, "DetectorOffsetX and Y (%g, %g mm) are taken as to the right and up, "
-                           "seen from the source.", setup.detector[0], setup.detector[1]);
+    td_geometry_file_note (file,
+                           "DetectorOffsetX and Y (%g, %g mm) are taken as to the right and up, "
+                           "seen from the source.",
+                           setup.detector[0], setup.detector[1]);
   return g_steal_pointer (&file);
 }
 
-/* ── Projections ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Projections ── */
 
 char *
 td_nikon_first_projection (const char *path, GError **error)
@@ -314,19 +332,22 @@ td_nikon_first_projection (const char *path, GError **error)
   if (g_str_has_suffix (name, ".xtekct"))
     name[strlen (name) - strlen (".xtekct")] = '\0';
   prefix = g_strconcat (name, separator && *separator ? separator : "_", NULL);
-  below = input && *input && !strpbrk (input, "\\/:") ? g_build_filename (folder, input, NULL) : NULL;
+  below
+      = input && *input && !strpbrk (input, "\\/:") ? g_build_filename (folder, input, NULL) : NULL;
 
   const char *folders[] = { below, folder };
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
     g_auto (GStrv) images
-      = folders[i] ? td_series_list (folders[i], td_series_is_tiff, NULL) : NULL;
+        = folders[i] ? td_series_list (folders[i], td_series_is_tiff, NULL) : NULL;
 
     for (guint j = 0; images && images[j]; j++)
       if (g_str_has_prefix (images[j], prefix))
         return g_build_filename (folders[i], images[j], NULL);
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-               "“%s” belongs to projections %s0001.tif …, which are not beside it; put them into its "
-               "folder", path, prefix);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_NOT_FOUND,
+      "“%s” belongs to projections %s0001.tif …, which are not beside it; put them into its "
+      "folder",
+      path, prefix);
   return NULL;
 }

@@ -17,22 +17,41 @@
  *     u = -SDD p'x / p'z + SourceOffsetX - ProjectionOffsetX      mm along the image's columns
  *     v = -SDD p'y / p'z + SourceOffsetY - ProjectionOffsetY      mm along its rows, row 0 lowest
  *
- * (its matrix is the product of translation, magnification, translation and rotation). At gantry angle 0
- * image rows run along +y. Ours run downwards, so the world is turned half about the beam: our
- * (x, y, z) = RTK's (-x, -z, -y), a rotation. The source at RTK's (sin g, 0, cos g) SID then stands at
- * our (-sin g, -cos g, 0) SID: our angle is -g, and columns run backwards, which matrices can say.
- * ITK puts (0, 0) where the image's origin says; the middle of the detector is RTK's usual choice. */
+ * (its matrix is the product of translation, magnification, translation and rotation). At gantry
+ * angle 0 image rows run along +y. Ours run downwards, so the world is turned half about the beam:
+ * our (x, y, z) = RTK's (-x, -z, -y), a rotation. The source at RTK's (sin g, 0, cos g) SID then
+ * stands at our (-sin g, -cos g, 0) SID: our angle is -g, and columns run backwards, which matrices
+ * can say. ITK puts (0, 0) where the image's origin says; the middle of the detector is RTK's usual
+ * choice. */
 
 #define MAX_BYTES ((gsize) 256 << 20)
 #define ROOT "RTKThreeDCircularGeometry"
 
-enum { GANTRY, OUT_OF_PLANE, IN_PLANE, SID, SDD, SOURCE_X, SOURCE_Y, PROJECTION_X, PROJECTION_Y, RADIUS,
-       N_VALUES };
+enum {
+  GANTRY,
+  OUT_OF_PLANE,
+  IN_PLANE,
+  SID,
+  SDD,
+  SOURCE_X,
+  SOURCE_Y,
+  PROJECTION_X,
+  PROJECTION_Y,
+  RADIUS,
+  N_VALUES
+};
 
 static const char *const names[N_VALUES] = {
-  "GantryAngle", "OutOfPlaneAngle", "InPlaneAngle", "SourceToIsocenterDistance",
-  "SourceToDetectorDistance", "SourceOffsetX", "SourceOffsetY", "ProjectionOffsetX",
-  "ProjectionOffsetY", "RadiusCylindricalDetector",
+  "GantryAngle",
+  "OutOfPlaneAngle",
+  "InPlaneAngle",
+  "SourceToIsocenterDistance",
+  "SourceToDetectorDistance",
+  "SourceOffsetX",
+  "SourceOffsetY",
+  "ProjectionOffsetX",
+  "ProjectionOffsetY",
+  "RadiusCylindricalDetector",
 };
 
 typedef struct {
@@ -41,7 +60,7 @@ typedef struct {
   double matrix[12];       /* stated */
   gboolean in_root, has_matrix;
   GString *text;
-  GArray *numbers;         /* matrices in our world, mm */
+  GArray *numbers; /* matrices in our world, mm */
 } Parse;
 
 gboolean
@@ -76,8 +95,8 @@ geometry_rtk_rotation (const double *values, double out[9])
 static void
 rtk_matrix (const double *values, double out[12])
 {
-  const double shift[2] = { values[SOURCE_X] - values[PROJECTION_X],
-                            values[SOURCE_Y] - values[PROJECTION_Y] };
+  const double shift[2]
+      = { values[SOURCE_X] - values[PROJECTION_X], values[SOURCE_Y] - values[PROJECTION_Y] };
   const double from[3] = { values[SOURCE_X], values[SOURCE_Y], values[SID] };
   double r[9];
 
@@ -96,8 +115,8 @@ rtk_matrix (const double *values, double out[12])
 static gboolean
 geometry_rtk_refuse (const Parse *parse, TdErrorCode code, GError **error, const char *why)
 {
-  g_set_error (error, TD_ERROR, code, "“%s”, projection %u: %s", parse->path, parse->numbers->len / 12,
-               why);
+  g_set_error (error, TD_ERROR, code, "“%s”, projection %u: %s", parse->path,
+               parse->numbers->len / 12, why);
   return FALSE;
 }
 
@@ -108,19 +127,22 @@ add_projection (Parse *parse, GError **error)
   double rtk[12];
 
   if (values[RADIUS] != 0)
-    return geometry_rtk_refuse (parse, TD_ERROR_UNSUPPORTED, error,
-                   "its detector is a cylinder, and only flat ones are known; resample it to a plane");
+    return geometry_rtk_refuse (
+        parse, TD_ERROR_UNSUPPORTED, error,
+        "its detector is a cylinder, and only flat ones are known; resample it to a plane");
   if (values[SDD] == 0)
-    return geometry_rtk_refuse (parse, TD_ERROR_UNSUPPORTED, error,
-                   "its beam is parallel; open the projections with a file of angles instead");
+    return geometry_rtk_refuse (
+        parse, TD_ERROR_UNSUPPORTED, error,
+        "its beam is parallel; open the projections with a file of angles instead");
   if (!(values[SID] > 0) || !(values[SDD] > values[SID] * 0.01))
     return geometry_rtk_refuse (parse, TD_ERROR_BAD_FILE, error,
-                   "the distances from the source are not above 0; mend the file");
+                                "the distances from the source are not above 0; mend the file");
   rtk_matrix (values, rtk);
   for (guint i = 0; i < 12 && parse->has_matrix; i++)
     if (!(fabs (rtk[i] - parse->matrix[i]) <= 1e-3 + 1e-5 * fabs (rtk[i])))
-      return geometry_rtk_refuse (parse, TD_ERROR_BAD_FILE, error,
-                     "its matrix is not the one that its parameters give; write the file anew");
+      return geometry_rtk_refuse (
+          parse, TD_ERROR_BAD_FILE, error,
+          "its matrix is not the one that its parameters give; write the file anew");
   parse->has_matrix = FALSE;
   for (guint row = 0; row < 3; row++) {
     const double *m = rtk + 4 * row;
@@ -131,11 +153,11 @@ add_projection (Parse *parse, GError **error)
   return TRUE;
 }
 
-/* ── XML ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── XML ── */
 
 static void
 geometry_rtk_on_start (GMarkupParseContext *context, const char *element, const char **attributes,
-          const char **values, gpointer user, GError **error)
+                       const char **values, gpointer user, GError **error)
 {
   Parse *parse = user;
 
@@ -146,13 +168,16 @@ geometry_rtk_on_start (GMarkupParseContext *context, const char *element, const 
   for (guint i = 0; attributes[i]; i++)
     if (g_str_equal (attributes[i], "version") && !g_str_equal (values[i], "2")
         && !g_str_equal (values[i], "3"))
-      g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                   "“%s” is RTK geometry of version %s, and 2 and 3 are known; write it with another "
-                   "version of RTK", parse->path, values[i]);
+      g_set_error (
+          error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+          "“%s” is RTK geometry of version %s, and 2 and 3 are known; write it with another "
+          "version of RTK",
+          parse->path, values[i]);
 }
 
 static void
-on_text (GMarkupParseContext *context, const char *text, gsize length, gpointer user, GError **error)
+on_text (GMarkupParseContext *context, const char *text, gsize length, gpointer user,
+         GError **error)
 {
   Parse *parse = user;
 
@@ -230,8 +255,9 @@ td_geometry_file_load_rtk (const char *path, GError **error)
     return NULL;
   }
   td_geometry_file_note (file, "RTK geometry: the middle of the detector is taken for its origin; "
-                         "(x, y, z) here are RTK's (−x, −z, −y).");
+                               "(x, y, z) here are RTK's (−x, −z, −y).");
   double *values = g_array_steal (numbers, &n);
   return td_geometry_file_take_views (file, values, n, TD_VIEWS_MATRICES_MM, error)
-           ? g_steal_pointer (&file) : NULL;
+             ? g_steal_pointer (&file)
+             : NULL;
 }

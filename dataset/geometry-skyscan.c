@@ -9,19 +9,21 @@
 #include "series.h"
 #include "skyscan.h"
 
-/* SkyScan's (Bruker's) .log. Bruker publishes no axes; taken as ASTRA's SkyScan parser has them, which
- * was held against NRecon: images show the detector from behind (their rows are turned round), with
- * "Rotation Direction=CC" source and detector go clockwise about the sample (our angle falls), the
- * optical axis is a line counted from 0 at the top, and a positive Postalignment moves the axis to
- * larger columns once rows are turned round.
+/* SkyScan's (Bruker's) .log. Bruker publishes no axes; taken as ASTRA's SkyScan parser has them,
+ * which was held against NRecon: images show the detector from behind (their rows are turned
+ * round), with "Rotation Direction=CC" source and detector go clockwise about the sample (our angle
+ * falls), the optical axis is a line counted from 0 at the top, and a positive Postalignment moves
+ * the axis to larger columns once rows are turned round.
  *
  * "Image Pixel Size (um)" is the calibrated pixel at the axis; the camera's nominal pixel with its
- * distances misses it by percents on some scanners, so the detector's pixel follows from the former. */
+ * distances misses it by percents on some scanners, so the detector's pixel follows from the
+ * former. */
 
 #define SYSTEM "System"
 #define ACQUISITION "Acquisition"
 #define RECONSTRUCTION "Reconstruction"
-#define PARALLEL_MM 10000.0 /* source further away than this: the scanner is one with a parallel beam */
+#define PARALLEL_MM                                                                                \
+  10000.0 /* source further away than this: the scanner is one with a parallel beam */
 
 gboolean
 td_geometry_file_is_skyscan (const char *head)
@@ -51,10 +53,15 @@ static gboolean
 take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
 {
   TdGeometry *geometry = &file->geometry;
-  const double sod = geometry_skyscan_number (ini, ACQUISITION, "Object to Source (mm)", "Object to Source");
-  const double sdd = geometry_skyscan_number (ini, ACQUISITION, "Camera to Source (mm)", "Camera to Source");
-  const double image = geometry_skyscan_number (ini, ACQUISITION, "Image Pixel Size (um)", "Pixel Size (um)") / 1000;
-  const double camera = geometry_skyscan_number (ini, SYSTEM, "Camera Pixel Size (um)", "Camera Pixel Size") / 1000;
+  const double sod
+      = geometry_skyscan_number (ini, ACQUISITION, "Object to Source (mm)", "Object to Source");
+  const double sdd
+      = geometry_skyscan_number (ini, ACQUISITION, "Camera to Source (mm)", "Camera to Source");
+  const double image
+      = geometry_skyscan_number (ini, ACQUISITION, "Image Pixel Size (um)", "Pixel Size (um)")
+        / 1000;
+  const double camera
+      = geometry_skyscan_number (ini, SYSTEM, "Camera Pixel Size (um)", "Camera Pixel Size") / 1000;
   const double ratio = geometry_skyscan_number (ini, SYSTEM, "CameraXYRatio", "Camera X/Y Ratio");
   const char *binning = td_ini_string (ini, ACQUISITION, "Camera binning");
   const double binned = camera * (binning ? CLAMP (g_ascii_strtod (binning, NULL), 1, 16) : 1);
@@ -68,18 +75,19 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
       geometry->pixel_width_mm = binned;
   } else {
     if (!(sod > 0) || !(sdd > sod))
-      return geometry_skyscan_refuse (error, file, "“Object to Source” is not between 0 and “Camera to Source”");
+      return geometry_skyscan_refuse (error, file,
+                                      "“Object to Source” is not between 0 and “Camera to Source”");
     geometry->source_axis_mm = sod;
     geometry->source_detector_mm = sdd;
     geometry->pixel_width_mm = image > 0 ? image * sdd / sod : binned;
     if (image > 0 && camera > 0 && fabs (geometry->pixel_width_mm / binned - 1) > 0.02)
-      td_geometry_file_note (file, "The image's pixel of %g µm makes the detector's %.4g mm, not the "
-                             "camera's %.4g mm; the former is calibrated and was taken.", image * 1000,
-                             geometry->pixel_width_mm, binned);
+      td_geometry_file_note (file,
+                             "The image's pixel of %g µm makes the detector's %.4g mm, not the "
+                             "camera's %.4g mm; the former is calibrated and was taken.",
+                             image * 1000, geometry->pixel_width_mm, binned);
   }
   /* Width to height; 1 within percents. */
-  geometry->pixel_height_mm
-    = geometry->pixel_width_mm / (ratio > 0.5 && ratio < 2 ? ratio : 1);
+  geometry->pixel_height_mm = geometry->pixel_width_mm / (ratio > 0.5 && ratio < 2 ? ratio : 1);
   return TRUE;
 }
 
@@ -87,7 +95,8 @@ static gboolean
 geometry_skyscan_take_views (TdGeometryFile *file, const TdIni *ini, GError **error)
 {
   const guint n = td_ini_count (ini, ACQUISITION, "Number of Files");
-  const double step = geometry_skyscan_number (ini, ACQUISITION, "Rotation Step (deg)", "Rotation Step");
+  const double step
+      = geometry_skyscan_number (ini, ACQUISITION, "Rotation Step (deg)", "Rotation Step");
   const char *direction = td_ini_string (ini, ACQUISITION, "Rotation Direction");
   const double sign = direction && g_ascii_strcasecmp (direction, "CW") == 0 ? 1 : -1;
 
@@ -108,7 +117,8 @@ static void
 take_offsets (TdGeometryFile *file, const TdIni *ini)
 {
   TdGeometry *geometry = &file->geometry;
-  const double line = geometry_skyscan_number (ini, ACQUISITION, "Optical Axis (line)", "Optical Axis");
+  const double line
+      = geometry_skyscan_number (ini, ACQUISITION, "Optical Axis (line)", "Optical Axis");
   const double moved = td_ini_number (ini, RECONSTRUCTION, "Postalignment");
 
   if (isfinite (moved) && fabs (moved) < file->n_columns / 2.0)
@@ -128,11 +138,14 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
   take_offsets (file, ini);
   const double depth = geometry_skyscan_number (ini, ACQUISITION, "Depth (bits)", "Depth");
   const double reference = td_ini_number (ini, ACQUISITION, "Reference Intensity");
-  file->white_level = reference > 0 ? reference : depth > 0 && depth <= 32 ? exp2 (depth) - 1 : 65535;
+  file->white_level = reference > 0              ? reference
+                      : depth > 0 && depth <= 32 ? exp2 (depth) - 1
+                                                 : 65535;
   file->mirrored = TRUE;
-  td_geometry_file_note (file, "SkyScan's images show the detector from behind: their rows are turned "
-                         "round; where the sample comes out as its mirror image, --reverse-rotation "
-                         "turns the other way.");
+  td_geometry_file_note (
+      file, "SkyScan's images show the detector from behind: their rows are turned "
+            "round; where the sample comes out as its mirror image, --reverse-rotation "
+            "turns the other way.");
   td_geometry_file_note (file, "The open beam is taken to count %g (%s); --flats gives another.",
                          file->white_level, reference > 0 ? "Reference Intensity" : "full scale");
   return g_steal_pointer (&file);
@@ -154,14 +167,16 @@ td_skyscan_first_projection (const char *path, GError **error)
   const char *prefixes[] = { stated, name };
   for (guint p = 0; p < G_N_ELEMENTS (prefixes); p++)
     for (guint i = 0; images && prefixes[p] && *prefixes[p] && images[i]; i++) {
-      const char *rest = g_str_has_prefix (images[i], prefixes[p])
-                           ? images[i] + strlen (prefixes[p]) : "";
+      const char *rest
+          = g_str_has_prefix (images[i], prefixes[p]) ? images[i] + strlen (prefixes[p]) : "";
 
       if (g_ascii_isdigit (*rest)) /* "spr" and "arc" images are the scanner's own */
         return g_build_filename (folder, images[i], NULL);
     }
-  g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-               "“%s” belongs to projections %s0000.tif …, which are not beside it; put them into its "
-               "folder", path, stated && *stated ? stated : name);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_NOT_FOUND,
+      "“%s” belongs to projections %s0000.tif …, which are not beside it; put them into its "
+      "folder",
+      path, stated && *stated ? stated : name);
   return NULL;
 }

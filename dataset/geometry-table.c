@@ -17,14 +17,12 @@ static const struct {
   const char *key;
   TdViewsKind kind;
 } keys[] = {
-  { "matrices", TD_VIEWS_MATRICES_PX },
-  { "projection_matrices", TD_VIEWS_MATRICES_PX },
-  { "view_matrices", TD_VIEWS_MATRICES_PX },
-  { "vectors", TD_VIEWS_VECTORS },
+  { "matrices", TD_VIEWS_MATRICES_PX },      { "projection_matrices", TD_VIEWS_MATRICES_PX },
+  { "view_matrices", TD_VIEWS_MATRICES_PX }, { "vectors", TD_VIEWS_VECTORS },
   { "astra_vectors", TD_VIEWS_VECTORS },
 };
 
-/* ── JSON ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── JSON ── */
 
 /* Appends the numbers of nested arrays, in order; FALSE: there is something else among them. */
 static gboolean
@@ -36,7 +34,8 @@ geometry_table_flatten (JsonArray *array, guint depth, GArray *numbers)
     JsonNode *node = json_array_get_element (array, i);
 
     if (JSON_NODE_HOLDS_ARRAY (node)) {
-      if (depth == MAX_DEPTH || !geometry_table_flatten (json_node_get_array (node), depth + 1, numbers))
+      if (depth == MAX_DEPTH
+          || !geometry_table_flatten (json_node_get_array (node), depth + 1, numbers))
         return FALSE;
     } else if (JSON_NODE_HOLDS_VALUE (node)
                && (json_node_get_value_type (node) == G_TYPE_DOUBLE
@@ -100,8 +99,7 @@ take_object (TdGeometryFile *file, JsonObject *object, GError **error)
 
     for (guint i = 0; i < 3 && size && json_array_get_length (size) == 3; i++)
       if (JSON_NODE_HOLDS_VALUE (json_array_get_element (size, i)))
-        geometry->volume_size[i]
-          = (guint) CLAMP (json_array_get_int_element (size, i), 0, 1048576);
+        geometry->volume_size[i] = (guint) CLAMP (json_array_get_int_element (size, i), 0, 1048576);
   }
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     JsonNode *node = json_object_get_member (object, keys[i].key);
@@ -110,7 +108,8 @@ take_object (TdGeometryFile *file, JsonObject *object, GError **error)
       return take_array (file, json_node_get_array (node), keys[i].kind, error);
   }
   g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-               "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry", file->path);
+               "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry",
+               file->path);
   return FALSE;
 }
 
@@ -156,7 +155,7 @@ td_geometry_file_load_json (const char *path, GError **error)
   return good ? g_steal_pointer (&file) : NULL;
 }
 
-/* ── Text ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Text ── */
 
 /* The numbers of one line; FALSE: a word is none. */
 static gboolean
@@ -185,11 +184,14 @@ check_shape (const char *path, guint line, guint n, guint *shape, GError **error
   }
   if (*shape)
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: line %u has %u numbers, but the lines before have %u", path, line, n, *shape);
+                 "“%s”: line %u has %u numbers, but the lines before have %u", path, line, n,
+                 *shape);
   else
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
-                 "lines of four", path, line, n);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_BAD_FILE,
+        "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
+        "lines of four",
+        path, line, n);
   return FALSE;
 }
 
@@ -213,8 +215,10 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
       if (heading)
         continue;
       g_autofree char *shown = g_utf8_make_valid (line, MIN (strcspn (line, " "), 40));
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: line %u, beginning with “%s”, holds "
-                   "something else than numbers", path, i + 1, shown);
+      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                   "“%s”: line %u, beginning with “%s”, holds "
+                   "something else than numbers",
+                   path, i + 1, shown);
       return FALSE;
     }
     if (numbers->len == before)
@@ -240,5 +244,6 @@ td_geometry_file_load_text (const char *path, GError **error)
   if (!text || !read_lines (path, lines, numbers, &kind, error))
     return NULL;
   double *values = g_array_steal (numbers, &n);
-  return td_geometry_file_take_views (file, values, n, kind, error) ? g_steal_pointer (&file) : NULL;
+  return td_geometry_file_take_views (file, values, n, kind, error) ? g_steal_pointer (&file)
+                                                                    : NULL;
 }

@@ -22,8 +22,8 @@ void
 td_geometry_copy (TdGeometry *to, const TdGeometry *from)
 {
   *to = *from;
-  to->view_matrices = g_memdup2 (from->view_matrices,
-                                 (gsize) from->n_view_matrices * 12 * sizeof (double));
+  to->view_matrices
+      = g_memdup2 (from->view_matrices, (gsize) from->n_view_matrices * 12 * sizeof (double));
 }
 
 void
@@ -42,7 +42,8 @@ td_geometry_turn_image (TdGeometry *geometry, guint n_columns)
   geometry->pixel_height_mm = width;
   geometry->detector_offset_u_px = geometry->detector_offset_v_px;
   geometry->detector_offset_v_px = -u;
-  geometry->detector_tilt_rad[2] += G_PI / 2; /* the last of the three: about the detector's own normal */
+  geometry->detector_tilt_rad[2]
+      += G_PI / 2; /* the last of the three: about the detector's own normal */
   for (guint view = 0; geometry->view_matrices && view < geometry->n_view_matrices; view++) {
     double *matrix = geometry->view_matrices + 12 * (gsize) view;
     for (guint k = 0; k < 4; k++) {

@@ -15,8 +15,8 @@ struct TdH5Frames {
   char *name; /* for messages: “FILE”: /path */
   int rank;   /* 2 or 3 */
   guint n_frames, n_rows, n_columns;
-  gboolean by_rows;   /* stored [row][frame][column] */
-  guint chunk_depth;  /* of the first dimension: what is unpacked together; 1 if not chunked */
+  gboolean by_rows;  /* stored [row][frame][column] */
+  guint chunk_depth; /* of the first dimension: what is unpacked together; 1 if not chunked */
   TdSampleType type;
   gboolean by_library; /* samples that the library turns into float (int64, half, …) */
 };
@@ -57,7 +57,7 @@ find_shape (TdH5Frames *frames, GError **error)
   frames->rank = td_h5_shape (frames->dataset, shape, 3);
   if (frames->rank < 2)
     return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED,
-                   "does not have the three dimensions frame, row and column");
+                               "does not have the three dimensions frame, row and column");
   if (frames->rank == 2) {
     shape[2] = shape[1];
     shape[1] = shape[0];
@@ -66,7 +66,8 @@ find_shape (TdH5Frames *frames, GError **error)
   if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
     return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "is empty");
   if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit)
-    return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE, "states a size that no scan can have");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
+                               "states a size that no scan can have");
   frames->n_frames = shape[frames->by_rows ? 1 : 0];
   frames->n_rows = shape[frames->by_rows ? 0 : 1];
   frames->n_columns = shape[2];
@@ -89,7 +90,8 @@ check_virtual (TdH5Frames *frames, hid_t properties, GError **error)
     if (H5Pget_virtual_filename (properties, i, source, sizeof source) < 0 || strchr (source, '%')
         || strcmp (source, ".") == 0)
       continue;
-    path = g_path_is_absolute (source) ? g_strdup (source) : g_build_filename (folder, source, NULL);
+    path
+        = g_path_is_absolute (source) ? g_strdup (source) : g_build_filename (folder, source, NULL);
     if (!td_h5_is_regular (path)) {
       g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
                    "%s takes its data from “%s”, which is missing", frames->name, source);
@@ -112,8 +114,8 @@ check_filters (TdH5Frames *frames, hid_t properties, GError **error)
     if (filter > 0 && H5Zfilter_avail (filter) <= 0) {
       g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                    "%s is compressed by filter %d (%.40s), which this system's HDF5 lacks; install "
-                   "the plugin or repack the file with gzip", frames->name, (int) filter,
-                   filter_name[0] ? filter_name : "no name");
+                   "the plugin or repack the file with gzip",
+                   frames->name, (int) filter, filter_name[0] ? filter_name : "no name");
       return FALSE;
     }
   }
@@ -132,9 +134,9 @@ check_storage (TdH5Frames *frames, GError **error)
   if (layout == H5D_VIRTUAL)
     return check_virtual (frames, properties, error);
   if (H5Dget_storage_size (frames->dataset) == 0 && H5Pget_external_count (properties) <= 0)
-    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "was never written to: it holds no data");
-  if (layout == H5D_CHUNKED && frames->rank == 3
-      && H5Pget_chunk (properties, 3, chunk) == 3)
+    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE,
+                               "was never written to: it holds no data");
+  if (layout == H5D_CHUNKED && frames->rank == 3 && H5Pget_chunk (properties, 3, chunk) == 3)
     frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
   return check_filters (frames, properties, error);
 }
@@ -224,11 +226,11 @@ td_h5_frames_type (const TdH5Frames *frames)
   return frames->type;
 }
 
-/* [first, first + count) of the first dimension and [from, from + n) of the second, in one call of the
- * library. */
+/* [first, first + count) of the first dimension and [from, from + n) of the second, in one call of
+ * the library. */
 static gboolean
-hdf5_frames_read_piece (TdH5Frames *frames, guint first, guint count, guint from, guint n, void *buffer,
-            float *out, GError **error)
+hdf5_frames_read_piece (TdH5Frames *frames, guint first, guint count, guint from, guint n,
+                        void *buffer, float *out, GError **error)
 {
   TD_H5_GUARD;
   hsize_t start[3] = { first, from, 0 }, size[3] = { count, n, frames->n_columns };
@@ -241,7 +243,8 @@ hdf5_frames_read_piece (TdH5Frames *frames, guint first, guint count, guint from
   if (file_space < 0 || memory_space < 0
       || H5Sselect_hyperslab (file_space, H5S_SELECT_SET, start + skip, NULL, size + skip, NULL) < 0
       || H5Dread (frames->dataset, type, memory_space, file_space, H5P_DEFAULT,
-                  direct ? (void *) out : buffer) < 0) {
+                  direct ? (void *) out : buffer)
+             < 0) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
                  frames->by_rows ? "row" : "frame", first);
@@ -264,8 +267,8 @@ piece_length (const TdH5Frames *frames, guint at, guint left, gsize band_bytes)
 
 /* [@count of the first dimension][@n from @from on of the second][column], as stored. */
 static gboolean
-hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count, guint from,
-             guint n, float *out, GCancellable *cancellable, GError **error)
+hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count,
+                         guint from, guint n, float *out, GCancellable *cancellable, GError **error)
 {
   gsize band = (gsize) n * frames->n_columns;
   gsize band_bytes = band * MAX (td_sample_size (frames->type), sizeof (float));
@@ -274,7 +277,8 @@ hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, guint first, 
   if (frames->type != TD_SAMPLE_FLOAT32 && !frames->by_library) {
     buffer = g_try_malloc (MAX (PIECE_BYTES, band_bytes));
     if (!buffer)
-      return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
+      return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
+                                 "needs more memory to be read than is free");
   }
   for (guint done = 0; done < count;) {
     guint at = indices ? indices[done] : first + done, run = 1;
@@ -294,19 +298,21 @@ hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, guint first, 
 /* The other order: rows (or frames) of the first dimension are read one after another and their
  * lines put where they belong. */
 static gboolean
-hdf5_frames_read_turned (TdH5Frames *frames, guint first, guint count, guint from, guint n, float *out,
-             GCancellable *cancellable, GError **error)
+hdf5_frames_read_turned (TdH5Frames *frames, guint first, guint count, guint from, guint n,
+                         float *out, GCancellable *cancellable, GError **error)
 {
   gsize columns = frames->n_columns;
   guint block = (guint) CLAMP (PIECE_BYTES / (n * columns * sizeof (float)), 1, count);
-  g_autofree float *stored = g_try_new (float, block * n * columns);
+  g_autofree float *stored = g_try_new (float, block *n *columns);
 
   if (!stored)
-    return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE, "needs more memory to be read than is free");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
+                               "needs more memory to be read than is free");
   for (guint done = 0; done < count; done += block) {
     guint now = MIN (block, count - done);
 
-    if (!hdf5_frames_read_stored (frames, NULL, first + done, now, from, n, stored, cancellable, error))
+    if (!hdf5_frames_read_stored (frames, NULL, first + done, now, from, n, stored, cancellable,
+                                  error))
       return FALSE;
     for (gsize i = 0; i < now; i++)
       for (gsize j = 0; j < n; j++)
@@ -322,7 +328,8 @@ td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint 
 {
   if (frames->by_rows)
     return hdf5_frames_read_turned (frames, row0, n_rows, first, count, out, cancellable, error);
-  return hdf5_frames_read_stored (frames, indices, first, count, row0, n_rows, out, cancellable, error);
+  return hdf5_frames_read_stored (frames, indices, first, count, row0, n_rows, out, cancellable,
+                                  error);
 }
 
 gboolean
@@ -330,6 +337,7 @@ td_h5_frames_read_sinograms (TdH5Frames *frames, guint first, guint count, guint
                              float *out, GCancellable *cancellable, GError **error)
 {
   if (frames->by_rows)
-    return hdf5_frames_read_stored (frames, NULL, row0, n_rows, first, count, out, cancellable, error);
+    return hdf5_frames_read_stored (frames, NULL, row0, n_rows, first, count, out, cancellable,
+                                    error);
   return hdf5_frames_read_turned (frames, first, count, row0, n_rows, out, cancellable, error);
 }

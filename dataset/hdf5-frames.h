@@ -4,13 +4,13 @@
 #include "hdf5-util.h"
 
 /**
- * TdH5Frames: an open data set [frame][row][column] (or one frame, [row][column]) read by frames and
- * rows. Any thread, several at once; they take turns at the library's lock, piece by piece.
+ * TdH5Frames: an open data set [frame][row][column] (or one frame, [row][column]) read by frames
+ * and rows. Any thread, several at once; they take turns at the library's lock, piece by piece.
  */
 typedef struct TdH5Frames TdH5Frames;
 
-/* Takes @dataset, also on failure. Refuses other ranks and types, sets that were never written, virtual
-   ones whose sources are missing, and compression that this system's HDF5 cannot undo. */
+/* Takes @dataset, also on failure. Refuses other ranks and types, sets that were never written,
+   virtual ones whose sources are missing, and compression that this system's HDF5 cannot undo. */
 TdH5Frames *td_h5_frames_new (hid_t dataset, const char *name, GError **error);
 /* The same for a data set in sinogram order, [row][frame][column]. */
 TdH5Frames *td_h5_frames_new_by_rows (hid_t dataset, const char *name, GError **error);

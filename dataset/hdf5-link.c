@@ -25,8 +25,8 @@ locate_file (hid_t location, const char *stated)
   g_autofree char *own = td_h5_file_name (location);
   g_autofree char *folder = g_path_get_dirname (own);
   g_autofree char *base = g_path_get_basename (stated);
-  char *as_stated = g_path_is_absolute (stated) ? g_strdup (stated)
-                                                : g_build_filename (folder, stated, NULL);
+  char *as_stated
+      = g_path_is_absolute (stated) ? g_strdup (stated) : g_build_filename (folder, stated, NULL);
   char *beside;
 
   if (td_h5_is_regular (as_stated))
@@ -59,8 +59,8 @@ follow_external (hid_t location, const char *target_file, const char *target_pat
   }
   object = hdf5_link_resolve (file, target_path, hops + 1, missing);
   if (object < 0)
-    set_missing (missing, g_strdup_printf ("the linked file “%s” holds no “%s”", path,
-                                           target_path));
+    set_missing (missing,
+                 g_strdup_printf ("the linked file “%s” holds no “%s”", path, target_path));
   return object;
 }
 
@@ -106,7 +106,8 @@ hdf5_link_resolve (hid_t location, const char *path, guint hops, char **missing)
 
     if (names[i][0] == '\0' || strcmp (names[i], ".") == 0)
       continue;
-    next = H5Iget_type (current) == H5I_GROUP ? hdf5_link_step (current, names[i], hops, missing) : -1;
+    next = H5Iget_type (current) == H5I_GROUP ? hdf5_link_step (current, names[i], hops, missing)
+                                              : -1;
     td_h5_close (current);
     current = next;
   }

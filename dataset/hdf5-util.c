@@ -22,8 +22,8 @@ td_h5_lock (void)
 
   g_rec_mutex_lock (&library);
   if (g_once_init_enter (&prepared)) {
-    /* Everything is closed where it was opened. Left to itself the library would, at exit, once more
-       try to write what a full disk refused, and crash. */
+    /* Everything is closed where it was opened. Left to itself the library would, at exit, once
+       more try to write what a full disk refused, and crash. */
     H5dont_atexit ();
     g_once_init_leave (&prepared, 1);
   }
@@ -91,9 +91,9 @@ td_h5_open (const char *path, GError **error)
   H5Pset_file_locking (access, FALSE, TRUE);
   file = H5Fopen (path, H5F_ACC_RDONLY, access);
   if (file < 0)
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” is not a readable HDF5 file: it is damaged, cut short or still being written",
-                 path);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_BAD_FILE,
+        "“%s” is not a readable HDF5 file: it is damaged, cut short or still being written", path);
   return file;
 }
 
@@ -229,7 +229,8 @@ read_text (hid_t object, hid_t type, hid_t space, gboolean attribute)
     text = g_malloc0 (size + 1);
     H5Tset_size (memory, size + 1);
     if ((attribute ? H5Aread (object, memory, text)
-                   : H5Dread (object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text)) < 0)
+                   : H5Dread (object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text))
+        < 0)
       return NULL;
   }
   return text ? g_utf8_make_valid (g_strstrip (text), -1) : NULL;
@@ -330,7 +331,8 @@ typedef struct {
   double factor;
 } Unit;
 
-/* The first of @units that is the data set's; @otherwise without a units attribute, 0 if unknown. */
+/* The first of @units that is the data set's; @otherwise without a units attribute, 0 if unknown.
+ */
 static double
 unit_factor (hid_t dataset, const Unit *units, double otherwise)
 {
@@ -360,11 +362,26 @@ td_h5_length_mm (hid_t location, const char *path, double default_mm)
 {
   TD_H5_GUARD;
   static const Unit lengths[] = {
-    { "m", 1e3 },          { "metre", 1e3 },       { "meter", 1e3 },      { "meters", 1e3 },
-    { "metres", 1e3 },     { "cm", 10 },           { "mm", 1 },           { "millimeter", 1 },
-    { "millimetre", 1 },   { "um", 1e-3 },         { "µm", 1e-3 },        { "μm", 1e-3 },
-    { "micron", 1e-3 },    { "microns", 1e-3 },    { "micrometer", 1e-3 }, { "micrometre", 1e-3 },
-    { "nm", 1e-6 },        { "nanometer", 1e-6 },  { "nanometre", 1e-6 }, { NULL, 0 },
+    { "m", 1e3 },
+    { "metre", 1e3 },
+    { "meter", 1e3 },
+    { "meters", 1e3 },
+    { "metres", 1e3 },
+    { "cm", 10 },
+    { "mm", 1 },
+    { "millimeter", 1 },
+    { "millimetre", 1 },
+    { "um", 1e-3 },
+    { "µm", 1e-3 },
+    { "μm", 1e-3 },
+    { "micron", 1e-3 },
+    { "microns", 1e-3 },
+    { "micrometer", 1e-3 },
+    { "micrometre", 1e-3 },
+    { "nm", 1e-6 },
+    { "nanometer", 1e-6 },
+    { "nanometre", 1e-6 },
+    { NULL, 0 },
   };
 
   return number_in (location, path, lengths, default_mm);
@@ -386,10 +403,17 @@ td_h5_angle_unit (hid_t dataset)
 {
   TD_H5_GUARD;
   static const Unit angles[] = {
-    { "deg", G_PI / 180 },    { "degree", G_PI / 180 }, { "degrees", G_PI / 180 },
-    { "°", G_PI / 180 },      { "rad", 1 },             { "radian", 1 },
-    { "radians", 1 },         { "mrad", 1e-3 },         { "mdeg", G_PI / 180e3 },
-    { "rev", 2 * G_PI },      { NULL, 0 },
+    { "deg", G_PI / 180 },
+    { "degree", G_PI / 180 },
+    { "degrees", G_PI / 180 },
+    { "°", G_PI / 180 },
+    { "rad", 1 },
+    { "radian", 1 },
+    { "radians", 1 },
+    { "mrad", 1e-3 },
+    { "mdeg", G_PI / 180e3 },
+    { "rev", 2 * G_PI },
+    { NULL, 0 },
   };
 
   return unit_factor (dataset, angles, G_PI / 180);

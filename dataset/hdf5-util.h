@@ -18,7 +18,7 @@
 typedef int TdH5Guard;
 TdH5Guard td_h5_lock (void);
 void td_h5_unlock (TdH5Guard *guard);
-#define TD_H5_GUARD \
+#define TD_H5_GUARD                                                                                \
   G_GNUC_UNUSED __attribute__ ((cleanup (td_h5_unlock))) TdH5Guard td_h5_guard = td_h5_lock ()
 
 /* Any identifier, let go at the end of its block: `g_auto (TdH5Id) set = H5Dopen (…);`. */
@@ -39,9 +39,9 @@ hid_t td_h5_open (const char *path, GError **error);
 /**
  * td_h5_find:
  * The object at @path below @location, or -1. Soft and external links are followed; an external one
- * relative to the file it stands in, as written, or by its last component beside that file (data that
- * were copied into one folder). @missing: (out) (optional): the file or object that a link names but
- * that is not there; NULL if the path simply does not exist.
+ * relative to the file it stands in, as written, or by its last component beside that file (data
+ * that were copied into one folder). @missing: (out) (optional): the file or object that a link
+ * names but that is not there; NULL if the path simply does not exist.
  */
 hid_t td_h5_find (hid_t location, const char *path, char **missing);
 /* As td_h5_find(), for data sets only; -1 for anything else. */

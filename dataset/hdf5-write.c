@@ -12,8 +12,8 @@
 /* Of everything that is not samples. */
 #define METADATA_BYTES ((guint64) 1 << 20)
 
-/* The library loses its footing when the disk fills under it, so the room is taken before. File systems
- * that cannot do that answer with another error, and are tried as they are. */
+/* The library loses its footing when the disk fills under it, so the room is taken before. File
+ * systems that cannot do that answer with another error, and are tried as they are. */
 static gboolean
 take_room (int fd, guint64 bytes)
 {
@@ -123,8 +123,8 @@ td_h5_add_string (hid_t group, const char *name, const char *text)
   TD_H5_GUARD;
   g_auto (TdH5Id) type = text_type (MAX (strlen (text), 1));
   g_auto (TdH5Id) space = H5Screate (H5S_SCALAR);
-  g_auto (TdH5Id) dataset = H5Dcreate2 (group, name, type, space, H5P_DEFAULT, H5P_DEFAULT,
-                                        H5P_DEFAULT);
+  g_auto (TdH5Id) dataset
+      = H5Dcreate2 (group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 
   errno = 0;
   return dataset >= 0 && H5Dwrite (dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
@@ -137,8 +137,8 @@ add_numbers (hid_t group, const char *name, hid_t type, const void *values, gsiz
   TD_H5_GUARD;
   hsize_t size = n;
   g_auto (TdH5Id) space = n > 0 ? H5Screate_simple (1, &size, NULL) : H5Screate (H5S_SCALAR);
-  g_auto (TdH5Id) dataset = H5Dcreate2 (group, name, type, space, H5P_DEFAULT, H5P_DEFAULT,
-                                        H5P_DEFAULT);
+  g_auto (TdH5Id) dataset
+      = H5Dcreate2 (group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 
   errno = 0;
   return dataset >= 0 && H5Dwrite (dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0
@@ -224,5 +224,6 @@ td_h5_write_frame (hid_t dataset, TdSampleType type, gsize number, gsize rows, g
   errno = 0;
   return H5Sselect_hyperslab (file_space, H5S_SELECT_SET, start, NULL, size, NULL) >= 0
          && H5Dwrite (dataset, td_h5_native_type (type), memory_space, file_space, H5P_DEFAULT,
-                      samples) >= 0;
+                      samples)
+                >= 0;
 }

@@ -18,4 +18,5 @@ gboolean td_ini_has_section (const TdIni *ini, const char *section);
 const char *td_ini_string (const TdIni *ini, const char *section, const char *key); /* NULL: none */
 /* NAN: none, or no finite number. A decimal comma is read as a point. */
 double td_ini_number (const TdIni *ini, const char *section, const char *key);
-guint td_ini_count (const TdIni *ini, const char *section, const char *key); /* whole, >= 0; else 0 */
+guint td_ini_count (const TdIni *ini, const char *section,
+                    const char *key); /* whole, >= 0; else 0 */

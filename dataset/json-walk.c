@@ -24,7 +24,8 @@ td_json_load (const char *path, GError **error)
     return NULL;
   }
   if (length > MAX_BYTES || !json_parser_load_from_data (parser, text, length, NULL)
-      || !json_parser_get_root (parser) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))) {
+      || !json_parser_get_root (parser)
+      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
     return NULL;
   }
@@ -39,7 +40,8 @@ td_json_at (JsonNode *root, const char *path)
 
   for (guint i = 0; node && names[i]; i++)
     node = JSON_NODE_HOLDS_OBJECT (node)
-             ? json_object_get_member (json_node_get_object (node), names[i]) : NULL;
+               ? json_object_get_member (json_node_get_object (node), names[i])
+               : NULL;
   return node && !JSON_NODE_HOLDS_NULL (node) ? node : NULL;
 }
 
@@ -49,7 +51,8 @@ td_json_string (JsonNode *root, const char *path)
   JsonNode *node = td_json_at (root, path);
 
   return node && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING
-           ? json_node_get_string (node) : NULL;
+             ? json_node_get_string (node)
+             : NULL;
 }
 
 double
@@ -77,8 +80,8 @@ td_json_true (JsonNode *root, const char *path)
 {
   JsonNode *node = td_json_at (root, path);
 
-  return node && JSON_NODE_HOLDS_VALUE (node)
-         && json_node_get_value_type (node) == G_TYPE_BOOLEAN && json_node_get_boolean (node);
+  return node && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN
+         && json_node_get_boolean (node);
 }
 
 typedef struct {

@@ -60,8 +60,8 @@ nexus_angles_same (const double *a, const double *b, gsize n)
 static double *
 find_defined (Search *search, gsize *n)
 {
-  static const char *const places[] = { "sample/rotation_angle", "data/rotation_angle",
-                                        "instrument/detector/rotation_angle" };
+  static const char *const places[]
+      = { "sample/rotation_angle", "data/rotation_angle", "instrument/detector/rotation_angle" };
   double *taken = NULL;
   guint taken_at = 0;
 
@@ -97,11 +97,12 @@ is_angle_name (const char *name)
 static double *
 find_in_data_group (Search *search, gsize *n)
 {
-  g_autofree char *detector = search->place->detector ? g_path_get_basename (search->place->detector)
-                                                      : g_strdup ("data");
+  g_autofree char *detector
+      = search->place->detector ? g_path_get_basename (search->place->detector) : g_strdup ("data");
   g_autofree char *data = g_strconcat (search->place->entry, "/", detector, NULL);
   g_auto (TdH5Id) group = td_h5_find (search->file, data, NULL);
-  g_auto (GStrv) names = group >= 0 && H5Iget_type (group) == H5I_GROUP ? td_h5_names (group) : NULL;
+  g_auto (GStrv) names
+      = group >= 0 && H5Iget_type (group) == H5I_GROUP ? td_h5_names (group) : NULL;
 
   for (guint i = 0; names && names[i]; i++) {
     g_autofree char *path = g_strconcat (data, "/", names[i], NULL);

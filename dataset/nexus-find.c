@@ -23,7 +23,8 @@ nexus_find_visit (hid_t group, const char *path, gpointer user)
 {
   Found *found = user;
   g_autofree char *definition = H5Lexists (group, "definition", H5P_DEFAULT) > 0
-                                  ? td_h5_string (group, "definition") : NULL;
+                                    ? td_h5_string (group, "definition")
+                                    : NULL;
 
   if (definition && g_ascii_strcasecmp (definition, "NXtomo") == 0)
     g_ptr_array_add (found->entries, g_strdup (path));
@@ -187,16 +188,19 @@ static gboolean
 set_not_found (GError **error, const char *file_name, const char *wanted, const TdNexusPlace *place)
 {
   if (wanted && !place->missing)
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "“%s” holds no frames at “%s”; name the scan's group or the data set of its frames "
-                 "(--dataset)", file_name, wanted);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_NOT_FOUND,
+        "“%s” holds no frames at “%s”; name the scan's group or the data set of its frames "
+        "(--dataset)",
+        file_name, wanted);
   else if (place->missing)
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
                  "“%s” cannot be opened: %s; copy it beside the file", file_name, place->missing);
   else
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "“%s” says that it is an NXtomo scan, but it holds no frames (%s/instrument/"
-                 "detector/data)", file_name, place->entry ? place->entry : "");
+                 "detector/data)",
+                 file_name, place->entry ? place->entry : "");
   return FALSE;
 }
 
@@ -213,7 +217,8 @@ find_detector (hid_t file, const char *file_name, const char *wanted, const Foun
     g_clear_pointer (&place->missing, g_free);
     if (!is_wanted_detector (path, wanted))
       continue;
-    if (is_below (wanted, path) ? try_named (file, wanted, place) : try_detector (file, path, place)) {
+    if (is_below (wanted, path) ? try_named (file, wanted, place)
+                                : try_detector (file, path, place)) {
       g_clear_pointer (&place->missing, g_free);
       place->entry = entry_of_detector (path);
       return TRUE;

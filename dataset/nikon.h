@@ -3,6 +3,6 @@
 
 #include <glib.h>
 
-/* The first TIFF file of the series that an .xtekct file belongs to: Name, InputSeparator and a number,
-   in InputFolderName or beside it. (transfer full) */
+/* The first TIFF file of the series that an .xtekct file belongs to: Name, InputSeparator and a
+   number, in InputFolderName or beside it. (transfer full) */
 char *td_nikon_first_projection (const char *path, GError **error);

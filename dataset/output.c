@@ -39,7 +39,8 @@ same_file (const char *path, const struct stat *status)
 {
   struct stat other;
 
-  return stat (path, &other) == 0 && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
+  return stat (path, &other) == 0 && other.st_dev == status->st_dev
+         && other.st_ino == status->st_ino;
 }
 
 gboolean
@@ -61,7 +62,8 @@ td_output_spares (const char *path, const char *input, GError **error)
   if (!spares)
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "“%s” holds what is read (“%s”) and is not replaced by what is written; choose "
-                 "another name", path, input);
+                 "another name",
+                 path, input);
   return spares;
 }
 
@@ -95,11 +97,12 @@ is_numbered (const char *name, const char *what)
   const char *end = name + n + digits;
 
   return digits >= 5
-         && (strcmp (end, ".tif") == 0 || strcmp (end, "_before.tif") == 0 || strcmp (end, "_after.tif") == 0);
+         && (strcmp (end, ".tif") == 0 || strcmp (end, "_before.tif") == 0
+             || strcmp (end, "_after.tif") == 0);
 }
 
-/* What this program writes into a folder; other people's TIFF files are not its. Texts that were being written
-   when a run was ended have a few letters more. */
+/* What this program writes into a folder; other people's TIFF files are not its. Texts that were
+   being written when a run was ended have a few letters more. */
 static gboolean
 is_own_file (const char *name, guint depth)
 {
@@ -145,11 +148,15 @@ check_own (const TdOutput *output, const char *path, GError **error)
   g_autofree char *foreign = is_folder ? find_foreign (path, 0) : NULL;
 
   if (is_folder != output->folder)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” is a %s, and a %s is to be written; choose "
-                 "another name", path, is_folder ? "folder" : "file", is_folder ? "file" : "folder");
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "“%s” is a %s, and a %s is to be written; choose "
+                 "another name",
+                 path, is_folder ? "folder" : "file", is_folder ? "file" : "folder");
   else if (foreign)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” holds “%s”, which this program did not write, "
-                 "and is not replaced; choose another name", path, foreign);
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "“%s” holds “%s”, which this program did not write, "
+                 "and is not replaced; choose another name",
+                 path, foreign);
   return is_folder == output->folder && !foreign;
 }
 
@@ -187,8 +194,10 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
     g_autofree char *need = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
     g_autofree char *have = g_format_size_full (available, G_FORMAT_SIZE_IEC_UNITS);
 
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” needs %s, but only %s are free there; free "
-                 "some space or write elsewhere", output->path, need, have);
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "“%s” needs %s, but only %s are free there; free "
+                 "some space or write elsewhere",
+                 output->path, need, have);
     return FALSE;
   }
   return TRUE;
@@ -224,8 +233,10 @@ output_open_part (TdOutput *output, GError **error)
       close (output->lock);
     output->lock = -1;
     if (!free_to_take) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” is being written by another run; wait for "
-                   "it, or choose another name", output->path);
+      g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                   "“%s” is being written by another run; wait for "
+                   "it, or choose another name",
+                   output->path);
       return FALSE;
     }
     if (!check_own (output, output->part, error))

@@ -5,8 +5,9 @@
 
 /**
  * TdOutput: a file or folder that appears under its own name only when it is whole. It is written
- * as "NAME.part"; td_output_commit() makes it durable and renames it; freeing it before that removes
- * it. A part left by a run that died is replaced; one that another run is writing is refused.
+ * as "NAME.part"; td_output_commit() makes it durable and renames it; freeing it before that
+ * removes it. A part left by a run that died is replaced; one that another run is writing is
+ * refused.
  *
  * One thread at a time.
  */
@@ -26,8 +27,8 @@ gboolean td_output_commit (TdOutput *output, GError **error);
 void td_output_free (TdOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)
 
-/* FALSE with @error: what is written to @path would take the place of @input, or of a folder that @input
-   lies in, whatever names and links both go by. @input may be NULL. */
+/* FALSE with @error: what is written to @path would take the place of @input, or of a folder that
+   @input lies in, whatever names and links both go by. @input may be NULL. */
 gboolean td_output_spares (const char *path, const char *input, GError **error);
 
 /* “PATH” cannot be written: REASON; with the remedy where it is known (a full disk). */

@@ -7,8 +7,18 @@
 typedef enum { PIXEL_FINE, PIXEL_DARK, PIXEL_HOT } PixelFault;
 
 /* Streams of random numbers: one a row of every frame, and a few more. */
-enum { STREAM_ROWS, STREAM_FLAT_ROWS, STREAM_DARK_ROWS, STREAM_DRIFT, STREAM_GAINS, STREAM_FAULTS,
-       STREAM_FLICKER, STREAM_FLAT_FLICKER, STREAM_ZINGERS, STREAM_FLAT_ZINGERS };
+enum {
+  STREAM_ROWS,
+  STREAM_FLAT_ROWS,
+  STREAM_DARK_ROWS,
+  STREAM_DRIFT,
+  STREAM_GAINS,
+  STREAM_FAULTS,
+  STREAM_FLICKER,
+  STREAM_FLAT_FLICKER,
+  STREAM_ZINGERS,
+  STREAM_FLAT_ZINGERS
+};
 
 static guint64
 stream_id (guint kind, guint frame, guint row)
@@ -42,7 +52,8 @@ td_phantom_camera_init (TdPhantomSource *source)
   }
 }
 
-/* When a frame was taken: 0 before the first view, 1 after the last. @within: of its view's time. */
+/* When a frame was taken: 0 before the first view, 1 after the last. @within: of its view's time.
+ */
 static double
 phantom_camera_moment_of (const TdPhantomScan *spec, TdFrameKind kind, guint frame, double within)
 {
@@ -60,8 +71,9 @@ beam_intensity (const TdPhantomScan *spec, TdFrameKind kind, guint frame)
 
   if (spec->wander != 0) {
     td_random_init (&random, spec->seed, stream_id (STREAM_DRIFT, frame, kind));
-    intensity += spec->wander * (0.7 * sin (2.6 * G_PI * phantom_camera_moment_of (spec, kind, frame, 0))
-                                 + 0.3 * (2 * td_random_uniform (&random) - 1));
+    intensity += spec->wander
+                 * (0.7 * sin (2.6 * G_PI * phantom_camera_moment_of (spec, kind, frame, 0))
+                    + 0.3 * (2 * td_random_uniform (&random) - 1));
   }
   if (spec->flicker > 0) {
     td_random_init (&random, spec->seed, stream_id (STREAM_FLICKER + kind, frame, 0));
@@ -73,7 +85,8 @@ beam_intensity (const TdPhantomScan *spec, TdFrameKind kind, guint frame)
 static double
 beam_profile (const TdPhantomScan *spec, TdFrameKind kind, guint frame, guint row, guint column)
 {
-  double x = (column - td_phantom_middle (spec->n_columns)) / MAX (td_phantom_middle (spec->n_columns), 1);
+  double x = (column - td_phantom_middle (spec->n_columns))
+             / MAX (td_phantom_middle (spec->n_columns), 1);
   double y = (row - td_phantom_middle (spec->n_rows)) / MAX (td_phantom_middle (spec->n_rows), 1);
 
   return (1 - spec->profile * (x * x + y * y) / 2)

@@ -247,8 +247,9 @@ td_phantom_slice_at (const TdPhantom *phantom, guint nx, guint ny, double unit_p
       for (guint k = 0; k < nx; k++) {
         double x = (k - (nx - 1) / 2.0) / unit_px;
         if (fabs (x - section.x) <= reach)
-          out[(gsize) j * nx + k] +=
-            section.value * section_coverage (&section, x, y, 1 / unit_px, MAX (oversample, 1));
+          out[(gsize) j * nx + k]
+              += section.value
+                 * section_coverage (&section, x, y, 1 / unit_px, MAX (oversample, 1));
       }
     }
   }

@@ -33,7 +33,8 @@ phantom_rays_tilt_frame (double frame[3][3], const double tilt_rad[3])
 
 /* How a gantry that is not stiff moves: slow swings of different speeds, within the wobble. */
 static void
-phantom_rays_wobble (const TdPhantomScan *spec, double angle, double source[3], double foot[3], double tilt_rad[3])
+phantom_rays_wobble (const TdPhantomScan *spec, double angle, double source[3], double foot[3],
+                     double tilt_rad[3])
 {
   const double width_mm = spec->n_columns * spec->geometry.pixel_width_mm, w = spec->wobble_mm;
   const double moves[2][3] = {
@@ -77,7 +78,8 @@ static void
 project_cone (const TdPhantomSource *source, guint view, guint row, float *out)
 {
   const TdPhantomScan *spec = &source->spec;
-  double unit_mm = source->unit_px * source->voxel_mm, down = row - td_phantom_middle (spec->n_rows);
+  double unit_mm = source->unit_px * source->voxel_mm,
+         down = row - td_phantom_middle (spec->n_rows);
   double vectors[12], from[3], to[3];
 
   td_phantom_view_vectors (source, view, vectors);
@@ -103,8 +105,9 @@ td_phantom_rays (const TdPhantomSource *source, guint view, guint row, float *ou
   else if (spec->tilt_deg != 0)
     project_tilted (source, angle, row, out);
   else
-    td_phantom_project_line (source->phantom, source->unit_px, td_phantom_middle (spec->n_rows) - row,
-                             spec->n_columns, angle, source->centre_px, out);
+    td_phantom_project_line (source->phantom, source->unit_px,
+                             td_phantom_middle (spec->n_rows) - row, spec->n_columns, angle,
+                             source->centre_px, out);
   for (guint u = 0; u < spec->n_columns; u++)
     out[u] *= source->attenuation_px;
 }

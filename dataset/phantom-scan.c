@@ -40,8 +40,8 @@ phantom_scan_derive (const TdPhantomScan *spec)
   if (td_phantom_is_cone (spec)) {
     source.voxel_mm *= g->source_axis_mm / g->source_detector_mm;
     if (isfinite (spec->centre_px))
-      source.spec.geometry.axis_offset_mm =
-        (spec->centre_px - middle - g->detector_offset_u_px) * source.voxel_mm;
+      source.spec.geometry.axis_offset_mm
+          = (spec->centre_px - middle - g->detector_offset_u_px) * source.voxel_mm;
     else
       source.centre_px = middle + g->detector_offset_u_px + g->axis_offset_mm / source.voxel_mm;
   }
@@ -74,10 +74,11 @@ td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny,
     out[i] *= scale;
 }
 
-/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reading ── */
 
 static void
-phantom_scan_make_row (const TdPhantomSource *source, TdFrameKind kind, guint frame, guint row, float *out)
+phantom_scan_make_row (const TdPhantomSource *source, TdFrameKind kind, guint frame, guint row,
+                       float *out)
 {
   if (kind == TD_FRAME_PROJECTION)
     td_phantom_rays (source, frame, row, out);
@@ -86,8 +87,8 @@ phantom_scan_make_row (const TdPhantomSource *source, TdFrameKind kind, guint fr
 }
 
 static gboolean
-phantom_scan_read_frames (gpointer data, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-             float *out, GCancellable *cancellable, GError **error)
+phantom_scan_read_frames (gpointer data, TdFrameKind kind, guint first, guint count, guint row0,
+                          guint n_rows, float *out, GCancellable *cancellable, GError **error)
 {
   const TdPhantomSource *source = data;
 
@@ -129,7 +130,7 @@ source_free (gpointer data)
 
 static const TdScanSource vtable = { phantom_scan_read_frames, read_sinograms, source_free };
 
-/* ── Opening ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Opening ── */
 
 static gboolean
 phantom_scan_refuse (GError **error, const char *reason)
@@ -142,10 +143,10 @@ static gboolean
 phantom_scan_check (const TdPhantomScan *spec, GError **error)
 {
   const TdGeometry *g = &spec->geometry;
-  const double numbers[] = { spec->tilt_deg, spec->first_deg, spec->range_deg, spec->attenuation,
-                             spec->counts, spec->dark_counts, spec->photons, spec->profile,
-                             spec->wander, spec->rings, spec->drift, spec->flicker, spec->zingers,
-                             spec->hardening, spec->wobble_mm };
+  const double numbers[]
+      = { spec->tilt_deg,    spec->first_deg, spec->range_deg, spec->attenuation, spec->counts,
+          spec->dark_counts, spec->photons,   spec->profile,   spec->wander,      spec->rings,
+          spec->drift,       spec->flicker,   spec->zingers,   spec->hardening,   spec->wobble_mm };
 
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (!isfinite (numbers[i]))
@@ -153,13 +154,18 @@ phantom_scan_check (const TdPhantomScan *spec, GError **error)
   if (spec->n_columns == 0 || spec->n_rows == 0 || spec->n_views == 0)
     return phantom_scan_refuse (error, "columns, rows and views must be at least 1");
   if ((guint64) spec->n_columns * spec->n_rows > G_MAXINT32)
-    return phantom_scan_refuse (error, "a frame of more than 2³¹ pixels; take fewer columns or rows");
+    return phantom_scan_refuse (error,
+                                "a frame of more than 2³¹ pixels; take fewer columns or rows");
   if (spec->attenuation < 0 || spec->photons < 0 || spec->rings < 0 || spec->dark_counts < 0)
-    return phantom_scan_refuse (error, "attenuation, photons, rings and the dark level cannot be negative");
-  if (!spec->logged && (spec->counts <= 0 || spec->counts + spec->dark_counts > TD_PHANTOM_FULL_SCALE))
-    return phantom_scan_refuse (error, "counts must be above 0, and with the dark level at most 65535");
+    return phantom_scan_refuse (
+        error, "attenuation, photons, rings and the dark level cannot be negative");
+  if (!spec->logged
+      && (spec->counts <= 0 || spec->counts + spec->dark_counts > TD_PHANTOM_FULL_SCALE))
+    return phantom_scan_refuse (error,
+                                "counts must be above 0, and with the dark level at most 65535");
   if (!(spec->fill >= 0 && spec->fill <= 1))
-    return phantom_scan_refuse (error, "the part of the field that the object fills must lie from 0 to 1");
+    return phantom_scan_refuse (error,
+                                "the part of the field that the object fills must lie from 0 to 1");
   if (spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1)
     return phantom_scan_refuse (error, "the beam's profile and wander must lie from 0 to below 1");
   if (spec->flicker < 0 || spec->flicker >= 0.5 || spec->zingers < 0 || spec->zingers > 1)
@@ -171,19 +177,23 @@ phantom_scan_check (const TdPhantomScan *spec, GError **error)
   if (!td_phantom_is_cone (spec) && spec->wobble_mm != 0)
     return phantom_scan_refuse (error, "only a cone beam's source and detector wobble");
   if (!td_phantom_is_cone (spec))
-    return fabs (spec->tilt_deg) < 45 || phantom_scan_refuse (error, "the axis may be tilted by less than 45°");
+    return fabs (spec->tilt_deg) < 45
+           || phantom_scan_refuse (error, "the axis may be tilted by less than 45°");
   if (!(g->source_axis_mm > 0 && g->source_detector_mm >= g->source_axis_mm))
-    return phantom_scan_refuse (error, "a cone beam needs the distances source to axis and source to detector, "
-                          "the second no less than the first");
+    return phantom_scan_refuse (
+        error, "a cone beam needs the distances source to axis and source to detector, "
+               "the second no less than the first");
   if (!(g->pixel_width_mm > 0 && g->pixel_height_mm > 0))
     return phantom_scan_refuse (error, "a cone beam needs the detector's pixel size");
   if (g->view_matrices || spec->tilt_deg != 0)
-    return phantom_scan_refuse (error, "a cone beam turns about an upright axis; tilt the detector instead");
+    return phantom_scan_refuse (
+        error, "a cone beam turns about an upright axis; tilt the detector instead");
   for (guint k = 0; k < 3; k++)
     if (!(fabs (g->detector_tilt_rad[k]) < (k < 2 ? G_PI / 4 : 2 * G_PI)))
       return phantom_scan_refuse (error, "the detector may lean by less than 45°");
   if (!(spec->wobble_mm >= 0) || spec->wobble_mm > g->source_axis_mm / 10)
-    return phantom_scan_refuse (error, "the wobble lies between 0 and a tenth of the distance source to axis");
+    return phantom_scan_refuse (
+        error, "the wobble lies between 0 and a tenth of the distance source to axis");
   return TRUE;
 }
 

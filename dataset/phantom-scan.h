@@ -11,49 +11,50 @@
  * are borrowed until td_phantom_scan_new() returns.
  */
 typedef struct {
-  const char *phantom;     /* a name of td_phantom_names() */
+  const char *phantom; /* a name of td_phantom_names() */
   guint n_columns, n_rows, n_views;
-  double centre_px;        /* of rotation, at the middle row; NAN: the detector's middle. Cone: where the
-                              axis is seen at the middle row */
-  double tilt_deg;         /* of the axis in the detector plane: the centre moves by tan (tilt) columns
-                              a row downwards (parallel beam) */
+  double centre_px; /* of rotation, at the middle row; NAN: the detector's middle. Cone: where the
+                       axis is seen at the middle row */
+  double tilt_deg;  /* of the axis in the detector plane: the centre moves by tan (tilt) columns
+                       a row downwards (parallel beam) */
   double first_deg, range_deg;
-  gboolean end_point;      /* the last view lies at first + range, not one step before */
-  gboolean offset_field;   /* the object fills the field that a 360 degree scan about an off-middle
-                              centre sees, not the detector's */
-  double fill;             /* how much of that field the object takes, 0 … 1; 0: all of it */
-  double attenuation;      /* -log along a path of value 1 as long as the object's field of view;
-                              0: phantom values are attenuation per pixel */
+  gboolean end_point;    /* the last view lies at first + range, not one step before */
+  gboolean offset_field; /* the object fills the field that a 360 degree scan about an off-middle
+                            centre sees, not the detector's */
+  double fill;           /* how much of that field the object takes, 0 … 1; 0: all of it */
+  double attenuation;    /* -log along a path of value 1 as long as the object's field of view;
+                            0: phantom values are attenuation per pixel */
 
-  gboolean logged;         /* line integrals as float, no camera */
-  guint n_flats, n_darks;  /* half of the flats before the first view, half after the last */
-  double counts;           /* open beam above the dark level, at the beam's middle */
+  gboolean logged;        /* line integrals as float, no camera */
+  guint n_flats, n_darks; /* half of the flats before the first view, half after the last */
+  double counts;          /* open beam above the dark level, at the beam's middle */
   double dark_counts;
-  double photons;          /* a pixel and frame in the open beam; 0: no noise */
-  double profile;          /* how much weaker the beam is in the corners, 0 … 1 */
-  double wander;           /* relative amplitude of the beam's drift over the views */
-  double rings;            /* relative error (standard deviation) of each pixel's gain that the flats
-                              do not show */
-  double drift;            /* the beam leans: what one edge of the detector gains from the first view
-                              to the last, and the other loses */
-  double flicker;          /* relative error (standard deviation) of each frame's exposure */
-  double zingers;          /* part of the samples of projections and flats that are hit: between a
-                              half and twice the open beam is added */
-  double hardening;        /* h: a beam of two lines, whose attenuation is 1 - h and 1 + h of what the
-                              object says; 0 … below 1. Line integrals come out too small */
-  guint n_dead;            /* pixels stuck at the dark level or at full scale */
+  double photons;   /* a pixel and frame in the open beam; 0: no noise */
+  double profile;   /* how much weaker the beam is in the corners, 0 … 1 */
+  double wander;    /* relative amplitude of the beam's drift over the views */
+  double rings;     /* relative error (standard deviation) of each pixel's gain that the flats
+                       do not show */
+  double drift;     /* the beam leans: what one edge of the detector gains from the first view
+                       to the last, and the other loses */
+  double flicker;   /* relative error (standard deviation) of each frame's exposure */
+  double zingers;   /* part of the samples of projections and flats that are hit: between a
+                       half and twice the open beam is added */
+  double hardening; /* h: a beam of two lines, whose attenuation is 1 - h and 1 + h of what the
+                       object says; 0 … below 1. Line integrals come out too small */
+  guint n_dead;     /* pixels stuck at the dark level or at full scale */
   guint64 seed;
-  double energy_kev;       /* what the scan says of itself; 0: nothing */
+  double energy_kev; /* what the scan says of itself; 0: nothing */
   double propagation_mm;
 
-  TdGeometry geometry;     /* parallel, or cone on a circular orbit with distances and pixel size, offsets
-                              and tilts; axis_offset_mm is set from the centre where that is given */
-  double wobble_mm;        /* cone: source and detector leave the circle by about this, the detector
-                              turns a little too; the scan then has a matrix a view */
+  TdGeometry
+      geometry;     /* parallel, or cone on a circular orbit with distances and pixel size, offsets
+                       and tilts; axis_offset_mm is set from the centre where that is given */
+  double wobble_mm; /* cone: source and detector leave the circle by about this, the detector
+                       turns a little too; the scan then has a matrix a view */
 } TdPhantomScan;
 
-/* 256 columns, rows and 402 views over 180 degrees of the Shepp-Logan phantom, ten flats, five darks,
-   no noise, no faults. */
+/* 256 columns, rows and 402 views over 180 degrees of the Shepp-Logan phantom, ten flats, five
+   darks, no noise, no faults. */
 void td_phantom_scan_init (TdPhantomScan *spec);
 
 /* Returns: (transfer full): NULL with @error set if the description contradicts itself. */
@@ -62,8 +63,8 @@ TdScan *td_phantom_scan_new (const TdPhantomScan *spec, GError **error);
 /* Width and height of a slice that holds the object's whole field of view. */
 guint td_phantom_scan_side (const TdPhantomScan *spec);
 
-/* What a perfect reconstruction gives: slice @row of the object in the units of the engine (1/mm where
-   the pixel size is known, else 1/pixel), [ny][nx], @oversample^2 samples a pixel. The description
-   must have been accepted by td_phantom_scan_new(). */
-void td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny, guint oversample,
-                            float *out);
+/* What a perfect reconstruction gives: slice @row of the object in the units of the engine (1/mm
+   where the pixel size is known, else 1/pixel), [ny][nx], @oversample^2 samples a pixel. The
+   description must have been accepted by td_phantom_scan_new(). */
+void td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny,
+                            guint oversample, float *out);

@@ -6,13 +6,19 @@
 
 #include "error.h"
 
-#define DEGREES(a) ((a) * G_PI / 180)
-#define ELLIPSOID(v, x, y, z, a, b, c, deg) \
-  { TD_SHAPE_ELLIPSOID, (v), { (x), (y), (z) }, { (a), (b), (c) }, DEGREES (deg) }
-#define CYLINDER(v, x, y, a, b, deg) \
-  { TD_SHAPE_CYLINDER, (v), { (x), (y), 0 }, { (a), (b), INFINITY }, DEGREES (deg) }
-#define BOX(v, x, y, z, a, b, c, deg) \
-  { TD_SHAPE_BOX, (v), { (x), (y), (z) }, { (a), (b), (c) }, DEGREES (deg) }
+#define DEGREES(a) ((a) *G_PI / 180)
+#define ELLIPSOID(v, x, y, z, a, b, c, deg)                                                        \
+  {                                                                                                \
+    TD_SHAPE_ELLIPSOID, (v), { (x), (y), (z) }, { (a), (b), (c) }, DEGREES (deg)                   \
+  }
+#define CYLINDER(v, x, y, a, b, deg)                                                               \
+  {                                                                                                \
+    TD_SHAPE_CYLINDER, (v), { (x), (y), 0 }, { (a), (b), INFINITY }, DEGREES (deg)                 \
+  }
+#define BOX(v, x, y, z, a, b, c, deg)                                                              \
+  {                                                                                                \
+    TD_SHAPE_BOX, (v), { (x), (y), (z) }, { (a), (b), (c) }, DEGREES (deg)                         \
+  }
 
 /* Toft's contrast (The Radon Transform, 1996, table B.3). */
 static const TdShape shepp_logan[] = {
@@ -32,12 +38,9 @@ static const TdShape disc[] = { CYLINDER (1, 0, 0, 0.8, 0.8, 0) };
 
 /* No two the same, nothing symmetric: a mirrored or turned slice shows at once. */
 static const TdShape discs[] = {
-  CYLINDER (0.4, 0, 0, 0.9, 0.9, 0),
-  CYLINDER (0.6, 0.45, 0.3, 0.25, 0.25, 0),
-  CYLINDER (0.3, -0.4, 0.45, 0.15, 0.15, 0),
-  CYLINDER (-0.4, -0.35, -0.3, 0.3, 0.3, 0),
-  CYLINDER (0.8, 0.3, -0.5, 0.08, 0.08, 0),
-  CYLINDER (0.5, 0.1, 0.75, 0.04, 0.04, 0),
+  CYLINDER (0.4, 0, 0, 0.9, 0.9, 0),         CYLINDER (0.6, 0.45, 0.3, 0.25, 0.25, 0),
+  CYLINDER (0.3, -0.4, 0.45, 0.15, 0.15, 0), CYLINDER (-0.4, -0.35, -0.3, 0.3, 0.3, 0),
+  CYLINDER (0.8, 0.3, -0.5, 0.08, 0.08, 0),  CYLINDER (0.5, 0.1, 0.75, 0.04, 0.04, 0),
 };
 
 static const TdShape sphere[] = { ELLIPSOID (1, 0, 0, 0, 0.7, 0.7, 0.7, 0) };

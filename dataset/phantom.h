@@ -7,9 +7,9 @@
 
 /**
  * Phantoms with analytic line integrals: the projections are exact, so a reconstruction can be
- * judged without trusting any of our own code. An object is a sum of ellipsoids, cylinders and boxes;
- * lengths are in units of half the field of view (the "unit": n_columns / 2 pixels, whatever the
- * number of rows), as Shepp and Logan gave theirs (IEEE Trans. Nucl. Sci. 21, 1974).
+ * judged without trusting any of our own code. An object is a sum of ellipsoids, cylinders and
+ * boxes; lengths are in units of half the field of view (the "unit": n_columns / 2 pixels, whatever
+ * the number of rows), as Shepp and Logan gave theirs (IEEE Trans. Nucl. Sci. 21, 1974).
  *
  * Detector row v of n_rows lies at z = ((n_rows - 1) / 2 - v) pixels. Everything here is pure: any
  * thread, no allocation.
@@ -18,11 +18,11 @@ typedef enum { TD_SHAPE_ELLIPSOID, TD_SHAPE_CYLINDER, TD_SHAPE_BOX } TdShapeKind
 
 typedef struct {
   TdShapeKind kind;
-  double value;      /* added inside */
-  double centre[3];  /* x, y (up), z */
-  double half[3];    /* half axes (ellipsoid; cylinder: x, y and half height) or half edges (box);
-                        half[2] may be INFINITY */
-  double angle_rad;  /* about z, anticlockwise */
+  double value;     /* added inside */
+  double centre[3]; /* x, y (up), z */
+  double half[3];   /* half axes (ellipsoid; cylinder: x, y and half height) or half edges (box);
+                       half[2] may be INFINITY */
+  double angle_rad; /* about z, anticlockwise */
 } TdShape;
 
 typedef struct {
@@ -31,8 +31,8 @@ typedef struct {
   guint n_shapes;
 } TdPhantom;
 
-/* "shepp-logan" (modified contrast; the slice z = 0 is the classic 2-D phantom, the extent along z is
-   Kak and Slaney's), "disc" (value 1, radius 0.8), "discs", "sphere" (value 1, radius 0.7),
+/* "shepp-logan" (modified contrast; the slice z = 0 is the classic 2-D phantom, the extent along z
+   is Kak and Slaney's), "disc" (value 1, radius 0.8), "discs", "sphere" (value 1, radius 0.7),
    "ellipsoids", "points", "boxes". NULL with @error listing the names. */
 TdPhantom *td_phantom_new (const char *name, GError **error);
 const char *const *td_phantom_names (void);
@@ -45,10 +45,10 @@ void td_phantom_project_row (const TdPhantom *phantom, guint n_columns, guint n_
                              double angle_rad, double centre_px, float *out);
 /* The same for a unit of @unit_px pixels and the height @z_px above the middle: what offset fields
    need, whose field of view is wider than the detector. */
-void td_phantom_project_line (const TdPhantom *phantom, double unit_px, double z_px, guint n_columns,
-                              double angle_rad, double centre_px, float *out);
-/* Parallel beam: the ray at @angle_rad that passes the axis at @s (x cos + y sin) at height @z; all in
-   units of the phantom. For tilted axes, where z changes along a row. */
+void td_phantom_project_line (const TdPhantom *phantom, double unit_px, double z_px,
+                              guint n_columns, double angle_rad, double centre_px, float *out);
+/* Parallel beam: the ray at @angle_rad that passes the axis at @s (x cos + y sin) at height @z; all
+   in units of the phantom. For tilted axes, where z changes along a row. */
 double td_phantom_parallel_ray (const TdPhantom *phantom, double angle_rad, double s, double z);
 /* Cone beam: one ray, from @source to @target in units of the phantom; the integral in those units,
    of what lies between the two points. */
@@ -59,6 +59,7 @@ double td_phantom_ray (const TdPhantom *phantom, const double source[3], const d
 double td_phantom_value (const TdPhantom *phantom, double x, double y, double z);
 void td_phantom_slice (const TdPhantom *phantom, guint nx, guint ny, guint n_columns, guint n_rows,
                        guint row, guint oversample, float *out);
-/* As td_phantom_slice() for a unit of @unit_px pixels of the slice, at @z in units of the phantom. */
+/* As td_phantom_slice() for a unit of @unit_px pixels of the slice, at @z in units of the phantom.
+ */
 void td_phantom_slice_at (const TdPhantom *phantom, guint nx, guint ny, double unit_px, double z,
                           guint oversample, float *out);

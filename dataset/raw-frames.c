@@ -42,9 +42,11 @@ raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
 
     if (size < stated) {
       g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                   "“%s” has %" G_GUINT64_FORMAT " bytes, but %u frames of %u × %u pixels take %"
-                   G_GUINT64_FORMAT ": it was cut short", path, size, frames->layout.n_frames,
-                   frames->layout.n_columns, frames->layout.n_rows, stated);
+                   "“%s” has %" G_GUINT64_FORMAT
+                   " bytes, but %u frames of %u × %u pixels take %" G_GUINT64_FORMAT
+                   ": it was cut short",
+                   path, size, frames->layout.n_frames, frames->layout.n_columns,
+                   frames->layout.n_rows, stated);
       return FALSE;
     }
     size = stated;
@@ -52,9 +54,11 @@ raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
   if (size <= header || (size - header) % step != 0 || (size - header) / step > G_MAXINT32 - end) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "“%s” has %" G_GUINT64_FORMAT " bytes, which are no whole number of frames of "
-                 "%u × %u pixels of %s behind %" G_GUINT64_FORMAT " bytes of header; state the size "
-                 "and type of the frames anew", path, size, frames->layout.n_columns,
-                 frames->layout.n_rows, td_sample_name (frames->layout.type), header);
+                 "%u × %u pixels of %s behind %" G_GUINT64_FORMAT
+                 " bytes of header; state the size "
+                 "and type of the frames anew",
+                 path, size, frames->layout.n_columns, frames->layout.n_rows,
+                 td_sample_name (frames->layout.type), header);
     return FALSE;
   }
   end += (size - header) / step;
@@ -73,9 +77,8 @@ td_raw_frames_new (const char *const *paths, const TdRawLayout *layout, GError *
   frames->ends = g_array_new (FALSE, FALSE, sizeof (guint));
   if (layout->n_columns == 0 || layout->n_rows == 0 || layout->n_columns > TD_SCAN_MAX_SIDE
       || layout->n_rows > TD_SCAN_MAX_SIDE || layout->frame_header_bytes > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s”: frames of %u × %u pixels cannot be read", paths[0] ? paths[0] : "",
-                 layout->n_columns, layout->n_rows);
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "“%s”: frames of %u × %u pixels cannot be read",
+                 paths[0] ? paths[0] : "", layout->n_columns, layout->n_rows);
     return NULL;
   }
   for (guint i = 0; paths[i]; i++)
@@ -99,8 +102,8 @@ td_raw_frames_count (const TdRawFrames *frames)
 }
 
 static gboolean
-raw_frames_read_rows (const TdRawFrames *frames, int fd, const char *path, guint64 offset, gsize samples,
-           guint8 *buffer, float *out, GError **error)
+raw_frames_read_rows (const TdRawFrames *frames, int fd, const char *path, guint64 offset,
+                      gsize samples, guint8 *buffer, float *out, GError **error)
 {
   gsize size = td_sample_size (frames->layout.type);
   gboolean swap = frames->layout.big_endian != (G_BYTE_ORDER == G_BIG_ENDIAN);
@@ -177,8 +180,8 @@ td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint r
       return FALSE;
     }
     good = !g_cancellable_set_error_if_cancelled (cancellable, error)
-           && raw_frames_read_rows (frames, fd, path, within * step + skip, band, buffer, out + i * band,
-                         error);
+           && raw_frames_read_rows (frames, fd, path, within * step + skip, band, buffer,
+                                    out + i * band, error);
   }
   if (fd >= 0)
     close (fd);

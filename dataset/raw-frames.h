@@ -29,5 +29,6 @@ guint td_raw_frames_count (const TdRawFrames *frames);
 gboolean td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint row0,
                              guint n_rows, float *out, GCancellable *cancellable, GError **error);
 
-/* A scan over raw frames of each kind (NULL: none), which it takes; size and counts are filled in. */
+/* A scan over raw frames of each kind (NULL: none), which it takes; size and counts are filled in.
+ */
 TdScan *td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3]);

@@ -40,22 +40,22 @@ td_sample_type_parse (const char *name, TdSampleType *type)
 }
 
 /* memcpy loads: files give no alignment, and compilers turn these loops into vector code. */
-#define CONVERT(ctype)                                  \
-  for (gsize i = 0; i < n; i++) {                       \
-    ctype v;                                            \
-    memcpy (&v, bytes + i * sizeof v, sizeof v);        \
-    to[i] = (float) v;                                  \
-  }                                                     \
+#define CONVERT(ctype)                                                                             \
+  for (gsize i = 0; i < n; i++) {                                                                  \
+    ctype v;                                                                                       \
+    memcpy (&v, bytes + i * sizeof v, sizeof v);                                                   \
+    to[i] = (float) v;                                                                             \
+  }                                                                                                \
   break
-#define CONVERT_SWAPPED(ctype, utype, swapper)          \
-  for (gsize i = 0; i < n; i++) {                       \
-    utype u;                                            \
-    ctype v;                                            \
-    memcpy (&u, bytes + i * sizeof u, sizeof u);        \
-    u = swapper (u);                                    \
-    memcpy (&v, &u, sizeof v);                          \
-    to[i] = (float) v;                                  \
-  }                                                     \
+#define CONVERT_SWAPPED(ctype, utype, swapper)                                                     \
+  for (gsize i = 0; i < n; i++) {                                                                  \
+    utype u;                                                                                       \
+    ctype v;                                                                                       \
+    memcpy (&u, bytes + i * sizeof u, sizeof u);                                                   \
+    u = swapper (u);                                                                               \
+    memcpy (&v, &u, sizeof v);                                                                     \
+    to[i] = (float) v;                                                                             \
+  }                                                                                                \
   break
 
 void
@@ -87,14 +87,14 @@ td_samples_to_float (TdSampleType type, gboolean swap, const void *from, gsize n
     }
 }
 
-#define QUANTISE(ctype, lowest, highest)                \
-  for (gsize i = 0; i < n; i++) {                       \
-    double v = rint ((from[i] - low) * gain);           \
-    gboolean inside = v >= (lowest) && v <= (highest);  \
-    ctype u = inside ? (ctype) v : v > (highest) ? (ctype) (highest) : (ctype) (lowest); \
-    outside += !inside;                                 \
-    memcpy (bytes + i * sizeof u, &u, sizeof u);        \
-  }                                                     \
+#define QUANTISE(ctype, lowest, highest)                                                           \
+  for (gsize i = 0; i < n; i++) {                                                                  \
+    double v = rint ((from[i] - low) * gain);                                                      \
+    gboolean inside = v >= (lowest) && v <= (highest);                                             \
+    ctype u = inside ? (ctype) v : v > (highest) ? (ctype) (highest) : (ctype) (lowest);           \
+    outside += !inside;                                                                            \
+    memcpy (bytes + i * sizeof u, &u, sizeof u);                                                   \
+  }                                                                                                \
   break
 
 guint64
@@ -111,9 +111,7 @@ td_samples_from_float (TdSampleType type, double low, double gain, const float *
   case TD_SAMPLE_INT16: QUANTISE (gint16, -32768, 32767);
   case TD_SAMPLE_UINT32: QUANTISE (guint32, 0, 4294967295.0);
   case TD_SAMPLE_INT32: QUANTISE (gint32, -2147483648.0, 2147483647.0);
-  case TD_SAMPLE_FLOAT32:
-    memcpy (to, from, n * sizeof *from);
-    break;
+  case TD_SAMPLE_FLOAT32: memcpy (to, from, n * sizeof *from); break;
   case TD_SAMPLE_FLOAT64:
     for (gsize i = 0; i < n; i++)
       memcpy (bytes + i * sizeof (double), &(double) { from[i] }, sizeof (double));

@@ -9,8 +9,8 @@
 #include "scan-view.h"
 #include "volume.h"
 
-/* Frames that the user named: of another scan's file those of their kind (its projections if it has nothing else),
-   of any other file all images. */
+/* Frames that the user named: of another scan's file those of their kind (its projections if it has
+   nothing else), of any other file all images. */
 typedef struct {
   TdVolume *images;
   TdScan *scan;     /* instead; as it is stored */
@@ -34,8 +34,10 @@ read_images (TdVolume *volume, guint first, guint count, guint row0, guint n_row
   g_autofree float *frame = g_try_new (float, pixels);
 
   if (!frame) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "“%s” needs more memory to be read than is "
-                 "free", facts->path);
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "“%s” needs more memory to be read than is "
+                 "free",
+                 facts->path);
     return FALSE;
   }
   for (guint i = 0; i < count; i++) {
@@ -55,7 +57,8 @@ companions_read (gpointer source, TdFrameKind kind, guint first, guint count, gu
   const Stated *stated = &own->stated[kind];
 
   if (stated->scan)
-    return td_scan_read (stated->scan, stated->kind, first, count, row0, n_rows, out, cancellable, error);
+    return td_scan_read (stated->scan, stated->kind, first, count, row0, n_rows, out, cancellable,
+                         error);
   if (stated->images)
     return read_images (stated->images, first, count, row0, n_rows, out, cancellable, error);
   return own->vtable->read (own->source, kind, first, count, row0, n_rows, out, cancellable, error);
@@ -85,8 +88,8 @@ companions_free (gpointer source)
 }
 
 static const TdScanSource frames_vtable = { companions_read, NULL, companions_free };
-static const TdScanSource sinograms_vtable = { companions_read, companions_read_sinograms,
-                                               companions_free };
+static const TdScanSource sinograms_vtable
+    = { companions_read, companions_read_sinograms, companions_free };
 
 /* FALSE: the file is no scan that tells its frames apart. */
 static gboolean
@@ -102,7 +105,8 @@ find_in_scan (const char *path, TdFrameKind kind, Stated *stated)
   stated->scan = td_scan_ref (stored ? stored : seen);
   const TdScanFacts *facts = td_scan_facts (stated->scan);
   const guint n = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
-  const gboolean bare = facts->n_flats == 0 && facts->n_darks == 0; /* all it has is of the one kind */
+  const gboolean bare
+      = facts->n_flats == 0 && facts->n_darks == 0; /* all it has is of the one kind */
   stated->kind = bare ? TD_FRAME_PROJECTION : kind;
   stated->n_frames = bare ? facts->n_views : n;
   stated->n_columns = facts->n_columns;
@@ -134,22 +138,27 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
   if (!find_in_scan (path, kind, stated) && !find_images (path, stated, error))
     return FALSE;
   if (stated->n_frames == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is a scan without %s: give a file that has them", path,
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” is a scan without %s: give a file that has them", path,
                  kind == TD_FRAME_FLAT ? "flats" : "darks");
     return FALSE;
   }
   if (stated->n_columns != facts->n_columns || stated->n_rows != facts->n_rows) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that belong "
-                 "to this scan", path, stated->n_columns, stated->n_rows, facts->n_columns, facts->n_rows,
-                 kind == TD_FRAME_FLAT ? "flats" : "darks");
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_BAD_FILE,
+        "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that belong "
+        "to this scan",
+        path, stated->n_columns, stated->n_rows, facts->n_columns, facts->n_rows,
+        kind == TD_FRAME_FLAT ? "flats" : "darks");
     return FALSE;
   }
-  td_scan_note (scan, "%s: %u, the %s of %s", kind == TD_FRAME_FLAT ? "Flats" : "Darks", stated->n_frames,
-                stated->images                          ? "images"
-                : stated->kind == TD_FRAME_PROJECTION   ? "projections"
-                : stated->kind == TD_FRAME_FLAT         ? "flats"
-                                                        : "darks", path);
+  td_scan_note (scan, "%s: %u, the %s of %s", kind == TD_FRAME_FLAT ? "Flats" : "Darks",
+                stated->n_frames,
+                stated->images                        ? "images"
+                : stated->kind == TD_FRAME_PROJECTION ? "projections"
+                : stated->kind == TD_FRAME_FLAT       ? "flats"
+                                                      : "darks",
+                path);
   if (kind == TD_FRAME_FLAT) {
     facts->n_flats = stated->n_frames;
     g_clear_pointer (&facts->flat_positions, g_free);

@@ -3,6 +3,6 @@
 
 #include "scan-private.h"
 
-/* Flats and darks that the options name take the place of the scan's own; for readers that do not see
-   to them themselves. FALSE with @error: they cannot be read or are of another size. */
+/* Flats and darks that the options name take the place of the scan's own; for readers that do not
+   see to them themselves. FALSE with @error: they cannot be read or are of another size. */
 gboolean td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **error);

@@ -11,8 +11,8 @@
 #include "sample.h"
 #include "scan-private.h"
 
-/* CTSimU metadata (file_type "CTSimU Metadata"): raw frames described by JSON, with the geometry in a
- * scenario file that it names. */
+/* CTSimU metadata (file_type "CTSimU Metadata"): raw frames described by JSON, with the geometry in
+ * a scenario file that it names. */
 
 #define PROJECTIONS "output/projections/"
 
@@ -51,8 +51,8 @@ numbered_name (const char *pattern, guint number)
 
 /* One file, or @number of them counted from 0 or 1; NULL without error: none are stated. */
 static TdRawFrames *
-scan_ctsimu_open_frames (const char *path, const char *pattern, guint number, const TdRawLayout *layout,
-             GError **error)
+scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
+                         const TdRawLayout *layout, GError **error)
 {
   g_autofree char *folder = g_path_get_dirname (path);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
@@ -81,9 +81,8 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number, co
   g_ptr_array_add (paths, NULL);
   frames = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);
   if (frames && td_raw_frames_count (frames) != number) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” states %u frames, but “%s” holds %u", path, number,
-                 (char *) paths->pdata[0], td_raw_frames_count (frames));
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” states %u frames, but “%s” holds %u",
+                 path, number, (char *) paths->pdata[0], td_raw_frames_count (frames));
     return NULL;
   }
   return g_steal_pointer (&frames);
@@ -109,19 +108,19 @@ scan_ctsimu_read_layout (JsonNode *root, const char *path, TdRawLayout *layout, 
 }
 
 static gboolean
-scan_ctsimu_open_all (JsonNode *root, const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],
-          GError **error)
+scan_ctsimu_open_all (JsonNode *root, const char *path, const TdRawLayout *layout,
+                      TdRawFrames *frames[3], GError **error)
 {
-  static const char *const kinds[] = { PROJECTIONS, PROJECTIONS "flat_field/",
-                                       PROJECTIONS "dark_field/" };
+  static const char *const kinds[]
+      = { PROJECTIONS, PROJECTIONS "flat_field/", PROJECTIONS "dark_field/" };
   g_autoptr (GError) local = NULL;
 
   for (guint kind = 0; kind < 3 && !local; kind++) {
     g_autofree char *name = g_strconcat (kinds[kind], "filename", NULL);
     g_autofree char *number = g_strconcat (kinds[kind], "number", NULL);
 
-    frames[kind] = scan_ctsimu_open_frames (path, td_json_string (root, name), td_json_count (root, number),
-                                layout, &local);
+    frames[kind] = scan_ctsimu_open_frames (path, td_json_string (root, name),
+                                            td_json_count (root, number), layout, &local);
   }
   if (!local && !frames[TD_FRAME_PROJECTION])
     scan_ctsimu_refuse (&local, path, PROJECTIONS "filename");
@@ -136,9 +135,9 @@ scan_ctsimu_open_all (JsonNode *root, const char *path, const TdRawLayout *layou
 static void
 take_proposals (JsonNode *root, TdGeometry *geometry)
 {
-  static const char *const sizes[] = { "output/tomogram/dimensions/x/value",
-                                       "output/tomogram/dimensions/y/value",
-                                       "output/tomogram/dimensions/z/value" };
+  static const char *const sizes[]
+      = { "output/tomogram/dimensions/x/value", "output/tomogram/dimensions/y/value",
+          "output/tomogram/dimensions/z/value" };
   double width = td_json_length_mm (root, PROJECTIONS "pixelsize/x");
   double height = td_json_length_mm (root, PROJECTIONS "pixelsize/y");
 
@@ -152,7 +151,8 @@ take_proposals (JsonNode *root, TdGeometry *geometry)
 }
 
 static gboolean
-scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *options, GError **error)
+scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *options,
+                           GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   const char *stated = td_json_string (root, "acquisition_geometry/path_to_CTSimU_JSON");
@@ -168,8 +168,8 @@ scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *op
   if (!options->angles)
     return TRUE;
   g_free (facts->angles_rad);
-  facts->angles_rad = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views,
-                                           &note, error);
+  facts->angles_rad
+      = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views, &note, error);
   if (note)
     td_scan_note (scan, "%s", note);
   return facts->angles_rad != NULL;

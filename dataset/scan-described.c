@@ -7,8 +7,8 @@
 #include "skyscan.h"
 #include "text-file.h"
 
-/* TIFF projections that a scanner's own text file describes: Nikon's .xtekct, SkyScan's .log. Opened by
- * that file, or by the folder that holds one of them. */
+/* TIFF projections that a scanner's own text file describes: Nikon's .xtekct, SkyScan's .log.
+ * Opened by that file, or by the folder that holds one of them. */
 
 #define HEAD_BYTES 4096
 
@@ -83,8 +83,9 @@ static TdScan *
 described_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                 GError **error)
 {
-  g_autofree char *own = g_file_test (path, G_FILE_TEST_IS_DIR) ? scan_described_find_in_folder (path)
-                                                                 : g_strdup (path);
+  g_autofree char *own = g_file_test (path, G_FILE_TEST_IS_DIR)
+                             ? scan_described_find_in_folder (path)
+                             : g_strdup (path);
   g_autoptr (TdGeometryFile) file = own ? td_geometry_file_load (own, error) : NULL;
   g_autofree char *first = file ? kinds[kind_of (own)].first_projection (own, error) : NULL;
   TdScanOptions images = *options;
@@ -105,9 +106,10 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
   scan->facts.format = g_strdup (kinds[kind_of (own)].format);
   if (options->geometry) /* the user's comes instead */
     return g_steal_pointer (&scan);
-  return td_geometry_file_apply (file, scan, options->angles != NULL, error) ? g_steal_pointer (&scan)
-                                                                             : NULL;
+  return td_geometry_file_apply (file, scan, options->angles != NULL, error)
+             ? g_steal_pointer (&scan)
+             : NULL;
 }
 
-const TdScanReader td_scan_reader_described = { "described TIFF", described_probe, described_open,
-                                                TRUE };
+const TdScanReader td_scan_reader_described
+    = { "described TIFF", described_probe, described_open, TRUE };

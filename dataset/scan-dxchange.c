@@ -6,8 +6,8 @@
 #include "error.h"
 #include "scan-hdf5.h"
 
-/* Two layouts with a data set for each kind of frames: DXchange (APS; /exchange) and TDF (Elettra; at
- * the root). */
+/* Two layouts with a data set for each kind of frames: DXchange (APS; /exchange) and TDF (Elettra;
+ * at the root). */
 typedef struct {
   const char *format;
   const char *names[3]; /* by TdFrameKind */
@@ -63,7 +63,8 @@ find_place (hid_t file, const char *wanted, Place *place)
       place->group = g_steal_pointer (&group);
     }
   }
-  if (!place->group && is_wanted (wanted, "", layouts[1].names[0]) && scan_dxchange_has (file, "", layouts[1].names[0])) {
+  if (!place->group && is_wanted (wanted, "", layouts[1].names[0])
+      && scan_dxchange_has (file, "", layouts[1].names[0])) {
     place->layout = &layouts[1];
     place->group = g_strdup ("");
   }
@@ -129,7 +130,8 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place, gboole
 
     good = open_member (file, path, member, &datasets[kind], error);
   }
-  *scan = td_h5_scan_new (path, by_rows || (good && is_by_rows (datasets[0], datasets[1])), &source);
+  *scan
+      = td_h5_scan_new (path, by_rows || (good && is_by_rows (datasets[0], datasets[1])), &source);
   for (guint kind = 0; kind < 3; kind++) {
     g_autofree char *member = path_in (place, place->layout->names[kind]);
     g_autofree char *label = td_h5_label (path, member);
@@ -151,20 +153,20 @@ take_default_angles (TdScan *scan, hid_t file)
 
   if (td_h5_number (file, "/process/acquisition/rotation/rotation_start", &start)
       && td_h5_number (file, "/process/acquisition/rotation/rotation_step", &step) && step != 0) {
-    facts->angles_rad = td_angles_range (start, start + step * (facts->n_views - 1.0),
-                                         facts->n_views);
+    facts->angles_rad
+        = td_angles_range (start, start + step * (facts->n_views - 1.0), facts->n_views);
     td_scan_note (scan, "There are no angles; rotation_start %g° and rotation_step %g° were taken.",
                   start, step);
     return;
   }
   facts->angles_rad = td_angles_range (0, 180, facts->n_views);
   td_scan_note (scan, "There are no angles; 0° to 180°, both ends included, were taken, as the "
-                "format has it. State the angles if the scan was another.");
+                      "format has it. State the angles if the scan was another.");
 }
 
 static gboolean
-scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place, const TdScanOptions *options,
-             GError **error)
+scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
+                           const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   g_autofree char *path = path_in (place, place->layout->theta);
@@ -173,8 +175,8 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place, const T
   gsize n = 0;
 
   if (options->angles) {
-    facts->angles_rad = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views,
-                                             &note, error);
+    facts->angles_rad
+        = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views, &note, error);
     if (note)
       td_scan_note (scan, "%s", note);
     return facts->angles_rad != NULL;
@@ -190,7 +192,8 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place, const T
     return facts->angles_rad != NULL;
   g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
                "%s holds %" G_GSIZE_FORMAT " angles for %u projections; give a file of angles, or "
-               "the first and the last, such as 0:180", label, n, facts->n_views);
+               "the first and the last, such as 0:180",
+               label, n, facts->n_views);
   return FALSE;
 }
 

@@ -28,7 +28,8 @@ extra_read (gpointer source, TdFrameKind kind, guint first, guint count, guint r
 {
   TdScan *scan = source;
 
-  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable, error);
+  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable,
+                             error);
 }
 
 static void

@@ -3,7 +3,8 @@
 #include "scan-private.h"
 #include "series.h"
 
-/* A folder without TIFF images that holds one scan file of another kind, or whose "projections" does. */
+/* A folder without TIFF images that holds one scan file of another kind, or whose "projections"
+ * does. */
 
 static const TdScanReader *const kinds[] = {
   &td_scan_reader_nexus,
@@ -14,8 +15,8 @@ static const TdScanReader *const kinds[] = {
 static gboolean
 may_be_scan (const char *name)
 {
-  static const char *const endings[] = { ".nxs", ".nx", ".h5", ".hdf", ".hdf5", ".tdf", ".json",
-                                         NULL };
+  static const char *const endings[]
+      = { ".nxs", ".nx", ".h5", ".hdf", ".hdf5", ".tdf", ".json", NULL };
   g_autofree char *low = g_ascii_strdown (name, -1);
 
   for (guint i = 0; endings[i]; i++)

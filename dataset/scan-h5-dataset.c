@@ -43,7 +43,8 @@ choose_dataset (hid_t file, const char *path, GError **error)
   if (paths->len == 0) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
-                 "three dimensions frame, row and column", path);
+                 "three dimensions frame, row and column",
+                 path);
     return NULL;
   }
   if (paths->len > MAX_LISTED)
@@ -90,8 +91,8 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   scan->facts.format = g_strdup (TD_HDF5_ANY_FORMAT);
   td_scan_note (scan, "The frames of %s were taken.", chosen);
   if (options->angles)
-    scan->facts.angles_rad = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views,
-                                                  &note, error);
+    scan->facts.angles_rad
+        = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views, &note, error);
   if (options->angles && !scan->facts.angles_rad)
     return NULL;
   if (note)

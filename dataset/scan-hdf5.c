@@ -6,8 +6,8 @@
 #include "error.h"
 
 static gboolean
-scan_hdf5_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-           float *out, GCancellable *cancellable, GError **error)
+scan_hdf5_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
+                guint n_rows, float *out, GCancellable *cancellable, GError **error)
 {
   TdH5Source *own = source;
   const guint *indices = own->indices[kind] ? own->indices[kind] + first : NULL;

@@ -5,8 +5,8 @@
 #include "scan-private.h"
 
 /**
- * What the readers of HDF5 flavours share: a scan whose frames of each kind are some of the frames of
- * a data set. NXtomo has one data set for all three kinds, DXchange one for each.
+ * What the readers of HDF5 flavours share: a scan whose frames of each kind are some of the frames
+ * of a data set. NXtomo has one data set for all three kinds, DXchange one for each.
  */
 #define TD_HDF5_ANY_FORMAT "HDF5 data set" /* frames that nothing says more about */
 
@@ -29,4 +29,5 @@ char *td_h5_label (const char *file, const char *path);
 
 /* @n angles in radians by the data set's unit, checked against those that come with the scan's
    options. NULL with @error. */
-double *td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GError **error);
+double *td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan,
+                           GError **error);

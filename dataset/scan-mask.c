@@ -6,7 +6,7 @@
 #include "scan-view.h"
 #include "volume.h"
 
-/* ── The image ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The image ── */
 
 /* The mask's file, if it is as large as the frames are. */
 static TdVolume *
@@ -22,10 +22,11 @@ open_mask (const TdScan *scan, const char *path, GError **error)
   const TdVolumeFacts *mask = td_volume_facts (image);
   if (mask->nx == facts->n_columns && mask->ny == facts->n_rows && mask->n_slices == 1)
     return g_steal_pointer (&image);
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-               "The mask of bad pixels “%s” has %u image(s) of %u × %u pixels, but the detector has "
-               "%u × %u: give the mask that belongs to this scan", path, mask->n_slices, mask->nx,
-               mask->ny, facts->n_columns, facts->n_rows);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_BAD_FILE,
+      "The mask of bad pixels “%s” has %u image(s) of %u × %u pixels, but the detector has "
+      "%u × %u: give the mask that belongs to this scan",
+      path, mask->n_slices, mask->nx, mask->ny, facts->n_columns, facts->n_rows);
   return NULL;
 }
 
@@ -61,7 +62,7 @@ scan_mask_read_mask (const TdScan *scan, const char *path, GError **error)
   return g_steal_pointer (&bad);
 }
 
-/* ── The scan ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The scan ── */
 
 static gboolean
 masked_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
@@ -69,7 +70,8 @@ masked_read (gpointer source, TdFrameKind kind, guint first, guint count, guint 
 {
   TdScan *scan = source;
 
-  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable, error);
+  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable,
+                             error);
 }
 
 static gboolean
@@ -98,9 +100,8 @@ with_mask (TdScan *scan, const char *path, GError **error)
 
   if (!bad)
     return NULL;
-  TdScan *out = td_scan_alloc (scan->facts.path,
-                               scan->vtable->read_sinograms ? &by_rows : &by_frames,
-                               td_scan_ref (scan));
+  TdScan *out = td_scan_alloc (
+      scan->facts.path, scan->vtable->read_sinograms ? &by_rows : &by_frames, td_scan_ref (scan));
   td_scan_copy_facts (out, &scan->facts);
   g_free (out->facts.bad_pixels);
   out->facts.bad_pixels = bad;

@@ -29,8 +29,8 @@ memory_read (gpointer source, TdFrameKind kind, guint first, guint count, guint 
 }
 
 static gboolean
-memory_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows, float *out,
-                       GCancellable *cancellable, GError **error)
+memory_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
+                       float *out, GCancellable *cancellable, GError **error)
 {
   MemorySource *memory = source;
   const gsize columns = memory->n_columns;
@@ -39,7 +39,8 @@ memory_read_sinograms (gpointer source, guint first, guint count, guint row0, gu
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
     for (gsize i = 0; i < count; i++, out += columns)
-      memcpy (out, memory->frames[TD_FRAME_PROJECTION] + ((first + i) * memory->n_rows + row) * columns,
+      memcpy (out,
+              memory->frames[TD_FRAME_PROJECTION] + ((first + i) * memory->n_rows + row) * columns,
               columns * sizeof *out);
   }
   return TRUE;
@@ -55,9 +56,8 @@ scan_memory_free (gpointer source)
   g_free (memory);
 }
 
-static const TdScanSource memory_vtable = { .read = memory_read,
-                                            .read_sinograms = memory_read_sinograms,
-                                            .free = scan_memory_free };
+static const TdScanSource memory_vtable
+    = { .read = memory_read, .read_sinograms = memory_read_sinograms, .free = scan_memory_free };
 
 TdScan *
 td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, const float *flats,

@@ -55,8 +55,10 @@ read_keys (hid_t file, const TdNexusPlace *place, const char *name, gsize n, con
   }
   if (other)
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: %s has %" G_GSIZE_FORMAT " entries for %" G_GSIZE_FORMAT " frames; the scan "
-                 "was probably cut short", file_name, name, other, n);
+                 "“%s”: %s has %" G_GSIZE_FORMAT " entries for %" G_GSIZE_FORMAT
+                 " frames; the scan "
+                 "was probably cut short",
+                 file_name, name, other, n);
   return NULL;
 }
 
@@ -80,8 +82,9 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const TdNexusPlace *p
     source->indices[kind] = g_new (guint, n);
   for (guint i = 0; i < n; i++) {
     double key = control ? control[i] : keys ? keys[i] : KEY_PROJECTION;
-    guint kind = key == KEY_FLAT ? TD_FRAME_FLAT : key == KEY_DARK ? TD_FRAME_DARK
-                                                                   : TD_FRAME_PROJECTION;
+    guint kind = key == KEY_FLAT   ? TD_FRAME_FLAT
+                 : key == KEY_DARK ? TD_FRAME_DARK
+                                   : TD_FRAME_PROJECTION;
 
     if (key != KEY_PROJECTION && key != KEY_FLAT && key != KEY_DARK)
       continue; /* invalid, or for alignment */
@@ -91,12 +94,15 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const TdNexusPlace *p
   }
   if (!keys && !control)
     td_scan_note (scan, "There is no image_key: all %u frames were taken as projections.", n);
-  for (guint i = 0; control && i < n; i++) /* behind the views: scan_nexus_take_angles() hands them on */
+  for (guint i = 0; control && i < n;
+       i++) /* behind the views: scan_nexus_take_angles() hands them on */
     if (control[i] == KEY_ALIGNMENT)
       source->indices[TD_FRAME_PROJECTION][count[TD_FRAME_PROJECTION] + (*n_alignment)++] = i;
   if (*n_alignment)
-    td_scan_note (scan, "%u frames were taken for alignment: they are not among the views, but help to "
-                        "find the axis.", *n_alignment);
+    td_scan_note (scan,
+                  "%u frames were taken for alignment: they are not among the views, but help to "
+                  "find the axis.",
+                  *n_alignment);
   if (count[0] + count[1] + count[2] + *n_alignment < n)
     td_scan_note (scan, "%u of %u frames are marked as invalid and are left out.",
                   n - count[0] - count[1] - count[2] - *n_alignment, n);
@@ -121,8 +127,9 @@ take_alignment (TdScan *scan, const guint *frames, guint n, const double *angles
 }
 
 static gboolean
-scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, const TdNexusPlace *place,
-             guint n_alignment, const TdScanOptions *options, GError **error)
+scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file,
+                        const TdNexusPlace *place, guint n_alignment, const TdScanOptions *options,
+                        GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   guint n_frames = td_h5_frames_count (source->frames[0]);
@@ -133,8 +140,8 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, cons
   if (facts->n_views == 0)
     return TRUE; /* validation says so */
   if (options->angles) {
-    facts->angles_rad = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views,
-                                             &note, error);
+    facts->angles_rad
+        = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views, &note, error);
     if (note)
       td_scan_note (scan, "%s", note);
     return facts->angles_rad != NULL;
@@ -146,7 +153,8 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, cons
   for (guint i = 0; i < facts->n_views; i++)
     facts->angles_rad[i] = angles[n == n_frames ? source->indices[TD_FRAME_PROJECTION][i] : i];
   if (n == n_frames)
-    take_alignment (scan, source->indices[TD_FRAME_PROJECTION] + facts->n_views, n_alignment, angles);
+    take_alignment (scan, source->indices[TD_FRAME_PROJECTION] + facts->n_views, n_alignment,
+                    angles);
   return TRUE;
 }
 
@@ -163,11 +171,13 @@ pixel_mm (TdScan *scan, hid_t detector, const char *name)
   if (units) {
     const double length = td_h5_length_mm (detector, name, 1);
     if (value > 0 && length == 0)
-      td_scan_note (scan, "The unit “%.20s” of %s is not known: the pixel's size is not either (--pixel-mm).",
-                    units, name);
+      td_scan_note (
+          scan, "The unit “%.20s” of %s is not known: the pixel's size is not either (--pixel-mm).",
+          units, name);
     return length;
   }
-  td_scan_note (scan, "%s has no unit; %s were taken.", name, value < 5e-4 ? "metres" : "millimetres");
+  td_scan_note (scan, "%s has no unit; %s were taken.", name,
+                value < 5e-4 ? "metres" : "millimetres");
   return value < 5e-4 ? value * 1e3 : value;
 }
 
@@ -181,8 +191,10 @@ take_pixel_size (TdScan *scan, hid_t detector, hid_t entry)
   geometry->pixel_height_mm = pixel_mm (scan, detector, "y_pixel_size");
   if (sample > 0 && isfinite (sample)
       && fabs (sample - geometry->pixel_width_mm) > 1e-6 * geometry->pixel_width_mm) {
-    td_scan_note (scan, "The pixel size at the sample (%g mm) differs from the detector's (%g mm): "
-                  "the sample's was taken.", sample, geometry->pixel_width_mm);
+    td_scan_note (scan,
+                  "The pixel size at the sample (%g mm) differs from the detector's (%g mm): "
+                  "the sample's was taken.",
+                  sample, geometry->pixel_width_mm);
     geometry->pixel_width_mm = geometry->pixel_height_mm = sample;
   }
   if (!(geometry->pixel_width_mm > 0) || !isfinite (geometry->pixel_width_mm))
@@ -201,8 +213,10 @@ take_centre (TdScan *scan, hid_t detector)
     return;
   /* Relative to the middle by convention; some files state the column itself. */
   facts->centre_px = fabs (value) <= middle + 0.5 ? middle + value : value;
-  td_scan_note (scan, "The file's own estimate of the centre of rotation, from the motor position "
-                "(%g), is column %.2f%s.", value, facts->centre_px,
+  td_scan_note (scan,
+                "The file's own estimate of the centre of rotation, from the motor position "
+                "(%g), is column %.2f%s.",
+                value, facts->centre_px,
                 scan->flip_columns ? " of the frames as they are stored" : "");
 }
 
@@ -216,8 +230,10 @@ take_flips (TdScan *scan, hid_t detector)
   scan->flip_columns = x != 0;
   scan->flip_rows = y != 0;
   if (x != 0 || y != 0)
-    td_scan_note (scan, "The file says that its frames are mirrored (%s%s%s): they are turned over as "
-                  "they are read.", x != 0 ? "x_flipped" : "", x != 0 && y != 0 ? ", " : "",
+    td_scan_note (scan,
+                  "The file says that its frames are mirrored (%s%s%s): they are turned over as "
+                  "they are read.",
+                  x != 0 ? "x_flipped" : "", x != 0 && y != 0 ? ", " : "",
                   y != 0 ? "y_flipped" : "");
 }
 

@@ -22,12 +22,12 @@ struct TdScan {
   gatomicrefcount references;
   TdScanFacts facts;
   const TdScanSource *vtable;
-  gpointer source; /* the reader's; freed by vtable->free */
-  double *extra_rad; /* angles of frames beside the views; owned */
-  guint n_extra;     /* they are read as projections n_views … */
-  gboolean values_stated; /* the file says whether its values are attenuations */
-  gboolean flip_columns, flip_rows; /* the files hold mirrored frames: td_scan_open() has them turned
-                                       over, and the centre that the facts state with them */
+  gpointer source;                  /* the reader's; freed by vtable->free */
+  double *extra_rad;                /* angles of frames beside the views; owned */
+  guint n_extra;                    /* they are read as projections n_views … */
+  gboolean values_stated;           /* the file says whether its values are attenuations */
+  gboolean flip_columns, flip_rows; /* the files hold mirrored frames: td_scan_open() has them
+                                       turned over, and the centre that the facts state with them */
 };
 
 typedef struct {

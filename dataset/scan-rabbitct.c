@@ -9,12 +9,13 @@
 #include "raw-frames.h"
 #include "scan-private.h"
 
-/* RabbitCT (.rctd), little-endian: u32 width, height, number of views, float a and b (Hounsfield units are
- * a f + b); then for each view a 3x4 matrix of doubles, column by column, and the projection's floats,
- * which are weighted and filtered already; reference volumes may follow. Its volume is a cube of 256 mm
- * about the origin, stored with x, y and z growing; ours has y and z falling, so that the world is turned
- * half about x: ours (x, y, z) = theirs (x, -y, -z), and both arrays hold the same voxels in order. The
- * sum is over I (u, v) / w^2 with w as the matrices give it. */
+/* RabbitCT (.rctd), little-endian: u32 width, height, number of views, float a and b (Hounsfield
+ * units are a f + b); then for each view a 3x4 matrix of doubles, column by column, and the
+ * projection's floats, which are weighted and filtered already; reference volumes may follow. Its
+ * volume is a cube of 256 mm about the origin, stored with x, y and z growing; ours has y and z
+ * falling, so that the world is turned half about x: ours (x, y, z) = theirs (x, -y, -z), and both
+ * arrays hold the same voxels in order. The sum is over I (u, v) / w^2 with w as the matrices give
+ * it. */
 
 #define HEADER_BYTES 20
 #define MATRIX_BYTES (12 * sizeof (double))
@@ -85,7 +86,8 @@ read_matrices (const char *path, const Header *header, double *matrices, GError 
     double columns[12], *m = matrices + 12 * (gsize) view;
 
     if (fd < 0
-        || pread (fd, words, sizeof words, HEADER_BYTES + view * scan_rabbitct_view_bytes (header)) != sizeof words) {
+        || pread (fd, words, sizeof words, HEADER_BYTES + view * scan_rabbitct_view_bytes (header))
+               != sizeof words) {
       g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s”: the matrix of view %u cannot be read", path,
                    view);
       if (fd >= 0)
@@ -118,10 +120,10 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” has no sound RabbitCT header", path);
     return NULL;
   }
-  const TdRawLayout layout = { header.width, header.height, TD_SAMPLE_FLOAT32, FALSE, HEADER_BYTES,
-                               MATRIX_BYTES, header.n_views };
+  const TdRawLayout layout = { header.width, header.height, TD_SAMPLE_FLOAT32, FALSE,
+                               HEADER_BYTES, MATRIX_BYTES,  header.n_views };
   frames[TD_FRAME_PROJECTION]
-    = td_raw_frames_new ((const char *const[]) { path, NULL }, &layout, error);
+      = td_raw_frames_new ((const char *const[]) { path, NULL }, &layout, error);
   if (!frames[TD_FRAME_PROJECTION])
     return NULL;
   scan = td_raw_scan_new (path, &layout, frames);
@@ -138,8 +140,10 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
   if (!read_matrices (path, &header, geometry->view_matrices, error)
       || !td_scan_validate (scan, error))
     return NULL;
-  td_scan_note (scan, "RabbitCT's projections are filtered already: only back-projection is done; "
-                "Hounsfield units are %g × value %+g.", (double) header.hu[0], (double) header.hu[1]);
+  td_scan_note (scan,
+                "RabbitCT's projections are filtered already: only back-projection is done; "
+                "Hounsfield units are %g × value %+g.",
+                (double) header.hu[0], (double) header.hu[1]);
   return g_steal_pointer (&scan);
 }
 

@@ -8,8 +8,8 @@
 #include "scan-private.h"
 #include "series.h"
 
-/* Headerless files, when the user states the size of a frame: one file of all frames, or a folder with
- * one or more frames a file. */
+/* Headerless files, when the user states the size of a frame: one file of all frames, or a folder
+ * with one or more frames a file. */
 
 static gboolean
 raw_probe (const char *path, const TdScanOptions *options)
@@ -34,7 +34,7 @@ scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **erro
 
 static gboolean
 scan_raw_open_all (const char *path, const TdScanOptions *options, const TdRawLayout *layout,
-          TdRawFrames *frames[3], GError **error)
+                   TdRawFrames *frames[3], GError **error)
 {
   const char *paths[] = { path, options->flats, options->darks };
   g_autoptr (GError) local = NULL;
@@ -52,7 +52,7 @@ scan_raw_open_all (const char *path, const TdScanOptions *options, const TdRawLa
 static TdScan *
 raw_open (const char *path, const TdScanOptions *options, GCancellable *cancellable, GError **error)
 {
-  TdRawLayout layout = { options->raw_columns, options->raw_rows, options->raw_type,
+  TdRawLayout layout = { options->raw_columns,    options->raw_rows,         options->raw_type,
                          options->raw_big_endian, options->raw_header_bytes, 0 };
   TdRawFrames *frames[3] = { NULL };
   g_autoptr (TdScan) scan = NULL;
@@ -63,8 +63,8 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
   scan = td_raw_scan_new (path, &layout, frames);
   scan->facts.format = g_strdup ("raw frames");
   if (options->angles) {
-    scan->facts.angles_rad = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views,
-                                                  &note, error);
+    scan->facts.angles_rad
+        = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views, &note, error);
     if (!scan->facts.angles_rad)
       return NULL;
   }
@@ -99,8 +99,10 @@ td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **erro
         return TRUE;
       }
     }
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” does not describe headerless files: WIDTHxHEIGHT:TYPE[be][:SKIP] is wanted, as in "
-               "1024x768:uint16:512, or 1024x768:uint16be for the larger byte first (--raw)", text);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_INVALID,
+      "“%s” does not describe headerless files: WIDTHxHEIGHT:TYPE[be][:SKIP] is wanted, as in "
+      "1024x768:uint16:512, or 1024x768:uint16be for the larger byte first (--raw)",
+      text);
   return FALSE;
 }

@@ -22,18 +22,19 @@ typedef struct {
   guint row0, n_rows;
   gsize n_columns;
   gboolean in_memory;
-  GMutex lock;   /* all below, while frames are missing */
+  GMutex lock; /* all below, while frames are missing */
   Frames frames[N_KINDS];
   float *values; /* [frame][row][column]; NULL: in the file, or nothing yet */
   int file;      /* -1: none */
 } Spool;
 
-/* ── The copy ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The copy ── */
 
 guint64
 td_scan_spool_bytes (const TdScanFacts *facts, guint n_rows)
 {
-  return ((guint64) facts->n_views + facts->n_flats + facts->n_darks) * n_rows * facts->n_columns * sizeof (float);
+  return ((guint64) facts->n_views + facts->n_flats + facts->n_darks) * n_rows * facts->n_columns
+         * sizeof (float);
 }
 
 guint64
@@ -61,7 +62,8 @@ make_room (Spool *spool, GError **error)
   if (spool->in_memory) {
     spool->values = g_try_malloc (bytes);
     if (!spool->values)
-      g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for the %" G_GUINT64_FORMAT " MiB of the scan's frames.",
+      g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                   "Not enough memory for the %" G_GUINT64_FORMAT " MiB of the scan's frames.",
                    bytes >> 20);
     return spool->values != NULL;
   }
@@ -70,7 +72,8 @@ make_room (Spool *spool, GError **error)
 }
 
 static gboolean
-scan_spool_transfer (Spool *spool, gboolean store, float *values, gsize n, guint64 at, GError **error)
+scan_spool_transfer (Spool *spool, gboolean store, float *values, gsize n, guint64 at,
+                     GError **error)
 {
   const gsize bytes = n * sizeof *values;
 
@@ -81,8 +84,10 @@ scan_spool_transfer (Spool *spool, gboolean store, float *values, gsize n, guint
   const int failed = store ? td_file_write (spool->file, values, bytes, at * sizeof *values)
                            : td_file_read (spool->file, values, bytes, at * sizeof *values);
   if (failed) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
-                 "another disk.", g_get_tmp_dir (), g_strerror (failed));
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
+                 "another disk.",
+                 g_get_tmp_dir (), g_strerror (failed));
     return FALSE;
   }
   return TRUE;
@@ -94,18 +99,21 @@ copy_frames (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError *
 {
   Frames *frames = &spool->frames[kind];
   const gsize frame = spool->n_rows * spool->n_columns;
-  const guint portion = (guint) CLAMP (PORTION_BYTES / (frame * sizeof (float)), 1, MAX (frames->n, 1));
-  g_autofree float *values = g_try_new (float, portion * frame);
+  const guint portion
+      = (guint) CLAMP (PORTION_BYTES / (frame * sizeof (float)), 1, MAX (frames->n, 1));
+  g_autofree float *values = g_try_new (float, portion *frame);
 
   if (!values) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for a frame of %zu × %u pixels.", spool->n_columns,
-                 spool->n_rows);
+    g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for a frame of %zu × %u pixels.",
+                 spool->n_columns, spool->n_rows);
     return FALSE;
   }
   while (frames->done < frames->n) {
     const guint n = MIN (portion, frames->n - frames->done);
-    if (!td_scan_read (spool->scan, kind, frames->done, n, spool->row0, spool->n_rows, values, cancellable, error)
-        || !scan_spool_transfer (spool, TRUE, values, n * frame, frames->base + frames->done * frame, error))
+    if (!td_scan_read (spool->scan, kind, frames->done, n, spool->row0, spool->n_rows, values,
+                       cancellable, error)
+        || !scan_spool_transfer (spool, TRUE, values, n * frame,
+                                 frames->base + frames->done * frame, error))
       return FALSE;
     frames->done += n;
   }
@@ -123,24 +131,26 @@ scan_spool_ready (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GEr
   return ok;
 }
 
-/* ── The scan ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The scan ── */
 
 static gboolean
-spool_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows, float *out,
-            GCancellable *cancellable, GError **error)
+spool_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+            float *out, GCancellable *cancellable, GError **error)
 {
   Spool *spool = source;
   const Frames *frames = &spool->frames[kind];
   const gsize band = n_rows * spool->n_columns;
 
-  if (row0 < spool->row0 || row0 + n_rows > spool->row0 + spool->n_rows || first + count > frames->n)
+  if (row0 < spool->row0 || row0 + n_rows > spool->row0 + spool->n_rows
+      || first + count > frames->n)
     return td_scan_read (spool->scan, kind, first, count, row0, n_rows, out, cancellable, error);
   if (!scan_spool_ready (spool, kind, cancellable, error))
     return FALSE;
   for (guint i = 0; i < count; i++) {
     const guint64 row = (guint64) (first + i) * spool->n_rows + row0 - spool->row0;
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !scan_spool_transfer (spool, FALSE, out + i * band, band, frames->base + row * spool->n_columns, error))
+        || !scan_spool_transfer (spool, FALSE, out + i * band, band,
+                                 frames->base + row * spool->n_columns, error))
       return FALSE;
   }
   return TRUE;
@@ -193,12 +203,17 @@ td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, gboolean in_memory)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   Spool *spool = g_new0 (Spool, 1);
-  const guint counts[N_KINDS] = { [TD_FRAME_PROJECTION] = facts->n_views, [TD_FRAME_FLAT] = facts->n_flats,
+  const guint counts[N_KINDS] = { [TD_FRAME_PROJECTION] = facts->n_views,
+                                  [TD_FRAME_FLAT] = facts->n_flats,
                                   [TD_FRAME_DARK] = facts->n_darks };
   guint64 base = 0;
 
-  *spool = (Spool) { .scan = td_scan_ref (scan), .row0 = row0, .n_rows = n_rows, .n_columns = facts->n_columns,
-                     .in_memory = in_memory, .file = -1 };
+  *spool = (Spool) { .scan = td_scan_ref (scan),
+                     .row0 = row0,
+                     .n_rows = n_rows,
+                     .n_columns = facts->n_columns,
+                     .in_memory = in_memory,
+                     .file = -1 };
   g_mutex_init (&spool->lock);
   for (guint i = 0; i < N_KINDS; i++) {
     spool->frames[i] = (Frames) { .n = counts[i], .base = base };

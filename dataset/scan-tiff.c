@@ -16,8 +16,8 @@ typedef struct {
 } TiffSource;
 
 static gboolean
-scan_tiff_read_frames (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-             float *out, GCancellable *cancellable, GError **error)
+scan_tiff_read_frames (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
+                       guint n_rows, float *out, GCancellable *cancellable, GError **error)
 {
   const TdTiffFrames *frames = ((TiffSource *) source)->frames[kind];
   gsize band = (gsize) n_rows * frames->layout.width;
@@ -31,8 +31,8 @@ scan_tiff_read_frames (gpointer source, TdFrameKind kind, guint first, guint cou
 
 /* Sinogram stacks: image r holds row r, its lines are the views. */
 static gboolean
-scan_tiff_read_rows (gpointer source, guint first, guint count, guint row0, guint n_rows, float *out,
-           GCancellable *cancellable, GError **error)
+scan_tiff_read_rows (gpointer source, guint first, guint count, guint row0, guint n_rows,
+                     float *out, GCancellable *cancellable, GError **error)
 {
   const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
   gsize sinogram = (gsize) count * frames->layout.width;
@@ -53,8 +53,9 @@ read_views (gpointer source, TdFrameKind kind, guint first, guint count, guint r
   g_autofree float *sinogram = NULL;
 
   if (kind != TD_FRAME_PROJECTION)
-    return scan_tiff_read_frames (source, kind, first, count, row0, n_rows, out, cancellable, error);
-  sinogram = g_try_new (float, count * columns);
+    return scan_tiff_read_frames (source, kind, first, count, row0, n_rows, out, cancellable,
+                                  error);
+  sinogram = g_try_new (float, count *columns);
   if (!sinogram) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                  "“%s”: there is no memory to read %u views at once",
@@ -106,14 +107,17 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
           || frames->layout.height != scan->facts.n_rows)) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that "
-                 "belong to this scan", (char *) paths->pdata[0], frames->layout.width,
-                 frames->layout.height, scan->facts.n_columns, scan->facts.n_rows,
+                 "belong to this scan",
+                 (char *) paths->pdata[0], frames->layout.width, frames->layout.height,
+                 scan->facts.n_columns, scan->facts.n_rows,
                  kind == TD_FRAME_FLAT ? "flats" : "darks");
     return FALSE;
   }
   if (frames->layout.inverted)
-    td_scan_note (scan, "“%s” is stored with white as the lowest value; its values were turned "
-                  "round.", (char *) paths->pdata[0]);
+    td_scan_note (scan,
+                  "“%s” is stored with white as the lowest value; its values were turned "
+                  "round.",
+                  (char *) paths->pdata[0]);
   return TRUE;
 }
 
@@ -127,9 +131,10 @@ take_size (TdScan *scan, const TdTiffFrames *frames, gboolean sinograms)
   facts->n_views = sinograms ? frames->layout.height : td_tiff_frames_count (frames);
   facts->sample_type = frames->layout.type;
   facts->sinogram_order = sinograms;
-  facts->format = g_strdup (sinograms ? "TIFF sinograms"
+  facts->format = g_strdup (sinograms                ? "TIFF sinograms"
                             : frames->paths->len > 1 ? "TIFF stack"
-                            : facts->n_views > 1 ? "multi-page TIFF" : "TIFF image");
+                            : facts->n_views > 1     ? "multi-page TIFF"
+                                                     : "TIFF image");
 }
 
 /* A stack is called like its folder, unless that is called like any ("tiffs", "projections"). */
@@ -164,12 +169,13 @@ missing_numbers (const char *const *names, guint n)
   }
   if (n < 3)
     return 0;
-  return (guint) MIN ((td_series_number (names[n - 1]) - td_series_number (names[0])) / least + 1 - n, G_MAXINT);
+  return (guint) MIN (
+      (td_series_number (names[n - 1]) - td_series_number (names[0])) / least + 1 - n, G_MAXINT);
 }
 
 static gboolean
 scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames,
-             const TdScanOptions *options, GError **error)
+                       const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   const char *spec = options->angles ? options->angles : set->angles;
@@ -184,18 +190,20 @@ scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *f
       g_ptr_array_add (names, g_path_get_basename (td_tiff_frames_path (frames, i)));
     g_ptr_array_add (names, NULL);
   }
-  facts->angles_rad = td_angles_for_views (spec, facts->path,
-                                           names ? (const char *const *) names->pdata : NULL,
-                                           facts->n_views, &note, error);
+  facts->angles_rad
+      = td_angles_for_views (spec, facts->path, names ? (const char *const *) names->pdata : NULL,
+                             facts->n_views, &note, error);
   if (!options->angles && facts->angles_rad)
     td_scan_note (scan, "Angles: %s", spec);
   const guint missing = names && facts->angles_rad && td_angles_is_range (spec)
                             ? missing_numbers ((const char *const *) names->pdata, facts->n_views)
                             : 0;
   if (missing > 0)
-    td_scan_note (scan, "%u file number%s missing among the %u projections: the angles were spread evenly "
-                        "over the files that are there; if views were lost, give a file with the angle of each.",
-                  missing, missing == 1 ? " is" : "s are", facts->n_views);
+    td_scan_note (
+        scan,
+        "%u file number%s missing among the %u projections: the angles were spread evenly "
+        "over the files that are there; if views were lost, give a file with the angle of each.",
+        missing, missing == 1 ? " is" : "s are", facts->n_views);
   if (note)
     td_scan_note (scan, "%s", note);
   return facts->angles_rad != NULL;
@@ -234,8 +242,10 @@ note_companions (TdScan *scan, const TdTiffSet *set)
     td_scan_note (scan, "Darks: %u, beginning with %s", facts->n_darks,
                   (char *) set->darks->pdata[0]);
   if (set->half_turn)
-    td_scan_note (scan, "%s is a projection at 180°: it is not among the views, but helps to find the "
-                        "axis.", set->half_turn);
+    td_scan_note (scan,
+                  "%s is a projection at 180°: it is not among the views, but helps to find the "
+                  "axis.",
+                  set->half_turn);
 }
 
 /* The projection at 180°, behind the views; one that does not fit them is left. */
@@ -293,7 +303,7 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   note_companions (scan, set);
   if (!scan_tiff_take_angles (scan, set, frames, options, error)
       || !scan_tiff_take_geometry (scan, options->geometry ? NULL : set->geometry,
-                         scan->facts.angles_rad != NULL, error))
+                                   scan->facts.angles_rad != NULL, error))
     return NULL;
   take_half_turn (scan, frames, set);
   return g_steal_pointer (&scan);

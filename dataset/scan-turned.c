@@ -26,7 +26,7 @@ turned_read (gpointer source, TdFrameKind kind, guint first, guint count, guint 
   const TdScanFacts *facts = td_scan_facts (scan);
   const gsize frame = (gsize) facts->n_columns * facts->n_rows;
   const guint portion = (guint) CLAMP (PORTION_BYTES / (frame * sizeof (float)), 1, MAX (count, 1));
-  g_autofree float *frames = g_try_new (float, frame * portion);
+  g_autofree float *frames = g_try_new (float, frame *portion);
 
   if (!frames) {
     g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for a frame of %u × %u pixels.",

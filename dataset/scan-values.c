@@ -8,8 +8,8 @@
 #define LEAST_COLUMNS 16u
 #define MOST_BYTES ((gsize) 64 << 20) /* looked at: opening is quick and small */
 
-/* What the detector's columns see, in the middle view or the middle row. NULL without error: there is no
-   memory for it. */
+/* What the detector's columns see, in the middle view or the middle row. NULL without error: there
+   is no memory for it. */
 static double *
 column_profile (TdScan *scan, GCancellable *cancellable, GError **error)
 {
@@ -17,15 +17,16 @@ column_profile (TdScan *scan, GCancellable *cancellable, GError **error)
   const gsize width = facts->n_columns;
   const guint all = facts->sinogram_order ? facts->n_views : facts->n_rows;
   const guint n_lines = (guint) CLAMP (MOST_BYTES / (width * sizeof (float)), 1, all);
-  g_autofree float *image = g_try_new (float, n_lines * width);
+  g_autofree float *image = g_try_new (float, n_lines *width);
   g_autofree double *sums = g_new0 (double, width);
   g_autofree guint *counts = g_new0 (guint, width);
 
   if (!image
       || !(facts->sinogram_order
-               ? td_scan_read_sinograms (scan, 0, n_lines, facts->n_rows / 2, 1, image, cancellable, error)
-               : td_scan_read (scan, TD_FRAME_PROJECTION, facts->n_views / 2, 1, (all - n_lines) / 2,
-                               n_lines, image, cancellable, error)))
+               ? td_scan_read_sinograms (scan, 0, n_lines, facts->n_rows / 2, 1, image, cancellable,
+                                         error)
+               : td_scan_read (scan, TD_FRAME_PROJECTION, facts->n_views / 2, 1,
+                               (all - n_lines) / 2, n_lines, image, cancellable, error)))
     return NULL;
   for (gsize y = 0; y < n_lines; y++)
     for (gsize x = 0; x < width; x++)
@@ -52,8 +53,8 @@ mean_of (const double *profile, gsize n)
   return known ? sum / known : INFINITY;
 }
 
-/* Air is what the detector's sides see, or one of them where it is moved aside: there logarithms are near 0,
-   which transmissions are nowhere. */
+/* Air is what the detector's sides see, or one of them where it is moved aside: there logarithms
+   are near 0, which transmissions are nowhere. */
 static gboolean
 looks_logged (const double *profile, gsize width)
 {
@@ -93,6 +94,7 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
     return TRUE;
   facts->transmission_logged = looks_logged (profile, facts->n_columns);
   td_scan_note (scan, "There are no flats; the values look like %s (--values states it otherwise).",
-                facts->transmission_logged ? "attenuations: −log was taken already" : "transmissions");
+                facts->transmission_logged ? "attenuations: −log was taken already"
+                                           : "transmissions");
   return TRUE;
 }

@@ -21,7 +21,7 @@ typedef struct {
   guint8 *bad;       /* bad pixels as seen, the view's facts'; NULL: none */
 } View;
 
-/* ── Places ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Places ── */
 
 gboolean
 td_scan_frame_is_plain (const TdScanFrame *frame)
@@ -33,10 +33,10 @@ td_scan_frame_is_plain (const TdScanFrame *frame)
 gboolean
 td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b)
 {
-  return a->turned == b->turned && a->flip_columns == b->flip_columns && a->flip_rows == b->flip_rows
-         && a->crop_column == b->crop_column && a->crop_row == b->crop_row
-         && a->crop_columns == b->crop_columns && a->crop_rows == b->crop_rows
-         && MAX (a->bin_columns, 1) == MAX (b->bin_columns, 1)
+  return a->turned == b->turned && a->flip_columns == b->flip_columns
+         && a->flip_rows == b->flip_rows && a->crop_column == b->crop_column
+         && a->crop_row == b->crop_row && a->crop_columns == b->crop_columns
+         && a->crop_rows == b->crop_rows && MAX (a->bin_columns, 1) == MAX (b->bin_columns, 1)
          && MAX (a->bin_rows, 1) == MAX (b->bin_rows, 1)
          && MAX (a->bin_views, 1) == MAX (b->bin_views, 1);
 }
@@ -60,7 +60,8 @@ scan_view_unseen (double at, gboolean flip, guint n, guint first, guint bin)
 double
 td_scan_frame_column (const TdScanFrame *frame, guint n_columns, double column)
 {
-  return scan_view_seen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
+  return scan_view_seen (column, frame->flip_columns, n_columns, frame->crop_column,
+                         frame->bin_columns);
 }
 
 double
@@ -72,7 +73,8 @@ td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row)
 double
 td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column)
 {
-  return scan_view_unseen (column, frame->flip_columns, n_columns, frame->crop_column, frame->bin_columns);
+  return scan_view_unseen (column, frame->flip_columns, n_columns, frame->crop_column,
+                           frame->bin_columns);
 }
 
 double
@@ -81,7 +83,7 @@ td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row)
   return scan_view_unseen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);
 }
 
-/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reading ── */
 
 /* The first of the scan's rows that make rows [row0, row0 + n_rows) seen. */
 static guint
@@ -93,11 +95,11 @@ first_row (const View *view, guint row0, guint n_rows)
   return view->frame.flip_rows ? td_scan_facts (view->scan)->n_rows - first - count : first;
 }
 
-/* Adds one row of the scan to the sums and counts of the columns seen. @bad: the row's bad pixels, and
-   those of the row seen, which have nothing better. */
+/* Adds one row of the scan to the sums and counts of the columns seen. @bad: the row's bad pixels,
+   and those of the row seen, which have nothing better. */
 static void
-scan_view_add_row (const View *view, const float *row, const guint8 *bad, const guint8 *seen_bad, double *sums,
-         guint *counts)
+scan_view_add_row (const View *view, const float *row, const guint8 *bad, const guint8 *seen_bad,
+                   double *sums, guint *counts)
 {
   const TdScanFrame *frame = &view->frame;
   const guint n = td_scan_facts (view->scan)->n_columns;
@@ -124,11 +126,11 @@ scan_view_copy_row (const View *view, const float *row, float *out)
       out[i] = row[n - 1 - first - i];
 }
 
-/* Row @row seen out of its group of the scan's: @n_frames of them @frame_pace apart, and in each the
-   rows of the group, which lie one after another. */
+/* Row @row seen out of its group of the scan's: @n_frames of them @frame_pace apart, and in each
+   the rows of the group, which lie one after another. */
 static void
-scan_view_make_row (const View *view, guint row, const float *group, guint n_frames, gsize frame_pace,
-          double *sums, guint *counts, float *out)
+scan_view_make_row (const View *view, guint row, const float *group, guint n_frames,
+                    gsize frame_pace, double *sums, guint *counts, float *out)
 {
   const gsize n = td_scan_facts (view->scan)->n_columns;
   const guint8 *bad = td_scan_facts (view->scan)->bad_pixels;
@@ -143,8 +145,8 @@ scan_view_make_row (const View *view, guint row, const float *group, guint n_fra
   memset (counts, 0, view->n_columns * sizeof *counts);
   for (guint f = 0; f < n_frames; f++)
     for (guint r = 0; r < view->frame.bin_rows; r++)
-      scan_view_add_row (view, group + f * frame_pace + r * n, bad ? bad + (first + r) * n : NULL, seen_bad,
-               sums, counts);
+      scan_view_add_row (view, group + f * frame_pace + r * n, bad ? bad + (first + r) * n : NULL,
+                         seen_bad, sums, counts);
   for (guint i = 0; i < view->n_columns; i++)
     out[i] = counts[i] ? (float) (sums[i] / counts[i]) : NAN;
 }
@@ -219,8 +221,9 @@ view_read (gpointer source, TdFrameKind kind, guint first, guint count, guint ro
       const guint members = MIN (group, end - begin - f * group);
       for (guint row = 0; row < n_rows; row++, out += view->n_columns) {
         const guint from = view->frame.flip_rows ? n_rows - 1 - row : row;
-        scan_view_make_row (view, row0 + row, work.frames + f * group * frame + from * bin * columns, members, frame,
-                  work.sums, work.counts, out);
+        scan_view_make_row (view, row0 + row,
+                            work.frames + f * group * frame + from * bin * columns, members, frame,
+                            work.sums, work.counts, out);
       }
     }
   }
@@ -228,7 +231,8 @@ view_read (gpointer source, TdFrameKind kind, guint first, guint count, guint ro
   return ok;
 }
 
-/* For scans stored by rows: one row seen after another, as many views at once as the portion takes. */
+/* For scans stored by rows: one row seen after another, as many views at once as the portion takes.
+ */
 static gboolean
 view_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
                      float *out, GCancellable *cancellable, GError **error)
@@ -262,7 +266,8 @@ view_read_sinograms (gpointer source, guint first, guint count, guint row0, guin
             memcpy (rows.frames + (m * bin + r) * columns,
                     work.frames + ((gsize) r * views + v * group + m) * columns,
                     columns * sizeof (float));
-        scan_view_make_row (view, row0 + row, rows.frames, members, bin * columns, rows.sums, rows.counts, out);
+        scan_view_make_row (view, row0 + row, rows.frames, members, bin * columns, rows.sums,
+                            rows.counts, out);
       }
     }
   workspace_clear (&rows);
@@ -296,7 +301,7 @@ td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
   return view ? view->scan : straight;
 }
 
-/* ── Facts ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Facts ── */
 
 static gboolean
 scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **error)
@@ -311,15 +316,18 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
   }
   if (frame->bin_columns > frame->crop_columns || frame->bin_rows > frame->crop_rows
       || frame->bin_views > facts->n_views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
-                 "%u views that there are", frame->bin_columns, frame->bin_rows, frame->bin_views,
-                 frame->crop_columns, frame->crop_rows, facts->n_views);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
+        "%u views that there are",
+        frame->bin_columns, frame->bin_rows, frame->bin_views, frame->crop_columns,
+        frame->crop_rows, facts->n_views);
     return FALSE;
   }
   if (facts->filtered && frame->bin_columns * frame->bin_rows * frame->bin_views > 1) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The scan's projections are filtered already: they can be cropped, but not binned");
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "The scan's projections are filtered already: they can be cropped, but not binned");
     return FALSE;
   }
   if (frame->bin_views > 1 && facts->geometry.view_matrices) {
@@ -342,9 +350,11 @@ bin_angles (const TdScanFacts *facts, guint group, guint n, double *angles_rad, 
     for (guint v = begin; v < end; v++) {
       const double away = remainder (facts->angles_rad[v] - first, 2 * G_PI);
       if (fabs (away) > WIDEST_GROUP_RAD) {
-        g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                     "Views %u and %u are %.3g degrees apart: averaging them would blur the slices; "
-                     "take fewer views to a group", begin, v, fabs (away) * 180 / G_PI);
+        g_set_error (
+            error, TD_ERROR, TD_ERROR_INVALID,
+            "Views %u and %u are %.3g degrees apart: averaging them would blur the slices; "
+            "take fewer views to a group",
+            begin, v, fabs (away) * 180 / G_PI);
         return FALSE;
       }
       sum += away;

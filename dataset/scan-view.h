@@ -4,20 +4,20 @@
 #include "scan.h"
 
 /**
- * A scan seen through a frame: turned over, cropped and binned, in that order. It is a scan like any
- * other, whose facts (sizes, angles, pixel size, centre, cone-beam geometry) say what is seen, and
- * whose frames are read and averaged when they are asked for; nothing behind it needs to know.
+ * A scan seen through a frame: turned over, cropped and binned, in that order. It is a scan like
+ * any other, whose facts (sizes, angles, pixel size, centre, cone-beam geometry) say what is seen,
+ * and whose frames are read and averaged when they are asked for; nothing behind it needs to know.
  *
- * Binning averages raw values, of flats and darks too, over the finite ones of each group that are not
- * marked as bad pixels; a group is bad if all of it is. Columns and rows that do not fill a group at
- * the end are left out; the last views make a smaller group.
+ * Binning averages raw values, of flats and darks too, over the finite ones of each group that are
+ * not marked as bad pixels; a group is bad if all of it is. Columns and rows that do not fill a
+ * group at the end are left out; the last views make a smaller group.
  */
 typedef struct {
-  gboolean flip_columns, flip_rows;        /* the stored image is mirrored: undo it */
-  guint crop_column, crop_row;             /* first ones kept */
-  guint crop_columns, crop_rows;           /* how many; both 0: all */
-  guint bin_columns, bin_rows, bin_views;  /* how many to one; 0 as 1 */
-  gboolean turned;                         /* scan-turned.h; nothing else then, that is a view of its own */
+  gboolean flip_columns, flip_rows;       /* the stored image is mirrored: undo it */
+  guint crop_column, crop_row;            /* first ones kept */
+  guint crop_columns, crop_rows;          /* how many; both 0: all */
+  guint bin_columns, bin_rows, bin_views; /* how many to one; 0 as 1 */
+  gboolean turned; /* scan-turned.h; nothing else then, that is a view of its own */
 } TdScanFrame;
 
 /* Whether it changes nothing. */
@@ -31,10 +31,10 @@ double td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row);
 double td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column);
 double td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row);
 
-/* The scan seen, and how, but for whether it is turned; NULL, and a frame that changes nothing, if @scan is no
-   view. */
+/* The scan seen, and how, but for whether it is turned; NULL, and a frame that changes nothing, if
+   @scan is no view. */
 TdScan *td_scan_view_base (const TdScan *scan, TdScanFrame *frame);
-/* References @scan. Returns: (transfer full): NULL with @error set if the crop is not inside the frames,
-   groups are larger than what there is, or views that would be averaged look in different
+/* References @scan. Returns: (transfer full): NULL with @error set if the crop is not inside the
+   frames, groups are larger than what there is, or views that would be averaged look in different
    directions. */
 TdScan *td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error);

@@ -3,6 +3,6 @@
 
 #include "scan.h"
 
-/* For images that are flat-field corrected already: one flat of @level throughout, where @scan has none
-   and its values are not logarithms. */
+/* For images that are flat-field corrected already: one flat of @level throughout, where @scan has
+   none and its values are not logarithms. */
 void td_scan_take_white (TdScan *scan, double level);

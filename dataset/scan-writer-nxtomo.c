@@ -37,7 +37,8 @@ place_frames (const TdScanFacts *facts, Nxtomo *own, guint8 *keys, double *angle
   for (guint view = 0; view <= facts->n_views; view++) {
     for (; flat < facts->n_flats
            && (!facts->flat_positions || facts->flat_positions[flat] <= view
-               || view == facts->n_views); flat++) {
+               || view == facts->n_views);
+         flat++) {
       own->places[TD_FRAME_FLAT][flat] = frame;
       angles_deg[frame] = facts->angles_rad[MIN (view, facts->n_views - 1)] * (180 / G_PI);
       keys[frame++] = 1;
@@ -51,15 +52,16 @@ place_frames (const TdScanFacts *facts, Nxtomo *own, guint8 *keys, double *angle
 }
 
 static gboolean
-scan_writer_nxtomo_add_detector (const TdScanFacts *facts, Nxtomo *own, hid_t entry, const guint8 *keys, gsize n)
+scan_writer_nxtomo_add_detector (const TdScanFacts *facts, Nxtomo *own, hid_t entry,
+                                 const guint8 *keys, gsize n)
 {
   const TdGeometry *geometry = &facts->geometry;
   g_auto (TdH5Id) instrument = td_h5_add_group (entry, "instrument", "NXinstrument");
   g_auto (TdH5Id) detector = td_h5_add_group (instrument, "detector", "NXdetector");
   double relative = facts->centre_px - (facts->n_columns - 1) / 2.0;
 
-  own->frames = td_h5_add_frames (detector, "data", facts->sample_type, n, facts->n_rows,
-                                  facts->n_columns);
+  own->frames
+      = td_h5_add_frames (detector, "data", facts->sample_type, n, facts->n_rows, facts->n_columns);
   return own->frames >= 0 && td_h5_add_bytes (detector, "image_key", keys, n)
          && (!(geometry->pixel_width_mm > 0)
              || (td_h5_add_doubles (detector, "x_pixel_size", &geometry->pixel_width_mm, 0, "mm")
@@ -82,16 +84,20 @@ add_data (hid_t entry)
 
   return data >= 0
          && H5Lcreate_hard (entry, "instrument/detector/data", data, "data", H5P_DEFAULT,
-                            H5P_DEFAULT) >= 0
+                            H5P_DEFAULT)
+                >= 0
          && H5Lcreate_hard (entry, "instrument/detector/image_key", data, "image_key", H5P_DEFAULT,
-                            H5P_DEFAULT) >= 0
+                            H5P_DEFAULT)
+                >= 0
          && H5Lcreate_hard (entry, "sample/rotation_angle", data, "rotation_angle", H5P_DEFAULT,
-                            H5P_DEFAULT) >= 0
+                            H5P_DEFAULT)
+                >= 0
          && td_h5_set_string (data, "signal", "data") && td_h5_set_strings (data, "axes", axes, 3);
 }
 
 static gboolean
-scan_writer_nxtomo_add_entry (TdScanWriter *writer, Nxtomo *own, const guint8 *keys, const double *angles_deg, gsize n)
+scan_writer_nxtomo_add_entry (TdScanWriter *writer, Nxtomo *own, const guint8 *keys,
+                              const double *angles_deg, gsize n)
 {
   const TdScanFacts *facts = writer->facts;
   g_auto (TdH5Id) top = td_h5_add_group (own->file, "entry", "NXentry");
@@ -127,13 +133,14 @@ scan_writer_nxtomo_begin (TdScanWriter *writer, GError **error)
   place_frames (facts, own, keys, angles_deg);
   own->file = td_h5_create_sized (td_output_part (writer->output),
                                   n * facts->n_rows * facts->n_columns
-                                    * td_sample_size (facts->sample_type));
-  return (own->file >= 0 && scan_writer_nxtomo_add_entry (writer, own, keys, angles_deg, n)) || scan_writer_nxtomo_fail (writer, error);
+                                      * td_sample_size (facts->sample_type));
+  return (own->file >= 0 && scan_writer_nxtomo_add_entry (writer, own, keys, angles_deg, n))
+         || scan_writer_nxtomo_fail (writer, error);
 }
 
 static gboolean
-scan_writer_nxtomo_write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *samples,
-             GError **error)
+scan_writer_nxtomo_write_frame (TdScanWriter *writer, TdFrameKind kind, guint number,
+                                const void *samples, GError **error)
 {
   const TdScanFacts *facts = writer->facts;
   Nxtomo *own = writer->own;
@@ -175,4 +182,6 @@ free_own (TdScanWriter *writer)
   g_free (own);
 }
 
-const TdScanWriterFormat td_scan_writer_nxtomo = { scan_writer_nxtomo_begin, scan_writer_nxtomo_write_frame, scan_writer_nxtomo_finish, free_own };
+const TdScanWriterFormat td_scan_writer_nxtomo
+    = { scan_writer_nxtomo_begin, scan_writer_nxtomo_write_frame, scan_writer_nxtomo_finish,
+        free_own };

@@ -17,8 +17,8 @@ typedef struct {
 
 struct TdScanWriter {
   const TdScanWriterFormat *format;
-  gpointer own;      /* the format's */
-  TdScan *scan;      /* a copy of the facts */
+  gpointer own; /* the format's */
+  TdScan *scan; /* a copy of the facts */
   const TdScanFacts *facts;
   TdOutput *output;
   guint8 *written[3]; /* by TdFrameKind: 1 for each frame that came */

@@ -20,8 +20,8 @@ scan_writer_tiff_begin (TdScanWriter *writer, GError **error)
   const guint counts[] = { writer->facts->n_views, writer->facts->n_flats, writer->facts->n_darks };
 
   for (guint kind = 0; kind < G_N_ELEMENTS (places); kind++) {
-    g_autofree char *folder = g_build_filename (td_output_part (writer->output),
-                                                places[kind].folder, NULL);
+    g_autofree char *folder
+        = g_build_filename (td_output_part (writer->output), places[kind].folder, NULL);
 
     if (counts[kind] > 0 && mkdir (folder, 0777) != 0) {
       td_output_set_error (error, td_output_path (writer->output), errno);
@@ -31,8 +31,8 @@ scan_writer_tiff_begin (TdScanWriter *writer, GError **error)
   return TRUE;
 }
 
-/* Flats say in their names when they were taken, if that was before the scan and after it; behind the number, which
-   keeps them in order. */
+/* Flats say in their names when they were taken, if that was before the scan and after it; behind
+   the number, which keeps them in order. */
 static const char *
 scan_writer_tiff_moment_of (const TdScanFacts *facts, TdFrameKind kind, guint number)
 {
@@ -45,16 +45,16 @@ scan_writer_tiff_moment_of (const TdScanFacts *facts, TdFrameKind kind, guint nu
 }
 
 static gboolean
-scan_writer_tiff_write_frame (TdScanWriter *writer, TdFrameKind kind, guint number, const void *samples,
-             GError **error)
+scan_writer_tiff_write_frame (TdScanWriter *writer, TdFrameKind kind, guint number,
+                              const void *samples, GError **error)
 {
   const TdScanFacts *facts = writer->facts;
   TdTiffImage image = { facts->n_columns, facts->n_rows, facts->sample_type,
                         facts->geometry.pixel_width_mm, NULL };
   g_autofree char *name = g_strdup_printf ("%s_%05u%s.tif", places[kind].prefix, number,
                                            scan_writer_tiff_moment_of (facts, kind, number));
-  g_autofree char *path = g_build_filename (td_output_part (writer->output), places[kind].folder,
-                                            name, NULL);
+  g_autofree char *path
+      = g_build_filename (td_output_part (writer->output), places[kind].folder, name, NULL);
 
   return td_tiff_save_single (path, td_output_path (writer->output), &image, samples, error);
 }
@@ -80,4 +80,5 @@ scan_writer_tiff_finish (TdScanWriter *writer, GError **error)
   return td_output_save_text (writer->output, "geometry.json", geometry, error);
 }
 
-const TdScanWriterFormat td_scan_writer_tiff = { scan_writer_tiff_begin, scan_writer_tiff_write_frame, scan_writer_tiff_finish, NULL };
+const TdScanWriterFormat td_scan_writer_tiff
+    = { scan_writer_tiff_begin, scan_writer_tiff_write_frame, scan_writer_tiff_finish, NULL };

@@ -34,7 +34,8 @@ static guint
 count_of (const TdScanFacts *facts, guint kind)
 {
   return kind == TD_FRAME_PROJECTION ? facts->n_views
-                                     : kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
+         : kind == TD_FRAME_FLAT     ? facts->n_flats
+                                     : facts->n_darks;
 }
 
 TdScanWriter *
@@ -43,7 +44,8 @@ td_scan_writer_new (const char *path, TdScanFormat format, const TdScanFacts *fa
 {
   g_autoptr (TdScanWriter) writer = g_new0 (TdScanWriter, 1);
   static const float nothing;
-  gsize frame_bytes = (gsize) facts->n_columns * facts->n_rows * td_sample_size (facts->sample_type);
+  gsize frame_bytes
+      = (gsize) facts->n_columns * facts->n_rows * td_sample_size (facts->sample_type);
   guint64 frames = (guint64) facts->n_views + facts->n_flats + facts->n_darks;
 
   writer->format = formats[format].format;
@@ -52,8 +54,8 @@ td_scan_writer_new (const char *path, TdScanFormat format, const TdScanFacts *fa
   if (!td_scan_validate (writer->scan, error))
     return NULL;
   writer->facts = td_scan_facts (writer->scan);
-  writer->output = td_output_begin (path, formats[format].folder, overwrite, frames * frame_bytes,
-                                    error);
+  writer->output
+      = td_output_begin (path, formats[format].folder, overwrite, frames * frame_bytes, error);
   if (!writer->output)
     return NULL;
   for (guint kind = 0; kind < 3; kind++)

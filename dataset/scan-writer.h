@@ -4,10 +4,11 @@
 #include "scan.h"
 
 /**
- * TdScanWriter: writes a generated scan, frame by frame, in a form that this and other programs read.
+ * TdScanWriter: writes a generated scan, frame by frame, in a form that this and other programs
+ * read.
  *
- * TIFF: a folder with projections/projection_00000.tif …, flats/ (flat_00000_before.tif … _after.tif), darks/,
- * angles.txt (degrees, one a line) and, for a cone or fan beam, geometry.json.
+ * TIFF: a folder with projections/projection_00000.tif …, flats/ (flat_00000_before.tif …
+ * _after.tif), darks/, angles.txt (degrees, one a line) and, for a cone or fan beam, geometry.json.
  * NXtomo: one HDF5 file, /entry/tomo_entry with image_key 0, 1, 2; darks first, then flats and
  * projections in the order of flat_positions.
  *

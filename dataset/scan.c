@@ -16,15 +16,9 @@
 
 /* In the order they are asked. A row here and a file beside this one is all that a format needs. */
 static const TdScanReader *const readers[] = {
-  &td_scan_reader_raw,
-  &td_scan_reader_nexus,
-  &td_scan_reader_dxchange,
-  &td_scan_reader_h5_dataset,
-  &td_scan_reader_ctsimu,
-  &td_scan_reader_rabbitct,
-  &td_scan_reader_described,
-  &td_scan_reader_folder,
-  &td_scan_reader_tiff,
+  &td_scan_reader_raw,        &td_scan_reader_nexus,  &td_scan_reader_dxchange,
+  &td_scan_reader_h5_dataset, &td_scan_reader_ctsimu, &td_scan_reader_rabbitct,
+  &td_scan_reader_described,  &td_scan_reader_folder, &td_scan_reader_tiff,
 };
 
 TdScan *
@@ -62,7 +56,8 @@ validate_angles (const TdScanFacts *facts, GError **error)
   if (!facts->angles_rad) {
     g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
                  "“%s” comes without angles: give a file of angles, or the first and the last "
-                 "angle in degrees, for example 0:180", facts->path);
+                 "angle in degrees, for example 0:180",
+                 facts->path);
     return FALSE;
   }
   for (guint i = 0; i < facts->n_views; i++)
@@ -84,9 +79,9 @@ centre_of_geometry (TdScanFacts *facts)
   if (g->beam == TD_BEAM_PARALLEL || g->view_matrices || isfinite (facts->centre_px)
       || !(g->source_axis_mm > 0) || !(g->pixel_width_mm > 0))
     return;
-  facts->centre_px = (facts->n_columns - 1) / 2.0 + g->detector_offset_u_px
-                     + g->axis_offset_mm * g->source_detector_mm
-                           / (g->source_axis_mm * g->pixel_width_mm);
+  facts->centre_px
+      = (facts->n_columns - 1) / 2.0 + g->detector_offset_u_px
+        + g->axis_offset_mm * g->source_detector_mm / (g->source_axis_mm * g->pixel_width_mm);
 }
 
 /* Angles closer than this are the same: files state a few digits, and real orbits wobble. */
@@ -135,10 +130,11 @@ validate_volume (const TdScanFacts *facts, GError **error)
   if (td_geometry_has_volume (geometry)
       || (geometry->voxel_mm == 0 && size[0] == 0 && size[1] == 0 && size[2] == 0))
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-               "The geometry of “%s” proposes a volume of %u × %u × %u voxels of %g mm; state all four "
-               "(volume_size, voxel_mm), or none", facts->path, size[0], size[1], size[2],
-               geometry->voxel_mm);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_BAD_FILE,
+      "The geometry of “%s” proposes a volume of %u × %u × %u voxels of %g mm; state all four "
+      "(volume_size, voxel_mm), or none",
+      facts->path, size[0], size[1], size[2], geometry->voxel_mm);
   return FALSE;
 }
 
@@ -148,8 +144,10 @@ td_scan_validate (TdScan *scan, GError **error)
   TdScanFacts *facts = &scan->facts;
 
   if (facts->n_columns == 0 || facts->n_rows == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” holds frames of %u × %u pixels: "
-                 "there is nothing to reconstruct", facts->path, facts->n_columns, facts->n_rows);
+    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
+                 "“%s” holds frames of %u × %u pixels: "
+                 "there is nothing to reconstruct",
+                 facts->path, facts->n_columns, facts->n_rows);
     return FALSE;
   }
   if (facts->n_views == 0) {
@@ -162,8 +160,8 @@ td_scan_validate (TdScan *scan, GError **error)
       || facts->n_darks > TD_SCAN_MAX_FRAMES) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                  "“%s” states %u frames of %u × %u pixels, which is more than a scan can have; "
-                 "the file is probably damaged", facts->path, facts->n_views, facts->n_columns,
-                 facts->n_rows);
+                 "the file is probably damaged",
+                 facts->path, facts->n_views, facts->n_columns, facts->n_rows);
     return FALSE;
   }
   if (!isfinite (facts->energy_kev) || facts->energy_kev < 0)
@@ -241,7 +239,8 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
 {
   TdGeometry *geometry = &scan->facts.geometry;
 
-  /* Before the geometry file, which may be in millimetres, and after it, whose pixel it overrules. */
+  /* Before the geometry file, which may be in millimetres, and after it, whose pixel it overrules.
+   */
   for (guint pass = 0; pass < 2; pass++) {
     if (options->pixel_mm > 0) {
       geometry->pixel_width_mm = options->pixel_mm;
@@ -252,9 +251,11 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
       return FALSE;
   }
   if (options->source_axis_mm > 0 && geometry->view_matrices) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s” has a projection matrix for every view, which say where the source is: leave "
-                 "its distances (--sod-mm, --sdd-mm) out", scan->facts.path);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "“%s” has a projection matrix for every view, which say where the source is: leave "
+        "its distances (--sod-mm, --sdd-mm) out",
+        scan->facts.path);
     return FALSE;
   }
   if (options->source_axis_mm > 0 && options->source_detector_mm > 0) {
@@ -289,10 +290,12 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
         return g_steal_pointer (&scan);
       return NULL;
     }
-  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-               "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
-               "Nikon's .xtekct, SkyScan's .log, RabbitCT, CTSimU metadata and raw files of a stated "
-               "size are", path);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+      "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
+      "Nikon's .xtekct, SkyScan's .log, RabbitCT, CTSimU metadata and raw files of a stated "
+      "size are",
+      path);
   return NULL;
 }
 
@@ -314,8 +317,8 @@ check_used (TdScan *scan, const TdScanOptions *options, GError **error)
   const TdScanFacts *facts = &scan->facts;
 
   if (options->dataset && !strstr (facts->format, "HDF5"))
-    td_scan_note (scan, "“%s” holds no HDF5 data sets: “%s” (--dataset) was not looked for.", facts->path,
-                  options->dataset);
+    td_scan_note (scan, "“%s” holds no HDF5 data sets: “%s” (--dataset) was not looked for.",
+                  facts->path, options->dataset);
   if (!options->sinograms || facts->sinogram_order)
     return TRUE;
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
@@ -378,10 +381,10 @@ check_range (TdScan *scan, TdFrameKind kind, guint first, guint count, guint row
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
   if (first > n || count > n - first || row0 > facts->n_rows || n_rows > facts->n_rows - row0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s”: %s %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
-                 facts->path, kinds[kind], first, first + count, row0, row0 + n_rows, n,
-                 facts->n_rows);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "“%s”: %s %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
+        facts->path, kinds[kind], first, first + count, row0, row0 + n_rows, n, facts->n_rows);
     return FALSE;
   }
   return TRUE;
@@ -407,7 +410,7 @@ read_transposed (TdScan *scan, guint first, guint count, guint row0, guint n_row
   gsize columns = scan->facts.n_columns;
   gsize frame = columns * n_rows;
   guint block = (guint) CLAMP (TRANSPOSE_BYTES / (frame * sizeof (float)), 1, count);
-  g_autofree float *frames = g_try_new (float, frame * block);
+  g_autofree float *frames = g_try_new (float, frame *block);
 
   if (!frames) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
@@ -423,8 +426,8 @@ read_transposed (TdScan *scan, guint first, guint count, guint row0, guint n_row
       return FALSE;
     for (gsize row = 0; row < n_rows; row++)
       for (gsize view = 0; view < now; view++)
-        memcpy (out + (row * count + done + view) * columns,
-                frames + view * frame + row * columns, columns * sizeof *out);
+        memcpy (out + (row * count + done + view) * columns, frames + view * frame + row * columns,
+                columns * sizeof *out);
   }
   return TRUE;
 }
@@ -438,7 +441,7 @@ td_scan_read_sinograms (TdScan *scan, guint first, guint count, guint row0, guin
   if (count == 0 || n_rows == 0)
     return TRUE;
   if (scan->vtable->read_sinograms)
-    return scan->vtable->read_sinograms (scan->source, first, count, row0, n_rows, out,
-                                         cancellable, error);
+    return scan->vtable->read_sinograms (scan->source, first, count, row0, n_rows, out, cancellable,
+                                         error);
   return read_transposed (scan, first, count, row0, n_rows, out, cancellable, error);
 }

@@ -48,19 +48,20 @@ typedef struct {
   double *angles_rad;       /* n_views; never NULL */
   double *flat_positions;   /* n_flats: the view index each was taken before (0 = before the first
                                view, n_views = after the last); NULL: unknown, all as one group */
-  guint8 *bad_pixels;       /* [n_rows][n_columns]: not 0 where a detector pixel is useless; NULL: no
-                               mask was given (scan-mask.h) */
+  guint8 *bad_pixels; /* [n_rows][n_columns]: not 0 where a detector pixel is useless; NULL: no
+                         mask was given (scan-mask.h) */
   gboolean transmission_logged; /* values are already -log(I/I0): no flat field, no logarithm */
-  gboolean filtered;        /* weighted and ramp-filtered too: only the back-projection is left */
-  gboolean sinogram_order;  /* stored [row][view][column]: whole rows are cheap, whole views dear */
-  gboolean in_memory;       /* reading is copying: a few rows at a time cost no more than many */
-  double energy_kev;        /* 0: unknown */
-  double propagation_mm;    /* sample to detector; 0: unknown */
-  double centre_px;         /* the file's own estimate of the centre of rotation; NAN: none */
-  gboolean half_acquisition;/* the file says that the axis is near one edge (field_of_view = Half) */
+  gboolean filtered;       /* weighted and ramp-filtered too: only the back-projection is left */
+  gboolean sinogram_order; /* stored [row][view][column]: whole rows are cheap, whole views dear */
+  gboolean in_memory;      /* reading is copying: a few rows at a time cost no more than many */
+  double energy_kev;       /* 0: unknown */
+  double propagation_mm;   /* sample to detector; 0: unknown */
+  double centre_px;        /* the file's own estimate of the centre of rotation; NAN: none */
+  gboolean
+      half_acquisition; /* the file says that the axis is near one edge (field_of_view = Half) */
   TdGeometry geometry;
-  char **notes;             /* NULL-terminated sentences for the user: which of two contradicting
-                               sources was taken, what was guessed, what was skipped */
+  char **notes; /* NULL-terminated sentences for the user: which of two contradicting
+                   sources was taken, what was guessed, what was skipped */
 } TdScanFacts;
 
 /* What samples are, where nothing says so or it is said wrongly. */
@@ -80,17 +81,18 @@ typedef enum {
  * Returns: (transfer full): unref with td_scan_unref(), or NULL with @error set.
  */
 typedef struct {
-  const char *flats;     /* path of a file or folder; NULL: search */
+  const char *flats; /* path of a file or folder; NULL: search */
   const char *darks;
-  const char *angles;    /* path of a text file, or "A:B" in degrees with both ends included; NULL */
-  const char *geometry;  /* path of a geometry file (geometry-file.h); NULL: what the files say */
-  const char *dataset;   /* HDF5: the scan's group, or the data set of frames, to take when several could
-                            be meant; NULL */
-  gboolean sinograms;    /* TIFF: every file (page) is one row's sinogram; DXchange and other HDF5 data
-                            sets: stored [row][view][column]. Refused of what cannot be read so */
+  const char *angles;   /* path of a text file, or "A:B" in degrees with both ends included; NULL */
+  const char *geometry; /* path of a geometry file (geometry-file.h); NULL: what the files say */
+  const char *dataset;  /* HDF5: the scan's group, or the data set of frames, to take when several
+                           could  be meant; NULL */
+  gboolean sinograms; /* TIFF: every file (page) is one row's sinogram; DXchange and other HDF5 data
+                         sets: stored [row][view][column]. Refused of what cannot be read so */
   TdScanValues values;
-  double pixel_mm;       /* detector pixel, both ways; 0: what the files say */
-  double source_axis_mm; /* both above 0: a cone beam (one row: a fan beam); 0: what the files say */
+  double pixel_mm; /* detector pixel, both ways; 0: what the files say */
+  double
+      source_axis_mm; /* both above 0: a cone beam (one row: a fan beam); 0: what the files say */
   double source_detector_mm;
   guint raw_columns, raw_rows; /* headerless files: the frame's size; 0: not raw */
   TdSampleType raw_type;
@@ -98,8 +100,8 @@ typedef struct {
   gboolean raw_big_endian;
 } TdScanOptions;
 
-/* Headerless files as "WIDTHxHEIGHT:TYPE[be][:SKIP]": with "be" the larger byte comes first; SKIP are bytes at the
-   head of each file. */
+/* Headerless files as "WIDTHxHEIGHT:TYPE[be][:SKIP]": with "be" the larger byte comes first; SKIP
+   are bytes at the head of each file. */
 gboolean td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **error);
 
 TdScan *td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
@@ -130,9 +132,9 @@ gboolean td_scan_read (TdScan *scan, TdFrameKind kind, guint first, guint count,
 gboolean td_scan_read_sinograms (TdScan *scan, guint first, guint count, guint row0, guint n_rows,
                                  float *out, GCancellable *cancellable, GError **error);
 
-/* Projections taken beside the views, for alignment: one at 180 degrees, or some when the stage had come
-   round. How many there are, and a scan that has them behind its views: for those who look for views
-   half a turn apart. (transfer full): @scan itself if there are none. Any thread. */
+/* Projections taken beside the views, for alignment: one at 180 degrees, or some when the stage had
+   come round. How many there are, and a scan that has them behind its views: for those who look for
+   views half a turn apart. (transfer full): @scan itself if there are none. Any thread. */
 guint td_scan_extra_frames (const TdScan *scan);
 TdScan *td_scan_with_extra (TdScan *scan);
 

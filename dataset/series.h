@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /**
- * Numbered files. The number of "name_0010.tif" is the last run of digits before the extension; what
- * stands before and behind it tells one series in a folder from another.
+ * Numbered files. The number of "name_0010.tif" is the last run of digits before the extension;
+ * what stands before and behind it tells one series in a folder from another.
  */
 
 /* Natural order: runs of digits compare as numbers, so that img_9 comes before img_10. */

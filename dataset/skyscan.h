@@ -3,6 +3,6 @@
 
 #include <glib.h>
 
-/* The first TIFF file of the series that a .log file belongs to: Filename Prefix and a number, beside
-   it. (transfer full) */
+/* The first TIFF file of the series that a .log file belongs to: Filename Prefix and a number,
+   beside it. (transfer full) */
 char *td_skyscan_first_projection (const char *path, GError **error);

@@ -62,8 +62,8 @@ td_text_load (const char *path, gsize max_bytes, GError **error)
   }
   if ((guint64) status.st_size > max_bytes) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s” has more than %" G_GSIZE_FORMAT " MiB, which no text file of its kind has", path,
-                 max_bytes >> 20);
+                 "“%s” has more than %" G_GSIZE_FORMAT " MiB, which no text file of its kind has",
+                 path, max_bytes >> 20);
     return NULL;
   }
   buffer = g_malloc (status.st_size + 1);

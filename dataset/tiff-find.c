@@ -24,8 +24,7 @@ series_free (gpointer data)
   g_free (series);
 }
 
-static void
-tiff_find_note (TdTiffSet *set, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static void tiff_find_note (TdTiffSet *set, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 static void
 tiff_find_note (TdTiffSet *set, const char *format, ...)
@@ -90,7 +89,8 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
   }
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                "“%s” holds several series of images: %s%s; open one file of the series that is "
-               "meant", folder, list->str, all->len > 3 ? " and others" : "");
+               "meant",
+               folder, list->str, all->len > 3 ? " and others" : "");
   return FALSE;
 }
 
@@ -122,8 +122,8 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
   for (guint i = 0; i < largest->names->len; i++)
     add_path (set->projections, folder, largest->names->pdata[i]);
   if (total > largest->names->len)
-    tiff_find_note (set, "%u images in %s that are not named %s were left out.", total - largest->names->len,
-          folder, largest->pattern);
+    tiff_find_note (set, "%u images in %s that are not named %s were left out.",
+                    total - largest->names->len, folder, largest->pattern);
   return TRUE;
 }
 
@@ -161,8 +161,7 @@ find_projection_folder (const char *folder)
     g_autofree char *path = NULL;
     g_auto (GStrv) images = NULL;
 
-    if (!is_folder (folder, names[i])
-        || td_name_role_strict (names[i]) != TD_NAME_PROJECTION)
+    if (!is_folder (folder, names[i]) || td_name_role_strict (names[i]) != TD_NAME_PROJECTION)
       continue;
     path = g_build_filename (folder, names[i], NULL);
     images = td_series_list (path, td_series_is_tiff, NULL);
@@ -248,8 +247,8 @@ tiff_find_file (const char *folder, const char *name)
   return NULL;
 }
 
-/* NAME_parameters.json beside the images NAME_…. Images that begin otherwise too are scans of their own,
-   which one geometry cannot serve. */
+/* NAME_parameters.json beside the images NAME_…. Images that begin otherwise too are scans of their
+   own, which one geometry cannot serve. */
 static gboolean
 find_parameters (TdTiffSet *set, const char *folder, GError **error)
 {
@@ -273,9 +272,11 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
       return TRUE;
     }
     if (n_own > 0) {
-      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                   "“%s” holds several scans, for %s belongs to %u of %u images: open one image of the "
-                   "scan that is meant", folder, names[i], n_own, set->projections->len);
+      g_set_error (
+          error, TD_ERROR, TD_ERROR_INVALID,
+          "“%s” holds several scans, for %s belongs to %u of %u images: open one image of the "
+          "scan that is meant",
+          folder, names[i], n_own, set->projections->len);
       return FALSE;
     }
   }
@@ -375,10 +376,11 @@ td_tiff_find (const char *path, const TdScanOptions *options, GError **error)
   name = g_path_get_basename (set->projections->pdata[0]);
   parent = g_path_get_dirname (set->projections->pdata[0]);
   parent_name = g_path_get_basename (parent);
-  set->sinograms = options->sinograms || td_name_is_sinogram (name)
-                   || td_name_is_sinogram (parent_name);
+  set->sinograms
+      = options->sinograms || td_name_is_sinogram (name) || td_name_is_sinogram (parent_name);
   if (set->sinograms && !options->sinograms)
-    tiff_find_note (set, "By its name this is a stack of sinograms: every image is one detector row.");
+    tiff_find_note (set,
+                    "By its name this is a stack of sinograms: every image is one detector row.");
   return find_companions (set, opened, options, error) ? g_steal_pointer (&set) : NULL;
 }
 

@@ -9,7 +9,7 @@
  */
 typedef struct {
   GPtrArray *projections, *flats, *darks; /* paths */
-  char *angles;    /* path; NULL: none found */
+  char *angles;                           /* path; NULL: none found */
   char *geometry;  /* path of a geometry.json or NAME_parameters.json; NULL */
   char *half_turn; /* path of a projection at 180°; NULL */
   gboolean sinograms;

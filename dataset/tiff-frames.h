@@ -4,8 +4,8 @@
 #include "tiff-io.h"
 
 /**
- * TdTiffFrames: a list of equally sized TIFF images, in one file each or several to a file. Only the
- * first and the last file are looked at when the list is made; each of the others is checked
+ * TdTiffFrames: a list of equally sized TIFF images, in one file each or several to a file. Only
+ * the first and the last file are looked at when the list is made; each of the others is checked
  * against the first when it is read, so that thousands of files open at once.
  */
 typedef struct {
@@ -23,8 +23,8 @@ TdTiffFrames *td_tiff_frames_new (void);
 void td_tiff_frames_free (TdTiffFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiffFrames, td_tiff_frames_free)
 
-/* Appends @paths (NULL-terminated, each one image or, if the first or the last is a stack, each a stack). Checks
-   the first and the last against what is there already. */
+/* Appends @paths (NULL-terminated, each one image or, if the first or the last is a stack, each a
+   stack). Checks the first and the last against what is there already. */
 gboolean td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **error);
 guint td_tiff_frames_count (const TdTiffFrames *frames);
 const char *td_tiff_frames_path (const TdTiffFrames *frames, guint frame);

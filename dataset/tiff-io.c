@@ -109,10 +109,10 @@ sample_type_of (guint bits, guint format, TdSampleType *type)
   static const struct {
     guint8 bits, format, type;
   } known[] = {
-    { 8, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT8 },       { 8, SAMPLEFORMAT_INT, TD_SAMPLE_INT8 },
-    { 16, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT16 },     { 16, SAMPLEFORMAT_INT, TD_SAMPLE_INT16 },
-    { 32, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT32 },     { 32, SAMPLEFORMAT_INT, TD_SAMPLE_INT32 },
-    { 32, SAMPLEFORMAT_IEEEFP, TD_SAMPLE_FLOAT32 },  { 64, SAMPLEFORMAT_IEEEFP, TD_SAMPLE_FLOAT64 },
+    { 8, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT8 },      { 8, SAMPLEFORMAT_INT, TD_SAMPLE_INT8 },
+    { 16, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT16 },    { 16, SAMPLEFORMAT_INT, TD_SAMPLE_INT16 },
+    { 32, SAMPLEFORMAT_UINT, TD_SAMPLE_UINT32 },    { 32, SAMPLEFORMAT_INT, TD_SAMPLE_INT32 },
+    { 32, SAMPLEFORMAT_IEEEFP, TD_SAMPLE_FLOAT32 }, { 64, SAMPLEFORMAT_IEEEFP, TD_SAMPLE_FLOAT64 },
   };
 
   if (format == SAMPLEFORMAT_VOID)
@@ -136,10 +136,10 @@ check_colours (TdTiff *tiff, GError **error)
     return td_tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
                          "is a colour image of %u channels; save it with one channel (grey)",
                          samples);
-  tiff->layout.inverted = photometric == PHOTOMETRIC_MINISWHITE
-                          && (tiff->layout.type == TD_SAMPLE_UINT8
-                              || tiff->layout.type == TD_SAMPLE_UINT16
-                              || tiff->layout.type == TD_SAMPLE_UINT32);
+  tiff->layout.inverted
+      = photometric == PHOTOMETRIC_MINISWHITE
+        && (tiff->layout.type == TD_SAMPLE_UINT8 || tiff->layout.type == TD_SAMPLE_UINT16
+            || tiff->layout.type == TD_SAMPLE_UINT32);
   return TRUE;
 }
 
@@ -154,8 +154,8 @@ check_samples (TdTiff *tiff, GError **error)
   if (!sample_type_of (bits, format, &tiff->layout.type))
     return td_tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
                          "has %u-bit %s samples; 8, 16 and 32-bit integers and 32 and 64-bit "
-                         "floats can be read", bits,
-                         format == SAMPLEFORMAT_IEEEFP ? "float" : "integer");
+                         "floats can be read",
+                         bits, format == SAMPLEFORMAT_IEEEFP ? "float" : "integer");
   if (!TIFFIsCODECConfigured (compression))
     return td_tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
                          "is compressed by method %u, which this system's libtiff cannot undo",
@@ -172,8 +172,8 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   guint64 block;
 
   if (!TIFFGetField (tiff->handle, TIFFTAG_IMAGEWIDTH, &tiff->width)
-      || !TIFFGetField (tiff->handle, TIFFTAG_IMAGELENGTH, &tiff->height)
-      || tiff->width == 0 || tiff->height == 0)
+      || !TIFFGetField (tiff->handle, TIFFTAG_IMAGELENGTH, &tiff->height) || tiff->width == 0
+      || tiff->height == 0)
     return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "states no image size: it is damaged");
   if (tiff->width > TD_TIFF_MAX_SIDE || tiff->height > TD_TIFF_MAX_SIDE
       || (guint64) tiff->width * tiff->height > G_MAXINT32)
@@ -282,8 +282,8 @@ td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout
       || layout->type != expected->type)
     return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                          "holds %u × %u pixels of %s, but the scan's first frame %u × %u of %s; "
-                         "remove or replace the file", layout->width, layout->height,
-                         td_sample_name (layout->type), expected->width, expected->height,
-                         td_sample_name (expected->type));
+                         "remove or replace the file",
+                         layout->width, layout->height, td_sample_name (layout->type),
+                         expected->width, expected->height, td_sample_name (expected->type));
   return td_tiff_read_rows (tiff, row0, n_rows, out, error);
 }

@@ -6,19 +6,19 @@
 #include "scan.h"
 
 /**
- * TdTiff: one open TIFF or BigTIFF file of single-channel images, read by rows. Strips, tiles, every
- * compression of libtiff, 8/16/32-bit integers and 32/64-bit floats, any orientation.
+ * TdTiff: one open TIFF or BigTIFF file of single-channel images, read by rows. Strips, tiles,
+ * every compression of libtiff, 8/16/32-bit integers and 32/64-bit floats, any orientation.
  *
- * A handle belongs to one thread at a time; open one per read. libtiff's complaints go to the GError
- * of the call, never to standard error. Files are untrusted: nothing is mapped, and every offset and
- * size is checked before memory is taken.
+ * A handle belongs to one thread at a time; open one per read. libtiff's complaints go to the
+ * GError of the call, never to standard error. Files are untrusted: nothing is mapped, and every
+ * offset and size is checked before memory is taken.
  */
 typedef struct TdTiff TdTiff;
 
 typedef struct {
   guint width, height; /* as seen, that is, after the orientation was applied */
   TdSampleType type;
-  gboolean inverted;   /* min-is-white unsigned samples: values are turned round (largest - v) */
+  gboolean inverted; /* min-is-white unsigned samples: values are turned round (largest - v) */
 } TdTiffLayout;
 
 /* Where one image of a file lies. */
@@ -38,8 +38,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiff, td_tiff_close)
 const TdTiffLayout *td_tiff_layout (const TdTiff *tiff); /* of the selected image */
 const char *td_tiff_description (TdTiff *tiff);          /* ImageDescription; NULL: none */
 
-/* All full-size images of the file, as TdTiffPage, without parsing each. Refuses a file whose images
-   differ in size. */
+/* All full-size images of the file, as TdTiffPage, without parsing each. Refuses a file whose
+   images differ in size. */
 GArray *td_tiff_pages (TdTiff *tiff, GError **error);
 gboolean td_tiff_select (TdTiff *tiff, const TdTiffPage *page, GError **error);
 
@@ -47,6 +47,7 @@ gboolean td_tiff_select (TdTiff *tiff, const TdTiffPage *page, GError **error);
    the strips or tiles that hold them. */
 gboolean td_tiff_read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error);
 
-/* Opens @path, checks that its image (@page, or the first if NULL) is @expected, reads rows, closes. */
+/* Opens @path, checks that its image (@page, or the first if NULL) is @expected, reads rows,
+ * closes. */
 gboolean td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout *expected,
                              guint row0, guint n_rows, float *out, GError **error);

@@ -6,11 +6,11 @@
 
 #include "tiff-private.h"
 
-/* The chain of directories is walked by hand: libtiff would parse every directory, and again from the
- * first for each page that is asked for, which makes a long stack quadratic. */
+/* The chain of directories is walked by hand: libtiff would parse every directory, and again from
+ * the first for each page that is asked for, which makes a long stack quadratic. */
 typedef struct {
-  gboolean big;   /* BigTIFF */
-  gboolean swap;  /* the other byte order */
+  gboolean big;  /* BigTIFF */
+  gboolean swap; /* the other byte order */
   guint entry_bytes, count_bytes, offset_bytes;
 } Walk;
 
@@ -59,7 +59,7 @@ read_directory (TdTiff *tiff, const Walk *walk, guint64 offset, Directory *direc
     }
   }
   directory->next = tiff_pages_get (walk, bytes + walk->count_bytes + n * walk->entry_bytes,
-                         walk->offset_bytes);
+                                    walk->offset_bytes);
   return TRUE;
 }
 
@@ -86,7 +86,8 @@ add_imagej_pages (TdTiff *tiff, GArray *pages)
 {
   const char *description = td_tiff_description (tiff);
   const char *images = description && g_str_has_prefix (description, "ImageJ=")
-                         ? strstr (description, "images=") : NULL;
+                           ? strstr (description, "images=")
+                           : NULL;
   guint64 n = images ? g_ascii_strtoull (images + strlen ("images="), NULL, 10) : 0;
   guint64 frame = (guint64) tiff->width * tiff->height * td_sample_size (tiff->layout.type);
   guint64 start;
@@ -122,8 +123,8 @@ td_tiff_pages (TdTiff *tiff, GError **error)
     if (g_hash_table_size (seen) >= MAX_PAGES
         || !g_hash_table_add (seen, g_memdup2 (&offset, sizeof offset))
         || !read_directory (tiff, &walk, offset, &directory)) {
-      td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                    "has a damaged chain of images behind image %u", pages->len);
+      td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged chain of images behind image %u",
+                    pages->len);
       return NULL;
     }
     offset = directory.next;
@@ -132,8 +133,8 @@ td_tiff_pages (TdTiff *tiff, GError **error)
     if (directory.width != tiff->width || directory.height != tiff->height) {
       td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                     "holds images of several sizes: image %u has %u × %u pixels, the first "
-                    "%u × %u", pages->len, directory.width, directory.height, tiff->width,
-                    tiff->height);
+                    "%u × %u",
+                    pages->len, directory.width, directory.height, tiff->width, tiff->height);
       return NULL;
     }
     g_array_append_val (pages, page);

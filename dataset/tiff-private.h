@@ -10,19 +10,19 @@
 struct TdTiff {
   struct tiff *handle; /* libtiff's; closes fd */
   int fd;
-  guint64 size;        /* of the file */
-  char *name;          /* for messages */
-  char *message;       /* libtiff's first complaint since the last report; NULL: none */
+  guint64 size;  /* of the file */
+  char *name;    /* for messages */
+  char *message; /* libtiff's first complaint since the last report; NULL: none */
   TdTiffLayout layout;
   guint32 width, height; /* as stored */
   guint orientation;
   gboolean tiled, compressed, bits_reversed;
-  guint64 data_shift;    /* of the selected page */
-  gsize block_bytes;     /* of a whole strip or tile */
-  guint8 *block;         /* one strip, tile or piece of raw rows; made when needed */
+  guint64 data_shift; /* of the selected page */
+  gsize block_bytes;  /* of a whole strip or tile */
+  guint8 *block;      /* one strip, tile or piece of raw rows; made when needed */
   gsize block_allocated;
 };
 
 /* Sets “FILE” @format (libtiff's complaint); returns FALSE. */
 gboolean td_tiff_fail (TdTiff *tiff, GError **error, TdErrorCode code, const char *format, ...)
-  G_GNUC_PRINTF (4, 5);
+    G_GNUC_PRINTF (4, 5);

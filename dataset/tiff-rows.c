@@ -184,11 +184,11 @@ static gboolean
 tiff_rows_read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 {
   gsize width = tiff->width, height = tiff->height;
-  gboolean from_right = tiff->orientation == ORIENTATION_RIGHTTOP
-                        || tiff->orientation == ORIENTATION_RIGHTBOT;
-  gboolean from_bottom = tiff->orientation == ORIENTATION_RIGHTBOT
-                         || tiff->orientation == ORIENTATION_LEFTBOT;
-  g_autofree float *stored = g_try_new (float, width * height);
+  gboolean from_right
+      = tiff->orientation == ORIENTATION_RIGHTTOP || tiff->orientation == ORIENTATION_RIGHTBOT;
+  gboolean from_bottom
+      = tiff->orientation == ORIENTATION_RIGHTBOT || tiff->orientation == ORIENTATION_LEFTBOT;
+  g_autofree float *stored = g_try_new (float, width *height);
 
   if (!stored)
     return td_tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, "is too large to be turned upright");
@@ -208,14 +208,15 @@ tiff_rows_read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GErro
 static gboolean
 read_upright (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 {
-  gboolean from_bottom = tiff->orientation == ORIENTATION_BOTLEFT
-                         || tiff->orientation == ORIENTATION_BOTRIGHT;
-  gboolean from_right = tiff->orientation == ORIENTATION_TOPRIGHT
-                        || tiff->orientation == ORIENTATION_BOTRIGHT;
+  gboolean from_bottom
+      = tiff->orientation == ORIENTATION_BOTLEFT || tiff->orientation == ORIENTATION_BOTRIGHT;
+  gboolean from_right
+      = tiff->orientation == ORIENTATION_TOPRIGHT || tiff->orientation == ORIENTATION_BOTRIGHT;
 
   if (tiff->orientation > ORIENTATION_BOTLEFT)
     return tiff_rows_read_turned (tiff, row0, n_rows, out, error);
-  if (!tiff_rows_read_stored (tiff, from_bottom ? tiff->height - row0 - n_rows : row0, n_rows, out, error))
+  if (!tiff_rows_read_stored (tiff, from_bottom ? tiff->height - row0 - n_rows : row0, n_rows, out,
+                              error))
     return FALSE;
   if (from_bottom)
     mirror_rows (out, tiff->width, n_rows);
@@ -235,7 +236,8 @@ td_tiff_read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **
   if (!read_upright (tiff, row0, n_rows, out, error))
     return FALSE;
   if (tiff->layout.inverted) {
-    float largest = (float) ((G_GUINT64_CONSTANT (1) << 8 * td_sample_size (tiff->layout.type)) - 1);
+    float largest
+        = (float) ((G_GUINT64_CONSTANT (1) << 8 * td_sample_size (tiff->layout.type)) - 1);
 
     for (gsize i = 0; i < (gsize) n_rows * tiff->layout.width; i++)
       out[i] = largest - out[i];

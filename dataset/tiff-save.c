@@ -117,8 +117,8 @@ put_directory (TdTiffSave *save, const TdTiffImage *image, guint number, GByteAr
   gsize described_at = 0;
 
   tiff_save_put (bytes, 14 + described + 3 * sized, big ? 8 : 2);
-  put_entry (bytes, big, TIFFTAG_SUBFILETYPE, TIFF_LONG, 1,
-             save->n_images > 1 ? FILETYPE_PAGE : 0, 4);
+  put_entry (bytes, big, TIFFTAG_SUBFILETYPE, TIFF_LONG, 1, save->n_images > 1 ? FILETYPE_PAGE : 0,
+             4);
   put_entry (bytes, big, TIFFTAG_IMAGEWIDTH, TIFF_LONG, 1, image->width, 4);
   put_entry (bytes, big, TIFFTAG_IMAGELENGTH, TIFF_LONG, 1, image->height, 4);
   put_entry (bytes, big, TIFFTAG_BITSPERSAMPLE, TIFF_SHORT, 1, 8 * td_sample_size (image->type), 2);
@@ -147,7 +147,8 @@ put_directory (TdTiffSave *save, const TdTiffImage *image, guint number, GByteAr
     put_entry (bytes, big, TIFFTAG_RESOLUTIONUNIT, TIFF_SHORT, 1, RESUNIT_CENTIMETER, 2);
   put_entry (bytes, big, TIFFTAG_SOFTWARE, TIFF_ASCII, sizeof SOFTWARE, software_at, offset_size);
   put_entry (bytes, big, TIFFTAG_SAMPLEFORMAT, TIFF_SHORT, 1, sample_format (image->type), 2);
-  tiff_save_put (bytes, last ? 0 : save->directories_at + (number + 1) * save->directory_bytes, offset_size);
+  tiff_save_put (bytes, last ? 0 : save->directories_at + (number + 1) * save->directory_bytes,
+                 offset_size);
   return described_at;
 }
 
@@ -231,7 +232,8 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
     td_output_set_error (error, name, errno);
     return NULL;
   }
-  /* The room is taken now where the file system can, so that a full disk is told before the work. */
+  /* The room is taken now where the file system can, so that a full disk is told before the work.
+   */
   if (n_images > 1 && fallocate (save->fd, 0, 0, save->end) != 0
       && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     td_output_set_error (error, name, errno);

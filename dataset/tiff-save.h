@@ -21,7 +21,8 @@ typedef struct TdTiffSave TdTiffSave;
 
 /* How many bytes the file will have. */
 guint64 td_tiff_save_bytes (const TdTiffImage *image, guint n_images);
-/* Creates (or overwrites) @path; @name is what messages call it. BigTIFF if @big or if it must be. */
+/* Creates (or overwrites) @path; @name is what messages call it. BigTIFF if @big or if it must be.
+ */
 TdTiffSave *td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image,
                               guint n_images, gboolean big, GError **error);
 /* @samples: width * height of the image's type, native byte order. */

@@ -16,18 +16,18 @@ typedef struct {
 } TdVolumeWriterFormat;
 
 struct TdVolumeWriter {
-  TdVolumeSpec spec;       /* strings are the writer's own */
+  TdVolumeSpec spec; /* strings are the writer's own */
   const TdVolumeWriterFormat *format;
-  gpointer own;            /* the format's */
-  TdSampleType type;       /* as stored */
+  gpointer own;      /* the format's */
+  TdSampleType type; /* as stored */
   TdOutput *output;
-  guint8 *written;         /* 1 for each slice that came */
-  void *samples;           /* one slice as stored */
+  guint8 *written; /* 1 for each slice that came */
+  void *samples;   /* one slice as stored */
   guint64 clamped;
 };
 
 extern const TdVolumeWriterFormat td_volume_stack_format, td_volume_bigtiff_format,
-  td_volume_hdf5_format;
+    td_volume_hdf5_format;
 
 /* What is stored of a volume beside its samples: sizes, scale, voxel, units, number of the first
    slice; and @provenance_json (NULL: none) under "provenance". */

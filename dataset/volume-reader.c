@@ -14,8 +14,8 @@ td_volume_open (const char *path, GError **error)
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
     return NULL;
   }
-  volume = td_h5_probe (path) ? td_volume_open_hdf5 (path, error)
-                              : td_volume_open_tiff (path, error);
+  volume
+      = td_h5_probe (path) ? td_volume_open_hdf5 (path, error) : td_volume_open_tiff (path, error);
   if (!volume)
     return NULL;
   volume->facts.path = g_strdup (path);

@@ -26,8 +26,7 @@ volume_writer_hdf5_add_entry (TdVolumeWriter *writer, Hdf5Volume *own)
     return FALSE;
   own->slices = td_h5_add_frames (data, "data", writer->type, spec->n_slices, spec->ny, spec->nx);
   return own->slices >= 0 && td_h5_set_string (own->file, "default", "entry")
-         && td_h5_set_string (entry, "default", "data")
-         && td_h5_set_string (data, "signal", "data")
+         && td_h5_set_string (entry, "default", "data") && td_h5_set_string (data, "signal", "data")
          && td_h5_add_string (entry, "program_name", "Tomodesk " TD_VERSION)
          && (!spec->units || td_h5_set_string (own->slices, "units", spec->units))
          && td_h5_set_string (own->slices, "description", description)
@@ -48,8 +47,9 @@ hdf5_begin (TdVolumeWriter *writer, GError **error)
   own->slices = -1;
   own->file = td_h5_create_sized (td_output_part (writer->output),
                                   (guint64) spec->nx * spec->ny * spec->n_slices
-                                    * td_sample_size (writer->type));
-  return (own->file >= 0 && volume_writer_hdf5_add_entry (writer, own)) || volume_writer_hdf5_fail (writer, error);
+                                      * td_sample_size (writer->type));
+  return (own->file >= 0 && volume_writer_hdf5_add_entry (writer, own))
+         || volume_writer_hdf5_fail (writer, error);
 }
 
 static gboolean
@@ -103,5 +103,5 @@ volume_writer_hdf5_free (TdVolumeWriter *writer)
   g_free (own);
 }
 
-const TdVolumeWriterFormat td_volume_hdf5_format = { hdf5_begin, hdf5_write, hdf5_finish,
-                                                     volume_writer_hdf5_free };
+const TdVolumeWriterFormat td_volume_hdf5_format
+    = { hdf5_begin, hdf5_write, hdf5_finish, volume_writer_hdf5_free };

@@ -41,8 +41,8 @@ stack_free (TdVolumeWriter *writer)
   g_free (writer->own);
 }
 
-const TdVolumeWriterFormat td_volume_stack_format = { stack_begin, stack_write, stack_finish,
-                                                      stack_free };
+const TdVolumeWriterFormat td_volume_stack_format
+    = { stack_begin, stack_write, stack_finish, stack_free };
 
 /* ---- one file ---- */
 
@@ -76,5 +76,5 @@ bigtiff_free (TdVolumeWriter *writer)
   td_tiff_save_free (writer->own);
 }
 
-const TdVolumeWriterFormat td_volume_bigtiff_format = { bigtiff_begin, bigtiff_write,
-                                                        bigtiff_finish, bigtiff_free };
+const TdVolumeWriterFormat td_volume_bigtiff_format
+    = { bigtiff_begin, bigtiff_write, bigtiff_finish, bigtiff_free };

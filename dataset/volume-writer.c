@@ -49,8 +49,8 @@ check_spec (const TdVolumeSpec *spec, GError **error)
     wrong = "the slices to be written have more than 2³¹ voxels; take a smaller region";
   else if (spec->bits != 32 && spec->bits != 16 && spec->bits != 8)
     wrong = "volumes can be written with 32, 16 or 8 bits a voxel";
-  else if (spec->bits != 32 && !(isfinite (spec->low) && isfinite (spec->high)
-                                 && spec->low < spec->high))
+  else if (spec->bits != 32
+           && !(isfinite (spec->low) && isfinite (spec->high) && spec->low < spec->high))
     wrong = "16 and 8 bits a voxel need a lowest and a higher highest value to be scaled by";
   if (wrong)
     g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, wrong);
@@ -70,8 +70,9 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
   writer->spec.path = g_strdup (spec->path);
   writer->spec.units = g_strdup (spec->units);
   writer->format = formats[spec->format].format;
-  writer->type = spec->bits == 32 ? TD_SAMPLE_FLOAT32
-                 : spec->bits == 16 ? TD_SAMPLE_UINT16 : TD_SAMPLE_UINT8;
+  writer->type = spec->bits == 32   ? TD_SAMPLE_FLOAT32
+                 : spec->bits == 16 ? TD_SAMPLE_UINT16
+                                    : TD_SAMPLE_UINT8;
   writer->written = g_new0 (guint8, spec->n_slices);
   slice_bytes = (gsize) spec->nx * spec->ny * td_sample_size (writer->type);
   writer->samples = g_try_malloc (slice_bytes);

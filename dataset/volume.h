@@ -18,18 +18,19 @@ typedef enum {
 typedef struct {
   char *path;
   TdVolumeFormat format;
-  guint bits;              /* 32 (float), 16 or 8 (unsigned, scaled) */
-  double low, high;        /* 16 and 8 bits: the values of 0 and of the largest sample; stored */
+  guint bits;       /* 32 (float), 16 or 8 (unsigned, scaled) */
+  double low, high; /* 16 and 8 bits: the values of 0 and of the largest sample; stored */
   guint nx, ny, n_slices;
-  guint first_slice;       /* number of the first slice in the scan (rows A:B keep their names) */
-  double voxel_mm;         /* 0: unknown */
-  const char *units;       /* "1/mm" or "1/px" */
-  gboolean overwrite;      /* FALSE: an existing target is refused */
+  guint first_slice;  /* number of the first slice in the scan (rows A:B keep their names) */
+  double voxel_mm;    /* 0: unknown */
+  const char *units;  /* "1/mm" or "1/px" */
+  gboolean overwrite; /* FALSE: an existing target is refused */
 } TdVolumeSpec;
 
 typedef struct TdVolumeWriter TdVolumeWriter;
 
-/* Checks the target (folder writable, room on the disk, nothing overwritten) before any computing. */
+/* Checks the target (folder writable, room on the disk, nothing overwritten) before any computing.
+ */
 TdVolumeWriter *td_volume_writer_new (const TdVolumeSpec *spec, GError **error);
 /* Slices may come in any order, each once. One thread at a time. @slices: [count][ny][nx]. */
 gboolean td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count,
@@ -49,7 +50,7 @@ typedef struct {
   char *path;
   guint nx, ny, n_slices;
   guint bits;
-  double low, high;     /* see TdVolumeSpec; integers are rescaled on reading */
+  double low, high; /* see TdVolumeSpec; integers are rescaled on reading */
   double voxel_mm;
   char *provenance_json; /* NULL: none */
   gboolean complete;

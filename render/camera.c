@@ -25,8 +25,7 @@ td_camera_project (const TdCamera *camera, double width, double height, const do
   const double up[3] = { -sy * sp, cy * sp, cp };
   const double distance = EYE_RADII * camera->radius, side = MIN (width, height);
   /* A ball of that radius at that distance just fills the picture. */
-  const double scale
-      = camera->zoom * side / 2 / MARGIN * sqrt (EYE_RADII * EYE_RADII - 1);
+  const double scale = camera->zoom * side / 2 / MARGIN * sqrt (EYE_RADII * EYE_RADII - 1);
   double a = 0, b = 0, c = distance;
 
   for (guint i = 0; i < 3; i++) {

@@ -4,16 +4,16 @@
 #include <glib.h>
 
 /**
- * TdCamera: from where a space is looked at. z is up; at yaw 0 one looks along +y (x to the right), a
- * positive yaw walks to the right around the space, pitch is above the horizon. The eye is always
- * outside: zooming narrows the field instead of coming nearer, so nothing is ever behind it. A plain
- * value.
+ * TdCamera: from where a space is looked at. z is up; at yaw 0 one looks along +y (x to the right),
+ * a positive yaw walks to the right around the space, pitch is above the horizon. The eye is always
+ * outside: zooming narrows the field instead of coming nearer, so nothing is ever behind it. A
+ * plain value.
  */
 typedef struct {
   double centre[3], radius; /* of the ball that is looked at */
   double yaw_rad, pitch_rad;
-  double zoom;              /* 1: the ball fills the picture */
-  double pan_x, pan_y;      /* in the picture's shorter sides, before the zoom; y down */
+  double zoom;         /* 1: the ball fills the picture */
+  double pan_x, pan_y; /* in the picture's shorter sides, before the zoom; y down */
 } TdCamera;
 
 void td_camera_init (TdCamera *camera, const double centre[3], double radius);

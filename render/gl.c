@@ -6,7 +6,7 @@
 
 #include "render-resources.h"
 
-G_DEFINE_QUARK (td-render-error, td_render_error)
+G_DEFINE_QUARK (td - render - error, td_render_error)
 
 #define FAIL(error, ...) g_set_error (error, TD_RENDER_ERROR, 0, __VA_ARGS__)
 
@@ -18,8 +18,9 @@ td_gl_check (GError **error)
 
   if (version >= (desktop ? 33 : 30))
     return TRUE;
-  FAIL (error, "OpenGL%s %d.%d is too old to draw with; 3.3 (or ES 3.0) is needed. "
-               "A newer graphics driver helps",
+  FAIL (error,
+        "OpenGL%s %d.%d is too old to draw with; 3.3 (or ES 3.0) is needed. "
+        "A newer graphics driver helps",
         desktop ? "" : " ES", version / 10, version % 10);
   return FALSE;
 }
@@ -27,8 +28,8 @@ td_gl_check (GError **error)
 gboolean
 td_gl_is_software (void)
 {
-  static const char *const names[] = { "llvmpipe", "softpipe", "swrast", "Software Rasterizer",
-                                       "SWR", "Basic Render" };
+  static const char *const names[]
+      = { "llvmpipe", "softpipe", "swrast", "Software Rasterizer", "SWR", "Basic Render" };
   const char *renderer = (const char *) glGetString (GL_RENDERER);
 
   for (guint i = 0; renderer && i < G_N_ELEMENTS (names); i++)

@@ -5,9 +5,9 @@
 #include "image.h"
 
 /**
- * TdImageTexture: a TdImage in graphics memory, as tiles no larger than the largest texture, each with
- * a border texel from its neighbours so that filtering shows no seam. Uploading is done in portions:
- * a large picture must not hold up the main thread.
+ * TdImageTexture: a TdImage in graphics memory, as tiles no larger than the largest texture, each
+ * with a border texel from its neighbours so that filtering shows no seam. Uploading is done in
+ * portions: a large picture must not hold up the main thread.
  *
  * All calls, freeing included, with the GL context current that made it.
  */
@@ -15,7 +15,7 @@ typedef struct TdImageTexture TdImageTexture;
 
 typedef struct {
   GLuint name;
-  guint x, y, width, height;                 /* picture pixels this tile draws */
+  guint x, y, width, height;                  /* picture pixels this tile draws */
   guint left, top, texel_width, texel_height; /* picture pixels its texture holds */
 } TdTile;
 

@@ -242,6 +242,5 @@ td_image_difference (const TdImage *a, const TdImage *b)
   float *pixels = g_new (float, n);
   for (gsize i = 0; i < n; i++)
     pixels[i] = a->pixels[i] - b->pixels[i];
-  return td_image_new_coarse_take (pixels, a->width, a->height, a->extent_width,
-                                   a->extent_height);
+  return td_image_new_coarse_take (pixels, a->width, a->height, a->extent_width, a->extent_height);
 }

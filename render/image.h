@@ -5,7 +5,8 @@
 
 /**
  * TdImage: one picture of floats with the statistics that showing it needs. Immutable once made,
- * reference counted, any thread. Making one costs a pass over the pixels: do it off the main thread.
+ * reference counted, any thread. Making one costs a pass over the pixels: do it off the main
+ * thread.
  *
  * A coarse picture stands for a larger one: it is drawn centred over extent_width x extent_height
  * picture units, so that a coarse and a full picture of the same thing lie on each other.
@@ -21,7 +22,7 @@ typedef struct {
   float minimum, maximum;              /* of the finite values; 0, 1 if there are none */
   guint64 n_bad;                       /* NaN or infinite */
   float quantiles[TD_IMAGE_QUANTILES]; /* of the finite values, every half per cent */
-  float bins_low, bins_high;           /* what the histogram spans: values beyond are in the end bins */
+  float bins_low, bins_high; /* what the histogram spans: values beyond are in the end bins */
   guint bins[TD_IMAGE_BINS];
 } TdImage;
 
@@ -37,7 +38,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdImage, td_image_unref)
 double td_image_quantile (const TdImage *image, double fraction);
 /* A contrast that shows most of the picture: 0.5 to 99.5 per cent, never empty. */
 void td_image_auto_window (const TdImage *image, double *low, double *high);
-/* The sample under (column, row) in full-resolution pixels, first pixel's centre 0; FALSE: outside. */
+/* The sample under (column, row) in full-resolution pixels, first pixel's centre 0; FALSE: outside.
+ */
 gboolean td_image_value (const TdImage *image, double column, double row, float *value);
 /* Of the finite samples of a part of the picture. */
 typedef struct {
@@ -45,7 +47,8 @@ typedef struct {
   double mean, deviation; /* deviation: sample standard deviation, 0 for fewer than two */
   double minimum, maximum;
 } TdImageStatistics;
-/* The box is in full-resolution pixels, and clipped to the picture. FALSE: nothing finite is in it. */
+/* The box is in full-resolution pixels, and clipped to the picture. FALSE: nothing finite is in it.
+ */
 gboolean td_image_statistics (const TdImage *image, double x, double y, double width, double height,
                               TdImageStatistics *statistics);
 /* a - b where both have the same size, else NULL. */

@@ -17,9 +17,9 @@ typedef struct {
 /* The samples that one device pixel shows along one direction. */
 typedef struct {
   guint n_taps;
-  guint first, end;  /* device pixels that lie on the picture */
-  double *at;        /* [device pixel]: where its centre is, in samples */
-  guint *taps;       /* [device pixel][n_taps]: samples averaged; one where they are enlarged */
+  guint first, end; /* device pixels that lie on the picture */
+  double *at;       /* [device pixel]: where its centre is, in samples */
+  guint *taps;      /* [device pixel][n_taps]: samples averaged; one where they are enlarged */
 } Axis;
 
 static void
@@ -79,8 +79,8 @@ axis_init (Axis *axis, double *at, guint n, double footprint, guint n_samples)
 /* A picture is turned and sheared by nothing: columns and rows are placed apart. TRUE: averages are
    shown, since a device pixel covers more than one sample along either direction. */
 static gboolean
-soft_renderer_place (const TdImage *image, const TdView *view, guint width, guint height, double scale,
-       Axis *across, Axis *down)
+soft_renderer_place (const TdImage *image, const TdView *view, guint width, guint height,
+                     double scale, Axis *across, Axis *down)
 {
   const double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
   double *xs = g_new (double, width), *ys = g_new (double, height), unused;
@@ -113,8 +113,8 @@ soft_renderer_shade (const Drawing *d, float v, guint8 *out)
 
 /* One device row of averages; a bad sample among them makes the sum bad. */
 static void
-draw_averages (const Drawing *d, const Axis *across, const Axis *down, guint j, guint from, guint to,
-               guint8 *rgba)
+draw_averages (const Drawing *d, const Axis *across, const Axis *down, guint j, guint from,
+               guint to, guint8 *rgba)
 {
   const guint nx = across->n_taps, ny = down->n_taps;
   const float *rows[MAX_TAPS];
@@ -136,8 +136,9 @@ td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style, 
                 guint width, guint height, double scale, guint8 *rgba)
 {
   const double range = style->high - style->low;
-  Drawing d = { image, style, td_colour_map_table (style->map), { 0, 0, 0, 255 },
-                range > 0 ? 1 / range : 1e30 };
+  Drawing d = {
+    image, style, td_colour_map_table (style->map), { 0, 0, 0, 255 }, range > 0 ? 1 / range : 1e30
+  };
   g_auto (Axis) across = { 0 }, down = { 0 };
 
   for (guint c = 0; c < 3; c++)

@@ -10,9 +10,9 @@ struct TdSpaceRenderer {
 };
 
 typedef struct {
-  float x, y;       /* pixels */
+  float x, y; /* pixels */
   float rgba[4];
-  float edge[3];    /* place across the shape and half its width, pixels: where it fades */
+  float edge[3]; /* place across the shape and half its width, pixels: where it fades */
 } Vertex;
 
 #define NO_EDGE 1e6f
@@ -60,7 +60,8 @@ add_vertex (GArray *vertices, const TdShape *shape, float x, float y, float acro
 static void
 space_renderer_add_line (GArray *vertices, const TdShape *s)
 {
-  static const int corners[6][2] = { { 0, -1 }, { 0, 1 }, { 1, -1 }, { 1, -1 }, { 0, 1 }, { 1, 1 } };
+  static const int corners[6][2]
+      = { { 0, -1 }, { 0, 1 }, { 1, -1 }, { 1, -1 }, { 0, 1 }, { 1, 1 } };
   const float dx = s->x[1] - s->x[0], dy = s->y[1] - s->y[0], length = hypotf (dx, dy);
   const float half = s->width / 2, reach = half + 1;
 
@@ -69,8 +70,8 @@ space_renderer_add_line (GArray *vertices, const TdShape *s)
   for (guint i = 0; i < 6; i++) {
     const int end = corners[i][0];
     const float side = (float) corners[i][1] * reach;
-    add_vertex (vertices, s, s->x[end] - side * dy / length, s->y[end] + side * dx / length, side, 0,
-                half);
+    add_vertex (vertices, s, s->x[end] - side * dy / length, s->y[end] + side * dx / length, side,
+                0, half);
   }
 }
 

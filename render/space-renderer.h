@@ -4,7 +4,8 @@
 #include "gl.h"
 #include "space.h"
 
-/* TdSpaceRenderer: shapes by OpenGL 3.3 or ES 3.0. All calls: the thread of the same current context. */
+/* TdSpaceRenderer: shapes by OpenGL 3.3 or ES 3.0. All calls: the thread of the same current
+ * context. */
 typedef struct TdSpaceRenderer TdSpaceRenderer;
 
 TdSpaceRenderer *td_space_renderer_new (GError **error);

@@ -20,7 +20,7 @@ struct TdSpace {
   GArray *labels; /* TdSpaceLabel */
 };
 
-/* ── Filling ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Filling ── */
 
 static void
 label_clear (gpointer label)
@@ -57,8 +57,8 @@ td_space_clear (TdSpace *space)
 }
 
 static void
-space_add (TdSpace *space, TdShapeKind kind, const double a[3], const double b[3], const double c[3],
-     TdInk ink, double width)
+space_add (TdSpace *space, TdShapeKind kind, const double a[3], const double b[3],
+           const double c[3], TdInk ink, double width)
 {
   Thing thing = { .kind = kind, .ink = ink, .width = width };
 
@@ -109,8 +109,7 @@ td_space_arrow (TdSpace *space, const double a[3], const double b[3], TdInk ink,
   for (guint i = 1; i < 3; i++)
     if (fabs (along[i]) < fabs (along[least]))
       least = i;
-  const double length
-      = sqrt (along[0] * along[0] + along[1] * along[1] + along[2] * along[2]);
+  const double length = sqrt (along[0] * along[0] + along[1] * along[1] + along[2] * along[2]);
   const double axis[3] = { least == 0, least == 1, least == 2 };
   space_cross (along, axis, side);
   const double norm = sqrt (side[0] * side[0] + side[1] * side[1] + side[2] * side[2]);
@@ -189,7 +188,7 @@ td_space_ball (const TdSpace *space, double centre[3], double *radius)
   return *radius > 0;
 }
 
-/* ── Looking ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Looking ── */
 
 typedef struct {
   const TdCamera *camera;
@@ -200,8 +199,8 @@ typedef struct {
 static void
 space_look_at (const Look *look, const Thing *thing, const double points[3][3])
 {
-  TdShape shape = { .kind = thing->kind, .width = (float) (thing->width * look->scale),
-                    .ink = thing->ink };
+  TdShape shape
+      = { .kind = thing->kind, .width = (float) (thing->width * look->scale), .ink = thing->ink };
   guint n = thing->kind == TD_SHAPE_TRIANGLE ? 3 : thing->kind == TD_SHAPE_LINE ? 2 : 1;
 
   for (guint i = 0; i < n; i++) {
@@ -223,8 +222,7 @@ static void
 look_at_line (const Look *look, const Thing *thing)
 {
   const double *a = thing->points[0], *b = thing->points[1];
-  const double length
-      = sqrt (pow (b[0] - a[0], 2) + pow (b[1] - a[1], 2) + pow (b[2] - a[2], 2));
+  const double length = sqrt (pow (b[0] - a[0], 2) + pow (b[1] - a[1], 2) + pow (b[2] - a[2], 2));
   const double wanted = ceil (length / look->camera->radius * PIECES_A_RADIUS);
   const guint n = (guint) CLAMP (wanted, 1, 64);
 

@@ -45,8 +45,8 @@ gboolean td_space_ball (const TdSpace *space, double centre[3], double *radius);
 typedef enum { TD_SHAPE_TRIANGLE, TD_SHAPE_LINE, TD_SHAPE_DOT } TdShapeKind;
 typedef struct {
   TdShapeKind kind;
-  float x[3], y[3];  /* pixels; a line's two ends, a dot's centre */
-  float width;       /* pixels: of a line, diameter of a dot */
+  float x[3], y[3]; /* pixels; a line's two ends, a dot's centre */
+  float width;      /* pixels: of a line, diameter of a dot */
   TdInk ink;
   double depth;
 } TdShape;

@@ -49,7 +49,8 @@ td_view_fit (TdView *view, double width, double height, double picture_width, do
 }
 
 void
-td_view_fill (TdView *view, double width, double height, double picture_width, double picture_height)
+td_view_fill (TdView *view, double width, double height, double picture_width,
+              double picture_height)
 {
   const double down = height / MAX (picture_height, 1) * FITTED;
 

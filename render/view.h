@@ -9,9 +9,9 @@
  * Where a picture lies in its widget, and how its values become colours. Plain values.
  *
  * The middle of the widget shows the picture point (x, y), counted in picture pixels from the
- * picture's own middle, x right, y down; one picture pixel is @zoom widget pixels wide, and @stretch
- * times as high. Counting from the middle keeps what is looked at in place when pictures of another size
- * are shown.
+ * picture's own middle, x right, y down; one picture pixel is @zoom widget pixels wide, and
+ * @stretch times as high. Counting from the middle keeps what is looked at in place when pictures
+ * of another size are shown.
  */
 typedef struct {
   double zoom;
@@ -20,10 +20,10 @@ typedef struct {
 } TdView;
 
 typedef struct {
-  double low, high;      /* values drawn as the first and the last colour */
+  double low, high; /* values drawn as the first and the last colour */
   TdColourMap map;
-  gboolean smooth;       /* linear magnification; FALSE: pixels as squares */
-  float bad_rgb[3];      /* NaN and infinity */
+  gboolean smooth;  /* linear magnification; FALSE: pixels as squares */
+  float bad_rgb[3]; /* NaN and infinity */
   float background[3];
 } TdStyle;
 

@@ -31,7 +31,7 @@ td_axis_result_tilt (const TdAxisResult *result)
                                                                                : 0;
 }
 
-/* ── Taking ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Taking ── */
 
 /* A trial is of its row: the centre at the middle row follows by the tilt that is set. */
 void
@@ -63,19 +63,19 @@ on_take_clicked (GtkButton *button, TdAxisAnswer *self)
                  td_axis_result_tilt (self->result));
 }
 
-/* ── The table ──────────────────────────────────────────────────────────────────────────────── */
+/* ── The table ── */
 
 static GtkWidget *
 trial_button (TdAxisAnswer *self, guint index)
 {
   const TdAxisTrial *trial = &self->result->trials[index];
-  g_autofree char *text = isfinite (trial->centre_px) ? g_strdup_printf ("%.2f", trial->centre_px)
-                                                      : g_strdup ("–");
+  g_autofree char *text
+      = isfinite (trial->centre_px) ? g_strdup_printf ("%.2f", trial->centre_px) : g_strdup ("–");
   g_autofree char *tip
-      = g_strdup_printf (trial->used ? _("%s, row %u: confidence %.2f. Click to take it")
-                                     : _("%s, row %u: confidence %.2f, left out of the consensus: "
-                                         "weak, or far from the others. Click to take it"),
-                         _(td_axis_method_title (trial->method)), trial->row, trial->confidence);
+      = g_strdup_printf (trial->used ? _ ("%s, row %u: confidence %.2f. Click to take it")
+                                     : _ ("%s, row %u: confidence %.2f, left out of the consensus: "
+                                          "weak, or far from the others. Click to take it"),
+                         _ (td_axis_method_title (trial->method)), trial->row, trial->confidence);
   GtkWidget *button = gtk_button_new_with_label (text);
 
   gtk_widget_set_tooltip_text (button, tip);
@@ -107,7 +107,7 @@ method_heading (TdAxisMethod method)
   gtk_label_set_markup (GTK_LABEL (label), markup);
   gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_CENTER);
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_tooltip_text (label, _(td_axis_method_title (method)));
+  gtk_widget_set_tooltip_text (label, _ (td_axis_method_title (method)));
   gtk_widget_add_css_class (label, "caption");
   return label;
 }
@@ -119,7 +119,7 @@ line_of_row (TdAxisAnswer *self, GArray *rows, guint row)
   for (guint i = 0; i < rows->len; i++)
     if (g_array_index (rows, guint, i) == row)
       return (int) i + 1;
-  g_autofree char *text = g_strdup_printf (_("row %u"), row);
+  g_autofree char *text = g_strdup_printf (_ ("row %u"), row);
   GtkWidget *label = gtk_label_new (text);
 
   gtk_label_set_xalign (GTK_LABEL (label), 0);
@@ -150,7 +150,7 @@ axis_answer_show_table (TdAxisAnswer *self)
   }
 }
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ── */
 
 static void
 show_consensus (TdAxisAnswer *self)
@@ -160,9 +160,9 @@ show_consensus (TdAxisAnswer *self)
   gboolean has_tilt = has_centre && (result->tilt_deg != 0 || result->tilt_uncertainty_deg != 0);
   g_autofree char *centre
       = has_centre ? g_strdup_printf ("%.2f ± %.2f", result->centre_px, result->uncertainty_px)
-                   : g_strdup (_("No centre found"));
-  g_autofree char *tilt = g_strdup_printf (_("Tilt %.3f° ± %.3f°"), result->tilt_deg,
-                                           result->tilt_uncertainty_deg);
+                   : g_strdup (_ ("No centre found"));
+  g_autofree char *tilt
+      = g_strdup_printf (_ ("Tilt %.3f° ± %.3f°"), result->tilt_deg, result->tilt_uncertainty_deg);
 
   gtk_label_set_text (self->consensus, centre);
   gtk_label_set_text (self->tilt, tilt);
@@ -201,7 +201,7 @@ td_axis_answer_set_centre (TdAxisAnswer *self, double centre_px, double tilt_deg
   td_axis_plot_set_centre (self->plot, centre_px, tilt_deg);
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static void
 td_axis_answer_dispose (GObject *object)

@@ -43,7 +43,7 @@ axis_finder_report_free (gpointer user)
   g_free (report);
 }
 
-/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+/* ── Worker thread ── */
 
 static void
 axis_finder_tell (double fraction, const char *what, gpointer user)
@@ -74,7 +74,7 @@ axis_finder_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GE
   return report;
 }
 
-/* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
+/* ── Main thread ── */
 
 static void
 axis_finder_show (gpointer result, const GError *error, gboolean last, gpointer user)
@@ -93,7 +93,8 @@ td_axis_finder_new (TdAxisShow show_result, gpointer user)
 
   finder->show = show_result;
   finder->user = user;
-  finder->latest = td_latest_new (axis_finder_work, axis_finder_request_free, axis_finder_show, axis_finder_report_free, finder);
+  finder->latest = td_latest_new (axis_finder_work, axis_finder_request_free, axis_finder_show,
+                                  axis_finder_report_free, finder);
   return finder;
 }
 

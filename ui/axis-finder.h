@@ -6,13 +6,13 @@
 #include "compute/axis/axis.h"
 
 /**
- * TdAxisFinder: the search for a scan's axis off the main thread, one at a time. All calls and callbacks:
- * main thread.
+ * TdAxisFinder: the search for a scan's axis off the main thread, one at a time. All calls and
+ * callbacks: main thread.
  */
 typedef struct TdAxisFinder TdAxisFinder;
 
-/* While it runs: @result and @error NULL. At the end: one of them; @result is freed after the call. Not
-   called any more once it was cancelled. */
+/* While it runs: @result and @error NULL. At the end: one of them; @result is freed after the call.
+   Not called any more once it was cancelled. */
 typedef void (*TdAxisShow) (double fraction, const char *what, const TdAxisResult *result,
                             const GError *error, gpointer user);
 

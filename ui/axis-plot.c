@@ -39,7 +39,7 @@ td_axis_method_colour (TdAxisMethod method, GdkRGBA *colour)
   *colour = colours[method];
 }
 
-/* ── Places ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Places ── */
 
 static int
 compare_centres (gconstpointer a, gconstpointer b)
@@ -49,8 +49,8 @@ compare_centres (gconstpointer a, gconstpointer b)
   return difference > 0 ? 1 : difference < 0 ? -1 : 0;
 }
 
-/* Around the consensus and the answers it took; where there is doubt, nine tenths of all that are better
-   than chance. One that is far off must not press the others together. */
+/* Around the consensus and the answers it took; where there is doubt, nine tenths of all that are
+   better than chance. One that is far off must not press the others together. */
 static void
 axis_plot_find_range (TdAxisPlot *self)
 {
@@ -103,7 +103,7 @@ centre_at (double centre, double tilt_deg, double row, guint n_rows)
   return centre + tan (tilt_deg * G_PI / 180) * (row - (n_rows - 1) / 2.0);
 }
 
-/* ── Drawing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Drawing ── */
 
 /* A line down the detector, leaning as the tilt says. */
 static void
@@ -111,8 +111,10 @@ draw_axis_line (TdAxisPlot *self, cairo_t *cr, double centre, double tilt)
 {
   double last = self->n_rows - 0.5;
 
-  cairo_move_to (cr, axis_plot_to_x (self, centre_at (centre, tilt, -0.5, self->n_rows)), to_y (self, -0.5));
-  cairo_line_to (cr, axis_plot_to_x (self, centre_at (centre, tilt, last, self->n_rows)), to_y (self, last));
+  cairo_move_to (cr, axis_plot_to_x (self, centre_at (centre, tilt, -0.5, self->n_rows)),
+                 to_y (self, -0.5));
+  cairo_line_to (cr, axis_plot_to_x (self, centre_at (centre, tilt, last, self->n_rows)),
+                 to_y (self, last));
 }
 
 static void
@@ -164,7 +166,8 @@ draw_trial (TdAxisPlot *self, cairo_t *cr, const TdAxisTrial *trial)
   td_axis_method_colour (trial->method, &colour);
   gdk_cairo_set_source_rgba (cr, &colour);
   cairo_new_sub_path (cr);
-  cairo_arc (cr, axis_plot_to_x (self, trial->centre_px), to_y (self, trial->row), DOT_PX, 0, 2 * G_PI);
+  cairo_arc (cr, axis_plot_to_x (self, trial->centre_px), to_y (self, trial->row), DOT_PX, 0,
+             2 * G_PI);
   cairo_set_line_width (cr, 1.5);
   if (trial->used)
     cairo_fill (cr);
@@ -211,7 +214,7 @@ td_axis_plot_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_destroy (cr);
 }
 
-/* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Interface ── */
 
 void
 td_axis_plot_set_result (TdAxisPlot *self, const TdAxisResult *result, guint n_rows)
@@ -281,8 +284,8 @@ td_axis_plot_init (TdAxisPlot *self)
   g_signal_connect (click, "pressed", G_CALLBACK (axis_plot_on_pressed), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_tooltip_text (GTK_WIDGET (self),
-                               _("Across: column of the axis. Down: detector row. The band is the "
-                                 "consensus; the dashed line is set. Click an answer to take it"));
+                               _ ("Across: column of the axis. Down: detector row. The band is the "
+                                  "consensus; the dashed line is set. Click an answer to take it"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _("Where each method saw the axis"), -1);
+                                  _ ("Where each method saw the axis"), -1);
 }

@@ -6,9 +6,9 @@
 #include "compute/axis/axis.h"
 
 /**
- * TdAxisPlot: where each method saw the axis in each row, the consensus with its uncertainty, and the
- * centre that is set. Answers outside the plot stand at its edge.
- * Signal "trial-picked" (guint index into the result's trials).
+ * TdAxisPlot: where each method saw the axis in each row, the consensus with its uncertainty, and
+ * the centre that is set. Answers outside the plot stand at its edge. Signal "trial-picked" (guint
+ * index into the result's trials).
  */
 #define TD_TYPE_AXIS_PLOT (td_axis_plot_get_type ())
 G_DECLARE_FINAL_TYPE (TdAxisPlot, td_axis_plot, TD, AXIS_PLOT, GtkWidget)

@@ -12,8 +12,8 @@
 #include "scroll.h"
 #include "window-words.h"
 
-#define SLIDER_LEAST_PX 5.0       /* the slider spans at least this to either side */
-#define SLIDER_FRACTION 0.025     /* of the detector's width */
+#define SLIDER_LEAST_PX 5.0   /* the slider spans at least this to either side */
+#define SLIDER_FRACTION 0.025 /* of the detector's width */
 
 struct _TdCentreGroup {
   TdRecipeGroup parent_instance;
@@ -94,7 +94,7 @@ centre_group_on_reset (GtkButton *button, TdCentreGroup *self)
   set_centre (self, self->middle);
 }
 
-/* ── Finding ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Finding ── */
 
 static void
 centre_group_show_state (TdCentreGroup *self, const char *failure)
@@ -155,7 +155,7 @@ td_centre_group_find (TdCentreGroup *self)
   if (!self->scan || td_axis_finder_busy (self->finder))
     return;
   gtk_progress_bar_set_fraction (self->search_bar, 0);
-  gtk_label_set_text (self->search_label, _("Searching for the axis"));
+  gtk_label_set_text (self->search_label, _ ("Searching for the axis"));
   td_axis_answer_set_result (self->answer, NULL, 0);
   td_axis_finder_start (self->finder, self->engine, self->scan, &self->recipe);
   centre_group_show_state (self, NULL);
@@ -208,11 +208,11 @@ td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan)
   self->scan = scan ? td_scan_ref (scan) : NULL;
   td_axis_answer_set_result (self->answer, NULL, 0);
   centre_group_show_state (self, NULL);
-  gtk_widget_set_visible (self->find, scan
-                                      && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL);
+  gtk_widget_set_visible (self->find,
+                          scan && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL);
 }
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ── */
 
 /* The slider is for the last pixels: it spans a little around where it was when it was left. */
 static void
@@ -224,8 +224,8 @@ centre_group_place_slider (TdCentreGroup *self, double centre, guint n_columns)
 
   if (centre <= lower || centre >= upper || fabs (upper - lower - 2 * reach) > 1e-6) {
     gtk_scale_clear_marks (self->slider);
-    gtk_adjustment_configure (self->slider_adjustment, centre, centre - reach, centre + reach,
-                              0.05, 0.5, 0);
+    gtk_adjustment_configure (self->slider_adjustment, centre, centre - reach, centre + reach, 0.05,
+                              0.5, 0);
     gtk_scale_add_mark (self->slider, centre, GTK_POS_BOTTOM, NULL);
   }
   gtk_adjustment_set_value (self->slider_adjustment, centre);
@@ -235,10 +235,9 @@ centre_group_place_slider (TdCentreGroup *self, double centre, guint n_columns)
 static void
 show_known (TdCentreGroup *self, gboolean known)
 {
-  adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self),
-                                         known
-                                             ? _("In columns; the first column’s centre is 0")
-                                             : _("Not known yet: the detector’s middle is taken"));
+  adw_preferences_group_set_description (
+      ADW_PREFERENCES_GROUP (self), known ? _ ("In columns; the first column’s centre is 0")
+                                          : _ ("Not known yet: the detector’s middle is taken"));
   gtk_widget_add_css_class (self->find, known ? "flat" : "suggested-action");
   gtk_widget_remove_css_class (self->find, known ? "suggested-action" : "flat");
 }
@@ -263,10 +262,9 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
   /* A matrix for every view says how the axis stands; it can be moved sideways. */
   gtk_widget_set_sensitive (GTK_WIDGET (self->tilt), facts && !facts->geometry.view_matrices);
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->tilt),
-                               facts && facts->geometry.view_matrices
-                                   ? _("As the matrices of the views say")
-                                   : "");
+  adw_action_row_set_subtitle (
+      ADW_ACTION_ROW (self->tilt),
+      facts && facts->geometry.view_matrices ? _ ("As the matrices of the views say") : "");
 }
 
 static void

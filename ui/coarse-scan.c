@@ -7,7 +7,7 @@
 #include "compute/prepare/dose.h"
 #include "compute/prepare/paganin.h"
 
-#define QUICK_UPDATES 4e7  /* a slice of so many updates takes well under 0.1 s on two cores */
+#define QUICK_UPDATES 4e7 /* a slice of so many updates takes well under 0.1 s on two cores */
 #define LEAST_COLUMNS 32
 
 /* How a row's columns are averaged. */
@@ -72,15 +72,15 @@ arrays_free (gpointer user)
 }
 
 static gboolean
-read_binned (TdScan *scan, const Binning *binning, TdFrameKind kind, guint n, guint row, float **out,
-             GCancellable *cancellable, GError **error)
+read_binned (TdScan *scan, const Binning *binning, TdFrameKind kind, guint n, guint row,
+             float **out, GCancellable *cancellable, GError **error)
 {
   if (n == 0)
     return TRUE;
   g_autofree float *full = g_new (float, (gsize) n * binning->n_columns);
   if (!td_scan_read (scan, kind, 0, n, row, 1, full, cancellable, error))
     return FALSE;
-  *out = g_new (float, (gsize) n * (binning->n_columns / binning->factor));
+  *out = g_new (float, (gsize) n *(binning->n_columns / binning->factor));
   bin_rows (binning, full, *out, n, 1);
   return TRUE;
 }
@@ -123,8 +123,8 @@ coarse_facts (const TdScanFacts *facts, guint row, guint factor, TdScanFacts *co
 }
 
 TdScan *
-td_coarse_scan_new (TdScan *scan, guint row, guint factor, gboolean mended, GCancellable *cancellable,
-                    GError **error)
+td_coarse_scan_new (TdScan *scan, guint row, guint factor, gboolean mended,
+                    GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   g_auto (Binning) binning = { 0 };
@@ -134,14 +134,15 @@ td_coarse_scan_new (TdScan *scan, guint row, guint factor, gboolean mended, GCan
   if (!td_scan_read_sinograms (scan, 0, facts->n_views, row, 1, full, cancellable, error))
     return NULL;
   binning_init (&binning, facts->n_columns, factor,
-                mended && facts->bad_pixels ? facts->bad_pixels + (gsize) row * facts->n_columns : NULL);
+                mended && facts->bad_pixels ? facts->bad_pixels + (gsize) row * facts->n_columns
+                                            : NULL);
   Arrays *arrays = g_new0 (Arrays, 1);
-  arrays->projections = g_new (float, (gsize) n_views * (facts->n_columns / factor));
+  arrays->projections = g_new (float, (gsize) n_views *(facts->n_columns / factor));
   bin_rows (&binning, full, arrays->projections, n_views, factor);
   if (!read_binned (scan, &binning, TD_FRAME_FLAT, facts->n_flats, row, &arrays->flats, cancellable,
                     error)
-      || !read_binned (scan, &binning, TD_FRAME_DARK, facts->n_darks, row, &arrays->darks, cancellable,
-                       error)) {
+      || !read_binned (scan, &binning, TD_FRAME_DARK, facts->n_darks, row, &arrays->darks,
+                       cancellable, error)) {
     arrays_free (arrays);
     return NULL;
   }
@@ -175,7 +176,8 @@ td_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row, g
     td_step_scale_columns (&coarse->steps[i], factor);
   TdStep *paganin = td_recipe_step (coarse, "paganin");
   if (paganin)
-    paganin->values[TD_PAGANIN_PIXEL] *= factor; /* 0 stays what the scan says, which is coarse itself */
+    paganin->values[TD_PAGANIN_PIXEL]
+        *= factor; /* 0 stays what the scan says, which is coarse itself */
   /* A region of the detector means nothing in a scan of one row. */
   TdStep *dose = td_recipe_step (coarse, "dose");
   if (dose && td_dose_is_of_region (dose))

@@ -13,7 +13,7 @@ td_compare_figures_new (const TdImage *a, const TdImage *b, GError **error)
 
   if (!difference) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 _("A is %u × %u pixels and B %u × %u: they have no difference"), a->width,
+                 _ ("A is %u × %u pixels and B %u × %u: they have no difference"), a->width,
                  a->height, b->width, b->height);
     return NULL;
   }

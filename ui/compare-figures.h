@@ -8,7 +8,7 @@ typedef struct {
   TdImage *difference;
   double rms, relative_rms; /* relative to the root mean square of a */
   double max_abs;
-  double psnr_db;           /* against a's range; INFINITY: equal */
+  double psnr_db; /* against a's range; INFINITY: equal */
 } TdCompareFigures;
 
 /* Costs a few passes: off the main thread. NULL with @error when the sizes differ. */

@@ -64,8 +64,8 @@ compare_side_choose (TdCompareSide *self, guint choice, guint value)
 static void
 compare_side_on_selected (GObject *object, GParamSpec *property, TdCompareSide *self)
 {
-  GtkDropDown *drop_downs[N_CHOICES] = { self->filter, self->interpolation, self->precision,
-                                         self->family };
+  GtkDropDown *drop_downs[N_CHOICES]
+      = { self->filter, self->interpolation, self->precision, self->family };
 
   if (self->showing)
     return;

@@ -18,7 +18,7 @@ struct _TdCompareView {
   GtkToggleButton *wipe, *side, *difference;
   GtkLabel *figures;
   TdPreview *previews[2];
-  TdImage *images[2];      /* full ones; NULL: not there yet */
+  TdImage *images[2]; /* full ones; NULL: not there yet */
   TdLatest *comparisons;
   TdScan *scan;
   guint row;
@@ -45,7 +45,7 @@ pane_at (TdCompareView *self, guint i)
   return i == 0 ? self->pane_a : self->pane_b;
 }
 
-/* ── Computing ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Computing ── */
 
 static void
 compare_view_request (TdCompareView *self)
@@ -58,8 +58,8 @@ compare_view_request (TdCompareView *self)
   td_latest_cancel (self->comparisons);
   for (guint i = 0; i < 2; i++) {
     g_clear_pointer (&self->images[i], td_image_unref);
-    td_preview_request (self->previews[i], self->scan,
-                        td_compare_side_recipe (side_at (self, i)), self->row, FALSE);
+    td_preview_request (self->previews[i], self->scan, td_compare_side_recipe (side_at (self, i)),
+                        self->row, FALSE);
     td_image_pane_set_updating (pane_at (self, i), TRUE);
   }
 }
@@ -118,10 +118,10 @@ on_compared (gpointer result, const GError *error, gboolean last, gpointer user)
   self->rms = figures->rms;
   g_autofree char *text
       = figures->rms > 0
-            ? g_strdup_printf (_("RMS difference %.3g %s (%.3g of A), largest %.3g, PSNR %.1f dB"),
+            ? g_strdup_printf (_ ("RMS difference %.3g %s (%.3g of A), largest %.3g, PSNR %.1f dB"),
                                figures->rms, self->readout.units, figures->relative_rms,
                                figures->max_abs, figures->psnr_db)
-            : g_strdup (_("A and B are equal, every sample"));
+            : g_strdup (_ ("A and B are equal, every sample"));
   gtk_label_set_text (self->figures, text);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), text);
   show_difference (self, figures);
@@ -139,7 +139,7 @@ compare_view_compare (TdCompareView *self)
   td_latest_request (self->comparisons, comparison);
 }
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ── */
 
 static gboolean
 in_mode (GtkToggleButton *button)
@@ -157,8 +157,8 @@ show_wipe (TdCompareView *self)
 static void
 compare_view_show_slice (TdCompareView *self, guint i, const TdPreviewResult *result)
 {
-  g_autofree char *outcome = g_strdup_printf (_("%s, %.0f ms"), result->family,
-                                              result->seconds * 1e3);
+  g_autofree char *outcome
+      = g_strdup_printf (_ ("%s, %.0f ms"), result->family, result->seconds * 1e3);
 
   self->readout.pixel_mm = result->pixel_mm;
   self->readout.width = result->image->extent_width;
@@ -169,7 +169,7 @@ compare_view_show_slice (TdCompareView *self, guint i, const TdPreviewResult *re
   td_image_pane_set_image (pane_at (self, i), result->image);
   td_slice_view_set_pixel_mm (td_image_pane_view (pane_at (self, i)), result->pixel_mm,
                               result->pixel_mm);
-  td_compare_side_set_outcome (side_at (self, i), result->coarse ? _("coarse") : outcome);
+  td_compare_side_set_outcome (side_at (self, i), result->coarse ? _ ("coarse") : outcome);
   show_wipe (self);
   if (result->coarse)
     return;
@@ -240,11 +240,11 @@ on_mode (GtkToggleButton *button, TdCompareView *self)
   gtk_widget_set_visible (GTK_WIDGET (self->pane_a), !difference);
   gtk_widget_set_visible (GTK_WIDGET (self->pane_b), in_mode (self->side));
   gtk_widget_set_visible (GTK_WIDGET (self->pane_d), difference);
-  td_image_pane_set_title (self->pane_a, in_mode (self->wipe) ? _("A | B") : "A");
+  td_image_pane_set_title (self->pane_a, in_mode (self->wipe) ? _ ("A | B") : "A");
   show_wipe (self);
 }
 
-/* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Interface ── */
 
 static void
 compare_view_on_edited (TdCompareSide *side, TdCompareView *self)
@@ -332,7 +332,7 @@ td_compare_view_rms (TdCompareView *self)
   return self->rms;
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static void
 td_compare_view_dispose (GObject *object)
@@ -371,9 +371,8 @@ td_compare_view_class_init (TdCompareViewClass *class)
   gtk_widget_class_bind_template_callback (widget, compare_view_on_edited);
   gtk_widget_class_bind_template_callback (widget, compare_view_on_take);
   gtk_widget_class_bind_template_callback (widget, on_mode);
-  signals[TAKE_REQUESTED]
-      = g_signal_new ("take-requested", TD_TYPE_COMPARE_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                      NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
+  signals[TAKE_REQUESTED] = g_signal_new ("take-requested", TD_TYPE_COMPARE_VIEW, G_SIGNAL_RUN_LAST,
+                                          0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
   signals[COMPARED] = g_signal_new ("compared", TD_TYPE_COMPARE_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
                                     NULL, NULL, G_TYPE_NONE, 0);
 }
@@ -386,15 +385,15 @@ link_panes (TdCompareView *self)
   for (guint i = 0; i < G_N_ELEMENTS (panes); i++) {
     td_image_pane_set_can_enlarge (panes[i], FALSE);
     td_image_pane_set_readout (panes[i], td_slice_readout, &self->readout);
-    g_signal_connect (td_image_pane_view (panes[i]), "view-changed", G_CALLBACK (compare_view_on_view_changed),
-                      self);
+    g_signal_connect (td_image_pane_view (panes[i]), "view-changed",
+                      G_CALLBACK (compare_view_on_view_changed), self);
   }
   td_image_pane_set_window (self->pane_b, 0, 1); /* not automatic: it has A's */
   g_signal_connect (self->pane_a, "contrast-changed", G_CALLBACK (on_contrast), self);
   g_signal_connect (self->pane_b, "contrast-changed", G_CALLBACK (on_contrast), self);
-  td_image_pane_set_title (self->pane_a, _("A | B"));
+  td_image_pane_set_title (self->pane_a, _ ("A | B"));
   td_image_pane_set_title (self->pane_b, "B");
-  td_image_pane_set_title (self->pane_d, _("A − B"));
+  td_image_pane_set_title (self->pane_d, _ ("A − B"));
   td_image_pane_set_colour_map (self->pane_d, TD_COLOUR_DIVERGING);
 }
 

@@ -9,9 +9,9 @@
 #include "image-pane.h"
 
 /**
- * TdCompareView: one slice by two recipes, A and B: under a wipe, side by side, or as their difference
- * with its figures. Zoom, position and contrast of A and B are one.
- * Signals: "take-requested" (gpointer recipe); "compared" (): the figures are new.
+ * TdCompareView: one slice by two recipes, A and B: under a wipe, side by side, or as their
+ * difference with its figures. Zoom, position and contrast of A and B are one. Signals:
+ * "take-requested" (gpointer recipe); "compared" (): the figures are new.
  */
 #define TD_TYPE_COMPARE_VIEW (td_compare_view_get_type ())
 G_DECLARE_FINAL_TYPE (TdCompareView, td_compare_view, TD, COMPARE_VIEW, GtkWidget)

@@ -7,7 +7,14 @@
 #include "number-row.h"
 
 typedef enum {
-  FIRST_COLUMN, FIRST_ROW, COLUMNS, ROWS, BIN_COLUMNS, BIN_ROWS, BIN_VIEWS, N_NUMBERS
+  FIRST_COLUMN,
+  FIRST_ROW,
+  COLUMNS,
+  ROWS,
+  BIN_COLUMNS,
+  BIN_ROWS,
+  BIN_VIEWS,
+  N_NUMBERS
 } Number;
 
 struct _TdDetectorRow {
@@ -68,7 +75,7 @@ detector_row_on_whole_clicked (GtkButton *button, TdDetectorRow *self)
   g_signal_emit (self, signals[CHANGED], 0);
 }
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ── */
 
 static void
 show_summary (TdDetectorRow *self, const TdRecipe *recipe)
@@ -79,18 +86,19 @@ show_summary (TdDetectorRow *self, const TdRecipe *recipe)
   guint views = MAX (recipe->bin_views, 1);
 
   if (c[2] > 0)
-    g_string_append_printf (text, _("%u × %u pixels from column %u, row %u"), c[2], c[3], c[0], c[1]);
+    g_string_append_printf (text, _ ("%u × %u pixels from column %u, row %u"), c[2], c[3], c[0],
+                            c[1]);
   if (columns > 1 || rows > 1) {
     g_string_append (text, text->len ? "; " : "");
-    g_string_append_printf (text, _("%u × %u pixels to one"), columns, rows);
+    g_string_append_printf (text, _ ("%u × %u pixels to one"), columns, rows);
   }
   if (views > 1) {
     g_string_append (text, text->len ? "; " : "");
-    g_string_append_printf (text, _("%u views to one"), views);
+    g_string_append_printf (text, _ ("%u views to one"), views);
   }
   gtk_widget_set_visible (self->whole, text->len > 0);
   if (text->len == 0)
-    g_string_append (text, _("All of it. Shift and drag in the projection to crop"));
+    g_string_append (text, _ ("All of it. Shift and drag in the projection to crop"));
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), text->str);
 }
 
@@ -102,12 +110,20 @@ td_detector_row_show (TdDetectorRow *self, const TdScanFacts *facts, const TdRec
   self->showing = TRUE;
   self->n_columns = facts ? facts->n_columns : 1;
   self->n_rows = facts ? facts->n_rows : 1;
-  const double most[N_NUMBERS] = { self->n_columns - 1, self->n_rows - 1, self->n_columns,
-                                   self->n_rows, MIN (self->n_columns, TD_RECIPE_MAX_BIN),
-                                   MIN (self->n_rows, TD_RECIPE_MAX_BIN), TD_RECIPE_MAX_BIN };
-  const double values[N_NUMBERS]
-      = { c[0], c[1], c[2] > 0 ? c[2] : self->n_columns, c[2] > 0 ? c[3] : self->n_rows,
-          MAX (recipe->bin[0], 1), MAX (recipe->bin[1], 1), MAX (recipe->bin_views, 1) };
+  const double most[N_NUMBERS] = { self->n_columns - 1,
+                                   self->n_rows - 1,
+                                   self->n_columns,
+                                   self->n_rows,
+                                   MIN (self->n_columns, TD_RECIPE_MAX_BIN),
+                                   MIN (self->n_rows, TD_RECIPE_MAX_BIN),
+                                   TD_RECIPE_MAX_BIN };
+  const double values[N_NUMBERS] = { c[0],
+                                     c[1],
+                                     c[2] > 0 ? c[2] : self->n_columns,
+                                     c[2] > 0 ? c[3] : self->n_rows,
+                                     MAX (recipe->bin[0], 1),
+                                     MAX (recipe->bin[1], 1),
+                                     MAX (recipe->bin_views, 1) };
   for (guint i = 0; i < N_NUMBERS; i++) {
     td_number_row_set_range (self->numbers[i], i < COLUMNS ? 0 : 1, most[i]);
     td_number_row_set_value (self->numbers[i], values[i]);
@@ -116,7 +132,7 @@ td_detector_row_show (TdDetectorRow *self, const TdScanFacts *facts, const TdRec
   self->showing = FALSE;
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static void
 td_detector_row_class_init (TdDetectorRowClass *class)
@@ -128,9 +144,13 @@ td_detector_row_class_init (TdDetectorRowClass *class)
 static void
 td_detector_row_init (TdDetectorRow *self)
 {
-  const char *const titles[N_NUMBERS]
-      = { _("First column"), _("First row"), _("Columns"), _("Rows"),
-          _("Columns averaged to one"), _("Rows averaged to one"), _("Views averaged to one") };
+  const char *const titles[N_NUMBERS] = { _ ("First column"),
+                                          _ ("First row"),
+                                          _ ("Columns"),
+                                          _ ("Rows"),
+                                          _ ("Columns averaged to one"),
+                                          _ ("Rows averaged to one"),
+                                          _ ("Views averaged to one") };
 
   self->n_columns = self->n_rows = 1;
   for (guint i = 0; i < N_NUMBERS; i++) {
@@ -139,7 +159,7 @@ td_detector_row_init (TdDetectorRow *self)
     g_signal_connect (row, "changed", G_CALLBACK (detector_row_on_number_changed), self);
     adw_expander_row_add_row (ADW_EXPANDER_ROW (self), row);
   }
-  self->whole = gtk_button_new_with_label (_("Whole"));
+  self->whole = gtk_button_new_with_label (_ ("Whole"));
   gtk_widget_set_valign (self->whole, GTK_ALIGN_CENTER);
   g_signal_connect (self->whole, "clicked", G_CALLBACK (detector_row_on_whole_clicked), self);
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->whole);
@@ -148,5 +168,5 @@ td_detector_row_init (TdDetectorRow *self)
 GtkWidget *
 td_detector_row_new (void)
 {
-  return g_object_new (TD_TYPE_DETECTOR_ROW, "title", _("Detector"), NULL);
+  return g_object_new (TD_TYPE_DETECTOR_ROW, "title", _ ("Detector"), NULL);
 }

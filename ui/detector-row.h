@@ -7,9 +7,8 @@
 #include "dataset/scan.h"
 
 /**
- * TdDetectorRow: the part of the detector that is used, and how many of its pixels and of the views are
- * averaged to one.
- * Signal "changed" (): by the user.
+ * TdDetectorRow: the part of the detector that is used, and how many of its pixels and of the views
+ * are averaged to one. Signal "changed" (): by the user.
  */
 #define TD_TYPE_DETECTOR_ROW (td_detector_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdDetectorRow, td_detector_row, TD, DETECTOR_ROW, AdwExpanderRow)

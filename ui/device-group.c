@@ -105,18 +105,20 @@ td_device_group_init (TdDeviceGroup *self)
 {
   AdwPreferencesGroup *group = ADW_PREFERENCES_GROUP (self);
 
-  adw_preferences_group_set_title (group, _("Device"));
+  adw_preferences_group_set_title (group, _ ("Device"));
   self->absent_rows = g_ptr_array_new ();
-  self->device = g_object_new (TD_TYPE_DEVICE_ROW, "title", _("Compute on"), NULL);
+  self->device = g_object_new (TD_TYPE_DEVICE_ROW, "title", _ ("Compute on"), NULL);
   self->memory = TD_NUMBER_ROW (
-      td_number_row_new (_("Memory limit (GiB)"), _("0: all there is"), 0, 4096, 0.5, 1));
-  self->device_memory = TD_NUMBER_ROW (td_number_row_new (
-      _("Device memory limit (GiB)"), _("Each device but the host; 0: as above"), 0, 4096, 0.5, 1));
+      td_number_row_new (_ ("Memory limit (GiB)"), _ ("0: all there is"), 0, 4096, 0.5, 1));
+  self->device_memory = TD_NUMBER_ROW (
+      td_number_row_new (_ ("Device memory limit (GiB)"),
+                         _ ("Each device but the host; 0: as above"), 0, 4096, 0.5, 1));
   self->tuning = g_object_new (TD_TYPE_TUNING_ROW, NULL);
-  self->absent = g_object_new (ADW_TYPE_EXPANDER_ROW, "title", _("Not available here"), NULL);
+  self->absent = g_object_new (ADW_TYPE_EXPANDER_ROW, "title", _ ("Not available here"), NULL);
   g_signal_connect (self->device, "picked", G_CALLBACK (on_picked), self);
   g_signal_connect (self->memory, "changed", G_CALLBACK (device_group_on_memory_changed), self);
-  g_signal_connect (self->device_memory, "changed", G_CALLBACK (device_group_on_device_memory_changed), self);
+  g_signal_connect (self->device_memory, "changed",
+                    G_CALLBACK (device_group_on_device_memory_changed), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->device));
   adw_preferences_group_add (group, GTK_WIDGET (self->tuning));
   adw_preferences_group_add (group, GTK_WIDGET (self->memory));

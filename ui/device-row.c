@@ -33,7 +33,7 @@ device_row_fill (TdDeviceRow *self)
 
   self->filling = TRUE;
   g_ptr_array_set_size (self->ids, 0);
-  append (self, list, "auto", _("Automatic"));
+  append (self, list, "auto", _ ("Automatic"));
   for (guint i = 0; entries && i < entries->len; i++) {
     const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
     g_autofree char *label = g_strdup_printf ("%s (%s)", entry->name, entry->id);
@@ -100,6 +100,6 @@ td_device_row_init (TdDeviceRow *self)
   self->selected = g_strdup ("auto");
   device_row_fill (self);
   g_signal_connect (self, "notify::selected", G_CALLBACK (device_row_on_selected), NULL);
-  g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (device_row_fill), self,
-                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (device_row_fill),
+                           self, G_CONNECT_SWAPPED);
 }

@@ -9,10 +9,10 @@ td_duration_text (double seconds)
   guint64 s = (guint64) (seconds + 0.5);
 
   if (seconds < 9.95)
-    return g_strdup_printf (_("%.1f s"), seconds);
+    return g_strdup_printf (_ ("%.1f s"), seconds);
   if (s < 60)
-    return g_strdup_printf (_("%u s"), (guint) s);
+    return g_strdup_printf (_ ("%u s"), (guint) s);
   if (s < 3600)
-    return g_strdup_printf (_("%u min %u s"), (guint) (s / 60), (guint) (s % 60));
-  return g_strdup_printf (_("%u h %u min"), (guint) (s / 3600), (guint) (s / 60 % 60));
+    return g_strdup_printf (_ ("%u min %u s"), (guint) (s / 60), (guint) (s % 60));
+  return g_strdup_printf (_ ("%u h %u min"), (guint) (s / 3600), (guint) (s / 60 % 60));
 }

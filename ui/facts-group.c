@@ -41,7 +41,7 @@ add_fact (TdFactsGroup *self, const char *title, char *value)
 static char *
 angles_text (const TdScanFacts *facts)
 {
-  return g_strdup_printf (_("%.2f° … %.2f°"), td_degrees (facts->angles_rad[0]),
+  return g_strdup_printf (_ ("%.2f° … %.2f°"), td_degrees (facts->angles_rad[0]),
                           td_degrees (facts->angles_rad[facts->n_views - 1]));
 }
 
@@ -58,29 +58,31 @@ static char *
 pixel_text (const TdGeometry *geometry)
 {
   if (!(geometry->pixel_width_mm > 0))
-    return g_strdup (_("unknown: values are per pixel"));
+    return g_strdup (_ ("unknown: values are per pixel"));
   if (geometry->pixel_width_mm == geometry->pixel_height_mm)
-    return g_strdup_printf (_("%.5g mm"), geometry->pixel_width_mm);
-  return g_strdup_printf (_("%.5g × %.5g mm"), geometry->pixel_width_mm, geometry->pixel_height_mm);
+    return g_strdup_printf (_ ("%.5g mm"), geometry->pixel_width_mm);
+  return g_strdup_printf (_ ("%.5g × %.5g mm"), geometry->pixel_width_mm,
+                          geometry->pixel_height_mm);
 }
 
 static const char *
 beam_text (TdBeam beam)
 {
-  return beam == TD_BEAM_CONE ? _("Cone") : beam == TD_BEAM_FAN ? _("Fan") : _("Parallel");
+  return beam == TD_BEAM_CONE ? _ ("Cone") : beam == TD_BEAM_FAN ? _ ("Fan") : _ ("Parallel");
 }
 
 static void
 add_optional_facts (TdFactsGroup *self, const TdScanFacts *facts)
 {
   if (facts->energy_kev > 0)
-    add_fact (self, _("Energy"), g_strdup_printf (_("%.4g keV"), facts->energy_kev));
+    add_fact (self, _ ("Energy"), g_strdup_printf (_ ("%.4g keV"), facts->energy_kev));
   if (facts->propagation_mm > 0)
-    add_fact (self, _("Sample to detector"), g_strdup_printf (_("%.4g mm"), facts->propagation_mm));
+    add_fact (self, _ ("Sample to detector"),
+              g_strdup_printf (_ ("%.4g mm"), facts->propagation_mm));
   if (isfinite (facts->centre_px))
-    add_fact (self, _("Centre stated by the file"), g_strdup_printf ("%.2f", facts->centre_px));
+    add_fact (self, _ ("Centre stated by the file"), g_strdup_printf ("%.2f", facts->centre_px));
   if (facts->half_acquisition)
-    add_fact (self, _("Field of view"), g_strdup (_("half: the axis is near one edge")));
+    add_fact (self, _ ("Field of view"), g_strdup (_ ("half: the axis is near one edge")));
 }
 
 static void
@@ -109,24 +111,24 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   clear_rows (self->facts, self->fact_rows);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->facts), facts->title);
   g_autofree char *name = g_path_get_basename (facts->path ? facts->path : "");
-  g_autofree char *size = g_strdup_printf (_("%u × %u pixels, %u views"), facts->n_columns,
+  g_autofree char *size = g_strdup_printf (_ ("%u × %u pixels, %u views"), facts->n_columns,
                                            facts->n_rows, facts->n_views);
   g_autofree char *summary
       = strcmp (name, facts->title) == 0 ? g_strdup (size) : g_strconcat (name, "\n", size, NULL);
   adw_expander_row_set_subtitle (self->facts, summary);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->facts), facts->path);
-  add_fact (self, _("Format"), g_strdup_printf ("%s, %s", facts->format,
-                                                td_sample_name (facts->sample_type)));
-  add_fact (self, _("Beam"), g_strdup (beam_text (facts->geometry.beam)));
-  add_fact (self, _("Angles"), angles_text (facts));
-  add_fact (self, _("Turn"), facts_group_turn_text (facts));
-  add_fact (self, _("Flats and darks"),
+  add_fact (self, _ ("Format"),
+            g_strdup_printf ("%s, %s", facts->format, td_sample_name (facts->sample_type)));
+  add_fact (self, _ ("Beam"), g_strdup (beam_text (facts->geometry.beam)));
+  add_fact (self, _ ("Angles"), angles_text (facts));
+  add_fact (self, _ ("Turn"), facts_group_turn_text (facts));
+  add_fact (self, _ ("Flats and darks"),
             facts->transmission_logged
-                ? g_strdup (_("none needed: the values are attenuations"))
-                : g_strdup_printf (_("%u flats, %u darks"), facts->n_flats, facts->n_darks));
-  add_fact (self, _("Detector pixel"), pixel_text (&facts->geometry));
+                ? g_strdup (_ ("none needed: the values are attenuations"))
+                : g_strdup_printf (_ ("%u flats, %u darks"), facts->n_flats, facts->n_darks));
+  add_fact (self, _ ("Detector pixel"), pixel_text (&facts->geometry));
   add_optional_facts (self, facts);
-  add_fact (self, _("Path"), g_strdup (facts->path));
+  add_fact (self, _ ("Path"), g_strdup (facts->path));
   show_notes (self, facts->notes);
 }
 

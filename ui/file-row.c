@@ -18,7 +18,7 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdFileRow, td_file_row, ADW_TYPE_ACTION_ROW)
 
-/* ── Choosing ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Choosing ── */
 
 static void
 take (TdFileRow *self, GFile *file)
@@ -28,7 +28,7 @@ take (TdFileRow *self, GFile *file)
   if (path)
     g_signal_emit (self, signals[CHOSEN], 0, path);
   else
-    td_file_row_set_problem (self, _("Only files on this machine’s disks can be used"));
+    td_file_row_set_problem (self, _ ("Only files on this machine’s disks can be used"));
 }
 
 static void
@@ -49,7 +49,7 @@ add_filters (TdFileRow *self, GtkFileChooser *chooser)
   gtk_file_filter_set_name (fitting, adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
   for (guint i = 0; self->patterns[i]; i++)
     gtk_file_filter_add_pattern (fitting, self->patterns[i]);
-  gtk_file_filter_set_name (all, _("All files"));
+  gtk_file_filter_set_name (all, _ ("All files"));
   gtk_file_filter_add_pattern (all, "*");
   gtk_file_chooser_add_filter (chooser, fitting);
   gtk_file_chooser_add_filter (chooser, all);
@@ -59,9 +59,9 @@ static void
 file_row_choose (TdFileRow *self, GtkFileChooserAction action)
 {
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
-  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)), GTK_WINDOW (root),
-      action, NULL, NULL);
+  GtkFileChooserNative *dialog
+      = gtk_file_chooser_native_new (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)),
+                                     GTK_WINDOW (root), action, NULL, NULL);
 
   if (self->patterns && action == GTK_FILE_CHOOSER_ACTION_OPEN)
     add_filters (self, GTK_FILE_CHOOSER (dialog));
@@ -103,7 +103,7 @@ file_row_on_drop (GtkDropTarget *target, const GValue *value, double x, double y
   return TRUE;
 }
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ── */
 
 void
 td_file_row_set_path (TdFileRow *self, const char *path)
@@ -136,7 +136,7 @@ td_file_row_set_problem (TdFileRow *self, const char *problem)
   gtk_widget_add_css_class (GTK_WIDGET (self), "wrong");
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static GtkWidget *
 file_row_add_button (TdFileRow *self, const char *icon, const char *tip, GCallback clicked)
@@ -162,8 +162,8 @@ static void
 td_file_row_class_init (TdFileRowClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_file_row_finalize;
-  signals[CHOSEN] = g_signal_new ("chosen", TD_TYPE_FILE_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                  G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[CHOSEN] = g_signal_new ("chosen", TD_TYPE_FILE_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void
@@ -173,9 +173,10 @@ td_file_row_init (TdFileRow *self)
 
   /* Names and errors are no markup. */
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), FALSE);
-  self->clear = file_row_add_button (self, "edit-clear-symbolic", _("None"), G_CALLBACK (on_clear));
-  self->choose = file_row_add_button (self, "document-open-symbolic", _("Choose a file"),
-                             G_CALLBACK (file_row_on_choose));
+  self->clear
+      = file_row_add_button (self, "edit-clear-symbolic", _ ("None"), G_CALLBACK (on_clear));
+  self->choose = file_row_add_button (self, "document-open-symbolic", _ ("Choose a file"),
+                                      G_CALLBACK (file_row_on_choose));
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self), self->choose);
   g_signal_connect (target, "drop", G_CALLBACK (file_row_on_drop), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (target));
@@ -185,15 +186,15 @@ GtkWidget *
 td_file_row_new (const char *title, const char *none, const char *const *patterns)
 {
   TdFileRow *self = g_object_new (TD_TYPE_FILE_ROW, "title", title, NULL);
-  g_autofree char *file_row_choose = g_strdup_printf (_("Choose: %s"), title);
-  g_autofree char *clear = g_strdup_printf (_("None: %s"), title);
+  g_autofree char *file_row_choose = g_strdup_printf (_ ("Choose: %s"), title);
+  g_autofree char *clear = g_strdup_printf (_ ("None: %s"), title);
 
   self->none = none;
   self->patterns = patterns;
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->choose), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   file_row_choose, -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->clear), GTK_ACCESSIBLE_PROPERTY_LABEL, clear,
-                                  -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->clear), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  clear, -1);
   td_file_row_set_path (self, NULL);
   return GTK_WIDGET (self);
 }
@@ -202,10 +203,11 @@ void
 td_file_row_allow_folders (TdFileRow *self)
 {
   g_autofree char *label = g_strdup_printf (
-      _("Choose a folder: %s"), adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
-  GtkWidget *button = file_row_add_button (self, "folder-symbolic", _("Choose a folder"),
-                                  G_CALLBACK (on_choose_folder));
+      _ ("Choose a folder: %s"), adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
+  GtkWidget *button = file_row_add_button (self, "folder-symbolic", _ ("Choose a folder"),
+                                           G_CALLBACK (on_choose_folder));
 
   gtk_button_set_icon_name (GTK_BUTTON (self->choose), "text-x-generic-symbolic");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
+                                  -1);
 }

@@ -4,9 +4,8 @@
 void
 td_draw_focus (GtkWidget *widget, GtkSnapshot *snapshot)
 {
-  GskRoundedRect outline
-      = GSK_ROUNDED_RECT_INIT (0, 0, (float) gtk_widget_get_width (widget),
-                               (float) gtk_widget_get_height (widget));
+  GskRoundedRect outline = GSK_ROUNDED_RECT_INIT (0, 0, (float) gtk_widget_get_width (widget),
+                                                  (float) gtk_widget_get_height (widget));
   float widths[4] = { 2, 2, 2, 2 };
   GdkRGBA blue = { 0.21f, 0.52f, 0.89f, 0.9f };
   GdkRGBA colours[4] = { blue, blue, blue, blue };

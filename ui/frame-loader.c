@@ -19,10 +19,10 @@ struct TdFrameLoader {
 typedef struct {
   TdScan *scan;
   gboolean sinogram;
-  guint index;       /* view or row */
+  guint index; /* view or row */
   gboolean corrected;
   TdEngine *engine;
-  TdRecipe *recipe;  /* of a sinogram; NULL: raw */
+  TdRecipe *recipe; /* of a sinogram; NULL: raw */
 } Request;
 
 static void
@@ -36,7 +36,7 @@ frame_loader_request_free (gpointer user)
   g_free (request);
 }
 
-/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+/* ── Worker thread ── */
 
 /* The mean of some frames of a kind; @fallback where there are none. */
 static float *
@@ -93,8 +93,8 @@ load_projection (const Request *request, GCancellable *cancellable, GError **err
   return td_image_new_take (g_steal_pointer (&frame), facts->n_columns, facts->n_rows);
 }
 
-/* Runs the steps on rows [first, first + n_rows), of @bytes, on the host: it is one sinogram. The request's
-   comes to the first of them. */
+/* Runs the steps on rows [first, first + n_rows), of @bytes, on the host: it is one sinogram. The
+   request's comes to the first of them. */
 static gboolean
 prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gsize bytes,
               GCancellable *cancellable, GError **error)
@@ -115,15 +115,16 @@ prepare_rows (const Request *request, guint first, guint n_rows, float *rows, gs
   if (!scan)
     return FALSE;
   g_autoptr (TdFlats) flats = td_engine_flats (request->engine, scan);
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, flats, request->recipe->steps, request->recipe->n_steps,
-                            n_rows, error);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (
+      device, scan, flats, request->recipe->steps, request->recipe->n_steps, n_rows, error);
   if (!preparation)
     return FALSE;
   TdPreparationRows left = { buffer, first, n_rows };
   return td_upload (queue, buffer, 0, rows, bytes, error)
-         && td_preparation_run_for (preparation, queue, &left, request->index, 1, cancellable, error)
-         && td_download (queue, rows, buffer, (request->index - left.row0) * row_bytes, row_bytes, error)
+         && td_preparation_run_for (preparation, queue, &left, request->index, 1, cancellable,
+                                    error)
+         && td_download (queue, rows, buffer, (request->index - left.row0) * row_bytes, row_bytes,
+                         error)
          && td_queue_finish (queue, error);
 }
 
@@ -141,8 +142,7 @@ frame_loader_load_sinogram (const Request *request, GCancellable *cancellable, G
 
   if (!td_scan_read_sinograms (request->scan, 0, facts->n_views, first, end - first, rows,
                                cancellable, error)
-      || (recipe
-          && !prepare_rows (request, first, end - first, rows, bytes, cancellable, error)))
+      || (recipe && !prepare_rows (request, first, end - first, rows, bytes, cancellable, error)))
     return NULL;
   const guint place = recipe ? 0 : request->index - first;
   float *row = g_memdup2 (rows + place * n, n * sizeof (float));
@@ -158,7 +158,7 @@ frame_loader_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, G
                            : load_projection (request, cancellable, error);
 }
 
-/* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
+/* ── Main thread ── */
 
 static void
 frame_loader_show (gpointer image, const GError *error, gboolean last, gpointer user)
@@ -176,7 +176,8 @@ td_frame_loader_new (TdEngine *engine, TdFrameShow show_image, gpointer user)
   loader->engine = td_engine_ref (engine);
   loader->show = show_image;
   loader->user = user;
-  loader->latest = td_latest_new (frame_loader_work, frame_loader_request_free, frame_loader_show, (GDestroyNotify) td_image_unref, loader);
+  loader->latest = td_latest_new (frame_loader_work, frame_loader_request_free, frame_loader_show,
+                                  (GDestroyNotify) td_image_unref, loader);
   return loader;
 }
 

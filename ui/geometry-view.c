@@ -18,13 +18,13 @@ struct _TdGeometryView {
   GtkAdjustment *view_adjustment;
   TdScan *scan;
   TdRecipe recipe;
-  TdOrbit *orbit;   /* of scan and recipe; NULL: to be made when it is looked at */
+  TdOrbit *orbit; /* of scan and recipe; NULL: to be made when it is looked at */
   gboolean active;
 };
 
 G_DEFINE_FINAL_TYPE (TdGeometryView, td_geometry_view, GTK_TYPE_WIDGET)
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ── */
 
 static GtkWidget *
 new_label (const char *text, const char *class)
@@ -63,8 +63,8 @@ static void
 show_view (TdGeometryView *self)
 {
   guint view = (guint) round (gtk_adjustment_get_value (self->view_adjustment));
-  g_autofree char *label
-      = g_strdup_printf (_("Geometry of view %u: source, detector, rotation axis and volume"), view);
+  g_autofree char *label = g_strdup_printf (
+      _ ("Geometry of view %u: source, detector, rotation axis and volume"), view);
 
   td_space_view_take_space (self->space, td_orbit_space (self->orbit, view));
   td_space_view_set_label (self->space, label);
@@ -75,7 +75,8 @@ static double
 seen_centre (const TdScanFacts *facts, const TdScanFacts *seen, const TdScanFrame *frame,
              const TdRecipe *recipe)
 {
-  const double stated = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+  const double stated
+      = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
 
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
     return td_scan_frame_column (frame, facts->n_columns, recipe->centre_px);
@@ -91,15 +92,20 @@ new_orbit (TdGeometryView *self)
 {
   TdRecipe recipe = self->recipe;
   const TdScanFrame frame = {
-    .crop_column = recipe.crop[0], .crop_row = recipe.crop[1], .crop_columns = recipe.crop[2],
-    .crop_rows = recipe.crop[3], .bin_columns = recipe.bin[0], .bin_rows = recipe.bin[1],
+    .crop_column = recipe.crop[0],
+    .crop_row = recipe.crop[1],
+    .crop_columns = recipe.crop[2],
+    .crop_rows = recipe.crop[3],
+    .bin_columns = recipe.bin[0],
+    .bin_rows = recipe.bin[1],
     .bin_views = recipe.bin_views,
   };
   g_autoptr (TdScan) seen = td_scan_view_new (self->scan, &frame, NULL);
 
   if (!seen)
     return td_orbit_new (td_scan_facts (self->scan), &recipe);
-  recipe.centre_px = seen_centre (td_scan_facts (self->scan), td_scan_facts (seen), &frame, &recipe);
+  recipe.centre_px
+      = seen_centre (td_scan_facts (self->scan), td_scan_facts (seen), &frame, &recipe);
   return td_orbit_new (td_scan_facts (seen), &recipe);
 }
 
@@ -163,7 +169,7 @@ td_geometry_view_space (TdGeometryView *self)
   return self->space;
 }
 
-/* ── By the user ────────────────────────────────────────────────────────────────────────────── */
+/* ── By the user ── */
 
 static void
 geometry_view_on_view_changed (GtkAdjustment *adjustment, TdGeometryView *self)
@@ -196,7 +202,7 @@ geometry_view_on_reset (GtkButton *button, TdGeometryView *self)
   td_space_view_reset (self->space);
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static void
 td_geometry_view_dispose (GObject *object)

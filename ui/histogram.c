@@ -4,7 +4,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
-#define STRIP_PX 5.0   /* the colour strip along the foot */
+#define STRIP_PX 5.0     /* the colour strip along the foot */
 #define NUMBER_ROOM_PX 7 /* between a handle and its number */
 #define GRAB_PX 8.0
 
@@ -13,7 +13,7 @@ struct _TdHistogram {
   TdImage *image;
   TdColourMap map;
   double low, high;
-  double from, to;      /* values at the widget's edges; kept while dragging */
+  double from, to; /* values at the widget's edges; kept while dragging */
   enum { GRAB_NONE, GRAB_LOW, GRAB_HIGH, GRAB_BOTH } grab;
   double grab_low, grab_high, grab_x;
   char units[16];
@@ -62,7 +62,7 @@ change_window (TdHistogram *self, double low, double high)
   g_signal_emit (self, signals[WINDOW_CHANGED], 0, low, high);
 }
 
-/* ── Drawing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Drawing ── */
 
 static void
 draw_bins (TdHistogram *self, cairo_t *cr, double height)
@@ -131,8 +131,8 @@ draw_numbers (TdHistogram *self, GtkSnapshot *snapshot, const GdkRGBA *colour, d
   gtk_snapshot_save (snapshot);
   gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT ((float) x0 + NUMBER_ROOM_PX, -2));
   gtk_snapshot_append_layout (snapshot, left, colour);
-  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (
-                                        (float) (x1 - x0 - right_width) - 2 * NUMBER_ROOM_PX, 0));
+  gtk_snapshot_translate (
+      snapshot, &GRAPHENE_POINT_INIT ((float) (x1 - x0 - right_width) - 2 * NUMBER_ROOM_PX, 0));
   gtk_snapshot_append_layout (snapshot, right, colour);
   gtk_snapshot_restore (snapshot);
 }
@@ -179,7 +179,7 @@ td_histogram_measure (GtkWidget *widget, GtkOrientation orientation, int for_siz
   *minimum_baseline = *natural_baseline = -1;
 }
 
-/* ── Input ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Input ── */
 
 static void
 histogram_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdHistogram *self)
@@ -228,7 +228,7 @@ histogram_on_pressed (GtkGestureClick *gesture, int n, double x, double y, TdHis
 
 static gboolean
 histogram_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
-        TdHistogram *self)
+                  TdHistogram *self)
 {
   double step = 0.02 * (self->high - self->low);
 
@@ -241,7 +241,7 @@ histogram_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifie
   return TRUE;
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 void
 td_histogram_set_image (TdHistogram *self, TdImage *image)
@@ -297,8 +297,8 @@ td_histogram_class_init (TdHistogramClass *class)
   signals[WINDOW_CHANGED]
       = g_signal_new ("window-changed", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
-  signals[AUTO_REQUESTED] = g_signal_new ("auto-requested", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST,
-                                          0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[AUTO_REQUESTED] = g_signal_new ("auto-requested", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST, 0,
+                                          NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -310,10 +310,10 @@ td_histogram_init (TdHistogram *self)
   self->to = self->high = 1;
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "ew-resize");
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self),
-                               _("Drag the handles to set the contrast; double click for automatic"));
+  gtk_widget_set_tooltip_text (
+      GTK_WIDGET (self), _ ("Drag the handles to set the contrast; double click for automatic"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _("Contrast: histogram with black and white point"), -1);
+                                  _ ("Contrast: histogram with black and white point"), -1);
   g_signal_connect (drag, "drag-begin", G_CALLBACK (histogram_on_drag_begin), self);
   g_signal_connect (drag, "drag-update", G_CALLBACK (histogram_on_drag_update), self);
   g_signal_connect (drag, "drag-end", G_CALLBACK (histogram_on_drag_end), self);

@@ -6,8 +6,8 @@
 #include "histogram.h"
 #include "profile.h"
 
-/* Shared by image-pane.c (the pane) and image-pane-tools.c (what is measured in a picture, and saving
-   it). */
+/* Shared by image-pane.c (the pane) and image-pane-tools.c (what is measured in a picture, and
+   saving it). */
 struct _TdImagePane {
   GtkWidget parent_instance;
   GtkBox *box;

@@ -7,7 +7,7 @@
 
 #include "picture-save.h"
 
-/* ── A profile along the row under the pointer ──────────────────────────────────────────────── */
+/* ── A profile along the row under the pointer ── */
 
 static void
 update_profile (TdImagePane *self)
@@ -30,7 +30,7 @@ on_profile (GSimpleAction *action, GVariant *state, gpointer user)
   update_profile (self);
 }
 
-/* ── Statistics of a box ────────────────────────────────────────────────────────────────────── */
+/* ── Statistics of a box ── */
 
 static char *
 statistics_text (const TdImageStatistics *s, const char *units, double width, double height)
@@ -39,10 +39,10 @@ statistics_text (const TdImageStatistics *s, const char *units, double width, do
   g_autoptr (GString) text = g_string_new (NULL);
 
   /* σ: the standard deviation. */
-  g_string_append_printf (text, _("mean %.5g  σ %.3g  %.5g … %.5g %s (%.0f × %.0f)"), s->mean,
+  g_string_append_printf (text, _ ("mean %.5g  σ %.3g  %.5g … %.5g %s (%.0f × %.0f)"), s->mean,
                           s->deviation, s->minimum, s->maximum, units, width, height);
   if (s->n_bad)
-    g_string_append_printf (text, _(", %s not finite"), bad);
+    g_string_append_printf (text, _ (", %s not finite"), bad);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
@@ -79,7 +79,7 @@ td_image_pane_measure (TdImagePane *self, const double box[4])
   update_statistics (self);
 }
 
-/* ── Saving ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Saving ── */
 
 static void
 on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
@@ -92,7 +92,7 @@ on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
     td_picture_save_ask (GTK_WIDGET (self), image, td_slice_view_get_style (self->view), name);
 }
 
-/* ── Both ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Both ── */
 
 void
 td_image_pane_update_tools (TdImagePane *self)

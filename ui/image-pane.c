@@ -13,7 +13,7 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdImagePane, td_image_pane, GTK_TYPE_WIDGET)
 
-/* ── Contrast ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Contrast ── */
 
 static void
 show_window (TdImagePane *self, double low, double high)
@@ -65,7 +65,7 @@ td_image_pane_set_window (TdImagePane *self, double low, double high)
   show_window (self, low, high);
 }
 
-/* ── Read-out ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Read-out ── */
 
 static void
 update_readout (TdImagePane *self)
@@ -77,9 +77,10 @@ update_readout (TdImagePane *self)
     gtk_widget_set_visible (GTK_WIDGET (self->readout), FALSE);
     return;
   }
-  g_autofree char *text = self->describe
-      ? self->describe (self->describe_user, self->column, self->row, &value)
-      : g_strdup_printf (_("column %.0f  row %.0f  %.5g"), self->column, self->row, (double) value);
+  g_autofree char *text
+      = self->describe ? self->describe (self->describe_user, self->column, self->row, &value)
+                       : g_strdup_printf (_ ("column %.0f  row %.0f  %.5g"), self->column,
+                                          self->row, (double) value);
   gtk_label_set_text (self->readout, text);
   gtk_widget_set_visible (GTK_WIDGET (self->readout), TRUE);
 }
@@ -103,7 +104,7 @@ update_zoom (TdImagePane *self)
   double zoom = td_slice_view_get_view (self->view, NULL)->zoom
                 * gtk_widget_get_scale_factor (GTK_WIDGET (self));
 
-  tip = g_strdup_printf (_("Zoom %.0f %%"), zoom * 100);
+  tip = g_strdup_printf (_ ("Zoom %.0f %%"), zoom * 100);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->subtitle), tip);
 }
 
@@ -120,7 +121,7 @@ on_measured (TdSliceView *view, double x, double y, double width, double height,
   td_image_pane_measure (self, (double[]) { x, y, width, height });
 }
 
-/* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Interface ── */
 
 void
 td_image_pane_set_title (TdImagePane *self, const char *title)
@@ -272,7 +273,7 @@ td_image_pane_get_updating (TdImagePane *self)
   return self->updating;
 }
 
-/* ── Actions ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Actions ── */
 
 static void
 on_fit (GSimpleAction *action, GVariant *parameter, gpointer user)
@@ -320,8 +321,8 @@ on_enlarge_toggled (GtkToggleButton *button, TdImagePane *self)
 {
   gboolean enlarged = gtk_toggle_button_get_active (button);
 
-  gtk_button_set_icon_name (GTK_BUTTON (button), enlarged ? "view-restore-symbolic"
-                                                          : "view-fullscreen-symbolic");
+  gtk_button_set_icon_name (GTK_BUTTON (button),
+                            enlarged ? "view-restore-symbolic" : "view-fullscreen-symbolic");
   g_signal_emit (self, signals[ENLARGE_TOGGLED], 0, enlarged);
 }
 
@@ -373,8 +374,8 @@ td_image_pane_class_init (TdImagePaneClass *class)
   signals[OPTION_TOGGLED] = g_signal_new ("option-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
                                           0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
   signals[CONTRAST_CHANGED]
-      = g_signal_new ("contrast-changed", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+      = g_signal_new ("contrast-changed", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                      NULL, G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void

@@ -6,16 +6,17 @@
 #include "slice-view.h"
 
 /**
- * TdImagePane: a slice view with its heading, tools (fit, 1:1, contrast, colours, enlarge), histogram
- * and read-out. Contrast is automatic until the user sets it.
+ * TdImagePane: a slice view with its heading, tools (fit, 1:1, contrast, colours, enlarge),
+ * histogram and read-out. Contrast is automatic until the user sets it.
  *
- * Signals: "enlarge-toggled" (gboolean enlarged); "option-toggled" (gboolean on); "contrast-changed"
- * (double low, double high): by the user or automatically.
+ * Signals: "enlarge-toggled" (gboolean enlarged); "option-toggled" (gboolean on);
+ * "contrast-changed" (double low, double high): by the user or automatically.
  */
 #define TD_TYPE_IMAGE_PANE (td_image_pane_get_type ())
 G_DECLARE_FINAL_TYPE (TdImagePane, td_image_pane, TD, IMAGE_PANE, GtkWidget)
 
-/* The text under the picture for a position. @value: NULL if the pointer is outside. (transfer full) */
+/* The text under the picture for a position. @value: NULL if the pointer is outside. (transfer
+ * full) */
 typedef char *(*TdReadout) (gpointer user, double column, double row, const float *value);
 
 void td_image_pane_set_title (TdImagePane *self, const char *title);

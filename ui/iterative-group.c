@@ -51,7 +51,8 @@ on_filtered (GObject *object, GParamSpec *property, TdIterativeGroup *self)
 
   if (!recipe)
     return;
-  g_strlcpy (recipe->start, gtk_switch_get_active (self->filtered) ? "auto" : "zero", sizeof recipe->start);
+  g_strlcpy (recipe->start, gtk_switch_get_active (self->filtered) ? "auto" : "zero",
+             sizeof recipe->start);
   td_recipe_group_commit (TD_RECIPE_GROUP (self), "start");
 }
 

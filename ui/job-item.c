@@ -31,7 +31,7 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdJobItem, td_job_item, G_TYPE_OBJECT)
 
-/* ── Running ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 static void
 end (TdJobItem *self, TdJobState state, const char *error)
@@ -124,8 +124,8 @@ plan_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cance
 {
   TdJobItem *self = source;
   GError *error = NULL;
-  TdPlan *plan = td_plan_new (self->engine, self->scan, &self->recipe, self->output, cancellable,
-                              &error);
+  TdPlan *plan
+      = td_plan_new (self->engine, self->scan, &self->recipe, self->output, cancellable, &error);
 
   if (plan)
     g_task_return_pointer (task, plan, (GDestroyNotify) td_plan_unref);
@@ -195,7 +195,7 @@ td_job_item_finish (TdJobItem *self)
     td_job_finish_early (self->job);
 }
 
-/* ── Telling ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Telling ── */
 
 TdJobState
 td_job_item_state (TdJobItem *self)
@@ -230,22 +230,23 @@ td_job_item_fraction (TdJobItem *self)
 static char *
 running_status (const TdJobProgress *progress)
 {
-  g_autofree char *left = progress->remaining_s < 0 ? NULL : td_duration_text (progress->remaining_s);
+  g_autofree char *left
+      = progress->remaining_s < 0 ? NULL : td_duration_text (progress->remaining_s);
 
   if (progress->n_slices == 0)
-    return g_strdup (_("Preparing"));
+    return g_strdup (_ ("Preparing"));
   if (progress->n_passes > 0 && progress->slices_done == 0) {
     if (progress->pass == 0)
-      return g_strdup (_("Iterating: first pass"));
+      return g_strdup (_ ("Iterating: first pass"));
     if (!left)
-      return g_strdup_printf (_("%u of %u passes, residual %.4f"), progress->pass, progress->n_passes,
-                              progress->residual);
-    return g_strdup_printf (_("%u of %u passes, residual %.4f, %s left"), progress->pass, progress->n_passes,
-                            progress->residual, left);
+      return g_strdup_printf (_ ("%u of %u passes, residual %.4f"), progress->pass,
+                              progress->n_passes, progress->residual);
+    return g_strdup_printf (_ ("%u of %u passes, residual %.4f, %s left"), progress->pass,
+                            progress->n_passes, progress->residual, left);
   }
   if (!left)
-    return g_strdup_printf (_("%u of %u slices"), progress->slices_done, progress->n_slices);
-  return g_strdup_printf (_("%u of %u slices, %s left"), progress->slices_done, progress->n_slices,
+    return g_strdup_printf (_ ("%u of %u slices"), progress->slices_done, progress->n_slices);
+  return g_strdup_printf (_ ("%u of %u slices, %s left"), progress->slices_done, progress->n_slices,
                           left);
 }
 
@@ -255,18 +256,14 @@ td_job_item_status (TdJobItem *self)
   g_autofree char *took = td_duration_text (self->progress.elapsed_s);
 
   switch (self->state) {
-  case TD_JOB_WAITING:
-    return g_strdup (_("Waiting"));
-  case TD_JOB_RUNNING:
-    return running_status (&self->progress);
+  case TD_JOB_WAITING: return g_strdup (_ ("Waiting"));
+  case TD_JOB_RUNNING: return running_status (&self->progress);
   case TD_JOB_DONE:
-    return g_strdup_printf (ngettext ("Done: %u slice in %s", "Done: %u slices in %s",
-                                      self->progress.n_slices),
-                            self->progress.n_slices, took);
-  case TD_JOB_CANCELLED:
-    return g_strdup (_("Cancelled; nothing was kept"));
-  default:
-    return g_strdup_printf (_("Failed: %s"), self->error);
+    return g_strdup_printf (
+        ngettext ("Done: %u slice in %s", "Done: %u slices in %s", self->progress.n_slices),
+        self->progress.n_slices, took);
+  case TD_JOB_CANCELLED: return g_strdup (_ ("Cancelled; nothing was kept"));
+  default: return g_strdup_printf (_ ("Failed: %s"), self->error);
   }
 }
 
@@ -306,7 +303,7 @@ td_job_item_units (TdJobItem *self)
   return self->units ? self->units : "";
 }
 
-/* ── Object ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Object ── */
 
 TdJobItem *
 td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output)

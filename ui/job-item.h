@@ -5,8 +5,9 @@
 #include "slice-store.h"
 
 /**
- * TdJobItem: one reconstruction the user asked for, from waiting in the queue to its end. Main thread.
- * Signals: "changed" (): state or progress; "slices" (): more slices are finished; "ended" ().
+ * TdJobItem: one reconstruction the user asked for, from waiting in the queue to its end. Main
+ * thread. Signals: "changed" (): state or progress; "slices" (): more slices are finished; "ended"
+ * ().
  */
 #define TD_TYPE_JOB_ITEM (td_job_item_get_type ())
 G_DECLARE_FINAL_TYPE (TdJobItem, td_job_item, TD, JOB_ITEM, GObject)
@@ -27,12 +28,12 @@ gboolean td_job_item_ended (TdJobItem *self);
 const char *td_job_item_title (TdJobItem *self);
 const char *td_job_item_output (TdJobItem *self);
 double td_job_item_fraction (TdJobItem *self);
-char *td_job_item_status (TdJobItem *self);       /* a line for people (transfer full) */
-const char *td_job_item_error (TdJobItem *self);  /* NULL: none */
-/* What is to be known about the volume besides, a sentence each: samples that were replaced or clamped,
-   iterations that ended early. NULL: nothing. */
+char *td_job_item_status (TdJobItem *self);      /* a line for people (transfer full) */
+const char *td_job_item_error (TdJobItem *self); /* NULL: none */
+/* What is to be known about the volume besides, a sentence each: samples that were replaced or
+   clamped, iterations that ended early. NULL: nothing. */
 const char *const *td_job_item_notes (TdJobItem *self);
-TdSliceStore *td_job_item_slices (TdJobItem *self); /* (transfer none); NULL: not started */
+TdSliceStore *td_job_item_slices (TdJobItem *self);   /* (transfer none); NULL: not started */
 guint td_job_item_row (TdJobItem *self, guint slice); /* its first detector row */
 double td_job_item_pixel_mm (TdJobItem *self);
 const char *td_job_item_units (TdJobItem *self);

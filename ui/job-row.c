@@ -137,9 +137,8 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_dismiss);
   signals[SHOW_REQUESTED] = g_signal_new ("show-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
                                           NULL, NULL, NULL, G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
-  signals[AGAIN_REQUESTED]
-      = g_signal_new ("again-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
+  signals[AGAIN_REQUESTED] = g_signal_new ("again-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
+                                           NULL, NULL, NULL, G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
   signals[DISMISS_REQUESTED]
       = g_signal_new ("dismiss-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);

@@ -25,9 +25,9 @@ struct TdLatest {
   TdLatestShow show;
   GDestroyNotify free_request, free_result;
   gpointer user;
-  TdLatestRun *run;       /* main thread: the one that runs; NULL: idle */
+  TdLatestRun *run; /* main thread: the one that runs; NULL: idle */
   gpointer waiting;
-  guint impatience;       /* timeout that cancels the run */
+  guint impatience; /* timeout that cancels the run */
 };
 
 typedef struct {
@@ -85,7 +85,8 @@ latest_hurry (TdLatest *latest)
   if (latest->run->posted || age >= PATIENCE_US)
     g_cancellable_cancel (latest->run->cancellable);
   else if (!latest->impatience)
-    latest->impatience = g_timeout_add ((guint) ((PATIENCE_US - age) / 1000), lose_patience, latest);
+    latest->impatience
+        = g_timeout_add ((guint) ((PATIENCE_US - age) / 1000), lose_patience, latest);
 }
 
 static gboolean

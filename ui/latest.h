@@ -4,14 +4,16 @@
 #include <gio/gio.h>
 
 /**
- * TdLatest: work off the main thread where only the newest request matters: previews, frames, plans.
+ * TdLatest: work off the main thread where only the newest request matters: previews, frames,
+ * plans.
  *
  * One request runs, at most one waits; a newer one replaces the one that waits. The running one is
- * cancelled when a newer waits and it has shown something or has had its chance (a quick one is left
- * to finish, so that dragging a slider shows every step and a slow one does not starve the picture).
+ * cancelled when a newer waits and it has shown something or has had its chance (a quick one is
+ * left to finish, so that dragging a slider shows every step and a slow one does not starve the
+ * picture).
  *
- * All calls on the main thread, except td_latest_post(). After td_latest_free() or td_latest_cancel()
- * nothing of older requests is shown any more; threads end on their own.
+ * All calls on the main thread, except td_latest_post(). After td_latest_free() or
+ * td_latest_cancel() nothing of older requests is shown any more; threads end on their own.
  */
 typedef struct TdLatest TdLatest;
 typedef struct TdLatestRun TdLatestRun; /* one request being worked on */
@@ -19,18 +21,18 @@ typedef struct TdLatestRun TdLatestRun; /* one request being worked on */
 /* Worker thread. The last result (transfer full), or NULL with @error set. */
 typedef gpointer (*TdLatestWork) (gpointer request, TdLatestRun *run, GCancellable *cancellable,
                                   GError **error);
-/* Main thread. @result is freed after the call; NULL with @error. @last: nothing more follows of this
-   request. Cancelled requests that showed nothing are not reported. */
+/* Main thread. @result is freed after the call; NULL with @error. @last: nothing more follows of
+   this request. Cancelled requests that showed nothing are not reported. */
 typedef void (*TdLatestShow) (gpointer result, const GError *error, gboolean last, gpointer user);
 
 TdLatest *td_latest_new (TdLatestWork work, GDestroyNotify free_request, TdLatestShow show,
                          GDestroyNotify free_result, gpointer user);
 void td_latest_request (TdLatest *latest, gpointer request); /* takes @request */
-/* Worker thread: shows an early result (transfer full) of the request. @enough: a newer request may end
-   this one now; FALSE: what a person waits for is still to come. */
+/* Worker thread: shows an early result (transfer full) of the request. @enough: a newer request may
+   end this one now; FALSE: what a person waits for is still to come. */
 void td_latest_post (TdLatestRun *run, gpointer result, gboolean enough);
-/* Worker thread: whether it is time to post how far the request is: often enough for a bar that moves,
-   too rarely to keep the main thread busy. */
+/* Worker thread: whether it is time to post how far the request is: often enough for a bar that
+   moves, too rarely to keep the main thread busy. */
 gboolean td_latest_progress_due (TdLatestRun *run);
 void td_latest_cancel (TdLatest *latest);
 gboolean td_latest_busy (TdLatest *latest); /* running or waiting */

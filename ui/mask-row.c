@@ -95,13 +95,14 @@ mask_row_on_chosen (TdFileRow *file, const char *path, TdMaskRow *row)
 TdMaskRow *
 td_mask_row_new (TdMaskTaken taken, gpointer user)
 {
-  static const char *const images[] = { "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.h5", "*.hdf5", NULL };
+  static const char *const images[]
+      = { "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.h5", "*.hdf5", NULL };
   TdMaskRow *row = g_new0 (TdMaskRow, 1);
 
   row->taken = taken;
   row->user = user;
   row->row = TD_FILE_ROW (
-      td_file_row_new (_("Mask"), _("None. An image, not 0 where a pixel is bad"), images));
+      td_file_row_new (_ ("Mask"), _ ("None. An image, not 0 where a pixel is bad"), images));
   g_object_ref_sink (row->row);
   g_signal_connect (row->row, "chosen", G_CALLBACK (mask_row_on_chosen), row);
   return row;

@@ -13,7 +13,7 @@ typedef struct TdMaskRow TdMaskRow;
 typedef void (*TdMaskTaken) (const char *path, gpointer user);
 
 TdMaskRow *td_mask_row_new (TdMaskTaken taken, gpointer user);
-GtkWidget *td_mask_row_widget (TdMaskRow *row); /* (transfer none) */
+GtkWidget *td_mask_row_widget (TdMaskRow *row);           /* (transfer none) */
 void td_mask_row_set_scan (TdMaskRow *row, TdScan *scan); /* (nullable) */
 /* The recipe's, which may be of another scan: that is said. */
 void td_mask_row_show (TdMaskRow *row, const char *path);

@@ -7,22 +7,31 @@
 #include "compute/parallel/backproject.h"
 
 /* NULL-terminated, in the order of the enumerations. */
-static const char *const filters[] = { N_ ("None (blurred)"), N_ ("Ram-Lak (sharpest)"),
-                                       N_ ("Shepp-Logan"), N_ ("Cosine"), N_ ("Hamming"),
-                                       N_ ("Hann (smooth)"), N_ ("Parzen (smoothest)"),
-                                       N_ ("Butterworth"), NULL };
-static const char *const filters_brief[] = { N_ ("None"), N_ ("Ram-Lak"), N_ ("Shepp-Logan"),
-                                             N_ ("Cosine"), N_ ("Hamming"), N_ ("Hann"),
-                                             N_ ("Parzen"), N_ ("Butterworth"), NULL };
-static const char *const methods[] = { N_ ("Automatic"), N_ ("Filtered back-projection"),
-                                       N_ ("Cone beam (FDK)"), N_ ("Fourier (fast)"),
-                                       N_ ("Iterative (SIRT)"), N_ ("Few views (FISTA-TV)"),
-                                       N_ ("Least squares (CGLS)"), NULL };
+static const char *const filters[] = { N_ ("None (blurred)"),
+                                       N_ ("Ram-Lak (sharpest)"),
+                                       N_ ("Shepp-Logan"),
+                                       N_ ("Cosine"),
+                                       N_ ("Hamming"),
+                                       N_ ("Hann (smooth)"),
+                                       N_ ("Parzen (smoothest)"),
+                                       N_ ("Butterworth"),
+                                       NULL };
+static const char *const filters_brief[]
+    = { N_ ("None"), N_ ("Ram-Lak"), N_ ("Shepp-Logan"), N_ ("Cosine"), N_ ("Hamming"),
+        N_ ("Hann"), N_ ("Parzen"),  N_ ("Butterworth"), NULL };
+static const char *const methods[] = { N_ ("Automatic"),
+                                       N_ ("Filtered back-projection"),
+                                       N_ ("Cone beam (FDK)"),
+                                       N_ ("Fourier (fast)"),
+                                       N_ ("Iterative (SIRT)"),
+                                       N_ ("Few views (FISTA-TV)"),
+                                       N_ ("Least squares (CGLS)"),
+                                       NULL };
 static const char *const interpolations[] = { N_ ("Nearest"), N_ ("Linear"), NULL };
 static const char *const precisions[] = { N_ ("Single (32 bits)"), N_ ("Half storage (16 bits)"),
                                           N_ ("Half, short half sums"), NULL };
-static const char *const precisions_brief[] = { N_ ("Single"), N_ ("Half"), N_ ("Half sums"),
-                                                NULL };
+static const char *const precisions_brief[]
+    = { N_ ("Single"), N_ ("Half"), N_ ("Half sums"), NULL };
 
 static GListModel *
 method_choices_strings (GListModel **kept, const char *const *labels)
@@ -30,7 +39,7 @@ method_choices_strings (GListModel **kept, const char *const *labels)
   if (!*kept) {
     GtkStringList *list = gtk_string_list_new (NULL);
     for (guint i = 0; labels[i]; i++)
-      gtk_string_list_append (list, _(labels[i]));
+      gtk_string_list_append (list, _ (labels[i]));
     *kept = G_LIST_MODEL (list);
   }
   return *kept;
@@ -72,7 +81,7 @@ td_family_choices (gboolean brief)
   if (!kept[brief]) {
     const TdBackprojectFamily *const *families = td_backproject_families ();
     GtkStringList *list = gtk_string_list_new (NULL);
-    gtk_string_list_append (list, brief ? _("Auto") : _("Automatic"));
+    gtk_string_list_append (list, brief ? _ ("Auto") : _ ("Automatic"));
     for (guint i = 0; families[i]; i++)
       gtk_string_list_append (list, brief ? families[i]->name : families[i]->title);
     kept[brief] = G_LIST_MODEL (list);

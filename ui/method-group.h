@@ -3,6 +3,7 @@
 
 #include "recipe-group.h"
 
-/* TdMethodGroup: how slices are made: method, kernel family, interpolation, precision, orientation. */
+/* TdMethodGroup: how slices are made: method, kernel family, interpolation, precision, orientation.
+ */
 #define TD_TYPE_METHOD_GROUP (td_method_group_get_type ())
 G_DECLARE_FINAL_TYPE (TdMethodGroup, td_method_group, TD, METHOD_GROUP, TdRecipeGroup)

@@ -64,8 +64,7 @@ take_text (TdScanStatement *statement, TdStated which, AdwEntryRow *row)
 void
 td_open_dialog_accept (TdOpenDialog *self)
 {
-  g_autoptr (TdScanStatement) statement
-      = td_scan_statement_new (td_file_row_get_path (self->path));
+  g_autoptr (TdScanStatement) statement = td_scan_statement_new (td_file_row_get_path (self->path));
 
   if (!statement->path)
     return;
@@ -87,7 +86,7 @@ td_open_dialog_accept (TdOpenDialog *self)
   gtk_window_destroy (GTK_WINDOW (self));
 }
 
-/* ── Rows ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rows ── */
 
 static AdwPreferencesGroup *
 add_group (AdwPreferencesPage *page, const char *title, const char *description)
@@ -101,8 +100,8 @@ add_group (AdwPreferencesPage *page, const char *title, const char *description)
 }
 
 static TdFileRow *
-open_dialog_add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char *title, const char *none,
-          const char *const *patterns, gboolean folders)
+open_dialog_add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char *title,
+                      const char *none, const char *const *patterns, gboolean folders)
 {
   GtkWidget *row = td_file_row_new (title, none, patterns);
 
@@ -116,8 +115,8 @@ open_dialog_add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char
 static AdwEntryRow *
 open_dialog_add_entry (AdwPreferencesGroup *group, const char *title)
 {
-  GtkWidget *row = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, "activates-default", TRUE,
-                                 NULL);
+  GtkWidget *row
+      = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, "activates-default", TRUE, NULL);
 
   adw_preferences_group_add (group, row);
   return ADW_ENTRY_ROW (row);
@@ -126,7 +125,7 @@ open_dialog_add_entry (AdwPreferencesGroup *group, const char *title)
 static TdNumberRow *
 add_length (AdwPreferencesGroup *group, const char *title)
 {
-  GtkWidget *row = td_number_row_new (title, _("0: what the files say"), 0, 1e6, 0.01, 6);
+  GtkWidget *row = td_number_row_new (title, _ ("0: what the files say"), 0, 1e6, 0.01, 6);
 
   adw_preferences_group_add (group, row);
   return TD_NUMBER_ROW (row);
@@ -144,12 +143,15 @@ add_scan_rows (TdOpenDialog *self, AdwPreferencesPage *page)
   gtk_widget_add_css_class (GTK_WIDGET (self->problem), "error");
   adw_preferences_group_add (add_group (page, "", NULL), GTK_WIDGET (self->problem));
   group = add_group (page, "", NULL);
-  self->path = open_dialog_add_file (self, group, _("Scan"), _("A file of it, or its folder"), NULL, TRUE);
-  self->flats = open_dialog_add_file (self, group, _("Flats"), _("As found beside the scan"), NULL, TRUE);
-  self->darks = open_dialog_add_file (self, group, _("Darks"), _("As found beside the scan"), NULL, TRUE);
-  self->angles = open_dialog_add_entry (group, _("First and last angle (°), for example 0:180"));
+  self->path = open_dialog_add_file (self, group, _ ("Scan"), _ ("A file of it, or its folder"),
+                                     NULL, TRUE);
+  self->flats
+      = open_dialog_add_file (self, group, _ ("Flats"), _ ("As found beside the scan"), NULL, TRUE);
+  self->darks
+      = open_dialog_add_file (self, group, _ ("Darks"), _ ("As found beside the scan"), NULL, TRUE);
+  self->angles = open_dialog_add_entry (group, _ ("First and last angle (°), for example 0:180"));
   self->angle_file = TD_FILE_ROW (td_file_row_new (
-      _("File of angles"), _("Degrees, one a line; as found beside the scan"), texts));
+      _ ("File of angles"), _ ("Degrees, one a line; as found beside the scan"), texts));
   g_signal_connect (self->angle_file, "chosen", G_CALLBACK (on_angle_file), self);
   g_signal_connect (self->angles, "changed", G_CALLBACK (on_angles_changed), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->angle_file));
@@ -158,39 +160,40 @@ add_scan_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 static void
 add_geometry_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 {
-  static const char *const geometries[] = { "*.json", "*.xml", "*.csv", "*.txt", "*.xtekct", "*.log",
-                                            NULL };
+  static const char *const geometries[]
+      = { "*.json", "*.xml", "*.csv", "*.txt", "*.xtekct", "*.log", NULL };
   AdwPreferencesGroup *group
-      = add_group (page, _("Geometry"), _("With both distances it is a cone or fan beam"));
+      = add_group (page, _ ("Geometry"), _ ("With both distances it is a cone or fan beam"));
 
-  self->geometry = open_dialog_add_file (self, group, _("Geometry file"),
-                             _("JSON, matrices or vectors, RTK, Nikon, SkyScan"), geometries, FALSE);
-  self->pixel = add_length (group, _("Detector pixel (mm)"));
-  self->source_axis = add_length (group, _("Source to axis (mm)"));
-  self->source_detector = add_length (group, _("Source to detector (mm)"));
+  self->geometry = open_dialog_add_file (self, group, _ ("Geometry file"),
+                                         _ ("JSON, matrices or vectors, RTK, Nikon, SkyScan"),
+                                         geometries, FALSE);
+  self->pixel = add_length (group, _ ("Detector pixel (mm)"));
+  self->source_axis = add_length (group, _ ("Source to axis (mm)"));
+  self->source_detector = add_length (group, _ ("Source to detector (mm)"));
 }
 
 static void
 open_dialog_add_values (TdOpenDialog *self, AdwPreferencesGroup *group)
 {
   g_autoptr (GtkStringList) kinds = gtk_string_list_new (
-      (const char *[]) { _("As they look"), _("Intensities"), _("Attenuations (−log)"), NULL });
+      (const char *[]) { _ ("As they look"), _ ("Intensities"), _ ("Attenuations (−log)"), NULL });
 
   self->values
-      = g_object_new (ADW_TYPE_COMBO_ROW, "title", _("Samples are"), "model", kinds, NULL);
+      = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Samples are"), "model", kinds, NULL);
   adw_preferences_group_add (group, GTK_WIDGET (self->values));
 }
 
 static void
 add_layout_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 {
-  AdwPreferencesGroup *group = add_group (page, _("Files"), NULL);
-  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _("Sinograms"), "subtitle",
-                                 _("Every file or page is one row’s sinogram"), NULL);
+  AdwPreferencesGroup *group = add_group (page, _ ("Files"), NULL);
+  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _ ("Sinograms"), "subtitle",
+                                 _ ("Every file or page is one row’s sinogram"), NULL);
 
   open_dialog_add_values (self, group);
-  self->dataset = open_dialog_add_entry (group, _("HDF5: data set of the projections"));
-  self->raw = open_dialog_add_entry (group, _("No header: WIDTHxHEIGHT:TYPE, as 1024x768:uint16"));
+  self->dataset = open_dialog_add_entry (group, _ ("HDF5: data set of the projections"));
+  self->raw = open_dialog_add_entry (group, _ ("No header: WIDTHxHEIGHT:TYPE, as 1024x768:uint16"));
   self->sinograms = GTK_SWITCH (gtk_switch_new ());
   gtk_widget_set_valign (GTK_WIDGET (self->sinograms), GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), GTK_WIDGET (self->sinograms));
@@ -201,9 +204,9 @@ add_layout_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 static GtkWidget *
 new_header (TdOpenDialog *self)
 {
-  GtkWidget *header = adw_header_bar_new (), *cancel = gtk_button_new_with_mnemonic (_("_Cancel"));
+  GtkWidget *header = adw_header_bar_new (), *cancel = gtk_button_new_with_mnemonic (_ ("_Cancel"));
 
-  self->accept = gtk_button_new_with_mnemonic (_("_Open"));
+  self->accept = gtk_button_new_with_mnemonic (_ ("_Open"));
   gtk_widget_add_css_class (self->accept, "suggested-action");
   g_signal_connect_swapped (cancel, "clicked", G_CALLBACK (gtk_window_close), self);
   g_signal_connect_swapped (self->accept, "clicked", G_CALLBACK (td_open_dialog_accept), self);
@@ -214,7 +217,7 @@ new_header (TdOpenDialog *self)
   return header;
 }
 
-/* ── Window ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Window ── */
 
 static void
 td_open_dialog_class_init (TdOpenDialogClass *class)
@@ -231,7 +234,7 @@ td_open_dialog_init (TdOpenDialog *self)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   AdwPreferencesPage *page = ADW_PREFERENCES_PAGE (adw_preferences_page_new ());
 
-  gtk_window_set_title (GTK_WINDOW (self), _("Open with Details"));
+  gtk_window_set_title (GTK_WINDOW (self), _ ("Open with Details"));
   gtk_window_set_default_size (GTK_WINDOW (self), 560, 680);
   gtk_window_set_modal (GTK_WINDOW (self), TRUE);
   gtk_box_append (GTK_BOX (box), new_header (self));

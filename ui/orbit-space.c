@@ -20,7 +20,7 @@ static const TdInk u_ink = { { 1.0f, 0.45f, 0.45f, 1 } };
 static const TdInk v_ink = { { 0.40f, 0.88f, 0.55f, 1 } };
 static const TdInk world_ink = { { 0.78f, 0.80f, 0.85f, 1 } };
 
-/* ── The volume and its axis ────────────────────────────────────────────────────────────────── */
+/* ── The volume and its axis ── */
 
 /* Corner by three bits: x, y, z of the larger side. */
 static void
@@ -54,7 +54,7 @@ orbit_space_add_volume (TdSpace *space, const TdOrbit *orbit)
   /* The stored volume begins where x is smallest, y and z are largest. */
   box_corner (orbit, 2 | 4, first);
   td_space_dot (space, first, volume_ink, 7);
-  td_space_label (space, first, _("slice 0, pixel (0, 0)"), volume_ink);
+  td_space_label (space, first, _ ("slice 0, pixel (0, 0)"), volume_ink);
 }
 
 static void
@@ -67,7 +67,7 @@ add_axes (TdSpace *space, const TdOrbit *orbit)
   double from[3];
 
   td_space_line (space, low, high, axis_ink, 2);
-  td_space_label (space, high, _("rotation axis, z"), axis_ink);
+  td_space_label (space, high, _ ("rotation axis, z"), axis_ink);
   box_corner (orbit, 0, from);
   for (guint i = 0; i < 2; i++) {
     double to[3];
@@ -78,12 +78,12 @@ add_axes (TdSpace *space, const TdOrbit *orbit)
   }
 }
 
-/* ── The orbit ──────────────────────────────────────────────────────────────────────────────── */
+/* ── The orbit ── */
 
 static void
 label_view (TdSpace *space, const TdOrbit *orbit, guint view)
 {
-  g_autofree char *text = g_strdup_printf (_("view %u"), view);
+  g_autofree char *text = g_strdup_printf (_ ("view %u"), view);
   double source[3];
 
   td_orbit_source (orbit, view, source);
@@ -114,7 +114,7 @@ add_orbit (TdSpace *space, const TdOrbit *orbit, guint view)
     label_view (space, orbit, orbit->n_views - 1);
 }
 
-/* ── One view ───────────────────────────────────────────────────────────────────────────────── */
+/* ── One view ── */
 
 static void
 detector_corners (const TdOrbit *orbit, guint view, double corners[4][3])
@@ -142,8 +142,7 @@ add_axis_shadow (TdSpace *space, const TdOrbit *orbit, guint view)
   double u[2], v[2], ends[2][3];
 
   for (guint i = 0; i < 2; i++) {
-    const double point[3]
-        = { 0, 0, orbit->middle_mm[2] + (i ? -1 : 1) * orbit->half_mm[2] };
+    const double point[3] = { 0, 0, orbit->middle_mm[2] + (i ? -1 : 1) * orbit->half_mm[2] };
     td_orbit_project (orbit, view, point, &u[i], &v[i]);
     td_orbit_pixel (orbit, view, u[i], v[i], ends[i]);
   }
@@ -174,9 +173,9 @@ orbit_space_add_detector (TdSpace *space, const TdOrbit *orbit, guint view)
   td_space_arrow (space, origin, along_u, u_ink, 2.5, 0.2);
   td_space_arrow (space, origin, along_v, v_ink, 2.5, 0.2);
   td_space_dot (space, origin, detector_ink, 8);
-  td_space_label (space, origin, _("pixel (0, 0)"), detector_ink);
-  td_space_label (space, along_u, _("u, columns"), u_ink);
-  td_space_label (space, along_v, _("v, rows"), v_ink);
+  td_space_label (space, origin, _ ("pixel (0, 0)"), detector_ink);
+  td_space_label (space, along_u, _ ("u, columns"), u_ink);
+  td_space_label (space, along_v, _ ("v, rows"), v_ink);
 }
 
 /* The ray through the middle of the volume. */
@@ -196,7 +195,7 @@ static void
 add_cone (TdSpace *space, const TdOrbit *orbit, guint view)
 {
   double source[3], corners[4][3];
-  g_autofree char *text = g_strdup_printf (_("source, view %u"), view);
+  g_autofree char *text = g_strdup_printf (_ ("source, view %u"), view);
 
   td_orbit_source (orbit, view, source);
   detector_corners (orbit, view, corners);
@@ -214,7 +213,7 @@ add_parallel_beam (TdSpace *space, const TdOrbit *orbit, guint view)
 {
   const guint n = 5;
   double source[3], detector[3], middle[3];
-  g_autofree char *text = g_strdup_printf (_("beam, view %u"), view);
+  g_autofree char *text = g_strdup_printf (_ ("beam, view %u"), view);
 
   td_orbit_source (orbit, view, middle);
   for (guint i = 0; i < n; i++)

@@ -16,7 +16,7 @@ orbit_dot (const double a[3], const double b[3])
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* ── Cone and fan ───────────────────────────────────────────────────────────────────────────── */
+/* ── Cone and fan ── */
 
 /* The view's matrix with w in millimetres from the source along the detector's normal, and how far
    the detector is. */
@@ -35,8 +35,8 @@ cone_matrix (const TdOrbit *orbit, guint view, double matrix[12])
   const double norm = sqrt (orbit_dot (matrix + 8, matrix + 8)) * (matrix[11] < 0 ? -1 : 1);
   for (guint i = 0; i < 12; i++)
     matrix[i] /= norm;
-  /* A matrix says where rays go, not where the detector cuts them: its pixel size does, by the focal
-     length in pixels. */
+  /* A matrix says where rays go, not where the detector cuts them: its pixel size does, by the
+     focal length in pixels. */
   const double foot = orbit_dot (matrix, matrix + 8);
   const double focal_px = sqrt (MAX (orbit_dot (matrix, matrix) - foot * foot, 0));
   if (geometry->pixel_width_mm > 0)
@@ -44,7 +44,7 @@ cone_matrix (const TdOrbit *orbit, guint view, double matrix[12])
   return geometry->source_detector_mm > 0 ? geometry->source_detector_mm : 2 * matrix[11];
 }
 
-/* ── Parallel ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Parallel ── */
 
 /* The detector's u, v and the beam; an axis that leans is a detector turned about the beam. */
 static void
@@ -59,7 +59,7 @@ parallel_frame (const TdOrbit *orbit, guint view, double u[3], double v[3], doub
   memcpy (beam, (double[3]) { -s, c, 0 }, 3 * sizeof *beam);
 }
 
-/* ── Where things are ───────────────────────────────────────────────────────────────────────── */
+/* ── Where things are ── */
 
 void
 td_orbit_source (const TdOrbit *orbit, guint view, double source[3])
@@ -94,8 +94,8 @@ td_orbit_pixel (const TdOrbit *orbit, guint view, double u, double v, double poi
   const double dv = (v - (orbit->n_rows - 1) / 2.0) * geometry->pixel_height_mm;
   parallel_frame (orbit, view, frame[0], frame[1], frame[2]);
   for (guint i = 0; i < 3; i++)
-    point[i] = du * frame[0][i] + dv * frame[1][i]
-               + PARALLEL_RADII * orbit->half_mm[0] * frame[2][i];
+    point[i]
+        = du * frame[0][i] + dv * frame[1][i] + PARALLEL_RADII * orbit->half_mm[0] * frame[2][i];
 }
 
 void
@@ -121,13 +121,13 @@ td_orbit_distances (const TdOrbit *orbit, guint view, double *source_axis, doubl
   *source_axis = *source_detector = 0;
   if (orbit->beam == TD_BEAM_PARALLEL)
     return;
-  *source_detector = orbit->matrices ? cone_matrix (orbit, view, matrix)
-                                     : orbit->geometry.source_detector_mm;
+  *source_detector
+      = orbit->matrices ? cone_matrix (orbit, view, matrix) : orbit->geometry.source_detector_mm;
   td_orbit_source (orbit, view, source);
   *source_axis = orbit->matrices ? hypot (source[0], source[1]) : orbit->geometry.source_axis_mm;
 }
 
-/* ── Making one ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Making one ── */
 
 /* As the cone-beam plan does: to larger columns, and round the axis. */
 static void
@@ -165,15 +165,14 @@ apply_recipe (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
                    recipe ? recipe->angle_offset_deg * G_PI / 180 : 0);
     return;
   }
-  /* As the cone-beam plan takes the recipe's centre, else the file's: the column that the axis projects
-     to. */
+  /* As the cone-beam plan takes the recipe's centre, else the file's: the column that the axis
+     projects to. */
   if (!isfinite (centre))
     centre = facts->centre_px;
   if (isfinite (centre))
-    geometry->detector_offset_u_px
-        = centre - middle
-          - geometry->axis_offset_mm * geometry->source_detector_mm
-                / (geometry->source_axis_mm * geometry->pixel_width_mm);
+    geometry->detector_offset_u_px = centre - middle
+                                     - geometry->axis_offset_mm * geometry->source_detector_mm
+                                           / (geometry->source_axis_mm * geometry->pixel_width_mm);
 }
 
 static void
@@ -185,8 +184,7 @@ place_cone_volume (TdOrbit *orbit)
   for (guint i = 0; i < 3; i++) {
     const double side = n[i] * task->voxel_mm;
     orbit->half_mm[i] = side / 2;
-    orbit->middle_mm[i]
-        = task->first_mm[i] + (i == 0 ? 1 : -1) * (side - task->voxel_mm) / 2;
+    orbit->middle_mm[i] = task->first_mm[i] + (i == 0 ? 1 : -1) * (side - task->voxel_mm) / 2;
   }
 }
 
@@ -195,16 +193,14 @@ static void
 place_parallel_volume (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
 {
   const double tilt = tan (recipe ? recipe->tilt_deg * G_PI / 180 : 0);
-  const TdAxisLine axis
-      = { orbit->centre_px,
-          tilt * orbit->geometry.pixel_height_mm / orbit->geometry.pixel_width_mm };
+  const TdAxisLine axis = { orbit->centre_px, tilt * orbit->geometry.pixel_height_mm
+                                                  / orbit->geometry.pixel_width_mm };
   g_autoptr (GError) error = NULL;
 
   if (!td_field_choose (facts, recipe ? recipe->field_of_view : TD_FIELD_AUTO, &axis, &orbit->turn,
                         &orbit->field, &error))
     orbit->problem = g_strdup (error->message);
-  orbit->half_mm[0] = orbit->half_mm[1]
-      = orbit->field.columns * orbit->geometry.pixel_width_mm / 2;
+  orbit->half_mm[0] = orbit->half_mm[1] = orbit->field.columns * orbit->geometry.pixel_width_mm / 2;
   orbit->half_mm[2] = orbit->n_rows * orbit->geometry.pixel_height_mm / 2;
 }
 

@@ -34,12 +34,12 @@ save_png (const TdImage *image, const TdStyle *style, const char *path, GError *
   td_soft_clear (style, image->width, image->height, rgba);
   td_soft_render (image, &whole, style, NULL, image->width, image->height, 1, rgba);
   g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, stride * image->height);
-  g_autoptr (GdkTexture) texture = gdk_memory_texture_new (
-      (int) image->width, (int) image->height, GDK_MEMORY_R8G8B8A8, bytes, stride);
+  g_autoptr (GdkTexture) texture = gdk_memory_texture_new ((int) image->width, (int) image->height,
+                                                           GDK_MEMORY_R8G8B8A8, bytes, stride);
   if (gdk_texture_save_to_png (texture, path))
     return TRUE;
   g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-               _("“%s” cannot be written: choose a folder that you may write to"), path);
+               _ ("“%s” cannot be written: choose a folder that you may write to"), path);
   return FALSE;
 }
 
@@ -60,9 +60,9 @@ picture_save_say (GtkWidget *parent, const GError *error)
 {
   GtkRoot *root = gtk_widget_get_root (parent);
   GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
-                                              _("The picture was not saved"), error->message);
+                                              _ ("The picture was not saved"), error->message);
 
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _("_Close"));
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
@@ -87,7 +87,7 @@ td_picture_save_ask (GtkWidget *parent, TdImage *image, const TdStyle *style, co
 {
   GtkRoot *root = gtk_widget_get_root (parent);
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      _("Save the Picture"), GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
+      _ ("Save the Picture"), GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
       GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
   g_autoptr (GtkFileFilter) png = gtk_file_filter_new (), tiff = gtk_file_filter_new ();
   g_autofree char *offered = g_strconcat (name, ".png", NULL);
@@ -96,9 +96,9 @@ td_picture_save_ask (GtkWidget *parent, TdImage *image, const TdStyle *style, co
   wanted->image = td_image_ref (image);
   wanted->style = *style;
   g_weak_ref_init (&wanted->parent, parent);
-  gtk_file_filter_set_name (png, _("PNG: as it looks"));
+  gtk_file_filter_set_name (png, _ ("PNG: as it looks"));
   gtk_file_filter_add_pattern (png, "*.png");
-  gtk_file_filter_set_name (tiff, _("TIFF: the values (.tif)"));
+  gtk_file_filter_set_name (tiff, _ ("TIFF: the values (.tif)"));
   gtk_file_filter_add_pattern (tiff, "*.tif");
   gtk_file_filter_add_pattern (tiff, "*.tiff");
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), png);

@@ -45,7 +45,8 @@ preferences_window_on_memory_changed (TdNumberRow *row, double gib, TdPreference
 }
 
 static void
-preferences_window_on_device_memory_changed (TdNumberRow *row, double gib, TdPreferencesWindow *self)
+preferences_window_on_device_memory_changed (TdNumberRow *row, double gib,
+                                             TdPreferencesWindow *self)
 {
   if (self->settings)
     g_settings_set_double (self->settings, "device-memory-limit-gib", gib);
@@ -108,8 +109,8 @@ td_preferences_window_init (TdPreferencesWindow *self)
 GtkWidget *
 td_preferences_window_new (GtkWindow *parent, GSettings *settings)
 {
-  TdPreferencesWindow *self = g_object_new (TD_TYPE_PREFERENCES_WINDOW, "transient-for", parent,
-                                            "modal", TRUE, NULL);
+  TdPreferencesWindow *self
+      = g_object_new (TD_TYPE_PREFERENCES_WINDOW, "transient-for", parent, "modal", TRUE, NULL);
 
   /* The controls are set first: nothing they tell then is a choice of the user's. */
   show_settings (self, settings);

@@ -14,9 +14,9 @@ typedef struct {
   gatomicrefcount references;
   GMutex lock;
   TdEngine *engine;
-  TdScan *scan;     /* what the rest is about */
-  double full_s;    /* how long its last full slice took; 0: not known */
-  TdScan *coarse;   /* of row coarse_row of coarse_of, which is the scan with its mask */
+  TdScan *scan;   /* what the rest is about */
+  double full_s;  /* how long its last full slice took; 0: not known */
+  TdScan *coarse; /* of row coarse_row of coarse_of, which is the scan with its mask */
   TdScan *coarse_of;
   guint coarse_row;
   gboolean coarse_mended;
@@ -105,7 +105,7 @@ picture_free (gpointer user)
   g_free (picture);
 }
 
-/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+/* ── Worker thread ── */
 
 typedef struct {
   float *pixels;
@@ -149,13 +149,14 @@ full_side (const Request *request, const TdPlanFacts *facts, guint factor)
   return td_row_blend_width (n_columns, factor * facts->centre_px + (factor - 1) / 2.0);
 }
 
-/* One slice of @scan by @recipe; @factor: how coarse; @row: where to show its sinogram, NULL: nowhere. */
+/* One slice of @scan by @recipe; @factor: how coarse; @row: where to show its sinogram, NULL:
+ * nowhere. */
 static TdPreviewResult *
-preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor, Row *row,
-            GCancellable *cancellable, GError **error)
+preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe, guint factor,
+                    Row *row, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (TdPlan) plan = td_plan_new (request->memory->engine, scan, recipe, NULL, cancellable,
-                                         error);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (request->memory->engine, scan, recipe, NULL, cancellable, error);
   if (!plan)
     return NULL;
   const TdPlanFacts *facts = td_plan_facts (plan);
@@ -246,7 +247,8 @@ post_coarse (const Request *request, guint factor, TdLatestRun *run, GCancellabl
     return;
   td_coarse_recipe (&request->recipe, td_scan_facts (request->scan), request->row, factor, &recipe);
   /* A coarse picture that fails says nothing about the full one: that reports for itself. */
-  TdPreviewResult *result = preview_make_slice (request, coarse, &recipe, factor, NULL, cancellable, NULL);
+  TdPreviewResult *result
+      = preview_make_slice (request, coarse, &recipe, factor, NULL, cancellable, NULL);
   if (result)
     td_latest_post (run, picture_new (result, NULL), TRUE);
 }
@@ -258,8 +260,8 @@ preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError
   Memory *memory = request->memory;
   TdRecipe recipe = request->recipe;
   /* What is cropped or binned is small already. */
-  const gboolean whole = recipe.crop[2] == 0
-                         && MAX (recipe.bin[0] * recipe.bin[1] * recipe.bin_views, 1) == 1;
+  const gboolean whole
+      = recipe.crop[2] == 0 && MAX (recipe.bin[0] * recipe.bin[1] * recipe.bin_views, 1) == 1;
   guint factor = whole ? td_coarse_factor (td_scan_facts (request->scan)) : 0;
 
   g_mutex_lock (&memory->lock);
@@ -272,8 +274,9 @@ preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError
   memset (recipe.region, 0, sizeof recipe.region);
   const TdScanFacts *facts = td_scan_facts (request->scan);
   Row row = { run, facts->n_columns, facts->n_views };
-  TdPreviewResult *result = preview_make_slice (request, request->scan, &recipe, 1,
-                                        whole && request->sinogram ? &row : NULL, cancellable, error);
+  TdPreviewResult *result
+      = preview_make_slice (request, request->scan, &recipe, 1,
+                            whole && request->sinogram ? &row : NULL, cancellable, error);
   if (!result)
     return NULL;
   g_mutex_lock (&memory->lock);
@@ -283,7 +286,7 @@ preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError
   return picture_new (result, NULL);
 }
 
-/* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
+/* ── Main thread ── */
 
 static void
 preview_show (gpointer result, const GError *error, gboolean last, gpointer user)
@@ -310,7 +313,8 @@ td_preview_new (TdEngine *engine, TdPreviewShow show_slice, TdPreviewShowSinogra
   preview->show = show_slice;
   preview->show_sinogram = show_sinogram;
   preview->user = user;
-  preview->latest = td_latest_new (preview_work, preview_request_free, preview_show, picture_free, preview);
+  preview->latest
+      = td_latest_new (preview_work, preview_request_free, preview_show, picture_free, preview);
   return preview;
 }
 
@@ -331,7 +335,8 @@ td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, gu
   request->memory = memory;
   request->scan = td_scan_ref (scan);
   request->recipe = *recipe;
-  /* Iterations want the whole volume and their time: what is shown at once is the filtered slice. */
+  /* Iterations want the whole volume and their time: what is shown at once is the filtered slice.
+   */
   if (td_method_iterates (recipe->method))
     request->recipe.method = TD_METHOD_AUTO;
   request->row = row;

@@ -15,13 +15,13 @@ typedef struct TdPreview TdPreview;
 
 typedef struct {
   TdImage *image;
-  gboolean coarse;       /* the full one follows */
+  gboolean coarse; /* the full one follows */
   guint row;
   double centre_px;
-  double pixel_mm;       /* 0: unknown */
-  char *units;           /* of the values: "1/mm" or "1/px" */
+  double pixel_mm; /* 0: unknown */
+  char *units;     /* of the values: "1/mm" or "1/px" */
   char *device, *family;
-  double seconds;        /* of the job */
+  double seconds; /* of the job */
   TdPreparationCounts counts;
 } TdPreviewResult;
 
@@ -32,11 +32,11 @@ typedef void (*TdPreviewShow) (const TdPreviewResult *result, const GError *erro
                                gpointer user);
 
 /* @show_sinogram: NULL: never asked for. */
-TdPreview *td_preview_new (TdEngine *engine, TdPreviewShow show, TdPreviewShowSinogram show_sinogram,
-                           gpointer user);
-/* The whole slice of detector row @row: the recipe's rows and region are left aside. @sinogram: show
-   the prepared row on the way to it; where the slice is not made of that very row, as of a cropped or
-   binned scan, or not by filtered back-projection, or fails before, none comes. */
+TdPreview *td_preview_new (TdEngine *engine, TdPreviewShow show,
+                           TdPreviewShowSinogram show_sinogram, gpointer user);
+/* The whole slice of detector row @row: the recipe's rows and region are left aside. @sinogram:
+   show the prepared row on the way to it; where the slice is not made of that very row, as of a
+   cropped or binned scan, or not by filtered back-projection, or fails before, none comes. */
 void td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row,
                          gboolean sinogram);
 /* Shows nothing more of what was asked, and lets the scan go. */

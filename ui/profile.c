@@ -85,8 +85,8 @@ draw_guides (TdProfile *self, cairo_t *cr, double width, double height, double l
     cairo_stroke (cr);
   }
   if (isfinite (self->column)) {
-    td_view_from_picture (&self->view, width, 0,
-                          self->column - (self->image->extent_width - 1) / 2, 0, &x, &y);
+    td_view_from_picture (&self->view, width, 0, self->column - (self->image->extent_width - 1) / 2,
+                          0, &x, &y);
     cairo_move_to (cr, round (x) + 0.5, 0);
     cairo_line_to (cr, round (x) + 0.5, height);
     cairo_stroke (cr);
@@ -96,8 +96,8 @@ draw_guides (TdProfile *self, cairo_t *cr, double width, double height, double l
 static void
 draw_text (TdProfile *self, GtkSnapshot *snapshot, const GdkRGBA *colour, double low, double high)
 {
-  g_autofree char *text = g_strdup_printf (_("row %.0f: %.5g … %.5g %s"), self->row, low,
-                                          high, self->units);
+  g_autofree char *text
+      = g_strdup_printf (_ ("row %.0f: %.5g … %.5g %s"), self->row, low, high, self->units);
   g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
   g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
 

@@ -16,4 +16,5 @@ G_DECLARE_FINAL_TYPE (TdProfile, td_profile, TD, PROFILE, GtkWidget)
 /* @image: (nullable): referenced. @view: of the picture above. @column: marked; NAN: none. */
 /* Of the values; "": none. */
 void td_profile_set_units (TdProfile *self, const char *units);
-void td_profile_show (TdProfile *self, TdImage *image, const TdView *view, double row, double column);
+void td_profile_show (TdProfile *self, TdImage *image, const TdView *view, double row,
+                      double column);

@@ -7,9 +7,9 @@
 #include "dataset/scan.h"
 
 /**
- * TdRecipeGroup: a titled group of controls for one part of a recipe. Subclasses implement show, which
- * sets their controls from a recipe, and call td_recipe_group_edit() … td_recipe_group_commit() when
- * the user changes one.
+ * TdRecipeGroup: a titled group of controls for one part of a recipe. Subclasses implement show,
+ * which sets their controls from a recipe, and call td_recipe_group_edit() …
+ * td_recipe_group_commit() when the user changes one.
  *
  * Signal "edited" (gpointer recipe, const char *key): a new recipe value (const TdRecipe *, valid
  * during the call); @key names what changed, so that a drag can be undone as one step.

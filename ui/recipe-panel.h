@@ -10,8 +10,8 @@
 
 /**
  * TdRecipePanel: everything a person may choose, in groups, beside the pictures.
- * Signals: "edited" (gpointer recipe, const char *key) as TdRecipeGroup's, from any of them; "before"
- * (const char *step) as TdStepsGroup's.
+ * Signals: "edited" (gpointer recipe, const char *key) as TdRecipeGroup's, from any of them;
+ * "before" (const char *step) as TdStepsGroup's.
  */
 #define TD_TYPE_RECIPE_PANEL (td_recipe_panel_get_type ())
 G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidget)

@@ -53,7 +53,7 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, ADW_TYPE_WINDOW)
 
-/* ── Planning, off the main thread ──────────────────────────────────────────────────────────── */
+/* ── Planning, off the main thread ── */
 
 typedef struct {
   TdEngine *engine;
@@ -74,7 +74,8 @@ reconstruct_dialog_request_free (gpointer user)
 }
 
 static gpointer
-reconstruct_dialog_make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+reconstruct_dialog_make_plan (gpointer user, TdLatestRun *run, GCancellable *cancellable,
+                              GError **error)
 {
   const Request *request = user;
 
@@ -119,39 +120,39 @@ add_limit_row (TdReconstructDialog *self)
   g_autofree char *device_text = g_format_size_full (device, G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *text
       = !device ? g_strdup (both_text)
-        : !both ? g_strdup_printf (_("%s on the device"), device_text)
-                : g_strdup_printf (_("%s, %s on the device"), both_text, device_text);
+        : !both ? g_strdup_printf (_ ("%s on the device"), device_text)
+                : g_strdup_printf (_ ("%s, %s on the device"), both_text, device_text);
 
   if (both || device)
-    reconstruct_dialog_add_row (self, _("Memory limit"), text);
+    reconstruct_dialog_add_row (self, _ ("Memory limit"), text);
 }
 
 static void
 add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
 {
-  g_autofree char *slices = g_strdup_printf (_("%u of %u × %u pixels"), facts->n_slices, facts->nx,
-                                             facts->ny);
+  g_autofree char *slices
+      = g_strdup_printf (_ ("%u of %u × %u pixels"), facts->n_slices, facts->nx, facts->ny);
   g_autofree char *read = g_format_size (facts->read_bytes);
   g_autofree char *written = g_format_size (facts->write_bytes);
-  g_autofree char *bytes = g_strdup_printf (_("%s, %s"), read, written);
+  g_autofree char *bytes = g_strdup_printf (_ ("%s, %s"), read, written);
   g_autofree char *host = g_format_size_full (facts->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *device = g_format_size_full (facts->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *memory = g_strdup_printf (_("%s, %s on the device"), host, device);
+  g_autofree char *memory = g_strdup_printf (_ ("%s, %s on the device"), host, device);
   g_autofree char *devices = g_strjoinv (", ", facts->devices);
   g_autofree char *method = g_strdup_printf ("%s, %s", facts->method, facts->family);
   g_autofree char *time = facts->estimate_s > 0 ? td_duration_text (facts->estimate_s)
-                                                : g_strdup (_("known once it runs"));
-  g_autofree char *slabs = g_strdup_printf (_("%u of up to %u slices"), facts->n_slabs,
-                                            facts->slab_slices);
+                                                : g_strdup (_ ("known once it runs"));
+  g_autofree char *slabs
+      = g_strdup_printf (_ ("%u of up to %u slices"), facts->n_slabs, facts->slab_slices);
 
-  reconstruct_dialog_add_row (self, _("Slices"), slices);
-  reconstruct_dialog_add_row (self, _("Time"), time);
-  reconstruct_dialog_add_row (self, _("To read, to write"), bytes);
-  reconstruct_dialog_add_row (self, _("Memory"), memory);
+  reconstruct_dialog_add_row (self, _ ("Slices"), slices);
+  reconstruct_dialog_add_row (self, _ ("Time"), time);
+  reconstruct_dialog_add_row (self, _ ("To read, to write"), bytes);
+  reconstruct_dialog_add_row (self, _ ("Memory"), memory);
   add_limit_row (self);
-  reconstruct_dialog_add_row (self, _("Computed on"), devices);
-  reconstruct_dialog_add_row (self, _("Method, kernel"), method);
-  reconstruct_dialog_add_row (self, _("Slabs"), slabs);
+  reconstruct_dialog_add_row (self, _ ("Computed on"), devices);
+  reconstruct_dialog_add_row (self, _ ("Method, kernel"), method);
+  reconstruct_dialog_add_row (self, _ ("Slabs"), slabs);
   for (guint i = 0; facts->notes && facts->notes[i]; i++) {
     g_autofree char *words = td_window_words (facts->notes[i]);
     reconstruct_dialog_add_row (self, words, NULL);
@@ -198,7 +199,7 @@ request_plan (TdReconstructDialog *self)
   td_latest_request (self->plans, request);
 }
 
-/* ── Choices ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Choices ── */
 
 static void
 show_range_rows (TdReconstructDialog *self)
@@ -282,7 +283,7 @@ static void
 reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
 {
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      _("Write the Volume To"), GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
+      _ ("Write the Volume To"), GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
   g_autofree char *name = g_path_get_basename (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autofree char *folder = g_path_get_dirname (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autoptr (GFile) file = g_file_new_for_path (folder);
@@ -330,7 +331,7 @@ on_accept (GtkButton *button, TdReconstructDialog *self)
   td_reconstruct_dialog_accept (self);
 }
 
-/* ── Object ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Object ── */
 
 /* A name beside the scan (or in @folder) that is not taken yet. */
 static char *
@@ -370,8 +371,8 @@ GtkWidget *
 td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
                            const TdRecipe *recipe, const char *folder)
 {
-  TdReconstructDialog *self = g_object_new (TD_TYPE_RECONSTRUCT_DIALOG, "transient-for", parent,
-                                            NULL);
+  TdReconstructDialog *self
+      = g_object_new (TD_TYPE_RECONSTRUCT_DIALOG, "transient-for", parent, NULL);
 
   self->engine = td_engine_ref (engine);
   self->scan = td_scan_ref (scan);
@@ -424,9 +425,9 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_bind_template_callback (widget, on_format_changed);
   gtk_widget_class_bind_template_callback (widget, on_choice_changed);
   gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_number_changed);
-  signals[ACCEPTED] = g_signal_new ("accepted", TD_TYPE_RECONSTRUCT_DIALOG, G_SIGNAL_RUN_LAST, 0,
-                                    NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_POINTER,
-                                    G_TYPE_STRING);
+  signals[ACCEPTED]
+      = g_signal_new ("accepted", TD_TYPE_RECONSTRUCT_DIALOG, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                      NULL, G_TYPE_NONE, 2, G_TYPE_POINTER, G_TYPE_STRING);
 }
 
 static void
@@ -436,9 +437,9 @@ fill_choices (TdReconstructDialog *self)
   g_autoptr (GtkStringList) sample_list = gtk_string_list_new (NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    gtk_string_list_append (format_list, _(formats[i].label));
+    gtk_string_list_append (format_list, _ (formats[i].label));
   for (guint i = 0; i < G_N_ELEMENTS (samples); i++)
-    gtk_string_list_append (sample_list, _(samples[i].label));
+    gtk_string_list_append (sample_list, _ (samples[i].label));
   adw_combo_row_set_model (self->format, G_LIST_MODEL (format_list));
   adw_combo_row_set_model (self->bits, G_LIST_MODEL (sample_list));
 }
@@ -448,8 +449,8 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
 {
   self->filling = TRUE;
   self->plan_rows = g_ptr_array_new ();
-  self->plans = td_latest_new (reconstruct_dialog_make_plan, reconstruct_dialog_request_free, on_plan, (GDestroyNotify) td_plan_unref,
-                               self);
+  self->plans = td_latest_new (reconstruct_dialog_make_plan, reconstruct_dialog_request_free,
+                               on_plan, (GDestroyNotify) td_plan_unref, self);
   gtk_widget_init_template (GTK_WIDGET (self));
   fill_choices (self);
   td_number_row_set_range (self->low, -1e6, 1e6);

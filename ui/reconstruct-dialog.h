@@ -8,9 +8,9 @@
 #include "dataset/scan.h"
 
 /**
- * TdReconstructDialog: where the volume goes and in which format, and what the plan says: will it fit,
- * how long, how many bytes. Nothing starts before the plan is sound.
- * Signal "accepted" (gpointer recipe, const char *output): a const TdRecipe *, valid during the call.
+ * TdReconstructDialog: where the volume goes and in which format, and what the plan says: will it
+ * fit, how long, how many bytes. Nothing starts before the plan is sound. Signal "accepted"
+ * (gpointer recipe, const char *output): a const TdRecipe *, valid during the call.
  */
 #define TD_TYPE_RECONSTRUCT_DIALOG (td_reconstruct_dialog_get_type ())
 G_DECLARE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, TD, RECONSTRUCT_DIALOG, AdwWindow)

@@ -83,9 +83,10 @@ td_region_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   td_number_row_set_range (self->last, 0, self->n_rows - 1);
   td_number_row_set_value (self->first, recipe->row_first);
   td_number_row_set_value (self->last, (recipe->row_end ? recipe->row_end : self->n_rows) - 1);
-  g_autofree char *text = r[2] > 0
-      ? g_strdup_printf (_("%d × %d pixels from column %d, row %d"), r[2], r[3], r[0], r[1])
-      : g_strdup (_("The whole slice. Shift and drag in the slice to choose a part"));
+  g_autofree char *text
+      = r[2] > 0
+            ? g_strdup_printf (_ ("%d × %d pixels from column %d, row %d"), r[2], r[3], r[0], r[1])
+            : g_strdup (_ ("The whole slice. Shift and drag in the slice to choose a part"));
   adw_action_row_set_subtitle (self->region, text);
   gtk_widget_set_visible (self->whole, r[2] > 0);
   td_detector_row_show (self->detector, facts, recipe);
@@ -105,19 +106,19 @@ td_region_group_init (TdRegionGroup *self)
 {
   AdwPreferencesGroup *group = ADW_PREFERENCES_GROUP (self);
 
-  adw_preferences_group_set_title (group, _("Region"));
-  self->first = TD_NUMBER_ROW (td_number_row_new (_("First row"), NULL, 0, 0, 1, 0));
-  self->last = TD_NUMBER_ROW (td_number_row_new (_("Last row"), NULL, 0, 0, 1, 0));
-  self->region = g_object_new (ADW_TYPE_ACTION_ROW, "title", _("Part of the slice"), NULL);
-  self->whole = gtk_button_new_with_label (_("Whole"));
+  adw_preferences_group_set_title (group, _ ("Region"));
+  self->first = TD_NUMBER_ROW (td_number_row_new (_ ("First row"), NULL, 0, 0, 1, 0));
+  self->last = TD_NUMBER_ROW (td_number_row_new (_ ("Last row"), NULL, 0, 0, 1, 0));
+  self->region = g_object_new (ADW_TYPE_ACTION_ROW, "title", _ ("Part of the slice"), NULL);
+  self->whole = gtk_button_new_with_label (_ ("Whole"));
   gtk_widget_set_valign (self->whole, GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (self->region, self->whole);
   /* In the order of TdFieldOfView. */
-  g_autoptr (GtkStringList) fields = gtk_string_list_new (
-      (const char *[]) { _("Automatic"), _("As the detector"), _("Wide: half acquisition"), NULL });
-  self->field = g_object_new (
-      ADW_TYPE_COMBO_ROW, "title", _("Field of view"), "subtitle",
-      _("Wide: a full turn about an axis near the detector’s edge"), "model", fields, NULL);
+  g_autoptr (GtkStringList) fields = gtk_string_list_new ((const char *[]) {
+      _ ("Automatic"), _ ("As the detector"), _ ("Wide: half acquisition"), NULL });
+  self->field = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Field of view"), "subtitle",
+                              _ ("Wide: a full turn about an axis near the detector’s edge"),
+                              "model", fields, NULL);
   self->detector = TD_DETECTOR_ROW (td_detector_row_new ());
   g_signal_connect (self->field, "notify::selected", G_CALLBACK (on_field_changed), self);
   g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);

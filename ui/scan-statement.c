@@ -85,7 +85,8 @@ td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *opti
     .source_detector_mm = statement->source_detector_mm,
   };
   return !scan_statement_stated (statement, TD_STATED_RAW)
-         || td_scan_options_set_raw (options, scan_statement_stated (statement, TD_STATED_RAW), error);
+         || td_scan_options_set_raw (options, scan_statement_stated (statement, TD_STATED_RAW),
+                                     error);
 }
 
 GVariant *

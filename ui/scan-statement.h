@@ -10,11 +10,11 @@
 typedef enum {
   TD_STATED_FLATS,
   TD_STATED_DARKS,
-  TD_STATED_ANGLES,   /* a file, or "A:B" in degrees */
+  TD_STATED_ANGLES, /* a file, or "A:B" in degrees */
   TD_STATED_GEOMETRY,
   TD_STATED_DATASET,
-  TD_STATED_RAW,      /* "WIDTHxHEIGHT:TYPE[:SKIP]" */
-  TD_STATED_VALUES,   /* "intensities" or "attenuations" */
+  TD_STATED_RAW,    /* "WIDTHxHEIGHT:TYPE[:SKIP]" */
+  TD_STATED_VALUES, /* "intensities" or "attenuations" */
   TD_N_STATED
 } TdStated;
 
@@ -33,7 +33,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdScanStatement, td_scan_statement_free)
 void td_scan_statement_set (TdScanStatement *statement, TdStated which, const char *text);
 /* Nothing but the path is stated. */
 gboolean td_scan_statement_is_plain (const TdScanStatement *statement);
-/* @options point into @statement. FALSE with @error: the description of headerless files is none. */
+/* @options point into @statement. FALSE with @error: the description of headerless files is none.
+ */
 gboolean td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *options,
                                     GError **error);
 /* All but the path, to be remembered. (transfer floating) */

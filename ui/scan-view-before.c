@@ -4,10 +4,10 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-/* ── What is left out ───────────────────────────────────────────────────────────────────────── */
+/* ── What is left out ── */
 
-/* The recipe without the step, or without all steps that are not part of the presets: flat field and
-   logarithm make a slice of counts, the others mend it. */
+/* The recipe without the step, or without all steps that are not part of the presets: flat field
+   and logarithm make a slice of counts, the others mend it. */
 static void
 recipe_before (TdScanView *self, TdRecipe *recipe)
 {
@@ -44,8 +44,8 @@ static void
 show_badges (TdScanView *self)
 {
   const TdStepKind *kind = *self->before.step ? td_prepare_step (self->before.step, NULL) : NULL;
-  g_autofree char *text = kind ? g_strdup_printf (_("Before: without “%s”"), _(kind->title))
-                               : g_strdup (_("Before: without the added steps"));
+  g_autofree char *text = kind ? g_strdup_printf (_ ("Before: without “%s”"), _ (kind->title))
+                               : g_strdup (_ ("Before: without the added steps"));
   const char *badge = self->before.on ? text : NULL;
 
   td_image_pane_set_badge (self->slice, badge);
@@ -53,7 +53,7 @@ show_badges (TdScanView *self)
                            td_image_pane_get_option (self->sinogram) ? badge : NULL);
 }
 
-/* ── Pictures without the step ──────────────────────────────────────────────────────────────── */
+/* ── Pictures without the step ── */
 
 static void
 on_slice_before (const TdPreviewResult *result, const GError *error, gboolean last, gpointer user)
@@ -121,7 +121,7 @@ ask_sinogram (TdScanView *self)
   td_scan_view_show_busy (self);
 }
 
-/* ── Pictures of the recipe ─────────────────────────────────────────────────────────────────── */
+/* ── Pictures of the recipe ── */
 
 static void
 scan_view_before_keep (TdImage **kept, TdImage *image)
@@ -178,7 +178,7 @@ td_before_sinogram_stale (TdScanView *self)
   show_badges (self);
 }
 
-/* ── Between them ───────────────────────────────────────────────────────────────────────────── */
+/* ── Between them ── */
 
 /* One that is on its way comes by itself. */
 static void
@@ -221,7 +221,7 @@ td_scan_view_set_before (TdScanView *self, const char *step)
   show_badges (self);
 }
 
-/* ── Life ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 void
 td_before_init (TdScanView *self, TdEngine *engine)

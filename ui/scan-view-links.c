@@ -18,8 +18,8 @@ static void
 move_view (TdScanView *self, double view)
 {
   if (self->scan)
-    td_scan_view_set_view (self,
-                           (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
+    td_scan_view_set_view (
+        self, (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
 }
 
 static void
@@ -64,7 +64,8 @@ static void
 on_slice_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
 {
   if (dx != 0)
-    g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_NUDGE_CENTRE], 0, dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
+    g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_NUDGE_CENTRE], 0,
+                   dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
   else
     move_row (self, (double) self->row + dy);
 }
@@ -73,7 +74,8 @@ static void
 on_slice_region (TdSliceView *view, double x, double y, double width, double height,
                  TdScanView *self)
 {
-  g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_REGION_DRAWN], 0, (int) x, (int) y, (int) width, (int) height);
+  g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_REGION_DRAWN], 0, (int) x, (int) y,
+                 (int) width, (int) height);
 }
 
 static void

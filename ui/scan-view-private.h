@@ -10,8 +10,8 @@
 /* The pictures without a step, kept beside those of the recipe so that going from one to the other
    takes no time. */
 typedef struct {
-  gboolean on;                           /* these are shown */
-  char step[32];                         /* left out; "": all that the presets do not have */
+  gboolean on;   /* these are shown */
+  char step[32]; /* left out; "": all that the presets do not have */
   TdPreview *preview;
   TdFrameLoader *sinograms;
   TdImage *slice, *sinogram;             /* NULL: to be asked for when they are wanted */
@@ -20,8 +20,8 @@ typedef struct {
   char *slice_problem, *sinogram_problem; /* why there is none of the recipe's; NULL: there is */
 } TdBefore;
 
-/* Shared by scan-view.c (pictures asked for and shown), scan-view-links.c (what is done in one picture
-   moves the others) and scan-view-before.c (pictures without a step). */
+/* Shared by scan-view.c (pictures asked for and shown), scan-view-links.c (what is done in one
+   picture moves the others) and scan-view-before.c (pictures without a step). */
 struct _TdScanView {
   GtkWidget parent_instance;
   GtkWidget *across, *down;
@@ -34,7 +34,7 @@ struct _TdScanView {
   TdScan *scan;
   TdRecipe recipe;
   gboolean has_recipe;
-  gboolean sinogram_due;  /* comes on the way to the slice */
+  gboolean sinogram_due; /* comes on the way to the slice */
   guint row, view;
   TdSliceReadout slice_readout;
   gboolean told_no_gl;

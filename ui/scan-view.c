@@ -20,11 +20,12 @@ td_scan_view_show_busy (TdScanView *self)
   td_image_pane_set_updating (self->sinogram,
                               td_frame_loader_busy (self->sinograms) || self->sinogram_due
                                   || (before->on && td_frame_loader_busy (before->sinograms)));
-  td_image_pane_set_updating (self->slice, td_preview_busy (self->preview)
-                                               || (before->on && td_preview_busy (before->preview)));
+  td_image_pane_set_updating (self->slice,
+                              td_preview_busy (self->preview)
+                                  || (before->on && td_preview_busy (before->preview)));
 }
 
-/* ── Asking for pictures ────────────────────────────────────────────────────────────────────── */
+/* ── Asking for pictures ── */
 
 static void
 request_projection (TdScanView *self)
@@ -81,7 +82,7 @@ scan_view_request_slice (TdScanView *self)
   td_before_slice_stale (self);
 }
 
-/* ── Showing them ───────────────────────────────────────────────────────────────────────────── */
+/* ── Showing them ── */
 
 static void
 show_frame (TdImagePane *pane, TdImage *image, const GError *error)
@@ -122,16 +123,16 @@ static char *
 slice_subtitle (const TdPreviewResult *result)
 {
   if (result->coarse)
-    return g_strdup (_("coarse; the full one follows"));
+    return g_strdup (_ ("coarse; the full one follows"));
   g_autoptr (GString) text = g_string_new (NULL);
-  g_string_append_printf (text, _("%u × %u on %s, %.0f ms"), result->image->width,
+  g_string_append_printf (text, _ ("%u × %u on %s, %.0f ms"), result->image->width,
                           result->image->height, result->device, result->seconds * 1e3);
   g_autofree char *clamped = count_text (result->counts.clamped_transmissions);
   g_autofree char *bad = count_text (result->counts.bad_values);
   if (result->counts.clamped_transmissions)
-    g_string_append_printf (text, _(", %s opaque samples raised"), clamped);
+    g_string_append_printf (text, _ (", %s opaque samples raised"), clamped);
   if (result->counts.bad_values)
-    g_string_append_printf (text, _(", %s bad samples replaced"), bad);
+    g_string_append_printf (text, _ (", %s bad samples replaced"), bad);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
@@ -183,7 +184,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   td_scan_view_show_busy (self);
 }
 
-/* ── Lines ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Lines ── */
 
 static double
 centre_at_row (TdScanView *self)
@@ -217,14 +218,14 @@ static void
 show_titles (TdScanView *self)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
-  g_autofree char *view = g_strdup_printf (_("%.2f°"), td_degrees (facts->angles_rad[self->view]));
-  g_autofree char *row = g_strdup_printf (_("row %u"), self->row);
+  g_autofree char *view = g_strdup_printf (_ ("%.2f°"), td_degrees (facts->angles_rad[self->view]));
+  g_autofree char *row = g_strdup_printf (_ ("row %u"), self->row);
 
   td_image_pane_set_subtitle (self->projection, view);
   td_image_pane_set_subtitle (self->sinogram, row);
 }
 
-/* ── Row and view ───────────────────────────────────────────────────────────────────────────── */
+/* ── Row and view ── */
 
 void
 td_scan_view_set_row (TdScanView *self, guint row)
@@ -292,9 +293,10 @@ on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
   td_before_sinogram_stale (self);
 }
 
-/* ── Layout ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Layout ── */
 
-/* @alone: (nullable): the pane that takes all the room. A projection of one row is nothing to see. */
+/* @alone: (nullable): the pane that takes all the room. A projection of one row is nothing to see.
+ */
 static void
 scan_view_arrange (TdScanView *self, TdImagePane *alone)
 {
@@ -302,8 +304,8 @@ scan_view_arrange (TdScanView *self, TdImagePane *alone)
   const gboolean flat = self->scan && td_scan_facts (self->scan)->n_rows == 1;
 
   for (guint i = 0; i < G_N_ELEMENTS (panes); i++)
-    gtk_widget_set_visible (GTK_WIDGET (panes[i]), alone ? panes[i] == alone
-                                                         : panes[i] != self->projection || !flat);
+    gtk_widget_set_visible (GTK_WIDGET (panes[i]),
+                            alone ? panes[i] == alone : panes[i] != self->projection || !flat);
   gtk_widget_set_visible (self->down, alone != self->slice);
 }
 
@@ -355,8 +357,8 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
   gtk_adjustment_configure (self->row_adjustment, self->row, 0, facts->n_rows - 1, 1, 10, 0);
   self->scan = td_scan_ref (scan);
   scan_view_arrange (self, NULL);
-  td_slice_view_set_pixel_mm (td_image_pane_view (self->projection),
-                              facts->geometry.pixel_width_mm, facts->geometry.pixel_height_mm);
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->projection), facts->geometry.pixel_width_mm,
+                              facts->geometry.pixel_height_mm);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->sinogram), 1, 0);
   td_image_pane_set_readout (self->projection, td_projection_readout, scan);
   td_image_pane_set_readout (self->sinogram, td_sinogram_readout, scan);
@@ -369,10 +371,10 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
 {
   if (!self->scan)
     return;
-  gboolean steps_changed = !self->has_recipe || recipe->n_steps != self->recipe.n_steps
-                           || memcmp (recipe->steps, self->recipe.steps,
-                                      recipe->n_steps * sizeof *recipe->steps) != 0
-                           || strcmp (recipe->mask, self->recipe.mask) != 0;
+  gboolean steps_changed
+      = !self->has_recipe || recipe->n_steps != self->recipe.n_steps
+        || memcmp (recipe->steps, self->recipe.steps, recipe->n_steps * sizeof *recipe->steps) != 0
+        || strcmp (recipe->mask, self->recipe.mask) != 0;
   gboolean follows = sinogram_follows_slice (self);
 
   self->recipe = *recipe;
@@ -416,7 +418,7 @@ td_scan_view_sinogram_pane (TdScanView *self)
   return self->sinogram;
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static void
 td_scan_view_dispose (GObject *object)
@@ -460,31 +462,35 @@ td_scan_view_class_init (TdScanViewClass *class)
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
   scan_view_bind_children (widget);
-  td_scan_view_signals[TD_SCAN_VIEW_NUDGE_CENTRE] = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0,
-                                        NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
+  td_scan_view_signals[TD_SCAN_VIEW_NUDGE_CENTRE]
+      = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 1, G_TYPE_DOUBLE);
   td_scan_view_signals[TD_SCAN_VIEW_REGION_DRAWN]
       = g_signal_new ("region-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
   td_scan_view_signals[TD_SCAN_VIEW_CROP_DRAWN]
       = g_signal_new ("crop-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
-  td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED] = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
-                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
-  td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN] = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
-                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
-  td_scan_view_signals[TD_SCAN_VIEW_NO_GL] = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                 G_TYPE_NONE, 1, G_TYPE_STRING);
+  td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED]
+      = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 1, G_TYPE_UINT);
+  td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN]
+      = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+  td_scan_view_signals[TD_SCAN_VIEW_NO_GL]
+      = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                      G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void
 td_scan_view_init (TdScanView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  td_image_pane_set_title (self->projection, _("Projection"));
-  td_image_pane_set_title (self->sinogram, _("Sinogram"));
-  td_image_pane_set_title (self->slice, _("Slice"));
-  td_image_pane_add_option (self->projection, _("Flat field and logarithm"));
-  td_image_pane_add_option (self->sinogram, _("All preparation steps"));
+  td_image_pane_set_title (self->projection, _ ("Projection"));
+  td_image_pane_set_title (self->sinogram, _ ("Sinogram"));
+  td_image_pane_set_title (self->slice, _ ("Slice"));
+  td_image_pane_add_option (self->projection, _ ("Flat field and logarithm"));
+  td_image_pane_add_option (self->sinogram, _ ("All preparation steps"));
   td_image_pane_set_footer (self->projection, self->view_footer);
   td_image_pane_set_footer (self->slice, self->row_footer);
   td_slice_view_set_filling (td_image_pane_view (self->sinogram), TRUE);

@@ -9,9 +9,9 @@
 #include "image-pane.h"
 
 /**
- * TdScanView: a scan as projection, sinogram and reconstructed slice, linked: a line on the projection
- * is the row of the other two, a line on the sinogram is the projection's view, and the slice follows
- * the recipe live.
+ * TdScanView: a scan as projection, sinogram and reconstructed slice, linked: a line on the
+ * projection is the row of the other two, a line on the sinogram is the projection's view, and the
+ * slice follows the recipe live.
  *
  * Signals:
  *   "nudge-centre" (double by_px)   arrow keys in the slice
@@ -32,8 +32,8 @@ void td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe);
 void td_scan_view_set_row (TdScanView *self, guint row);
 guint td_scan_view_get_row (TdScanView *self);
 void td_scan_view_set_view (TdScanView *self, guint view);
-/* Slice and sinogram without the step of that name; "": without the steps that the presets do not have;
-   NULL: by the recipe again. Contrast stays where the values can be compared. */
+/* Slice and sinogram without the step of that name; "": without the steps that the presets do not
+   have; NULL: by the recipe again. Contrast stays where the values can be compared. */
 void td_scan_view_set_before (TdScanView *self, const char *step);
 void td_scan_view_set_colour_map (TdScanView *self, TdColourMap map);
 /* What is asked for is shown: nothing is on its way. */

@@ -13,7 +13,8 @@ td_ignore_scroll (GtkWidget *widget)
   }
 }
 
-/* A row opens by an animation: until it is over, and for some frames on a machine too busy to draw it. */
+/* A row opens by an animation: until it is over, and for some frames on a machine too busy to draw
+ * it. */
 #define SETTLING_US 400000
 #define SETTLING_FRAMES 12
 
@@ -31,9 +32,9 @@ scroll_follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
 
   if (!scrolled || !gtk_widget_compute_bounds (widget, scrolled, &bounds))
     return G_SOURCE_REMOVE;
-  GtkAdjustment *adjustment
-      = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled));
-  double at = gtk_adjustment_get_value (adjustment), page = gtk_adjustment_get_page_size (adjustment);
+  GtkAdjustment *adjustment = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled));
+  double at = gtk_adjustment_get_value (adjustment),
+         page = gtk_adjustment_get_page_size (adjustment);
   double top = at + bounds.origin.y, foot = top + bounds.size.height;
   gtk_adjustment_clamp_page (adjustment, top, MIN (foot, top + page));
   following->frames++;

@@ -20,9 +20,8 @@ td_slice_store_new (guint nx, guint ny, guint n_slices, gsize budget_bytes)
   store->ny = ny;
   store->n_slices = n_slices;
   store->slices = g_new0 (float *, MAX (n_slices, 1));
-  for (store->factor = 1;
-       bytes / ((double) store->factor * store->factor) > (double) budget_bytes
-       && store->factor < MIN (nx, ny);
+  for (store->factor = 1; bytes / ((double) store->factor * store->factor) > (double) budget_bytes
+                          && store->factor < MIN (nx, ny);
        store->factor *= 2)
     ;
   return store;
@@ -51,7 +50,7 @@ static float *
 slice_store_reduce (const TdSliceStore *store, const float *slice)
 {
   guint f = store->factor, nx = store->nx / f, ny = store->ny / f;
-  float *out = g_new (float, (gsize) nx * ny);
+  float *out = g_new (float, (gsize) nx *ny);
 
   for (guint j = 0; j < ny; j++)
     for (guint i = 0; i < nx; i++) {

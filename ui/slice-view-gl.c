@@ -107,7 +107,8 @@ td_gl_canvas_realize (GtkWidget *widget)
   if (!self->renderer) {
     g_autofree char *reason
         = g_strdup_printf ("OpenGL cannot be used here (%s). Pictures are drawn by the processor; "
-                           "installing a graphics driver makes them faster.", error->message);
+                           "installing a graphics driver makes them faster.",
+                           error->message);
     self->failed (reason, self->failed_user);
   }
 }

@@ -6,8 +6,8 @@
 
 #include "keys.h"
 
-#define GRAB_PX 7.0       /* how near a line the pointer must be to take it */
-#define CLICK_PX 4.0      /* a drag shorter than this is a click */
+#define GRAB_PX 7.0  /* how near a line the pointer must be to take it */
+#define CLICK_PX 4.0 /* a drag shorter than this is a click */
 #define WHEEL_FACTOR 1.18
 #define PAN_STEP_PX 40.0
 
@@ -44,7 +44,7 @@ near_wipe (TdSliceView *self, double wx)
 static void
 on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *self)
 {
-  const char *cursor = near_wipe (self, x)        ? "col-resize"
+  const char *cursor = near_wipe (self, x)       ? "col-resize"
                        : near_row_line (self, y) ? "row-resize"
                                                  : "crosshair";
 
@@ -70,7 +70,8 @@ zoom_about (TdSliceView *self, double wx, double wy, double factor)
 }
 
 static gboolean
-slice_view_input_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSliceView *self)
+slice_view_input_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy,
+                            TdSliceView *self)
 {
   if (!self->scene.image)
     return FALSE;
@@ -94,7 +95,7 @@ slice_view_input_on_pinch (GtkGestureZoom *gesture, double scale, TdSliceView *s
     zoom_about (self, x, y, self->pinch_zoom * scale / self->scene.view.zoom);
 }
 
-/* ── Dragging ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Dragging ── */
 
 static void
 slice_view_input_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
@@ -170,7 +171,8 @@ static void
 slice_view_input_measure (TdSliceView *self, const double box[4])
 {
   td_slice_view_set_measured (self, box[0], box[1], box[2], box[3]);
-  g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_MEASURED], 0, box[0], box[1], box[2], box[3]);
+  g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_MEASURED], 0, box[0], box[1], box[2],
+                 box[3]);
 }
 
 static void
@@ -188,12 +190,8 @@ slice_view_input_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, 
     self->scene.view.y = self->drag_view.y - dy / td_view_zoom_down (&self->scene.view);
     td_slice_view_moved (self);
     break;
-  case TD_DRAG_WINDOW:
-    drag_window (self, dx, dy);
-    break;
-  case TD_DRAG_LINE:
-    drag_line (self, self->drag_x + dx, self->drag_y + dy);
-    break;
+  case TD_DRAG_WINDOW: drag_window (self, dx, dy); break;
+  case TD_DRAG_LINE: drag_line (self, self->drag_x + dx, self->drag_y + dy); break;
   case TD_DRAG_WIPE:
     self->scene.wipe
         = CLAMP ((self->drag_x + dx) / gtk_widget_get_width (GTK_WIDGET (self)), 0.02, 0.98);
@@ -207,8 +205,7 @@ slice_view_input_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, 
     if (drag_box (self, dx, dy, box))
       slice_view_input_measure (self, box);
     break;
-  case TD_DRAG_NONE:
-    break;
+  case TD_DRAG_NONE: break;
   }
 }
 
@@ -229,7 +226,7 @@ slice_view_input_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdS
   self->drag = TD_DRAG_NONE;
 }
 
-/* ── Keys ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Keys ── */
 
 static void
 slice_view_input_on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
@@ -247,7 +244,7 @@ slice_view_input_on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType st
 
 static gboolean
 slice_view_input_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
-        TdSliceView *self)
+                         TdSliceView *self)
 {
   int dx, dy;
 

@@ -16,12 +16,11 @@ static void
 draw_bar (GtkSnapshot *snapshot, const GdkRGBA *colour, double x, double y, double width,
           double height)
 {
-  gtk_snapshot_append_color (snapshot, &shade,
-                             &GRAPHENE_RECT_INIT ((float) x - 1, (float) y - 1, (float) width + 2,
-                                                  (float) height + 2));
   gtk_snapshot_append_color (
-      snapshot, colour,
-      &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height));
+      snapshot, &shade,
+      &GRAPHENE_RECT_INIT ((float) x - 1, (float) y - 1, (float) width + 2, (float) height + 2));
+  gtk_snapshot_append_color (
+      snapshot, colour, &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height));
 }
 
 static void
@@ -110,13 +109,13 @@ draw_scale_bar (TdSliceView *self, GtkSnapshot *snapshot, double width, double h
   gtk_snapshot_append_color (snapshot, &shade, &back.bounds);
   gtk_snapshot_pop (snapshot);
   gtk_snapshot_save (snapshot);
-  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT ((float) (x + (box - tw) / 2),
-                                                          (float) y + 2));
+  gtk_snapshot_translate (snapshot,
+                          &GRAPHENE_POINT_INIT ((float) (x + (box - tw) / 2), (float) y + 2));
   gtk_snapshot_append_layout (snapshot, layout, &white);
   gtk_snapshot_restore (snapshot);
-  gtk_snapshot_append_color (snapshot, &white,
-                             &GRAPHENE_RECT_INIT ((float) (x + (box - bar) / 2),
-                                                  (float) y + th + 6, (float) bar, 3));
+  gtk_snapshot_append_color (
+      snapshot, &white,
+      &GRAPHENE_RECT_INIT ((float) (x + (box - bar) / 2), (float) y + th + 6, (float) bar, 3));
 }
 
 void

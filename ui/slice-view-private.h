@@ -11,18 +11,25 @@ struct _TdSliceView {
   GtkWidget *canvas;
   gboolean uses_gl;
   TdScene scene;
-  gboolean filling;      /* fitted means stretched over the widget */
-  gboolean fitted;       /* stays fitted when the widget or the picture changes size */
+  gboolean filling; /* fitted means stretched over the widget */
+  gboolean fitted;  /* stays fitted when the widget or the picture changes size */
   double row_line, column_line;
   gboolean row_draggable;
-  double region[4];      /* width 0: none */
-  double measured[4];    /* width 0: none */
+  double region[4];   /* width 0: none */
+  double measured[4]; /* width 0: none */
   double pixel_mm[2];
 
   /* Input */
   double pointer_x, pointer_y; /* where it was last, widget pixels */
-  enum { TD_DRAG_NONE, TD_DRAG_PAN, TD_DRAG_WINDOW, TD_DRAG_LINE, TD_DRAG_WIPE,
-         TD_DRAG_REGION, TD_DRAG_MEASURE } drag;
+  enum {
+    TD_DRAG_NONE,
+    TD_DRAG_PAN,
+    TD_DRAG_WINDOW,
+    TD_DRAG_LINE,
+    TD_DRAG_WIPE,
+    TD_DRAG_REGION,
+    TD_DRAG_MEASURE
+  } drag;
   TdView drag_view;
   double drag_window[2];
   double drag_x, drag_y; /* where it began, widget pixels */

@@ -33,8 +33,8 @@ td_soft_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (scene->second)
     td_soft_render (scene->second, &scene->view, &scene->style, &right, width, height, scale, rgba);
   g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, stride * height);
-  g_autoptr (GdkTexture) texture = gdk_memory_texture_new (
-      (int) width, (int) height, GDK_MEMORY_R8G8B8A8, bytes, stride);
+  g_autoptr (GdkTexture) texture
+      = gdk_memory_texture_new ((int) width, (int) height, GDK_MEMORY_R8G8B8A8, bytes, stride);
   gtk_snapshot_append_texture (snapshot, texture, &GRAPHENE_RECT_INIT (0, 0, w, h));
 }
 

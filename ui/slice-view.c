@@ -11,7 +11,7 @@ guint td_slice_view_signals[TD_SLICE_VIEW_N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdSliceView, td_slice_view, GTK_TYPE_WIDGET)
 
-/* ── State ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── State ── */
 
 void
 td_slice_view_redraw (TdSliceView *self)
@@ -264,7 +264,7 @@ td_slice_view_place (TdSliceView *self, double column, double row, double *wx, d
                         row - (height - 1) / 2, wx, wy);
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static void
 set_canvas (TdSliceView *self, GtkWidget *canvas, gboolean uses_gl)
@@ -299,7 +299,7 @@ td_slice_view_size_allocate (GtkWidget *widget, int width, int height, int basel
 {
   TdSliceView *self = TD_SLICE_VIEW (widget);
 
-  gtk_widget_size_allocate (self->canvas, &(GtkAllocation){ 0, 0, width, height }, -1);
+  gtk_widget_size_allocate (self->canvas, &(GtkAllocation) { 0, 0, width, height }, -1);
   if (self->fitted)
     slice_view_refit (self);
 }
@@ -361,8 +361,7 @@ td_slice_view_class_init (TdSliceViewClass *class)
   signals[TD_SIGNAL_NUDGED] = add_signal ("nudged", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
   signals[TD_SIGNAL_VIEW_CHANGED] = add_signal ("view-changed", 0, none, none, none, none);
   signals[TD_SIGNAL_WINDOW_CHANGED] = add_signal ("window-changed", 2, number, number, none, none);
-  signals[TD_SIGNAL_REGION_DRAWN]
-      = add_signal ("region-drawn", 4, number, number, number, number);
+  signals[TD_SIGNAL_REGION_DRAWN] = add_signal ("region-drawn", 4, number, number, number, number);
   td_slice_view_signals[TD_SIGNAL_MEASURED]
       = add_signal ("measured", 4, number, number, number, number);
   signals[TD_SIGNAL_FAILED] = add_signal ("failed", 1, G_TYPE_STRING, none, none, none);
@@ -371,10 +370,11 @@ td_slice_view_class_init (TdSliceViewClass *class)
 static void
 td_slice_view_init (TdSliceView *self)
 {
-  self->scene.view = (TdView){ .zoom = 1 };
+  self->scene.view = (TdView) { .zoom = 1 };
   self->scene.wipe = 0.5;
-  self->scene.style = (TdStyle){ .low = 0, .high = 1, .bad_rgb = { 0.90f, 0.20f, 0.75f },
-                                 .background = { 0.11f, 0.11f, 0.12f } };
+  self->scene.style = (TdStyle) {
+    .low = 0, .high = 1, .bad_rgb = { 0.90f, 0.20f, 0.75f }, .background = { 0.11f, 0.11f, 0.12f }
+  };
   self->fitted = TRUE;
   self->row_line = self->column_line = NAN;
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);

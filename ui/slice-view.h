@@ -9,12 +9,14 @@
 /**
  * TdSliceView: a picture with zoom, pan, contrast and overlays; knows nothing of tomography.
  *
- * Positions in this interface are full-resolution picture pixels with the first pixel's centre at 0.
+ * Positions in this interface are full-resolution picture pixels with the first pixel's centre at
+ * 0.
  *
- * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when it
- * begins on one, with Shift draws a region and with Ctrl a box to measure in; middle drag pans; secondary drag changes the contrast
- * (across: width, along: level); a click picks. Keys: + and - zoom, 0 fits, 1 is one to one, the
- * arrows are handed to the owner as "nudged" (Shift: fine), Ctrl with arrows pans.
+ * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when
+ * it begins on one, with Shift draws a region and with Ctrl a box to measure in; middle drag pans;
+ * secondary drag changes the contrast (across: width, along: level); a click picks. Keys: + and -
+ * zoom, 0 fits, 1 is one to one, the arrows are handed to the owner as "nudged" (Shift: fine), Ctrl
+ * with arrows pans.
  *
  * Signals:
  *   "pointed" (double column, double row, gboolean inside)
@@ -56,7 +58,8 @@ void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggab
 void td_slice_view_set_column_line (TdSliceView *self, double column);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
 /* As if drawn by the user, and without a signal. Width 0: none. */
-void td_slice_view_set_measured (TdSliceView *self, double x, double y, double width, double height);
+void td_slice_view_set_measured (TdSliceView *self, double x, double y, double width,
+                                 double height);
 /* Size of a picture pixel for the scale bar; 0: pixels. Non-square pixels have no scale bar. */
 void td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm);
 /* What assistive technology reads. */

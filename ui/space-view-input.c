@@ -29,7 +29,7 @@ zoom_to (TdSpaceView *self, double zoom)
   td_space_view_redraw (self);
 }
 
-/* ── Pointer ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Pointer ── */
 
 static void
 space_view_input_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSpaceView *self)
@@ -48,12 +48,13 @@ space_view_input_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, 
 {
   TdCamera *camera = &self->scene.camera;
   const TdCamera *from = &self->drag_camera;
-  double side = MIN (gtk_widget_get_width (GTK_WIDGET (self)),
-                     gtk_widget_get_height (GTK_WIDGET (self)));
+  double side
+      = MIN (gtk_widget_get_width (GTK_WIDGET (self)), gtk_widget_get_height (GTK_WIDGET (self)));
 
   if (!self->drag_moves) {
     /* The near side follows the pointer. */
-    space_view_input_turn (self, from->yaw_rad - dx * TURN_RAD_A_PX, from->pitch_rad + dy * TURN_RAD_A_PX);
+    space_view_input_turn (self, from->yaw_rad - dx * TURN_RAD_A_PX,
+                           from->pitch_rad + dy * TURN_RAD_A_PX);
     return;
   }
   camera->pan_x = from->pan_x + dx / side / camera->zoom;
@@ -62,7 +63,8 @@ space_view_input_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, 
 }
 
 static gboolean
-space_view_input_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSpaceView *self)
+space_view_input_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy,
+                            TdSpaceView *self)
 {
   zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, -dy));
   return TRUE;
@@ -80,7 +82,7 @@ space_view_input_on_pinch (GtkGestureZoom *gesture, double scale, TdSpaceView *s
   zoom_to (self, self->pinch_zoom * scale);
 }
 
-/* ── Keys ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Keys ── */
 
 static void
 space_view_input_on_arrow (TdSpaceView *self, int dx, int dy, GdkModifierType state)
@@ -99,7 +101,7 @@ space_view_input_on_arrow (TdSpaceView *self, int dx, int dy, GdkModifierType st
 
 static gboolean
 space_view_input_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
-        TdSpaceView *self)
+                         TdSpaceView *self)
 {
   int dx, dy;
 

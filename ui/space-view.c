@@ -12,7 +12,7 @@
 
 G_DEFINE_FINAL_TYPE (TdSpaceView, td_space_view, GTK_TYPE_WIDGET)
 
-/* ── State ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── State ── */
 
 void
 td_space_view_redraw (TdSpaceView *self)
@@ -78,7 +78,7 @@ td_space_view_uses_gl (TdSpaceView *self)
   return self->canvas != NULL;
 }
 
-/* ── Drawing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Drawing ── */
 
 static void
 draw_soft (TdSpaceView *self, GtkSnapshot *snapshot, double width, double height)
@@ -97,7 +97,8 @@ draw_soft (TdSpaceView *self, GtkSnapshot *snapshot, double width, double height
 #define LABEL_RINGS 4
 
 static gboolean
-is_free (const graphene_rect_t *place, const graphene_rect_t *all, const graphene_rect_t *taken, guint n)
+is_free (const graphene_rect_t *place, const graphene_rect_t *all, const graphene_rect_t *taken,
+         guint n)
 {
   gboolean free = graphene_rect_contains_rect (all, place);
 
@@ -106,8 +107,9 @@ is_free (const graphene_rect_t *place, const graphene_rect_t *all, const graphen
   return free;
 }
 
-/* Where a label of that size can stand beside its point, or a line or more above or below, inside the
-   picture and without covering one that stands already; where there is no such place, the first choice. */
+/* Where a label of that size can stand beside its point, or a line or more above or below, inside
+   the picture and without covering one that stands already; where there is no such place, the first
+   choice. */
 static graphene_rect_t
 place_label (TdSpaceView *self, double x, double y, float width, float height,
              const graphene_rect_t *taken, guint n)
@@ -167,8 +169,7 @@ td_space_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   TdSpaceView *self = TD_SPACE_VIEW (widget);
   double width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
   guint n = 0;
-  const TdSpaceLabel *labels
-      = self->scene.space ? td_space_labels (self->scene.space, &n) : NULL;
+  const TdSpaceLabel *labels = self->scene.space ? td_space_labels (self->scene.space, &n) : NULL;
 
   if (self->canvas)
     gtk_widget_snapshot_child (widget, self->canvas, snapshot);
@@ -180,7 +181,7 @@ td_space_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   td_draw_focus (widget, snapshot);
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static gboolean
 space_view_go_without_gl (gpointer user)

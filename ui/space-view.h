@@ -8,9 +8,9 @@
 /**
  * TdSpaceView: a space one can turn; knows nothing of tomography.
  *
- * Mouse: primary drag turns, middle or Shift drag moves, wheel and pinch zoom. Keys: arrows turn (Shift:
- * finely), Ctrl with arrows moves, + and - zoom, 0 shows it as at first. Without OpenGL it is
- * drawn by the processor.
+ * Mouse: primary drag turns, middle or Shift drag moves, wheel and pinch zoom. Keys: arrows turn
+ * (Shift: finely), Ctrl with arrows moves, + and - zoom, 0 shows it as at first. Without OpenGL it
+ * is drawn by the processor.
  */
 #define TD_TYPE_SPACE_VIEW (td_space_view_get_type ())
 G_DECLARE_FINAL_TYPE (TdSpaceView, td_space_view, TD, SPACE_VIEW, GtkWidget)

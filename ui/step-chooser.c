@@ -62,15 +62,15 @@ static void
 step_chooser_add_row (TdStepChooser *self, const TdStepKind *kind)
 {
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
-  GtkWidget *summary = new_label (kind->summary ? _(kind->summary) : "", "caption");
+  GtkWidget *summary = new_label (kind->summary ? _ (kind->summary) : "", "caption");
 
   gtk_widget_add_css_class (box, "step-choice");
   gtk_widget_add_css_class (summary, "dim-label");
-  gtk_box_append (GTK_BOX (box), new_label (_(kind->title), NULL));
+  gtk_box_append (GTK_BOX (box), new_label (_ (kind->title), NULL));
   gtk_box_append (GTK_BOX (box), summary);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _(kind->title), -1);
+                                  _ (kind->title), -1);
   g_object_set_data (G_OBJECT (row), "kind", (gpointer) kind);
   gtk_list_box_append (self->list, row);
   g_ptr_array_add (self->rows, row);
@@ -119,7 +119,7 @@ td_step_chooser_init (TdStepChooser *self)
   gtk_list_box_set_header_func (self->list, set_heading, NULL, NULL);
   g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _("Steps to add"), -1);
+                                  _ ("Steps to add"), -1);
   gtk_widget_add_css_class (GTK_WIDGET (self->list), "navigation-sidebar");
   for (guint section = 0; section < TD_N_SECTIONS; section++)
     for (guint i = 0; kinds[i]; i++)

@@ -6,9 +6,8 @@
 #include "compute/recipe/recipe.h"
 
 /**
- * TdStepChooser: the list of the preparation steps that a recipe does not have yet, by section, each
- * with what it does.
- * Signal "chosen" (const char *name).
+ * TdStepChooser: the list of the preparation steps that a recipe does not have yet, by section,
+ * each with what it does. Signal "chosen" (const char *name).
  */
 #define TD_TYPE_STEP_CHOOSER (td_step_chooser_get_type ())
 G_DECLARE_FINAL_TYPE (TdStepChooser, td_step_chooser, TD, STEP_CHOOSER, GtkPopover)

@@ -21,7 +21,7 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdStepRow, td_step_row, ADW_TYPE_EXPANDER_ROW)
 
-/* ── By the user ────────────────────────────────────────────────────────────────────────────── */
+/* ── By the user ── */
 
 static double
 parameter_value (TdStepRow *self, guint i)
@@ -84,7 +84,7 @@ step_row_on_before_toggled (GtkToggleButton *button, TdStepRow *self)
     g_signal_emit (self, signals[BEFORE_TOGGLED], 0, gtk_toggle_button_get_active (button));
 }
 
-/* ── Building ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Building ── */
 
 static void
 set_up_choice (GtkSignalListItemFactory *factory, GtkListItem *item)
@@ -117,9 +117,9 @@ choice_parameter (TdStepRow *self, const TdStepParameter *parameter)
   g_autoptr (GtkListItemFactory) factory = choice_factory ();
 
   for (guint i = 0; parameter->choices[i]; i++)
-    gtk_string_list_append (list, _(parameter->choices[i]));
-  GtkWidget *row = g_object_new (ADW_TYPE_COMBO_ROW, "title", _(parameter->title), "subtitle",
-                                 parameter->advice ? _(parameter->advice) : "", "model", list,
+    gtk_string_list_append (list, _ (parameter->choices[i]));
+  GtkWidget *row = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ (parameter->title), "subtitle",
+                                 parameter->advice ? _ (parameter->advice) : "", "model", list,
                                  "factory", factory, NULL);
   g_signal_connect_swapped (row, "notify::selected", G_CALLBACK (step_row_collect), self);
   return row;
@@ -134,10 +134,9 @@ number_parameter (TdStepRow *self, const TdStepParameter *parameter)
   /* Fine steps over a wide range would take thousands of clicks. */
   while (range / step > 1000)
     step *= 10;
-  GtkWidget *row = td_number_row_new (_(parameter->title),
-                                      parameter->advice ? _(parameter->advice) : NULL,
-                                      parameter->minimum, parameter->maximum, step,
-                                      parameter->digits);
+  GtkWidget *row
+      = td_number_row_new (_ (parameter->title), parameter->advice ? _ (parameter->advice) : NULL,
+                           parameter->minimum, parameter->maximum, step, parameter->digits);
   g_signal_connect_swapped (row, "changed", G_CALLBACK (step_row_collect), self);
   return row;
 }
@@ -156,8 +155,8 @@ add_parameter (TdStepRow *self, guint i)
 static void
 add_before (TdStepRow *self)
 {
-  g_autofree char *tip = g_strdup_printf (_("Before: the pictures without “%s”"),
-                                          _(self->kind->title));
+  g_autofree char *tip
+      = g_strdup_printf (_ ("Before: the pictures without “%s”"), _ (self->kind->title));
   GtkWidget *button = gtk_toggle_button_new ();
 
   gtk_button_set_icon_name (GTK_BUTTON (button), "view-conceal-symbolic");
@@ -176,20 +175,20 @@ add_footer (TdStepRow *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget *row = g_object_new (ADW_TYPE_PREFERENCES_ROW, "activatable", FALSE, "title",
-                                 _(self->kind->title), "child", box, NULL);
+                                 _ (self->kind->title), "child", box, NULL);
 
   gtk_widget_set_halign (box, GTK_ALIGN_END);
   gtk_widget_add_css_class (box, "step-footer");
   if (self->kind->n_parameters > 0) {
-    self->reset = gtk_button_new_with_label (_("Reset"));
-    gtk_widget_set_tooltip_text (self->reset, _("The values this step begins with"));
+    self->reset = gtk_button_new_with_label (_ ("Reset"));
+    gtk_widget_set_tooltip_text (self->reset, _ ("The values this step begins with"));
     gtk_widget_add_css_class (self->reset, "flat");
     g_signal_connect (self->reset, "clicked", G_CALLBACK (step_row_on_reset), self);
     gtk_box_append (GTK_BOX (box), self->reset);
   }
   if (!self->kind->preset_on) {
-    self->remove = gtk_button_new_with_label (_("Remove"));
-    gtk_widget_set_tooltip_text (self->remove, _("Take this step out of the recipe"));
+    self->remove = gtk_button_new_with_label (_ ("Remove"));
+    gtk_widget_set_tooltip_text (self->remove, _ ("Take this step out of the recipe"));
     gtk_widget_add_css_class (self->remove, "flat");
     g_signal_connect (self->remove, "clicked", G_CALLBACK (on_remove), self);
     gtk_box_append (GTK_BOX (box), self->remove);
@@ -203,13 +202,13 @@ add_footer (TdStepRow *self)
 GtkWidget *
 td_step_row_new (const TdStepKind *kind, GtkWidget *first)
 {
-  TdStepRow *self = g_object_new (TD_TYPE_STEP_ROW, "title", _(kind->title),
-                                  "show-enable-switch", TRUE, NULL);
+  TdStepRow *self
+      = g_object_new (TD_TYPE_STEP_ROW, "title", _ (kind->title), "show-enable-switch", TRUE, NULL);
 
   self->kind = kind;
   self->showing = TRUE;
   if (kind->summary)
-    gtk_widget_set_tooltip_text (GTK_WIDGET (self), _(kind->summary));
+    gtk_widget_set_tooltip_text (GTK_WIDGET (self), _ (kind->summary));
   td_step_init (&self->step, kind);
   add_before (self);
   if (first)
@@ -222,7 +221,7 @@ td_step_row_new (const TdStepKind *kind, GtkWidget *first)
   return GTK_WIDGET (self);
 }
 
-/* ── Interface ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Interface ── */
 
 const TdStepKind *
 td_step_row_kind (TdStepRow *self)
@@ -233,7 +232,7 @@ td_step_row_kind (TdStepRow *self)
 void
 td_step_row_show (TdStepRow *self, const TdStep *step, const char *idle)
 {
-  const char *summary = self->kind->summary ? _(self->kind->summary) : "";
+  const char *summary = self->kind->summary ? _ (self->kind->summary) : "";
 
   self->showing = TRUE;
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), idle ? idle : summary);

@@ -14,12 +14,9 @@ td_step_section (const TdStepKind *kind)
   if (strcmp (kind->name, "paganin") == 0)
     return TD_SECTION_PHASE;
   switch (kind->stage) {
-  case TD_STEP_INTENSITY:
-    return TD_SECTION_INTENSITY;
-  case TD_STEP_FLAT:
-    return TD_SECTION_FLAT;
-  default:
-    return TD_SECTION_ABSORPTION;
+  case TD_STEP_INTENSITY: return TD_SECTION_INTENSITY;
+  case TD_STEP_FLAT: return TD_SECTION_FLAT;
+  default: return TD_SECTION_ABSORPTION;
   }
 }
 
@@ -27,11 +24,9 @@ const char *
 td_step_section_title (TdStepSection section)
 {
   const char *const titles[TD_N_SECTIONS] = {
-    [TD_SECTION_INTENSITY] = _("Intensity"),
-    [TD_SECTION_FLAT] = _("Flat field and logarithm"),
-    [TD_SECTION_PHASE] = _("Phase"),
-    [TD_SECTION_RINGS] = _("Rings"),
-    [TD_SECTION_ABSORPTION] = _("Absorption"),
+    [TD_SECTION_INTENSITY] = _ ("Intensity"),   [TD_SECTION_FLAT] = _ ("Flat field and logarithm"),
+    [TD_SECTION_PHASE] = _ ("Phase"),           [TD_SECTION_RINGS] = _ ("Rings"),
+    [TD_SECTION_ABSORPTION] = _ ("Absorption"),
   };
 
   return titles[section];

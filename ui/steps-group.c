@@ -25,7 +25,7 @@ struct _TdStepsGroup {
   GtkToggleButton *before_all;
   TdStepChooser *chooser;
   TdMaskRow *mask;
-  char target[32];    /* the step that "before" leaves out; "": all */
+  char target[32]; /* the step that "before" leaves out; "": all */
   gboolean before;
   gboolean showing;
 };
@@ -35,7 +35,7 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD_TYPE_RECIPE_GROUP)
 
-/* ── Before and after ───────────────────────────────────────────────────────────────────────── */
+/* ── Before and after ── */
 
 static void
 show_before (TdStepsGroup *self)
@@ -83,7 +83,7 @@ on_before_all_toggled (GtkToggleButton *button, TdStepsGroup *self)
     steps_group_aim (self, "", gtk_toggle_button_get_active (button));
 }
 
-/* ── Edits ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Edits ── */
 
 /* What is edited is what one wants to see: the pictures go back to the recipe's. */
 static void
@@ -174,7 +174,7 @@ steps_group_on_chosen (TdStepChooser *chooser, const char *name, TdStepsGroup *s
   td_steps_group_add_step (self, name);
 }
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ── */
 
 static const char *
 why_idle (const TdStep *step, const TdScanFacts *facts)
@@ -182,8 +182,8 @@ why_idle (const TdStep *step, const TdScanFacts *facts)
   if (!step || !step->enabled || !facts || !td_preparation_skips (step, facts))
     return NULL;
   return facts->transmission_logged
-           ? _("Left out: the scan’s values are −log of the transmission already.")
-           : _("Left out: the scan has no flats; its values are taken as transmissions.");
+             ? _ ("Left out: the scan’s values are −log of the transmission already.")
+             : _ ("Left out: the scan has no flats; its values are taken as transmissions.");
 }
 
 static void
@@ -217,7 +217,7 @@ td_steps_group_set_scan (TdStepsGroup *self, TdScan *scan)
   td_mask_row_set_scan (self->mask, scan);
 }
 
-/* ── Widget ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Widget ── */
 
 static void
 add_section (TdStepsGroup *self, TdStepSection section)
@@ -255,21 +255,22 @@ static GtkWidget *
 new_tools (TdStepsGroup *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 2);
-  GtkWidget *before = gtk_toggle_button_new_with_label (_("Before"));
+  GtkWidget *before = gtk_toggle_button_new_with_label (_ ("Before"));
 
-  gtk_widget_set_tooltip_text (before, _("The pictures without the added steps. Hold B to see them "
-                                         "without the step that was changed last"));
+  gtk_widget_set_tooltip_text (before,
+                               _ ("The pictures without the added steps. Hold B to see them "
+                                  "without the step that was changed last"));
   gtk_widget_add_css_class (before, "flat");
   g_signal_connect (before, "toggled", G_CALLBACK (on_before_all_toggled), self);
   self->before_all = GTK_TOGGLE_BUTTON (before);
   self->chooser = TD_STEP_CHOOSER (td_step_chooser_new ());
   g_signal_connect (self->chooser, "chosen", G_CALLBACK (steps_group_on_chosen), self);
   self->add = gtk_menu_button_new ();
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->add), _("Add"));
+  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->add), _ ("Add"));
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->add), GTK_WIDGET (self->chooser));
   /* Beside the panel there is room for the list, whatever the window's height. */
   gtk_menu_button_set_direction (GTK_MENU_BUTTON (self->add), GTK_ARROW_RIGHT);
-  gtk_widget_set_tooltip_text (self->add, _("Add a preparation step"));
+  gtk_widget_set_tooltip_text (self->add, _ ("Add a preparation step"));
   gtk_widget_add_css_class (self->add, "flat");
   gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (box), before);
@@ -299,7 +300,7 @@ td_steps_group_init (TdStepsGroup *self)
 {
   const TdStepKind *const *kinds = td_prepare_steps ();
 
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self), _("Preparation"));
+  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self), _ ("Preparation"));
   adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (self), new_tools (self));
   self->rows = g_ptr_array_new ();
   self->mask = td_mask_row_new (on_mask_taken, self);

@@ -12,7 +12,8 @@
 #define TD_TYPE_STEPS_GROUP (td_steps_group_get_type ())
 G_DECLARE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD, STEPS_GROUP, TdRecipeGroup)
 
-/* As pressing the button of the step that was changed or looked at last (a key held, a key let go). */
+/* As pressing the button of the step that was changed or looked at last (a key held, a key let go).
+ */
 void td_steps_group_set_before (TdStepsGroup *self, gboolean on);
 /* @scan: (nullable). */
 void td_steps_group_set_scan (TdStepsGroup *self, TdScan *scan);

@@ -50,7 +50,7 @@ tuning_row_report_free (gpointer user)
   g_free (report);
 }
 
-/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+/* ── Worker thread ── */
 
 static void
 tuning_row_tell (const char *what, double fraction, gpointer user)
@@ -70,7 +70,10 @@ tuning_row_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GEr
 {
   const Request *request = user;
   const TdTuneOptions options = {
-    .size = request->size, .cancellable = cancellable, .progress = tuning_row_tell, .user = run,
+    .size = request->size,
+    .cancellable = cancellable,
+    .progress = tuning_row_tell,
+    .user = run,
   };
   g_autoptr (TdDevice) device = td_device_open (request->device, error);
   GPtrArray *table = device ? td_tune_device (device, &options, error) : NULL;
@@ -83,7 +86,7 @@ tuning_row_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GEr
   return report;
 }
 
-/* ── The table ──────────────────────────────────────────────────────────────────────────────── */
+/* ── The table ── */
 
 static void
 clear_table (TdTuningRow *self)
@@ -100,20 +103,20 @@ rate_text (const TdTuneRow *row)
   if (row->error)
     return g_strdup (row->error);
   if (!*row->defines)
-    return g_strdup_printf (_("%.1f GU/s; the usual variant is the fastest of %u"),
+    return g_strdup_printf (_ ("%.1f GU/s; the usual variant is the fastest of %u"),
                             1e-9 * row->best_rate, row->candidates);
-  return g_strdup_printf (_("%.1f GU/s, before %.1f: %s"), 1e-9 * row->best_rate,
+  return g_strdup_printf (_ ("%.1f GU/s, before %.1f: %s"), 1e-9 * row->best_rate,
                           1e-9 * row->default_rate, row->defines);
 }
 
 static void
 tuning_row_add_line (TdTuningRow *self, const TdTuneRow *row)
 {
-  g_autofree char *slices = g_strdup_printf (
-      g_dngettext (NULL, "%u slice", "%u slices", row->n_slices), row->n_slices);
-  g_autofree char *title
-      = g_strdup_printf ("%s, %s, %s, %s", row->family->name, td_interpolation_name (row->interpolation),
-                         td_precision_name (row->precision), slices);
+  g_autofree char *slices
+      = g_strdup_printf (g_dngettext (NULL, "%u slice", "%u slices", row->n_slices), row->n_slices);
+  g_autofree char *title = g_strdup_printf ("%s, %s, %s, %s", row->family->name,
+                                            td_interpolation_name (row->interpolation),
+                                            td_precision_name (row->precision), slices);
   g_autofree char *rate = rate_text (row);
   GtkWidget *line = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
                                   "subtitle", rate, NULL);
@@ -133,14 +136,15 @@ tuning_row_show_table (TdTuningRow *self, const GPtrArray *table, const char *de
     tuning_row_add_line (self, row);
   }
   g_autofree char *text
-      = faster ? g_strdup_printf (_("%s: in %u of %u cases something faster was found; jobs use it from now on"),
-                                  device, faster, table->len)
-               : g_strdup_printf (_("%s: the usual variants are the fastest"), device);
+      = faster ? g_strdup_printf (
+            _ ("%s: in %u of %u cases something faster was found; jobs use it from now on"), device,
+            faster, table->len)
+               : g_strdup_printf (_ ("%s: the usual variants are the fastest"), device);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), text);
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), table->len > 0);
 }
 
-/* ── State ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── State ── */
 
 static void
 tuning_row_show_state (TdTuningRow *self)
@@ -188,7 +192,7 @@ td_tuning_row_start (TdTuningRow *self, guint size)
   request->size = size;
   clear_table (self);
   gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), 0);
-  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), _("Opening the device"));
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), _ ("Opening the device"));
   td_latest_request (self->latest, request);
   tuning_row_show_state (self);
 }
@@ -198,7 +202,7 @@ td_tuning_row_cancel (TdTuningRow *self)
 {
   td_latest_cancel (self->latest);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
-                                 _("Stopped; what had been found until then is used"));
+                                 _ ("Stopped; what had been found until then is used"));
   tuning_row_show_state (self);
 }
 
@@ -226,7 +230,7 @@ tuning_row_on_cancel (GtkButton *button, TdTuningRow *self)
   td_tuning_row_cancel (self);
 }
 
-/* ── Life ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static void
 td_tuning_row_dispose (GObject *object)
@@ -268,19 +272,20 @@ static void
 td_tuning_row_init (TdTuningRow *self)
 {
   self->rows = g_ptr_array_new ();
-  self->latest = td_latest_new (tuning_row_work, tuning_row_request_free, tuning_row_show, tuning_row_report_free, self);
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self), _("Tune the kernels"));
+  self->latest = td_latest_new (tuning_row_work, tuning_row_request_free, tuning_row_show,
+                                tuning_row_report_free, self);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self), _ ("Tune the kernels"));
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), FALSE);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
-                                 _("Finds the fastest variants on this device, in minutes"));
+                                 _ ("Finds the fastest variants on this device, in minutes"));
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), FALSE);
   self->bar = gtk_progress_bar_new ();
   gtk_widget_set_valign (self->bar, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (self->bar, "narrow");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _("Progress of tuning"), -1);
+                                  _ ("Progress of tuning"), -1);
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->bar);
-  self->start = tuning_row_add_button (self, _("Tune"), G_CALLBACK (tuning_row_on_start));
-  self->cancel = tuning_row_add_button (self, _("Stop"), G_CALLBACK (tuning_row_on_cancel));
+  self->start = tuning_row_add_button (self, _ ("Tune"), G_CALLBACK (tuning_row_on_start));
+  self->cancel = tuning_row_add_button (self, _ ("Stop"), G_CALLBACK (tuning_row_on_cancel));
   tuning_row_show_state (self);
 }

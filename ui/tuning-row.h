@@ -4,9 +4,9 @@
 #include <adwaita.h>
 
 /**
- * TdTuningRow: looks for the fastest variants of the back-projection kernels on a device, off the main
- * thread, with its progress, and shows what it found beside what was used before. Every job uses them
- * from then on. Only when a person asks: it takes minutes on a graphics card.
+ * TdTuningRow: looks for the fastest variants of the back-projection kernels on a device, off the
+ * main thread, with its progress, and shows what it found beside what was used before. Every job
+ * uses them from then on. Only when a person asks: it takes minutes on a graphics card.
  */
 #define TD_TYPE_TUNING_ROW (td_tuning_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdTuningRow, td_tuning_row, TD, TUNING_ROW, AdwExpanderRow)

@@ -18,16 +18,16 @@ struct _TdVolumeView {
   TdDoneStrip *strip;
   TdJobItem *item;
   TdLatest *latest;
-  guint shown_slice;     /* what the pane shows; G_MAXUINT: nothing */
-  gboolean shown_full;   /* from the written volume, or kept whole */
-  gboolean untouched;    /* the user has not chosen a slice of this job: any finished one will do */
-  gboolean placing;      /* the slider is being moved from here */
+  guint shown_slice;   /* what the pane shows; G_MAXUINT: nothing */
+  gboolean shown_full; /* from the written volume, or kept whole */
+  gboolean untouched;  /* the user has not chosen a slice of this job: any finished one will do */
+  gboolean placing;    /* the slider is being moved from here */
   TdSliceReadout readout;
 };
 
 G_DEFINE_FINAL_TYPE (TdVolumeView, td_volume_view, GTK_TYPE_WIDGET)
 
-/* ── Worker thread ──────────────────────────────────────────────────────────────────────────── */
+/* ── Worker thread ── */
 
 typedef struct {
   TdSliceStore *store;
@@ -72,11 +72,11 @@ volume_view_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GE
   }
   if (request->path)
     return read_written (request->path, request->slice, error);
-  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PENDING, "%s", _("This slice is not finished yet."));
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PENDING, "%s", _ ("This slice is not finished yet."));
   return NULL;
 }
 
-/* ── Main thread ────────────────────────────────────────────────────────────────────────────── */
+/* ── Main thread ── */
 
 static guint
 wanted_slice (TdVolumeView *self)
@@ -91,9 +91,9 @@ show_subtitle (TdVolumeView *self)
   gboolean reduced = factor > 1 && td_job_item_state (self->item) != TD_JOB_DONE;
   g_autofree char *state = td_job_item_status (self->item);
   guint row = td_job_item_row (self->item, wanted_slice (self));
-  g_autofree char *text
-      = reduced ? g_strdup_printf (_("row %u; %s; shown at 1/%u until written"), row, state, factor)
-                : g_strdup_printf (_("row %u; %s"), row, state);
+  g_autofree char *text = reduced ? g_strdup_printf (_ ("row %u; %s; shown at 1/%u until written"),
+                                                     row, state, factor)
+                                  : g_strdup_printf (_ ("row %u; %s"), row, state);
 
   td_image_pane_set_subtitle (self->pane, text);
 }
@@ -192,8 +192,8 @@ on_item_changed (TdVolumeView *self)
   td_image_pane_set_units (self->pane, self->readout.units);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->pane), self->readout.pixel_mm,
                               self->readout.pixel_mm);
-  td_done_strip_set_store (self->strip, td_job_item_state (self->item) == TD_JOB_DONE ? NULL
-                                                                                     : store);
+  td_done_strip_set_store (self->strip,
+                           td_job_item_state (self->item) == TD_JOB_DONE ? NULL : store);
   show_subtitle (self);
   /* At the end the middle one, unless another was chosen. */
   if (self->untouched && (self->shown_slice == G_MAXUINT || td_job_item_ended (self->item)))
@@ -285,8 +285,8 @@ static void
 td_volume_view_init (TdVolumeView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  self->latest = td_latest_new (volume_view_work, volume_view_request_free, on_image, (GDestroyNotify) td_image_unref,
-                                self);
+  self->latest = td_latest_new (volume_view_work, volume_view_request_free, on_image,
+                                (GDestroyNotify) td_image_unref, self);
   self->shown_slice = G_MAXUINT;
   td_image_pane_set_can_enlarge (self->pane, FALSE);
   td_image_pane_set_footer (self->pane, self->footer);

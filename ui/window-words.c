@@ -11,10 +11,14 @@ typedef struct {
 } Value;
 
 static const Value method_values[] = {
-  { "auto", N_ ("Automatic") },          { "fbp", N_ ("Filtered back-projection") },
-  { "fdk", N_ ("Cone beam (FDK)") },     { "fourier", N_ ("Fourier (fast)") },
-  { "sirt", N_ ("Iterative (SIRT)") },   { "fista-tv", N_ ("Few views (FISTA-TV)") },
-  { "cgls", N_ ("Least squares (CGLS)") }, { NULL },
+  { "auto", N_ ("Automatic") },
+  { "fbp", N_ ("Filtered back-projection") },
+  { "fdk", N_ ("Cone beam (FDK)") },
+  { "fourier", N_ ("Fourier (fast)") },
+  { "sirt", N_ ("Iterative (SIRT)") },
+  { "fista-tv", N_ ("Few views (FISTA-TV)") },
+  { "cgls", N_ ("Least squares (CGLS)") },
+  { NULL },
 };
 static const Value interpolation_values[]
     = { { "nearest", N_ ("Nearest") }, { "linear", N_ ("Linear") }, { NULL } };
@@ -22,8 +26,9 @@ static const Value field_values[] = { { "auto", N_ ("Automatic") },
                                       { "full", N_ ("As the detector") },
                                       { "half", N_ ("Wide: half acquisition") },
                                       { NULL } };
-static const Value precision_values[]
-    = { { "single", N_ ("Single (32 bits)") }, { "half", N_ ("Half storage (16 bits)") }, { NULL } };
+static const Value precision_values[] = { { "single", N_ ("Single (32 bits)") },
+                                          { "half", N_ ("Half storage (16 bits)") },
+                                          { NULL } };
 static const Value bin_values[] = { { "2", "2" }, { NULL } };
 static const Value no_values[] = { { NULL } };
 
@@ -110,16 +115,17 @@ add_step (GString *out, const char *text)
 
   while (start[rest] && !strchr (" ,;)", start[rest]))
     rest++;
-  g_string_append_printf (out, "“%s", _("Preparation"));
+  g_string_append_printf (out, "“%s", _ ("Preparation"));
   if (n)
-    g_string_append_printf (out, ": %s", kind ? _(kind->title) : name);
+    g_string_append_printf (out, ": %s", kind ? _ (kind->title) : name);
   if (rest > n)
     g_string_append_printf (out, " %.*s", (int) (rest - n - 1), start + n + 1);
   g_string_append (out, "”");
   return n ? start + rest : text;
 }
 
-/* @text begins behind the hyphens. Returns where the message goes on; NULL: no option of the window's. */
+/* @text begins behind the hyphens. Returns where the message goes on; NULL: no option of the
+ * window's. */
 static const char *
 add_place (GString *out, const char *text)
 {
@@ -132,9 +138,9 @@ add_place (GString *out, const char *text)
       continue;
     const Value *value = value_at (places[i].values, text + n);
     if (value)
-      g_string_append_printf (out, "“%s: %s”", _(places[i].label), _(value->label));
+      g_string_append_printf (out, "“%s: %s”", _ (places[i].label), _ (value->label));
     else
-      g_string_append_printf (out, "“%s”", _(places[i].label));
+      g_string_append_printf (out, "“%s”", _ (places[i].label));
     return text + n + (value ? strlen (value->word) + 1 : placeholder_length (text + n));
   }
   return NULL;

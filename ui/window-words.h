@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /**
- * A message of the engine in the window's words. Its remedies are named as the command line spells them
- * (“take --method fbp”, “(--rows)”); here they are called as they stand in the window (“take
+ * A message of the engine in the window's words. Its remedies are named as the command line spells
+ * them (“take --method fbp”, “(--rows)”); here they are called as they stand in the window (“take
  * “Method: Filtered back-projection””, “(“Region”)”). Options that the window does not have stay.
  * NULL gives NULL. (transfer full)
  */

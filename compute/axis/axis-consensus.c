@@ -26,12 +26,12 @@
 typedef struct {
   const TdAxisTrial *trials;
   guint n;
-  double *sigma;   /* [n] of each trial, in columns; 0: it counts for nothing */
+  double *sigma;                /* [n] of each trial, in columns; 0: it counts for nothing */
   double common[TD_AXIS_COUNT]; /* what more rows do not reduce */
-  double *weight;  /* [n] after the robust rounds */
+  double *weight;               /* [n] after the robust rounds */
   TdAxisLine line;
   double centre_error, slope_error;
-  double scale;  /* of the errors: how much more trials scatter than they say */
+  double scale; /* of the errors: how much more trials scatter than they say */
 } Fit;
 
 double
@@ -40,8 +40,8 @@ td_axis_line_at (const TdAxisLine *line, double row)
   return line->centre_px + line->slope * (row - line->middle);
 }
 
-/* What a method is off by on good data, on all rows alike: a smaller spread means nothing, and neither
-   do more rows. */
+/* What a method is off by on good data, on all rows alike: a smaller spread means nothing, and
+   neither do more rows. */
 static double
 floor_of (TdAxisMethod method)
 {
@@ -79,7 +79,7 @@ axis_consensus_find_common (Fit *fit)
   }
 }
 
-/* ── The mode ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The mode ── */
 
 /* A trial votes by its confidence: none outvotes all others by being sure of itself. */
 static double
@@ -89,7 +89,8 @@ votes_for (const Fit *fit, const TdAxisLine *line)
 
   for (guint i = 0; i < fit->n; i++) {
     const TdAxisTrial *trial = &fit->trials[i];
-    double away = fit->sigma[i] > 0 ? trial->centre_px - td_axis_line_at (line, trial->row) : INFINITY;
+    double away
+        = fit->sigma[i] > 0 ? trial->centre_px - td_axis_line_at (line, trial->row) : INFINITY;
     if (fabs (away) < LINE_REACH)
       votes += trial->confidence * (1 - away * away / (LINE_REACH * LINE_REACH));
   }
@@ -130,7 +131,7 @@ td_axis_line_mode (const TdAxisTrial *trials, guint n_trials, double middle_row)
   return find_mode (&fit, middle_row);
 }
 
-/* ── The fit ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── The fit ── */
 
 static int
 axis_consensus_compare_doubles (const void *a, const void *b)
@@ -264,10 +265,10 @@ rows_used (const Fit *fit)
   return rows;
 }
 
-/* ── What it is worth ─────────────────────────────────────────────────────────────────────────── */
+/* ── What it is worth ── */
 
 typedef struct {
-  double away;     /* weighted mean of a method's residuals that lie near */
+  double away; /* weighted mean of a method's residuals that lie near */
   double error;
   double votes, votes_against;
   guint n;
@@ -314,8 +315,8 @@ say_disagreement (const TdAxisResult *result, const Opinion *opinions, const TdA
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* How much more methods differ than what each may be off by allows, as a factor on the error of their
-   mean (Birge's ratio); at least 1. What trials scatter by is part of that error already. */
+/* How much more methods differ than what each may be off by allows, as a factor on the error of
+   their mean (Birge's ratio); at least 1. What trials scatter by is part of that error already. */
 static double
 excess_of (const Fit *fit, const Opinion *opinions)
 {
@@ -350,16 +351,21 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
   double excess = excess_of (fit, opinions);
   result->uncertainty_px = 2 * fit->centre_error * excess;
   if (n < 2)
-    result->advice = g_strdup ("Only one method on one row found a centre: look at the trial slices, "
-                               "or try more rows");
+    result->advice
+        = g_strdup ("Only one method on one row found a centre: look at the trial slices, "
+                    "or try more rows");
   else if (against > MOST_CONTRADICTION * (with + against))
-    result->advice = g_strdup_printf ("Part of the trials lie far from column %.2f: look at the trial "
-                                      "slices, or narrow the range searched", fit->line.centre_px);
+    result->advice
+        = g_strdup_printf ("Part of the trials lie far from column %.2f: look at the trial "
+                           "slices, or narrow the range searched",
+                           fit->line.centre_px);
   else if (result->uncertainty_px > CERTAIN_PX && excess > DIFFER)
     result->advice = say_disagreement (result, opinions, &fit->line);
   else if (result->uncertainty_px > CERTAIN_PX)
-    result->advice = g_strdup_printf ("The centre is uncertain by %.2f columns: try more rows, or look "
-                                      "at the trial slices", result->uncertainty_px);
+    result->advice
+        = g_strdup_printf ("The centre is uncertain by %.2f columns: try more rows, or look "
+                           "at the trial slices",
+                           result->uncertainty_px);
   else if (methods < 2 && rows_used (fit) < 2)
     result->advice = g_strdup ("One method on one row is weak evidence: try more rows or methods");
   result->agreed = result->advice == NULL;
@@ -397,8 +403,9 @@ td_axis_agree (TdAxisResult *result, double middle_row, double slope, double slo
   result->uncertainty_px = NAN;
   result->agreed = FALSE;
   if (isnan (fit.line.centre_px)) {
-    result->advice = g_strdup ("No method found a centre: check that the rows show the sample, that "
-                               "flat field and -log are done, and the angles; or give it by hand");
+    result->advice
+        = g_strdup ("No method found a centre: check that the rows show the sample, that "
+                    "flat field and -log are done, and the angles; or give it by hand");
     return;
   }
   find_line (&fit, slope, &slope_error);

@@ -19,6 +19,6 @@ double td_axis_line_at (const TdAxisLine *line, double row);
 TdAxisLine td_axis_line_mode (const TdAxisTrial *trials, guint n_trials, double middle_row);
 
 /* Fills everything of @result but the trials themselves, whose `used` it sets. @middle_row: where
-   centre_px is. @slope, in columns a row, and its standard error where it is known from elsewhere (0: the
-   axis is upright); NAN: the rows say it. */
+   centre_px is. @slope, in columns a row, and its standard error where it is known from elsewhere
+   (0: the axis is upright); NAN: the rows say it. */
 void td_axis_agree (TdAxisResult *result, double middle_row, double slope, double slope_error);

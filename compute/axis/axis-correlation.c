@@ -9,16 +9,16 @@
 #include "compute/device/host-fftw.h"
 
 /**
- * Correlation of views half a turn apart, the one mirrored: it peaks at twice the centre. All pairs of
- * a full turn are correlated together. A scan of just under half a turn has no exact pair: those that
- * miss it by a few steps are taken, and the centre as a line over what they miss is followed to 0,
- * for the mirrored view moves by the sample's lean (how far what it sees lies up or down the beam)
- * times the missing angle.
+ * Correlation of views half a turn apart, the one mirrored: it peaks at twice the centre. All pairs
+ * of a full turn are correlated together. A scan of just under half a turn has no exact pair: those
+ * that miss it by a few steps are taken, and the centre as a line over what they miss is followed
+ * to 0, for the mirrored view moves by the sample's lean (how far what it sees lies up or down the
+ * beam) times the missing angle.
  *
  * A phase correlation (Kuglin and Hines, 1975) gives each frequency the same weight and blows up
- * noise; here rows are whitened where they stand out of the noise (td_axis_whiten()). The correlation
- * is normalised by the energy in the columns that the two views have in common, so that a centre far
- * from the middle has the same chance:
+ * noise; here rows are whitened where they stand out of the noise (td_axis_whiten()). The
+ * correlation is normalised by the energy in the columns that the two views have in common, so that
+ * a centre far from the middle has the same chance:
  *
  *   M (c) = sum a (u) b (2c - u) / sqrt (sum a (u)^2 sum b (u)^2)
  *
@@ -28,19 +28,20 @@
 /* Of the lean, in columns a radian and column of the detector. */
 #define MOST_LEAN 0.3
 #define LEAN_STEPS 30
-/* What the centre may be off by, in columns, where a single pair tells it, and where it is followed to
-   an angle that was not measured. */
+/* What the centre may be off by, in columns, where a single pair tells it, and where it is followed
+   to an angle that was not measured. */
 #define FEW_SPREAD_PX 0.025
 #define LEAN_SPREAD_PX 0.07
 #define FEW_PAIRS 8
 /* So many tell what stands still from the sample. */
 #define STILL_PAIRS 16
-/* Pairs compared to parts of a pixel: so many, spread over the turn, leave nothing to be desired. */
+/* Pairs compared to parts of a pixel: so many, spread over the turn, leave nothing to be desired.
+ */
 #define MOST_PAIRS 720
 
 typedef struct {
   double off_rad;
-  double *cross;  /* spectrum of the convolution, interleaved, bins 0 … length / 2 */
+  double *cross;        /* spectrum of the convolution, interleaved, bins 0 … length / 2 */
   double *left, *right; /* energy in columns 0 … u, of either */
   double *product;      /* the convolution at whole places 0 … 2 n - 2 */
 } Group;
@@ -53,7 +54,7 @@ typedef struct {
   GArray *groups; /* Group */
 } Correlation;
 
-/* ── Groups of pairs ──────────────────────────────────────────────────────────────────────────── */
+/* ── Groups of pairs ── */
 
 static void
 group_clear (gpointer data)
@@ -83,7 +84,8 @@ find_group (Correlation *self, double off_rad)
 }
 
 static void
-axis_correlation_add_pair (Correlation *self, const TdAxisSpectrum *spectrum, const TdAxisPair *pair)
+axis_correlation_add_pair (Correlation *self, const TdAxisSpectrum *spectrum,
+                           const TdAxisPair *pair)
 {
   Group *group = find_group (self, pair->off_rad);
   guint n = self->input->n_columns;
@@ -107,8 +109,8 @@ axis_correlation_add_pair (Correlation *self, const TdAxisSpectrum *spectrum, co
   }
 }
 
-/* The convolution at whole places, from its spectrum: the inverse transform, which is the other one read
-   backwards. */
+/* The convolution at whole places, from its spectrum: the inverse transform, which is the other one
+   read backwards. */
 static gboolean
 find_product (const Correlation *self, Group *group)
 {
@@ -185,7 +187,7 @@ make_groups (Correlation *self, GError **error)
   return TRUE;
 }
 
-/* ── The search ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The search ── */
 
 /* M at a centre, for a lean in columns a radian, at the nearest half column. */
 static double
@@ -225,7 +227,8 @@ scan_range (const Correlation *self, TdAxisCurve *curve, double *lean_of)
     double centre = curve->first_px + i * curve->step_px;
     curve->merit[i] = -INFINITY;
     for (gint l = -steps; l <= steps; l++) {
-      double lean = steps ? most * l / steps : 0, here = axis_correlation_merit (self, centre, lean);
+      double lean = steps ? most * l / steps : 0,
+             here = axis_correlation_merit (self, centre, lean);
       if (here > curve->merit[i]) {
         curve->merit[i] = here;
         lean_of[i] = lean;
@@ -241,14 +244,15 @@ some_pairs (const Correlation *self)
   guint n = MIN (self->pairs->len, MOST_PAIRS);
 
   for (guint i = 0; i < n; i++)
-    g_array_append_val (some, g_array_index (self->pairs, TdAxisPair,
-                                             (guint64) i * self->pairs->len / n));
+    g_array_append_val (
+        some, g_array_index (self->pairs, TdAxisPair, (guint64) i * self->pairs->len / n));
   return some;
 }
 
 /* To parts of a pixel. */
 static gboolean
-axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *estimate, GError **error)
+axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *estimate,
+                         GError **error)
 {
   const TdAxisInput *input = self->input;
   g_autofree double *response
@@ -305,8 +309,8 @@ static float *
 moving_part (const TdAxisInput *input, const GArray *pairs)
 {
   g_autofree gboolean *paired = g_new0 (gboolean, input->n_views);
-  float *rows = g_memdup2 (input->sinogram,
-                           (gsize) input->n_views * input->n_columns * sizeof *rows);
+  float *rows
+      = g_memdup2 (input->sinogram, (gsize) input->n_views * input->n_columns * sizeof *rows);
 
   for (guint i = 0; i < pairs->len; i++) {
     const TdAxisPair *pair = &g_array_index (pairs, TdAxisPair, i);
@@ -322,8 +326,8 @@ axis_correlation_find (const TdAxisInput *given, TdAxisEstimate *estimate, GErro
   g_autoptr (GArray) pairs = td_axis_pairs (given->angles_rad, given->n_views);
   TdAxisInput input = *given;
   g_autofree float *moving = NULL;
-  Correlation self = { .input = &input, .pairs = pairs,
-                       .groups = g_array_new (FALSE, FALSE, sizeof (Group)) };
+  Correlation self
+      = { .input = &input, .pairs = pairs, .groups = g_array_new (FALSE, FALSE, sizeof (Group)) };
   gboolean done = TRUE;
 
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };

@@ -9,37 +9,38 @@
 #include "axis-wedge.h"
 
 /**
- * Vo et al., Reliable method for calculating the center of rotation in parallel-beam tomography, Opt.
- * Express 22 (2014): half a turn's sinogram joined with its own mirror image is the sinogram of a
- * whole turn if, and only if, it was mirrored at the right centre. The two-dimensional Fourier
- * transform of a whole turn lives inside a double wedge, |m| <= 2 pi r |f| (m cycles a turn, f cycles
- * a pixel, r the sample's radius); a seam that does not fit spills over its edges: the merit of a centre
- * is 1 - td_axis_wedge_spilled(). The sinogram is faded to zero towards the ends of the columns that
- * both halves have: what only one half sees would be a seam by itself. Frequencies count by how far
- * they stand out of the noise (td_axis_response()). A whole turn is two half turns, each joined with
- * its own mirror image.
+ * Vo et al., Reliable method for calculating the center of rotation in parallel-beam tomography,
+ * Opt. Express 22 (2014): half a turn's sinogram joined with its own mirror image is the sinogram
+ * of a whole turn if, and only if, it was mirrored at the right centre. The two-dimensional Fourier
+ * transform of a whole turn lives inside a double wedge, |m| <= 2 pi r |f| (m cycles a turn, f
+ * cycles a pixel, r the sample's radius); a seam that does not fit spills over its edges: the merit
+ * of a centre is 1 - td_axis_wedge_spilled(). The sinogram is faded to zero towards the ends of the
+ * columns that both halves have: what only one half sees would be a seam by itself. Frequencies
+ * count by how far they stand out of the noise (td_axis_response()). A whole turn is two half
+ * turns, each joined with its own mirror image.
  */
 
-/* Larger sinograms are binned: the seam is found in the middle frequencies. The search goes from level
-   to level, each finer and over a shorter range. */
+/* Larger sinograms are binned: the seam is found in the middle frequencies. The search goes from
+   level to level, each finer and over a shorter range. */
 static const struct {
   guint columns, views;
 } levels[] = { { 160, 256 }, { 448, 512 }, { 1024, 1024 } };
 #define LEAST_VIEWS 16
 #define LEAST_REACH 6 /* columns from the centre to the nearer end */
-/* Steps, in binned columns, of the first level and of those after it; and of the last trials, so many to
-   either side. */
+/* Steps, in binned columns, of the first level and of those after it; and of the last trials, so
+   many to either side. */
 #define COARSE_STEP 0.5
 #define NEAR_STEP 0.25
 #define MOST_NEAR 12
 #define LAST_STEP 0.1
 #define LAST_STEPS 3
-/* Of the standard error that noise alone would make, by half turns there are to compare: a seam of one
-   also shows what the beam and the detector did meanwhile. And what comes to that where a sample is cut
-   off. */
+/* Of the standard error that noise alone would make, by half turns there are to compare: a seam of
+   one also shows what the beam and the detector did meanwhile. And what comes to that where a
+   sample is cut off. */
 static const double spread_parts[] = { 3, 1 };
 #define CUT_OFF_SPREAD_PX 0.04
-/* The wedge's radius, of the width. What lies beyond the ends moves faster than all that is inside. */
+/* The wedge's radius, of the width. What lies beyond the ends moves faster than all that is inside.
+ */
 #define RADIUS 0.5
 #define CUT_OFF_RADIUS 0.8
 
@@ -47,11 +48,11 @@ typedef struct {
   const TdAxisInput *input;
   TdAxisSpectrum *rows[2]; /* of each half turn, binned */
   guint n_halves, n_views[2], n_columns, by_columns;
-  gboolean cut_off;        /* half a turn of a sample wider than the detector */
+  gboolean cut_off; /* half a turn of a sample wider than the detector */
   TdAxisWedge *wedges[2];
 } Halves;
 
-/* ── Half turns ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Half turns ── */
 
 /* Views of the half turn that begins at the @half-th, in rising order; how many. */
 static guint
@@ -90,8 +91,9 @@ axis_fourier_unsuited (const double *angles_rad, guint n_views, guint n_columns)
   guint n = pick_half (angles_rad, order, n_views, 0, step, picked);
   if (n < LEAST_VIEWS)
     return "there are too few views";
-  return axis_fourier_regular (angles_rad, picked, n, step) ? NULL
-                                               : "the views do not cover half a turn in even steps";
+  return axis_fourier_regular (angles_rad, picked, n, step)
+             ? NULL
+             : "the views do not cover half a turn in even steps";
 }
 
 /* td_axis_response() at the frequencies of the shorter transform. */
@@ -120,9 +122,9 @@ load_half (Halves *self, const float *rows, guint n, guint most_views, GError **
   g_autofree double *weights = make_weights (self, binned, self->n_views[h]);
   if (weights) {
     self->rows[h] = td_axis_spectrum_new (binned, self->n_views[h], self->n_columns, TRUE);
-    self->wedges[h] = td_axis_wedge_new (self->n_views[h], td_fft_good_size (self->n_columns),
-                                         (self->cut_off ? CUT_OFF_RADIUS : RADIUS) * self->n_columns,
-                                         weights);
+    self->wedges[h]
+        = td_axis_wedge_new (self->n_views[h], td_fft_good_size (self->n_columns),
+                             (self->cut_off ? CUT_OFF_RADIUS : RADIUS) * self->n_columns, weights);
   }
   if (self->rows[h] && self->wedges[h])
     return TRUE;
@@ -172,7 +174,7 @@ axis_fourier_unload (Halves *self)
   *self = (Halves) { .input = self->input };
 }
 
-/* ── The search ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The search ── */
 
 /* Half turns moved by parts of a column: @first in binned columns is the first of @width. */
 static float *
@@ -224,7 +226,8 @@ cut_window (const float *rows, guint n_rows, guint stride, guint first, guint wi
     memcpy (out + (gsize) v * width, rows + (gsize) v * stride + first, width * sizeof *out);
 }
 
-/* Every half column under one window: a wider one sees more of any seam. Moved by half a column once. */
+/* Every half column under one window: a wider one sees more of any seam. Moved by half a column
+ * once. */
 static gboolean
 merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **error)
 {
@@ -254,7 +257,8 @@ search_coarse (const Halves *self, TdAxisEstimate *estimate, double *reach_px, G
   double least = LEAST_REACH, most = self->n_columns - 1.0 - LEAST_REACH;
   double first = ceil (2 * MAX (axis_fourier_to_binned (self, input->first_px), least)) / 2;
   double last = floor (2 * MIN (axis_fourier_to_binned (self, input->last_px), most)) / 2;
-  TdAxisCurve curve = { first, COARSE_STEP, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
+  TdAxisCurve curve
+      = { first, COARSE_STEP, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
 
   *reach_px = (COARSE_STEP + 0.1) * self->by_columns;
   if (last < least || first > most)
@@ -291,14 +295,16 @@ try_around (const Halves *self, double around, double step, guint steps, double 
   return TRUE;
 }
 
-/* What spills at the best centre is taken for noise, and the parabola for what the seam adds to it. */
+/* What spills at the best centre is taken for noise, and the parabola for what the seam adds to it.
+ */
 static double
 axis_fourier_spread_of (const Halves *self, const TdAxisCurve *curve, double at)
 {
   guint middle = curve->n / 2, width = 2 * axis_fourier_reach_of (self, at) + 1;
   double far = middle * curve->step_px * self->by_columns, freedom = 0;
   double spilled = 1 - curve->merit[middle];
-  double bend = (2 * curve->merit[middle] - curve->merit[0] - curve->merit[curve->n - 1]) / (far * far);
+  double bend
+      = (2 * curve->merit[middle] - curve->merit[0] - curve->merit[curve->n - 1]) / (far * far);
 
   for (guint h = 0; h < self->n_halves; h++)
     freedom += td_axis_wedge_freedom (self->wedges[h], width);
@@ -344,14 +350,16 @@ axis_fourier_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **
   double reach_px = 0;
 
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
-  if ((estimate->reason = axis_fourier_unsuited (input->angles_rad, input->n_views, input->n_columns)))
+  if ((estimate->reason
+       = axis_fourier_unsuited (input->angles_rad, input->n_views, input->n_columns)))
     return TRUE;
   gboolean done = axis_fourier_load (&halves, levels[0].views, levels[0].columns, error)
                   && search_coarse (&halves, estimate, &reach_px, error);
   for (guint l = 1; l < n_levels && done && isfinite (estimate->centre_px); l++) {
     gboolean last = l + 1 == n_levels || input->n_columns <= levels[l].columns;
     axis_fourier_unload (&halves);
-    done = axis_fourier_load (&halves, levels[last ? n_levels - 1 : l].views, levels[l].columns, error)
+    done = axis_fourier_load (&halves, levels[last ? n_levels - 1 : l].views, levels[l].columns,
+                              error)
            && search_near (&halves, reach_px, last, estimate, error);
     reach_px = 2 * NEAR_STEP * halves.by_columns;
     if (last || estimate->confidence <= 0)

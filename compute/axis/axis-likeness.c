@@ -13,16 +13,16 @@
 struct TdAxisLikeness {
   TdAxisSpectrum *spectrum; /* of the views that are in a pair */
   guint n_columns, n_rows;
-  GArray *pairs;            /* TdAxisPair, their views numbered by the spectrum's rows */
-  double first_off_rad;     /* 0: all are exact */
+  GArray *pairs;        /* TdAxisPair, their views numbered by the spectrum's rows */
+  double first_off_rad; /* 0: all are exact */
   double *response;
-  float *rows;              /* [n_rows][n_columns]: on their grid */
-  float *lines[3];          /* [n_pairs][n_columns]: W (a - b); W a; W b */
-  double *fade;             /* [n_columns] W, from the first column under the window on */
+  float *rows;               /* [n_rows][n_columns]: on their grid */
+  float *lines[3];           /* [n_pairs][n_columns]: W (a - b); W a; W b */
+  double *fade;              /* [n_columns] W, from the first column under the window on */
   GCancellable *cancellable; /* of the climb */
 };
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static guint
 axis_likeness_number (GHashTable *numbers, GArray *views, guint view)
@@ -55,10 +55,10 @@ td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
   }
   self->first_off_rad = g_array_index (pairs, TdAxisPair, 0).off_rad;
   self->n_rows = views->len;
-  self->rows = g_new (float, (gsize) self->n_rows * n_columns);
+  self->rows = g_new (float, (gsize) self->n_rows *n_columns);
   self->fade = g_new (double, n_columns + 2 * LEAST_REACH + 1);
   for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
-    self->lines[i] = g_new (float, (gsize) pairs->len * n_columns);
+    self->lines[i] = g_new (float, (gsize) pairs->len *n_columns);
   for (guint i = 0; i < views->len; i++)
     memcpy (self->rows + (gsize) i * n_columns,
             rows + (gsize) g_array_index (views, guint, i) * n_columns, n_columns * sizeof *rows);
@@ -87,7 +87,7 @@ td_axis_likeness_free (TdAxisLikeness *self)
   g_free (self);
 }
 
-/* ── The merit ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The merit ── */
 
 static guint
 axis_likeness_reach_of (const TdAxisLikeness *self, double window_px)
@@ -99,8 +99,8 @@ axis_likeness_reach_of (const TdAxisLikeness *self, double window_px)
 
 /* One pair under the window, from the first column on; the rest of the line stays 0. */
 static void
-axis_likeness_lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0, const float *b1,
-         guint reach)
+axis_likeness_lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0,
+                       const float *b1, guint reach)
 {
   const TdAxisPair *pair = &g_array_index (self->pairs, TdAxisPair, index);
   guint width = 2 * reach + 1, n = self->n_columns;
@@ -176,12 +176,13 @@ td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, do
   return filtered_energy (self, self->lines[0]);
 }
 
-/* ── The climb ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The climb ── */
 
 /* One step to the bottom of the parabola through three or six places @h apart; FALSE: it was on the
    slope, and went down it by @h. @top: 1 - D / E where it began; @bend: of D / E. */
 static gboolean
-climb_once (TdAxisLikeness *self, double *centre, double *drift, double h, double *top, double *bend)
+climb_once (TdAxisLikeness *self, double *centre, double *drift, double h, double *top,
+            double *bend)
 {
   double c = *centre, d = *drift, energy;
   double here = td_axis_likeness_at (self, c, d, c, &energy);
@@ -232,7 +233,8 @@ td_axis_likeness_climb (TdAxisLikeness *self, double *centre_px, double *drift_p
     }
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
-  /* What does not match is taken for noise: independent in as many places as the rows have columns. */
+  /* What does not match is taken for noise: independent in as many places as the rows have columns.
+   */
   guint n = self->pairs->len * (2 * axis_likeness_reach_of (self, *centre_px) + 1);
   *spread_px = bend > 0 ? sqrt (MAX (1 - *top, 0) * 2 / (bend * n)) : NAN;
   return TRUE;

@@ -4,23 +4,25 @@
 #include <gio/gio.h>
 
 /**
- * How alike views half a turn apart are about a centre given to parts of a pixel: the two rows of each
- * pair are brought onto a grid centred on it, the one mirrored, and subtracted under one window, so
- * that nothing but their likeness changes with the centre. Only the difference is filtered: a filter
- * before would carry the ends of the detector, which lie on opposite sides, into the window.
+ * How alike views half a turn apart are about a centre given to parts of a pixel: the two rows of
+ * each pair are brought onto a grid centred on it, the one mirrored, and subtracted under one
+ * window, so that nothing but their likeness changes with the centre. Only the difference is
+ * filtered: a filter before would carry the ends of the detector, which lie on opposite sides, into
+ * the window.
  *
  *   D (c) = sum over f of r (f)^2 |FT [W (t) (a (c + t) - b (c - t) - o)]|^2
  *   E (c) = the same of W (t) a (c + t), plus that of W (t) b (c - t)
  *
  * W is 1 and fades to 0 over the outer 40 % of the columns that both have about the middle of the
- * search; o is the mean of a - b under it, for the beam may have become stronger or weaker between the
- * two, which with the slopes of the sample would move the centre; r is td_axis_response(). The centre is where D is least. Pairs that miss half a turn
- * (TdAxisPair.off_rad) are compared about c + drift off / first off.
+ * search; o is the mean of a - b under it, for the beam may have become stronger or weaker between
+ * the two, which with the slopes of the sample would move the centre; r is td_axis_response(). The
+ * centre is where D is least. Pairs that miss half a turn (TdAxisPair.off_rad) are compared about c
+ * + drift off / first off.
  */
 typedef struct TdAxisLikeness TdAxisLikeness;
 
-/* @rows: [view][n_columns]; @pairs: TdAxisPair; @response: for n_columns columns. All are copied. NULL:
-   no memory. */
+/* @rows: [view][n_columns]; @pairs: TdAxisPair; @response: for n_columns columns. All are copied.
+   NULL: no memory. */
 TdAxisLikeness *td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
                                       const double *response);
 void td_axis_likeness_free (TdAxisLikeness *likeness);
@@ -30,8 +32,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisLikeness, td_axis_likeness_free)
    @energy: E, may be NULL. */
 double td_axis_likeness_at (TdAxisLikeness *likeness, double centre_px, double drift_px,
                             double window_px, double *energy);
-/* Goes from @centre_px (and @drift_px, which stays 0 where all pairs are exact) to the least D nearby.
-   @top: 1 - D / E there. @spread_px: the standard error by D and its bend. FALSE with @error: cancelled. */
+/* Goes from @centre_px (and @drift_px, which stays 0 where all pairs are exact) to the least D
+   nearby.
+   @top: 1 - D / E there. @spread_px: the standard error by D and its bend. FALSE with @error:
+   cancelled. */
 gboolean td_axis_likeness_climb (TdAxisLikeness *likeness, double *centre_px, double *drift_px,
                                  double *top, double *spread_px, GCancellable *cancellable,
                                  GError **error);

@@ -12,32 +12,32 @@
  * mirrored at the centre: p (angle + pi, u) = p (angle, 2 centre - u).
  *
  * A method runs on the thread that searches, blocks, and looks at the cancellable at least every
- * 100 ms. FALSE with @error only when cancelled, or when the device or memory failed: a sinogram that
- * says nothing is no error but an estimate of NAN.
+ * 100 ms. FALSE with @error only when cancelled, or when the device or memory failed: a sinogram
+ * that says nothing is no error but an estimate of NAN.
  */
 typedef struct {
-  const float *sinogram;    /* [n_views][n_columns]: -log values, finite */
+  const float *sinogram; /* [n_views][n_columns]: -log values, finite */
   guint n_views, n_columns;
   const double *angles_rad; /* n_views, in any order, any range */
   guint row;                /* of the detector: for messages */
-  double first_px, last_px; /* centres searched, both ends included; first <= last. May lie beyond the
-                               detector by up to its width */
+  double first_px, last_px; /* centres searched, both ends included; first <= last. May lie beyond
+                               the detector by up to its width */
   TdDevice *device;         /* for what costs; methods that cost little stay on the host */
   GCancellable *cancellable;
 } TdAxisInput;
 
 typedef struct {
-  double centre_px;   /* NAN: none */
-  double confidence;  /* 0 … 1: how far the best centre stands out from the rest of the range; below
-                         0.2 it is no better than chance */
-  double spread_px;   /* the method's own standard error; NAN: it knows none */
+  double centre_px;  /* NAN: none */
+  double confidence; /* 0 … 1: how far the best centre stands out from the rest of the range; below
+                        0.2 it is no better than chance */
+  double spread_px;  /* the method's own standard error; NAN: it knows none */
   const char *reason; /* why there is none or little, for people; static, or NULL */
 } TdAxisEstimate;
 
 typedef struct {
   TdAxisMethod method;
-  const char *name;   /* "correlation", as on the command line */
-  const char *title;  /* for people */
+  const char *name;  /* "correlation", as on the command line */
+  const char *title; /* for people */
   /* NULL: it can be run on views at these angles; else why not (static). */
   const char *(*unsuited) (const double *angles_rad, guint n_views, guint n_columns);
   /* NULL: it compares projections, not rows (axis-tilt.h). */

@@ -8,14 +8,14 @@
 #include "compute/device/host-fftw.h"
 
 /**
- * Overlap search: with views all round, each view is compared with the mirrored opposite one for every
- * centre at once. Where they overlap about a centre c, columns k - (n - 1) to k of k = 2 c,
+ * Overlap search: with views all round, each view is compared with the mirrored opposite one for
+ * every centre at once. Where they overlap about a centre c, columns k - (n - 1) to k of k = 2 c,
  *
  *     r (c) = 2 sum a (u) b (k - u) / sum (a (u)^2 + b (k - u)^2)
  *
  * over all pairs of opposite views: 1 where they agree in shape and size, which a correlation
- * coefficient does not ask for; that is what tells a true narrow overlap from a likely wide one. The
- * products are one convolution a pair, by FFT; the squares are running sums over the columns.
+ * coefficient does not ask for; that is what tells a true narrow overlap from a likely wide one.
+ * The products are one convolution a pair, by FFT; the squares are running sums over the columns.
  *
  * Before, each column loses what changes slowly from view to view: rows of the detector that are
  * brighter (stripes) would agree with themselves, and slow parts agree about every centre.
@@ -25,7 +25,7 @@
 #define SLOW_RAD (G_PI / 12) /* half the window of the running mean over the views */
 #define WEDGE_STEPS 3        /* a gap of so many usual steps is not bridged */
 #define CHANCE 6             /* standard deviations that a narrow overlap may agree by chance */
-#define WIDEST_FIT 4        /* half columns to either side of the peak */
+#define WIDEST_FIT 4         /* half columns to either side of the peak */
 #define NEIGHBOURHOOD 4      /* half columns that belong to a peak: at least */
 
 /* The turn with evenly spread views, the second half opposite to the first. */
@@ -101,7 +101,7 @@ axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
   return covered < 1.25 * G_PI ? "the views do not go all round: few have an opposite one" : NULL;
 }
 
-/* ── The turn ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The turn ── */
 
 static void
 turn_clear (Turn *turn)
@@ -144,12 +144,13 @@ turn_init (Turn *turn, const TdAxisInput *input, GError **error)
     while (at + 1 < n && places[at + 1].angle <= angle + 1e-9)
       at++;
     const gboolean last = at + 1 == n;
-    const double gap = (last ? places[0].angle + 2 * G_PI : places[at + 1].angle) - places[at].angle;
+    const double gap
+        = (last ? places[0].angle + 2 * G_PI : places[at + 1].angle) - places[at].angle;
     const double part = gap > 0 ? CLAMP ((angle - places[at].angle) / gap, 0, 1) : 0;
     turn->known[v] = gap <= WEDGE_STEPS * step || part < 1e-6;
     if (turn->known[v])
       axis_overlap_mix (input, places[at].view, places[last ? 0 : at + 1].view, part,
-           turn->values + (gsize) v * turn->n_columns);
+                        turn->values + (gsize) v * turn->n_columns);
   }
   return TRUE;
 }
@@ -178,7 +179,8 @@ remove_slow (Turn *turn, GError **error)
   guint count = 0;
 
   if (!out) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "There is no memory to compare opposite views");
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "There is no memory to compare opposite views");
     return FALSE;
   }
   for (guint v = 0; v < 2 * reach + 1; v++)
@@ -195,7 +197,7 @@ remove_slow (Turn *turn, GError **error)
   return TRUE;
 }
 
-/* ── Agreement about every centre ─────────────────────────────────────────────────────────────── */
+/* ── Agreement about every centre ── */
 
 /* What is known about k = 2 c: 2 n - 1 of each. */
 typedef struct {
@@ -216,10 +218,12 @@ overlap_of (guint k, guint n_columns)
   return MIN (k, 2 * n_columns - 2 - k) + 1;
 }
 
-/* One pair's products to the spectrum, its squares to the columns' sums. a + i b is transformed at once. */
+/* One pair's products to the spectrum, its squares to the columns' sums. a + i b is transformed at
+ * once. */
 static void
-axis_overlap_add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size, fftwf_complex *line,
-          fftwf_complex *transformed, double *spectrum, double *squares)
+axis_overlap_add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size,
+                       fftwf_complex *line, fftwf_complex *transformed, double *spectrum,
+                       double *squares)
 {
   const guint n = turn->n_columns, half = turn->n_views / 2;
   const float *a = turn->values + (gsize) view * n, *b = a + (gsize) half * n;
@@ -241,7 +245,8 @@ axis_overlap_add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size
 }
 
 static void
-axis_overlap_divide (Agreement *agreement, const fftwf_complex *products, guint size, const double *squares)
+axis_overlap_divide (Agreement *agreement, const fftwf_complex *products, guint size,
+                     const double *squares)
 {
   g_autofree double *sums = g_new0 (double, agreement->n + 1);
 
@@ -267,8 +272,8 @@ compare_views (const Turn *turn, const TdAxisInput *input, Agreement *agreement,
 
   *agreement = (Agreement) { .n = n, .agreement = g_new0 (double, 2 * n - 1) };
   if (!ok)
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "There is no memory to compare rows of %u columns",
-                 n);
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "There is no memory to compare rows of %u columns", n);
   else
     memset (line, 0, size * sizeof *line);
   for (guint v = 0; ok && v < turn->n_views / 2; v++) {
@@ -290,7 +295,7 @@ compare_views (const Turn *turn, const TdAxisInput *input, Agreement *agreement,
   return ok;
 }
 
-/* ── The peak ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The peak ── */
 
 /* What the agreement is worth: narrow overlaps agree more easily by chance. */
 static double
@@ -330,10 +335,11 @@ width_of (const Agreement *agreement, guint first, guint last, guint peak)
   return MAX (peak - left, right - peak);
 }
 
-/* The top of the parabola through the agreement by least squares, over as much of the peak as is one:
-   the wider a peak, the more its single values are noise. */
+/* The top of the parabola through the agreement by least squares, over as much of the peak as is
+   one: the wider a peak, the more its single values are noise. */
 static void
-axis_overlap_refine (const Agreement *agreement, guint first, guint last, guint peak, TdAxisEstimate *estimate)
+axis_overlap_refine (const Agreement *agreement, guint first, guint last, guint peak,
+                     TdAxisEstimate *estimate)
 {
   const double *r = agreement->agreement;
   const guint side = MIN (peak - first, last - peak);

@@ -11,8 +11,8 @@ typedef struct {
   guint view;         /* the one */
   guint below, above; /* the other lies between these two; the same view where it is exact */
   double share;       /* of @above: 0 … 1 */
-  double off_rad;     /* by how much (below's angle) - (view's angle) misses half a turn; 0 unless there
-                         are no better pairs */
+  double off_rad; /* by how much (below's angle) - (view's angle) misses half a turn; 0 unless there
+                     are no better pairs */
 } TdAxisPair;
 
 /* Pairs that are exact, or lie between two neighbouring views; without any, those that miss half a

@@ -12,15 +12,19 @@ td_axis_trial_slices (TdDevice *device, TdScan *scan, const TdStep *steps, guint
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   const TdAxisOptions options = { .row_first = row, .row_end = row + 1, .n_rows = 1 };
-  g_autoptr (TdAxisRows) rows
-      = td_axis_rows_new (device, scan, steps, n_steps, &options, error);
+  g_autoptr (TdAxisRows) rows = td_axis_rows_new (device, scan, steps, n_steps, &options, error);
   g_autofree float *sinogram = rows ? td_axis_rows_read (rows, 0, cancellable, error) : NULL;
 
   if (!sinogram)
     return NULL;
   const TdAxisInput input = {
-    .sinogram = sinogram, .n_views = facts->n_views, .n_columns = facts->n_columns,
-    .angles_rad = facts->angles_rad, .row = row, .device = device, .cancellable = cancellable,
+    .sinogram = sinogram,
+    .n_views = facts->n_views,
+    .n_columns = facts->n_columns,
+    .angles_rad = facts->angles_rad,
+    .row = row,
+    .device = device,
+    .cancellable = cancellable,
   };
   g_autoptr (TdAxisSlices) slices = td_axis_slices_new (&input, 1, 0, error);
   if (!slices)

@@ -21,9 +21,7 @@ add_pixel (TdAxisQuality quality, const float *p, guint side, Sums *sums)
   double value = 0;
 
   switch (quality) {
-  case TD_AXIS_QUALITY_NEGATIVITY:
-    value = MIN (p[0], 0);
-    break;
+  case TD_AXIS_QUALITY_NEGATIVITY: value = MIN (p[0], 0); break;
   case TD_AXIS_QUALITY_FLATNESS:
   case TD_AXIS_QUALITY_STEEPNESS: {
     double dx = (double) p[1] - p[-1], dy = (double) p[down] - p[-down];
@@ -76,7 +74,8 @@ td_axis_cut_off (const float *sinogram, guint n_views, guint n_columns)
 }
 
 TdAxisQuality
-td_axis_quality_for (const float *sinogram, guint n_views, guint n_columns, const double *angles_rad)
+td_axis_quality_for (const float *sinogram, guint n_views, guint n_columns,
+                     const double *angles_rad)
 {
   double range = 0;
 

@@ -8,18 +8,20 @@
  * sinogram about different centres only.
  */
 typedef enum {
-  /* sum min (f, 0): attenuation cannot be negative, but beside arcs it is. Donath et al., J. Opt. Soc.
-     Am. A 23 (2006), Q_IN. For half a turn that sees all of the sample. */
+  /* sum min (f, 0): attenuation cannot be negative, but beside arcs it is. Donath et al., J. Opt.
+     Soc. Am. A 23 (2006), Q_IN. For half a turn that sees all of the sample. */
   TD_AXIS_QUALITY_NEGATIVITY,
-  /* -sum sqrt |grad f| by central differences: arcs add edges, and what is flat loses more than what is
-     steep can gain. For half a turn with the sample cut off, whose values are off anyway. */
+  /* -sum sqrt |grad f| by central differences: arcs add edges, and what is flat loses more than
+     what is steep can gain. For half a turn with the sample cut off, whose values are off anyway.
+   */
   TD_AXIS_QUALITY_FLATNESS,
-  /* n sum g^2 / (sum g)^2 with g = |grad f|^2 by central differences, the fourth moment of the gradient
-     over the square of its second: doubled edges are half as steep. For whole turns. */
+  /* n sum g^2 / (sum g)^2 with g = |grad f|^2 by central differences, the fourth moment of the
+     gradient over the square of its second: doubled edges are half as steep. For whole turns. */
   TD_AXIS_QUALITY_STEEPNESS,
 } TdAxisQuality;
 
-/* Over the disc of @radius pixels about the middle, divided by its pixels (but steepness, a ratio). */
+/* Over the disc of @radius pixels about the middle, divided by its pixels (but steepness, a ratio).
+ */
 double td_axis_quality (TdAxisQuality quality, const float *slice, guint side, double radius);
 
 TdAxisQuality td_axis_quality_for (const float *sinogram, guint n_views, guint n_columns,

@@ -26,7 +26,7 @@ struct TdAxisRows {
   guint first, end, count;
 };
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 /* The widest odd band that leaves the rows tried apart, on the detector, and fits. */
 static guint
@@ -68,7 +68,8 @@ td_axis_rows_new (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_s
   self->halo = td_preparation_halo (steps, n_steps, facts);
   self->band = choose_band (self);
   self->most_rows = MIN (self->band + 2 * self->halo, facts->n_rows);
-  self->preparation = td_preparation_new (device, scan, NULL, steps, n_steps, self->most_rows, error);
+  self->preparation
+      = td_preparation_new (device, scan, NULL, steps, n_steps, self->most_rows, error);
   if (!self->preparation || !(self->queue = td_queue_new (device, error)))
     return NULL;
   return g_steal_pointer (&self);
@@ -100,12 +101,12 @@ td_axis_rows_row (const TdAxisRows *self, guint index)
   return self->first + (guint) ((2 * (guint64) index + 1) * n / (2 * self->count));
 }
 
-/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reading ── */
 
 /* Raw rows to prepared ones, in place; of those, [first, end) come first. */
 static gboolean
 axis_rows_prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, guint first, guint end,
-         GCancellable *cancellable, GError **error)
+                   GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
   const guint64 row_bytes = (guint64) facts->n_views * facts->n_columns * sizeof (float);
@@ -113,8 +114,8 @@ axis_rows_prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, guin
   TdPreparationRows left = { buffer, row0, n_rows };
 
   if (buffer && td_upload (self->queue, buffer, 0, rows, n_rows * row_bytes, error)
-      && td_preparation_run_for (self->preparation, self->queue, &left, first, end - first, cancellable,
-                                 error)
+      && td_preparation_run_for (self->preparation, self->queue, &left, first, end - first,
+                                 cancellable, error)
       && td_download (self->queue, rows, buffer, (first - left.row0) * row_bytes,
                       (end - first) * row_bytes, error))
     return td_queue_finish (self->queue, error);
@@ -139,7 +140,8 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
                  "There is no memory for %u rows of %u views", n_rows, facts->n_views);
     return NULL;
   }
-  if (!td_scan_read_sinograms (self->scan, 0, facts->n_views, row0, n_rows, rows, cancellable, error)
+  if (!td_scan_read_sinograms (self->scan, 0, facts->n_views, row0, n_rows, rows, cancellable,
+                               error)
       || !axis_rows_prepare (self, rows, row0, n_rows, first, end, cancellable, error))
     return NULL;
   float *mean = g_new0 (float, samples);
@@ -150,7 +152,7 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
   return mean;
 }
 
-/* ── Stripes and emptiness ────────────────────────────────────────────────────────────────────── */
+/* ── Stripes and emptiness ── */
 
 static int
 axis_rows_compare_doubles (const void *a, const void *b)

@@ -4,8 +4,8 @@
 #include "axis-methods.h"
 
 /**
- * The rows that a search tries, prepared: each is the mean of a band of neighbouring rows, which is the
- * sinogram of their mean slice with that much less noise. One thread.
+ * The rows that a search tries, prepared: each is the mean of a band of neighbouring rows, which is
+ * the sinogram of their mean slice with that much less noise. One thread.
  */
 typedef struct TdAxisRows TdAxisRows;
 
@@ -18,8 +18,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisRows, td_axis_rows_free)
 guint td_axis_rows_count (const TdAxisRows *rows);
 guint td_axis_rows_row (const TdAxisRows *rows, guint index); /* middle of the band */
 
-/* Reads and prepares a band: (transfer full), float [n_views][n_columns], without the stripes of single
-   columns. Blocks. */
+/* Reads and prepares a band: (transfer full), float [n_views][n_columns], without the stripes of
+   single columns. Blocks. */
 float *td_axis_rows_read (TdAxisRows *rows, guint index, GCancellable *cancellable, GError **error);
 
 /* Subtracts from every column what its mean over the views stands out from its neighbours' by: what

@@ -69,7 +69,8 @@ td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
   double second = second_hill (merit, curve->n, best);
   estimate->centre_px
       = curve->first_px
-        + curve->step_px * (best + td_axis_parabola (merit[best - 1], merit[best], merit[best + 1]));
+        + curve->step_px
+              * (best + td_axis_parabola (merit[best - 1], merit[best], merit[best + 1]));
   estimate->confidence = isfinite (second) ? CLAMP ((merit[best] - second) / height, 0, 1) : 1;
   return TRUE;
 }
@@ -108,7 +109,8 @@ td_axis_bin (const float *sinogram, guint n_views, gsize stride, guint n_columns
              guint by_columns)
 {
   const guint views = n_views / by_views, columns = n_columns / by_columns;
-  Bins bins = { sinogram, g_new0 (float, (gsize) views * columns), stride, columns, by_views, by_columns };
+  Bins bins
+      = { sinogram, g_new0 (float, (gsize) views *columns), stride, columns, by_views, by_columns };
 
   td_parallel_for (views, bin_view, &bins);
   return bins.binned;
@@ -161,8 +163,7 @@ make_response (const TdAxisSpectrum *spectrum, guint n_views)
 double *
 td_axis_response (const float *sinogram, guint n_views, guint n_columns)
 {
-  g_autoptr (TdAxisSpectrum) spectrum
-      = td_axis_spectrum_new (sinogram, n_views, n_columns, TRUE);
+  g_autoptr (TdAxisSpectrum) spectrum = td_axis_spectrum_new (sinogram, n_views, n_columns, TRUE);
 
   return spectrum ? make_response (spectrum, n_views) : NULL;
 }
@@ -170,12 +171,11 @@ td_axis_response (const float *sinogram, guint n_views, guint n_columns)
 float *
 td_axis_whiten (const float *sinogram, guint n_views, guint n_columns)
 {
-  g_autoptr (TdAxisSpectrum) spectrum
-      = td_axis_spectrum_new (sinogram, n_views, n_columns, TRUE);
+  g_autoptr (TdAxisSpectrum) spectrum = td_axis_spectrum_new (sinogram, n_views, n_columns, TRUE);
   if (!spectrum)
     return NULL;
   g_autofree double *response = make_response (spectrum, n_views);
-  float *rows = g_new (float, (gsize) n_views * n_columns);
+  float *rows = g_new (float, (gsize) n_views *n_columns);
 
   td_axis_spectrum_filter (spectrum, response);
   td_axis_spectrum_rows (spectrum, 0, n_views, 0, n_columns, rows);

@@ -10,23 +10,25 @@
 #include "compute/device/host.h"
 
 /**
- * Search over trial slices: coarse on a binned sinogram if the range is wide, then closer and closer,
- * to 0.05 pixels. What is judged depends on the scan (axis-quality.h): a whole turn about the wrong
- * centre doubles edges, half a turn smears them to arcs.
+ * Search over trial slices: coarse on a binned sinogram if the range is wide, then closer and
+ * closer, to 0.05 pixels. What is judged depends on the scan (axis-quality.h): a whole turn about
+ * the wrong centre doubles edges, half a turn smears them to arcs.
  *
- * A slice's pixel changes with the centre as the filtered views do along the detector: no frequency is
- * higher than the filter's cut-off, W radians a column. So trials that lie close are not all
- * back-projected, but interpolated between the Chebyshev nodes of their range. For a wave of frequency W over
- * +-h columns, n nodes leave at most 2 (W h / 2)^n / n! of it, and the filter leaves little of that wave. All
- * of them must show the same columns of the detector: what appears from one to the next is no wave. Slices of
- * narrow detectors, which are not binned, cost little: each of their trials is made.
+ * A slice's pixel changes with the centre as the filtered views do along the detector: no frequency
+ * is higher than the filter's cut-off, W radians a column. So trials that lie close are not all
+ * back-projected, but interpolated between the Chebyshev nodes of their range. For a wave of
+ * frequency W over
+ * +-h columns, n nodes leave at most 2 (W h / 2)^n / n! of it, and the filter leaves little of that
+ * wave. All of them must show the same columns of the detector: what appears from one to the next
+ * is no wave. Slices of narrow detectors, which are not binned, cost little: each of their trials
+ * is made.
  */
 #define COARSE_COLUMNS 128
 #define MIDDLE_COLUMNS 640
 #define FINE_COLUMNS 1280
-#define WIDE_PX 10        /* ranges wider than this, in columns, begin coarse */
-#define MIDDLE_PX 0.3     /* between trials that need not be finer */
-#define FINEST_PX 0.1     /* between the last trials; the parabola through them divides it further */
+#define WIDE_PX 10    /* ranges wider than this, in columns, begin coarse */
+#define MIDDLE_PX 0.3 /* between trials that need not be finer */
+#define FINEST_PX 0.1 /* between the last trials; the parabola through them divides it further */
 /* Of the columns of trial slices, and at least: more views make them no better for this. */
 #define VIEWS_A_COLUMN 0.8
 #define LEAST_VIEWS 480
@@ -34,33 +36,33 @@
 #define JUDGED 0.48
 #define JUDGED_INSIDE 0.9
 #define LEAST_RADIUS 6
-#define TRIALS 13         /* of each closer search */
-/* What the best-looking slice is off by, in columns. Values of a sample that is cut off are wrong, and
-   what they look like is a weak witness. */
+#define TRIALS 13 /* of each closer search */
+/* What the best-looking slice is off by, in columns. Values of a sample that is cut off are wrong,
+   and what they look like is a weak witness. */
 static const double spreads_px[] = {
   [TD_AXIS_QUALITY_NEGATIVITY] = 0.03,
   [TD_AXIS_QUALITY_FLATNESS] = 0.09,
   [TD_AXIS_QUALITY_STEEPNESS] = 0.06,
 };
-#define CUTOFF 0.5        /* of the trial slices' filter: noise says nothing about the centre */
+#define CUTOFF 0.5       /* of the trial slices' filter: noise says nothing about the centre */
 #define NODES_LEAVE 5e-4 /* of the highest wave, of which the filter leaves nothing */
 #define MOST_NODES 10
 
 typedef struct {
-  TdAxisInput binned;     /* what is reconstructed: the sinogram or less of it */
+  TdAxisInput binned; /* what is reconstructed: the sinogram or less of it */
   float *sinogram;
   double *angles_rad;
   guint by_columns;
   TdAxisQuality quality;
   TdAxisSlices *slices;
-  guint n_nodes;          /* slices made last, for centres from first_px to last_px; 0: none */
+  guint n_nodes; /* slices made last, for centres from first_px to last_px; 0: none */
   double nodes_px[MOST_NODES], first_px, last_px;
   float *node_slices;
 } Trials;
 
 typedef struct {
   const Trials *trials;
-  const float *slices;    /* NULL: between the nodes */
+  const float *slices; /* NULL: between the nodes */
   const TdAxisCurve *curve;
   double radius;
   double *values;
@@ -99,14 +101,14 @@ judge_slice (guint index, gpointer data)
   g_autofree float *between = judging->slices ? NULL : g_new (float, pixels);
 
   if (between)
-    axis_sharpness_interpolate (judging->trials, judging->curve->first_px + index * judging->curve->step_px, side,
-                 between);
-  judging->values[index]
-      = td_axis_quality (judging->trials->quality,
-                         between ? between : judging->slices + index * pixels, side, judging->radius);
+    axis_sharpness_interpolate (
+        judging->trials, judging->curve->first_px + index * judging->curve->step_px, side, between);
+  judging->values[index] = td_axis_quality (judging->trials->quality,
+                                            between ? between : judging->slices + index * pixels,
+                                            side, judging->radius);
 }
 
-/* ── Less of a large sinogram ─────────────────────────────────────────────────────────────────── */
+/* ── Less of a large sinogram ── */
 
 /* Columns binned until there are at most @most; then no more views than such slices need. */
 static gboolean
@@ -115,7 +117,8 @@ trials_init (Trials *trials, const TdAxisInput *input, guint most, TdAxisQuality
 {
   guint by = (input->n_columns + most - 1) / most, columns = input->n_columns / by;
   guint enough = MAX ((guint) (VIEWS_A_COLUMN * columns), LEAST_VIEWS);
-  const guint every = MAX (1, input->n_views / enough), n_views = (input->n_views + every - 1) / every;
+  const guint every = MAX (1, input->n_views / enough),
+              n_views = (input->n_views + every - 1) / every;
 
   *trials = (Trials) { .binned = *input, .by_columns = by, .quality = quality };
   trials->angles_rad = g_new (double, input->n_views);
@@ -152,7 +155,8 @@ radius_for (const Trials *trials, const TdAxisCurve *curve)
 {
   double width = trials->binned.n_columns;
   double first = axis_sharpness_to_binned (trials, curve->first_px);
-  double last = axis_sharpness_to_binned (trials, curve->first_px + (curve->n - 1) * curve->step_px);
+  double last
+      = axis_sharpness_to_binned (trials, curve->first_px + (curve->n - 1) * curve->step_px);
 
   if (trials->quality != TD_AXIS_QUALITY_FLATNESS)
     return JUDGED * width;
@@ -182,8 +186,8 @@ make_slices (Trials *trials, const double *centres_px, guint n, float *slices, G
   return td_axis_slices_run (trials->slices, centres, n, slices, error);
 }
 
-/* Slices between which those of the curve can be interpolated. FALSE with no @error set: that is not worth
-   it, or not wanted. */
+/* Slices between which those of the curve can be interpolated. FALSE with no @error set: that is
+   not worth it, or not wanted. */
 static gboolean
 ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
 {
@@ -191,7 +195,8 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
   const double half = (last_px - curve->first_px) / 2, tiny = 1e-9 * half;
   const guint n = nodes_for (trials, half), side = td_axis_slices_side (trials->slices);
 
-  if (trials->n_nodes && curve->first_px >= trials->first_px - tiny && last_px <= trials->last_px + tiny)
+  if (trials->n_nodes && curve->first_px >= trials->first_px - tiny
+      && last_px <= trials->last_px + tiny)
     return TRUE;
   if (trials->by_columns == 1 || n >= curve->n || n > MOST_NODES
       || n > td_axis_slices_batch (trials->slices))
@@ -199,7 +204,7 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
   for (guint k = 0; k < n; k++)
     trials->nodes_px[k] = curve->first_px + half * (1 + cos (G_PI * (2 * k + 1) / (2 * n)));
   g_free (trials->node_slices);
-  trials->node_slices = g_new (float, (gsize) n * side * side);
+  trials->node_slices = g_new (float, (gsize) n *side *side);
   trials->first_px = curve->first_px;
   trials->last_px = last_px;
   td_axis_slices_see (trials->slices, axis_sharpness_to_binned (trials, trials->first_px),
@@ -211,8 +216,9 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
 static gboolean
 run_each (Trials *trials, TdAxisCurve *curve, double radius, GError **error)
 {
-  const guint side = td_axis_slices_side (trials->slices), batch = td_axis_slices_batch (trials->slices);
-  g_autofree float *pixels = g_new (float, (gsize) batch * side * side);
+  const guint side = td_axis_slices_side (trials->slices),
+              batch = td_axis_slices_batch (trials->slices);
+  g_autofree float *pixels = g_new (float, (gsize) batch *side *side);
   g_autofree double *centres = g_new (double, batch);
 
   td_axis_slices_see (trials->slices, INFINITY, -INFINITY);
@@ -247,7 +253,7 @@ trials_run (Trials *trials, TdAxisCurve *curve, GError **error)
   return run_each (trials, curve, radius, error);
 }
 
-/* ── The search ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The search ── */
 
 static gboolean
 search_wide (Trials *trials, const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
@@ -302,11 +308,12 @@ static gboolean
 axis_sharpness_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **error)
 {
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
-  if ((estimate->reason = axis_sharpness_unsuited (input->angles_rad, input->n_views, input->n_columns)))
+  if ((estimate->reason
+       = axis_sharpness_unsuited (input->angles_rad, input->n_views, input->n_columns)))
     return TRUE;
   double reach = (input->last_px - input->first_px) / 2;
-  TdAxisQuality quality = td_axis_quality_for (input->sinogram, input->n_views, input->n_columns,
-                                               input->angles_rad);
+  TdAxisQuality quality
+      = td_axis_quality_for (input->sinogram, input->n_views, input->n_columns, input->angles_rad);
   gboolean done = TRUE;
   Trials trials;
 

@@ -20,7 +20,7 @@ struct TdAxisSlices {
   TdBackprojector *projector;
   TdQueue *queue;
   TdBuffer *sinograms, *slices;
-  float *shifted; /* [batch][n_views][n_columns] */
+  float *shifted;           /* [batch][n_views][n_columns] */
   double first_px, last_px; /* centres about which slices are to see the same columns */
 };
 
@@ -43,11 +43,20 @@ make_projector (TdAxisSlices *self, double disc, GError **error)
 
   td_angular_weights (input->angles_rad, input->n_views, weights, NULL);
   const TdBackprojectTask task = {
-    .n_columns = input->n_columns, .n_views = input->n_views, .nx = self->side, .ny = self->side,
-    .x0 = -((double) self->side - 1) / 2, .y0 = ((double) self->side - 1) / 2, .step = 1,
-    .centre_px = ((double) input->n_columns - 1) / 2, .angles_rad = input->angles_rad,
-    .weights = weights, .scale = 1, .interpolation = TD_INTERPOLATION_LINEAR,
-    .precision = TD_PRECISION_SINGLE, .disc = disc,
+    .n_columns = input->n_columns,
+    .n_views = input->n_views,
+    .nx = self->side,
+    .ny = self->side,
+    .x0 = -((double) self->side - 1) / 2,
+    .y0 = ((double) self->side - 1) / 2,
+    .step = 1,
+    .centre_px = ((double) input->n_columns - 1) / 2,
+    .angles_rad = input->angles_rad,
+    .weights = weights,
+    .scale = 1,
+    .interpolation = TD_INTERPOLATION_LINEAR,
+    .precision = TD_PRECISION_SINGLE,
+    .disc = disc,
   };
   const TdBackprojectFamily *family
       = td_backproject_choose ("auto", &task, input->device, self->batch, error);
@@ -82,8 +91,7 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
   axis_slices_filter_rows (self->spectrum, cutoff);
   if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error)))
     return NULL;
-  self->sinograms
-      = td_buffer_new (input->device, self->batch * row_bytes * input->n_views, error);
+  self->sinograms = td_buffer_new (input->device, self->batch * row_bytes * input->n_views, error);
   if (self->sinograms)
     self->slices = td_buffer_new (input->device, self->batch * row_bytes * self->side, error);
   return self->slices ? g_steal_pointer (&self) : NULL;
@@ -115,7 +123,8 @@ axis_slices_shift (TdAxisSlices *self, double centre_px, float *out)
   guint n = self->input->n_columns, views = self->input->n_views;
   const double middle = ((double) n - 1) / 2, start = centre_px - middle;
   const guint before = (guint) CLAMP (ceil (middle - MIN (self->first_px, centre_px)), 0, n);
-  const guint end = (guint) CLAMP (floor (n - 1.0 + middle - MAX (self->last_px, centre_px)) + 1, before, n);
+  const guint end
+      = (guint) CLAMP (floor (n - 1.0 + middle - MAX (self->last_px, centre_px)) + 1, before, n);
 
   td_axis_spectrum_rows (self->spectrum, 0, views, start, n, out);
   for (guint v = 0; v < views; v++) {

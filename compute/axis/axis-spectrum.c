@@ -21,13 +21,13 @@ typedef struct {
   const float *rows;
   float *out;
   gboolean edges;
-  const float *fade;   /* of the padding */
+  const float *fade; /* of the padding */
   guint first, count, n;
-  gint64 whole;        /* columns that rows begin at, and for the rest of a column each bin's turn */
+  gint64 whole; /* columns that rows begin at, and for the rest of a column each bin's turn */
   const float *turn;
 } Run;
 
-/* ── There ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── There ── */
 
 /* Two rows, being real, share one transform: the second is its imaginary part. */
 static void
@@ -138,10 +138,10 @@ td_axis_spectrum_filter (TdAxisSpectrum *spectrum, const double *response)
     }
 }
 
-/* ── And back ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── And back ── */
 
-/* The transform runs forward only: the conjugate spectrum gives the conjugate. Two rows a and b go as
-   a + i b. */
+/* The transform runs forward only: the conjugate spectrum gives the conjugate. Two rows a and b go
+   as a + i b. */
 static void
 axis_spectrum_back_piece (guint index, gpointer data)
 {
@@ -195,7 +195,12 @@ td_axis_spectrum_rows (const TdAxisSpectrum *spectrum, guint first, guint count,
     turn[2 * i] = (float) (cos (angle) / length);
     turn[2 * i + 1] = highest ? 0 : (float) (sin (angle) / length);
   }
-  Run run = { .spectrum = (TdAxisSpectrum *) spectrum, .out = out, .first = first, .count = count,
-              .n = n, .whole = (gint64) whole, .turn = turn };
+  Run run = { .spectrum = (TdAxisSpectrum *) spectrum,
+              .out = out,
+              .first = first,
+              .count = count,
+              .n = n,
+              .whole = (gint64) whole,
+              .turn = turn };
   td_parallel_for ((count + ROWS_A_PIECE - 1) / ROWS_A_PIECE, axis_spectrum_back_piece, &run);
 }

@@ -4,8 +4,9 @@
 #include <glib.h>
 
 /**
- * Rows of a sinogram in the frequency domain, for methods that filter them, shift them by parts of a
- * pixel without smoothing, or correlate them. Host, single precision, spread over the host's threads.
+ * Rows of a sinogram in the frequency domain, for methods that filter them, shift them by parts of
+ * a pixel without smoothing, or correlate them. Host, single precision, spread over the host's
+ * threads.
  */
 typedef struct TdAxisSpectrum TdAxisSpectrum;
 
@@ -22,7 +23,7 @@ const float *td_axis_spectrum_bins (const TdAxisSpectrum *spectrum, guint row);
 
 /* @response: real, bins 0 … length / 2. */
 void td_axis_spectrum_filter (TdAxisSpectrum *spectrum, const double *response);
-/* Rows [first, first + count) back, @n columns from @start on: out (i) = row (start + i), band-limited
-   between samples. */
+/* Rows [first, first + count) back, @n columns from @start on: out (i) = row (start + i),
+   band-limited between samples. */
 void td_axis_spectrum_rows (const TdAxisSpectrum *spectrum, guint first, guint count, double start,
                             guint n, float *out);

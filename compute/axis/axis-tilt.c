@@ -11,12 +11,12 @@
 #include "compute/prepare/prepare.h"
 
 #define MOST_PAIRS 12
-#define STILL_FRAMES 8   /* fewer show as much of the sample as of what stands still */
-#define MOST_ROWS 32     /* compared, spread over the detector */
+#define STILL_FRAMES 8 /* fewer show as much of the sample as of what stands still */
+#define MOST_ROWS 32   /* compared, spread over the detector */
 #define LEAST_ROWS 6
-#define BAND 8           /* neighbouring rows averaged to one, at most */
+#define BAND 8 /* neighbouring rows averaged to one, at most */
 #define FRAMES_BYTES (512u << 20)
-#define MOST_FLATS 8     /* averaged: slow drifts do not matter here */
+#define MOST_FLATS 8 /* averaged: slow drifts do not matter here */
 #define ROUNDS 8
 #define CLOSE_SLOPE 1e-5 /* columns a row: done */
 #define STEEPEST 0.09
@@ -26,15 +26,15 @@ typedef struct {
   TdScan *scan;
   TdDevice *device;
   guint n_columns, n_rows;
-  GArray *pairs;         /* TdAxisPair, of frames */
+  GArray *pairs; /* TdAxisPair, of frames */
   guint n_frames;
-  float *frames;         /* [row][frame][column], -log values */
-  guint count, band;     /* rows compared; rows averaged to one */
-  double *places;        /* [count] heights z */
-  float *sheared;        /* [count][frame][column] */
+  float *frames;     /* [row][frame][column], -log values */
+  guint count, band; /* rows compared; rows averaged to one */
+  double *places;    /* [count] heights z */
+  float *sheared;    /* [count][frame][column] */
 } Tilt;
 
-/* ── Frames ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Frames ── */
 
 /* Exact pairs, each once. */
 static GArray *
@@ -83,7 +83,8 @@ axis_tilt_choose_pairs (const TdScanFacts *facts, GArray *views)
 
 /* The mean of some frames; NULL without error: there are none. */
 static float *
-axis_tilt_read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellable *cancellable, GError **error)
+axis_tilt_read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellable *cancellable,
+                     GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   gsize pixels = (gsize) facts->n_rows * facts->n_columns;
@@ -91,7 +92,8 @@ axis_tilt_read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellabl
   g_autofree float *frame = g_new (float, pixels), *mean = g_new0 (float, pixels);
 
   for (guint i = 0; i < n; i++) {
-    if (!td_scan_read (scan, kind, i * n_frames / n, 1, 0, facts->n_rows, frame, cancellable, error))
+    if (!td_scan_read (scan, kind, i * n_frames / n, 1, 0, facts->n_rows, frame, cancellable,
+                       error))
       return NULL;
     for (gsize p = 0; p < pixels; p++)
       mean[p] += frame[p] / n;
@@ -137,8 +139,8 @@ plain_steps (const TdStep *steps, guint n_steps, TdStep *out)
 }
 
 static gboolean
-axis_tilt_prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps, GCancellable *cancellable,
-         GError **error)
+axis_tilt_prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps,
+                   GCancellable *cancellable, GError **error)
 {
   guint64 bytes = (guint64) self->n_rows * self->n_frames * self->n_columns * sizeof (float);
   g_autofree TdStep *plain = g_new (TdStep, n_steps + 1);
@@ -152,29 +154,32 @@ axis_tilt_prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps, 
          && td_scan_read_sinograms (few, 0, self->n_frames, 0, self->n_rows, self->frames,
                                     cancellable, error)
          && td_upload (queue, buffer, 0, self->frames, bytes, error)
-         && td_preparation_run (preparation, queue, buffer, 0, self->n_rows, NULL, cancellable, error)
+         && td_preparation_run (preparation, queue, buffer, 0, self->n_rows, NULL, cancellable,
+                                error)
          && td_download (queue, self->frames, buffer, 0, bytes, error)
          && td_queue_finish (queue, error);
 }
 
 static gboolean
-axis_tilt_load (Tilt *self, const GArray *views, const TdStep *steps, guint n_steps, GCancellable *cancellable,
-      GError **error)
+axis_tilt_load (Tilt *self, const GArray *views, const TdStep *steps, guint n_steps,
+                GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
   gsize pixels = (gsize) self->n_rows * self->n_columns;
   g_autoptr (GError) problem = NULL;
-  g_autofree float *raw = g_new (float, views->len * pixels);
-  g_autofree float *flat = axis_tilt_read_mean (self->scan, TD_FRAME_FLAT, facts->n_flats, cancellable, &problem);
-  g_autofree float *dark
-      = problem ? NULL : axis_tilt_read_mean (self->scan, TD_FRAME_DARK, facts->n_darks, cancellable, &problem);
+  g_autofree float *raw = g_new (float, views->len *pixels);
+  g_autofree float *flat
+      = axis_tilt_read_mean (self->scan, TD_FRAME_FLAT, facts->n_flats, cancellable, &problem);
+  g_autofree float *dark = problem ? NULL
+                                   : axis_tilt_read_mean (self->scan, TD_FRAME_DARK, facts->n_darks,
+                                                          cancellable, &problem);
 
   if (problem) {
     g_propagate_error (error, g_steal_pointer (&problem));
     return FALSE;
   }
   g_autoptr (TdScan) few = few_views (self->scan, views, raw, flat, dark, cancellable, error);
-  self->frames = g_new (float, views->len * pixels);
+  self->frames = g_new (float, views->len *pixels);
   if (!few || !axis_tilt_prepare (self, few, steps, n_steps, cancellable, error))
     return FALSE;
   for (guint row = 0; row < self->n_rows && self->n_frames >= STILL_FRAMES; row++)
@@ -183,7 +188,7 @@ axis_tilt_load (Tilt *self, const GArray *views, const TdStep *steps, guint n_st
   return TRUE;
 }
 
-/* ── The axis' frame ──────────────────────────────────────────────────────────────────────────── */
+/* ── The axis' frame ── */
 
 /* Rows compared, away from the top and the bottom by what the shear may reach. */
 static void
@@ -220,8 +225,9 @@ shear_row (const Tilt *self, guint frame, double z, double centre, double slope,
 
 /* One climb with views sheared by line's slope: the line that they then say. */
 static gboolean
-axis_tilt_look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top, double *centre_error,
-      double *slope_error, GCancellable *cancellable, GError **error)
+axis_tilt_look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top,
+                double *centre_error, double *slope_error, GCancellable *cancellable,
+                GError **error)
 {
   g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
   guint n = self->n_columns, rows = self->count * self->n_frames;
@@ -244,16 +250,19 @@ axis_tilt_look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *to
   g_autoptr (TdAxisLikeness) likeness
       = response ? td_axis_likeness_new (self->sheared, n, pairs, response) : NULL;
   if (!likeness) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "There is no memory to compare %u rows", rows);
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "There is no memory to compare %u rows",
+                 rows);
     return FALSE;
   }
   double first = self->places[0] - line->middle, drift = line->slope * first, spread;
   *said = *line;
-  if (!td_axis_likeness_climb (likeness, &said->centre_px, &drift, top, &spread, cancellable, error))
+  if (!td_axis_likeness_climb (likeness, &said->centre_px, &drift, top, &spread, cancellable,
+                               error))
     return FALSE;
   said->slope = drift / first;
-  /* More, for the noise of neighbours is not independent once it is whitened and sheared, and the stripes
-     of few frames stay. The error of a slope comes from that of the mean of evenly spread places. */
+  /* More, for the noise of neighbours is not independent once it is whitened and sheared, and the
+     stripes of few frames stay. The error of a slope comes from that of the mean of evenly spread
+     places. */
   double more = self->n_frames >= STILL_FRAMES ? 2 : 4;
   *centre_error = more * spread;
   *slope_error = *centre_error * sqrt (12) / (self->places[self->count - 1] - self->places[0]);
@@ -262,8 +271,8 @@ axis_tilt_look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *to
 
 /* The slope that confirms itself, by the secant through the last two looks. */
 static gboolean
-axis_tilt_settle (Tilt *self, TdAxisLine *line, double *centre_error, double *slope_error, gboolean *found,
-        GCancellable *cancellable, GError **error)
+axis_tilt_settle (Tilt *self, TdAxisLine *line, double *centre_error, double *slope_error,
+                  gboolean *found, GCancellable *cancellable, GError **error)
 {
   TdAxisLine at = *line, said;
   double last_slope = 0, last_excess = 0, top = 0;
@@ -295,15 +304,19 @@ td_axis_tilt (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
   const TdScanFacts *facts = td_scan_facts (scan);
   g_autoptr (GArray) views = g_array_new (FALSE, FALSE, sizeof (guint));
   g_autoptr (GArray) pairs = axis_tilt_choose_pairs (facts, views);
-  Tilt self = { .scan = scan, .device = device, .n_columns = facts->n_columns,
-                .n_rows = facts->n_rows, .pairs = pairs, .n_frames = views->len };
+  Tilt self = { .scan = scan,
+                .device = device,
+                .n_columns = facts->n_columns,
+                .n_rows = facts->n_rows,
+                .pairs = pairs,
+                .n_frames = views->len };
   gboolean done = TRUE;
 
   *found = FALSE;
   if (pairs->len == 0 || facts->n_rows < LEAST_ROWS)
     return TRUE;
   choose_rows (&self);
-  self.sheared = g_new (float, (gsize) self.count * self.n_frames * self.n_columns);
+  self.sheared = g_new (float, (gsize) self.count *self.n_frames *self.n_columns);
   done = axis_tilt_load (&self, views, steps, n_steps, cancellable, error)
          && axis_tilt_settle (&self, line, centre_error, slope_error, found, cancellable, error);
   g_free (self.frames);

@@ -48,13 +48,13 @@ td_axis_wedge_free (TdAxisWedge *wedge)
 }
 
 /**
- * The joined sinogram on its way through the two transforms. Its column -t is its column t half a turn
- * on, so that G (m, -t) = (-1)^m G (m, t), and F (m, -k) = (-1)^m F (m, k): columns t >= 0 and
- * frequencies k >= 0 are enough. Two columns, being real, share one transform; so do two rows, of which
- * the one is even and the other odd.
+ * The joined sinogram on its way through the two transforms. Its column -t is its column t half a
+ * turn on, so that G (m, -t) = (-1)^m G (m, t), and F (m, -k) = (-1)^m F (m, k): columns t >= 0 and
+ * frequencies k >= 0 are enough. Two columns, being real, share one transform; so do two rows, of
+ * which the one is even and the other odd.
  */
 typedef struct {
-  const float *half;     /* [n_views][width], its middle column on the centre */
+  const float *half; /* [n_views][width], its middle column on the centre */
   const TdAxisWedge *wedge;
   guint n_views, width, reach;
   float *fade;           /* [reach + 1] the window */
@@ -222,16 +222,23 @@ td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width)
   guint n_views = wedge->n_views, reach = width / 2;
   double outside = 0, all = 0, n_outside, n_all;
   Joined joined = {
-    .half = half, .wedge = wedge, .n_views = n_views, .width = width, .reach = reach,
+    .half = half,
+    .wedge = wedge,
+    .n_views = n_views,
+    .width = width,
+    .reach = reach,
     .mixed = fftwf_alloc_complex ((gsize) (n_views + 1) * (reach + 1)),
-    .fade = g_new (float, reach + 1), .means = g_new (float, n_views),
-    .outside = g_new0 (double, n_views + 1), .all = g_new0 (double, n_views + 1),
+    .fade = g_new (float, reach + 1),
+    .means = g_new (float, n_views),
+    .outside = g_new0 (double, n_views + 1),
+    .all = g_new0 (double, n_views + 1),
   };
 
   find_means (&joined);
   td_parallel_for (reach / (2 * BLOCK) + 1, transform_columns, &joined);
   if (n_views > TD_AXIS_WEDGE_DROP)
-    td_parallel_for ((n_views - TD_AXIS_WEDGE_DROP - 1) / (2 * BLOCK) + 1, axis_wedge_transform_rows, &joined);
+    td_parallel_for ((n_views - TD_AXIS_WEDGE_DROP - 1) / (2 * BLOCK) + 1,
+                     axis_wedge_transform_rows, &joined);
   for (guint m = TD_AXIS_WEDGE_DROP + 1; m <= n_views; m++) {
     outside += joined.outside[m];
     all += joined.all[m];

@@ -4,25 +4,26 @@
 #include <glib.h>
 
 /**
- * The double wedge of a sinogram of a whole turn, joined of half a turn and its own mirror image (Vo et
- * al., Opt. Express 22 (2014), section 2): its two-dimensional Fourier transform F lives where
- * |m| <= 2 pi r |f|, m in cycles a turn, f in cycles a pixel, r the sample's radius in pixels.
+ * The double wedge of a sinogram of a whole turn, joined of half a turn and its own mirror image
+ * (Vo et al., Opt. Express 22 (2014), section 2): its two-dimensional Fourier transform F lives
+ * where |m| <= 2 pi r |f|, m in cycles a turn, f in cycles a pixel, r the sample's radius in
+ * pixels.
  */
 typedef struct TdAxisWedge TdAxisWedge;
 
-/* Half turns of @n_views views of a sample within @radius pixels of the axis, transformed over @length
-   columns (at least the widest); F is weighed by @weights: frequencies 0 … length / 2, copied. NULL: no
-   memory. */
+/* Half turns of @n_views views of a sample within @radius pixels of the axis, transformed over
+   @length columns (at least the widest); F is weighed by @weights: frequencies 0 … length / 2,
+   copied. NULL: no memory. */
 TdAxisWedge *td_axis_wedge_new (guint n_views, guint length, double radius, const double *weights);
 void td_axis_wedge_free (TdAxisWedge *wedge);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisWedge, td_axis_wedge_free)
 
-/* Mean |F|^2 outside the wedge over mean |F|^2 everywhere, |m| <= TD_AXIS_WEDGE_DROP left out, of @half:
-   [n_views][width], width odd, its middle column on the centre, less its mean and under the window
-   td_axis_fade() each view: the beam may become stronger or weaker, and the mean of opposite views is
-   the same about any centre. Squares, not sizes: about the centre their sum is a parabola, whatever the noise. What moves slowly is left out
-   for it spills by the window alone, and carries stripes and the wandering beam. Spread over the host's
-   threads. */
+/* Mean |F|^2 outside the wedge over mean |F|^2 everywhere, |m| <= TD_AXIS_WEDGE_DROP left out, of
+   @half: [n_views][width], width odd, its middle column on the centre, less its mean and under the
+   window td_axis_fade() each view: the beam may become stronger or weaker, and the mean of opposite
+   views is the same about any centre. Squares, not sizes: about the centre their sum is a parabola,
+   whatever the noise. What moves slowly is left out for it spills by the window alone, and carries
+   stripes and the wandering beam. Spread over the host's threads. */
 double td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width);
 /* How many independent values the mean outside is made of. */
 double td_axis_wedge_freedom (const TdAxisWedge *wedge, guint width);

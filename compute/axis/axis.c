@@ -28,35 +28,33 @@
 /* Trial slices cost much: of the progress bar, how many quick methods one is worth. */
 #define SLICES_SHARE 3.0
 #define PROJECTIONS_SHARE 2.0
-/* On detectors wider than this, in columns, trial slices of one row are enough to confirm what the other
-   methods agree about. */
+/* On detectors wider than this, in columns, trial slices of one row are enough to confirm what the
+   other methods agree about. */
 #define DEAR_COLUMNS 640
 
 static const TdAxisMethodKind *const kinds[TD_AXIS_COUNT] = {
-  [TD_AXIS_CORRELATION] = &td_axis_correlation,
-  [TD_AXIS_FOURIER] = &td_axis_fourier,
-  [TD_AXIS_SHARPNESS] = &td_axis_sharpness,
-  [TD_AXIS_OVERLAP] = &td_axis_overlap,
+  [TD_AXIS_CORRELATION] = &td_axis_correlation, [TD_AXIS_FOURIER] = &td_axis_fourier,
+  [TD_AXIS_SHARPNESS] = &td_axis_sharpness,     [TD_AXIS_OVERLAP] = &td_axis_overlap,
   [TD_AXIS_PROJECTIONS] = &td_axis_projections,
 };
 
 typedef struct {
   TdDevice *device;
-  TdScan *scan;        /* with the frames beside its views behind them */
+  TdScan *scan; /* with the frames beside its views behind them */
   guint n_extra;
   const TdAxisOptions *options;
   GCancellable *cancellable;
   TdAxisRows *rows;
-  float **sinograms;   /* of each row tried; NULL: nothing in it */
+  float **sinograms; /* of each row tried; NULL: nothing in it */
   guint methods;
   double first_px, last_px;
-  gboolean stated;     /* the range was */
-  GArray *trials;      /* TdAxisTrial */
-  guint guided;        /* the first of them only show where to look */
-  double done, all;    /* of the work */
+  gboolean stated;  /* the range was */
+  GArray *trials;   /* TdAxisTrial */
+  guint guided;     /* the first of them only show where to look */
+  double done, all; /* of the work */
 } Search;
 
-/* ── Names ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Names ── */
 
 const char *
 td_axis_method_name (TdAxisMethod method)
@@ -81,7 +79,7 @@ td_axis_method_parse (const char *name, TdAxisMethod *method)
   return FALSE;
 }
 
-/* ── Results ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Results ── */
 
 TdAxisResult *
 td_axis_result_copy (const TdAxisResult *result)
@@ -113,7 +111,7 @@ views_for (const Search *search, TdAxisMethod method)
   return method == TD_AXIS_CORRELATION || method == TD_AXIS_PROJECTIONS ? n : n - search->n_extra;
 }
 
-/* ── What can be searched ─────────────────────────────────────────────────────────────────────── */
+/* ── What can be searched ── */
 
 /* Bits of the methods to run; 0 with @error if none can be. Those that were asked for by name must
    suit. */
@@ -127,19 +125,20 @@ choose_methods (const Search *search, guint wanted, GError **error)
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     if (wanted && !(wanted & (1u << m)))
       continue;
-    const char *why = kinds[m]->unsuited
-                          ? kinds[m]->unsuited (facts->angles_rad, views_for (search, m),
-                                                facts->n_columns)
-                          : NULL;
+    const char *why
+        = kinds[m]->unsuited
+              ? kinds[m]->unsuited (facts->angles_rad, views_for (search, m), facts->n_columns)
+              : NULL;
     if (!why)
       chosen |= 1u << m;
     else
       reason = why;
   }
   if (!chosen)
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "The rotation axis of %s cannot be searched for: %s; give its column (--centre PX)",
-                 facts->title ? facts->title : "the scan", reason);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+        "The rotation axis of %s cannot be searched for: %s; give its column (--centre PX)",
+        facts->title ? facts->title : "the scan", reason);
   return chosen;
 }
 
@@ -152,7 +151,8 @@ axis_check (const TdScanFacts *facts, Search *search, GError **error)
   if (facts->geometry.beam != TD_BEAM_PARALLEL) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "%s was taken with a %s beam, whose axis is part of the geometry; this search is "
-                 "for parallel beams", facts->title ? facts->title : "The scan",
+                 "for parallel beams",
+                 facts->title ? facts->title : "The scan",
                  facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
     return FALSE;
   }
@@ -167,15 +167,15 @@ axis_check (const TdScanFacts *facts, Search *search, GError **error)
       || search->last_px > 2.0 * facts->n_columns) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "The range %g:%g to search for the axis is not a rising range of columns near the "
-                 "detector's, 0 to %u (--range)", search->first_px, search->last_px,
-                 facts->n_columns - 1);
+                 "detector's, 0 to %u (--range)",
+                 search->first_px, search->last_px, facts->n_columns - 1);
     return FALSE;
   }
   search->methods = choose_methods (search, options ? options->methods : 0, error);
   return search->methods != 0;
 }
 
-/* ── Trials ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Trials ── */
 
 static void
 axis_tell (Search *search, const char *what)
@@ -192,10 +192,15 @@ estimate_row (Search *search, guint index, TdAxisMethod method, double first_px,
 {
   const TdScanFacts *facts = td_scan_facts (search->scan);
   const TdAxisInput input = {
-    .sinogram = search->sinograms[index], .n_views = views_for (search, method),
-    .n_columns = facts->n_columns, .angles_rad = facts->angles_rad,
-    .row = td_axis_rows_row (search->rows, index), .first_px = first_px, .last_px = last_px,
-    .device = search->device, .cancellable = search->cancellable,
+    .sinogram = search->sinograms[index],
+    .n_views = views_for (search, method),
+    .n_columns = facts->n_columns,
+    .angles_rad = facts->angles_rad,
+    .row = td_axis_rows_row (search->rows, index),
+    .first_px = first_px,
+    .last_px = last_px,
+    .device = search->device,
+    .cancellable = search->cancellable,
   };
 
   *estimate = (TdAxisEstimate) { NAN, 0, NAN, NULL };
@@ -221,7 +226,8 @@ axis_announce (Search *search, guint index, TdAxisMethod method)
 static void
 add_trial (Search *search, guint index, TdAxisMethod method, const TdAxisEstimate *estimate)
 {
-  const TdAxisTrial trial = { .method = method, .row = td_axis_rows_row (search->rows, index),
+  const TdAxisTrial trial = { .method = method,
+                              .row = td_axis_rows_row (search->rows, index),
                               .centre_px = estimate->centre_px,
                               .confidence = estimate->confidence,
                               .spread_px = estimate->spread_px };
@@ -290,8 +296,7 @@ axis_read_rows (Search *search, GError **error)
   const TdScanFacts *facts = td_scan_facts (search->scan);
 
   for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
-    g_autofree char *what
-        = g_strdup_printf ("row %u: reading", td_axis_rows_row (search->rows, i));
+    g_autofree char *what = g_strdup_printf ("row %u: reading", td_axis_rows_row (search->rows, i));
     axis_tell (search, what);
     search->sinograms[i] = td_axis_rows_read (search->rows, i, search->cancellable, error);
     if (!search->sinograms[i])
@@ -330,8 +335,8 @@ try_overlap (Search *search, GError **error)
   return TRUE;
 }
 
-/* Everywhere; if that leads away from what the others found, once more near it: a seam between other
-   columns can look better from afar, but not from near by. */
+/* Everywhere; if that leads away from what the others found, once more near it: a seam between
+   other columns can look better from afar, but not from near by. */
 static gboolean
 try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error)
 {
@@ -339,7 +344,8 @@ try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error
   TdAxisEstimate wide, near;
 
   axis_announce (search, index, TD_AXIS_FOURIER);
-  if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, &wide, error))
+  if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, &wide,
+                     error))
     return FALSE;
   /* Nobody told it where the others are: to come there is no chance. */
   if (fabs (wide.centre_px - at) <= SECOND_REACH_PX)
@@ -376,8 +382,8 @@ try_slices (Search *search, guint index, GError **error)
 static gboolean
 axis_settled (const Search *search)
 {
-  TdAxisResult result = { .trials = (TdAxisTrial *) search->trials->data,
-                          .n_trials = search->trials->len };
+  TdAxisResult result
+      = { .trials = (TdAxisTrial *) search->trials->data, .n_trials = search->trials->len };
 
   td_axis_agree (&result, (td_scan_facts (search->scan)->n_rows - 1) / 2.0, NAN, 0);
   g_free (result.advice);
@@ -395,14 +401,17 @@ axis_run (Search *search, GError **error)
 {
   guint n = td_axis_rows_count (search->rows);
 
-  search->all = (axis_asked (search, TD_AXIS_PROJECTIONS) ? PROJECTIONS_SHARE : 0)
-                + n * (1 + axis_asked (search, TD_AXIS_OVERLAP) + axis_asked (search, TD_AXIS_CORRELATION)
-                       + axis_asked (search, TD_AXIS_FOURIER)
-                       + (axis_asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
+  search->all
+      = (axis_asked (search, TD_AXIS_PROJECTIONS) ? PROJECTIONS_SHARE : 0)
+        + n
+              * (1 + axis_asked (search, TD_AXIS_OVERLAP) + axis_asked (search, TD_AXIS_CORRELATION)
+                 + axis_asked (search, TD_AXIS_FOURIER)
+                 + (axis_asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
   if (!axis_read_rows (search, error)
       || (axis_asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
     return FALSE;
-  const gboolean alone = search->methods == 1u << TD_AXIS_PROJECTIONS; /* which must be told where */
+  const gboolean alone
+      = search->methods == 1u << TD_AXIS_PROJECTIONS; /* which must be told where */
   if ((alone || axis_asked (search, TD_AXIS_CORRELATION)) && !try_correlations (search, error))
     return FALSE;
   search->guided = alone ? search->trials->len : 0;
@@ -410,15 +419,16 @@ axis_run (Search *search, GError **error)
   for (guint i = 0; i < n && axis_asked (search, TD_AXIS_FOURIER); i++)
     if (!try_fourier (search, &line, i, error))
       return FALSE;
-  const gboolean one = td_scan_facts (search->scan)->n_columns > DEAR_COLUMNS && axis_settled (search);
+  const gboolean one
+      = td_scan_facts (search->scan)->n_columns > DEAR_COLUMNS && axis_settled (search);
   for (guint i = 0; i < n && axis_asked (search, TD_AXIS_SHARPNESS); i++)
     if ((!one || i == n / 2) && !try_slices (search, i, error))
       return FALSE;
   return TRUE;
 }
 
-/* Whole projections, about the line that the rows say. They are a trial more, at the middle row, and know
-   the slope best: @slope, NAN if they say none. */
+/* Whole projections, about the line that the rows say. They are a trial more, at the middle row,
+   and know the slope best: @slope, NAN if they say none. */
 static gboolean
 try_projections (Search *search, const TdStep *steps, guint n_steps, double *slope,
                  double *slope_error, GError **error)
@@ -432,16 +442,18 @@ try_projections (Search *search, const TdStep *steps, guint n_steps, double *slo
   if (isnan (from))
     return TRUE;
   axis_tell (search, "projections");
-  if (!td_axis_tilt (search->device, search->scan, steps, n_steps, &line, &centre_error, slope_error,
-                     &found, search->cancellable, error))
+  if (!td_axis_tilt (search->device, search->scan, steps, n_steps, &line, &centre_error,
+                     slope_error, &found, search->cancellable, error))
     return FALSE;
   if (!found)
     return TRUE;
   if (fabs (line.centre_px - from) <= MOST_APART_PX)
     *slope = fabs (line.slope) < SIGNIFICANT * *slope_error ? 0 : line.slope;
-  const TdAxisTrial trial = { .method = TD_AXIS_PROJECTIONS, .row = n_rows / 2,
+  const TdAxisTrial trial = { .method = TD_AXIS_PROJECTIONS,
+                              .row = n_rows / 2,
                               .centre_px = td_axis_line_at (&line, n_rows / 2),
-                              .confidence = 1, .spread_px = centre_error };
+                              .confidence = 1,
+                              .spread_px = centre_error };
   g_array_append_val (search->trials, trial);
   return TRUE;
 }
@@ -470,7 +482,10 @@ td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps
               const TdAxisOptions *options, GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdScan) all = td_scan_with_extra (scan);
-  Search search = { .device = device, .scan = all, .options = options, .cancellable = cancellable,
+  Search search = { .device = device,
+                    .scan = all,
+                    .options = options,
+                    .cancellable = cancellable,
                     .n_extra = td_scan_facts (all)->n_views - td_scan_facts (scan)->n_views };
   TdAxisResult *result = NULL;
 

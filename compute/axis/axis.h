@@ -7,12 +7,12 @@
 
 /**
  * Finding the rotation axis of a parallel-beam scan. Each method gives a centre for one row's
- * prepared sinogram (flat field and -log done: before -log the answer is far off); the consensus runs
- * several on several rows, fits the tilt and says how far it can be trusted.
+ * prepared sinogram (flat field and -log done: before -log the answer is far off); the consensus
+ * runs several on several rows, fits the tilt and says how far it can be trusted.
  *
- * Centres are in columns, the first column's centre is 0. Everything here blocks, for seconds on big
- * scans, and may be called from any thread but the main one; the progress is called on the calling
- * thread, cancelling takes effect within 200 ms. Most callers want td_engine_find_axis()
+ * Centres are in columns, the first column's centre is 0. Everything here blocks, for seconds on
+ * big scans, and may be called from any thread but the main one; the progress is called on the
+ * calling thread, cancelling takes effect within 200 ms. Most callers want td_engine_find_axis()
  * (compute/engine/centre.h), which takes a recipe and remembers what it found.
  */
 typedef enum {
@@ -27,22 +27,22 @@ typedef enum {
 typedef struct {
   TdAxisMethod method;
   guint row;
-  double centre_px;   /* NAN: the method gave none */
-  double confidence;  /* 0 … 1; below 0.2 it is no better than chance */
-  double spread_px;   /* the method's own standard error; NAN: it knows none */
-  gboolean used;      /* the consensus took it; FALSE: weak, or far from the others */
+  double centre_px;  /* NAN: the method gave none */
+  double confidence; /* 0 … 1; below 0.2 it is no better than chance */
+  double spread_px;  /* the method's own standard error; NAN: it knows none */
+  gboolean used;     /* the consensus took it; FALSE: weak, or far from the others */
 } TdAxisTrial;
 
 typedef struct {
   double centre_px;      /* at the middle row of the detector; NAN: nothing found */
   double uncertainty_px; /* half width of what the trials allow */
-  double tilt_deg;       /* the centre moves by tan (tilt) columns a row downwards; 0 unless found on
-                            several rows */
+  double tilt_deg; /* the centre moves by tan (tilt) columns a row downwards; 0 unless found on
+                      several rows */
   double tilt_uncertainty_deg; /* the tilt is worth correcting if it is well above this */
-  gboolean agreed;       /* FALSE: the methods disagree or the evidence is weak; show the trials, ask */
+  gboolean agreed; /* FALSE: the methods disagree or the evidence is weak; show the trials, ask */
   TdAxisTrial *trials;
   guint n_trials;
-  char *advice;          /* one sentence when not agreed; else NULL */
+  char *advice; /* one sentence when not agreed; else NULL */
 } TdAxisResult;
 
 /* @fraction: 0 … 1, never falling; @what: "row 40: sharpness", borrowed. */
@@ -52,8 +52,9 @@ typedef struct {
   guint row_first, row_end; /* rows tried lie in [first, end); 0, 0: spread over the detector */
   guint n_rows;             /* how many rows; 0: 5 */
   guint methods;            /* bits (1 << TdAxisMethod); 0: those that suit the scan */
-  double search_first_px, search_last_px; /* both 0: a third of the width to either side of the middle */
-  TdAxisProgress progress;  /* may be NULL */
+  double search_first_px,
+      search_last_px;      /* both 0: a third of the width to either side of the middle */
+  TdAxisProgress progress; /* may be NULL */
   gpointer progress_user;
 } TdAxisOptions;
 
@@ -61,11 +62,12 @@ const char *td_axis_method_name (TdAxisMethod method);  /* "correlation", … */
 const char *td_axis_method_title (TdAxisMethod method); /* for people */
 gboolean td_axis_method_parse (const char *name, TdAxisMethod *method);
 
-/* @steps: those of the recipe that prepares the rows. @options may be NULL. NULL with @error: the scan
-   cannot be read or searched at all, or it was cancelled; a search without an answer is a result
-   with a centre of NAN, agreed FALSE and advice. (transfer full) */
+/* @steps: those of the recipe that prepares the rows. @options may be NULL. NULL with @error: the
+   scan cannot be read or searched at all, or it was cancelled; a search without an answer is a
+   result with a centre of NAN, agreed FALSE and advice. (transfer full) */
 TdAxisResult *td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
-                            const TdAxisOptions *options, GCancellable *cancellable, GError **error);
+                            const TdAxisOptions *options, GCancellable *cancellable,
+                            GError **error);
 TdAxisResult *td_axis_result_copy (const TdAxisResult *result);
 void td_axis_result_free (TdAxisResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisResult, td_axis_result_free)

@@ -89,7 +89,9 @@ td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error
   }
   td_random_noise (bench->projections, projection_floats (bench), 0);
   bench->rows = td_buffer_new (device, bytes, error);
-  bench->volume = bench->rows ? td_buffer_new (device, cone_bench_voxels (bench) * sizeof (float), error) : NULL;
+  bench->volume = bench->rows
+                      ? td_buffer_new (device, cone_bench_voxels (bench) * sizeof (float), error)
+                      : NULL;
   if (!bench->volume || !td_upload (bench->queue, bench->rows, 0, bench->projections, bytes, error)
       || !td_queue_finish (bench->queue, error))
     return NULL;
@@ -119,7 +121,7 @@ cone_bench_judge (TdConeBench *bench, double *relative, GError **error)
   const guint starts[3][3] = { { (n - side) / 2, (n - side) / 2, (nz - side) / 2 },
                                { 0, (n - side) / 2, (nz - side) / 4 },
                                { n - side, n - side, nz - side } };
-  g_autofree double *truth = g_new (double, side * side * side);
+  g_autofree double *truth = g_new (double, side *side *side);
   g_autofree float *line = g_new (float, side);
   double difference = 0, norm = 0;
 
@@ -132,8 +134,7 @@ cone_bench_judge (TdConeBench *bench, double *relative, GError **error)
     td_cone_reference (&block, bench->projections, 0, side, truth);
     for (guint k = 0; k < side; k++)
       for (guint j = 0; j < side; j++) {
-        const guint64 at
-            = ((guint64) (starts[b][2] + k) * n + starts[b][1] + j) * n + starts[b][0];
+        const guint64 at = ((guint64) (starts[b][2] + k) * n + starts[b][1] + j) * n + starts[b][0];
         if (!td_download (bench->queue, line, bench->volume, at * sizeof *line, side * sizeof *line,
                           error)
             || !td_queue_finish (bench->queue, error))
@@ -150,17 +151,20 @@ cone_bench_judge (TdConeBench *bench, double *relative, GError **error)
 }
 
 static gboolean
-cone_bench_run_once (TdConeBench *bench, TdConeProjector *projector, double *seconds, GError **error)
+cone_bench_run_once (TdConeBench *bench, TdConeProjector *projector, double *seconds,
+                     GError **error)
 {
   const TdConeBenchSpec *spec = &bench->spec;
 
   if (g_cancellable_set_error_if_cancelled (spec->cancellable, error)
-      || !td_fill_zero (bench->queue, bench->volume, 0, cone_bench_voxels (bench) * sizeof (float), error)
+      || !td_fill_zero (bench->queue, bench->volume, 0, cone_bench_voxels (bench) * sizeof (float),
+                        error)
       || !td_queue_finish (bench->queue, error))
     return FALSE;
   const gint64 start = g_get_monotonic_time ();
-  if (!td_cone_projector_add (projector, bench->queue, bench->rows, 0, spec->n_columns, bench->views,
-                              spec->n_views, bench->volume, 0, spec->slices, spec->cancellable, error)
+  if (!td_cone_projector_add (projector, bench->queue, bench->rows, 0, spec->n_columns,
+                              bench->views, spec->n_views, bench->volume, 0, spec->slices,
+                              spec->cancellable, error)
       || !td_queue_finish (bench->queue, error))
     return FALSE;
   *seconds = (g_get_monotonic_time () - start) * 1e-6;
@@ -210,7 +214,7 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
   return cone_bench_judge (bench, &row->error, error);
 }
 
-/* ── The baseline ─────────────────────────────────────────────────────────────────────────────── */
+/* ── The baseline ── */
 
 typedef struct {
   const TdConeBench *bench;
@@ -234,12 +238,12 @@ td_cone_bench_naive (TdConeBench *bench)
 {
   const guint n = bench->spec.size;
   /* A few slices of the middle are enough, and all that a large volume has time for. */
-  const guint slices = (guint) CLAMP (2e8 / ((double) n * n * bench->spec.n_views), 1,
-                                       bench->spec.slices);
+  const guint slices
+      = (guint) CLAMP (2e8 / ((double) n * n * bench->spec.n_views), 1, bench->spec.slices);
 
   if (!td_device_info (bench->device)->host_pointers)
     return 0;
-  g_autofree float *out = g_new (float, (gsize) slices * n * n);
+  g_autofree float *out = g_new (float, (gsize) slices *n *n);
   g_autofree float *matrices = g_new (float, 13 * (gsize) bench->spec.n_views);
   for (guint v = 0; v < bench->spec.n_views; v++) {
     for (guint i = 0; i < 12; i++)

@@ -4,17 +4,17 @@
 #include "compute/cone/cone-family.h"
 
 /**
- * Measures cone-beam back-projection of n_columns^2 x n_views random projections onto size^2 x slices
- * voxels, all of which the detector sees, on one device, in GUPS as the iFDK paper defines it: 2^30 voxel
- * updates a second. The time is that of adding all views to the volume in device memory, packing
- * included.
+ * Measures cone-beam back-projection of n_columns^2 x n_views random projections onto size^2 x
+ * slices voxels, all of which the detector sees, on one device, in GUPS as the iFDK paper defines
+ * it: 2^30 voxel updates a second. The time is that of adding all views to the volume in device
+ * memory, packing included.
  */
 typedef struct {
-  guint size;        /* voxels along x and y */
-  guint slices;      /* along z */
-  guint n_columns;   /* and rows of the detector */
-  guint n_views;     /* over a full turn */
-  guint runs;        /* timed, after one to warm up */
+  guint size;                /* voxels along x and y */
+  guint slices;              /* along z */
+  guint n_columns;           /* and rows of the detector */
+  guint n_views;             /* over a full turn */
+  guint runs;                /* timed, after one to warm up */
   GCancellable *cancellable; /* may be NULL */
 } TdConeBenchSpec;
 
@@ -23,13 +23,13 @@ typedef struct {
   TdPrecision precision;
   double median_s, low_s, high_s;
   double gups;
-  double error;      /* relative L2 against the double-precision reference on blocks of voxels */
+  double error; /* relative L2 against the double-precision reference on blocks of voxels */
 } TdConeBenchRow;
 
 typedef struct TdConeBench TdConeBench;
 
-/* A laboratory scanner: magnification 1.5, a fan of about 20 degrees, a detector of n_columns^2 that sees
-   size^3 voxels. */
+/* A laboratory scanner: magnification 1.5, a fan of about 20 degrees, a detector of n_columns^2
+   that sees size^3 voxels. */
 void td_cone_bench_geometry (guint n_columns, guint size, TdGeometry *geometry);
 
 /* Uploads the projections; blocks. */

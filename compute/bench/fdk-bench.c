@@ -18,7 +18,7 @@ struct TdFdkBench {
   TdEngine *engine;
   TdScan *scan;
   float *projections, *volume;
-  float *kept;  /* the first row's volume */
+  float *kept; /* the first row's volume */
 };
 
 static guint64
@@ -40,7 +40,7 @@ volume_bytes (const TdFdkBench *bench)
   return fdk_bench_slice_floats (bench) * bench->spec.size * sizeof (float);
 }
 
-/* ── Host memory ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Host memory ── */
 
 /* Without a reserve: virtual machines have their memory grow as it is used, and refuse in advance
    what they could give. Filled at once, lest pages come one by one while the first job runs. */
@@ -87,7 +87,7 @@ fdk_bench_fill (float *to, const float *from, guint64 bytes)
   td_parallel_for ((guint) ((bytes + PIECE - 1) / PIECE), fill_piece, &copy);
 }
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static TdScan *
 fdk_bench_make_scan (const TdFdkBench *bench)
@@ -152,7 +152,7 @@ td_fdk_bench_row_clear (TdFdkBenchRow *row)
   memset (row, 0, sizeof *row);
 }
 
-/* ── Whole jobs ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Whole jobs ── */
 
 static void
 fdk_bench_take_slices (guint first, guint count, const float *slices, gpointer user)
@@ -231,15 +231,16 @@ write_spans (TdJob *job, const char *path, GError **error)
   const TdJobSpan *spans = td_job_spans (job, &n);
 
   for (guint i = 0; i < n; i++)
-    g_string_append_printf (text, "%u,%s,%.6f,%.6f\n", spans[i].device, spans[i].stage, spans[i].start_s,
-                            spans[i].end_s);
+    g_string_append_printf (text, "%u,%s,%.6f,%.6f\n", spans[i].device, spans[i].stage,
+                            spans[i].start_s, spans[i].end_s);
   g_string_append_printf (text, "0,job,0,%.6f\n", td_job_result (job)->seconds);
   return g_file_set_contents (path, text->str, (gssize) text->len, error);
 }
 
 /* Planning is not timed: a job's plan has been looked at before it is started. */
 static gboolean
-fdk_bench_run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *timed, GError **error)
+fdk_bench_run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *row, Timed *timed,
+                    GError **error)
 {
   g_autoptr (TdPlan) plan
       = td_plan_new (bench->engine, bench->scan, recipe, NULL, bench->spec.cancellable, error);
@@ -292,7 +293,8 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit 
   row->median_s = median->seconds;
   row->low_s = timed[1].seconds;
   row->high_s = timed[spec->runs].seconds;
-  row->gups = (double) fdk_bench_slice_floats (bench) * spec->size * spec->n_views / row->median_s / GUPS;
+  row->gups
+      = (double) fdk_bench_slice_floats (bench) * spec->size * spec->n_views / row->median_s / GUPS;
   memcpy (row->stages, median->stages, sizeof row->stages);
   row->n_stages = median->n_stages;
   if (!fdk_bench_compare (bench, row, error)) {
@@ -302,14 +304,14 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit 
   return TRUE;
 }
 
-/* ── The kernel alone ─────────────────────────────────────────────────────────────────────────── */
+/* ── The kernel alone ── */
 
 gboolean
 td_fdk_bench_kernel (TdFdkBench *bench, const char *id, double *seconds, GError **error)
 {
   const TdFdkBenchSpec *spec = &bench->spec;
-  const TdConeBenchSpec cone = { spec->size, spec->size, spec->n_columns, spec->n_views,
-                                 MAX (3, spec->runs), spec->cancellable };
+  const TdConeBenchSpec cone = { spec->size,    spec->size,          spec->n_columns,
+                                 spec->n_views, MAX (3, spec->runs), spec->cancellable };
   const TdPrecision precision = spec->recipe.precision;
   const TdConeLimits limits = { spec->n_views, spec->n_columns, spec->size, precision };
   TdRecipe recipe = spec->recipe;

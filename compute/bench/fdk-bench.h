@@ -8,12 +8,12 @@
  * filtering, both transfers, back-projection. The projections are random; no disk takes part.
  */
 typedef struct {
-  guint size;        /* voxels along each side */
-  guint n_columns;   /* and rows of the detector */
-  guint n_views;     /* over a full turn */
-  guint runs;        /* timed, after one to warm up */
-  TdRecipe recipe;   /* devices and memory limits are those of td_fdk_bench_run() */
-  const char *timeline; /* file for the last run's spans, CSV; NULL: none */
+  guint size;                /* voxels along each side */
+  guint n_columns;           /* and rows of the detector */
+  guint n_views;             /* over a full turn */
+  guint runs;                /* timed, after one to warm up */
+  TdRecipe recipe;           /* devices and memory limits are those of td_fdk_bench_run() */
+  const char *timeline;      /* file for the last run's spans, CSV; NULL: none */
   GCancellable *cancellable; /* may be NULL */
 } TdFdkBenchSpec;
 
@@ -22,30 +22,31 @@ typedef struct {
 } TdFdkBenchLimit;
 
 typedef struct {
-  char *devices, *family;    /* free with td_fdk_bench_row_clear() */
+  char *devices, *family; /* free with td_fdk_bench_row_clear() */
   guint n_devices;
-  char **notes;              /* the plan's */
+  char **notes; /* the plan's */
   double median_s, low_s, high_s;
-  double gups;               /* by the median */
-  TdJobStage stages[8];      /* of the median run, summed over devices */
+  double gups;          /* by the median */
+  TdJobStage stages[8]; /* of the median run, summed over devices */
   guint n_stages;
   guint64 host_peak_bytes, device_peak_bytes;
   TdFdkBenchLimit limit;
-  double difference;         /* relative RMS from the first row's volume */
-  guint64 different;         /* voxels that are not the same bits as there */
+  double difference; /* relative RMS from the first row's volume */
+  guint64 different; /* voxels that are not the same bits as there */
 } TdFdkBenchRow;
 
 typedef struct TdFdkBench TdFdkBench;
 
 /* Makes projections and room for the volume in host memory; blocks. */
 TdFdkBench *td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error);
-/* Jobs on @devices ("cuda:0,cuda:1") with @limit. The first row's volume is what later ones are compared
-   with. */
+/* Jobs on @devices ("cuda:0,cuda:1") with @limit. The first row's volume is what later ones are
+   compared with. */
 gboolean td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit *limit,
                            TdFdkBenchRow *row, GError **error);
 /* The kernel alone, on projections and volume that are in the device's memory: seconds; 0: they do
    not fit there, or it is no device that copies. */
-gboolean td_fdk_bench_kernel (TdFdkBench *bench, const char *device, double *seconds, GError **error);
+gboolean td_fdk_bench_kernel (TdFdkBench *bench, const char *device, double *seconds,
+                              GError **error);
 void td_fdk_bench_row_clear (TdFdkBenchRow *row);
 void td_fdk_bench_free (TdFdkBench *bench);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFdkBench, td_fdk_bench_free)

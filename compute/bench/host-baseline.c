@@ -19,10 +19,12 @@ project_row (guint index, gpointer user)
 }
 
 guint
-td_host_baseline (const TdBackprojectTask *task, const float *sinogram, guint row_step, float *slice)
+td_host_baseline (const TdBackprojectTask *task, const float *sinogram, guint row_step,
+                  float *slice)
 {
   guint n = task->n_views, rows = (task->ny + row_step - 1) / row_step;
-  g_autofree double *start = g_new (double, n), *du_x = g_new (double, n), *du_y = g_new (double, n);
+  g_autofree double *start = g_new (double, n), *du_x = g_new (double, n),
+                    *du_y = g_new (double, n);
   g_autofree float *tables = g_new (float, 4 * (gsize) n);
   Baseline baseline = {
     .row = td_host_kernels ()->baseline,

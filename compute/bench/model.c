@@ -8,9 +8,10 @@
 #include <string.h>
 
 /**
- * Counts are for one work-item and one view first, then divided by the updates it does there. A load
- * from local memory costs what its 32 work-items touch together: bins that several of them want
- * are read once (review, §6.3), but no load costs less than one turn of 32 banks, 4 bytes each.
+ * Counts are for one work-item and one view first, then divided by the updates it does there. A
+ * load from local memory costs what its 32 work-items touch together: bins that several of them
+ * want are read once (review, §6.3), but no load costs less than one turn of 32 banks, 4 bytes
+ * each.
  */
 enum { BANKS = 32, BANK_BYTES = 4 };
 
@@ -56,10 +57,10 @@ model_divide (TdUpdateCost *cost, double by)
     cost->per_update[u] /= by;
 }
 
-/* ── Families ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Families ── */
 
-/* backproject-standard.cl by texture: position (two multiply-adds and the half), row, fetch, weighted
-   sum; the view's constants by one load, the loop by two instructions. */
+/* backproject-standard.cl by texture: position (two multiply-adds and the half), row, fetch,
+   weighted sum; the view's constants by one load, the loop by two instructions. */
 static gboolean
 standard_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
                const TdBackprojectVariant *variant, TdUpdateCost *cost)
@@ -71,7 +72,8 @@ standard_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   return device->texture_linear && !device->texture_slow;
 }
 
-/* backproject-texture.cl: eight pixels a work-item; RGBA in single is fetched at a quarter of the rate. */
+/* backproject-texture.cl: eight pixels a work-item; RGBA in single is fetched at a quarter of the
+ * rate. */
 static gboolean
 texture_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
               const TdBackprojectVariant *variant, TdUpdateCost *cost)
@@ -121,8 +123,8 @@ add_alu_cell (TdUpdateCost *cost, const TdAluShape *shape)
     add_instructions (cost, TD_UNIT_FLOAT, 9 * terms + (shape->unit ? 0 : terms));
     if (shape->run) {
       add_instructions (cost, TD_UNIT_CONVERSION, 1);
-      add_instructions (cost, TD_UNIT_FLOAT, 3);  /* saturated weights, two a register */
-      model_add (cost, TD_UNIT_INSTRUCTIONS, 6);        /* and spread over both halves */
+      add_instructions (cost, TD_UNIT_FLOAT, 3); /* saturated weights, two a register */
+      model_add (cost, TD_UNIT_INSTRUCTIONS, 6); /* and spread over both halves */
     } else {
       add_instructions (cost, TD_UNIT_FLOAT, shape->unit ? 6 : 7);
     }
@@ -152,14 +154,16 @@ alu_cost (const TdBackprojectTask *task, const TdDeviceInfo *device, const TdAlu
   double by_texture = shape->texture_share
                           ? cells * shape->texture_share / MAX (shape->all_share, 1)
                           : shape->texture_cells;
-  double copied = (double) shape->bins * td_alu_shape_planes (shape) * shape->slices *
-                  (shape->half ? 2 : 4) / shape->threads; /* bytes a work-item */
+  double copied = (double) shape->bins * td_alu_shape_planes (shape) * shape->slices
+                  * (shape->half ? 2 : 4) / shape->threads; /* bytes a work-item */
   TdUpdateCost arithmetic = { 0 }, texture = { 0 };
 
   add_alu_cell (&arithmetic, shape);
   add_texture_cell (&texture, shape);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
-    model_add (cost, u, (cells - by_texture) * arithmetic.per_update[u] + by_texture * texture.per_update[u]);
+    model_add (cost, u,
+               (cells - by_texture) * arithmetic.per_update[u]
+                   + by_texture * texture.per_update[u]);
   add_loads (cost, shape->side == 2 ? 2 : 1, 1, 16);
   add_instructions (cost, TD_UNIT_FLOAT, 2);
   model_add (cost, TD_UNIT_INSTRUCTIONS, 2.0 / shape->unroll);
@@ -176,8 +180,8 @@ alu_family_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   TdAluShape shape = td_alu_shape_default (task, device, MAX (variant->slices, 1), samples);
 
   shape.hybrid = strcmp (variant->family, "hybrid") == 0;
-  return td_alu_shape_apply (&shape, (const char *const *) variant->defines, NULL) &&
-         td_alu_shape_fit (&shape, task, device) && alu_cost (task, device, &shape, cost);
+  return td_alu_shape_apply (&shape, (const char *const *) variant->defines, NULL)
+         && td_alu_shape_fit (&shape, task, device) && alu_cost (task, device, &shape, cost);
 }
 
 static gboolean
@@ -210,15 +214,16 @@ variant_cost (const TdBackprojectTask *task, const TdDeviceInfo *device,
   return TRUE;
 }
 
-/* ── The model ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The model ── */
 
-/* The family's best guess for as many slices at once as @n_slices fill and, by the texture engine, as
-   are fetched at full rate. */
+/* The family's best guess for as many slices at once as @n_slices fill and, by the texture engine,
+   as are fetched at full rate. */
 static const TdBackprojectVariant *
-first_guess (const TdBackprojectFamily *family, const TdBackprojectTask *task, GPtrArray *candidates,
-             guint n_slices)
+first_guess (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+             GPtrArray *candidates, guint n_slices)
 {
-  gboolean by_texture = strcmp (family->name, "texture") == 0 || strcmp (family->name, "hybrid") == 0;
+  gboolean by_texture
+      = strcmp (family->name, "texture") == 0 || strcmp (family->name, "hybrid") == 0;
   const TdBackprojectVariant *best = NULL;
 
   if (by_texture && task->precision == TD_PRECISION_SINGLE)

@@ -9,9 +9,9 @@
  * what rate. Rough on purpose: latency, occupancy and the memory behind the caches are left out.
  */
 typedef enum {
-  TD_UNIT_TEXTURE,      /* fetches of one texel, whatever its size */
-  TD_UNIT_LOCAL,        /* bytes from local memory, conflict-free; a broadcast counts once a group of 32 */
-  TD_UNIT_FLOAT,        /* multiply-adds, additions, multiplications in single (two in half: one) */
+  TD_UNIT_TEXTURE, /* fetches of one texel, whatever its size */
+  TD_UNIT_LOCAL, /* bytes from local memory, conflict-free; a broadcast counts once a group of 32 */
+  TD_UNIT_FLOAT, /* multiply-adds, additions, multiplications in single (two in half: one) */
   TD_UNIT_CONVERSION,   /* between float and int, floor */
   TD_UNIT_INSTRUCTIONS, /* of all kinds, address arithmetic included */
   TD_UNIT_COUNT

@@ -31,14 +31,15 @@ td_bench_times (double *seconds, guint n)
 {
   qsort (seconds, n, sizeof *seconds, parallel_bench_compare_doubles);
   return (TdBenchTimes) { .median_s = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-                          .low_s = seconds[0], .high_s = seconds[n - 1] };
+                          .low_s = seconds[0],
+                          .high_s = seconds[n - 1] };
 }
 
-/* ── The baseline ─────────────────────────────────────────────────────────────────────────────── */
+/* ── The baseline ── */
 
 typedef struct {
-  TdBackprojectTask task; /* single precision; arrays are the caller's */
-  TdTrial *trial;         /* GPUs */
+  TdBackprojectTask task;  /* single precision; arrays are the caller's */
+  TdTrial *trial;          /* GPUs */
   float *sinogram, *slice; /* CPUs */
   double updates;          /* in one run */
 } Baseline;
@@ -87,7 +88,7 @@ baseline_run (Baseline *baseline, double *seconds, GError **error)
   return TRUE;
 }
 
-/* ── Filtering ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Filtering ── */
 
 typedef struct {
   TdQueue *queue;
@@ -131,8 +132,7 @@ filtering_init (Filtering *filtering, TdDevice *device, const TdBenchSpec *spec,
   return (filtering->queue = td_queue_new (device, error))
          && (filtering->rows = td_buffer_new (device, spec->n_slices * n * sizeof (float), error))
          && fill_random (filtering, n, error)
-         && (filtering->filter =
-                 td_row_filter_new (device, spec->n_columns, spec->n_views, error))
+         && (filtering->filter = td_row_filter_new (device, spec->n_columns, spec->n_views, error))
          && td_row_filter_set (filtering->filter, &ramp, error);
 }
 
@@ -150,15 +150,16 @@ filtering_run (Filtering *filtering, double *seconds, GError **error)
                             filtering->n_views, error))
       return FALSE;
   return (to = td_event_record (filtering->queue, error))
-         && td_queue_finish (filtering->queue, error) && td_event_elapsed (from, to, seconds, error);
+         && td_queue_finish (filtering->queue, error)
+         && td_event_elapsed (from, to, seconds, error);
 }
 
-/* ── A row ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── A row ── */
 
 /* One warm-up and spec->runs timed ones of baseline, filter and family in turn. */
 static gboolean
-parallel_bench_measure (Baseline *baseline, Filtering *filtering, TdTrial *trial, const TdBenchSpec *spec,
-         TdBenchRow *row, GError **error)
+parallel_bench_measure (Baseline *baseline, Filtering *filtering, TdTrial *trial,
+                        const TdBenchSpec *spec, TdBenchRow *row, GError **error)
 {
   g_autofree double *ours = g_new0 (double, spec->runs), *theirs = g_new0 (double, spec->runs);
   g_autofree double *kernels = g_new0 (double, spec->runs);

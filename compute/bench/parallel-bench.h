@@ -5,18 +5,18 @@
 #include "compute/filter.h"
 
 /**
- * Measures parallel-beam back-projection on one device, always against a baseline in the same run: the
- * plain per-pixel loop in C (host-baseline.h) on CPUs, the standard family on GPUs. Runs of the two
- * alternate, so that whatever else the machine does hits both.
+ * Measures parallel-beam back-projection on one device, always against a baseline in the same run:
+ * the plain per-pixel loop in C (host-baseline.h) on CPUs, the standard family on GPUs. Runs of the
+ * two alternate, so that whatever else the machine does hits both.
  */
 typedef struct {
-  guint size;        /* the slice's width and height; 0: as n_columns */
+  guint size; /* the slice's width and height; 0: as n_columns */
   guint n_columns, n_views;
-  guint n_slices;    /* in one run */
+  guint n_slices; /* in one run */
   TdInterpolation interpolation;
   TdPrecision precision;
-  guint runs;        /* timed ones, after one to warm up */
-  gboolean filter;   /* time the row filter and the two together */
+  guint runs;                /* timed ones, after one to warm up */
+  gboolean filter;           /* time the row filter and the two together */
   GCancellable *cancellable; /* may be NULL */
 } TdBenchSpec;
 
@@ -31,12 +31,12 @@ TdBenchTimes td_bench_times (double *seconds, guint n);
 typedef struct {
   char *family, *variant; /* variant in words */
   guint n_slices;
-  TdBenchTimes times;        /* back-projection of all n_slices */
-  TdBenchTimes baseline;     /* of one run of the baseline: on CPUs a part of a slice */
+  TdBenchTimes times;    /* back-projection of all n_slices */
+  TdBenchTimes baseline; /* of one run of the baseline: on CPUs a part of a slice */
   double updates_per_s, baseline_updates_per_s, ratio; /* of the medians */
   double kernel_updates_per_s; /* the summing kernels alone, without packing; 0: not told apart */
-  double error, bound;       /* relative L2 against the double-precision reference, random data */
-  double filter_s, fbp_s;    /* a slice: filtering; filtering and back-projection. 0: not timed */
+  double error, bound;         /* relative L2 against the double-precision reference, random data */
+  double filter_s, fbp_s;      /* a slice: filtering; filtering and back-projection. 0: not timed */
 } TdBenchRow;
 
 /* One family. Blocks. NULL with @error, for what a family cannot do too. */

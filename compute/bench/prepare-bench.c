@@ -8,8 +8,8 @@
 #include "dataset/phantom-scan.h"
 
 #define FIRST "bad-values"
-#define TALL_ROWS 4097          /* of a detector on which no step's reach ends */
-#define FEW_ROWS 16             /* of neighbours that all steps but the far-reaching ones make do with */
+#define TALL_ROWS 4097 /* of a detector on which no step's reach ends */
+#define FEW_ROWS 16    /* of neighbours that all steps but the far-reaching ones make do with */
 #define MOST_BYTES (512u << 20)
 
 /* What all steps are measured with. */
@@ -52,7 +52,8 @@ td_prepare_bench_free (TdPrepareBench *bench)
 
 /* A scan for facts, flats and air; its projections are never read but for the dose. */
 static TdScan *
-prepare_bench_make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_views, GError **error)
+prepare_bench_make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_views,
+                         GError **error)
 {
   TdPhantomScan phantom;
 
@@ -67,11 +68,12 @@ prepare_bench_make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_v
   return td_phantom_scan_new (&phantom, error);
 }
 
-/* ── The data ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The data ── */
 
 /* The samples of one row that a step may meet: a disc that wanders, and noise. */
 static float *
-prepare_bench_make_row (const TdPrepareBenchSpec *spec, guint n_views, TdStepStage stage, gboolean counts)
+prepare_bench_make_row (const TdPrepareBenchSpec *spec, guint n_views, TdStepStage stage,
+                        gboolean counts)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (11);
   float *row = g_new (float, (gsize) n_views * spec->n_columns), *to = row;
@@ -80,7 +82,9 @@ prepare_bench_make_row (const TdPrepareBenchSpec *spec, guint n_views, TdStepSta
     for (guint c = 0; c < spec->n_columns; c++) {
       double x = (c + 0.5) / spec->n_columns * 2.4 - 1.2 - 0.2 * sin (3.0 * v / n_views);
       double p = 2 * sqrt (MAX (0, 0.8 - x * x)) + 0.02 * (2 * g_rand_double (random) - 1);
-      *to++ = (float) (stage == TD_STEP_ABSORPTION ? p : counts ? 200 + 40000 * exp (-p) : exp (-p));
+      *to++ = (float) (stage == TD_STEP_ABSORPTION ? p
+                       : counts                    ? 200 + 40000 * exp (-p)
+                                                   : exp (-p));
     }
   return row;
 }
@@ -101,14 +105,14 @@ make_data (const Bench *bench, const TdStepKind *kind, guint n_rows, guint n_vie
   return g_steal_pointer (&data);
 }
 
-/* ── A step ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── A step ── */
 
 typedef struct {
   const TdStep *step; /* NULL: what comes before all of them */
   TdPreparation *preparation;
   TdBuffer *pristine, *data;
   guint row0, n_rows;
-  gboolean core;      /* only the wanted rows are made, out of those around them */
+  gboolean core; /* only the wanted rows are made, out of those around them */
 } Work;
 
 static void
@@ -137,19 +141,20 @@ run_work (const Bench *bench, const Work *work, GError **error)
   const guint wanted = bench->spec->n_rows;
 
   if (!work->step)
-    return td_preparation_repair (work->preparation, bench->queue, work->data, work->row0, work->n_rows,
-                                  error);
+    return td_preparation_repair (work->preparation, bench->queue, work->data, work->row0,
+                                  work->n_rows, error);
   if (work->core)
     return td_preparation_run_steps (work->preparation, bench->queue, work->data, &rows,
                                      work->row0 + (work->n_rows - wanted) / 2, wanted, 0, 1,
                                      bench->spec->cancellable, error);
-  return td_preparation_run_step (work->preparation, bench->queue, work->data, work->row0, work->n_rows,
-                                  work->step, bench->spec->cancellable, error);
+  return td_preparation_run_step (work->preparation, bench->queue, work->data, work->row0,
+                                  work->n_rows, work->step, bench->spec->cancellable, error);
 }
 
 /* The copy restores what the step is to work on. */
 static gboolean
-prepare_bench_run_once (const Bench *bench, const Work *work, double *copy_s, double *step_s, GError **error)
+prepare_bench_run_once (const Bench *bench, const Work *work, double *copy_s, double *step_s,
+                        GError **error)
 {
   double start = now_s ();
 
@@ -172,7 +177,8 @@ time_work (const Bench *bench, const Work *work, TdPrepareBenchRow *row, GError 
 
   for (gint run = -1; run < (gint) runs; run++)
     if (g_cancellable_set_error_if_cancelled (bench->spec->cancellable, error)
-        || !prepare_bench_run_once (bench, work, &copies[MAX (run, 0)], &steps[MAX (run, 0)], error))
+        || !prepare_bench_run_once (bench, work, &copies[MAX (run, 0)], &steps[MAX (run, 0)],
+                                    error))
       return FALSE;
   row->rows_worked = work->n_rows;
   row->bytes = 2 * work->data->bytes;
@@ -191,12 +197,13 @@ scan_for (const Bench *bench, guint n_rows, guint halo, GError **error)
   if (n_rows <= td_scan_facts (bench->scan)->n_rows)
     return td_scan_ref (bench->scan);
   /* In the middle of it, where no end of the detector is continued. */
-  return prepare_bench_make_scan (spec, n_rows + 2 * halo, (guint) CLAMP (MOST_BYTES / view_bytes, 2, spec->n_views),
-                    error);
+  return prepare_bench_make_scan (spec, n_rows + 2 * halo,
+                                  (guint) CLAMP (MOST_BYTES / view_bytes, 2, spec->n_views), error);
 }
 
 static gboolean
-prepare_bench_measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenchRow *row, GError **error)
+prepare_bench_measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenchRow *row,
+                       GError **error)
 {
   const TdPrepareBenchSpec *spec = bench->spec;
   TdStep step;
@@ -217,9 +224,10 @@ prepare_bench_measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenc
     return FALSE;
   const TdScanFacts *facts = td_scan_facts (scan);
   work.row0 = (facts->n_rows - work.n_rows) / 2;
-  work.preparation = td_preparation_new (bench->device, scan, NULL, work.step, kind ? 1 : 0,
-                                         work.n_rows, error);
-  work.pristine = work.preparation ? make_data (bench, kind, work.n_rows, facts->n_views, error) : NULL;
+  work.preparation
+      = td_preparation_new (bench->device, scan, NULL, work.step, kind ? 1 : 0, work.n_rows, error);
+  work.pristine
+      = work.preparation ? make_data (bench, kind, work.n_rows, facts->n_views, error) : NULL;
   work.data = work.pristine ? td_buffer_new (bench->device, work.pristine->bytes, error) : NULL;
   if (!work.data || !time_work (bench, &work, row, error))
     return FALSE;
@@ -235,7 +243,7 @@ prepare_bench_measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenc
   return TRUE;
 }
 
-/* ── All of them ──────────────────────────────────────────────────────────────────────────────── */
+/* ── All of them ── */
 
 static gboolean
 time_backprojection (const Bench *bench, TdPrepareBench *result, GError **error)
@@ -263,7 +271,8 @@ time_backprojection (const Bench *bench, TdPrepareBench *result, GError **error)
 }
 
 static gboolean
-prepare_bench_add_row (const Bench *bench, TdPrepareBench *result, const TdStepKind *kind, GError **error)
+prepare_bench_add_row (const Bench *bench, TdPrepareBench *result, const TdStepKind *kind,
+                       GError **error)
 {
   TdPrepareBenchRow *row = g_new0 (TdPrepareBenchRow, 1);
 
@@ -280,7 +289,9 @@ td_prepare_bench_run (TdDevice *device, const TdPrepareBenchSpec *spec, GError *
 
   result->rows = g_ptr_array_new_with_free_func (row_free);
   bench.tall = prepare_bench_make_scan (spec, TALL_ROWS, spec->n_views, error);
-  bench.scan = bench.tall ? prepare_bench_make_scan (spec, spec->n_rows + FEW_ROWS, spec->n_views, error) : NULL;
+  bench.scan = bench.tall
+                   ? prepare_bench_make_scan (spec, spec->n_rows + FEW_ROWS, spec->n_views, error)
+                   : NULL;
   bench.queue = bench.scan ? td_queue_new (device, error) : NULL;
   if (!bench.queue || !prepare_bench_add_row (&bench, result, NULL, error))
     return NULL;

@@ -5,38 +5,40 @@
 #include "compute/prepare/prepare.h"
 
 /**
- * Measures each preparation step, at its presets, on generated data: beside a copy of the same bytes
- * within the device's memory, and beside the back-projection of the same rows. Times are the caller's
- * clock around work and waiting for it; each timed run starts from the same data.
+ * Measures each preparation step, at its presets, on generated data: beside a copy of the same
+ * bytes within the device's memory, and beside the back-projection of the same rows. Times are the
+ * caller's clock around work and waiting for it; each timed run starts from the same data.
  *
- * A step that looks far along a column (phase retrieval) is given all rows it asks for around those wanted,
- * and, view by view as it works, as many views as fit 512 MiB.
+ * A step that looks far along a column (phase retrieval) is given all rows it asks for around those
+ * wanted, and, view by view as it works, as many views as fit 512 MiB.
  */
 typedef struct {
   guint n_columns, n_views;
-  guint n_rows; /* wanted; a step that needs neighbours works on more */
-  guint runs;   /* timed ones, after one to warm up */
+  guint n_rows;              /* wanted; a step that needs neighbours works on more */
+  guint runs;                /* timed ones, after one to warm up */
   GCancellable *cancellable; /* may be NULL */
 } TdPrepareBenchSpec;
 
 typedef struct {
-  char *step;              /* "bad-values": what comes before every step */
-  char *unsupported;       /* why it was not measured; NULL: it was */
-  guint rows_worked;       /* with those that neighbours are needed for */
+  char *step;        /* "bad-values": what comes before every step */
+  char *unsupported; /* why it was not measured; NULL: it was */
+  guint rows_worked; /* with those that neighbours are needed for */
   guint views_worked;
-  guint64 bytes;           /* of these rows and views, read and written once */
+  guint64 bytes; /* of these rows and views, read and written once */
   TdBenchTimes times, copy;
-  double wanted_s;         /* the least for the rows wanted by themselves, with their neighbours, and all views */
-  double shared_s;         /* the same in a large slab, where rows are each other's neighbours */
+  double wanted_s; /* the least for the rows wanted by themselves, with their neighbours, and all
+                      views */
+  double shared_s; /* the same in a large slab, where rows are each other's neighbours */
 } TdPrepareBenchRow;
 
 typedef struct {
-  GPtrArray *rows;         /* TdPrepareBenchRow, in the order the steps run */
-  char *family;            /* that back-projected */
+  GPtrArray *rows;          /* TdPrepareBenchRow, in the order the steps run */
+  char *family;             /* that back-projected */
   TdBenchTimes backproject; /* all spec.n_rows */
 } TdPrepareBench;
 
 /* Blocks for seconds. (transfer full) */
-TdPrepareBench *td_prepare_bench_run (TdDevice *device, const TdPrepareBenchSpec *spec, GError **error);
+TdPrepareBench *td_prepare_bench_run (TdDevice *device, const TdPrepareBenchSpec *spec,
+                                      GError **error);
 void td_prepare_bench_free (TdPrepareBench *bench);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPrepareBench, td_prepare_bench_free)

@@ -53,7 +53,8 @@ rays_bench_fill (Bench *bench, TdBuffer *buffer, guint64 bytes, GError **error)
   g_autofree float *values = rays_bench_noise (piece / sizeof (float));
 
   for (guint64 at = 0; at < bytes; at += piece)
-    if (!td_upload (td_rays_queue (bench->rays), buffer, at, values, MIN (piece, bytes - at), error))
+    if (!td_upload (td_rays_queue (bench->rays), buffer, at, values, MIN (piece, bytes - at),
+                    error))
       return FALSE;
   return td_queue_finish (td_rays_queue (bench->rays), error);
 }
@@ -95,7 +96,7 @@ rays_bench_clear (Bench *bench)
   td_cone_task_clear (&bench->task);
 }
 
-/* ── Time ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Time ── */
 
 static gboolean
 rays_bench_act (Bench *bench, guint what, GError **error)
@@ -105,17 +106,16 @@ rays_bench_act (Bench *bench, guint what, GError **error)
   GCancellable *cancellable = bench->spec->cancellable;
 
   switch (what) {
-  case 0:
-    return td_rays_project (rays, bench->volume, 0, n, bench->lines, cancellable, error);
-  case 1:
-    return td_rays_back (rays, bench->measured, 0, n, bench->volume, cancellable, error);
+  case 0: return td_rays_project (rays, bench->volume, 0, n, bench->lines, cancellable, error);
+  case 1: return td_rays_back (rays, bench->measured, 0, n, bench->volume, cancellable, error);
   case 2:
-    return td_rays_compare (rays, bench->volume, bench->measured, 0, 0, n, bench->lines, bench->squares,
-                            cancellable, error)
-           && td_rays_correct (rays, bench->lines, 0, n, 1, FALSE, bench->volume, cancellable, error);
+    return td_rays_compare (rays, bench->volume, bench->measured, 0, 0, n, bench->lines,
+                            bench->squares, cancellable, error)
+           && td_rays_correct (rays, bench->lines, 0, n, 1, FALSE, bench->volume, cancellable,
+                               error);
   default:
-    return td_rays_denoise (rays, bench->volume, bench->field, bench->spare, 0.01, 1, FALSE, cancellable,
-                            error);
+    return td_rays_denoise (rays, bench->volume, bench->field, bench->spare, 0.01, 1, FALSE,
+                            cancellable, error);
   }
 }
 
@@ -137,19 +137,20 @@ time_row (Bench *bench, guint what, TdRaysBenchRow *row, GError **error)
 
   for (guint run = 0; run <= runs; run++) {
     const gint64 start = g_get_monotonic_time ();
-    if (!rays_bench_act (bench, what, error) || !td_queue_finish (td_rays_queue (bench->rays), error))
+    if (!rays_bench_act (bench, what, error)
+        || !td_queue_finish (td_rays_queue (bench->rays), error))
       return FALSE;
     if (run > 0)
       seconds[run - 1] = (g_get_monotonic_time () - start) * 1e-6;
   }
   qsort (seconds, runs, sizeof *seconds, rays_bench_compare_doubles);
   *row = (TdRaysBenchRow) { names[what], seconds[runs / 2], seconds[0], seconds[runs - 1], 0, 0 };
-  row->gups = (double) task->nx * task->ny * task->nz * (what < 3 ? task->n_views : 1) / row->median_s
-              / GUPS;
+  row->gups = (double) task->nx * task->ny * task->nz * (what < 3 ? task->n_views : 1)
+              / row->median_s / GUPS;
   return TRUE;
 }
 
-/* ── Error ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Error ── */
 
 static double
 relative_rms (const float *got, const double *truth, gsize n)
@@ -165,12 +166,13 @@ relative_rms (const float *got, const double *truth, gsize n)
 
 /* Back-projection of random lines, and projection of what that gave, against the same in double. */
 static gboolean
-rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *back, GError **error)
+rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, double *back,
+                  GError **error)
 {
   Bench bench = { .spec = spec };
   const gsize n_voxels = (gsize) JUDGED * JUDGED * JUDGED, view = (gsize) JUDGED * JUDGED;
   const guint first[3] = { 0 }, size[3] = { JUDGED, JUDGED, JUDGED };
-  g_autofree float *voxels = g_new (float, n_voxels), *lines = g_new (float, view * JUDGED_VIEWS);
+  g_autofree float *voxels = g_new (float, n_voxels), *lines = g_new (float, view *JUDGED_VIEWS);
   g_autofree float *rows = g_new (float, view), *random = rays_bench_noise (view * JUDGED_VIEWS);
   g_autofree double *truth = g_new0 (double, n_voxels);
   g_autoptr (TdBuffer) slices = NULL;
@@ -178,7 +180,8 @@ rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, 
   if (!bench_init (&bench, device, JUDGED, JUDGED_VIEWS, error)
       || !(slices = td_buffer_new (device, n_voxels * sizeof (float), error))
       || !td_rays_give (bench.rays, bench.volume, first, size, slices, error)
-      || !td_download (td_rays_queue (bench.rays), voxels, slices, 0, n_voxels * sizeof (float), error)
+      || !td_download (td_rays_queue (bench.rays), voxels, slices, 0, n_voxels * sizeof (float),
+                       error)
       || !rays_bench_act (&bench, 0, error)
       || !td_download (td_rays_queue (bench.rays), lines, bench.lines, 0,
                        view * JUDGED_VIEWS * sizeof (float), error)
@@ -205,8 +208,8 @@ rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, 
 }
 
 gboolean
-td_rays_bench (TdDevice *device, const TdRaysBenchSpec *spec, TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS],
-               GError **error)
+td_rays_bench (TdDevice *device, const TdRaysBenchSpec *spec,
+               TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS], GError **error)
 {
   Bench bench = { .spec = spec };
   double there, back;
@@ -232,7 +235,7 @@ static void
 naive_view (guint view, gpointer user)
 {
   const Naive *work = user;
-  g_autofree double *out = g_new (double, (gsize) NAIVE * NAIVE);
+  g_autofree double *out = g_new (double, (gsize) NAIVE *NAIVE);
 
   td_rays_reference_project (work->task, view, work->volume, out);
 }

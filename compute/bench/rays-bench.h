@@ -4,8 +4,8 @@
 #include "compute/iterative/rays.h"
 
 /**
- * Measures what iterative methods spend their time on, on one device: size^3 random voxels, a detector of
- * size^2, views over a full turn, in GUPS (2^30 voxels times views a second).
+ * Measures what iterative methods spend their time on, on one device: size^3 random voxels, a
+ * detector of size^2, views over a full turn, in GUPS (2^30 voxels times views a second).
  */
 typedef struct {
   guint size, n_views, runs;
@@ -13,10 +13,10 @@ typedef struct {
 } TdRaysBenchSpec;
 
 typedef struct {
-  const char *name;  /* "project", "back-project", "sirt": both, compared and corrected; "denoise" */
+  const char *name; /* "project", "back-project", "sirt": both, compared and corrected; "denoise" */
   double median_s, low_s, high_s; /* denoise: of a step, on all voxels once */
   double gups;
-  double error;      /* relative RMS against double precision, on 48^3 voxels; 0: not judged */
+  double error; /* relative RMS against double precision, on 48^3 voxels; 0: not judged */
 } TdRaysBenchRow;
 
 #define TD_RAYS_BENCH_ROWS 4
@@ -24,5 +24,6 @@ typedef struct {
 /* Blocks. */
 gboolean td_rays_bench (TdDevice *device, const TdRaysBenchSpec *spec,
                         TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS], GError **error);
-/* Projection by the plain loop in C (the reference's, a view for each of the host's threads): GUPS. */
+/* Projection by the plain loop in C (the reference's, a view for each of the host's threads): GUPS.
+ */
 double td_rays_bench_naive (void);

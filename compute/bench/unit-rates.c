@@ -28,7 +28,7 @@ group_count (const Bench *bench)
 
 static gboolean
 unit_rates_launch (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_args, double *seconds,
-        GError **error)
+                   GError **error)
 {
   const guint groups[3] = { group_count (bench), 1, 1 }, local[3] = { GROUP, 1, 1 };
   g_autoptr (TdEvent) from = td_event_record (bench->queue, error), to = NULL;
@@ -39,8 +39,8 @@ unit_rates_launch (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_ar
   return to && td_queue_finish (bench->queue, error) && td_event_elapsed (from, to, seconds, error);
 }
 
-/* Runs @kernel with the loop count @n among its @args; doubles it until a run takes 16 ms. Gives loops
-   of all work-items a second. */
+/* Runs @kernel with the loop count @n among its @args; doubles it until a run takes 16 ms. Gives
+   loops of all work-items a second. */
 static gboolean
 loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, guint n_args,
                   double *rate, GError **error)
@@ -87,7 +87,8 @@ measure_arithmetic (Bench *bench, guint unit, double a_loop, double *rate, GErro
                          TD_ARG_VALUE (term), TD_ARG_VALUE (bits) };
   TdKernel *kernel = NULL;
   TdProgram *program = unit_rates_build (bench, unit, "td_bench_arithmetic", &kernel, error);
-  gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
+  gboolean ok
+      = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
 
   *rate *= a_loop;
   td_program_free (program);
@@ -101,7 +102,8 @@ measure_local (Bench *bench, double *rate, GError **error)
   const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
   TdKernel *kernel = NULL;
   TdProgram *program = unit_rates_build (bench, 2, "td_bench_local", &kernel, error);
-  gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
+  gboolean ok
+      = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
 
   *rate *= 15 * 8;
   td_program_free (program);
@@ -112,21 +114,25 @@ static gboolean
 fill_random (TdQueue *queue, TdBuffer *texels, GError **error)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (4);
-  g_autofree float *values = g_new (float, TEXTURE * TEXTURE);
+  g_autofree float *values = g_new (float, TEXTURE *TEXTURE);
 
   for (guint i = 0; i < TEXTURE * TEXTURE; i++)
     values[i] = g_rand_double (random);
-  return td_upload (queue, texels, 0, values, texels->bytes, error) && td_queue_finish (queue, error);
+  return td_upload (queue, texels, 0, values, texels->bytes, error)
+         && td_queue_finish (queue, error);
 }
 
 static gboolean
 measure_texture (Bench *bench, double *rate, GError **error)
 {
-  const TdTextureSpec spec = { .texel = TD_TEXEL_R32F, .width = TEXTURE, .height = TEXTURE,
+  const TdTextureSpec spec = { .texel = TD_TEXEL_R32F,
+                               .width = TEXTURE,
+                               .height = TEXTURE,
                                .linear = td_device_info (bench->device)->texture_linear };
   int n = 0;
   float step = 0.37f;
-  g_autoptr (TdBuffer) texels = td_buffer_new (bench->device, TEXTURE * TEXTURE * sizeof (float), error);
+  g_autoptr (TdBuffer) texels
+      = td_buffer_new (bench->device, TEXTURE * TEXTURE * sizeof (float), error);
   TdKernel *kernel = NULL;
 
   if (!texels || !fill_random (bench->queue, texels, error))
@@ -137,7 +143,8 @@ measure_texture (Bench *bench, double *rate, GError **error)
   const TdArg args[] = { TD_ARG_TEXTURE (bench->texture), TD_ARG_BUFFER (bench->out),
                          TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
   TdProgram *program = unit_rates_build (bench, 3, "td_bench_texture", &kernel, error);
-  gboolean ok = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
+  gboolean ok
+      = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
   *rate *= 16;
   td_program_free (program);
   return ok;
@@ -158,13 +165,13 @@ td_unit_rates_measure (TdDevice *device, TdUnitRates *rates, GError **error)
   bench.queue = td_queue_new (device, error);
   if (!bench.queue)
     return FALSE;
-  bench.out = td_buffer_new (device, (guint64) group_count (&bench) * GROUP * sizeof (float), error);
+  bench.out
+      = td_buffer_new (device, (guint64) group_count (&bench) * GROUP * sizeof (float), error);
   /* 16 x 8 operations a turn: a multiply-add, two conversions, a multiply-add and an addition. */
-  return bench.out &&
-         measure_arithmetic (&bench, 0, 128, &rates->per_second[TD_UNIT_FLOAT], error) &&
-         measure_arithmetic (&bench, 1, 256, &rates->per_second[TD_UNIT_CONVERSION], error) &&
-         measure_arithmetic (&bench, 4, 256, &rates->per_second[TD_UNIT_INSTRUCTIONS], error) &&
-         measure_local (&bench, &rates->per_second[TD_UNIT_LOCAL], error) &&
-         (!(info->texels & 1u << TD_TEXEL_R32F) ||
-          measure_texture (&bench, &rates->per_second[TD_UNIT_TEXTURE], error));
+  return bench.out && measure_arithmetic (&bench, 0, 128, &rates->per_second[TD_UNIT_FLOAT], error)
+         && measure_arithmetic (&bench, 1, 256, &rates->per_second[TD_UNIT_CONVERSION], error)
+         && measure_arithmetic (&bench, 4, 256, &rates->per_second[TD_UNIT_INSTRUCTIONS], error)
+         && measure_local (&bench, &rates->per_second[TD_UNIT_LOCAL], error)
+         && (!(info->texels & 1u << TD_TEXEL_R32F)
+             || measure_texture (&bench, &rates->per_second[TD_UNIT_TEXTURE], error));
 }

@@ -5,11 +5,12 @@
 
 #include "kernels/params.h"
 
-/* Matrices in voxels from the axis, detector coordinates counted from the detector's middle (not that of
-   the given rows: what they see must not depend on those), scaled by 1 / sqrt (weight) so that the kernel's 1 / w^2 carries the view's weight. */
+/* Matrices in voxels from the axis, detector coordinates counted from the detector's middle (not
+   that of the given rows: what they see must not depend on those), scaled by 1 / sqrt (weight) so
+   that the kernel's 1 / w^2 carries the view's weight. */
 static void
-cone_device_add_fill_table (const TdConeDeviceProjector *self, const guint *views, guint n, double u_middle,
-            double v_middle, float *table)
+cone_device_add_fill_table (const TdConeDeviceProjector *self, const guint *views, guint n,
+                            double u_middle, double v_middle, float *table)
 {
   const TdConeTask *task = &self->task;
 
@@ -46,8 +47,8 @@ upload_matrices (TdConeDeviceProjector *self, TdQueue *queue, const guint *views
   return self->tables[slot].read != NULL;
 }
 
-/* Rows of the texture. Where the texels are made here it is as high as it will ever be, with zeros below
-   what is given: a new texture for every slab costs milliseconds and makes the queue wait. */
+/* Rows of the texture. Where the texels are made here it is as high as it will ever be, with zeros
+   below what is given: a new texture for every slab costs milliseconds and makes the queue wait. */
 static guint
 texel_rows (const TdConeDeviceProjector *self, guint n_rows)
 {
@@ -55,8 +56,8 @@ texel_rows (const TdConeDeviceProjector *self, guint n_rows)
 }
 
 static gboolean
-cone_device_add_pack (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections, guint n_rows, guint n_layers,
-      GError **error)
+cone_device_add_pack (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections,
+                      guint n_rows, guint n_layers, GError **error)
 {
   const guint n_columns = self->task.n_columns, high = texel_rows (self, n_rows);
   const TdConePack params = {
@@ -70,11 +71,11 @@ cone_device_add_pack (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *pro
   };
   const gboolean squares = self->way == TD_CONE_WAY_COLUMNS; /* of 32, which it transposes */
   const guint local[3] = { squares ? 32 : 64, squares ? 8 : 4, 1 };
-  const guint groups[3] = { (n_columns + 2 + local[0] - 1) / local[0],
-                            squares ? (n_rows + 31) / 32 : (MAX (n_rows + 3, high) + 3) / 4,
-                            n_layers };
-  const TdArg args[] = { TD_ARG_BUFFER (projections), TD_ARG_BUFFER (self->staging),
-                         TD_ARG_VALUE (params) };
+  const guint groups[3]
+      = { (n_columns + 2 + local[0] - 1) / local[0],
+          squares ? (n_rows + 31) / 32 : (MAX (n_rows + 3, high) + 3) / 4, n_layers };
+  const TdArg args[]
+      = { TD_ARG_BUFFER (projections), TD_ARG_BUFFER (self->staging), TD_ARG_VALUE (params) };
 
   return td_launch (queue, self->pack_kernel, groups, local, args, G_N_ELEMENTS (args), error);
 }
@@ -109,12 +110,13 @@ fill_texture (TdConeDeviceProjector *self, TdQueue *queue, TdBuffer *projections
 
 /* @step: voxels a group covers. */
 static gboolean
-cone_device_add_launch (TdConeDeviceProjector *self, TdQueue *queue, const TdConeProject *params, const guint step[3],
-        const guint local[3], const TdArg *args, guint n_args, GError **error)
+cone_device_add_launch (TdConeDeviceProjector *self, TdQueue *queue, const TdConeProject *params,
+                        const guint step[3], const guint local[3], const TdArg *args, guint n_args,
+                        GError **error)
 {
-  const guint groups[3] = { (params->x_count + step[0] - 1) / step[0],
-                            (params->y_count + step[1] - 1) / step[1],
-                            (params->n_slices + step[2] - 1) / step[2] };
+  const guint groups[3]
+      = { (params->x_count + step[0] - 1) / step[0], (params->y_count + step[1] - 1) / step[1],
+          (params->n_slices + step[2] - 1) / step[2] };
 
   return td_launch (queue, self->kernel, groups, local, args, n_args, error);
 }
@@ -141,8 +143,9 @@ launch_textures (TdConeDeviceProjector *self, TdQueue *queue, TdConeProject para
 }
 
 static gboolean
-cone_device_add_project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows, guint n_layers,
-         TdBuffer *volume, guint slice0, guint n_slices, double u_middle, double v_middle, GError **error)
+cone_device_add_project (TdConeDeviceProjector *self, TdQueue *queue, guint row0, guint n_rows,
+                         guint n_layers, TdBuffer *volume, guint slice0, guint n_slices,
+                         double u_middle, double v_middle, GError **error)
 {
   const TdConeTask *task = &self->task;
   const double texel_centre = self->textures ? 0.5 : 0;
@@ -173,16 +176,17 @@ cone_device_add_project (TdConeDeviceProjector *self, TdQueue *queue, guint row0
   };
 
   switch (self->way) {
-  case TD_CONE_WAY_TEXTURE:
-    return launch_textures (self, queue, params, args, error);
+  case TD_CONE_WAY_TEXTURE: return launch_textures (self, queue, params, args, error);
   case TD_CONE_WAY_COLUMNS:
     args[4] = (TdArg) TD_ARG_LOCAL (TD_CONE_COLUMNS * self->line * self->pack * sizeof (float));
-    return cone_device_add_launch (self, queue, &params,
-                   (const guint[3]) { 1, TD_CONE_COLUMNS, TD_CONE_LANES * self->shape.voxels },
-                   (const guint[3]) { TD_CONE_LANES, TD_CONE_COLUMNS, 1 }, args, 5, error);
+    return cone_device_add_launch (
+        self, queue, &params,
+        (const guint[3]) { 1, TD_CONE_COLUMNS, TD_CONE_LANES * self->shape.voxels },
+        (const guint[3]) { TD_CONE_LANES, TD_CONE_COLUMNS, 1 }, args, 5, error);
   default:
-    return cone_device_add_launch (self, queue, &params, (const guint[3]) { 32, 4, self->shape.voxels },
-                   (const guint[3]) { 32, 4, 1 }, args, 4, error);
+    return cone_device_add_launch (self, queue, &params,
+                                   (const guint[3]) { 32, 4, self->shape.voxels },
+                                   (const guint[3]) { 32, 4, 1 }, args, 4, error);
   }
 }
 
@@ -196,10 +200,11 @@ td_cone_device_add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections
   const double u_middle = floor (self->task.n_columns / 2.0);
   const double v_middle = floor (self->task.n_rows / 2.0);
 
-  if (n_views % self->pack != 0 || n_views > self->limits.max_views || n_rows > self->limits.max_rows) {
+  if (n_views % self->pack != 0 || n_views > self->limits.max_views
+      || n_rows > self->limits.max_rows) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "A batch of %u views of %u rows does not fit the projector (%u, %u).", n_views, n_rows,
-                 self->limits.max_views, self->limits.max_rows);
+                 "A batch of %u views of %u rows does not fit the projector (%u, %u).", n_views,
+                 n_rows, self->limits.max_views, self->limits.max_rows);
     return FALSE;
   }
   if (!upload_matrices (self, queue, views, n_layers, u_middle, v_middle, error))
@@ -208,6 +213,6 @@ td_cone_device_add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections
     return FALSE;
   if (self->textures && !fill_texture (self, queue, projections, n_rows, n_layers, error))
     return FALSE;
-  return cone_device_add_project (self, queue, row0, n_rows, n_layers, volume, slice0, n_slices, u_middle, v_middle,
-                  error);
+  return cone_device_add_project (self, queue, row0, n_rows, n_layers, volume, slice0, n_slices,
+                                  u_middle, v_middle, error);
 }

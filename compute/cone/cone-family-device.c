@@ -7,7 +7,7 @@
 
 /* The families that run on devices: the same host code, other defines. */
 
-/* ── What can run ─────────────────────────────────────────────────────────────────────────────── */
+/* ── What can run ── */
 
 static const char *
 unsupported_anywhere (const TdConeTask *task, const TdDeviceInfo *device)
@@ -21,7 +21,8 @@ unsupported_anywhere (const TdConeTask *task, const TdDeviceInfo *device)
   return NULL;
 }
 
-/* Detector rows a voxel takes along z where it is largest; 0: a view's source lies within the volume. */
+/* Detector rows a voxel takes along z where it is largest; 0: a view's source lies within the
+ * volume. */
 static double
 cone_family_device_steepest (const TdConeTask *task)
 {
@@ -93,8 +94,8 @@ texture_unsupported (const TdConeTask *task, TdPrecision precision, const TdDevi
   return why;
 }
 
-/* Half: four views a texel where the turn allows, single: two (filtered RGBA32F runs at a quarter of
-   the rate). */
+/* Half: four views a texel where the turn allows, single: two (filtered RGBA32F runs at a quarter
+   of the rate). */
 static guint
 turned_pack (const TdConeTask *task, TdPrecision precision)
 {
@@ -123,12 +124,13 @@ turned_unsupported (const TdConeTask *task, TdPrecision precision, const TdDevic
   if (!why && turned_pack (task, precision) == 1)
     why = "the views or the volume are not symmetric under half a turn";
   if (!why)
-    why = unsupported_textures (task, device, td_cone_texel (turned_pack (task, precision),
-                                                        precision != TD_PRECISION_SINGLE));
+    why = unsupported_textures (
+        task, device,
+        td_cone_texel (turned_pack (task, precision), precision != TD_PRECISION_SINGLE));
   return why;
 }
 
-/* ── Creating ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Creating ── */
 
 static guint64
 staging_bytes (const TdConeDeviceProjector *self)
@@ -151,12 +153,13 @@ static gboolean
 build_kernel (TdConeDeviceProjector *self, GError **error)
 {
   const gboolean columns = self->way == TD_CONE_WAY_COLUMNS;
-  char pack[16], voxels[16], texture[16], general[16], x_lanes[16], z_lanes[16], group[16], resident[16];
+  char pack[16], voxels[16], texture[16], general[16], x_lanes[16], z_lanes[16], group[16],
+      resident[16];
   char registers[32];
   const gboolean limited = self->way == TD_CONE_WAY_TEXTURE || columns;
   const char *const defines[]
-      = { pack, voxels, columns ? NULL : texture, general, x_lanes, z_lanes, group, resident,
-          limited ? registers : NULL, NULL };
+      = { pack,  voxels,   columns ? NULL : texture,   general, x_lanes, z_lanes,
+          group, resident, limited ? registers : NULL, NULL };
 
   g_snprintf (pack, sizeof pack, "PACK=%u", self->pack);
   g_snprintf (voxels, sizeof voxels, "VOXELS=%u", self->shape.voxels);
@@ -168,8 +171,8 @@ build_kernel (TdConeDeviceProjector *self, GError **error)
   g_snprintf (resident, sizeof resident, "RESIDENT=%u", self->shape.resident);
   g_snprintf (registers, sizeof registers, "TD_REGISTERS=%u",
               REGISTERS / (self->shape.group * self->shape.resident) / 8 * 8);
-  self->program = td_program_build (self->base.device, columns ? "cone-columns" : "backproject-cone",
-                                    defines, error);
+  self->program = td_program_build (self->base.device,
+                                    columns ? "cone-columns" : "backproject-cone", defines, error);
   if (!self->program)
     return FALSE;
   self->kernel = td_program_kernel (
@@ -233,8 +236,8 @@ cone_family_device_projector_free (TdConeProjector *base)
   g_free (self);
 }
 
-/* Whole columns of voxels where there are enough slices: of the volume, since what a voxel becomes must
-   not depend on the slab that it comes in. */
+/* Whole columns of voxels where there are enough slices: of the volume, since what a voxel becomes
+   must not depend on the slab that it comes in. */
 static gboolean
 has_columns (const TdConeTask *task)
 {
@@ -249,8 +252,8 @@ arithmetic_pack (const TdConeTask *task, TdPrecision precision)
   return td_cone_turned (task, 4) ? 4 : td_cone_turned (task, 2) ? 2 : 1;
 }
 
-/* Texels of a line of @n rows: even rows, then odd ones, half of the banks of local memory away from
-   them, so that neighbours who write one of each do not get into each other's way. */
+/* Texels of a line of @n rows: even rows, then odd ones, half of the banks of local memory away
+   from them, so that neighbours who write one of each do not get into each other's way. */
 static guint
 line_texels (guint n, guint pack)
 {
@@ -287,8 +290,8 @@ take_columns (TdConeDeviceProjector *self)
   return FALSE;
 }
 
-/* The best of those tried on an H100 (docs/benchmarks.md): neighbours along z fetch neighbouring rows
-   of one column, whatever the angle. Few slices leave no room for that. */
+/* The best of those tried on an H100 (docs/benchmarks.md): neighbours along z fetch neighbouring
+   rows of one column, whatever the angle. Few slices leave no room for that. */
 static TdConeShape
 texture_shape (guint pack, guint max_slices)
 {
@@ -308,8 +311,9 @@ choose_way (TdConeDeviceProjector *self, const TdConeFamily *family)
   const TdDeviceInfo *info = td_device_info (self->base.device);
 
   self->pack = 1;
-  self->shape = (TdConeShape) { .voxels = 8, .x_lanes = 32, .z_lanes = 1, .group = 128,
-                                .resident = 1, .layers = 1 };
+  self->shape = (TdConeShape) {
+    .voxels = 8, .x_lanes = 32, .z_lanes = 1, .group = 128, .resident = 1, .layers = 1
+  };
   if (family == &td_cone_family_standard) {
     self->way = TD_CONE_WAY_GENERAL;
     self->shape.voxels = 1;
@@ -331,7 +335,7 @@ choose_way (TdConeDeviceProjector *self, const TdConeFamily *family)
 
 static gboolean
 cone_family_device_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-        const TdConeLimits *limits, TdConeProjector **out, GError **error)
+                           const TdConeLimits *limits, TdConeProjector **out, GError **error)
 {
   TdConeDeviceProjector *self = g_new0 (TdConeDeviceProjector, 1);
 
@@ -350,11 +354,15 @@ cone_family_device_create (const TdConeFamily *family, TdDevice *device, const T
 }
 
 static guint64
-cone_family_device_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits, const TdDeviceInfo *device)
+cone_family_device_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits,
+                                    const TdDeviceInfo *device)
 {
-  /* Staging and texture each hold the batch once; padding is counted for the larger of both ways. */
-  const guint64 padded = ((guint64) task->n_columns + 2) * (limits->max_rows + 3) * limits->max_views;
-  return 2 * padded * sizeof (float) + (guint64) limits->max_views * TD_CONE_MATRIX_FLOATS * sizeof (float);
+  /* Staging and texture each hold the batch once; padding is counted for the larger of both ways.
+   */
+  const guint64 padded
+      = ((guint64) task->n_columns + 2) * (limits->max_rows + 3) * limits->max_views;
+  return 2 * padded * sizeof (float)
+         + (guint64) limits->max_views * TD_CONE_MATRIX_FLOATS * sizeof (float);
 }
 
 static guint
@@ -363,17 +371,17 @@ one_view (const TdConeTask *task, TdPrecision precision)
   return 1;
 }
 
-#define FAMILY(symbol, its_name, its_title, its_textures, its_unsupported, its_turned)                \
-  const TdConeFamily symbol = {                                                                       \
-    .name = its_name,                                                                                 \
-    .title = its_title,                                                                               \
-    .textures = its_textures,                                                                         \
-    .unsupported = its_unsupported,                                                                   \
-    .create = cone_family_device_create,                                                                                 \
-    .add = td_cone_device_add,                                                                        \
-    .free = cone_family_device_projector_free,                                                                           \
-    .workspace_bytes = cone_family_device_workspace_bytes,                                                               \
-    .turned_views = its_turned,                                                                       \
+#define FAMILY(symbol, its_name, its_title, its_textures, its_unsupported, its_turned)             \
+  const TdConeFamily symbol = {                                                                    \
+    .name = its_name,                                                                              \
+    .title = its_title,                                                                            \
+    .textures = its_textures,                                                                      \
+    .unsupported = its_unsupported,                                                                \
+    .create = cone_family_device_create,                                                           \
+    .add = td_cone_device_add,                                                                     \
+    .free = cone_family_device_projector_free,                                                     \
+    .workspace_bytes = cone_family_device_workspace_bytes,                                         \
+    .turned_views = its_turned,                                                                    \
   }
 
 FAMILY (td_cone_family_standard, "standard", "One voxel a thread (RTK's way)", FALSE,

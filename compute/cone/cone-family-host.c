@@ -7,7 +7,8 @@ typedef struct {
 } Projector;
 
 static const char *
-cone_family_host_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
+cone_family_host_unsupported (const TdConeTask *task, TdPrecision precision,
+                              const TdDeviceInfo *device)
 {
   if (!device->host_pointers)
     return "it runs on the host only";
@@ -18,7 +19,7 @@ cone_family_host_unsupported (const TdConeTask *task, TdPrecision precision, con
 
 static gboolean
 cone_family_host_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-        const TdConeLimits *limits, TdConeProjector **out, GError **error)
+                         const TdConeLimits *limits, TdConeProjector **out, GError **error)
 {
   Projector *self = g_new0 (Projector, 1);
 
@@ -28,15 +29,16 @@ cone_family_host_create (const TdConeFamily *family, TdDevice *device, const TdC
 }
 
 static gboolean
-cone_family_host_add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections, guint row0, guint n_rows,
-     const guint *views, guint n_views, TdBuffer *volume, guint slice0, guint n_slices,
-     GCancellable *cancellable, GError **error)
+cone_family_host_add (TdConeProjector *base, TdQueue *queue, TdBuffer *projections, guint row0,
+                      guint n_rows, const guint *views, guint n_views, TdBuffer *volume,
+                      guint slice0, guint n_slices, GCancellable *cancellable, GError **error)
 {
   Projector *self = (Projector *) base;
 
   return td_queue_finish (queue, error)
-         && td_cone_host_add (&self->task, td_buffer_map (projections), row0, n_rows, views, n_views,
-                              td_buffer_map (volume), slice0, n_slices, cancellable, error);
+         && td_cone_host_add (&self->task, td_buffer_map (projections), row0, n_rows, views,
+                              n_views, td_buffer_map (volume), slice0, n_slices, cancellable,
+                              error);
 }
 
 static void
@@ -49,7 +51,8 @@ cone_family_host_projector_free (TdConeProjector *base)
 }
 
 static guint64
-cone_family_host_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits, const TdDeviceInfo *device)
+cone_family_host_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits,
+                                  const TdDeviceInfo *device)
 {
   return td_cone_host_workspace_bytes (task, limits->max_rows, limits->max_slices);
 }

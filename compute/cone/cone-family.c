@@ -6,12 +6,8 @@
 #include "cone-family-rows.h"
 
 static const TdConeFamily *const families[] = {
-  &td_cone_family_host,
-  &td_cone_family_turned,
-  &td_cone_family_texture,
-  &td_cone_family_arithmetic,
-  &td_cone_family_standard,
-  NULL,
+  &td_cone_family_host,       &td_cone_family_turned,   &td_cone_family_texture,
+  &td_cone_family_arithmetic, &td_cone_family_standard, NULL,
 };
 
 const TdConeFamily *const *
@@ -40,11 +36,13 @@ td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision pre
   if (automatic || why)
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "Cone-beam back-projection \"%s\" cannot run on %s: %s. Choose another kernel, "
-                 "precision or device.", automatic ? "auto" : name, info->name, why);
+                 "precision or device.",
+                 automatic ? "auto" : name, info->name, why);
   else
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
                  "There is no cone-beam back-projection \"%s\"; there are host, turned, texture, "
-                 "arithmetic and standard.", name);
+                 "arithmetic and standard.",
+                 name);
   return NULL;
 }
 
@@ -62,12 +60,13 @@ td_cone_projector_new (const TdConeFamily *family, TdDevice *device, const TdCon
 }
 
 gboolean
-td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, TdBuffer *projections, guint row0,
-                       guint n_rows, const guint *views, guint n_views, TdBuffer *volume,
-                       guint slice0, guint n_slices, GCancellable *cancellable, GError **error)
+td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, TdBuffer *projections,
+                       guint row0, guint n_rows, const guint *views, guint n_views,
+                       TdBuffer *volume, guint slice0, guint n_slices, GCancellable *cancellable,
+                       GError **error)
 {
-  return projector->family->add (projector, queue, projections, row0, n_rows, views, n_views, volume,
-                                 slice0, n_slices, cancellable, error);
+  return projector->family->add (projector, queue, projections, row0, n_rows, views, n_views,
+                                 volume, slice0, n_slices, cancellable, error);
 }
 
 void

@@ -10,11 +10,11 @@ struct TdConeFilter {
   TdDevice *device;
   guint n_columns, n_wide, shift; /* measured, filtered, and where the former lie */
   guint n_views;
-  guint rows_at_once;             /* that the ramp takes */
-  double u_middle, v_middle;      /* of the measured columns */
+  guint rows_at_once;        /* that the ramp takes */
+  double u_middle, v_middle; /* of the measured columns */
   TdBuffer *cosine, *redundancy;
-  TdRedundancy shares;            /* by_row: redundancy has the rays' fans, else weights by column */
-  TdBuffer *wide;                 /* filtered rows that are wider than the measured; NULL: in place */
+  TdRedundancy shares; /* by_row: redundancy has the rays' fans, else weights by column */
+  TdBuffer *wide;      /* filtered rows that are wider than the measured; NULL: in place */
   TdProgram *program;
   TdKernel *kernel;
   TdRowFilter *ramp;
@@ -51,7 +51,8 @@ upload_table (TdDevice *device, TdQueue *queue, const float *table, guint64 coun
 
 /* Weights [view][column], the same for all rows. */
 static void
-weights_by_column (const TdConeFilter *filter, const TdConeFan *fan, double angle_rad, float *weights)
+weights_by_column (const TdConeFilter *filter, const TdConeFan *fan, double angle_rad,
+                   float *weights)
 {
   for (guint column = 0; column < filter->n_columns; column++)
     weights[column] = (float) td_cone_redundancy_weight (
@@ -69,8 +70,8 @@ weights_by_row (const TdConeFilter *filter, const TdConeFan *fan, double angle_r
     const double *form = forms[i];
     out[3 * i] = (float) form[0];
     out[3 * i + 1] = (float) form[1];
-    out[3 * i + 2] = (float) (form[0] * (filter->u_middle + filter->shift) + form[1] * filter->v_middle
-                              + form[2]);
+    out[3 * i + 2] = (float) (form[0] * (filter->u_middle + filter->shift)
+                              + form[1] * filter->v_middle + form[2]);
   }
   out[6] = (float) td_cone_redundancy_turned (&filter->shares, angle_rad);
 }
@@ -92,15 +93,17 @@ make_redundancy (const TdConeFilter *filter, const TdConeTask *task, const TdGeo
       memcpy (to, out, each * sizeof *to);
       continue;
     }
-    td_cone_fan (task->matrices + 12 * (gsize) view, &fan); /* td_cone_redundancy() has seen them all */
-    (filter->shares.by_row ? weights_by_row : weights_by_column) (filter, &fan, angles_rad[view], to);
+    td_cone_fan (task->matrices + 12 * (gsize) view,
+                 &fan); /* td_cone_redundancy() has seen them all */
+    (filter->shares.by_row ? weights_by_row : weights_by_column) (filter, &fan, angles_rad[view],
+                                                                  to);
   }
   return out;
 }
 
 static gboolean
 cone_filter_make_tables (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
-             const double *angles_rad, GError **error)
+                         const double *angles_rad, GError **error)
 {
   g_autofree float *cosine = g_new (float, 6 * (gsize) task->n_views);
   g_autoptr (TdQueue) queue = td_queue_new (filter->device, error);
@@ -111,8 +114,7 @@ cone_filter_make_tables (TdConeFilter *filter, const TdConeTask *task, const TdG
   for (guint view = 0; view < task->n_views; view++)
     centred_cosine (task->matrices + 12 * (gsize) view, filter->u_middle + filter->shift,
                     filter->v_middle, cosine + 6 * (gsize) view);
-  g_autofree float *redundancy
-      = make_redundancy (filter, task, geometry, angles_rad, &count);
+  g_autofree float *redundancy = make_redundancy (filter, task, geometry, angles_rad, &count);
   filter->cosine = upload_table (filter->device, queue, cosine, 6 * (guint64) task->n_views, error);
   if (!filter->cosine)
     return FALSE;
@@ -132,15 +134,17 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->n_wide = task->n_columns;
   filter->shift = task->shift;
   filter->n_views = task->n_views;
-  /* Two lines go through one transform, and must be of one row, lest it matter what chunk that is in. */
+  /* Two lines go through one transform, and must be of one row, lest it matter what chunk that is
+   * in. */
   filter->rows_at_once = task->n_views % 2 == 1 ? 1 : max_rows;
   filter->u_middle = (task->n_measured - 1) / 2.0;
   filter->v_middle = (task->n_rows - 1) / 2.0;
   filter->shares = task->redundancy;
   if (lines > G_MAXINT) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "A slab of %u rows of %u views has more than 2^31 lines; use a smaller memory limit.",
-                 max_rows, task->n_views);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_TOO_LARGE,
+        "A slab of %u rows of %u views has more than 2^31 lines; use a smaller memory limit.",
+        max_rows, task->n_views);
     return NULL;
   }
   if (!cone_filter_make_tables (filter, task, geometry, angles_rad, error))
@@ -148,9 +152,8 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->program = td_program_build (device, "cone-weight", NULL, error);
   if (!filter->program)
     return NULL;
-  filter->kernel = td_program_kernel (filter->program,
-                                      filter->shares.by_row ? "cone_weight_by_row" : "cone_weight",
-                                      error);
+  filter->kernel = td_program_kernel (
+      filter->program, filter->shares.by_row ? "cone_weight_by_row" : "cone_weight", error);
   if (!filter->kernel)
     return NULL;
   filter->ramp = td_row_filter_new_wide (device, filter->n_columns, filter->n_wide,
@@ -160,7 +163,8 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   if (task->level.n_rows > 0) {
     filter->level = td_cone_resample_new (device, task, error);
     filter->levelled
-        = filter->level ? td_buffer_new (device, lines * filter->n_columns * sizeof (float), error) : NULL;
+        = filter->level ? td_buffer_new (device, lines * filter->n_columns * sizeof (float), error)
+                        : NULL;
     if (!filter->levelled)
       return NULL;
   } else if (filter->n_wide > filter->n_columns) {
@@ -172,7 +176,8 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
 }
 
 static gboolean
-run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, guint n_rows, GError **error)
+run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, guint n_rows,
+          GError **error)
 {
   const TdRowBlend place = { .shift = filter->shift };
   const gboolean apart = to != rows;
@@ -180,15 +185,17 @@ run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, gu
   for (guint row = 0; row < n_rows; row += filter->rows_at_once) {
     const guint n = MIN (filter->rows_at_once, n_rows - row);
     const guint64 line = (guint64) row * filter->n_views * sizeof (float);
-    if (!td_row_filter_run_to (filter->ramp, queue, rows, line * filter->n_columns, n * filter->n_views,
-                               apart ? &place : NULL, to, line * filter->n_wide, error))
+    if (!td_row_filter_run_to (filter->ramp, queue, rows, line * filter->n_columns,
+                               n * filter->n_views, apart ? &place : NULL, to,
+                               line * filter->n_wide, error))
       return FALSE;
   }
   return TRUE;
 }
 
 static gboolean
-run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows, GError **error)
+run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows,
+             GError **error)
 {
   const TdConeWeight params = {
     .n_columns = (int) filter->n_columns,
@@ -226,8 +233,8 @@ gboolean
 td_cone_filter_run_level (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint from_row0,
                           guint from_rows, guint row0, guint n_rows, GError **error)
 {
-  return td_cone_resample_run (filter->level, queue, rows, from_row0, from_rows, filter->levelled, row0,
-                               n_rows, error)
+  return td_cone_resample_run (filter->level, queue, rows, from_row0, from_rows, filter->levelled,
+                               row0, n_rows, error)
          && run_weights (filter, queue, filter->levelled, row0, n_rows, error)
          && run_ramp (filter, queue, filter->levelled, rows, n_rows, error);
 }

@@ -156,8 +156,8 @@ td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *first, 
       high = MAX (high, v);
     }
   /* v is monotonic along each edge of the box (a ratio of linear functions, w > 0), so the corners
-     bound it; linear interpolation reads one row further. Who computes positions in single precision
-     must not find a row missing. */
+     bound it; linear interpolation reads one row further. Who computes positions in single
+     precision must not find a row missing. */
   *first = (guint) CLAMP (floor (low - ROUNDING), 0, (double) task->n_rows);
   *end = (guint) CLAMP (floor (high + ROUNDING) + 2, 0, (double) task->n_rows);
   if (*end < *first)

@@ -6,8 +6,9 @@
    permutes and the rounding share one port.
 
    A voxel comes out the same to the last bit whatever slab and batch it is in: rows count from the
-   detector's first, slices from the volume's, in double precision; the sixteen voxels that share one
-   rounding begin with a slice whose number is a multiple of 16; sums go on from what is there. */
+   detector's first, slices from the volume's, in double precision; the sixteen voxels that share
+   one rounding begin with a slice whose number is a multiple of 16; sums go on from what is there.
+ */
 #include "cone-host.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@
 typedef struct {
   const float *left, *right; /* the two columns, row 0 of the pad */
   float a, b;                /* their weights */
-  double v, dv;              /* row of the volume's first slice, counted with the pad; rows a slice */
+  double v, dv; /* row of the volume's first slice, counted with the pad; rows a slice */
 } Ray;
 
 static inline double
@@ -51,7 +52,8 @@ aim (const TdConeBatch *batch, guint view, double x, double y, Ray *ray)
   return TRUE;
 }
 
-/* The voxels [*first, *end) of a chunk of n from @slice on, in steps of 16, that touch the kept rows. */
+/* The voxels [*first, *end) of a chunk of n from @slice on, in steps of 16, that touch the kept
+ * rows. */
 static inline gboolean
 touch (const TdConeBatch *batch, const Ray *ray, guint slice, guint n, guint *first, guint *end)
 {
@@ -92,10 +94,10 @@ add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float 
     const __m512i index = _mm512_cvttps_epi32 (at);
     const __m512 fraction = _mm512_sub_ps (at, _mm512_cvtepi32_ps (index));
     const float *here = line + (base - above);
-    const __m512 value = _mm512_permutex2var_ps (_mm512_loadu_ps (here), index,
-                                                 _mm512_loadu_ps (here + 16));
-    const __m512 next = _mm512_permutex2var_ps (_mm512_loadu_ps (here + 1), index,
-                                                _mm512_loadu_ps (here + 17));
+    const __m512 value
+        = _mm512_permutex2var_ps (_mm512_loadu_ps (here), index, _mm512_loadu_ps (here + 16));
+    const __m512 next
+        = _mm512_permutex2var_ps (_mm512_loadu_ps (here + 1), index, _mm512_loadu_ps (here + 17));
     const __m512 sum = _mm512_add_ps (_mm512_load_ps (sums + k), value);
     _mm512_store_ps (sums + k, _mm512_fmadd_ps (fraction, _mm512_sub_ps (next, value), sum));
   }
@@ -126,7 +128,8 @@ add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float 
 }
 #endif
 
-/* Slices [slice, end) of a column of voxels, @slice the first of a group; the batch may begin later. */
+/* Slices [slice, end) of a column of voxels, @slice the first of a group; the batch may begin
+ * later. */
 static void
 column (const TdConeBatch *batch, guint i, guint j, guint slice, guint end)
 {
@@ -162,10 +165,10 @@ tile_columns (const TdConeBatch *batch, guint tile)
         column (batch, i, j, k, MIN (k + TD_CONE_CHUNK, all));
 }
 
-/* ── Any geometry ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Any geometry ── */
 
-/* Where the voxels of a strip fall on a view. Two plain loops, so that the compiler makes vectors of
-   both: places in double, the weighted sum by gathers in single precision. */
+/* Where the voxels of a strip fall on a view. Two plain loops, so that the compiler makes vectors
+   of both: places in double, the weighted sum by gathers in single precision. */
 typedef struct {
   int index[TD_CONE_STRIP]; /* of the upper left pixel in the padded view */
   float u[TD_CONE_STRIP], v[TD_CONE_STRIP], weight[TD_CONE_STRIP];
@@ -183,7 +186,8 @@ find_places (const TdConeGeneral *general, const Line *line, guint n, Places *pl
 {
   const double right = general->task->n_columns;
   const double above = general->row0 - 1.0, bottom = above + 1 + general->n_rows;
-  const double u0 = line->u, v0 = line->v, w0 = line->w, du = line->du, dv = line->dv, dw = line->dw;
+  const double u0 = line->u, v0 = line->v, w0 = line->w, du = line->du, dv = line->dv,
+               dw = line->dw;
   const double scale = line->scale;
   const int pitch = (int) general->pitch, row0 = (int) general->row0;
 
@@ -210,7 +214,8 @@ add_places (const float *restrict view, int pitch, guint n, const Places *restri
   for (int i = 0; i < (int) n; i++) {
     const int at = places->index[i];
     const float top = view[at] + places->u[i] * (view[at + 1] - view[at]);
-    const float bottom = view[at + pitch] + places->u[i] * (view[at + pitch + 1] - view[at + pitch]);
+    const float bottom
+        = view[at + pitch] + places->u[i] * (view[at + pitch + 1] - view[at + pitch]);
     out[i] += places->weight[i] * (top + places->v[i] * (bottom - top));
   }
 }
@@ -249,8 +254,8 @@ add_slowly (const TdConeGeneral *general, const Line *line, guint n, float *out)
 /* Where the blocks of a strip are seen. Numerators count from the upper left pixel of a block's own
    window, so that single precision is enough for its voxels. */
 typedef struct {
-  int column[BLOCKS], row[BLOCKS], rows[BLOCKS]; /* row: of those kept; rows 0: not surely inside, or
-                                                    too wide */
+  int column[BLOCKS], row[BLOCKS], rows[BLOCKS]; /* row: of those kept; rows 0: not surely inside,
+                                                    or too wide */
   float nu[BLOCKS], du[BLOCKS], nv[BLOCKS], dv[BLOCKS], nw[BLOCKS];
 } Windows;
 
@@ -261,16 +266,17 @@ at_index (__m512d index, double start, double step)
   return _mm512_fmadd_pd (index, _mm512_set1_pd (step), _mm512_set1_pd (start));
 }
 
-/* Eight blocks of the strip's n voxels at once. Ratios of linear functions are monotonic: a block's first
-   and last voxel bound what lies between, and see no row that is not kept, unless it is beyond the
-   detector. Places of blocks that are not inside are never looked at. */
+/* Eight blocks of the strip's n voxels at once. Ratios of linear functions are monotonic: a block's
+   first and last voxel bound what lies between, and see no row that is not kept, unless it is
+   beyond the detector. Places of blocks that are not inside are never looked at. */
 static inline void
 find_eight (const TdConeGeneral *general, const Line *line, int first, guint n, Windows *windows)
 {
-  const __m512d block = _mm512_add_pd (_mm512_set1_pd (first), _mm512_set_pd (7, 6, 5, 4, 3, 2, 1, 0));
+  const __m512d block
+      = _mm512_add_pd (_mm512_set1_pd (first), _mm512_set_pd (7, 6, 5, 4, 3, 2, 1, 0));
   const __m512d index = _mm512_mul_pd (block, _mm512_set1_pd (BLOCK));
-  const __m512d last = _mm512_min_pd (_mm512_add_pd (index, _mm512_set1_pd (BLOCK - 1)),
-                                      _mm512_set1_pd (n - 1.0));
+  const __m512d last
+      = _mm512_min_pd (_mm512_add_pd (index, _mm512_set1_pd (BLOCK - 1)), _mm512_set1_pd (n - 1.0));
   const __m512d one = _mm512_set1_pd (1), near = _mm512_set1_pd (1e-8);
   const __m512d left = _mm512_set1_pd (-1), right = _mm512_set1_pd (general->task->n_columns);
   const __m512d above = _mm512_set1_pd (general->row0 - 1.0);
@@ -284,15 +290,18 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, guint n, 
   const __m512d u_low = _mm512_min_pd (u0, u1), u_high = _mm512_max_pd (u0, u1);
   const __m512d v_low = _mm512_min_pd (v0, v1), v_high = _mm512_max_pd (v0, v1);
 
-  __mmask8 good = _mm512_cmp_pd_mask (w, near, _CMP_GT_OQ) & _mm512_cmp_pd_mask (end, near, _CMP_GT_OQ);
-  good &= _mm512_cmp_pd_mask (u_low, left, _CMP_GE_OQ) & _mm512_cmp_pd_mask (u_high, right, _CMP_LT_OQ);
-  good &= _mm512_cmp_pd_mask (v_low, above, _CMP_GE_OQ) & _mm512_cmp_pd_mask (v_high, bottom, _CMP_LT_OQ);
+  __mmask8 good
+      = _mm512_cmp_pd_mask (w, near, _CMP_GT_OQ) & _mm512_cmp_pd_mask (end, near, _CMP_GT_OQ);
+  good &= _mm512_cmp_pd_mask (u_low, left, _CMP_GE_OQ)
+          & _mm512_cmp_pd_mask (u_high, right, _CMP_LT_OQ);
+  good &= _mm512_cmp_pd_mask (v_low, above, _CMP_GE_OQ)
+          & _mm512_cmp_pd_mask (v_high, bottom, _CMP_LT_OQ);
   const __m256i column = _mm512_cvttpd_epi32 (_mm512_add_pd (u_low, one));
   const __m256i row = _mm512_cvttpd_epi32 (_mm512_add_pd (v_low, one));
-  const __m256i wide
-      = _mm256_sub_epi32 (_mm512_cvttpd_epi32 (_mm512_add_pd (u_high, one)), column);
-  const __m256i rows = _mm256_add_epi32 (
-      _mm256_sub_epi32 (_mm512_cvttpd_epi32 (_mm512_add_pd (v_high, one)), row), _mm256_set1_epi32 (2));
+  const __m256i wide = _mm256_sub_epi32 (_mm512_cvttpd_epi32 (_mm512_add_pd (u_high, one)), column);
+  const __m256i rows
+      = _mm256_add_epi32 (_mm256_sub_epi32 (_mm512_cvttpd_epi32 (_mm512_add_pd (v_high, one)), row),
+                          _mm256_set1_epi32 (2));
   good &= _mm256_cmple_epi32_mask (rows, _mm256_set1_epi32 (BLOCK_ROWS));
   good &= _mm256_cmplt_epi32_mask (wide, _mm256_set1_epi32 (31));
   _mm256_storeu_si256 ((__m256i *) (windows->column + first), column);
@@ -316,9 +325,10 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, guint n, 
 static inline __m512
 across (const float *from, __m512i at, __m512 fraction)
 {
-  const __m512 left = _mm512_permutex2var_ps (_mm512_loadu_ps (from), at, _mm512_loadu_ps (from + 16));
-  const __m512 right = _mm512_permutex2var_ps (_mm512_loadu_ps (from + 1), at,
-                                               _mm512_loadu_ps (from + 17));
+  const __m512 left
+      = _mm512_permutex2var_ps (_mm512_loadu_ps (from), at, _mm512_loadu_ps (from + 16));
+  const __m512 right
+      = _mm512_permutex2var_ps (_mm512_loadu_ps (from + 1), at, _mm512_loadu_ps (from + 17));
   return _mm512_fmadd_ps (fraction, _mm512_sub_ps (right, left), left);
 }
 
@@ -337,17 +347,19 @@ add_block (const Line *line, const Windows *windows, int i, gsize pitch, guint n
 {
   const __m512 lanes = _mm512_set_ps (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   const __m512 zero = _mm512_setzero_ps ();
-  const __m512 w = _mm512_fmadd_ps (lanes, _mm512_set1_ps ((float) line->dw),
-                                    _mm512_set1_ps (windows->nw[i]));
+  const __m512 w
+      = _mm512_fmadd_ps (lanes, _mm512_set1_ps ((float) line->dw), _mm512_set1_ps (windows->nw[i]));
   const __m512 depth = inverse (w);
-  const __m512 u = _mm512_max_ps (zero, _mm512_mul_ps (depth,
-      _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->du[i]), _mm512_set1_ps (windows->nu[i]))));
-  const __m512 v = _mm512_max_ps (zero, _mm512_mul_ps (depth,
-      _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->dv[i]), _mm512_set1_ps (windows->nv[i]))));
+  const __m512 u = _mm512_max_ps (
+      zero, _mm512_mul_ps (depth, _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->du[i]),
+                                                   _mm512_set1_ps (windows->nu[i]))));
+  const __m512 v = _mm512_max_ps (
+      zero, _mm512_mul_ps (depth, _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->dv[i]),
+                                                   _mm512_set1_ps (windows->nv[i]))));
   /* Rounding may lift a voxel to the window's last row: it is that one whole then. */
   const __m512i at = _mm512_cvttps_epi32 (u);
-  const __m512i down = _mm512_min_epi32 (_mm512_cvttps_epi32 (v),
-                                         _mm512_set1_epi32 (windows->rows[i] - 2));
+  const __m512i down
+      = _mm512_min_epi32 (_mm512_cvttps_epi32 (v), _mm512_set1_epi32 (windows->rows[i] - 2));
   const __m512 fu = _mm512_sub_ps (u, _mm512_cvtepi32_ps (at));
   const __m512 fv = _mm512_sub_ps (v, _mm512_cvtepi32_ps (down));
   const float *from = line->view + windows->row[i] * pitch + windows->column[i];
@@ -359,7 +371,8 @@ add_block (const Line *line, const Windows *windows, int i, gsize pitch, guint n
     top = _mm512_mask_mov_ps (top, below, bottom);
     bottom = _mm512_mask_mov_ps (bottom, below, across (from + pitch, at, fu));
   }
-  const __m512 weight = _mm512_mul_ps (_mm512_set1_ps ((float) line->scale), _mm512_mul_ps (depth, depth));
+  const __m512 weight
+      = _mm512_mul_ps (_mm512_set1_ps ((float) line->scale), _mm512_mul_ps (depth, depth));
   const __m512 value = _mm512_fmadd_ps (fv, _mm512_sub_ps (bottom, top), top);
   const __mmask16 wanted = (__mmask16) ((1u << n) - 1);
   _mm512_mask_storeu_ps (out, wanted,
@@ -430,7 +443,8 @@ naive_row (const TdConeTask *task, const float *matrices, const float *projectio
       const float depth = 1 / (m[8] * x + m[9] * y + m[10] * z + m[11]);
       const float u = (m[0] * x + m[1] * y + m[2] * z + m[3]) * depth;
       const float v = (m[4] * x + m[5] * y + m[6] * z + m[7]) * depth;
-      if (!(u >= 0 && v >= 0 && u < (float) (task->n_columns - 1) && v < (float) (task->n_rows - 1)))
+      if (!(u >= 0 && v >= 0 && u < (float) (task->n_columns - 1)
+            && v < (float) (task->n_rows - 1)))
         continue;
       const int c = (int) u, r = (int) v;
       const float fu = u - (float) c, fv = v - (float) r;

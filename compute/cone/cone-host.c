@@ -9,17 +9,14 @@ td_cone_funcs (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
-  case TD_ISA_AVX512:
-    return &td_cone_funcs_avx512;
-  case TD_ISA_AVX2:
-    return &td_cone_funcs_avx2;
+  case TD_ISA_AVX512: return &td_cone_funcs_avx512;
+  case TD_ISA_AVX2: return &td_cone_funcs_avx2;
 #endif
-  default:
-    return &td_cone_funcs_plain;
+  default: return &td_cone_funcs_plain;
   }
 }
 
-/* ── Upright geometries ───────────────────────────────────────────────────────────────────────── */
+/* ── Upright geometries ── */
 
 /* The fast path's limits: upright, v growing with the slice number, and not too steeply. */
 static gboolean
@@ -141,21 +138,23 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
     return TRUE;
   work.view_floats = (gsize) n_rows * task->n_columns;
   batch->volume = g_try_new (float, (gsize) n * task->ny * task->nx);
-  work.views = g_try_new0 (float, batch->view_stride * TD_CONE_BATCH);
+  work.views = g_try_new0 (float, batch->view_stride *TD_CONE_BATCH);
   gboolean ok = batch->volume && work.views;
   if (!ok)
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "Not enough memory to back-project %u slices at once; use fewer (memory limit).", n);
+                 "Not enough memory to back-project %u slices at once; use fewer (memory limit).",
+                 n);
   batch->views = work.views;
   if (ok)
     td_parallel_for (task->ny, cone_host_load_row, &work);
   for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
     batch->numbers = views + view;
     batch->n_views = MIN (TD_CONE_BATCH, n_views - view);
-    work.projections = projections + view * work.view_floats
-                       + (gsize) (batch->row0 - row0) * task->n_columns;
+    work.projections
+        = projections + view * work.view_floats + (gsize) (batch->row0 - row0) * task->n_columns;
     td_parallel_for (batch->n_views, transpose_view, &work);
-    td_parallel_for (batch->tiles_x * ((task->ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile, &work);
+    td_parallel_for (batch->tiles_x * ((task->ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile,
+                     &work);
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
   }
   if (ok)
@@ -169,11 +168,12 @@ guint64
 td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices)
 {
   const guint64 column = (guint64) n_rows + 2 * TD_CONE_PAD + 15;
-  return sizeof (float) * ((guint64) n_slices * task->ny * task->nx
-                           + column * (task->n_columns + 2) * TD_CONE_BATCH);
+  return sizeof (float)
+         * ((guint64) n_slices * task->ny * task->nx
+            + column * (task->n_columns + 2) * TD_CONE_BATCH);
 }
 
-/* ── Any geometry ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Any geometry ── */
 
 typedef struct {
   TdConeGeneral general;
@@ -224,11 +224,11 @@ add_general (const TdConeTask *task, const float *projections, guint row0, guint
                  task->n_columns, n_rows);
     return FALSE;
   }
-  general->views = work.views = g_try_new0 (float, general->view_stride * TD_CONE_BATCH
-                                                             + TD_CONE_AHEAD);
+  general->views = work.views
+      = g_try_new0 (float, general->view_stride *TD_CONE_BATCH + TD_CONE_AHEAD);
   if (!work.views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "Not enough memory for %u views at once.", TD_CONE_BATCH);
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "Not enough memory for %u views at once.",
+                 TD_CONE_BATCH);
     return FALSE;
   }
   for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
@@ -249,6 +249,7 @@ td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, 
                   GCancellable *cancellable, GError **error)
 {
   /* Chosen for the volume, since slabs of a few slices must come out as those of many. */
-  return (task->nz > td_cone_funcs ()->rows_up_to && fast_path_fits (task) ? add_upright : add_general) (
+  return (task->nz > td_cone_funcs ()->rows_up_to && fast_path_fits (task) ? add_upright
+                                                                           : add_general) (
       task, projections, row0, n_rows, views, n_views, volume, slice0, n, cancellable, error);
 }

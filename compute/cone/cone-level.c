@@ -11,7 +11,7 @@
 #define LEAST_SIDE 4  /* columns and rows of a detector worth resampling */
 #define LITTLE_LEAN (0.1 * G_PI / 180)
 
-/* ── The detector as it is ────────────────────────────────────────────────────────────────────── */
+/* ── The detector as it is ── */
 
 /* A view's source, and the level detector's directions: right along its rows, ahead to the axis. */
 typedef struct {
@@ -39,7 +39,7 @@ stand_of (const double matrix[12], Stand *stand)
   return TRUE;
 }
 
-/* ── The level detector ───────────────────────────────────────────────────────────────────────── */
+/* ── The level detector ── */
 
 /* Its pixels at the axis, where that is seen, and its size. */
 typedef struct {
@@ -48,8 +48,8 @@ typedef struct {
   guint n_columns, n_rows;
 } Level;
 
-/* u and w as on any upright detector; v counts from where the origin is seen, however high the source is,
-   so that v stays the same as the source moves up and down. */
+/* u and w as on any upright detector; v counts from where the origin is seen, however high the
+   source is, so that v stays the same as the source moves up and down. */
 static void
 level_matrix (const Stand *stand, const Level *level, double matrix[12])
 {
@@ -138,7 +138,7 @@ choose_size (const TdConeTask *task, Level *level)
     for (guint corner = 0; corner < 4; corner++) {
       double at[2];
       if (!cone_level_transfer (m, matrix, corner & 1 ? task->n_columns - 0.5 : -0.5,
-                     corner & 2 ? task->n_rows - 0.5 : -0.5, at))
+                                corner & 2 ? task->n_rows - 0.5 : -0.5, at))
         return FALSE;
       for (guint i = 0; i < 2; i++) {
         low[i] = MIN (low[i], at[i]);
@@ -155,7 +155,7 @@ choose_size (const TdConeTask *task, Level *level)
   return TRUE;
 }
 
-/* ── How far from it ──────────────────────────────────────────────────────────────────────────── */
+/* ── How far from it ── */
 
 /* A row's slope on the level detector, which is a straight line there too. */
 static gboolean
@@ -184,7 +184,8 @@ td_cone_lean (const TdConeTask *task)
       return 0;
     level_matrix (&stand, &square, matrix);
     for (guint cone_level_edge = 0; cone_level_edge < 2; cone_level_edge++) {
-      if (!slope_at (m, matrix, cone_level_edge ? task->n_rows - 1.0 : 0, MAX (task->n_columns, 2) - 1.0, &slope))
+      if (!slope_at (m, matrix, cone_level_edge ? task->n_rows - 1.0 : 0,
+                     MAX (task->n_columns, 2) - 1.0, &slope))
         return 0;
       lean = MAX (lean, slope);
     }
@@ -199,7 +200,7 @@ td_cone_level_helps (const TdConeTask *task, const TdGeometry *geometry, double 
          && (lean_rad > LITTLE_LEAN || (!geometry->view_matrices && !td_cone_upright (task)));
 }
 
-/* ── The task's ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The task's ── */
 
 /* A B^-1 of the matrices' left parts: both views have one source. */
 static gboolean
@@ -240,7 +241,7 @@ td_cone_task_level (TdConeTask *task)
     stand_of (task->matrices + 12 * (gsize) view, &stand);
     level_matrix (&stand, &level, matrices + 12 * (gsize) view);
     if (!cone_level_homography (task->matrices + 12 * (gsize) view, matrices + 12 * (gsize) view,
-                     forms + 9 * (gsize) view))
+                                forms + 9 * (gsize) view))
       return FALSE;
     same = same && same_form (forms, forms + 9 * (gsize) view);
   }
@@ -258,7 +259,7 @@ td_cone_task_level (TdConeTask *task)
   return TRUE;
 }
 
-/* ── Rows ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rows ── */
 
 /* Whether the detector's first and last row are what bounds a level column, not its columns. */
 static gboolean
@@ -295,7 +296,8 @@ td_cone_level_rows (const TdConeTask *task, guint row0, guint n, guint *first, g
 
 /* The line that row (or column) @at of the detector is on the level one: form . (x, y, 1) = 0. */
 static void
-cone_level_edge (const double form[3], const double depth[3], double middle, double at, double out[2])
+cone_level_edge (const double form[3], const double depth[3], double middle, double at,
+                 double out[2])
 {
   const double k = middle - at, y = form[1] + k * depth[1];
 
@@ -324,6 +326,7 @@ td_cone_level_form (const TdConeTask *task, guint view, double form[TD_CONE_LEVE
   const gboolean rows = rows_bound (h);
   memcpy (form, c, sizeof c);
   cone_level_edge (c + 3 * rows, c + 6, from[rows], 0, form + 9);
-  cone_level_edge (c + 3 * rows, c + 6, from[rows], (rows ? level->n_rows : level->n_columns) - 1.0, form + 11);
+  cone_level_edge (c + 3 * rows, c + 6, from[rows], (rows ? level->n_rows : level->n_columns) - 1.0,
+                   form + 11);
   form[13] = rows;
 }

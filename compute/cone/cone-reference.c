@@ -17,8 +17,12 @@ cone_reference_sample (const TdConeTask *task, const float *view, double u, doub
 {
   const double u0 = floor (u), v0 = floor (v), fu = u - u0, fv = v - v0;
 
-  return (1 - fv) * ((1 - fu) * cone_reference_pixel (task, view, u0, v0) + fu * cone_reference_pixel (task, view, u0 + 1, v0))
-         + fv * ((1 - fu) * cone_reference_pixel (task, view, u0, v0 + 1) + fu * cone_reference_pixel (task, view, u0 + 1, v0 + 1));
+  return (1 - fv)
+             * ((1 - fu) * cone_reference_pixel (task, view, u0, v0)
+                + fu * cone_reference_pixel (task, view, u0 + 1, v0))
+         + fv
+               * ((1 - fu) * cone_reference_pixel (task, view, u0, v0 + 1)
+                  + fu * cone_reference_pixel (task, view, u0 + 1, v0 + 1));
 }
 
 void
@@ -28,9 +32,9 @@ td_cone_reference (const TdConeTask *task, const float *projections, guint slice
   for (guint k = 0; k < n; k++)
     for (guint j = 0; j < task->ny; j++)
       for (guint i = 0; i < task->nx; i++) {
-        const double point[3] = { task->first_mm[0] + i * task->voxel_mm,
-                                  task->first_mm[1] - j * task->voxel_mm,
-                                  task->first_mm[2] - (slice0 + k) * task->voxel_mm };
+        const double point[3]
+            = { task->first_mm[0] + i * task->voxel_mm, task->first_mm[1] - j * task->voxel_mm,
+                task->first_mm[2] - (slice0 + k) * task->voxel_mm };
         double sum = 0;
 
         for (guint view = 0; view < task->n_views; view++) {
@@ -38,7 +42,8 @@ td_cone_reference (const TdConeTask *task, const float *projections, guint slice
           td_cone_project (task->matrices + 12 * (gsize) view, point, &u, &v, &w);
           if (w > 0)
             sum += task->view_weights[view] / (w * w)
-                   * cone_reference_sample (task, projections + (gsize) view * task->n_rows * task->n_columns, u, v);
+                   * cone_reference_sample (
+                       task, projections + (gsize) view * task->n_rows * task->n_columns, u, v);
         }
         out[((gsize) k * task->ny + j) * task->nx + i] = sum;
       }

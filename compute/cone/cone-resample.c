@@ -25,7 +25,8 @@ upload_forms (TdDevice *device, const TdConeTask *task, GError **error)
     for (guint i = 0; i < TD_CONE_LEVEL_FORM; i++)
       forms[(gsize) view * TD_CONE_LEVEL_FORM + i] = (float) form[i];
   }
-  if (!buffer || !td_upload (queue, buffer, 0, forms, bytes, error) || !td_queue_finish (queue, error))
+  if (!buffer || !td_upload (queue, buffer, 0, forms, bytes, error)
+      || !td_queue_finish (queue, error))
     return NULL;
   return g_steal_pointer (&buffer);
 }

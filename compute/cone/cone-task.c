@@ -31,13 +31,16 @@ td_cone_filter_gain (const double matrix[12])
 
   td_cone_source (matrix, source);
   td_cone_cosine (matrix, q);
-  const double own = 1 / sqrt (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
-  const double level = hypot (source[0], source[1]) / hypot (hypot (source[0], source[1]), source[2]);
+  const double own
+      = 1 / sqrt (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
+  const double level
+      = hypot (source[0], source[1]) / hypot (hypot (source[0], source[1]), source[2]);
   return axis_pitch (matrix) * own / level;
 }
 
 static gboolean
-cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, GError **error)
+cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+                         GError **error)
 {
   for (guint view = 0; view < task->n_views; view++) {
     double *matrix = task->matrices + 12 * (gsize) view;
@@ -47,9 +50,11 @@ cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const dou
     else
       td_cone_matrix (geometry, angles_rad[view], task->n_columns, task->n_rows, matrix);
     if (!td_cone_matrix_normalise (matrix)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                   "The projection matrix of view %u puts the rotation axis into the source's plane; "
-                   "check the geometry file.", view);
+      g_set_error (
+          error, TD_ERROR, TD_ERROR_INVALID,
+          "The projection matrix of view %u puts the rotation axis into the source's plane; "
+          "check the geometry file.",
+          view);
       return FALSE;
     }
   }
@@ -67,26 +72,28 @@ check_geometry (const TdGeometry *geometry, const double *angles_rad, guint n_vi
   if (geometry->view_matrices && geometry->n_view_matrices != n_views) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "The geometry describes %u views, but the scan has %u; give the geometry of this "
-                 "scan.", geometry->n_view_matrices, n_views);
+                 "scan.",
+                 geometry->n_view_matrices, n_views);
     return FALSE;
   }
   if (!geometry->view_matrices
       && (!(geometry->source_axis_mm > 0)
           || !(geometry->source_detector_mm > geometry->source_axis_mm)
           || !(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0))) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "A cone-beam reconstruction needs the pixel size, a source-axis distance above 0 and "
-                 "a larger source-detector distance (found pixel %g mm, %g mm and %g mm); give them "
-                 "with --pixel-mm, --sod-mm and --sdd-mm or a geometry file.",
-                 geometry->pixel_width_mm, geometry->source_axis_mm, geometry->source_detector_mm);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "A cone-beam reconstruction needs the pixel size, a source-axis distance above 0 and "
+        "a larger source-detector distance (found pixel %g mm, %g mm and %g mm); give them "
+        "with --pixel-mm, --sod-mm and --sdd-mm or a geometry file.",
+        geometry->pixel_width_mm, geometry->source_axis_mm, geometry->source_detector_mm);
     return FALSE;
   }
   return TRUE;
 }
 
 static gboolean
-init_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, guint n_views,
-               guint n_columns, guint n_rows, GError **error)
+init_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+               guint n_views, guint n_columns, guint n_rows, GError **error)
 {
   memset (task, 0, sizeof *task);
   if (!check_geometry (geometry, angles_rad, n_views, error))
@@ -103,8 +110,8 @@ init_matrices (TdConeTask *task, const TdGeometry *geometry, const double *angle
   return TRUE;
 }
 
-/* Twice the columns on the axis' longer side: what an offset detector sees in a turn. @axis: the column
-   that it projects to. */
+/* Twice the columns on the axis' longer side: what an offset detector sees in a turn. @axis: the
+   column that it projects to. */
 static guint
 columns_of_turn (const TdConeTask *task, double axis)
 {
@@ -134,8 +141,8 @@ init_volume (TdConeTask *task, const TdGeometry *geometry, TdRedundancyKind redu
     td_cone_task_set_volume (task, across, across, task->n_rows, task->pitch_mm);
 }
 
-/* The columns that the axis crosses in the first row and in the last: they differ if the detector is turned
-   in its plane. */
+/* The columns that the axis crosses in the first row and in the last: they differ if the detector
+   is turned in its plane. */
 static void
 axis_columns (const TdConeTask *task, double columns[2])
 {
@@ -176,9 +183,11 @@ td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows)
   return fabs (m[2] - m[3] * m[10]) > fabs (m[6] - m[7] * m[10]);
 }
 
-/* A detector that lies on its side sees the volume of one that is turned up. FALSE: the task is cleared. */
+/* A detector that lies on its side sees the volume of one that is turned up. FALSE: the task is
+ * cleared. */
 static gboolean
-take_turned_volume (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad, GError **error)
+take_turned_volume (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
+                    GError **error)
 {
   TdGeometry turned;
   TdConeTask other;
@@ -187,8 +196,8 @@ take_turned_volume (TdConeTask *task, const TdGeometry *geometry, const double *
     return TRUE;
   td_geometry_copy (&turned, geometry);
   td_geometry_turn_image (&turned, task->n_columns);
-  const gboolean good = td_cone_task_init_rays (&other, &turned, angles_rad, task->n_views, task->n_rows,
-                                                task->n_columns, error);
+  const gboolean good = td_cone_task_init_rays (&other, &turned, angles_rad, task->n_views,
+                                                task->n_rows, task->n_columns, error);
   td_geometry_clear (&turned);
   if (!good) {
     td_cone_task_clear (task);
@@ -205,7 +214,8 @@ td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *a
 {
   if (!init_matrices (task, geometry, angles_rad, n_views, n_columns, n_rows, error))
     return FALSE;
-  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &task->redundancy, error)) {
+  if (!td_cone_redundancy (geometry, angles_rad, n_views, n_columns, n_rows, &task->redundancy,
+                           error)) {
     td_cone_task_clear (task);
     return FALSE;
   }

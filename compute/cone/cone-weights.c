@@ -11,11 +11,11 @@
 /* Rows may move a column's ray by this part of a column before each row gets weights of its own. */
 #define LEAN 0.005
 
-/* ── Fan angles ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Fan angles ── */
 
-/* The ray of pixel (u, v) runs along A^-1 (u, v, 1), A the matrix' left part; what counts is its component
-   towards the axis and the one to the right of that, both level. With the source at (D sin, -D cos) they
-   are along (-x, -y) / D and (-y, x) / D of the source's place. */
+/* The ray of pixel (u, v) runs along A^-1 (u, v, 1), A the matrix' left part; what counts is its
+   component towards the axis and the one to the right of that, both level. With the source at (D
+   sin, -D cos) they are along (-x, -y) / D and (-y, x) / D of the source's place. */
 gboolean
 td_cone_fan (const double matrix[12], TdConeFan *fan)
 {
@@ -49,8 +49,8 @@ td_cone_fan_angle (const TdConeFan *fan, double u, double v)
 }
 
 gboolean
-td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint view, guint n_columns,
-                     guint n_rows, double matrix[12])
+td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint view,
+                     guint n_columns, guint n_rows, double matrix[12])
 {
   if (geometry->view_matrices)
     memcpy (matrix, geometry->view_matrices + 12 * (gsize) view, 12 * sizeof *matrix);
@@ -59,10 +59,10 @@ td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint
   return td_cone_matrix_normalise (matrix);
 }
 
-/* ── What the scan asks for ───────────────────────────────────────────────────────────────────── */
+/* ── What the scan asks for ── */
 
-/* Over all rows and views: fan angles that every row has on either side, the widest of any, and how far
-   the rows' rays of one column lie apart, in columns. */
+/* Over all rows and views: fan angles that every row has on either side, the widest of any, and how
+   far the rows' rays of one column lie apart, in columns. */
 typedef struct {
   double left, right, widest, lean;
 } Reach;
@@ -89,8 +89,8 @@ cone_weights_reach_of (const TdConeFan *fan, guint n_columns, guint n_rows, Reac
 }
 
 static gboolean
-cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n_views, guint n_columns, guint n_rows,
-      Reach *reach, double *axis_column, GError **error)
+cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n_views,
+                   guint n_columns, guint n_rows, Reach *reach, double *axis_column, GError **error)
 {
   const guint n = geometry->view_matrices ? n_views : 1;
 
@@ -101,9 +101,11 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
 
     if (!td_cone_view_matrix (geometry, angles_rad, view, n_columns, n_rows, matrix)
         || !td_cone_fan (matrix, &fan)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                   "View %u's projection matrix says of no source that turns about the axis; check the "
-                   "geometry.", view);
+      g_set_error (
+          error, TD_ERROR, TD_ERROR_INVALID,
+          "View %u's projection matrix says of no source that turns about the axis; check the "
+          "geometry.",
+          view);
       return FALSE;
     }
     if (view == 0)
@@ -117,7 +119,8 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
 typedef struct {
   double first, range; /* of the arc that all lie on, and its length */
   double gap, step;    /* what that leaves of the turn; a view's mean share of the arc */
-  gboolean open;       /* the gap is between the first view and the last: where the stage began and stopped */
+  gboolean
+      open; /* the gap is between the first view and the last: where the stage began and stopped */
 } Arc;
 
 static int
@@ -162,11 +165,14 @@ find_arc (const double *angles_rad, guint n_views, Arc *arc)
   arc->range = 2 * G_PI - arc->gap;
   arc->step = n_views > 1 ? arc->range / (n_views - 1) : 0;
   const double ends[2] = { angles_rad[0], angles_rad[n_views - 1] };
-  arc->open = (is_at (ends[0], arc->first, arc->step) && is_at (ends[1], arc->first + arc->range, arc->step))
-              || (is_at (ends[1], arc->first, arc->step) && is_at (ends[0], arc->first + arc->range, arc->step));
+  arc->open = (is_at (ends[0], arc->first, arc->step)
+               && is_at (ends[1], arc->first + arc->range, arc->step))
+              || (is_at (ends[1], arc->first, arc->step)
+                  && is_at (ends[0], arc->first + arc->range, arc->step));
 }
 
-/* Views that are missing in the middle of a turn are made up for by their neighbours, if they are few. */
+/* Views that are missing in the middle of a turn are made up for by their neighbours, if they are
+ * few. */
 static gboolean
 cone_weights_is_whole (const Arc *arc)
 {
@@ -181,12 +187,15 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
   Reach reach;
   Arc arc;
 
-  if (!cone_weights_look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column, error))
+  if (!cone_weights_look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column,
+                          error))
     return FALSE;
   if (!(axis_column > -0.5 && axis_column < n_columns - 0.5)) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The axis is projected to column %.1f, beside the detector's %u columns, so that nothing is "
-                 "measured about it; mend the centre or the geometry.", axis_column, n_columns);
+                 "The axis is projected to column %.1f, beside the detector's %u columns, so that "
+                 "nothing is "
+                 "measured about it; mend the centre or the geometry.",
+                 axis_column, n_columns);
     return FALSE;
   }
   find_arc (angles_rad, n_views, &arc);
@@ -213,11 +222,12 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
   return TRUE;
 }
 
-/* ── Weights ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Weights ── */
 
 /* Parker's smooth weight; beta from the first view in the direction of growing angles. The ray
    (beta, gamma) is measured again at (beta + pi - 2 gamma, -gamma) in our geometry, so his gamma is
-   our -gamma. The overscan takes what the range leaves over 180 degrees (Silver's generalisation). */
+   our -gamma. The overscan takes what the range leaves over 180 degrees (Silver's generalisation).
+ */
 static double
 cone_weights_parker (double beta, double gamma, double overscan)
 {
@@ -254,10 +264,10 @@ td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, dou
 {
   switch (redundancy->kind) {
   case TD_REDUNDANCY_PARKER:
-    return cone_weights_parker (td_cone_redundancy_turned (redundancy, angle_rad), fan_rad, redundancy->overscan_rad);
+    return cone_weights_parker (td_cone_redundancy_turned (redundancy, angle_rad), fan_rad,
+                                redundancy->overscan_rad);
   case TD_REDUNDANCY_WANG:
     return cone_weights_wang (redundancy->side * fan_rad, redundancy->overlap_rad);
-  default:
-    return 0.5;
+  default: return 0.5;
   }
 }

@@ -19,8 +19,9 @@
  * with q the weighted (td_cone_weights_…) and ramp-filtered projection, 0 outside the detector and
  * fading linearly to 0 over the pixel beyond its edges.
  *
- * Projections are float [view][row][column]; volumes float [slice][y][x], slice 0 at the top (largest
- * z), row 0 of a slice at the top (largest y): the parallel beam's conventions with slice = row.
+ * Projections are float [view][row][column]; volumes float [slice][y][x], slice 0 at the top
+ * (largest z), row 0 of a slice at the top (largest y): the parallel beam's conventions with slice
+ * = row.
  */
 typedef enum {
   TD_REDUNDANCY_FULL,   /* 360 degrees: every ray twice */
@@ -30,9 +31,10 @@ typedef enum {
 
 typedef struct {
   TdRedundancyKind kind;
-  gboolean by_row;     /* the weight of a column differs from row to row */
-  double overlap_rad;  /* Wang: fan angle up to which all rows have rays on either side of the axis */
-  double side;         /* Wang: 1 or -1, the sign of the longer side's fan angles */
+  gboolean by_row; /* the weight of a column differs from row to row */
+  double
+      overlap_rad; /* Wang: fan angle up to which all rows have rays on either side of the axis */
+  double side;     /* Wang: 1 or -1, the sign of the longer side's fan angles */
   double overscan_rad; /* Parker: half of what the range has over 180 degrees */
   double first_rad;    /* Parker: where the turn begins */
 } TdRedundancy;
@@ -41,42 +43,44 @@ typedef struct {
 typedef struct {
   guint n_columns, n_rows; /* 0: none is, the task's detector is the scan's */
   guint n;                 /* 1: the same for all views; else as many as these */
-  double *homographies;    /* n x 9, row-major: a pixel of the task's detector to one of this; owned */
+  double *homographies; /* n x 9, row-major: a pixel of the task's detector to one of this; owned */
 } TdConeLevel;
 
 typedef struct {
   guint n_columns, n_rows, n_views; /* of the filtered projections */
-  guint n_measured;      /* columns before filtering: n_columns, unless td_cone_task_widen() added some */
-  guint shift;           /* and where the first of them lies among n_columns */
+  guint
+      n_measured; /* columns before filtering: n_columns, unless td_cone_task_widen() added some */
+  guint shift;    /* and where the first of them lies among n_columns */
   guint nx, ny, nz;
   double voxel_mm;
-  double first_mm[3];    /* centre of the first stored voxel: smallest x, largest y, largest z */
-  double *matrices;      /* n_views x 12, row-major, scaled as above; owned */
-  double *view_weights;  /* n_views: angular step, redundancy factor and 1 / pitch; owned */
-  double pitch_mm;       /* detector column pitch scaled to the axis */
+  double first_mm[3];   /* centre of the first stored voxel: smallest x, largest y, largest z */
+  double *matrices;     /* n_views x 12, row-major, scaled as above; owned */
+  double *view_weights; /* n_views: angular step, redundancy factor and 1 / pitch; owned */
+  double pitch_mm;      /* detector column pitch scaled to the axis */
   double source_axis_mm;
   TdRedundancy redundancy; /* how rays are weighted before filtering */
   TdConeLevel level;
 } TdConeTask;
 
-/* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns (for an
-   offset detector, as many as its turn sees), nz = rows, unless the geometry proposes its own. Angles in
-   radians, one a view. */
+/* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns
+   (for an offset detector, as many as its turn sees), nz = rows, unless the geometry proposes its
+   own. Angles in radians, one a view. */
 gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                             guint n_views, guint n_columns, guint n_rows, GError **error);
-/* As td_cone_task_init() for projections that are weighted and filtered already (RabbitCT): all weights
-   are 1, on w as the matrices give it. */
+/* As td_cone_task_init() for projections that are weighted and filtered already (RabbitCT): all
+   weights are 1, on w as the matrices give it. */
 gboolean td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometry, guint n_views,
                                      guint n_columns, guint n_rows, GError **error);
 /* As td_cone_task_init() for iterative methods, which need no weights and so take any angles. */
-gboolean td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
-                                 guint n_views, guint n_columns, guint n_rows, GError **error);
-/* For an offset detector: lets the filtered projections reach as far to the short side of the axis as to
-   the long one, since what the ramp makes of a row does not end where the row does. Nothing happens to
-   any other. */
+gboolean td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry,
+                                 const double *angles_rad, guint n_views, guint n_columns,
+                                 guint n_rows, GError **error);
+/* For an offset detector: lets the filtered projections reach as far to the short side of the axis
+   as to the long one, since what the ramp makes of a row does not end where the row does. Nothing
+   happens to any other. */
 void td_cone_task_widen (TdConeTask *task);
-/* Whether the detector lies on its side, so that its columns, not its rows, run along the orbit: what is
-   reconstructed has then as many slices as it has columns. */
+/* Whether the detector lies on its side, so that its columns, not its rows, run along the orbit:
+   what is reconstructed has then as many slices as it has columns. */
 gboolean td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows);
 /* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
 void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
@@ -86,8 +90,9 @@ void td_cone_task_clear (TdConeTask *task);
 /* One view's matrix of a circular orbit (offsets and tilts included), before scaling. */
 void td_cone_matrix (const TdGeometry *geometry, double angle_rad, guint n_columns, guint n_rows,
                      double matrix[12]);
-/* What weights and ramp along the rows of a scaled matrix' detector come out too large by: the column's
-   pitch on the axis, mm, and less than that if the detector is not square to the ray through the axis. */
+/* What weights and ramp along the rows of a scaled matrix' detector come out too large by: the
+   column's pitch on the axis, mm, and less than that if the detector is not square to the ray
+   through the axis. */
 double td_cone_filter_gain (const double matrix[12]);
 /* Scales a matrix so that w = 1 at the origin; FALSE if the origin is on or behind the source. */
 gboolean td_cone_matrix_normalise (double matrix[12]);
@@ -102,20 +107,21 @@ void td_cone_pixel (const double matrix[12], double u, double v, double point_mm
    families need it; the planner asks. */
 gboolean td_cone_upright (const TdConeTask *task);
 
-/* Detector rows [*first, *end) that slices [slice0, slice0 + n) see, all views, with the rows linear
-   interpolation touches, and what rounding may add to them. Empty (first = end) if none. */
+/* Detector rows [*first, *end) that slices [slice0, slice0 + n) see, all views, with the rows
+   linear interpolation touches, and what rounding may add to them. Empty (first = end) if none. */
 void td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *first, guint *end);
 
-/* ── Weights before filtering ─────────────────────────────────────────────────────────────────── */
+/* ── Weights before filtering ── */
 
 /* The cosine weight of pixel (u, v) in view: 1 / sqrt (q), q the quadratic form with coefficients
    [uu, vv, 11, uv, u1, v1] (the cross terms already doubled). Holds for any matrix; for an upright
    detector it is D / sqrt (D^2 + u_mm^2 + v_mm^2). */
 void td_cone_cosine (const double matrix[12], double coefficients[6]);
 
-/* A pixel's fan angle: that of its ray seen along the axis, 0 on the ray through the axis, positive to the
-   side of the view's (cos, sin). Its tangent is right . (u, v, 1) / ahead . (u, v, 1), whatever the
-   detector's tilts: with a detector turned in its plane the fan angle depends on the row too. */
+/* A pixel's fan angle: that of its ray seen along the axis, 0 on the ray through the axis, positive
+   to the side of the view's (cos, sin). Its tangent is right . (u, v, 1) / ahead . (u, v, 1),
+   whatever the detector's tilts: with a detector turned in its plane the fan angle depends on the
+   row too. */
 typedef struct {
   double right[3], ahead[3];
 } TdConeFan;
@@ -126,28 +132,30 @@ double td_cone_fan_angle (const TdConeFan *fan, double u, double v);
 
 /* What the angles and the detector's position ask for; an error says why none fits. */
 gboolean td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint n_views,
-                             guint n_columns, guint n_rows, TdRedundancy *redundancy, GError **error);
+                             guint n_columns, guint n_rows, TdRedundancy *redundancy,
+                             GError **error);
 /* A view's matrix of this geometry, scaled; FALSE as td_cone_matrix_normalise(). */
 gboolean td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint view,
                               guint n_columns, guint n_rows, double matrix[12]);
-/* How far a view has turned from where the turn begins, 0 to 2 pi: angles may be counted in any turn. */
+/* How far a view has turned from where the turn begins, 0 to 2 pi: angles may be counted in any
+ * turn. */
 double td_cone_redundancy_turned (const TdRedundancy *redundancy, double angle_rad);
 /* Of a ray (mean 1/2 over a full turn's pairs; times the cosine weight). */
 double td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, double fan_rad);
 
-/* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */
+/* ── Back-projection ── */
 
 /* The naive double-precision reference: slices [slice0, slice0 + n) into out[n][ny][nx]. */
 void td_cone_reference (const TdConeTask *task, const float *projections, guint slice0, guint n,
                         double *out);
 
-/* Host SIMD back-projection: upright geometries interpolate each pair of columns once for a whole column
-   of voxels, then along v by in-register permutes (iFDK, Algorithm 4, on a CPU); others take a
-   plain bilinear loop. projections: float [n_views][n_rows][n_columns] of views[] and detector rows from
-   row0 on (those that the slices see); volume: float [n][ny][nx] for slices from slice0 on, added to.
-   Blocks; uses the host's threads; checks @cancellable. */
-gboolean td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
-                           const guint *views, guint n_views, float *volume, guint slice0, guint n,
-                           GCancellable *cancellable, GError **error);
+/* Host SIMD back-projection: upright geometries interpolate each pair of columns once for a whole
+   column of voxels, then along v by in-register permutes (iFDK, Algorithm 4, on a CPU); others take
+   a plain bilinear loop. projections: float [n_views][n_rows][n_columns] of views[] and detector
+   rows from row0 on (those that the slices see); volume: float [n][ny][nx] for slices from slice0
+   on, added to. Blocks; uses the host's threads; checks @cancellable. */
+gboolean td_cone_host_add (const TdConeTask *task, const float *projections, guint row0,
+                           guint n_rows, const guint *views, guint n_views, float *volume,
+                           guint slice0, guint n, GCancellable *cancellable, GError **error);
 /* Memory it takes besides. */
 guint64 td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices);

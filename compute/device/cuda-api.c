@@ -6,8 +6,9 @@
 #include "dataset/error.h"
 
 static const char *const usual_folders[] = {
-  "/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib", "/opt/cuda/lib64",
-  "/usr/local/nvidia/lib64", "/usr/lib/nvidia", "/usr/lib/wsl/lib",
+  "/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib",
+  "/opt/cuda/lib64",       "/usr/local/nvidia/lib64",
+  "/usr/lib/nvidia",       "/usr/lib/wsl/lib",
 };
 
 /* Tries each name in each of the colon-separated folders. */

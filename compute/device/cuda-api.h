@@ -9,7 +9,7 @@
  * of cuda.h and cufft.h; tests/gpu/test-cuda-layout.c compares them where a toolkit is installed.
  */
 
-/* ── Driver ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Driver ── */
 
 typedef int TdCuResult; /* 0: success */
 typedef int TdCuDevice;
@@ -128,73 +128,73 @@ typedef struct { /* CUDA_TEXTURE_DESC */
 } TdCuTextureDescription;
 
 /* X (result type, field, exported name, parameters) */
-#define TD_CU_FUNCTIONS(X) \
-  X (TdCuResult, init, "cuInit", (unsigned flags)) \
-  X (TdCuResult, driver_version, "cuDriverGetVersion", (int *version)) \
-  X (TdCuResult, error_name, "cuGetErrorName", (TdCuResult result, const char **name)) \
-  X (TdCuResult, error_string, "cuGetErrorString", (TdCuResult result, const char **text)) \
-  X (TdCuResult, device_count, "cuDeviceGetCount", (int *count)) \
-  X (TdCuResult, device_get, "cuDeviceGet", (TdCuDevice *device, int index)) \
-  X (TdCuResult, device_name, "cuDeviceGetName", (char *name, int length, TdCuDevice device)) \
-  X (TdCuResult, device_pci, "cuDeviceGetPCIBusId", (char *id, int length, TdCuDevice device)) \
-  X (TdCuResult, device_memory, "cuDeviceTotalMem_v2", (size_t *bytes, TdCuDevice device)) \
-  X (TdCuResult, device_attribute, "cuDeviceGetAttribute", \
-     (int *value, TdCuAttribute attribute, TdCuDevice device)) \
-  X (TdCuResult, primary_retain, "cuDevicePrimaryCtxRetain", \
-     (TdCuContext *context, TdCuDevice device)) \
-  X (TdCuResult, primary_release, "cuDevicePrimaryCtxRelease_v2", (TdCuDevice device)) \
-  X (TdCuResult, primary_flags, "cuDevicePrimaryCtxSetFlags_v2", \
-     (TdCuDevice device, unsigned flags)) \
-  X (TdCuResult, context_push, "cuCtxPushCurrent_v2", (TdCuContext context)) \
-  X (TdCuResult, context_pop, "cuCtxPopCurrent_v2", (TdCuContext *context)) \
-  X (TdCuResult, memory_info, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *total)) \
-  X (TdCuResult, memory_alloc, "cuMemAlloc_v2", (TdCuPointer *pointer, size_t bytes)) \
-  X (TdCuResult, memory_free, "cuMemFree_v2", (TdCuPointer pointer)) \
-  X (TdCuResult, host_alloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags)) \
-  X (TdCuResult, host_free, "cuMemFreeHost", (void *memory)) \
-  X (TdCuResult, host_register, "cuMemHostRegister_v2", \
-     (void *memory, size_t bytes, unsigned flags)) \
-  X (TdCuResult, host_unregister, "cuMemHostUnregister", (void *memory)) \
-  X (TdCuResult, upload, "cuMemcpyHtoDAsync_v2", \
-     (TdCuPointer to, const void *from, size_t bytes, TdCuStream stream)) \
-  X (TdCuResult, download, "cuMemcpyDtoHAsync_v2", \
-     (void *to, TdCuPointer from, size_t bytes, TdCuStream stream)) \
-  X (TdCuResult, copy, "cuMemcpyDtoDAsync_v2", \
-     (TdCuPointer to, TdCuPointer from, size_t bytes, TdCuStream stream)) \
-  X (TdCuResult, copy_3d, "cuMemcpy3DAsync_v2", (const TdCuCopy3d *copy, TdCuStream stream)) \
-  X (TdCuResult, fill, "cuMemsetD8Async", \
-     (TdCuPointer to, unsigned char value, size_t bytes, TdCuStream stream)) \
-  X (TdCuResult, array_new, "cuArray3DCreate_v2", (TdCuArray *array, const TdCuArray3d *spec)) \
-  X (TdCuResult, array_free, "cuArrayDestroy", (TdCuArray array)) \
-  X (TdCuResult, texture_new, "cuTexObjectCreate", \
-     (TdCuTexture *texture, const TdCuResource *resource, \
-      const TdCuTextureDescription *description, const void *view)) \
-  X (TdCuResult, texture_free, "cuTexObjectDestroy", (TdCuTexture texture)) \
-  X (TdCuResult, module_load, "cuModuleLoadData", (TdCuModule *module, const void *image)) \
-  X (TdCuResult, module_unload, "cuModuleUnload", (TdCuModule module)) \
-  X (TdCuResult, module_function, "cuModuleGetFunction", \
-     (TdCuFunction *function, TdCuModule module, const char *name)) \
-  X (TdCuResult, function_attribute, "cuFuncGetAttribute", \
-     (int *value, TdCuFunctionAttribute attribute, TdCuFunction function)) \
-  X (TdCuResult, function_set_attribute, "cuFuncSetAttribute", \
-     (TdCuFunction function, TdCuFunctionAttribute attribute, int value)) \
-  X (TdCuResult, launch, "cuLaunchKernel", \
-     (TdCuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, \
-      unsigned bz, unsigned shared_bytes, TdCuStream stream, void **parameters, void **extra)) \
-  X (TdCuResult, stream_new, "cuStreamCreateWithPriority", \
-     (TdCuStream *stream, unsigned flags, int priority)) \
-  X (TdCuResult, stream_free, "cuStreamDestroy_v2", (TdCuStream stream)) \
-  X (TdCuResult, stream_sync, "cuStreamSynchronize", (TdCuStream stream)) \
-  X (TdCuResult, stream_wait, "cuStreamWaitEvent", \
-     (TdCuStream stream, TdCuEvent event, unsigned flags)) \
-  X (TdCuResult, event_new, "cuEventCreate", (TdCuEvent *event, unsigned flags)) \
-  X (TdCuResult, event_record, "cuEventRecord", (TdCuEvent event, TdCuStream stream)) \
-  X (TdCuResult, event_sync, "cuEventSynchronize", (TdCuEvent event)) \
-  X (TdCuResult, event_elapsed, "cuEventElapsedTime", \
-     (float *milliseconds, TdCuEvent from, TdCuEvent to)) \
+#define TD_CU_FUNCTIONS(X)                                                                         \
+  X (TdCuResult, init, "cuInit", (unsigned flags))                                                 \
+  X (TdCuResult, driver_version, "cuDriverGetVersion", (int *version))                             \
+  X (TdCuResult, error_name, "cuGetErrorName", (TdCuResult result, const char **name))             \
+  X (TdCuResult, error_string, "cuGetErrorString", (TdCuResult result, const char **text))         \
+  X (TdCuResult, device_count, "cuDeviceGetCount", (int *count))                                   \
+  X (TdCuResult, device_get, "cuDeviceGet", (TdCuDevice * device, int index))                      \
+  X (TdCuResult, device_name, "cuDeviceGetName", (char *name, int length, TdCuDevice device))      \
+  X (TdCuResult, device_pci, "cuDeviceGetPCIBusId", (char *id, int length, TdCuDevice device))     \
+  X (TdCuResult, device_memory, "cuDeviceTotalMem_v2", (size_t * bytes, TdCuDevice device))        \
+  X (TdCuResult, device_attribute, "cuDeviceGetAttribute",                                         \
+     (int *value, TdCuAttribute attribute, TdCuDevice device))                                     \
+  X (TdCuResult, primary_retain, "cuDevicePrimaryCtxRetain",                                       \
+     (TdCuContext * context, TdCuDevice device))                                                   \
+  X (TdCuResult, primary_release, "cuDevicePrimaryCtxRelease_v2", (TdCuDevice device))             \
+  X (TdCuResult, primary_flags, "cuDevicePrimaryCtxSetFlags_v2",                                   \
+     (TdCuDevice device, unsigned flags))                                                          \
+  X (TdCuResult, context_push, "cuCtxPushCurrent_v2", (TdCuContext context))                       \
+  X (TdCuResult, context_pop, "cuCtxPopCurrent_v2", (TdCuContext * context))                       \
+  X (TdCuResult, memory_info, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total))            \
+  X (TdCuResult, memory_alloc, "cuMemAlloc_v2", (TdCuPointer * pointer, size_t bytes))             \
+  X (TdCuResult, memory_free, "cuMemFree_v2", (TdCuPointer pointer))                               \
+  X (TdCuResult, host_alloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))      \
+  X (TdCuResult, host_free, "cuMemFreeHost", (void *memory))                                       \
+  X (TdCuResult, host_register, "cuMemHostRegister_v2",                                            \
+     (void *memory, size_t bytes, unsigned flags))                                                 \
+  X (TdCuResult, host_unregister, "cuMemHostUnregister", (void *memory))                           \
+  X (TdCuResult, upload, "cuMemcpyHtoDAsync_v2",                                                   \
+     (TdCuPointer to, const void *from, size_t bytes, TdCuStream stream))                          \
+  X (TdCuResult, download, "cuMemcpyDtoHAsync_v2",                                                 \
+     (void *to, TdCuPointer from, size_t bytes, TdCuStream stream))                                \
+  X (TdCuResult, copy, "cuMemcpyDtoDAsync_v2",                                                     \
+     (TdCuPointer to, TdCuPointer from, size_t bytes, TdCuStream stream))                          \
+  X (TdCuResult, copy_3d, "cuMemcpy3DAsync_v2", (const TdCuCopy3d *copy, TdCuStream stream))       \
+  X (TdCuResult, fill, "cuMemsetD8Async",                                                          \
+     (TdCuPointer to, unsigned char value, size_t bytes, TdCuStream stream))                       \
+  X (TdCuResult, array_new, "cuArray3DCreate_v2", (TdCuArray * array, const TdCuArray3d *spec))    \
+  X (TdCuResult, array_free, "cuArrayDestroy", (TdCuArray array))                                  \
+  X (TdCuResult, texture_new, "cuTexObjectCreate",                                                 \
+     (TdCuTexture * texture, const TdCuResource *resource,                                         \
+      const TdCuTextureDescription *description, const void *view))                                \
+  X (TdCuResult, texture_free, "cuTexObjectDestroy", (TdCuTexture texture))                        \
+  X (TdCuResult, module_load, "cuModuleLoadData", (TdCuModule * module, const void *image))        \
+  X (TdCuResult, module_unload, "cuModuleUnload", (TdCuModule module))                             \
+  X (TdCuResult, module_function, "cuModuleGetFunction",                                           \
+     (TdCuFunction * function, TdCuModule module, const char *name))                               \
+  X (TdCuResult, function_attribute, "cuFuncGetAttribute",                                         \
+     (int *value, TdCuFunctionAttribute attribute, TdCuFunction function))                         \
+  X (TdCuResult, function_set_attribute, "cuFuncSetAttribute",                                     \
+     (TdCuFunction function, TdCuFunctionAttribute attribute, int value))                          \
+  X (TdCuResult, launch, "cuLaunchKernel",                                                         \
+     (TdCuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,      \
+      unsigned bz, unsigned shared_bytes, TdCuStream stream, void **parameters, void **extra))     \
+  X (TdCuResult, stream_new, "cuStreamCreateWithPriority",                                         \
+     (TdCuStream * stream, unsigned flags, int priority))                                          \
+  X (TdCuResult, stream_free, "cuStreamDestroy_v2", (TdCuStream stream))                           \
+  X (TdCuResult, stream_sync, "cuStreamSynchronize", (TdCuStream stream))                          \
+  X (TdCuResult, stream_wait, "cuStreamWaitEvent",                                                 \
+     (TdCuStream stream, TdCuEvent event, unsigned flags))                                         \
+  X (TdCuResult, event_new, "cuEventCreate", (TdCuEvent * event, unsigned flags))                  \
+  X (TdCuResult, event_record, "cuEventRecord", (TdCuEvent event, TdCuStream stream))              \
+  X (TdCuResult, event_sync, "cuEventSynchronize", (TdCuEvent event))                              \
+  X (TdCuResult, event_elapsed, "cuEventElapsedTime",                                              \
+     (float *milliseconds, TdCuEvent from, TdCuEvent to))                                          \
   X (TdCuResult, event_free, "cuEventDestroy_v2", (TdCuEvent event))
 
-/* ── cuFFT ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── cuFFT ── */
 
 typedef int TdCufftResult; /* 0: success */
 typedef int TdCufftPlan;
@@ -206,19 +206,19 @@ enum {
   TD_CUFFT_INVERSE = 1,
 };
 
-#define TD_CUFFT_FUNCTIONS(X) \
-  X (TdCufftResult, create, "cufftCreate", (TdCufftPlan *plan)) \
-  X (TdCufftResult, destroy, "cufftDestroy", (TdCufftPlan plan)) \
-  X (TdCufftResult, auto_allocation, "cufftSetAutoAllocation", (TdCufftPlan plan, int automatic)) \
-  X (TdCufftResult, make_many, "cufftMakePlanMany64", \
-     (TdCufftPlan plan, int rank, long long *n, long long *inembed, long long istride, \
-      long long idist, long long *onembed, long long ostride, long long odist, int type, \
-      long long batch, size_t *work_bytes)) \
-  X (TdCufftResult, work_area, "cufftSetWorkArea", (TdCufftPlan plan, void *area)) \
-  X (TdCufftResult, stream, "cufftSetStream", (TdCufftPlan plan, TdCuStream stream)) \
+#define TD_CUFFT_FUNCTIONS(X)                                                                      \
+  X (TdCufftResult, create, "cufftCreate", (TdCufftPlan * plan))                                   \
+  X (TdCufftResult, destroy, "cufftDestroy", (TdCufftPlan plan))                                   \
+  X (TdCufftResult, auto_allocation, "cufftSetAutoAllocation", (TdCufftPlan plan, int automatic))  \
+  X (TdCufftResult, make_many, "cufftMakePlanMany64",                                              \
+     (TdCufftPlan plan, int rank, long long *n, long long *inembed, long long istride,             \
+      long long idist, long long *onembed, long long ostride, long long odist, int type,           \
+      long long batch, size_t *work_bytes))                                                        \
+  X (TdCufftResult, work_area, "cufftSetWorkArea", (TdCufftPlan plan, void *area))                 \
+  X (TdCufftResult, stream, "cufftSetStream", (TdCufftPlan plan, TdCuStream stream))               \
   X (TdCufftResult, c2c, "cufftExecC2C", (TdCufftPlan plan, void *in, void *out, int direction))
 
-/* ── Loading ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Loading ── */
 
 #define TD_CU_FIELD(result, field, name, parameters) result (*field) parameters;
 typedef struct {
@@ -238,5 +238,5 @@ const TdCufft *td_cufft (GError **error);
    there), by the loader's own search, in CUDA_PATH, CUDA_HOME and the toolkit's usual places. */
 void *td_cuda_open_library (const char *const *names, GError **error);
 /* Fills an array of function pointers from exported names. */
-gboolean td_cuda_load_symbols (void *library, const char *const *names, void **pointers, guint count,
-                               GError **error);
+gboolean td_cuda_load_symbols (void *library, const char *const *names, void **pointers,
+                               guint count, GError **error);

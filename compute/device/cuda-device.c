@@ -5,24 +5,21 @@
 
 #include <stdio.h>
 
-/* ── Errors and the context ───────────────────────────────────────────────────────────────────── */
+/* ── Errors and the context ── */
 
 static TdErrorCode
 class_of (TdCuResult result)
 {
   switch (result) {
-  case TD_CU_OUT_OF_MEMORY:
-    return TD_ERROR_DEVICE_MEMORY;
+  case TD_CU_OUT_OF_MEMORY: return TD_ERROR_DEVICE_MEMORY;
   case TD_CU_INVALID_IMAGE:
   case TD_CU_NO_BINARY_FOR_GPU:
   case TD_CU_INVALID_PTX:
   case TD_CU_JIT_COMPILER_NOT_FOUND:
   case TD_CU_UNSUPPORTED_PTX_VERSION:
   case TD_CU_JIT_COMPILATION_DISABLED:
-  case TD_CU_LAUNCH_OUT_OF_RESOURCES:
-    return TD_ERROR_DEVICE_BUILD;
-  case TD_CU_LAUNCH_TIMEOUT:
-    return TD_ERROR_DEVICE_TIMEOUT;
+  case TD_CU_LAUNCH_OUT_OF_RESOURCES: return TD_ERROR_DEVICE_BUILD;
+  case TD_CU_LAUNCH_TIMEOUT: return TD_ERROR_DEVICE_TIMEOUT;
   case TD_CU_DEINITIALIZED:
   case TD_CU_DEVICE_UNAVAILABLE:
   case TD_CU_NO_DEVICE:
@@ -32,10 +29,8 @@ class_of (TdCuResult result)
   case TD_CU_HARDWARE_STACK_ERROR:
   case TD_CU_LAUNCH_FAILED:
   case TD_CU_SYSTEM_NOT_READY:
-  case TD_CU_UNKNOWN:
-    return TD_ERROR_DEVICE_LOST;
-  default:
-    return TD_ERROR_DEVICE_BUG;
+  case TD_CU_UNKNOWN: return TD_ERROR_DEVICE_LOST;
+  default: return TD_ERROR_DEVICE_BUG;
   }
 }
 
@@ -45,14 +40,13 @@ cuda_device_advice (TdErrorCode code)
   switch (code) {
   case TD_ERROR_DEVICE_MEMORY:
     return "close other programs that use the card, or set a smaller memory limit";
-  case TD_ERROR_DEVICE_BUILD:
-    return "choose another kernel family";
+  case TD_ERROR_DEVICE_BUILD: return "choose another kernel family";
   case TD_ERROR_DEVICE_TIMEOUT:
     return "the display's watchdog stopped it; reconstruct smaller regions or use another card";
   case TD_ERROR_DEVICE_LOST:
-    return "restart the program; if it comes again, look at the driver's messages in the system log";
-  default:
-    return "please report this with the system log";
+    return "restart the program; if it comes again, look at the driver's messages in the system "
+           "log";
+  default: return "please report this with the system log";
   }
 }
 
@@ -66,7 +60,8 @@ td_cuda_check (TdCudaDevice *device, TdCuResult result, const char *doing, GErro
   device->cu->error_string (result, &text);
   device->cu->error_name (result, &name);
   g_set_error (error, TD_ERROR, class_of (result), "could not %s: %s (%s): %s", doing,
-               text ? text : "unknown error", name ? name : "no name", cuda_device_advice (class_of (result)));
+               text ? text : "unknown error", name ? name : "no name",
+               cuda_device_advice (class_of (result)));
   return FALSE;
 }
 
@@ -84,7 +79,7 @@ td_cuda_leave (TdCudaDevice *device)
   device->cu->context_pop (&popped);
 }
 
-/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Memory ── */
 
 static guint64
 cuda_device_memory_free (TdDevice *base)
@@ -186,7 +181,7 @@ static const TdDeviceOps cuda_ops = {
   .fft_free = td_cuda_fft_free,
 };
 
-/* ── Finding and opening ──────────────────────────────────────────────────────────────────────── */
+/* ── Finding and opening ── */
 
 static guint64
 cuda_device_attribute (const TdCuDriver *cu, TdCuDevice card, TdCuAttribute which)
@@ -202,8 +197,8 @@ pci_id (const TdCuDriver *cu, TdCuDevice card)
   char text[32] = "";
   guint domain, bus, slot, function;
 
-  if (cu->device_pci (text, sizeof text, card) != 0 ||
-      sscanf (text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
+  if (cu->device_pci (text, sizeof text, card) != 0
+      || sscanf (text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
     return NULL;
   return td_device_pci_id (domain, bus, slot, function);
 }
@@ -228,8 +223,8 @@ card_memory (const TdCuDriver *cu, TdCuDevice card)
 static guint
 card_arch (const TdCuDriver *cu, TdCuDevice card)
 {
-  return 10 * cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MAJOR) +
-         cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MINOR);
+  return 10 * cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MAJOR)
+         + cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MINOR);
 }
 
 static void
@@ -240,15 +235,16 @@ fill_info (TdDeviceInfo *info, const TdCuDriver *cu, TdCuDevice card, guint inde
   info->name = card_name (cu, card);
   info->vendor = g_strdup ("NVIDIA");
   info->api = g_strdup ("cuda");
-  info->driver = g_strdup_printf ("CUDA %d.%d, %s", cu->version / 1000, cu->version % 1000 / 10,
-                                  compiler);
+  info->driver
+      = g_strdup_printf ("CUDA %d.%d, %s", cu->version / 1000, cu->version % 1000 / 10, compiler);
   info->hardware_id = pci_id (cu, card);
   info->kind = TD_DEVICE_GPU;
   info->memory_bytes = info->max_alloc_bytes = card_memory (cu, card);
   info->compute_units = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_MULTIPROCESSORS);
   info->warp_width = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_WARP);
-  info->local_memory_bytes = MAX (cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES),
-                                  cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN));
+  info->local_memory_bytes
+      = MAX (cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES),
+             cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN));
   info->max_group_size = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_GROUP_SIZE);
   info->arch = card_arch (cu, card);
   info->texture_max[0] = MIN (cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_TEXTURE_WIDTH),
@@ -267,8 +263,8 @@ fill_info (TdDeviceInfo *info, const TdCuDriver *cu, TdCuDevice card, guint inde
 static void
 add_absent (GPtrArray *entries, const char *reason)
 {
-  g_ptr_array_add (entries, td_device_entry_new ("cuda", "NVIDIA CUDA", "cuda", TD_DEVICE_GPU, 0, NULL,
-                                                 reason));
+  g_ptr_array_add (
+      entries, td_device_entry_new ("cuda", "NVIDIA CUDA", "cuda", TD_DEVICE_GPU, 0, NULL, reason));
 }
 
 static void
@@ -280,9 +276,9 @@ add_card (GPtrArray *entries, const TdCuDriver *cu, TdCuDevice card, guint index
   g_autofree char *hardware_id = pci_id (cu, card);
 
   td_nvrtc_for_arch (card_arch (cu, card), &error);
-  g_ptr_array_add (entries, td_device_entry_new (id, name, "cuda", TD_DEVICE_GPU,
-                                                 card_memory (cu, card), hardware_id,
-                                                 error ? error->message : NULL));
+  g_ptr_array_add (entries,
+                   td_device_entry_new (id, name, "cuda", TD_DEVICE_GPU, card_memory (cu, card),
+                                        hardware_id, error ? error->message : NULL));
 }
 
 void

@@ -5,10 +5,10 @@ typedef struct {
   TdFft base;
   const TdCufft *cufft;
   TdCufftPlan plan;
-  TdBuffer *work;   /* NULL: none needed */
-  TdQueue *last;    /* the queue that used the work area last; compared, never dereferenced */
-  TdEvent *done;    /* when it will have used it */
-  GMutex lock;      /* the plan's stream is a state of the plan */
+  TdBuffer *work; /* NULL: none needed */
+  TdQueue *last;  /* the queue that used the work area last; compared, never dereferenced */
+  TdEvent *done;  /* when it will have used it */
+  GMutex lock;    /* the plan's stream is a state of the plan */
 } CudaFft;
 
 static gboolean
@@ -31,10 +31,11 @@ cuda_fft_make_plan (CudaFft *fft, size_t *work_bytes, GError **error)
   long long n[2] = { rank == 2 ? fft->base.n[1] : fft->base.n[0], fft->base.n[0] };
   long long distance = rank == 2 ? n[0] * n[1] : n[0];
 
-  return cuda_fft_check (fft->cufft->auto_allocation (fft->plan, 0), "plan", error) &&
-         cuda_fft_check (fft->cufft->make_many (fft->plan, rank, n, NULL, 1, distance, NULL, 1,
-                                               distance, TD_CUFFT_C2C, fft->base.batch, work_bytes),
-                "plan", error);
+  return cuda_fft_check (fft->cufft->auto_allocation (fft->plan, 0), "plan", error)
+         && cuda_fft_check (fft->cufft->make_many (fft->plan, rank, n, NULL, 1, distance, NULL, 1,
+                                                   distance, TD_CUFFT_C2C, fft->base.batch,
+                                                   work_bytes),
+                            "plan", error);
 }
 
 void
@@ -81,9 +82,10 @@ td_cuda_fft_new (TdDevice *base, TdFftKind kind, const guint n[2], guint batch, 
   /* Our own work area, so that it counts towards the memory limit. */
   if (ok && work_bytes > 0) {
     fft->work = td_buffer_new (base, work_bytes, error);
-    ok = fft->work &&
-         cuda_fft_check (cufft->work_area (plan, (void *) (guintptr) ((TdCudaBuffer *) fft->work)->pointer),
-                "take its work area", error);
+    ok = fft->work
+         && cuda_fft_check (
+             cufft->work_area (plan, (void *) (guintptr) ((TdCudaBuffer *) fft->work)->pointer),
+             "take its work area", error);
   }
   td_cuda_leave (device);
   if (!ok) {
@@ -118,10 +120,10 @@ td_cuda_fft_run (TdQueue *queue, TdFft *base, TdBuffer *data, guint64 offset, gb
   ok = take_work_area (fft, queue, error) && td_cuda_enter (device, error);
   if (ok) {
     ok = cuda_fft_check (fft->cufft->stream (fft->plan, ((TdCudaQueue *) queue)->stream),
-                "use the queue", error) &&
-         cuda_fft_check (fft->cufft->c2c (fft->plan, address, address,
-                                               inverse ? TD_CUFFT_INVERSE : TD_CUFFT_FORWARD),
-                "transform", error);
+                         "use the queue", error)
+         && cuda_fft_check (fft->cufft->c2c (fft->plan, address, address,
+                                             inverse ? TD_CUFFT_INVERSE : TD_CUFFT_FORWARD),
+                            "transform", error);
     td_cuda_leave (device);
   }
   if (ok && fft->work) {

@@ -5,8 +5,8 @@
 #include "device.h"
 
 /**
- * What the cuda-*.c files share. The device holds the card's primary context; every operation pushes
- * it for its own duration, so that any thread may call.
+ * What the cuda-*.c files share. The device holds the card's primary context; every operation
+ * pushes it for its own duration, so that any thread may call.
  */
 typedef struct {
   TdDevice base;
@@ -53,8 +53,8 @@ void td_cuda_queue_free (TdQueue *queue);
 gboolean td_cuda_queue_finish (TdQueue *queue, GError **error);
 gboolean td_cuda_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host,
                          guint64 bytes, GError **error);
-gboolean td_cuda_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
-                           GError **error);
+gboolean td_cuda_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset,
+                           guint64 bytes, GError **error);
 gboolean td_cuda_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from,
                        guint64 from_offset, guint64 bytes, GError **error);
 gboolean td_cuda_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes,

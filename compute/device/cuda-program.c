@@ -15,7 +15,7 @@ typedef struct {
   TdCuFunction function;
 } CudaKernel;
 
-/* ── Building ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Building ── */
 
 static gboolean
 load_module (TdCudaDevice *device, GBytes *image, TdCuModule *module, GError **error)
@@ -42,15 +42,15 @@ load_cached (TdCudaDevice *device, const char *key)
 
 static TdCuModule
 cuda_program_compile (TdCudaDevice *device, const char *key, const char *name, const char *source,
-         const char *const *defines, GError **error)
+                      const char *const *defines, GError **error)
 {
   guint arch = device->base.info.arch;
   const TdNvrtc *nvrtc = td_nvrtc_for_arch (arch, error);
   g_autoptr (GBytes) image = NULL;
   TdCuModule module = NULL;
 
-  if (!nvrtc || !td_nvrtc_compile (nvrtc, name, source, arch, defines, &image, NULL, error) ||
-      !load_module (device, image, &module, error))
+  if (!nvrtc || !td_nvrtc_compile (nvrtc, name, source, arch, defines, &image, NULL, error)
+      || !load_module (device, image, &module, error))
     return NULL;
   td_program_cache_store (key, g_bytes_get_data (image, NULL), g_bytes_get_size (image));
   return module;
@@ -87,7 +87,7 @@ td_cuda_program_free (TdProgram *base)
   g_free (program);
 }
 
-/* ── Kernels ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Kernels ── */
 
 static int
 cuda_program_attribute (TdCudaDevice *device, TdCuFunction function, TdCuFunctionAttribute which)
@@ -105,7 +105,8 @@ allow_shared_memory (TdCudaDevice *device, TdCuFunction function)
   guint64 fixed = cuda_program_attribute (device, function, TD_CU_FUNCTION_SHARED_BYTES);
 
   if (whole > fixed)
-    device->cu->function_set_attribute (function, TD_CU_FUNCTION_DYNAMIC_SHARED_BYTES, whole - fixed);
+    device->cu->function_set_attribute (function, TD_CU_FUNCTION_DYNAMIC_SHARED_BYTES,
+                                        whole - fixed);
 }
 
 gboolean
@@ -151,13 +152,16 @@ td_cuda_kernel_info (TdKernel *base, TdKernelInfo *info, GError **error)
     return FALSE;
   info->registers = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_REGISTERS);
   info->spill_bytes = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_LOCAL_BYTES);
-  info->local_bytes = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_SHARED_BYTES);
-  info->max_group_size = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_GROUP_SIZE);
+  info->local_bytes
+      = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_SHARED_BYTES);
+  info->max_group_size
+      = cuda_program_attribute (device, kernel->function, TD_CU_FUNCTION_GROUP_SIZE);
   td_cuda_leave (device);
   return TRUE;
 }
 
-/* The addresses of the parameters' values; local memory is no parameter but its size is returned. */
+/* The addresses of the parameters' values; local memory is no parameter but its size is returned.
+ */
 static guint
 cuda_program_collect (const TdArg *args, guint n_args, void **parameters)
 {
@@ -165,18 +169,10 @@ cuda_program_collect (const TdArg *args, guint n_args, void **parameters)
 
   for (guint i = 0; i < n_args; i++)
     switch (args[i].kind) {
-    case TD_ARG_BUFFER_KIND:
-      parameters[i] = &((TdCudaBuffer *) args[i].buffer)->pointer;
-      break;
-    case TD_ARG_TEXTURE_KIND:
-      parameters[i] = &((TdCudaTexture *) args[i].texture)->texture;
-      break;
-    case TD_ARG_VALUE_KIND:
-      parameters[i] = (void *) args[i].value;
-      break;
-    case TD_ARG_LOCAL_KIND:
-      shared_bytes = args[i].size;
-      break;
+    case TD_ARG_BUFFER_KIND: parameters[i] = &((TdCudaBuffer *) args[i].buffer)->pointer; break;
+    case TD_ARG_TEXTURE_KIND: parameters[i] = &((TdCudaTexture *) args[i].texture)->texture; break;
+    case TD_ARG_VALUE_KIND: parameters[i] = (void *) args[i].value; break;
+    case TD_ARG_LOCAL_KIND: shared_bytes = args[i].size; break;
     }
   return shared_bytes;
 }
@@ -198,9 +194,10 @@ td_cuda_launch (TdQueue *queue, TdKernel *base, const guint groups[3], const gui
   guint shared_bytes = cuda_program_collect (args, n_args, parameters);
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->launch (kernel->function, groups[0], groups[1], groups[2],
-                                                  local[0], local[1], local[2], shared_bytes,
-                                                  ((TdCudaQueue *) queue)->stream, parameters, NULL),
+  ok = td_cuda_check (device,
+                      device->cu->launch (kernel->function, groups[0], groups[1], groups[2],
+                                          local[0], local[1], local[2], shared_bytes,
+                                          ((TdCudaQueue *) queue)->stream, parameters, NULL),
                       "start a kernel", error);
   td_cuda_leave (device);
   if (!ok)

@@ -18,7 +18,7 @@ cuda_queue_address (TdBuffer *buffer, guint64 offset)
   return ((TdCudaBuffer *) buffer)->pointer + offset;
 }
 
-/* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Queues ── */
 
 /* Smaller numbers go first; the driver takes the nearest that it has. */
 #define URGENT -100
@@ -77,12 +77,13 @@ td_cuda_queue_finish (TdQueue *queue, GError **error)
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->stream_sync (stream_of (queue)), "finish its work", error);
+  ok = td_cuda_check (device, device->cu->stream_sync (stream_of (queue)), "finish its work",
+                      error);
   td_cuda_leave (device);
   return ok;
 }
 
-/* ── Transfers ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Transfers ── */
 
 gboolean
 td_cuda_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
@@ -93,8 +94,9 @@ td_cuda_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, 
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->upload (cuda_queue_address (to, offset), host, bytes,
-                                                  stream_of (queue)), "copy to the card", error);
+  ok = td_cuda_check (
+      device, device->cu->upload (cuda_queue_address (to, offset), host, bytes, stream_of (queue)),
+      "copy to the card", error);
   td_cuda_leave (device);
   return ok;
 }
@@ -108,8 +110,10 @@ td_cuda_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, gu
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->download (host, cuda_queue_address (from, offset), bytes,
-                                                    stream_of (queue)), "copy from the card", error);
+  ok = td_cuda_check (
+      device,
+      device->cu->download (host, cuda_queue_address (from, offset), bytes, stream_of (queue)),
+      "copy from the card", error);
   td_cuda_leave (device);
   return ok;
 }
@@ -123,8 +127,10 @@ td_cuda_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, g
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->copy (cuda_queue_address (to, to_offset), cuda_queue_address (from, from_offset),
-                                                bytes, stream_of (queue)),
+  ok = td_cuda_check (device,
+                      device->cu->copy (cuda_queue_address (to, to_offset),
+                                        cuda_queue_address (from, from_offset), bytes,
+                                        stream_of (queue)),
                       "copy within the card", error);
   td_cuda_leave (device);
   return ok;
@@ -138,13 +144,14 @@ td_cuda_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, 
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->fill (cuda_queue_address (to, offset), 0, bytes, stream_of (queue)),
-                      "clear memory", error);
+  ok = td_cuda_check (
+      device, device->cu->fill (cuda_queue_address (to, offset), 0, bytes, stream_of (queue)),
+      "clear memory", error);
   td_cuda_leave (device);
   return ok;
 }
 
-/* ── Events ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Events ── */
 
 gboolean
 td_cuda_event_record (TdQueue *queue, TdEvent **out, GError **error)
@@ -157,9 +164,9 @@ td_cuda_event_record (TdQueue *queue, TdEvent **out, GError **error)
   if (!td_cuda_enter (device, error))
     return FALSE;
   ok = td_cuda_check (device, device->cu->event_new (&event, TD_CU_EVENT_BLOCKING_SYNC),
-                      "make an event", error) &&
-       td_cuda_check (device, device->cu->event_record (event, stream_of (queue)),
-                      "record an event", error);
+                      "make an event", error)
+       && td_cuda_check (device, device->cu->event_record (event, stream_of (queue)),
+                         "record an event", error);
   if (!ok && event)
     device->cu->event_free (event);
   td_cuda_leave (device);
@@ -179,8 +186,8 @@ td_cuda_event_wait (TdQueue *queue, TdEvent *event, GError **error)
 
   if (!td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->stream_wait (stream_of (queue),
-                                                       ((CudaEvent *) event)->event, 0),
+  ok = td_cuda_check (device,
+                      device->cu->stream_wait (stream_of (queue), ((CudaEvent *) event)->event, 0),
                       "wait for an event", error);
   td_cuda_leave (device);
   return ok;
@@ -207,11 +214,12 @@ td_cuda_event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **err
   float milliseconds = 0;
   gboolean ok;
 
-  if (!td_cuda_event_sync (from, error) || !td_cuda_event_sync (to, error) ||
-      !td_cuda_enter (device, error))
+  if (!td_cuda_event_sync (from, error) || !td_cuda_event_sync (to, error)
+      || !td_cuda_enter (device, error))
     return FALSE;
-  ok = td_cuda_check (device, device->cu->event_elapsed (&milliseconds, ((CudaEvent *) from)->event,
-                                                         ((CudaEvent *) to)->event),
+  ok = td_cuda_check (device,
+                      device->cu->event_elapsed (&milliseconds, ((CudaEvent *) from)->event,
+                                                 ((CudaEvent *) to)->event),
                       "read the time", error);
   td_cuda_leave (device);
   *seconds = (double) milliseconds * 1e-3;

@@ -8,8 +8,8 @@ is_half (TdTexel texel)
 }
 
 static gboolean
-cuda_texture_make (TdCudaDevice *device, const TdTextureSpec *spec, TdCuArray *array, TdCuTexture *texture,
-      GError **error)
+cuda_texture_make (TdCudaDevice *device, const TdTextureSpec *spec, TdCuArray *array,
+                   TdCuTexture *texture, GError **error)
 {
   TdCuArray3d shape = {
     .width = spec->width,
@@ -72,8 +72,8 @@ td_cuda_texture_free (TdTexture *base)
 }
 
 gboolean
-td_cuda_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
-                       guint64 offset, GError **error)
+td_cuda_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
+                       TdBuffer *from, guint64 offset, GError **error)
 {
   TdCudaDevice *device = td_cuda_device (queue->device);
   const TdTextureSpec *spec = &to->spec;

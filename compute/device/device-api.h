@@ -14,7 +14,8 @@ typedef struct {
   const char *name;
   /* Appends an entry for each device, or one unavailable entry with the reason. */
   void (*list) (GPtrArray *entries);
-  /* @index: the number in "name:index". *device starts with td_device_init() and has its whole info. */
+  /* @index: the number in "name:index". *device starts with td_device_init() and has its whole
+   * info. */
   gboolean (*open) (guint index, TdDevice **device, GError **error);
 } TdDeviceApi;
 
@@ -31,14 +32,16 @@ TdDeviceEntry *td_device_entry_new (const char *id, const char *name, const char
                                     const char *hardware_id, const char *reason);
 
 void td_device_init (TdDevice *device, const TdDeviceOps *ops);
-/* Undoes td_device_init() and calls device_free: what the last unref does, and an open that fails. */
+/* Undoes td_device_init() and calls device_free: what the last unref does, and an open that fails.
+ */
 void td_device_clear (TdDevice *device);
 /* PCI function as all APIs write it in hardware_id. (transfer full) */
 char *td_device_pci_id (guint domain, guint bus, guint slot, guint function);
 
-/* ── Shared by the wrappers ───────────────────────────────────────────────────────────────────── */
+/* ── Shared by the wrappers ── */
 
-void td_device_object_new (TdDevice *device);  /* counts one more live object, references the device */
+void
+td_device_object_new (TdDevice *device); /* counts one more live object, references the device */
 void td_device_object_free (TdDevice *device);
 /* Checks the limits and counts the bytes; FALSE: not counted. */
 gboolean td_device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **error);

@@ -30,8 +30,8 @@ check_kernel (TdDevice *device, TdQueue *queue, GError **error)
     return FALSE;
   for (guint i = 0; i < COUNT; i++)
     values[i] = i * 7919 % 1013;
-  TdArg args[] = { TD_ARG_BUFFER (out), TD_ARG_BUFFER (in), TD_ARG_VALUE (start),
-                   TD_ARG_VALUE (start), TD_ARG_VALUE (n), TD_ARG_VALUE (params) };
+  TdArg args[] = { TD_ARG_BUFFER (out),  TD_ARG_BUFFER (in), TD_ARG_VALUE (start),
+                   TD_ARG_VALUE (start), TD_ARG_VALUE (n),   TD_ARG_VALUE (params) };
   gboolean fine = td_upload (queue, in, 0, values, COUNT * sizeof (float), error)
                   && td_launch (queue, kernel, (guint[]) { (COUNT + 63) / 64, 1, 1 },
                                 (guint[]) { 64, 1, 1 }, args, G_N_ELEMENTS (args), error)
@@ -48,13 +48,13 @@ check_kernel (TdDevice *device, TdQueue *queue, GError **error)
   return TRUE;
 }
 
-/* Line b holds one turn more than line b - 1: its transform is LENGTH at place b + 1 and 0 elsewhere. */
+/* Line b holds one turn more than line b - 1: its transform is LENGTH at place b + 1 and 0
+ * elsewhere. */
 static gboolean
 check_fft (TdDevice *device, TdQueue *queue, GError **error)
 {
   const guint64 bytes = BATCH * LENGTH * 2 * sizeof (float);
-  g_autoptr (TdFft) fft
-      = td_fft_new (device, TD_FFT_C2C_1D, (guint[]) { LENGTH, 1 }, BATCH, error);
+  g_autoptr (TdFft) fft = td_fft_new (device, TD_FFT_C2C_1D, (guint[]) { LENGTH, 1 }, BATCH, error);
   g_autoptr (TdBuffer) buffer = fft ? td_buffer_new (device, bytes, error) : NULL;
   float turns[BATCH][LENGTH][2], forward[BATCH][LENGTH][2], back[BATCH][LENGTH][2];
 

@@ -18,7 +18,8 @@ static const TdDeviceApi apis[] = {
 };
 
 static GMutex registry_lock;
-static GHashTable *registry; /* "api:index" → TdDevice, not referenced: the last unref takes it out */
+static GHashTable
+    *registry; /* "api:index" → TdDevice, not referenced: the last unref takes it out */
 
 TdDeviceEntry *
 td_device_entry_new (const char *id, const char *name, const char *api, TdDeviceKind kind,
@@ -133,8 +134,8 @@ is_device (gpointer key, gpointer value, gpointer device)
   return value == device;
 }
 
-/* TRUE: there are others. Only the last reference needs the registry, and an open that is trying out
-   a new device holds the registry's lock. */
+/* TRUE: there are others. Only the last reference needs the registry, and an open that is trying
+   out a new device holds the registry's lock. */
 static gboolean
 drop_unless_last (TdDevice *device)
 {

@@ -39,17 +39,19 @@ td_device_free_programs (TdDevice *device)
 
 /* With a compiler that may crash: one that did so on this program is not asked again. */
 static gboolean
-device_program_compile (TdDevice *device, const char *name, const char *source, const char *const *defines,
-         TdProgram **program, GError **error)
+device_program_compile (TdDevice *device, const char *name, const char *source,
+                        const char *const *defines, TdProgram **program, GError **error)
 {
   g_autofree char *key = td_program_cache_key (&device->info, NULL, source, defines);
 
   if (td_program_crashed (key)) {
     g_autofree char *all = g_strjoinv (" ", (char **) defines);
     g_autofree char *note = td_program_crash_file (key);
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
-                 "the compiler crashed earlier when it built the program '%s' (%s); choose another device "
-                 "or install a newer driver, or delete %s to try again", name, all, note);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
+        "the compiler crashed earlier when it built the program '%s' (%s); choose another device "
+        "or install a newer driver, or delete %s to try again",
+        name, all, note);
     return FALSE;
   }
   td_program_crash_watch (key);
@@ -59,7 +61,8 @@ device_program_compile (TdDevice *device, const char *name, const char *source, 
 }
 
 static TdProgram *
-device_program_build (TdDevice *device, const char *name, const char *const *defines, GError **error)
+device_program_build (TdDevice *device, const char *name, const char *const *defines,
+                      GError **error)
 {
   g_autofree char *source = NULL;
   TdProgram *program = NULL;
@@ -71,8 +74,9 @@ device_program_build (TdDevice *device, const char *name, const char *const *def
       return NULL;
     }
   }
-  gboolean built = source ? device_program_compile (device, name, source, defines, &program, error)
-                          : device->ops->program_build (device, name, source, defines, &program, error);
+  gboolean built
+      = source ? device_program_compile (device, name, source, defines, &program, error)
+               : device->ops->program_build (device, name, source, defines, &program, error);
   if (!built)
     return NULL;
   program->device = device;
@@ -182,8 +186,8 @@ td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint 
 
   if (fault) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "%s: launch of %u × %u × %u groups of %u × %u × %u with %s", kernel->name, groups[0],
-                 groups[1], groups[2], local[0], local[1], local[2], fault);
+                 "%s: launch of %u × %u × %u groups of %u × %u × %u with %s", kernel->name,
+                 groups[0], groups[1], groups[2], local[0], local[1], local[2], fault);
     return td_device_failed (device, error);
   }
   return device->ops->launch (queue, kernel, groups, local, args, n_args, error)

@@ -2,7 +2,7 @@
 /* The wrappers for queues, transfers, events and FFTs. */
 #include "device-api.h"
 
-/* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Queues ── */
 
 static TdQueue *
 device_queue_new_queue (TdDevice *device, gboolean urgent, GError **error)
@@ -47,7 +47,7 @@ td_queue_finish (TdQueue *queue, GError **error)
   return queue->device->ops->queue_finish (queue, error) || td_device_failed (queue->device, error);
 }
 
-/* ── Transfers ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Transfers ── */
 
 static gboolean
 range_check (TdQueue *queue, const char *what, TdBuffer *buffer, guint64 offset, guint64 bytes,
@@ -56,8 +56,9 @@ range_check (TdQueue *queue, const char *what, TdBuffer *buffer, guint64 offset,
   if (buffer->device == queue->device && offset <= buffer->bytes && bytes <= buffer->bytes - offset)
     return TRUE;
   g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-               "%s of %" G_GUINT64_FORMAT " bytes at %" G_GUINT64_FORMAT " is outside a buffer of %"
-               G_GUINT64_FORMAT " bytes or of another device", what, bytes, offset, buffer->bytes);
+               "%s of %" G_GUINT64_FORMAT " bytes at %" G_GUINT64_FORMAT
+               " is outside a buffer of %" G_GUINT64_FORMAT " bytes or of another device",
+               what, bytes, offset, buffer->bytes);
   return td_device_failed (queue->device, error);
 }
 
@@ -105,7 +106,7 @@ td_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GErro
          || td_device_failed (queue->device, error);
 }
 
-/* ── Events ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Events ── */
 
 TdEvent *
 td_event_record (TdQueue *queue, GError **error)
@@ -156,7 +157,7 @@ td_event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
          || td_device_failed (from->device, error);
 }
 
-/* ── FFT ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── FFT ── */
 
 static gboolean
 even_smooth (guint n)

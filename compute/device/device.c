@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "device-api.h"
 
-static const struct { guint channels, bytes; } texels[TD_TEXEL_COUNT] = {
-  [TD_TEXEL_R32F] = { 1, 4 },    [TD_TEXEL_RG32F] = { 2, 8 }, [TD_TEXEL_RGBA32F] = { 4, 16 },
-  [TD_TEXEL_R16F] = { 1, 2 },    [TD_TEXEL_RG16F] = { 2, 4 }, [TD_TEXEL_RGBA16F] = { 4, 8 },
+static const struct {
+  guint channels, bytes;
+} texels[TD_TEXEL_COUNT] = {
+  [TD_TEXEL_R32F] = { 1, 4 }, [TD_TEXEL_RG32F] = { 2, 8 }, [TD_TEXEL_RGBA32F] = { 4, 16 },
+  [TD_TEXEL_R16F] = { 1, 2 }, [TD_TEXEL_RG16F] = { 2, 4 }, [TD_TEXEL_RGBA16F] = { 4, 8 },
 };
 
 guint
@@ -18,7 +20,7 @@ td_texel_bytes (TdTexel texel)
   return texels[texel].bytes;
 }
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 void
 td_device_init (TdDevice *device, const TdDeviceOps *ops)
@@ -90,7 +92,7 @@ td_device_info (TdDevice *device)
   return &device->info;
 }
 
-/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Memory ── */
 
 void
 td_device_set_memory_limit (TdDevice *device, guint64 bytes)
@@ -137,12 +139,13 @@ td_device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **e
     return TRUE;
 
   g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *most
-      = g_format_size_full (MIN (info->max_alloc_bytes, info->memory_limit_bytes ? limit : G_MAXUINT64),
-                            G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *most = g_format_size_full (
+      MIN (info->max_alloc_bytes, info->memory_limit_bytes ? limit : G_MAXUINT64),
+      G_FORMAT_SIZE_IEC_UNITS);
   g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
                "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
-               "once", what, size, most);
+               "once",
+               what, size, most);
   return td_device_failed (device, error);
 }
 
@@ -221,7 +224,7 @@ td_device_host_free (TdDevice *device, void *memory)
   td_device_object_free (device);
 }
 
-/* ── Textures ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Textures ── */
 
 static guint64
 texture_bytes (const TdTextureSpec *spec)
@@ -304,7 +307,8 @@ td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
       || bytes > from->bytes - offset) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
                  "layers %" G_GUINT64_FORMAT " + %" G_GUINT64_FORMAT " are outside the texture or "
-                 "its buffer", layer0, layers);
+                 "its buffer",
+                 layer0, layers);
     return td_device_failed (device, error);
   }
   return device->ops->texture_write (queue, to, layer0, layers, from, offset, error)

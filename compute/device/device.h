@@ -44,47 +44,52 @@ gsize td_texel_bytes (TdTexel texel);
 
 /* Names and capabilities; fixed at opening. Strings are owned by the device. */
 typedef struct {
-  char *id;              /* "host", "opencl:0", "cuda:0" */
-  char *name;            /* "NVIDIA H100 80GB HBM3" */
+  char *id;   /* "host", "opencl:0", "cuda:0" */
+  char *name; /* "NVIDIA H100 80GB HBM3" */
   char *vendor;
-  char *api;             /* "host", "opencl", "cuda": for people and for the program cache only */
-  char *driver;          /* driver and compiler versions; part of the program cache's key */
-  char *hardware_id;     /* PCI bus id or UUID where known: the same card under two APIs has one */
+  char *api;         /* "host", "opencl", "cuda": for people and for the program cache only */
+  char *driver;      /* driver and compiler versions; part of the program cache's key */
+  char *hardware_id; /* PCI bus id or UUID where known: the same card under two APIs has one */
   TdDeviceKind kind;
   guint64 memory_bytes;
   guint64 max_alloc_bytes;
-  guint64 memory_limit_bytes;  /* set by the user: pretend to have no more; 0: none */
+  guint64 memory_limit_bytes; /* set by the user: pretend to have no more; 0: none */
   guint compute_units;
-  guint warp_width;            /* 32, 64; 1 on CPUs */
-  guint64 local_memory_bytes;  /* shared memory a block may have */
+  guint warp_width;           /* 32, 64; 1 on CPUs */
+  guint64 local_memory_bytes; /* shared memory a block may have */
   guint max_group_size;
-  guint arch;                  /* CUDA: 90 for sm_90; 0 elsewhere. Capability decisions never use it
-                                  except for compiler flags */
-  guint64 texture_max[2];      /* width, height of a 2-D texture; 0: no textures */
-  guint64 texture_max_layers;  /* of a layered 2-D texture */
-  guint texels;                /* bit (1 << TdTexel) set: this texel type is really right here */
-  gboolean texture_linear;     /* hardware filtering */
-  gboolean texture_slow;       /* textures are emulated (CPU devices): never use them for speed */
-  gboolean half_storage;       /* td_load_half/td_store_half */
+  guint arch;                 /* CUDA: 90 for sm_90; 0 elsewhere. Capability decisions never use it
+                                 except for compiler flags */
+  guint64 texture_max[2];     /* width, height of a 2-D texture; 0: no textures */
+  guint64 texture_max_layers; /* of a layered 2-D texture */
+  guint texels;               /* bit (1 << TdTexel) set: this texel type is really right here */
+  gboolean texture_linear;    /* hardware filtering */
+  gboolean texture_slow;      /* textures are emulated (CPU devices): never use them for speed */
+  gboolean half_storage;      /* td_load_half/td_store_half */
   gboolean half_arithmetic;
   gboolean double_arithmetic;
-  gboolean shuffle;            /* td_shuffle_* in the dialect */
-  gboolean multiprocessor_id;  /* td_multiprocessor_id() in the dialect */
+  gboolean shuffle;           /* td_shuffle_* in the dialect */
+  gboolean multiprocessor_id; /* td_multiprocessor_id() in the dialect */
   gboolean local_atomics;
-  gboolean host_pointers;      /* td_buffer_map() gives the memory itself: no transfers needed */
-  gboolean cpu_shaped;         /* wants few fat work-items with vectors over slices */
+  gboolean host_pointers; /* td_buffer_map() gives the memory itself: no transfers needed */
+  gboolean cpu_shaped;    /* wants few fat work-items with vectors over slices */
   gboolean tensor_cores;
 } TdDeviceInfo;
 
 typedef struct {
-  guint64 registers;      /* per work-item; 0: unknown */
-  guint64 spill_bytes;    /* private memory in DRAM */
-  guint64 local_bytes;    /* static local/shared memory */
+  guint64 registers;   /* per work-item; 0: unknown */
+  guint64 spill_bytes; /* private memory in DRAM */
+  guint64 local_bytes; /* static local/shared memory */
   guint max_group_size;
 } TdKernelInfo;
 
 /* One kernel argument. Use the TD_ARG_… macros. */
-typedef enum { TD_ARG_BUFFER_KIND, TD_ARG_TEXTURE_KIND, TD_ARG_VALUE_KIND, TD_ARG_LOCAL_KIND } TdArgKind;
+typedef enum {
+  TD_ARG_BUFFER_KIND,
+  TD_ARG_TEXTURE_KIND,
+  TD_ARG_VALUE_KIND,
+  TD_ARG_LOCAL_KIND
+} TdArgKind;
 typedef struct {
   TdArgKind kind;
   gsize size;        /* VALUE: bytes; LOCAL: bytes of local memory */
@@ -92,11 +97,23 @@ typedef struct {
   TdBuffer *buffer;
   TdTexture *texture;
 } TdArg;
-#define TD_ARG_BUFFER(b) { .kind = TD_ARG_BUFFER_KIND, .buffer = (b) }   /* a pointer in the kernel */
-#define TD_ARG_TEXTURE(t) { .kind = TD_ARG_TEXTURE_KIND, .texture = (t) }
-#define TD_ARG_VALUE(v) { .kind = TD_ARG_VALUE_KIND, .size = sizeof (v), .value = &(v) }
-#define TD_ARG_LOCAL(bytes) { .kind = TD_ARG_LOCAL_KIND, .size = (bytes) } /* TD_LOCAL pointer; at
-   most one in a kernel, its last argument (CUDA gives it as dynamic shared memory) */
+#define TD_ARG_BUFFER(b)                                                                           \
+  {                                                                                                \
+    .kind = TD_ARG_BUFFER_KIND, .buffer = (b)                                                      \
+  } /* a pointer in the kernel */
+#define TD_ARG_TEXTURE(t)                                                                          \
+  {                                                                                                \
+    .kind = TD_ARG_TEXTURE_KIND, .texture = (t)                                                    \
+  }
+#define TD_ARG_VALUE(v)                                                                            \
+  {                                                                                                \
+    .kind = TD_ARG_VALUE_KIND, .size = sizeof (v), .value = &(v)                                   \
+  }
+#define TD_ARG_LOCAL(bytes)                                                                        \
+  {                                                                                                \
+    .kind = TD_ARG_LOCAL_KIND, .size = (bytes)                                                     \
+  } /* TD_LOCAL pointer; at                                                                        \
+most one in a kernel, its last argument (CUDA gives it as dynamic shared memory) */
 
 typedef enum { TD_FFT_C2C_1D, TD_FFT_C2C_2D } TdFftKind; /* interleaved float2, in place */
 
@@ -104,9 +121,9 @@ typedef struct {
   /* Texture filtering */
   TdTexel texel;
   guint64 width, height;
-  guint64 layers;     /* 0: plain 2-D; else a layered 2-D texture */
-  gboolean linear;    /* hardware linear filtering; FALSE: nearest. Coordinates are never
-                         normalised; outside the texture the value is 0 */
+  guint64 layers;  /* 0: plain 2-D; else a layered 2-D texture */
+  gboolean linear; /* hardware linear filtering; FALSE: nearest. Coordinates are never
+                      normalised; outside the texture the value is 0 */
 } TdTextureSpec;
 
 /**
@@ -119,8 +136,8 @@ typedef struct TdDeviceOps {
   /* Free device memory right now, bytes; G_MAXUINT64: unknown. Any thread. */
   guint64 (*memory_free) (TdDevice *device);
 
-  /* Memory. buffer_new: uninitialised. host_alloc: pinned where the API knows that; the caller frees
-     with host_free. map: the buffer's own memory on host_pointers devices; NULL elsewhere. */
+  /* Memory. buffer_new: uninitialised. host_alloc: pinned where the API knows that; the caller
+     frees with host_free. map: the buffer's own memory on host_pointers devices; NULL elsewhere. */
   gboolean (*buffer_new) (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error);
   void (*buffer_free) (TdBuffer *buffer);
   void *(*buffer_map) (TdBuffer *buffer);
@@ -129,7 +146,8 @@ typedef struct TdDeviceOps {
 
   /* Queues run in order; two queues run beside each other. finish blocks. */
   gboolean (*queue_new) (TdDevice *device, TdQueue **queue, GError **error);
-  /* May be NULL: a queue whose work goes before that of others, as far as both compete for the device. */
+  /* May be NULL: a queue whose work goes before that of others, as far as both compete for the
+   * device. */
   gboolean (*queue_new_urgent) (TdDevice *device, TdQueue **queue, GError **error);
   void (*queue_free) (TdQueue *queue);
   gboolean (*queue_finish) (TdQueue *queue, GError **error);
@@ -142,7 +160,8 @@ typedef struct TdDeviceOps {
                         GError **error);
   gboolean (*copy) (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from,
                     guint64 from_offset, guint64 bytes, GError **error);
-  gboolean (*fill_zero) (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error);
+  gboolean (*fill_zero) (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes,
+                         GError **error);
 
   /* Textures: created empty, filled from a buffer of tightly packed texels [layer][y][x]. */
   gboolean (*texture_new) (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture,
@@ -163,8 +182,8 @@ typedef struct TdDeviceOps {
                               GError **error);
   void (*kernel_free) (TdKernel *kernel);
   gboolean (*kernel_info) (TdKernel *kernel, TdKernelInfo *info, GError **error);
-  /* @groups: number of work-groups, @local: work-items in one, both x, y, z. Programs are shared, so
-     any thread may launch the same kernel on its own queue at the same time. */
+  /* @groups: number of work-groups, @local: work-items in one, both x, y, z. Programs are shared,
+     so any thread may launch the same kernel on its own queue at the same time. */
   gboolean (*launch) (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
                       const TdArg *args, guint n_args, GError **error);
 
@@ -190,25 +209,47 @@ struct TdDevice {
   gint references; /* atomic */
   const TdDeviceOps *ops;
   TdDeviceInfo info;
-  guint64 allocated_bytes; /* kept by the wrappers, under lock; also the peak, for tests and plans */
+  guint64
+      allocated_bytes; /* kept by the wrappers, under lock; also the peak, for tests and plans */
   guint64 allocated_peak_bytes;
   GMutex lock;
   GMutex program_lock;
-  GHashTable *programs;  /* name and defines → TdProgram; under program_lock */
-  guint64 live_objects;  /* under lock */
+  GHashTable *programs; /* name and defines → TdProgram; under program_lock */
+  guint64 live_objects; /* under lock */
 };
 
 /* Implementations embed these as their first member; the wrappers set the fields once the operation
    that made the object returned. */
-struct TdQueue { TdDevice *device; };
-struct TdBuffer { TdDevice *device; guint64 bytes; };
-struct TdTexture { TdDevice *device; TdTextureSpec spec; };
-struct TdProgram { TdDevice *device; GHashTable *kernels; };
-struct TdKernel { TdProgram *program; char *name; };
-struct TdEvent { TdDevice *device; };
-struct TdFft { TdDevice *device; TdFftKind kind; guint n[2]; guint batch; };
+struct TdQueue {
+  TdDevice *device;
+};
+struct TdBuffer {
+  TdDevice *device;
+  guint64 bytes;
+};
+struct TdTexture {
+  TdDevice *device;
+  TdTextureSpec spec;
+};
+struct TdProgram {
+  TdDevice *device;
+  GHashTable *kernels;
+};
+struct TdKernel {
+  TdProgram *program;
+  char *name;
+};
+struct TdEvent {
+  TdDevice *device;
+};
+struct TdFft {
+  TdDevice *device;
+  TdFftKind kind;
+  guint n[2];
+  guint batch;
+};
 
-/* ── Finding devices ──────────────────────────────────────────────────────────────────────────── */
+/* ── Finding devices ── */
 
 /* What one enumeration found, available or not: an absent CUDA is an entry with its reason. */
 typedef struct {
@@ -222,21 +263,21 @@ typedef struct {
 /* Every device of every API; host is always there. May take a second the first time (drivers).
    (transfer full) (element-type TdDeviceEntry). Any thread. */
 GPtrArray *td_device_list (void);
-/* @id: as in the list; "auto" or NULL: the fastest available. A second open of the same id gives the
-   same device, referenced. Any thread; blocks. */
+/* @id: as in the list; "auto" or NULL: the fastest available. A second open of the same id gives
+   the same device, referenced. Any thread; blocks. */
 TdDevice *td_device_open (const char *id, GError **error);
 TdDevice *td_device_ref (TdDevice *device);
 void td_device_unref (TdDevice *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdDevice, td_device_unref)
 
-/* ── Wrappers: the calls everybody uses. Same meaning as the operations above. ────────────────── */
+/* ── Wrappers: the calls everybody uses. Same meaning as the operations above. ── */
 
 const TdDeviceInfo *td_device_info (TdDevice *device);
 guint64 td_device_memory_free (TdDevice *device); /* respects memory_limit_bytes */
 /* For tests and the memory-limit option: 0 lifts it. */
 void td_device_set_memory_limit (TdDevice *device, guint64 bytes);
-/* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed, for tests.
-   Each keeps the device open. */
+/* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed, for
+   tests. Each keeps the device open. */
 guint64 td_device_live_objects (TdDevice *device);
 
 TdBuffer *td_buffer_new (TdDevice *device, guint64 bytes, GError **error);
@@ -246,7 +287,8 @@ void *td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error);
 void td_device_host_free (TdDevice *device, void *memory);
 
 TdQueue *td_queue_new (TdDevice *device, GError **error);
-TdQueue *td_queue_new_urgent (TdDevice *device, GError **error); /* an ordinary one, if there is no such */
+TdQueue *td_queue_new_urgent (TdDevice *device,
+                              GError **error); /* an ordinary one, if there is no such */
 void td_queue_free (TdQueue *queue);
 gboolean td_queue_finish (TdQueue *queue, GError **error);
 
@@ -263,8 +305,9 @@ void td_texture_free (TdTexture *texture);
 gboolean td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
                            TdBuffer *from, guint64 offset, GError **error);
 
-/* @name: a source in kernels/ without its ending, "backproject-standard". Built programs are shared:
-   the same name and defines give the same program until the device is closed; free all the same. */
+/* @name: a source in kernels/ without its ending, "backproject-standard". Built programs are
+   shared: the same name and defines give the same program until the device is closed; free all the
+   same. */
 TdProgram *td_program_build (TdDevice *device, const char *name, const char *const *defines,
                              GError **error);
 void td_program_free (TdProgram *program);

@@ -20,7 +20,7 @@ typedef struct {
   double seconds;
 } HostEvent;
 
-/* ── What the machine has ─────────────────────────────────────────────────────────────────────── */
+/* ── What the machine has ── */
 
 static guint64
 host_device_read_bytes (const char *path)
@@ -38,7 +38,8 @@ host_device_meminfo (const char *field)
   g_autofree char *text = NULL;
   const char *host_device_at;
 
-  if (!g_file_get_contents ("/proc/meminfo", &text, NULL, NULL) || !(host_device_at = strstr (text, field)))
+  if (!g_file_get_contents ("/proc/meminfo", &text, NULL, NULL)
+      || !(host_device_at = strstr (text, field)))
     return (guint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
   return g_ascii_strtoull (host_device_at + strlen (field), NULL, 10) * 1024;
 }
@@ -46,7 +47,8 @@ host_device_meminfo (const char *field)
 static guint64
 memory_bytes (void)
 {
-  return MIN (host_device_meminfo ("MemTotal:"), host_device_read_bytes ("/sys/fs/cgroup/memory.max"));
+  return MIN (host_device_meminfo ("MemTotal:"),
+              host_device_read_bytes ("/sys/fs/cgroup/memory.max"));
 }
 
 guint64
@@ -67,15 +69,15 @@ cpu_name (void)
   g_autofree char *text = NULL;
   const char *host_device_at, *colon;
 
-  if (g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL) && (host_device_at = strstr (text, "model name"))
-      && (colon = strchr (host_device_at, ':')))
+  if (g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL)
+      && (host_device_at = strstr (text, "model name")) && (colon = strchr (host_device_at, ':')))
     return g_strstrip (g_strndup (colon + 1, strcspn (colon + 1, "\n")));
 
   struct utsname system;
   return g_strdup (uname (&system) == 0 ? system.machine : "CPU");
 }
 
-/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Memory ── */
 
 static void *
 host_device_allocate (guint64 bytes)
@@ -95,12 +97,14 @@ host_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GErr
 {
   /* Linux would promise memory it does not have and kill somebody later. */
   gboolean large = bytes >= (64u << 20);
-  void *memory = large && bytes > td_host_memory_free (device) ? NULL : host_device_allocate (bytes);
+  void *memory
+      = large && bytes > td_host_memory_free (device) ? NULL : host_device_allocate (bytes);
 
   if (!memory) {
     g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "no %s of memory free; close other programs or compute fewer slices at once", size);
+                 "no %s of memory free; close other programs or compute fewer slices at once",
+                 size);
     return FALSE;
   }
   HostBuffer *self = g_new0 (HostBuffer, 1);
@@ -134,7 +138,7 @@ host_device_host_free (TdDevice *device, void *memory)
   free (memory);
 }
 
-/* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Queues ── */
 
 static gboolean
 queue_new (TdDevice *device, TdQueue **queue, GError **error)
@@ -163,22 +167,23 @@ host_device_at (TdBuffer *buffer, guint64 offset)
 
 static gboolean
 host_device_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
-        GError **error)
+                    GError **error)
 {
   td_host_copy (host_device_at (to, offset), host, bytes);
   return TRUE;
 }
 
 static gboolean
-host_device_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes, GError **error)
+host_device_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
+                      GError **error)
 {
   td_host_copy (host, host_device_at (from, offset), bytes);
   return TRUE;
 }
 
 static gboolean
-host_device_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
-      guint64 bytes, GError **error)
+host_device_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from,
+                  guint64 from_offset, guint64 bytes, GError **error)
 {
   td_host_copy (host_device_at (to, to_offset), host_device_at (from, from_offset), bytes);
   return TRUE;
@@ -191,7 +196,7 @@ fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError *
   return TRUE;
 }
 
-/* ── Events ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Events ── */
 
 static gboolean
 event_record (TdQueue *queue, TdEvent **event, GError **error)
@@ -230,7 +235,7 @@ event_free (TdEvent *event)
   g_free (event);
 }
 
-/* ── Textures: none here; info says so, and the wrapper refuses before it calls. ──────────────── */
+/* ── Textures: none here; info says so, and the wrapper refuses before it calls. ── */
 
 static gboolean
 texture_new (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture, GError **error)
@@ -252,7 +257,7 @@ texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, Td
   return FALSE;
 }
 
-/* ── The device ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The device ── */
 
 static void
 host_device_free (TdDevice *device)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* FFTs on the host by FFTW. Only single contiguous 1-D transforms are planned, so that measured plans
-   are few and quick to make; batches and the columns of 2-D transforms are spread over the threads
-   here. */
+/* FFTs on the host by FFTW. Only single contiguous 1-D transforms are planned, so that measured
+   plans are few and quick to make; batches and the columns of 2-D transforms are spread over the
+   threads here. */
 #include "host-fftw.h"
 #include "host-private.h"
 
@@ -79,7 +79,8 @@ host_fft_run_rows (guint index, gpointer data)
   fftwf_free (to);
 }
 
-/* Columns are gathered a cache line's worth at a time: strides of a power of two thrash the cache. */
+/* Columns are gathered a cache line's worth at a time: strides of a power of two thrash the cache.
+ */
 static void
 host_fft_run_columns (guint index, gpointer data)
 {
@@ -113,12 +114,13 @@ td_host_fft_execute (const TdHostFft *self, void *data, gboolean inverse)
 
   run.lines = (guint64) self->n[1] * self->batch;
   run.lines_a_piece = CLAMP (run.lines / (4 * td_host_threads ()), 1, MAX (1, 65536 / self->n[0]));
-  td_parallel_for ((run.lines + run.lines_a_piece - 1) / run.lines_a_piece, host_fft_run_rows, &run);
+  td_parallel_for ((run.lines + run.lines_a_piece - 1) / run.lines_a_piece, host_fft_run_rows,
+                   &run);
   if (self->columns)
     td_parallel_for (strips * self->batch, host_fft_run_columns, &run);
 }
 
-/* ── The contract's operations ────────────────────────────────────────────────────────────────── */
+/* ── The contract's operations ── */
 
 typedef struct {
   TdFft base;

@@ -19,8 +19,8 @@ gboolean td_host_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **err
 gboolean td_host_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3],
                          const guint local[3], const TdArg *args, guint n_args, GError **error);
 
-/* The FFT by itself: OpenCL on a CPU uses it too. execute blocks; one run of a TdHostFft may go beside
-   another. */
+/* The FFT by itself: OpenCL on a CPU uses it too. execute blocks; one run of a TdHostFft may go
+   beside another. */
 typedef struct TdHostFft TdHostFft;
 TdHostFft *td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error);
 void td_host_fft_execute (const TdHostFft *fft, void *data, gboolean inverse);

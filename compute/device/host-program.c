@@ -18,10 +18,10 @@ typedef struct {
   const TdHostKernel *code;
   const void *args[64];
   int groups[3], local[3];
-  guint64 rows;            /* y and z together */
-  guint64 nx, ny;          /* work-items along x, y */
+  guint64 rows;   /* y and z together */
+  guint64 nx, ny; /* work-items along x, y */
   guint64 rows_a_piece;
-  guint x_pieces;          /* more than 1 only with single rows */
+  guint x_pieces; /* more than 1 only with single rows */
 } Launch;
 
 static const TdHostSource *
@@ -94,7 +94,8 @@ td_host_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
 
 /* args[i] points to the value; @pointers keeps the buffers' addresses. */
 static gboolean
-host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n_args, GError **error)
+host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n_args,
+                     GError **error)
 {
   const TdHostKernel *code = launch->code;
 
@@ -108,8 +109,8 @@ host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n
     gboolean is_value = args[i].kind == TD_ARG_VALUE_KIND;
     if (is_buffer != (code->sizes[i] == 0) || (is_value && args[i].size != code->sizes[i])
         || (!is_buffer && !is_value)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "%s: argument %u has the wrong type or size",
-                   code->name, i);
+      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
+                   "%s: argument %u has the wrong type or size", code->name, i);
       return FALSE;
     }
     pointers[i] = is_buffer ? td_buffer_map (args[i].buffer) : NULL;
@@ -136,7 +137,8 @@ host_program_run_piece (guint index, gpointer data)
   }
 }
 
-/* A few pieces a thread, so that a slow core does not hold up the others. Small launches stay here. */
+/* A few pieces a thread, so that a slow core does not hold up the others. Small launches stay here.
+ */
 static guint
 host_program_cut (Launch *launch)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* ── What this CPU has ────────────────────────────────────────────────────────────────────────── */
+/* ── What this CPU has ── */
 
 static TdIsa
 detect_isa (void)
@@ -18,8 +18,9 @@ detect_isa (void)
   __builtin_cpu_init ();
   if (__builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma"))
     isa = TD_ISA_AVX2;
-  if (isa == TD_ISA_AVX2 && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw")
-      && __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq"))
+  if (isa == TD_ISA_AVX2 && __builtin_cpu_supports ("avx512f")
+      && __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512vl")
+      && __builtin_cpu_supports ("avx512dq"))
     isa = TD_ISA_AVX512;
 #endif
   if (g_strcmp0 (wish, "plain") == 0)
@@ -79,7 +80,7 @@ td_host_threads (void)
   return once;
 }
 
-/* ── Giving way ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Giving way ── */
 
 #define BACKGROUND_NICE 5
 
@@ -100,7 +101,7 @@ td_host_enter_background (void)
 #endif
 }
 
-/* ── The pool ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The pool ── */
 
 /* One td_parallel_for call, on its caller's stack. @busy and the list are under pool.lock. */
 typedef struct Job {
@@ -201,7 +202,7 @@ td_parallel_for (guint count, TdParallelBody body, gpointer user)
   g_mutex_unlock (&pool.lock);
 }
 
-/* ── Copying ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Copying ── */
 
 #define COPY_PIECE ((gsize) 1 << 20)
 

@@ -14,13 +14,14 @@ typedef enum { TD_ISA_PLAIN, TD_ISA_AVX2, TD_ISA_AVX512 } TdIsa;
 TdIsa td_host_isa (void);
 guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */
 
-/* In a program with a window, threads that compute give way to the one that draws: the first says, before any
-   starts, that there is a window; the second each thread calls that computes. What it starts does as it does. */
+/* In a program with a window, threads that compute give way to the one that draws: the first says,
+   before any starts, that there is a window; the second each thread calls that computes. What it
+   starts does as it does. */
 void td_host_set_background (void);
 void td_host_enter_background (void);
 
-/* Calls @body (index, user) for index 0 … count-1 on the pool's threads and the caller's, and returns
-   when all are done. Dynamic: one index at a time. Nested calls run in the caller. */
+/* Calls @body (index, user) for index 0 … count-1 on the pool's threads and the caller's, and
+   returns when all are done. Dynamic: one index at a time. Nested calls run in the caller. */
 typedef void (*TdParallelBody) (guint index, gpointer user);
 void td_parallel_for (guint count, TdParallelBody body, gpointer user);
 

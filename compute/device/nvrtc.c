@@ -10,22 +10,22 @@
 typedef int NvrtcResult; /* 0: success */
 typedef struct NvrtcProgramImpl *NvrtcProgram;
 
-#define FUNCTIONS(X) \
-  X (NvrtcResult, version, "nvrtcVersion", (int *major, int *minor)) \
-  X (const char *, error_string, "nvrtcGetErrorString", (NvrtcResult result)) \
-  X (NvrtcResult, arch_count, "nvrtcGetNumSupportedArchs", (int *count)) \
-  X (NvrtcResult, archs, "nvrtcGetSupportedArchs", (int *archs)) \
-  X (NvrtcResult, program_new, "nvrtcCreateProgram", \
-     (NvrtcProgram *program, const char *source, const char *name, int n_headers, \
-      const char *const *headers, const char *const *header_names)) \
-  X (NvrtcResult, program_free, "nvrtcDestroyProgram", (NvrtcProgram *program)) \
-  X (NvrtcResult, compile, "nvrtcCompileProgram", \
-     (NvrtcProgram program, int n_options, const char *const *options)) \
-  X (NvrtcResult, log_size, "nvrtcGetProgramLogSize", (NvrtcProgram program, size_t *size)) \
-  X (NvrtcResult, log, "nvrtcGetProgramLog", (NvrtcProgram program, char *log)) \
-  X (NvrtcResult, cubin_size, "nvrtcGetCUBINSize", (NvrtcProgram program, size_t *size)) \
-  X (NvrtcResult, cubin, "nvrtcGetCUBIN", (NvrtcProgram program, char *cubin)) \
-  X (NvrtcResult, ptx_size, "nvrtcGetPTXSize", (NvrtcProgram program, size_t *size)) \
+#define FUNCTIONS(X)                                                                               \
+  X (NvrtcResult, version, "nvrtcVersion", (int *major, int *minor))                               \
+  X (const char *, error_string, "nvrtcGetErrorString", (NvrtcResult result))                      \
+  X (NvrtcResult, arch_count, "nvrtcGetNumSupportedArchs", (int *count))                           \
+  X (NvrtcResult, archs, "nvrtcGetSupportedArchs", (int *archs))                                   \
+  X (NvrtcResult, program_new, "nvrtcCreateProgram",                                               \
+     (NvrtcProgram * program, const char *source, const char *name, int n_headers,                 \
+      const char *const *headers, const char *const *header_names))                                \
+  X (NvrtcResult, program_free, "nvrtcDestroyProgram", (NvrtcProgram * program))                   \
+  X (NvrtcResult, compile, "nvrtcCompileProgram",                                                  \
+     (NvrtcProgram program, int n_options, const char *const *options))                            \
+  X (NvrtcResult, log_size, "nvrtcGetProgramLogSize", (NvrtcProgram program, size_t * size))       \
+  X (NvrtcResult, log, "nvrtcGetProgramLog", (NvrtcProgram program, char *log))                    \
+  X (NvrtcResult, cubin_size, "nvrtcGetCUBINSize", (NvrtcProgram program, size_t * size))          \
+  X (NvrtcResult, cubin, "nvrtcGetCUBIN", (NvrtcProgram program, char *cubin))                     \
+  X (NvrtcResult, ptx_size, "nvrtcGetPTXSize", (NvrtcProgram program, size_t * size))              \
   X (NvrtcResult, ptx, "nvrtcGetPTX", (NvrtcProgram program, char *ptx))
 
 #define NAME(result, field, name, parameters) name,
@@ -54,8 +54,8 @@ nvrtc_load (const char *file_name, GError **error)
     return NULL;
   nvrtc = g_new0 (TdNvrtc, 1);
   if (!td_cuda_load_symbols (library, function_names, (void **) &nvrtc->api,
-                             G_N_ELEMENTS (function_names), error) ||
-      nvrtc->api.version (&major, &minor) != 0 || nvrtc->api.arch_count (&nvrtc->n_archs) != 0) {
+                             G_N_ELEMENTS (function_names), error)
+      || nvrtc->api.version (&major, &minor) != 0 || nvrtc->api.arch_count (&nvrtc->n_archs) != 0) {
     g_free (nvrtc);
     return NULL;
   }
@@ -65,8 +65,8 @@ nvrtc_load (const char *file_name, GError **error)
   return nvrtc;
 }
 
-/* Every installed version, newest first: a new card needs a new compiler, but version 13 has dropped
-   the cards before sm_75. */
+/* Every installed version, newest first: a new card needs a new compiler, but version 13 has
+   dropped the cards before sm_75. */
 static GPtrArray *
 nvrtc_installed (void)
 {
@@ -100,9 +100,10 @@ td_nvrtc_for_arch (guint arch, GError **error)
   GPtrArray *all = nvrtc_installed ();
 
   if (all->len == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "NVIDIA's run-time compiler is not installed (libnvrtc.so.13, .12 or .11.2): install "
-                 "the CUDA toolkit or its nvrtc package, or choose the card's OpenCL device");
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_NOT_FOUND,
+        "NVIDIA's run-time compiler is not installed (libnvrtc.so.13, .12 or .11.2): install "
+        "the CUDA toolkit or its nvrtc package, or choose the card's OpenCL device");
     return NULL;
   }
   for (guint i = 0; i < all->len; i++)
@@ -172,9 +173,11 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, gu
   NvrtcResult result;
 
   if (!cubin && nvrtc->n_archs && (int) arch < nvrtc->archs[0]) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
-                 "%s no longer knows this card (sm_%u): install an older CUDA release's nvrtc beside "
-                 "it, or choose the card's OpenCL device", nvrtc->version, arch);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
+        "%s no longer knows this card (sm_%u): install an older CUDA release's nvrtc beside "
+        "it, or choose the card's OpenCL device",
+        nvrtc->version, arch);
     return FALSE;
   }
   g_ptr_array_add (options, cubin ? g_strdup_printf ("--gpu-architecture=sm_%u", arch)
@@ -197,8 +200,7 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, gu
   if (!*image) {
     g_autofree char *errors = first_errors (words);
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD, "%s does not build for sm_%u with %s: %s",
-                 name, arch, nvrtc->version,
-                 *errors ? errors : nvrtc->api.error_string (result));
+                 name, arch, nvrtc->version, *errors ? errors : nvrtc->api.error_string (result));
     return FALSE;
   }
   if (log)

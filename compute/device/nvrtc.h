@@ -9,16 +9,17 @@
  */
 typedef struct TdNvrtc TdNvrtc;
 
-/* The newest installed compiler that knows @arch (90 for sm_90), else the newest. NULL: none. Owned by
-   the process. */
+/* The newest installed compiler that knows @arch (90 for sm_90), else the newest. NULL: none. Owned
+   by the process. */
 const TdNvrtc *td_nvrtc_for_arch (guint arch, GError **error);
 const char *td_nvrtc_version (const TdNvrtc *nvrtc); /* "nvrtc 13.0" */
 gboolean td_nvrtc_knows (const TdNvrtc *nvrtc, guint arch);
 
 /**
  * Compiles @source (expanded, see kernels/source.h) with "-DKEY=VALUE" for each of @defines
- * (NULL-terminated; may be NULL). @image: a CUBIN for @arch if the compiler knows it, else PTX that the
- * driver finishes. @log (may be NULL): the compiler's words with registers and spills of each kernel.
+ * (NULL-terminated; may be NULL). @image: a CUBIN for @arch if the compiler knows it, else PTX that
+ * the driver finishes. @log (may be NULL): the compiler's words with registers and spills of each
+ * kernel.
  */
 gboolean td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, guint arch,
                            const char *const *defines, GBytes **image, char **log, GError **error);

@@ -11,7 +11,7 @@
 #define NV_PCI_SLOT_ID 0x4009
 #define NV_PCI_DOMAIN_ID 0x400A
 
-/* ── Errors ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Errors ── */
 
 static const struct {
   cl_int status;
@@ -51,7 +51,7 @@ td_opencl_check (cl_int status, const char *what, GError **error)
   return FALSE;
 }
 
-/* ── Questions ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Questions ── */
 
 char *
 td_opencl_string (cl_device_id device, cl_device_info what)
@@ -80,9 +80,11 @@ td_opencl_nv_arch (cl_device_id device)
   cl_uint major = 0, minor = 0;
 
   if (!td_opencl_has_extension (device, "cl_nv_compiler_options")
-      || clGetDeviceInfo (device, 0x4000 /* COMPUTE_CAPABILITY_MAJOR_NV */, sizeof major, &major, NULL)
+      || clGetDeviceInfo (device, 0x4000 /* COMPUTE_CAPABILITY_MAJOR_NV */, sizeof major, &major,
+                          NULL)
              != CL_SUCCESS
-      || clGetDeviceInfo (device, 0x4001 /* …_MINOR_NV */, sizeof minor, &minor, NULL) != CL_SUCCESS)
+      || clGetDeviceInfo (device, 0x4001 /* …_MINOR_NV */, sizeof minor, &minor, NULL)
+             != CL_SUCCESS)
     return 0;
   return 10 * major + minor;
 }
@@ -91,7 +93,8 @@ td_opencl_nv_arch (cl_device_id device)
 static guint64
 opencl_device_number (cl_device_id device, cl_device_info what)
 {
-  guint64 value = 0; /* cl_uint, size_t and cl_ulong answers all fit: the machine is little-endian */
+  guint64 value
+      = 0; /* cl_uint, size_t and cl_ulong answers all fit: the machine is little-endian */
 
   if (clGetDeviceInfo (device, what, sizeof value, &value, NULL) != CL_SUCCESS)
     return 0;
@@ -117,9 +120,10 @@ hardware_id (cl_device_id device)
       return td_device_pci_id (pci.pci_domain, pci.pci_bus, pci.pci_device, pci.pci_function);
   }
   if (td_opencl_has_extension (device, "cl_nv_device_attribute_query")) {
-    guint slot = opencl_device_number (device, NV_PCI_SLOT_ID); /* device and function, as PCI packs them */
-    return td_device_pci_id (opencl_device_number (device, NV_PCI_DOMAIN_ID), opencl_device_number (device, NV_PCI_BUS_ID),
-                             slot >> 3, slot & 7);
+    guint slot = opencl_device_number (device,
+                                       NV_PCI_SLOT_ID); /* device and function, as PCI packs them */
+    return td_device_pci_id (opencl_device_number (device, NV_PCI_DOMAIN_ID),
+                             opencl_device_number (device, NV_PCI_BUS_ID), slot >> 3, slot & 7);
   }
   if (td_opencl_has_extension (device, "cl_amd_device_attribute_query")) {
     cl_device_topology_amd place;
@@ -131,7 +135,8 @@ hardware_id (cl_device_id device)
   return g_strdup ("");
 }
 
-/* A sensible default where no extension tells: every GPU since 2008 runs 32 or a divisor in step. */
+/* A sensible default where no extension tells: every GPU since 2008 runs 32 or a divisor in step.
+ */
 static guint
 warp_width (cl_device_id device)
 {
@@ -163,7 +168,7 @@ opencl_device_unusable (cl_device_id device)
   return NULL;
 }
 
-/* ── Finding ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Finding ── */
 
 /* All devices of all platforms, in the platforms' order; the index is the number in the id. */
 static GArray *
@@ -196,9 +201,10 @@ td_opencl_list (GPtrArray *entries)
     g_autofree char *id = g_strdup_printf ("opencl:%u", i);
     g_autofree char *name = td_opencl_string (device, CL_DEVICE_NAME);
     g_autofree char *place = hardware_id (device);
-    g_ptr_array_add (entries, td_device_entry_new (id, name, "opencl", device_kind (device),
-                                                   opencl_device_number (device, CL_DEVICE_GLOBAL_MEM_SIZE), place,
-                                                   opencl_device_unusable (device)));
+    g_ptr_array_add (entries,
+                     td_device_entry_new (id, name, "opencl", device_kind (device),
+                                          opencl_device_number (device, CL_DEVICE_GLOBAL_MEM_SIZE),
+                                          place, opencl_device_unusable (device)));
   }
   if (!devices->len)
     g_ptr_array_add (entries,
@@ -207,7 +213,7 @@ td_opencl_list (GPtrArray *entries)
                                           "card's, or pocl-opencl-icd for the CPU"));
 }
 
-/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Memory ── */
 
 static guint64
 opencl_device_memory_free (TdDevice *device)
@@ -218,8 +224,9 @@ opencl_device_memory_free (TdDevice *device)
   if (self->base.info.kind == TD_DEVICE_CPU)
     return td_host_memory_free (device);
   if (self->amd_free_memory
-      && clGetDeviceInfo (self->device, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes, kibibytes,
-                          NULL) == CL_SUCCESS)
+      && clGetDeviceInfo (self->device, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes,
+                          kibibytes, NULL)
+             == CL_SUCCESS)
     return kibibytes[0] * 1024;
   return G_MAXUINT64;
 }
@@ -273,8 +280,8 @@ opencl_device_host_alloc (TdDevice *device, guint64 bytes)
 
   if (status != CL_SUCCESS)
     return NULL;
-  address = clEnqueueMapBuffer (self->service, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes,
-                                0, NULL, NULL, &status);
+  address = clEnqueueMapBuffer (self->service, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                bytes, 0, NULL, NULL, &status);
   if (status != CL_SUCCESS) {
     clReleaseMemObject (memory);
     return NULL;
@@ -300,7 +307,7 @@ opencl_device_host_free (TdDevice *device, void *address)
   clReleaseMemObject (memory);
 }
 
-/* ── Opening ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Opening ── */
 
 static void
 opencl_device_free (TdDevice *device)
@@ -385,12 +392,14 @@ opencl_device_describe (TdOpenclDevice *self, guint index)
     .texture_slow = is_cpu,
     .half_storage = TRUE,
     /* NVIDIA's has no extension for it, but takes the instructions: kernels/dialect/opencl.h */
-    .half_arithmetic = td_opencl_has_extension (device, "cl_khr_fp16") || td_opencl_nv_arch (device) >= 60,
+    .half_arithmetic
+    = td_opencl_has_extension (device, "cl_khr_fp16") || td_opencl_nv_arch (device) >= 60,
     .double_arithmetic = td_opencl_has_extension (device, "cl_khr_fp64"),
     .local_atomics = TRUE,
     .cpu_shaped = is_cpu,
   };
-  self->sub_buffer_alignment = MAX (1, opencl_device_number (device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
+  self->sub_buffer_alignment
+      = MAX (1, opencl_device_number (device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   self->amd_free_memory = td_opencl_has_extension (device, "cl_amd_device_attribute_query");
 }
 
@@ -403,12 +412,14 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
   if (index >= devices->len) {
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
                  "there is no device 'opencl:%u', only %u OpenCL devices; 'tomodesk-cli devices' "
-                 "lists them", index, devices->len);
+                 "lists them",
+                 index, devices->len);
     return FALSE;
   }
   cl_device_id found = g_array_index (devices, cl_device_id, index);
   if (opencl_device_unusable (found)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "opencl:%u: %s", index, opencl_device_unusable (found));
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "opencl:%u: %s", index,
+                 opencl_device_unusable (found));
     return FALSE;
   }
 

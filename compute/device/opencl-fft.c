@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* OpenCL: FFTs by clFFT, in place, complex interleaved. On a CPU by FFTW instead, called from the queue
-   as a native kernel: clFFT's kernels are shaped for GPUs and take 2 to 5 times as long there, and
-   seconds to build. TOMODESK_CLFFT=1 takes clFFT everywhere: tests try both. */
+/* OpenCL: FFTs by clFFT, in place, complex interleaved. On a CPU by FFTW instead, called from the
+   queue as a native kernel: clFFT's kernels are shaped for GPUs and take 2 to 5 times as long
+   there, and seconds to build. TOMODESK_CLFFT=1 takes clFFT everywhere: tests try both. */
 #include "host-private.h"
 #include "opencl-private.h"
 
@@ -16,8 +16,8 @@ typedef struct {
   guint64 bytes;
 } OpenclFft;
 
-/* clFFT guards its plans, but not its repository of kernels. It is set up while any device that used
-   it is open. */
+/* clFFT guards its plans, but not its repository of kernels. It is set up while any device that
+   used it is open. */
 static GMutex clfft_lock;
 static guint clfft_users;
 
@@ -71,8 +71,8 @@ opencl_fft_make_plan (OpenclFft *self, TdFftKind kind, const guint n[2], guint b
   if (status == CL_SUCCESS)
     status = clfftGetTmpBufSize (self->plan, &workspace);
   if (status == CL_SUCCESS && workspace)
-    self->workspace = clCreateBuffer (self->device->context, CL_MEM_READ_WRITE, workspace, NULL,
-                                      &status);
+    self->workspace
+        = clCreateBuffer (self->device->context, CL_MEM_READ_WRITE, workspace, NULL, &status);
   return status;
 }
 
@@ -142,7 +142,7 @@ td_opencl_fft_free (TdFft *fft)
   opencl_fft_release ((OpenclFft *) fft);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 /* The runtime copies it and puts the buffer's address into @data. */
 typedef struct {
@@ -179,7 +179,8 @@ part_of (OpenclFft *self, cl_mem whole, guint64 offset, gboolean *copied, cl_int
   *copied = offset % self->device->sub_buffer_alignment != 0;
   if (*copied)
     return clCreateBuffer (self->device->context, CL_MEM_READ_WRITE, self->bytes, NULL, status);
-  return clCreateSubBuffer (whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, status);
+  return clCreateSubBuffer (whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
+                            status);
 }
 
 static cl_int

@@ -14,9 +14,9 @@ typedef struct {
   cl_platform_id platform;
   cl_device_id device;
   cl_context context;
-  cl_command_queue service;  /* for mapping, first touch and plans; the runtime locks it */
+  cl_command_queue service; /* for mapping, first touch and plans; the runtime locks it */
   GMutex pinned_lock;
-  GHashTable *pinned;        /* mapped address → cl_mem */
+  GHashTable *pinned; /* mapped address → cl_mem */
   guint64 sub_buffer_alignment;
   gboolean amd_free_memory;
   gboolean uses_clfft;

@@ -21,7 +21,7 @@ typedef struct {
   GMutex lock; /* arguments are the kernel's state until it is enqueued */
 } OpenclKernel;
 
-/* ── Building ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Building ── */
 
 /* Defines as text: an option string would be split at spaces in the values. */
 static char *
@@ -32,7 +32,8 @@ with_defines (const char *source, const char *const *defines)
   for (guint i = 0; defines[i]; i++) {
     const char *equals = strchr (defines[i], '=');
     int length = equals ? (int) (equals - defines[i]) : (int) strlen (defines[i]);
-    g_string_append_printf (text, "#define %.*s %s\n", length, defines[i], equals ? equals + 1 : "1");
+    g_string_append_printf (text, "#define %.*s %s\n", length, defines[i],
+                            equals ? equals + 1 : "1");
   }
   g_string_append (text, source);
   return g_string_free (g_steal_pointer (&text), FALSE);
@@ -86,8 +87,8 @@ from_cache (TdOpenclDevice *device, const char *key)
     return NULL;
   gsize bytes;
   const unsigned char *data = g_bytes_get_data (entry, &bytes);
-  cl_program program = clCreateProgramWithBinary (device->context, 1, &device->device, &bytes, &data,
-                                                  NULL, &status);
+  cl_program program = clCreateProgramWithBinary (device->context, 1, &device->device, &bytes,
+                                                  &data, NULL, &status);
   if (status != CL_SUCCESS)
     return NULL;
   if (clBuildProgram (program, 1, &device->device, OPTIONS, NULL, NULL) == CL_SUCCESS)
@@ -116,8 +117,8 @@ from_source (TdOpenclDevice *device, const char *name, const char *source,
   g_autofree char *text = with_defines (source, defines);
   g_autofree char *options = build_options (device, defines);
   cl_int status;
-  cl_program program = clCreateProgramWithSource (device->context, 1, (const char **) &text, NULL,
-                                                  &status);
+  cl_program program
+      = clCreateProgramWithSource (device->context, 1, (const char **) &text, NULL, &status);
 
   if (!td_opencl_check (status, name, error))
     return NULL;
@@ -126,9 +127,10 @@ from_source (TdOpenclDevice *device, const char *name, const char *source,
 
   g_autofree char *reason = first_error (program, device->device);
   g_autofree char *all = g_strjoinv (" ", (char **) defines);
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
-               "the program '%s' (%s) does not build: %s; try another kernel family or a newer driver",
-               name, all, reason);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
+      "the program '%s' (%s) does not build: %s; try another kernel family or a newer driver", name,
+      all, reason);
   clReleaseProgram (program);
   return NULL;
 }
@@ -161,7 +163,7 @@ td_opencl_program_free (TdProgram *program)
   g_free (program);
 }
 
-/* ── Kernels ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Kernels ── */
 
 gboolean
 td_opencl_program_kernel (TdProgram *program, const char *name, TdKernel **kernel, GError **error)
@@ -211,21 +213,21 @@ td_opencl_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
   return td_opencl_check (status, kernel->name, error);
 }
 
-/* ── Launching ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Launching ── */
 
 static cl_int
 set_argument (cl_kernel kernel, guint index, const TdArg *arg)
 {
   switch (arg->kind) {
   case TD_ARG_BUFFER_KIND:
-    return clSetKernelArg (kernel, index, sizeof (cl_mem), &((TdOpenclBuffer *) arg->buffer)->memory);
+    return clSetKernelArg (kernel, index, sizeof (cl_mem),
+                           &((TdOpenclBuffer *) arg->buffer)->memory);
   case TD_ARG_TEXTURE_KIND:
-    return clSetKernelArg (kernel, index, sizeof (cl_mem), &((TdOpenclTexture *) arg->texture)->image);
-  case TD_ARG_LOCAL_KIND:
-    return clSetKernelArg (kernel, index, arg->size, NULL);
+    return clSetKernelArg (kernel, index, sizeof (cl_mem),
+                           &((TdOpenclTexture *) arg->texture)->image);
+  case TD_ARG_LOCAL_KIND: return clSetKernelArg (kernel, index, arg->size, NULL);
   case TD_ARG_VALUE_KIND:
-  default:
-    return clSetKernelArg (kernel, index, arg->size, arg->value);
+  default: return clSetKernelArg (kernel, index, arg->size, arg->value);
   }
 }
 
@@ -246,7 +248,8 @@ td_opencl_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const
   for (guint i = 0; i < n_args && status == CL_SUCCESS; i++)
     status = set_argument (self->kernel, i, &args[i]);
   if (status == CL_SUCCESS)
-    status = clEnqueueNDRangeKernel (to, self->kernel, 3, NULL, global_size, local_size, 0, NULL, NULL);
+    status = clEnqueueNDRangeKernel (to, self->kernel, 3, NULL, global_size, local_size, 0, NULL,
+                                     NULL);
   g_mutex_unlock (&self->lock);
   if (status == CL_SUCCESS)
     status = clFlush (to);

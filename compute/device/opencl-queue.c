@@ -19,15 +19,15 @@ opencl_queue_memory (TdBuffer *buffer)
   return ((TdOpenclBuffer *) buffer)->memory;
 }
 
-/* ── Queues ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Queues ── */
 
 gboolean
 td_opencl_queue_new (TdDevice *device, TdQueue **queue, GError **error)
 {
   TdOpenclDevice *opencl = (TdOpenclDevice *) device;
   cl_int status;
-  cl_command_queue made = clCreateCommandQueue (opencl->context, opencl->device,
-                                                CL_QUEUE_PROFILING_ENABLE, &status);
+  cl_command_queue made
+      = clCreateCommandQueue (opencl->context, opencl->device, CL_QUEUE_PROFILING_ENABLE, &status);
 
   if (!td_opencl_check (status, "queue", error))
     return FALSE;
@@ -53,7 +53,8 @@ check_finished (cl_int status, GError **error)
   if (status == CL_OUT_OF_RESOURCES) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST,
                  "work on the device was broken off (OpenCL error %d): a kernel ran too long or "
-                 "accessed memory it does not have; use another device or restart", status);
+                 "accessed memory it does not have; use another device or restart",
+                 status);
     return FALSE;
   }
   return td_opencl_check (status, "waiting for the device", error);
@@ -73,7 +74,7 @@ td_opencl_queue_finish (TdQueue *queue, GError **error)
   return check_finished (status, error);
 }
 
-/* ── Transfers ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Transfers ── */
 
 /* Work starts now, not when somebody waits for it. */
 static gboolean
@@ -89,9 +90,10 @@ td_opencl_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host
                   GError **error)
 {
   return opencl_queue_enqueued (queue,
-                   clEnqueueWriteBuffer (opencl_queue_handle (queue), opencl_queue_memory (to), CL_FALSE, offset, bytes, host, 0,
-                                         NULL, NULL),
-                   "upload", error);
+                                clEnqueueWriteBuffer (opencl_queue_handle (queue),
+                                                      opencl_queue_memory (to), CL_FALSE, offset,
+                                                      bytes, host, 0, NULL, NULL),
+                                "upload", error);
 }
 
 gboolean
@@ -99,19 +101,21 @@ td_opencl_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, 
                     GError **error)
 {
   return opencl_queue_enqueued (queue,
-                   clEnqueueReadBuffer (opencl_queue_handle (queue), opencl_queue_memory (from), CL_FALSE, offset, bytes, host,
-                                        0, NULL, NULL),
-                   "download", error);
+                                clEnqueueReadBuffer (opencl_queue_handle (queue),
+                                                     opencl_queue_memory (from), CL_FALSE, offset,
+                                                     bytes, host, 0, NULL, NULL),
+                                "download", error);
 }
 
 gboolean
-td_opencl_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
-                guint64 bytes, GError **error)
+td_opencl_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from,
+                guint64 from_offset, guint64 bytes, GError **error)
 {
-  return opencl_queue_enqueued (queue,
-                   clEnqueueCopyBuffer (opencl_queue_handle (queue), opencl_queue_memory (from), opencl_queue_memory (to), from_offset,
-                                        to_offset, bytes, 0, NULL, NULL),
-                   "copy", error);
+  return opencl_queue_enqueued (
+      queue,
+      clEnqueueCopyBuffer (opencl_queue_handle (queue), opencl_queue_memory (from),
+                           opencl_queue_memory (to), from_offset, to_offset, bytes, 0, NULL, NULL),
+      "copy", error);
 }
 
 gboolean
@@ -121,20 +125,22 @@ td_opencl_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes
   gsize pattern = offset % 4 || bytes % 4 ? 1 : 4;
 
   return opencl_queue_enqueued (queue,
-                   clEnqueueFillBuffer (opencl_queue_handle (queue), opencl_queue_memory (to), &zero, pattern, offset, bytes, 0,
-                                        NULL, NULL),
-                   "fill", error);
+                                clEnqueueFillBuffer (opencl_queue_handle (queue),
+                                                     opencl_queue_memory (to), &zero, pattern,
+                                                     offset, bytes, 0, NULL, NULL),
+                                "fill", error);
 }
 
-/* ── Events ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Events ── */
 
 gboolean
 td_opencl_event_record (TdQueue *queue, TdEvent **event, GError **error)
 {
   cl_event marker;
 
-  if (!opencl_queue_enqueued (queue, clEnqueueMarkerWithWaitList (opencl_queue_handle (queue), 0, NULL, &marker), "event",
-                 error))
+  if (!opencl_queue_enqueued (
+          queue, clEnqueueMarkerWithWaitList (opencl_queue_handle (queue), 0, NULL, &marker),
+          "event", error))
     return FALSE;
   OpenclEvent *self = g_new0 (OpenclEvent, 1);
   self->event = marker;
@@ -146,9 +152,10 @@ gboolean
 td_opencl_event_wait (TdQueue *queue, TdEvent *event, GError **error)
 {
   return opencl_queue_enqueued (queue,
-                   clEnqueueBarrierWithWaitList (opencl_queue_handle (queue), 1, &((OpenclEvent *) event)->event,
-                                                 NULL),
-                   "waiting for an event", error);
+                                clEnqueueBarrierWithWaitList (opencl_queue_handle (queue), 1,
+                                                              &((OpenclEvent *) event)->event,
+                                                              NULL),
+                                "waiting for an event", error);
 }
 
 gboolean
@@ -165,8 +172,8 @@ td_opencl_event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **e
   cl_int status = clWaitForEvents (2, events);
 
   for (guint i = 0; i < 2 && status == CL_SUCCESS; i++)
-    status = clGetEventProfilingInfo (events[i], CL_PROFILING_COMMAND_END, sizeof times[i], &times[i],
-                                      NULL);
+    status = clGetEventProfilingInfo (events[i], CL_PROFILING_COMMAND_END, sizeof times[i],
+                                      &times[i], NULL);
   if (!check_finished (status, error))
     return FALSE;
   *seconds = 1e-9 * ((double) times[1] - (double) times[0]);

@@ -57,12 +57,12 @@ td_opencl_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 
 
   return td_opencl_check (clEnqueueCopyBufferToImage (((TdOpenclQueue *) queue)->queue,
                                                       ((TdOpenclBuffer *) from)->memory,
-                                                      ((TdOpenclTexture *) to)->image, offset, origin,
-                                                      region, 0, NULL, NULL),
+                                                      ((TdOpenclTexture *) to)->image, offset,
+                                                      origin, region, 0, NULL, NULL),
                           "texture", error);
 }
 
-/* ── What is really there ─────────────────────────────────────────────────────────────────────── */
+/* ── What is really there ── */
 
 static gboolean
 claims_format (TdOpenclDevice *device, cl_mem_object_type type, TdTexel texel)
@@ -71,7 +71,8 @@ claims_format (TdOpenclDevice *device, cl_mem_object_type type, TdTexel texel)
   cl_uint count = 0;
 
   if (clGetSupportedImageFormats (device->context, CL_MEM_READ_ONLY, type, G_N_ELEMENTS (formats),
-                                  formats, &count) != CL_SUCCESS)
+                                  formats, &count)
+      != CL_SUCCESS)
     return FALSE;
   for (guint i = 0; i < MIN (count, G_N_ELEMENTS (formats)); i++)
     if (formats[i].image_channel_order == wanted.image_channel_order
@@ -92,7 +93,8 @@ claimed_texels (TdOpenclDevice *device)
   return texels;
 }
 
-/* Filtering at texel centres is nearest, so linear fetches tell about both. *tried: each could be. */
+/* Filtering at texel centres is nearest, so linear fetches tell about both. *tried: each could be.
+ */
 static guint
 right_texels (TdDevice *device, guint texels, gboolean *tried)
 {
@@ -112,8 +114,8 @@ right_texels (TdDevice *device, guint texels, gboolean *tried)
   return texels;
 }
 
-/* Trying them takes seconds where programs build slowly, so the outcome is kept beside the programs;
-   but not that a device was full or busy. */
+/* Trying them takes seconds where programs build slowly, so the outcome is kept beside the
+   programs; but not that a device was full or busy. */
 static guint
 remembered_texels (TdDevice *device, guint claimed)
 {

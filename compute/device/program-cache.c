@@ -5,8 +5,8 @@
 #include <string.h>
 
 #define MAGIC "tomodesk-program-1\n"
-#define DIGEST_LENGTH 64   /* SHA-256 in hexadecimal */
-#define MOST_ENTRIES 2000  /* oldest first out: drivers and sources change, old entries stay */
+#define DIGEST_LENGTH 64  /* SHA-256 in hexadecimal */
+#define MOST_ENTRIES 2000 /* oldest first out: drivers and sources change, old entries stay */
 
 /* An entry is MAGIC, the digest of key and payload, a newline, the payload. */
 #define HEADER_LENGTH (sizeof MAGIC - 1 + DIGEST_LENGTH + 1)
@@ -76,7 +76,7 @@ td_program_cache_load (const char *key)
   return g_bytes_new (text + HEADER_LENGTH, length - HEADER_LENGTH);
 }
 
-/* ── Storing ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Storing ── */
 
 typedef struct {
   char *file;
@@ -134,8 +134,8 @@ td_program_cache_store (const char *key, const void *data, gsize bytes)
   g_byte_array_append (entry, data, bytes);
   /* Without waiting for the disk: the checksum finds what a power cut left. */
   g_file_set_contents_full (file, (const char *) entry->data, entry->len,
-                            G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_ONLY_EXISTING, 0600,
-                            NULL);
+                            G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_ONLY_EXISTING,
+                            0600, NULL);
   if (g_once_init_enter (&pruned)) {
     program_cache_prune (folder);
     g_once_init_leave (&pruned, 1);

@@ -4,9 +4,9 @@
 #include "device.h"
 
 /**
- * Built programs on disk, for all run-time compilers: $XDG_CACHE_HOME/tomodesk/programs. Entries carry
- * a checksum; one that is damaged or belongs to another key counts as absent and is built again. Any
- * thread, any process: entries appear by atomic rename.
+ * Built programs on disk, for all run-time compilers: $XDG_CACHE_HOME/tomodesk/programs. Entries
+ * carry a checksum; one that is damaged or belongs to another key counts as absent and is built
+ * again. Any thread, any process: entries appear by atomic rename.
  */
 
 /* The key of a program: everything that can change the binary. @compiler: the compiler's version,

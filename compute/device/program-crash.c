@@ -38,7 +38,8 @@ on_crash (int number)
   for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
     if (signals[i] == number)
       sigaction (number, &previous[i], NULL);
-  /* It arrives when this returns; a fault would come again by itself, abort() and kill() would not. */
+  /* It arrives when this returns; a fault would come again by itself, abort() and kill() would not.
+   */
   raise (number);
 }
 

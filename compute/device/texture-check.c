@@ -66,10 +66,12 @@ texture_check_expected (const Place *place, guint channel, gboolean linear)
   double x = place->x - 0.5, y = place->y - 0.5;
   int x0 = floor (x), y0 = floor (y), layer = place->layer;
   double fx = x - x0, fy = y - y0;
-  return (1 - fy) * ((1 - fx) * texel_value (x0, y0, layer, channel)
-                     + fx * texel_value (x0 + 1, y0, layer, channel))
-         + fy * ((1 - fx) * texel_value (x0, y0 + 1, layer, channel)
-                 + fx * texel_value (x0 + 1, y0 + 1, layer, channel));
+  return (1 - fy)
+             * ((1 - fx) * texel_value (x0, y0, layer, channel)
+                + fx * texel_value (x0 + 1, y0, layer, channel))
+         + fy
+               * ((1 - fx) * texel_value (x0, y0 + 1, layer, channel)
+                  + fx * texel_value (x0 + 1, y0 + 1, layer, channel));
 }
 
 static gboolean
@@ -77,19 +79,22 @@ texture_check_compare (const float *got, const Place *places, guint channels, gb
 {
   for (guint i = 0; i < PLACES; i++)
     for (guint channel = 0; channel < channels; channel++)
-      if (!(fabs (got[i * channels + channel] - texture_check_expected (&places[i], channel, linear)) < 0.5))
+      if (!(fabs (got[i * channels + channel]
+                  - texture_check_expected (&places[i], channel, linear))
+            < 0.5))
         return FALSE;
   return TRUE;
 }
 
 static gboolean
-texture_check_fetch (TdDevice *device, const TdTextureSpec *spec, const Place *places, float *got, GError **error)
+texture_check_fetch (TdDevice *device, const TdTextureSpec *spec, const Place *places, float *got,
+                     GError **error)
 {
   guint channels = td_texel_channels (spec->texel), layers = MAX (spec->layers, 1);
   gsize bytes = WIDTH * HEIGHT * layers * td_texel_bytes (spec->texel);
   gsize out_bytes = PLACES * channels * sizeof (float);
-  g_autofree char *text = g_strdup_printf ("CHANNELS=%u LINEAR=%d LAYERED=%d", channels, spec->linear,
-                                           spec->layers > 0);
+  g_autofree char *text = g_strdup_printf ("CHANNELS=%u LINEAR=%d LAYERED=%d", channels,
+                                           spec->linear, spec->layers > 0);
   g_auto (GStrv) defines = g_strsplit (text, " ", -1);
   g_autofree guint8 *texels = g_malloc (bytes);
   TdKernel *kernel;
@@ -111,8 +116,8 @@ texture_check_fetch (TdDevice *device, const TdTextureSpec *spec, const Place *p
   gboolean fine = td_upload (queue, from, 0, texels, bytes, error)
                   && td_upload (queue, where, 0, places, PLACES * sizeof (Place), error)
                   && td_texture_write (queue, texture, 0, layers, from, 0, error)
-                  && td_launch (queue, kernel, (guint[]) { 4, 1, 1 }, (guint[]) { PLACES / 4, 1, 1 },
-                                args, G_N_ELEMENTS (args), error)
+                  && td_launch (queue, kernel, (guint[]) { 4, 1, 1 },
+                                (guint[]) { PLACES / 4, 1, 1 }, args, G_N_ELEMENTS (args), error)
                   && td_download (queue, got, out, 0, out_bytes, error);
   return td_queue_finish (queue, fine ? error : NULL) && fine;
 }
@@ -121,8 +126,11 @@ gboolean
 td_texture_check (TdDevice *device, TdTexel texel, gboolean linear, gboolean layered,
                   gboolean *right, GError **error)
 {
-  TdTextureSpec spec = { .texel = texel, .width = WIDTH, .height = HEIGHT,
-                         .layers = layered ? LAYERS : 0, .linear = linear };
+  TdTextureSpec spec = { .texel = texel,
+                         .width = WIDTH,
+                         .height = HEIGHT,
+                         .layers = layered ? LAYERS : 0,
+                         .linear = linear };
   Place places[PLACES];
   float got[PLACES * 4] = { 0 };
 

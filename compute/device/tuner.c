@@ -20,8 +20,8 @@ by_value (const void *a, const void *b)
 }
 
 static gboolean
-time_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless, TdTunerResult *result,
-                GError **error)
+time_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless,
+                TdTunerResult *result, GError **error)
 {
   g_autofree double *seconds = g_new (double, runs);
   guint n = 0;
@@ -45,15 +45,15 @@ time_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless, 
 }
 
 static gboolean
-try_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless, TdTunerResult *result,
-               GError **error)
+try_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless,
+               TdTunerResult *result, GError **error)
 {
   gboolean ok;
 
   if (!tuner->prepare (index, tuner->user, error))
     return FALSE;
-  ok = time_candidate (tuner, index, runs, hopeless, result, error) &&
-       tuner->judge (index, tuner->user, &result->difference, error);
+  ok = time_candidate (tuner, index, runs, hopeless, result, error)
+       && tuner->judge (index, tuner->user, &result->difference, error);
   tuner->release (index, tuner->user);
   if (ok && !isfinite (result->difference)) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "the result is not finite");

@@ -25,7 +25,7 @@ struct TdCentres {
   GQueue found; /* Found, newest first */
 };
 
-/* ── What was found ───────────────────────────────────────────────────────────────────────────── */
+/* ── What was found ── */
 
 static void
 found_free (gpointer data)
@@ -116,7 +116,7 @@ td_stated_centre (const TdScanFacts *facts)
   return facts->geometry.beam == TD_BEAM_PARALLEL ? facts->centre_px : td_fdk_stated_centre (facts);
 }
 
-/* ── The search ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The search ── */
 
 static void
 add_number (GString *key, double value)
@@ -165,8 +165,8 @@ search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *rec
   g_autoptr (GError) problem = NULL;
 
   td_plan_limit_memory (recipe, device);
-  TdAxisResult *result = td_axis_find (device, scan, recipe->steps, recipe->n_steps, options,
-                                       cancellable, &problem);
+  TdAxisResult *result
+      = td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable, &problem);
   if (g_error_matches (problem, TD_ERROR, TD_ERROR_DEVICE_MEMORY)) {
     td_engine_drop_idle (engine);
     return td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable, error);
@@ -179,7 +179,7 @@ search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *rec
 /* On the first device that can; at the end there is always the host. */
 static TdAxisResult *
 centre_search (TdEngine *engine, GPtrArray *devices, TdScan *scan, const TdRecipe *recipe,
-        const TdAxisOptions *options, GCancellable *cancellable, GError **error)
+               const TdAxisOptions *options, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GPtrArray) host = td_engine_devices (engine, "host", error);
 
@@ -188,8 +188,7 @@ centre_search (TdEngine *engine, GPtrArray *devices, TdScan *scan, const TdRecip
   for (guint i = 0; i < devices->len; i++) {
     g_autoptr (GError) problem = NULL;
     TdDevice *device = devices->pdata[i];
-    TdAxisResult *result
-        = search_on (engine, device, scan, recipe, options, cancellable, &problem);
+    TdAxisResult *result = search_on (engine, device, scan, recipe, options, cancellable, &problem);
     if (result)
       return result;
     if (!centre_is_device_error (problem) || device == host->pdata[0]) {

@@ -6,14 +6,14 @@
 #include "compute/axis/axis.h"
 #include "dataset/scan.h"
 
-/* Where the scan itself says that the axis is: the file's column, or what its geometry projects the axis
-   to (of matrices, the first view's); NAN: nowhere. What a recipe without a centre takes. */
+/* Where the scan itself says that the axis is: the file's column, or what its geometry projects the
+   axis to (of matrices, the first view's); NAN: nowhere. What a recipe without a centre takes. */
 double td_stated_centre (const TdScanFacts *facts);
 
 /**
  * td_engine_find_axis:
- * @recipe: its preparation steps make the sinograms, its first device does the work, its memory limit
- *   holds; its rows and its centre are not looked at.
+ * @recipe: its preparation steps make the sinograms, its first device does the work, its memory
+ * limit holds; its rows and its centre are not looked at.
  * @options: (nullable)
  *
  * td_axis_find() with a memory: the same scan with the same steps and options is searched once, by

@@ -8,8 +8,8 @@
  * What the engine keeps for its methods between jobs. Any thread.
  */
 
-/* The scan seen through a frame, the same object as long as it is asked for again and again: what is
-   kept about a scan goes by the object. (transfer full) */
+/* The scan seen through a frame, the same object as long as it is asked for again and again: what
+   is kept about a scan goes by the object. (transfer full) */
 TdScan *td_engine_view (TdEngine *engine, TdScan *scan, const TdScanFrame *frame, GError **error);
 
 /* As td_scan_read_sinograms() for all views, but remembers the last rows read of small requests: a
@@ -18,9 +18,9 @@ gboolean td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint 
                               GCancellable *cancellable, GError **error);
 
 /**
- * Idle working sets (queues, buffers, filters, projectors of a method on a device): one job at a time
- * takes one and gives it back. @matches gets each idle one that was given with @free, which tells its
- * type, newest first. NULL: none matches.
+ * Idle working sets (queues, buffers, filters, projectors of a method on a device): one job at a
+ * time takes one and gives it back. @matches gets each idle one that was given with @free, which
+ * tells its type, newest first. NULL: none matches.
  */
 gpointer td_engine_take (TdEngine *engine, GDestroyNotify free,
                          gboolean (*matches) (gpointer item, gpointer user), gpointer user);

@@ -10,9 +10,9 @@
 #include "engine-private.h"
 #include "rates.h"
 
-#define ROWS_BUDGET (256u << 20)   /* raw rows kept */
-#define IDLE_BUDGET (768u << 20)   /* working sets kept, host and device: this or … */
-#define IDLE_PART 16               /* … that part of the memory that is free */
+#define ROWS_BUDGET (256u << 20) /* raw rows kept */
+#define IDLE_BUDGET (768u << 20) /* working sets kept, host and device: this or … */
+#define IDLE_PART 16             /* … that part of the memory that is free */
 #define N_FLATS 2
 #define N_VIEWS 3
 #define N_MASKS 2
@@ -46,11 +46,11 @@ struct TdEngine {
   struct {
     TdScan *scan;
     TdFlats *flats;
-  } flats[N_FLATS];    /* newest first */
+  } flats[N_FLATS]; /* newest first */
   struct {
     TdScan *scan, *seen;
     TdScanFrame frame;
-  } views[N_VIEWS];    /* newest first */
+  } views[N_VIEWS];      /* newest first */
   Masked masks[N_MASKS]; /* newest first */
   TdRates *rates;
   TdCentres *centres;
@@ -90,7 +90,7 @@ td_engine_unref (TdEngine *engine)
   g_free (engine);
 }
 
-/* ── Devices ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Devices ── */
 
 static TdDevice *
 open_device (TdEngine *engine, const char *id, GError **error)
@@ -115,8 +115,7 @@ open_device (TdEngine *engine, const char *id, GError **error)
 GPtrArray *
 td_engine_devices (TdEngine *engine, const char *names, GError **error)
 {
-  g_autoptr (GPtrArray) devices
-      = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
+  g_autoptr (GPtrArray) devices = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
   g_auto (GStrv) ids = g_strsplit (names && *names ? names : "auto", ",", -1);
 
   for (guint i = 0; ids[i]; i++) {
@@ -131,7 +130,7 @@ td_engine_devices (TdEngine *engine, const char *names, GError **error)
   return g_steal_pointer (&devices);
 }
 
-/* ── Raw rows ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Raw rows ── */
 
 static void
 rows_free (Rows *rows)
@@ -153,7 +152,8 @@ copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float 
     Rows *rows = link->data;
     if (rows->scan != scan || row0 < rows->row0 || row0 + n_rows > rows->row0 + rows->n_rows)
       continue;
-    td_host_copy (out, rows->data + (row0 - rows->row0) * row_floats, n_rows * row_floats * sizeof *out);
+    td_host_copy (out, rows->data + (row0 - rows->row0) * row_floats,
+                  n_rows * row_floats * sizeof *out);
     g_queue_unlink (&engine->rows, link);
     g_queue_push_head_link (&engine->rows, link);
     found = TRUE;
@@ -251,7 +251,7 @@ td_engine_view (TdEngine *engine, TdScan *scan, const TdScanFrame *frame, GError
   return seen;
 }
 
-/* ── Masks ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Masks ── */
 
 static void
 masked_clear (Masked *masked)
@@ -261,7 +261,8 @@ masked_clear (Masked *masked)
   g_clear_pointer (&masked->path, g_free);
 }
 
-/* Asked with a scan that has this mask already (by a plan that is made of another's), it is that one. */
+/* Asked with a scan that has this mask already (by a plan that is made of another's), it is that
+ * one. */
 static gboolean
 is_of (const Masked *kept, const Masked *wanted)
 {
@@ -324,7 +325,7 @@ td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **err
   return g_steal_pointer (&fresh);
 }
 
-/* ── Idle working sets ────────────────────────────────────────────────────────────────────────── */
+/* ── Idle working sets ── */
 
 gpointer
 td_engine_take (TdEngine *engine, GDestroyNotify free,
@@ -413,7 +414,7 @@ td_engine_centres (TdEngine *engine)
   return engine->centres;
 }
 
-/* ── Rates ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rates ── */
 
 double
 td_engine_rate (TdEngine *engine, const char *key)

@@ -48,14 +48,16 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
                  const TdTurn *turn, TdField *field, GError **error)
 {
   const double covered = turn->full.covered_rad;
-  const gboolean opposite = turn->n_views > 1 && covered >= LEAST_TURN_RAD
-                            && turn->full.largest_gap_rad < G_PI * 0.999;
+  const gboolean opposite
+      = turn->n_views > 1 && covered >= LEAST_TURN_RAD && turn->full.largest_gap_rad < G_PI * 0.999;
 
   *field = (TdField) { .columns = facts->n_columns };
   if (asked == TD_FIELD_HALF && !opposite) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Half acquisition needs views over a full turn, and these cover %.1f of 360 degrees; "
-                 "take --field-of-view full", covered * 180 / G_PI);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "Half acquisition needs views over a full turn, and these cover %.1f of 360 degrees; "
+        "take --field-of-view full",
+        covered * 180 / G_PI);
     return FALSE;
   }
   field->wide = asked == TD_FIELD_HALF

@@ -6,26 +6,28 @@
 #include "turn.h"
 
 /**
- * The field of view of a parallel beam: what a slice shows, by the axis and the turn. The plan and the
- * window's drawing of the geometry ask here, so that they cannot differ.
+ * The field of view of a parallel beam: what a slice shows, by the axis and the turn. The plan and
+ * the window's drawing of the geometry ask here, so that they cannot differ.
  */
 
-/* The rotation axis on the detector: at row r it is column centre_px + slope (r - (n_rows - 1) / 2). */
+/* The rotation axis on the detector: at row r it is column centre_px + slope (r - (n_rows - 1) /
+ * 2). */
 typedef struct {
   double centre_px, slope;
 } TdAxisLine;
 
-/* The axis of a recipe, in columns and rows of @measured, as it is seen through @frame on the @n_rows
-   rows that this leaves: what is cropped has another middle row, what is binned other steps. */
+/* The axis of a recipe, in columns and rows of @measured, as it is seen through @frame on the
+   @n_rows rows that this leaves: what is cropped has another middle row, what is binned other
+   steps. */
 TdAxisLine td_axis_line_seen (const TdScanFacts *measured, const TdScanFrame *frame, guint n_rows,
                               double centre_px, double tilt_deg);
 
 typedef struct {
-  gboolean wide;  /* half acquisition: both sides of a full turn put together */
-  guint columns;  /* of a slice; not wide: the detector's */
+  gboolean wide; /* half acquisition: both sides of a full turn put together */
+  guint columns; /* of a slice; not wide: the detector's */
 } TdField;
 
-/* @facts: of the scan as it is seen; @turn: of its angles. FALSE with @error: half acquisition is asked
-   for and the turn does not do, or the axis is absurdly far out. Any thread. */
+/* @facts: of the scan as it is seen; @turn: of its angles. FALSE with @error: half acquisition is
+   asked for and the turn does not do, or the axis is absurdly far out. Any thread. */
 gboolean td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine *axis,
                           const TdTurn *turn, TdField *field, GError **error);

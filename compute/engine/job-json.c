@@ -91,7 +91,8 @@ add_scan (JsonBuilder *builder, const TdScanFacts *facts)
   td_json_add_integer (builder, "flats", facts->n_flats);
   td_json_add_integer (builder, "darks", facts->n_darks);
   td_json_add_number (builder, "first_angle_deg", td_degrees (facts->angles_rad[0]));
-  td_json_add_number (builder, "last_angle_deg", td_degrees (facts->angles_rad[facts->n_views - 1]));
+  td_json_add_number (builder, "last_angle_deg",
+                      td_degrees (facts->angles_rad[facts->n_views - 1]));
   td_json_add_number (builder, "pixel_mm", facts->geometry.pixel_width_mm);
   json_builder_end_object (builder);
 }

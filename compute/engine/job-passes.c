@@ -29,7 +29,9 @@ td_job_pass_progress (TdJob *job, TdJobProgress *progress)
   const TdPlan *plan = job->plan;
 
   progress->pass = n;
-  progress->n_passes = td_method_iterates (plan->recipe.method) ? plan->facts.n_slabs * plan->recipe.iterations : 0;
+  progress->n_passes = td_method_iterates (plan->recipe.method)
+                           ? plan->facts.n_slabs * plan->recipe.iterations
+                           : 0;
   progress->residual = n > 0 ? g_array_index (job->passes, TdJobPass, n - 1).residual : NAN;
 }
 

@@ -19,19 +19,19 @@ struct TdJob {
   GCancellable *cancellable; /* the job's own: cancelled by td_job_cancel() and by its failures */
   TdJobWriter *writer;
 
-  GMutex lock; /* all below */
-  TdJobSinogram sinogram_sink;         /* NULL: not asked for, or given */
+  GMutex lock;                 /* all below */
+  TdJobSinogram sinogram_sink; /* NULL: not asked for, or given */
   gpointer sinogram_user;
   TdJobState state;
-  GError *failure;           /* the first error of any thread */
+  GError *failure; /* the first error of any thread */
   gint64 started_us, ended_us, first_update_us;
   double updates;
   guint slices_done;
   gint64 host_bytes;
   GPtrArray *notes;
-  GArray *passes;            /* TdJobPass */
+  GArray *passes; /* TdJobPass */
   gboolean ends_early;
-  GArray *spans;             /* TdJobSpan; NULL: not kept */
+  GArray *spans; /* TdJobSpan; NULL: not kept */
   TdJobResult result;
   TdJobDone done;
   gpointer done_user;
@@ -39,7 +39,8 @@ struct TdJob {
 };
 
 gboolean td_job_wants_sinogram (TdJob *job);
-/* (transfer full); after the job's end, which a cancelled one's threads may outlive, nobody sees it. */
+/* (transfer full); after the job's end, which a cancelled one's threads may outlive, nobody sees
+ * it. */
 void td_job_give_sinogram (TdJob *job, float *sinogram);
 /* The first failure counts; it stops the job. (transfer full) */
 void td_job_fail (TdJob *job, GError *error);
@@ -60,8 +61,8 @@ gboolean td_job_writer_push (TdJob *job, guint first, guint count, float *slices
    From then on slices are released unseen. */
 gboolean td_job_writer_end (TdJob *job, gboolean keep, GError **error);
 
-/* Values of 0 and of the largest sample for 8 and 16 bits: from the recipe, or from a preview of the
-   middle slice. */
+/* Values of 0 and of the largest sample for 8 and 16 bits: from the recipe, or from a preview of
+   the middle slice. */
 gboolean td_job_output_range (TdJob *job, double *low, double *high, GError **error);
 
 char *td_job_provenance_json (TdJob *job);

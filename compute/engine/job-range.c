@@ -4,7 +4,8 @@
 
 #include "job-private.h"
 
-/* Part of the samples left out at either end, against single hot pixels, and the margin added then. */
+/* Part of the samples left out at either end, against single hot pixels, and the margin added then.
+ */
 #define TAIL 0.0002
 #define MARGIN 0.1
 
@@ -62,7 +63,8 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
 
   recipe.row_first += (recipe.row_end - recipe.row_first) / 2;
   recipe.row_end = recipe.row_first + 1;
-  /* Iterations would take as long for one slice as for all; what filtering makes of it is near enough. */
+  /* Iterations would take as long for one slice as for all; what filtering makes of it is near
+   * enough. */
   if (plan->method->by_name)
     recipe.method = TD_METHOD_AUTO;
   g_autoptr (TdPlan) preview

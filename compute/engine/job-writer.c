@@ -4,8 +4,9 @@
 
 /**
  * The writing thread of a job: slices come in by a bounded queue and go to the sink and to the
- * volume. It lives as long as its job: a device's thread may come late, after the end of a cancelled
- * one, and is turned away. Slices are written a few at a time, so that a cancelled job need not wait for the disk.
+ * volume. It lives as long as its job: a device's thread may come late, after the end of a
+ * cancelled one, and is turned away. Slices are written a few at a time, so that a cancelled job
+ * need not wait for the disk.
  */
 #define MAX_PENDING 4
 #define PORTION_BYTES (8u << 20)
@@ -22,8 +23,8 @@ struct TdJobWriter {
   TdVolumeWriter *volume; /* NULL: no output */
   GMutex lock;
   GCond changed;
-  GQueue pending; /* Item */
-  gboolean ended; /* nothing more will come */
+  GQueue pending;        /* Item */
+  gboolean ended;        /* nothing more will come */
   guint64 written_bytes; /* the thread's */
   double written_s;
 };
@@ -153,7 +154,8 @@ td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
 {
   TdJobWriter *writer = job->writer;
   Item *item = g_new (Item, 1);
-  gulong handler = g_cancellable_connect (job->cancellable, G_CALLBACK (job_writer_wake), writer, NULL);
+  gulong handler
+      = g_cancellable_connect (job->cancellable, G_CALLBACK (job_writer_wake), writer, NULL);
 
   *item = (Item) { first, count, slices, release, user };
   g_mutex_lock (&writer->lock);

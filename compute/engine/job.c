@@ -7,7 +7,7 @@
 #include "engine-private.h"
 #include "job-private.h"
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 TdJob *
 td_job_new (TdPlan *plan)
@@ -122,7 +122,7 @@ td_job_cancel (TdJob *job)
   g_cancellable_cancel (job->cancellable);
 }
 
-/* ── Progress ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Progress ── */
 
 void
 td_job_progress (TdJob *job, TdJobProgress *progress)
@@ -136,14 +136,13 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   progress->slices_done = job->slices_done;
   progress->n_slices = facts->n_slices;
   progress->elapsed_s = job->started_us ? (end - job->started_us) * 1e-6 : 0;
-  progress->updates_per_s
-      = progress->elapsed_s > 0 ? job->updates / progress->elapsed_s : 0;
+  progress->updates_per_s = progress->elapsed_s > 0 ? job->updates / progress->elapsed_s : 0;
 
   /* Computing counts for nine tenths, delivering for the rest. */
   double computed = facts->updates > 0 ? job->updates / facts->updates : 0;
   double delivered = facts->n_slices ? (double) job->slices_done / facts->n_slices : 0;
-  progress->fraction = job->state == TD_JOB_DONE
-                           ? 1 : MIN (0.9 * computed + 0.1 * delivered, 0.999);
+  progress->fraction
+      = job->state == TD_JOB_DONE ? 1 : MIN (0.9 * computed + 0.1 * delivered, 0.999);
   progress->remaining_s = -1;
   if (job->ended_us)
     progress->remaining_s = 0;
@@ -205,8 +204,8 @@ td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, g
 {
   if (!job->spans)
     return;
-  const TdJobSpan span = { stage, device, (start_us - job->started_us) * 1e-6,
-                           (end_us - job->started_us) * 1e-6 };
+  const TdJobSpan span
+      = { stage, device, (start_us - job->started_us) * 1e-6, (end_us - job->started_us) * 1e-6 };
   g_mutex_lock (&job->lock);
   if (!job->ended_us)
     g_array_append_val (job->spans, span);
@@ -228,7 +227,8 @@ td_job_add_host_bytes (TdJob *job, gint64 bytes)
   g_mutex_lock (&job->lock);
   job->host_bytes += bytes;
   if (!job->ended_us)
-    job->result.host_peak_bytes = MAX (job->result.host_peak_bytes, (guint64) MAX (job->host_bytes, 0));
+    job->result.host_peak_bytes
+        = MAX (job->result.host_peak_bytes, (guint64) MAX (job->host_bytes, 0));
   g_mutex_unlock (&job->lock);
 }
 
@@ -274,7 +274,7 @@ td_job_emit (TdJob *job, guint first, guint count, float *slices,
   return td_job_writer_push (job, first, count, slices, release, user, error);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 static void
 reset_device_peaks (TdJob *job)
@@ -338,24 +338,31 @@ add_count_notes (TdJob *job)
     td_job_note (job, "%" G_GUINT64_FORMAT " zingers were removed from the projections.",
                  counts->zingers);
   if (counts->dead_pixels)
-    td_job_note (job, "%" G_GUINT64_FORMAT " detector pixels have no usable flat field and took "
-                      "their neighbour's value.", counts->dead_pixels);
+    td_job_note (job,
+                 "%" G_GUINT64_FORMAT " detector pixels have no usable flat field and took "
+                 "their neighbour's value.",
+                 counts->dead_pixels);
   if (counts->dose_high > 0)
     td_job_note (job, "The frames' doses, from %.4g to %.4g of the flats', were divided out.",
                  counts->dose_low, counts->dose_high);
   if (counts->dose_high > 0 && counts->dose_high < 0.9)
-    td_job_note (job, "No frame's dose comes near the flats': unless the source was weaker than then, "
-                      "there is no air where it was looked for; give a region (--prepare dose=region:…) "
-                      "or leave the step dose out.");
+    td_job_note (job,
+                 "No frame's dose comes near the flats': unless the source was weaker than then, "
+                 "there is no air where it was looked for; give a region (--prepare dose=region:…) "
+                 "or leave the step dose out.");
   if (counts->clamped_transmissions)
-    td_job_note (job, "%" G_GUINT64_FORMAT " zero or negative transmissions were raised before the "
-                      "logarithm.", counts->clamped_transmissions);
+    td_job_note (job,
+                 "%" G_GUINT64_FORMAT " zero or negative transmissions were raised before the "
+                 "logarithm.",
+                 counts->clamped_transmissions);
   if (counts->zingers_angle)
     td_job_note (job, "%" G_GUINT64_FORMAT " zingers were removed over the angle.",
                  counts->zingers_angle);
   if (result->clamped_output)
-    td_job_note (job, "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
-                      "(--range).", result->clamped_output);
+    td_job_note (job,
+                 "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
+                 "(--range).",
+                 result->clamped_output);
 }
 
 static void

@@ -6,8 +6,8 @@
 
 /**
  * TdJob: a plan being carried out. The same object for previews (one slice, no output), full runs,
- * the command line and the cluster. The job owns its threads (reading, one for each device, writing)
- * and talks through bounded queues.
+ * the command line and the cluster. The job owns its threads (reading, one for each device,
+ * writing) and talks through bounded queues.
  */
 typedef enum {
   TD_JOB_WAITING,
@@ -20,45 +20,46 @@ typedef enum {
 typedef struct {
   TdJobState state;
   guint slices_done, n_slices;
-  double fraction;       /* of the work, 0 … 1 */
+  double fraction; /* of the work, 0 … 1 */
   double elapsed_s;
-  double remaining_s;    /* estimate; < 0: not known yet */
-  double updates_per_s;  /* so far */
-  const char *stage;     /* "reading", "reconstructing", "writing" (static) */
-  guint pass, n_passes;  /* iterative methods: those done, of how many at most; 0, 0: none */
-  double residual;       /* the last pass's, relative; NAN: none yet */
+  double remaining_s;   /* estimate; < 0: not known yet */
+  double updates_per_s; /* so far */
+  const char *stage;    /* "reading", "reconstructing", "writing" (static) */
+  guint pass, n_passes; /* iterative methods: those done, of how many at most; 0, 0: none */
+  double residual;      /* the last pass's, relative; NAN: none yet */
 } TdJobProgress;
 
-/* A pass of an iterative method: when it ended, in seconds from the job's start, and the relative residual
-   that it found. */
+/* A pass of an iterative method: when it ended, in seconds from the job's start, and the relative
+   residual that it found. */
 typedef struct {
   double seconds, residual;
 } TdJobPass;
 
 typedef struct {
-  const char *name;      /* "read", "prepare", "filter", "back-project", "write" */
-  double seconds;        /* busy time */
+  const char *name; /* "read", "prepare", "filter", "back-project", "write" */
+  double seconds;   /* busy time */
 } TdJobStage;
 
 typedef struct {
-  char *output;          /* NULL: none */
-  char *device;          /* names, comma-separated */
-  char *family;          /* the variant that ran */
+  char *output; /* NULL: none */
+  char *device; /* names, comma-separated */
+  char *family; /* the variant that ran */
   double centre_px;
   double seconds;
   double updates_per_s;
   TdJobStage stages[8];
   guint n_stages;
   TdPreparationCounts counts;
-  guint64 clamped_output;        /* integer output: samples outside the range */
+  guint64 clamped_output; /* integer output: samples outside the range */
   guint64 host_peak_bytes, device_peak_bytes;
   char **notes;
 } TdJobResult;
 
-/* What a thread or a device of the job did when, in seconds from the job's start: what waits for what. */
+/* What a thread or a device of the job did when, in seconds from the job's start: what waits for
+ * what. */
 typedef struct {
-  const char *stage;     /* as TdJobStage's, and "open", "wait"; static */
-  guint device;          /* index in the plan */
+  const char *stage; /* as TdJobStage's, and "open", "wait"; static */
+  guint device;      /* index in the plan */
   double start_s, end_s;
 } TdJobSpan;
 
@@ -66,8 +67,8 @@ typedef struct {
    first counts from the plan's first_slice. */
 typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpointer user);
 
-/* Called on one of the job's threads: the prepared sinogram of the first slice's row, [view][column]
-   of the plan's scan; (transfer full). */
+/* Called on one of the job's threads: the prepared sinogram of the first slice's row,
+   [view][column] of the plan's scan; (transfer full). */
 typedef void (*TdJobSinogram) (float *sinogram, gpointer user);
 
 typedef struct TdJob TdJob;
@@ -79,7 +80,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdJob, td_job_unref)
 
 void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
 /* Asks for the row as soon as it is prepared; before the job runs. Only previews by filtered
-   back-projection have it to show, and not if it is too long to be kept: the call may never come. */
+   back-projection have it to show, and not if it is too long to be kept: the call may never come.
+ */
 void td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user);
 /* An existing output is replaced (when the new one is complete); else it is refused. */
 void td_job_set_overwrite (TdJob *job, gboolean overwrite);
@@ -95,11 +97,12 @@ typedef void (*TdJobDone) (TdJob *job, const GError *error, gpointer user);
 void td_job_start (TdJob *job, TdJobDone done, gpointer user);
 /* Any thread; the job stops within 200 ms and removes what it wrote. */
 void td_job_cancel (TdJob *job);
-/* Any thread; an iterative method makes no more passes, and what it has come to is the result. Other
-   methods go on. */
+/* Any thread; an iterative method makes no more passes, and what it has come to is the result.
+   Other methods go on. */
 void td_job_finish_early (TdJob *job);
-/* Before it runs: "fista-tv" and "cgls" leave their momentum beside the volume ("OUTPUT.momentum"), so that another job
-   that starts from it goes on as if there had been one. A job that ends early does so anyway. */
+/* Before it runs: "fista-tv" and "cgls" leave their momentum beside the volume ("OUTPUT.momentum"),
+   so that another job that starts from it goes on as if there had been one. A job that ends early
+   does so anyway. */
 void td_job_keep_momentum (TdJob *job);
 /* After the end, owned by the job; of all slabs, one after another. */
 const TdJobPass *td_job_passes (TdJob *job, guint *n);

@@ -5,9 +5,9 @@
 #include "job.h"
 
 /**
- * TdMethod: how a plan is cut and carried out: parallel-beam FBP, cone-beam FDK, iterations. plan.c asks
- * the method to fill the plan, job.c gives it a thread and these services; nothing else in the engine
- * knows one method from another.
+ * TdMethod: how a plan is cut and carried out: parallel-beam FBP, cone-beam FDK, iterations. plan.c
+ * asks the method to fill the plan, job.c gives it a thread and these services; nothing else in the
+ * engine knows one method from another.
  */
 typedef struct {
   const char *name;
@@ -16,8 +16,8 @@ typedef struct {
   const char *(*unsupported) (const TdScanFacts *facts, const TdRecipe *recipe); /* NULL: can */
   /* Slices of the whole volume; the pointer may be NULL: one a detector row. */
   guint (*n_slices) (const TdScanFacts *facts);
-  /* The column of the rotation axis that the scan itself states; NAN: none. The pointer may be NULL:
-     facts->centre_px. */
+  /* The column of the rotation axis that the scan itself states; NAN: none. The pointer may be
+     NULL: facts->centre_px. */
   double (*stated_centre) (const TdScanFacts *facts);
   gboolean (*plan) (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                     GError **error);
@@ -38,27 +38,29 @@ struct TdPlan {
   gatomicrefcount references;
   TdPlanFacts facts;
   TdRecipe recipe;
-  TdScan *measured;    /* as opened, with the recipe's mask */
-  TdScan *scan;        /* what the method reconstructs: `measured`, or what the recipe's crop and bins
-                          show of it */
-  TdScanFrame frame;   /* from the one to the other */
-  double centre_px;    /* recipe.centre_px in columns of `scan` */
+  TdScan *measured;  /* as opened, with the recipe's mask */
+  TdScan *scan;      /* what the method reconstructs: `measured`, or what the recipe's crop and bins
+                        show of it */
+  TdScanFrame frame; /* from the one to the other */
+  double centre_px;  /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
-  GPtrArray *devices;  /* TdDevice */
+  GPtrArray *devices; /* TdDevice */
   const TdMethod *method;
-  char *output;        /* NULL: preview */
-  gpointer extra;      /* the method's own */
+  char *output;   /* NULL: preview */
+  gpointer extra; /* the method's own */
   GDestroyNotify free_extra;
 };
 
 /* Services of the job to its method; any of the job's threads. */
 /* Gives finished slices away: writes them, shows them. Blocks while the writer is behind. Takes
-   @slices, whatever it returns, and frees it with @release (slices, user) on any thread. first counts from the plan's first slice. */
+   @slices, whatever it returns, and frees it with @release (slices, user) on any thread. first
+   counts from the plan's first slice. */
 gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
-                      void (*release) (float *slices, gpointer user), gpointer user, GError **error);
-void td_job_add_updates (TdJob *job, double updates);          /* drives progress and ETA */
-void td_job_add_pass (TdJob *job, double residual);            /* of td_job_passes() */
-gboolean td_job_ends_early (TdJob *job);                       /* td_job_finish_early() was called */
+                      void (*release) (float *slices, gpointer user), gpointer user,
+                      GError **error);
+void td_job_add_updates (TdJob *job, double updates); /* drives progress and ETA */
+void td_job_add_pass (TdJob *job, double residual);   /* of td_job_passes() */
+gboolean td_job_ends_early (TdJob *job);              /* td_job_finish_early() was called */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
 /* g_get_monotonic_time() of both ends; does nothing unless the job keeps spans. */
 void td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us);

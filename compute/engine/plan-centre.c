@@ -16,8 +16,9 @@ plan_centre_take_stated (TdPlan *plan, double stated_px)
   const gboolean stated = isfinite (stated_px);
 
   plan->recipe.centre_px = stated ? stated_px : (facts->n_columns - 1) / 2.0;
-  td_plan_note (plan, stated ? "The rotation axis is at column %.2f, as the scan says."
-                             : "The rotation axis is taken at the detector's middle, column %.2f.",
+  td_plan_note (plan,
+                stated ? "The rotation axis is at column %.2f, as the scan says."
+                       : "The rotation axis is taken at the detector's middle, column %.2f.",
                 plan->recipe.centre_px);
 }
 
@@ -36,7 +37,10 @@ methods_used (const TdAxisResult *result)
       g_ptr_array_add (names, (gpointer) td_axis_method_name (m));
   }
   for (guint i = 0; i < names->len; i++)
-    g_string_append_printf (text, "%s%s", i == 0 ? "" : i + 1 == names->len ? " and " : ", ",
+    g_string_append_printf (text, "%s%s",
+                            i == 0                ? ""
+                            : i + 1 == names->len ? " and "
+                                                  : ", ",
                             (const char *) g_ptr_array_index (names, i));
   return g_string_free (text, FALSE);
 }
@@ -74,12 +78,15 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
     return TRUE;
   }
   if (!isfinite (result->centre_px)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "No rotation axis was found (--centre PX gives "
-                 "it by hand). %s", result->advice);
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "No rotation axis was found (--centre PX gives "
+                 "it by hand). %s",
+                 result->advice);
     return FALSE;
   }
   plan->recipe.centre_px = result->centre_px;
-  td_plan_note (plan, "Warning: the rotation axis is uncertain; column %.2f ± %.2f was taken (%s). %s.",
+  td_plan_note (plan,
+                "Warning: the rotation axis is uncertain; column %.2f ± %.2f was taken (%s). %s.",
                 result->centre_px, result->uncertainty_px, methods, result->advice);
   take_tilt (plan, result);
   return TRUE;
@@ -89,8 +96,8 @@ static gboolean
 plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GError **error)
 {
   GError *problem = NULL;
-  g_autoptr (TdAxisResult) result = td_engine_find_axis (plan->engine, plan->measured, &plan->recipe,
-                                                         NULL, cancellable, &problem);
+  g_autoptr (TdAxisResult) result = td_engine_find_axis (
+      plan->engine, plan->measured, &plan->recipe, NULL, cancellable, &problem);
 
   if (result)
     return take_found (plan, result, stated_px, error);
@@ -104,15 +111,15 @@ plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GEr
   return FALSE;
 }
 
-/* On the whole detector, whatever the recipe's crop and bins leave of it: there the centre counts, and
-   there is more to be seen. */
+/* On the whole detector, whatever the recipe's crop and bins leave of it: there the centre counts,
+   and there is more to be seen. */
 gboolean
 td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->measured);
   TdRecipe *recipe = &plan->recipe;
-  const double stated_px = plan->method->stated_centre ? plan->method->stated_centre (facts)
-                                                       : facts->centre_px;
+  const double stated_px
+      = plan->method->stated_centre ? plan->method->stated_centre (facts) : facts->centre_px;
 
   if (recipe->centre_auto && facts->geometry.beam == TD_BEAM_PARALLEL) {
     if (!plan_centre_find (plan, stated_px, cancellable, error))

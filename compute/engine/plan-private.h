@@ -15,8 +15,8 @@ guint64 td_plan_read_bytes (const TdPlan *plan, guint n_rows);
 void td_plan_limit_memory (const TdRecipe *recipe, TdDevice *device);
 /* Host memory the job may take: the recipe's limit, else most of what is free. */
 guint64 td_plan_host_budget (const TdPlan *plan);
-/* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and writers' own
-   buffers, and a run-time compiler for each CPU device that has one. */
+/* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and
+   writers' own buffers, and a run-time compiler for each CPU device that has one. */
 guint64 td_plan_own_bytes (GPtrArray *devices);
 /* Seconds, by the rate given and those that earlier jobs left; 0: not known. The longest of
    reading, computing and writing, for they overlap. */

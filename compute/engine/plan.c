@@ -16,19 +16,14 @@
 
 /* In the order "auto" asks them. */
 static const TdMethod *const methods[] = {
-  &td_method_fbp,
-  &td_method_fdk,
-  &td_method_fourier,
-  &td_method_sirt_parallel,
-  &td_method_sirt_cone,
-  &td_method_fista_tv_parallel,
-  &td_method_fista_tv_cone,
-  &td_method_cgls_parallel,
-  &td_method_cgls_cone,
-  NULL,
+  &td_method_fbp,           &td_method_fdk,
+  &td_method_fourier,       &td_method_sirt_parallel,
+  &td_method_sirt_cone,     &td_method_fista_tv_parallel,
+  &td_method_fista_tv_cone, &td_method_cgls_parallel,
+  &td_method_cgls_cone,     NULL,
 };
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 TdPlan *
 td_plan_ref (TdPlan *plan)
@@ -68,7 +63,7 @@ td_plan_note (TdPlan *plan, const char *format, ...)
   plan->facts.notes[n + 1] = NULL;
 }
 
-/* ── Choices that all methods share ───────────────────────────────────────────────────────────── */
+/* ── Choices that all methods share ── */
 
 static const TdMethod *
 choose_method (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
@@ -174,16 +169,17 @@ check_recipe (TdPlan *plan, GError **error)
 {
   const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
-  g_autofree char *reason
-      = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
+  g_autofree char *reason = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
 
   if (reason) {
     g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
     return FALSE;
   }
   if (facts->geometry.beam != TD_BEAM_PARALLEL && recipe->field_of_view != TD_FIELD_AUTO)
-    td_plan_note (plan, "What slices of a cone beam show follows from the axis and the turn: the field of view "
-                        "(--field-of-view) is left out.");
+    td_plan_note (
+        plan,
+        "What slices of a cone beam show follows from the axis and the turn: the field of view "
+        "(--field-of-view) is left out.");
   if (facts->transmission_logged) {
     td_plan_note (plan, "The scan's values are -log of the transmission already: flat field and "
                         "logarithm are left out.");
@@ -211,8 +207,10 @@ note_unused (TdPlan *plan)
     td_plan_note (plan, "The mask of bad pixels “%s” is not used: the step bad-pixels is off.",
                   recipe->mask);
   if (plan->output && !recipe->output_range_auto && recipe->output_bits == 32)
-    td_plan_note (plan, "The range %g to %g is for values of 16 and 8 bits: those of 32 are written as "
-                        "they are.", recipe->output_low, recipe->output_high);
+    td_plan_note (plan,
+                  "The range %g to %g is for values of 16 and 8 bits: those of 32 are written as "
+                  "they are.",
+                  recipe->output_low, recipe->output_high);
   if (recipe->field_of_view == TD_FIELD_HALF
       && td_scan_facts (plan->scan)->geometry.beam != TD_BEAM_PARALLEL)
     td_plan_note (plan, "The field of view “half” is for parallel beams, and is not used here.");
@@ -226,10 +224,11 @@ check_turn (TdPlan *plan, GError **error)
 
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
   if (facts->n_views > 1 && turn.full.repeated == facts->n_views - 1) {
-    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
-                 "All %u views of “%s” are at one angle, %.4g°, from which nothing can be reconstructed; "
-                 "state the angles of its turn, for example 0:180", facts->n_views, facts->path,
-                 td_degrees (facts->angles_rad[0]));
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_ANGLES,
+        "All %u views of “%s” are at one angle, %.4g°, from which nothing can be reconstructed; "
+        "state the angles of its turn, for example 0:180",
+        facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
     return FALSE;
   }
   g_autofree char *words = td_turn_describe (&turn);
@@ -238,15 +237,14 @@ check_turn (TdPlan *plan, GError **error)
   return TRUE;
 }
 
-/* ── Making a plan ────────────────────────────────────────────────────────────────────────────── */
+/* ── Making a plan ── */
 
 static void
 list_devices (TdPlan *plan)
 {
   plan->facts.devices = g_new0 (char *, plan->devices->len + 1);
   for (guint i = 0; i < plan->devices->len; i++)
-    plan->facts.devices[i]
-        = g_strdup (td_device_info (g_ptr_array_index (plan->devices, i))->id);
+    plan->facts.devices[i] = g_strdup (td_device_info (g_ptr_array_index (plan->devices, i))->id);
 }
 
 TdPlan *
@@ -313,7 +311,8 @@ td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
     return TRUE;
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
-               "(--region X,Y,W,H)", region[0], region[1], region[2], region[3], nx, ny);
+               "(--region X,Y,W,H)",
+               region[0], region[1], region[2], region[3], nx, ny);
   return FALSE;
 }
 

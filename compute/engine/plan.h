@@ -6,9 +6,9 @@
 #include "dataset/scan.h"
 
 /**
- * TdPlan: scan + recipe + devices -> slabs, passes, buffers, bytes, time. Made before anything runs;
- * it is what "will it fit, how long" shows, and it refuses what cannot work: every limit (texture
- * width, layers, 2^31 elements, memory) is checked here, in 64 bits.
+ * TdPlan: scan + recipe + devices -> slabs, passes, buffers, bytes, time. Made before anything
+ * runs; it is what "will it fit, how long" shows, and it refuses what cannot work: every limit
+ * (texture width, layers, 2^31 elements, memory) is checked here, in 64 bits.
  */
 typedef struct TdPlan TdPlan;
 
@@ -22,26 +22,26 @@ typedef struct {
                                   cone beam: slices of the volume, and 1 */
   guint slab_slices;           /* slices a slab */
   guint n_slabs;
-  double centre_px;            /* at the middle row; found or given */
-  double pixel_mm;             /* 0: unknown */
-  double scale;                /* 1/mm or 1/px, see units */
+  double centre_px; /* at the middle row; found or given */
+  double pixel_mm;  /* 0: unknown */
+  double scale;     /* 1/mm or 1/px, see units */
   const char *units;
   guint64 read_bytes, write_bytes;
-  guint64 host_bytes;          /* peak of host memory the job itself takes */
-  guint64 device_bytes;        /* peak on each device */
-  double updates;              /* n_slices * nx * ny * n_views */
-  double estimate_s;           /* 0: not known yet on this machine */
-  char **devices;              /* ids, NULL-terminated */
-  char **notes;                /* sentences: what was chosen and why */
+  guint64 host_bytes;   /* peak of host memory the job itself takes */
+  guint64 device_bytes; /* peak on each device */
+  double updates;       /* n_slices * nx * ny * n_views */
+  double estimate_s;    /* 0: not known yet on this machine */
+  char **devices;       /* ids, NULL-terminated */
+  char **notes;         /* sentences: what was chosen and why */
 } TdPlanFacts;
 
-/* @scan and @recipe are referenced and copied. Blocks (opens devices; finds the centre when the recipe
-   says so). Any thread. */
+/* @scan and @recipe are referenced and copied. Blocks (opens devices; finds the centre when the
+   recipe says so). Any thread. */
 TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
                      GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);
 const TdRecipe *td_plan_recipe (const TdPlan *plan); /* with everything "auto" made concrete */
-TdScan *td_plan_scan (const TdPlan *plan); /* as it was given */
+TdScan *td_plan_scan (const TdPlan *plan);           /* as it was given */
 char *td_plan_to_json (const TdPlan *plan);
 TdPlan *td_plan_ref (TdPlan *plan);
 void td_plan_unref (TdPlan *plan);

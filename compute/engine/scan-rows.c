@@ -11,7 +11,7 @@ typedef struct {
   guint step, steps; /* views of a piece, pieces of a row */
   float *out;        /* [row][view][column] */
   GCancellable *cancellable;
-  GError *error;     /* the first, by exchange */
+  GError *error; /* the first, by exchange */
 } Read;
 
 /* Some views of a row. */
@@ -33,7 +33,8 @@ scan_rows_read_piece (guint index, gpointer user)
 }
 
 gboolean
-td_scan_rows (TdScan *scan, guint row0, guint n, float *out, GCancellable *cancellable, GError **error)
+td_scan_rows (TdScan *scan, guint row0, guint n, float *out, GCancellable *cancellable,
+              GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
 

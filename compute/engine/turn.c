@@ -116,14 +116,15 @@ td_turn_describe (const TdTurn *turn)
   else if (turn->direction == 0 && turn->n_views > 2)
     g_string_append (text, ", in no order");
   if (turn->kind != TD_TURN_PART && turn->direction != 0)
-    g_string_append (text, turn->end_point ? ", the end point included"
-                                           : ", the end point left out");
+    g_string_append (text,
+                     turn->end_point ? ", the end point included" : ", the end point left out");
   if (repeated > 0)
     g_string_append_printf (text, ", %u view%s repeated", repeated, repeated == 1 ? "" : "s");
   if (cover->missing_rad > 0)
     g_string_append_printf (text, ", %.4g° missing", td_degrees (cover->missing_rad));
   if (may_be_radians (turn))
-    g_string_append (text, ": if these angles are radians, say so where they are stated, or state them "
-                           "in degrees");
+    g_string_append (text,
+                     ": if these angles are radians, say so where they are stated, or state them "
+                     "in degrees");
   return g_string_free (text, FALSE);
 }

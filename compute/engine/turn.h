@@ -4,8 +4,8 @@
 #include "compute/angles.h"
 
 /**
- * TdTurn: how the stage turned, as the list of angles shows it: for "info", the plan's notes and the
- * window's facts, and for those who must know whether opposite views were taken.
+ * TdTurn: how the stage turned, as the list of angles shows it: for "info", the plan's notes and
+ * the window's facts, and for those who must know whether opposite views were taken.
  */
 typedef enum {
   TD_TURN_PART, /* less than half a turn, or with wedges left out */
@@ -17,10 +17,11 @@ typedef struct {
   TdTurnKind kind;
   guint n_views;
   double first_rad, last_rad; /* as stored */
-  double step_rad;     /* from view to view, above 0: the median; 0: a single view */
-  gboolean even;       /* all steps are that one */
-  int direction;       /* 1: angles rise, -1: they fall, 0: they do neither (interlaced, golden ratio) */
-  gboolean end_point;  /* the last view looks where the first one did, so that one of them is spare */
+  double step_rad;            /* from view to view, above 0: the median; 0: a single view */
+  gboolean even;              /* all steps are that one */
+  int direction; /* 1: angles rise, -1: they fall, 0: they do neither (interlaced, golden ratio) */
+  gboolean
+      end_point; /* the last view looks where the first one did, so that one of them is spare */
   TdAngleCover half, full; /* modulo half a turn and modulo a full one */
 } TdTurn;
 

@@ -11,11 +11,11 @@
 struct TdRayStore {
   guint n_views, n_columns, n_rows;
   guint chunk_rows, most;
-  guint *order;       /* the view at each place */
+  guint *order; /* the view at each place */
   TdBuffer *subset;
-  guint first, n;     /* places that are there */
+  guint first, n; /* places that are there */
   int file;
-  gint failed;        /* atomic: errno */
+  gint failed; /* atomic: errno */
 };
 
 static gsize
@@ -31,11 +31,11 @@ td_ray_store_bytes (const TdConeTask *task, guint chunk_rows, guint most_views)
          + (guint64) td_host_threads () * task->n_columns * chunk_rows * sizeof (float);
 }
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 TdRayStore *
-td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *order, guint chunk_rows, guint most_views,
-                  GError **error)
+td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *order,
+                  guint chunk_rows, guint most_views, GError **error)
 {
   TdRayStore *store = g_new0 (TdRayStore, 1);
 
@@ -45,7 +45,8 @@ td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *ord
   store->chunk_rows = chunk_rows;
   store->most = most_views;
   store->order = g_memdup2 (order, task->n_views * sizeof *order);
-  store->file = td_file_temporary ("The projections", td_rays_projection_bytes (task, task->n_views), error);
+  store->file = td_file_temporary ("The projections",
+                                   td_rays_projection_bytes (task, task->n_views), error);
   if (store->file < 0 || !(store->subset = td_rays_projections_new (rays, most_views, error))) {
     td_ray_store_free (store);
     return NULL;
@@ -71,21 +72,24 @@ td_ray_store_most (const TdRayStore *store)
   return store->most;
 }
 
-/* ── Pieces ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Pieces ── */
 
 typedef struct {
   TdRayStore *store;
-  const float *rows;  /* take: [row][view][column]; bring: NULL */
+  const float *rows; /* take: [row][view][column]; bring: NULL */
   guint row, n;
-  guint first;        /* bring: place */
+  guint first; /* bring: place */
 } Piece;
 
 /* A place's chunk at @row, [column][row], to or from the file. */
 static void
-ray_store_transfer (TdRayStore *store, gboolean take, guint place, guint row, float *values, gsize bytes)
+ray_store_transfer (TdRayStore *store, gboolean take, guint place, guint row, float *values,
+                    gsize bytes)
 {
-  const guint64 at = (place * ray_store_view_values (store) + (gsize) row * store->n_columns) * sizeof *values;
-  const int failed = take ? td_file_write (store->file, values, bytes, at) : td_file_read (store->file, values, bytes, at);
+  const guint64 at
+      = (place * ray_store_view_values (store) + (gsize) row * store->n_columns) * sizeof *values;
+  const int failed = take ? td_file_write (store->file, values, bytes, at)
+                          : td_file_read (store->file, values, bytes, at);
 
   if (failed)
     g_atomic_int_set (&store->failed, failed);
@@ -97,7 +101,7 @@ take_place (guint place, gpointer user)
   const Piece *piece = user;
   TdRayStore *store = piece->store;
   const gsize columns = store->n_columns, n = piece->n;
-  g_autofree float *values = g_new (float, columns * n);
+  g_autofree float *values = g_new (float, columns *n);
 
   for (gsize k = 0; k < n; k++) {
     const float *from = piece->rows + (k * store->n_views + store->order[place]) * columns;
@@ -118,7 +122,8 @@ bring_place (guint index, gpointer user)
 
   for (guint row = 0; row < store->n_rows; row += store->chunk_rows) {
     const guint n = MIN (store->chunk_rows, store->n_rows - row);
-    ray_store_transfer (store, FALSE, piece->first + index, row, values, columns * n * sizeof *values);
+    ray_store_transfer (store, FALSE, piece->first + index, row, values,
+                        columns * n * sizeof *values);
     for (gsize column = 0; column < columns; column++)
       memcpy (to + column * store->n_rows + row, values + column * n, n * sizeof *values);
   }
@@ -130,8 +135,10 @@ ray_store_sound (TdRayStore *store, GError **error)
   const int failed = g_atomic_int_get (&store->failed);
 
   if (failed)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The temporary file of projections in %s failed: %s; set TMPDIR to another "
-                 "disk.", g_get_tmp_dir (), g_strerror (failed));
+    g_set_error (error, TD_ERROR, TD_ERROR_IO,
+                 "The temporary file of projections in %s failed: %s; set TMPDIR to another "
+                 "disk.",
+                 g_get_tmp_dir (), g_strerror (failed));
   return failed == 0;
 }
 

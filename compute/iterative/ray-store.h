@@ -4,23 +4,25 @@
 #include "rays.h"
 
 /**
- * Projections that the host's memory does not hold: all places in an unlinked file in the temporary folder, a subset of
- * them in memory. They come in rows, some at a time, and go in places: in the file each place has its
- * chunks of rows one after the other, [place][chunk][column][row], so that both are pieces of it.
+ * Projections that the host's memory does not hold: all places in an unlinked file in the temporary
+ * folder, a subset of them in memory. They come in rows, some at a time, and go in places: in the
+ * file each place has its chunks of rows one after the other, [place][chunk][column][row], so that
+ * both are pieces of it.
  *
  * One thread at a time.
  */
 typedef struct TdRayStore TdRayStore;
 
-/* On @rays' device, which must be the host. @order as td_rays_new()'s. @chunk_rows: all come so many at a time, but for
-   the last. @most_views: of a subset. */
-TdRayStore *td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *order, guint chunk_rows,
-                              guint most_views, GError **error);
+/* On @rays' device, which must be the host. @order as td_rays_new()'s. @chunk_rows: all come so
+   many at a time, but for the last. @most_views: of a subset. */
+TdRayStore *td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *order,
+                              guint chunk_rows, guint most_views, GError **error);
 void td_ray_store_free (TdRayStore *store);
 /* Rows [row, row + n) of all views, [row][view][column]. */
-gboolean td_ray_store_take (TdRayStore *store, const float *rows, guint row, guint n, GError **error);
-/* Places [first, first + n) into memory: @first is the first of what is returned, [place][column][row]. It is the store's
-   and holds until the next call. */
+gboolean td_ray_store_take (TdRayStore *store, const float *rows, guint row, guint n,
+                            GError **error);
+/* Places [first, first + n) into memory: @first is the first of what is returned,
+   [place][column][row]. It is the store's and holds until the next call. */
 TdBuffer *td_ray_store_bring (TdRayStore *store, guint first, guint n, GError **error);
 guint td_ray_store_most (const TdRayStore *store); /* places at once */
 /* Memory: of a subset; the pieces that threads work on. */

@@ -7,9 +7,9 @@
 /* One device's rows of the volume. */
 typedef struct {
   guint first, n;
-  TdRayProjector *rays;     /* of these rows alone */
-  TdBuffer *lines;          /* of team->batch views; NULL: all are on the device */
-  float *seen;              /* what it sees of projections that others see too */
+  TdRayProjector *rays; /* of these rows alone */
+  TdBuffer *lines;      /* of team->batch views; NULL: all are on the device */
+  float *seen;          /* what it sees of projections that others see too */
   gsize n_seen;
   TdBuffer *sums, *weights; /* back-projections in several batches */
 } TdTeamRays;
@@ -21,7 +21,7 @@ struct TdRayTeam {
   guint failed;
   TdConeTask task;
   TdRayProjector *lead;
-  TdRayStore *store;        /* NULL: what was measured is in memory */
+  TdRayStore *store; /* NULL: what was measured is in memory */
 };
 
 struct TdTeamVolume {

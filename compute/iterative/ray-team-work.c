@@ -20,7 +20,7 @@ ray_team_work_view_values (const TdRayTeam *team)
   return (gsize) team->task.n_columns * team->task.n_rows;
 }
 
-/* ── Projection ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Projection ── */
 
 /* The first member's integrals go where the sum will be. */
 static float *
@@ -94,31 +94,38 @@ gboolean
 td_team_project (TdRayTeam *team, TdTeamVolume *volume, guint first, guint n, TdBuffer *out,
                  GCancellable *cancellable, GError **error)
 {
-  Work work = { .volume = volume, .lines = out, .first = first, .n = n, .cancellable = cancellable };
+  Work work
+      = { .volume = volume, .lines = out, .first = first, .n = n, .cancellable = cancellable };
 
-  return team->batch ? project_all (team, &work, error)
-                     : td_rays_project (team->lead, volume->parts[0], first, n, out, cancellable, error);
+  return team->batch
+             ? project_all (team, &work, error)
+             : td_rays_project (team->lead, volume->parts[0], first, n, out, cancellable, error);
 }
 
 gboolean
-td_team_compare (TdRayTeam *team, TdTeamVolume *volume, TdBuffer *measured, guint first, guint n, TdBuffer *out,
-                 TdBuffer *squares, GCancellable *cancellable, GError **error)
+td_team_compare (TdRayTeam *team, TdTeamVolume *volume, TdBuffer *measured, guint first, guint n,
+                 TdBuffer *out, TdBuffer *squares, GCancellable *cancellable, GError **error)
 {
-  Work work = { .volume = volume, .lines = out, .first = first, .n = n, .cancellable = cancellable };
+  Work work
+      = { .volume = volume, .lines = out, .first = first, .n = n, .cancellable = cancellable };
 
   const guint held = team->store ? first : 0;
   if (team->store && !(measured = td_ray_store_bring (team->store, first, n, error)))
     return FALSE;
   if (team->batch)
     return project_all (team, &work, error)
-           && td_rays_differ (team->lead, measured, held, first, n, out, squares, cancellable, error);
-  return td_rays_compare (team->lead, volume->parts[0], measured, held, first, n, out, squares, cancellable, error);
+           && td_rays_differ (team->lead, measured, held, first, n, out, squares, cancellable,
+                              error);
+  return td_rays_compare (team->lead, volume->parts[0], measured, held, first, n, out, squares,
+                          cancellable, error);
 }
 
 gboolean
-td_team_measured_squares (TdRayTeam *team, TdBuffer *measured, double *squares, GCancellable *cancellable, GError **error)
+td_team_measured_squares (TdRayTeam *team, TdBuffer *measured, double *squares,
+                          GCancellable *cancellable, GError **error)
 {
-  const guint n_views = team->task.n_views, step = team->store ? td_ray_store_most (team->store) : n_views;
+  const guint n_views = team->task.n_views,
+              step = team->store ? td_ray_store_most (team->store) : n_views;
   double part, magnitude;
 
   *squares = 0;
@@ -126,14 +133,15 @@ td_team_measured_squares (TdRayTeam *team, TdBuffer *measured, double *squares, 
     const guint n = MIN (step, n_views - first);
     TdBuffer *lines = team->store ? td_ray_store_bring (team->store, first, n, error) : measured;
 
-    if (!lines || !td_rays_sums (team->lead, lines, lines, n, &part, &magnitude, cancellable, error))
+    if (!lines
+        || !td_rays_sums (team->lead, lines, lines, n, &part, &magnitude, cancellable, error))
       return FALSE;
     *squares += part;
   }
   return TRUE;
 }
 
-/* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */
+/* ── Back-projection ── */
 
 static gboolean
 ray_team_work_send (TdRayTeam *team, guint i, const Work *work, guint at, guint n, GError **error)
@@ -152,8 +160,8 @@ ray_team_work_clear (TdTeamRays *member, TdBuffer **buffer, GError **error)
 {
   if (!*buffer)
     return (*buffer = td_rays_volume_new (member->rays, error)) != NULL;
-  return td_fill_zero (td_rays_queue (member->rays), *buffer, 0, td_rays_volume_bytes (&member->rays->task),
-                       error);
+  return td_fill_zero (td_rays_queue (member->rays), *buffer, 0,
+                       td_rays_volume_bytes (&member->rays->task), error);
 }
 
 /* More views than there is room for: sums, batch after batch. */
@@ -163,7 +171,8 @@ back_batches (TdRayTeam *team, guint i, const Work *work, GError **error)
   TdTeamRays *member = &team->members[i];
   TdBuffer **sums = work->correct ? &member->sums : &work->volume->parts[i];
 
-  if (!ray_team_work_clear (member, sums, error) || (work->correct && !ray_team_work_clear (member, &member->weights, error)))
+  if (!ray_team_work_clear (member, sums, error)
+      || (work->correct && !ray_team_work_clear (member, &member->weights, error)))
     return FALSE;
   for (guint at = 0; at < work->n; at += team->batch) {
     const guint n = MIN (team->batch, work->n - at);
@@ -175,8 +184,8 @@ back_batches (TdRayTeam *team, guint i, const Work *work, GError **error)
       return FALSE;
   }
   return !work->correct
-         || td_rays_apply (member->rays, member->sums, member->weights, work->relaxation, work->non_negative,
-                           work->volume->parts[i], work->cancellable, error);
+         || td_rays_apply (member->rays, member->sums, member->weights, work->relaxation,
+                           work->non_negative, work->volume->parts[i], work->cancellable, error);
 }
 
 static gboolean
@@ -184,37 +193,47 @@ ray_team_work_back (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Work *work = user;
   TdRayProjector *rays = team->members[i].rays;
-  TdBuffer *lines = team->batch ? team->members[i].lines : work->lines, *volume = work->volume->parts[i];
+  TdBuffer *lines = team->batch ? team->members[i].lines : work->lines,
+           *volume = work->volume->parts[i];
 
   if (team->batch && work->n > team->batch)
     return back_batches (team, i, work, error);
   if (team->batch && !ray_team_work_send (team, i, work, 0, work->n, error))
     return FALSE;
-  return work->correct ? td_rays_correct (rays, lines, work->first, work->n, work->relaxation,
-                                          work->non_negative, volume, work->cancellable, error)
-                       : td_rays_back (rays, lines, work->first, work->n, volume, work->cancellable, error);
+  return work->correct
+             ? td_rays_correct (rays, lines, work->first, work->n, work->relaxation,
+                                work->non_negative, volume, work->cancellable, error)
+             : td_rays_back (rays, lines, work->first, work->n, volume, work->cancellable, error);
 }
 
 gboolean
 td_team_back (TdRayTeam *team, TdBuffer *lines, guint first, guint n, TdTeamVolume *volume,
               GCancellable *cancellable, GError **error)
 {
-  Work work = { .volume = volume, .lines = lines, .first = first, .n = n, .cancellable = cancellable };
+  Work work
+      = { .volume = volume, .lines = lines, .first = first, .n = n, .cancellable = cancellable };
 
   return td_team_each (team, ray_team_work_back, &work, error);
 }
 
 gboolean
 td_team_correct (TdRayTeam *team, TdBuffer *lines, guint first, guint n, double relaxation,
-                 gboolean non_negative, TdTeamVolume *volume, GCancellable *cancellable, GError **error)
+                 gboolean non_negative, TdTeamVolume *volume, GCancellable *cancellable,
+                 GError **error)
 {
-  Work work = { .volume = volume, .lines = lines, .first = first, .n = n, .relaxation = relaxation,
-                .correct = TRUE, .non_negative = non_negative, .cancellable = cancellable };
+  Work work = { .volume = volume,
+                .lines = lines,
+                .first = first,
+                .n = n,
+                .relaxation = relaxation,
+                .correct = TRUE,
+                .non_negative = non_negative,
+                .cancellable = cancellable };
 
   return td_team_each (team, ray_team_work_back, &work, error);
 }
 
-/* ── Total variation ──────────────────────────────────────────────────────────────────────────── */
+/* ── Total variation ── */
 
 typedef struct {
   TdTeamVolume *volume, *out;
@@ -229,8 +248,9 @@ ray_team_work_move (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Denoise *work = user;
 
-  return td_rays_move (team->members[i].rays, work->volume->parts[i], work->fields[i], work->out->parts[i],
-                       work->strength, work->non_negative, work->cancellable, error);
+  return td_rays_move (team->members[i].rays, work->volume->parts[i], work->fields[i],
+                       work->out->parts[i], work->strength, work->non_negative, work->cancellable,
+                       error);
 }
 
 static gboolean
@@ -242,35 +262,41 @@ ray_team_work_climb (TdRayTeam *team, guint i, gpointer user, GError **error)
                         work->cancellable, error);
 }
 
-/* Row @y of a member's part to row @to_y of its neighbour's, the borders' rows counted as -1 and n. */
+/* Row @y of a member's part to row @to_y of its neighbour's, the borders' rows counted as -1 and n.
+ */
 static gboolean
-ray_team_work_copy_row (TdRayTeam *team, guint from, TdBuffer *part, gint y, guint to, TdBuffer *to_part, gint to_y, float *row,
-          GError **error)
+ray_team_work_copy_row (TdRayTeam *team, guint from, TdBuffer *part, gint y, guint to,
+                        TdBuffer *to_part, gint to_y, float *row, GError **error)
 {
   const guint64 bytes = (guint64) (team->task.nx + 3) * (team->task.nz + 3) * sizeof *row;
-  TdQueue *queue = td_rays_queue (team->members[from].rays), *to_queue = td_rays_queue (team->members[to].rays);
+  TdQueue *queue = td_rays_queue (team->members[from].rays),
+          *to_queue = td_rays_queue (team->members[to].rays);
 
-  if (!td_download (queue, row, part, (y + 1) * bytes, bytes, error) || !td_queue_finish (queue, error)) {
+  if (!td_download (queue, row, part, (y + 1) * bytes, bytes, error)
+      || !td_queue_finish (queue, error)) {
     team->failed = from;
     return FALSE;
   }
-  if (!td_upload (to_queue, to_part, (to_y + 1) * bytes, row, bytes, error) || !td_queue_finish (to_queue, error)) {
+  if (!td_upload (to_queue, to_part, (to_y + 1) * bytes, row, bytes, error)
+      || !td_queue_finish (to_queue, error)) {
     team->failed = to;
     return FALSE;
   }
   return TRUE;
 }
 
-/* What a member's gradient or divergence sees of its neighbours: the row behind its last of the volume, or
-   the row before its first of the field along y. */
+/* What a member's gradient or divergence sees of its neighbours: the row behind its last of the
+   volume, or the row before its first of the field along y. */
 static gboolean
-ray_team_work_exchange (TdRayTeam *team, const Denoise *work, gboolean field, float *row, GError **error)
+ray_team_work_exchange (TdRayTeam *team, const Denoise *work, gboolean field, float *row,
+                        GError **error)
 {
   for (guint i = 0; i + 1 < team->n; i++) {
     const guint n = team->members[i].n;
-    const gboolean ok
-        = field ? ray_team_work_copy_row (team, i, work->fields[i][1], n - 1, i + 1, work->fields[i + 1][1], -1, row, error)
-                : ray_team_work_copy_row (team, i + 1, work->out->parts[i + 1], 0, i, work->out->parts[i], n, row, error);
+    const gboolean ok = field ? ray_team_work_copy_row (team, i, work->fields[i][1], n - 1, i + 1,
+                                                        work->fields[i + 1][1], -1, row, error)
+                              : ray_team_work_copy_row (team, i + 1, work->out->parts[i + 1], 0, i,
+                                                        work->out->parts[i], n, row, error);
     if (!ok)
       return FALSE;
   }
@@ -278,8 +304,9 @@ ray_team_work_exchange (TdRayTeam *team, const Denoise *work, gboolean field, fl
 }
 
 gboolean
-td_team_denoise (TdRayTeam *team, TdTeamVolume *volume, TdTeamVolume *const field[3], TdTeamVolume *spare,
-                 double strength, guint steps, gboolean non_negative, GCancellable *cancellable, GError **error)
+td_team_denoise (TdRayTeam *team, TdTeamVolume *volume, TdTeamVolume *const field[3],
+                 TdTeamVolume *spare, double strength, guint steps, gboolean non_negative,
+                 GCancellable *cancellable, GError **error)
 {
   g_autofree float *row = g_new (float, (gsize) (team->task.nx + 3) * (team->task.nz + 3));
   TdBuffer *(*fields)[3] = g_malloc (team->n * sizeof *fields);
@@ -290,10 +317,13 @@ td_team_denoise (TdRayTeam *team, TdTeamVolume *volume, TdTeamVolume *const fiel
     for (guint k = 0; k < 3; k++)
       fields[i][k] = field[k]->parts[i];
   for (guint step = 0; ok && step < steps; step++)
-    ok = ray_team_work_exchange (team, &work, TRUE, row, error) && td_team_each (team, ray_team_work_move, &work, error)
-         && ray_team_work_exchange (team, &work, FALSE, row, error) && td_team_each (team, ray_team_work_climb, &work, error);
+    ok = ray_team_work_exchange (team, &work, TRUE, row, error)
+         && td_team_each (team, ray_team_work_move, &work, error)
+         && ray_team_work_exchange (team, &work, FALSE, row, error)
+         && td_team_each (team, ray_team_work_climb, &work, error);
   work.out = volume;
-  ok = ok && ray_team_work_exchange (team, &work, TRUE, row, error) && td_team_each (team, ray_team_work_move, &work, error);
+  ok = ok && ray_team_work_exchange (team, &work, TRUE, row, error)
+       && td_team_each (team, ray_team_work_move, &work, error);
   g_free (fields);
   return ok;
 }

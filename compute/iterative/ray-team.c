@@ -5,7 +5,7 @@
 
 #include "ray-team-private.h"
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 guint64
 td_team_volume_bytes (const TdConeTask *task, guint n)
@@ -143,7 +143,7 @@ td_team_lines_new (TdRayTeam *team, guint n_views, GError **error)
   return td_rays_projections_new (team->lead, n_views, error);
 }
 
-/* ── All at once ──────────────────────────────────────────────────────────────────────────────── */
+/* ── All at once ── */
 
 typedef struct {
   TdRayTeam *team;
@@ -165,13 +165,14 @@ take_turn (gpointer data)
   return NULL;
 }
 
-/* A device's fault counts for more than that the others were cancelled; a driver may end a thread without
-   a word. */
+/* A device's fault counts for more than that the others were cancelled; a driver may end a thread
+   without a word. */
 static void
 take_error (TdRayTeam *team, Turn *turn, GError **error)
 {
   if (!turn->ok && !turn->error)
-    g_set_error (&turn->error, TD_ERROR, TD_ERROR_DEVICE_LOST, "The thread of %s ended from outside",
+    g_set_error (&turn->error, TD_ERROR, TD_ERROR_DEVICE_LOST,
+                 "The thread of %s ended from outside",
                  td_device_info (team->members[turn->index].rays->device)->id);
   if (turn->error && (!*error || g_error_matches (*error, G_IO_ERROR, G_IO_ERROR_CANCELLED))) {
     g_clear_error (error);
@@ -209,7 +210,7 @@ td_team_each (TdRayTeam *team, TdTeamAct act, gpointer user, GError **error)
   return ok;
 }
 
-/* ── Vectors ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Vectors ── */
 
 typedef struct {
   TdTeamVolume *to, *from;
@@ -241,8 +242,8 @@ ray_team_extrapolate (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Vectors *work = user;
 
-  return td_rays_extrapolate (team->members[i].rays, work->to->parts[i], work->from->parts[i], work->factor,
-                              work->cancellable, error);
+  return td_rays_extrapolate (team->members[i].rays, work->to->parts[i], work->from->parts[i],
+                              work->factor, work->cancellable, error);
 }
 
 gboolean
@@ -259,8 +260,8 @@ sums (TdRayTeam *team, guint i, gpointer user, GError **error)
 {
   const Vectors *work = user;
 
-  return td_rays_sums (team->members[i].rays, work->to->parts[i], work->from->parts[i], 0, work->sums + 2 * i,
-                       work->sums + 2 * i + 1, work->cancellable, error);
+  return td_rays_sums (team->members[i].rays, work->to->parts[i], work->from->parts[i], 0,
+                       work->sums + 2 * i, work->sums + 2 * i + 1, work->cancellable, error);
 }
 
 gboolean
@@ -280,12 +281,12 @@ td_team_sums (TdRayTeam *team, TdTeamVolume *a, TdTeamVolume *b, double *product
   return TRUE;
 }
 
-/* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
+/* ── In and out ── */
 
 typedef struct {
   TdTeamVolume *volume;
   const guint *first, *size;
-  float *slices;       /* of the whole box */
+  float *slices; /* of the whole box */
   gboolean put;
   double least;
 } Box;
@@ -297,7 +298,8 @@ copy_rows (const Box *box, guint row, guint n, float *part)
   const gsize width = box->size[0];
 
   for (guint z = 0; z < box->size[2]; z++) {
-    float *mine = part + (gsize) z * n * width, *all = box->slices + ((gsize) z * box->size[1] + row) * width;
+    float *mine = part + (gsize) z * n * width,
+          *all = box->slices + ((gsize) z * box->size[1] + row) * width;
 
     memcpy (box->put ? mine : all, box->put ? all : mine, n * width * sizeof *mine);
   }
@@ -319,14 +321,17 @@ move_box (TdRayTeam *team, guint i, gpointer user, GError **error)
   const gboolean whole = size[1] == box->size[1];
   TdQueue *queue = td_rays_queue (member->rays);
   TdBuffer *slices = td_buffer_new (member->rays->device, bytes, error);
-  float *part = whole ? box->slices : slices ? td_device_host_alloc (member->rays->device, bytes, error) : NULL;
+  float *part = whole    ? box->slices
+                : slices ? td_device_host_alloc (member->rays->device, bytes, error)
+                         : NULL;
   gboolean ok = slices && part;
 
   if (ok && box->put) {
     if (!whole)
       copy_rows (box, low - box->first[1], size[1], part);
     ok = td_upload (queue, slices, 0, part, bytes, error)
-         && td_rays_put (member->rays, slices, first, size, box->least, box->volume->parts[i], error)
+         && td_rays_put (member->rays, slices, first, size, box->least, box->volume->parts[i],
+                         error)
          && td_queue_finish (queue, error);
   } else if (ok) {
     ok = td_rays_give (member->rays, box->volume->parts[i], first, size, slices, error)
@@ -342,19 +347,21 @@ move_box (TdRayTeam *team, guint i, gpointer user, GError **error)
 }
 
 gboolean
-td_team_give (TdRayTeam *team, TdTeamVolume *volume, const guint first[3], const guint size[3], float *slices,
-              GCancellable *cancellable, GError **error)
+td_team_give (TdRayTeam *team, TdTeamVolume *volume, const guint first[3], const guint size[3],
+              float *slices, GCancellable *cancellable, GError **error)
 {
   Box box = { volume, first, size, slices, FALSE, 0 };
 
-  return !g_cancellable_set_error_if_cancelled (cancellable, error) && td_team_each (team, move_box, &box, error);
+  return !g_cancellable_set_error_if_cancelled (cancellable, error)
+         && td_team_each (team, move_box, &box, error);
 }
 
 gboolean
-td_team_put (TdRayTeam *team, const float *slices, const guint first[3], const guint size[3], double least,
-             TdTeamVolume *volume, GCancellable *cancellable, GError **error)
+td_team_put (TdRayTeam *team, const float *slices, const guint first[3], const guint size[3],
+             double least, TdTeamVolume *volume, GCancellable *cancellable, GError **error)
 {
   Box box = { volume, first, size, (float *) slices, TRUE, least };
 
-  return !g_cancellable_set_error_if_cancelled (cancellable, error) && td_team_each (team, move_box, &box, error);
+  return !g_cancellable_set_error_if_cancelled (cancellable, error)
+         && td_team_each (team, move_box, &box, error);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of rays-host.c. Included once for each instruction set, with FUNCS naming the table.
-   Positions are computed in double once for a plane and a few vectors, and within them relative to a voxel
-   or row nearby, so that both operators take the same weights whatever the size. A vector of rows picks its
-   voxels, and a vector of voxels its rows, from two loaded vectors by a permutation, as long as it spans no
-   more than those hold. */
+/* The inner loops of rays-host.c. Included once for each instruction set, with FUNCS naming the
+   table. Positions are computed in double once for a plane and a few vectors, and within them
+   relative to a voxel or row nearby, so that both operators take the same weights whatever the
+   size. A vector of rows picks its voxels, and a vector of voxels its rows, from two loaded vectors
+   by a permutation, as long as it spans no more than those hold. */
 #include "rays-host.h"
 
 #include <math.h>
@@ -94,7 +94,8 @@ gather (const float *from, Index index)
   return picked;
 }
 
-/* What two loaded vectors hold, if neighbours among the picked are @step apart and each takes @more. */
+/* What two loaded vectors hold, if neighbours among the picked are @step apart and each takes
+ * @more. */
 static inline gboolean
 is_narrow (double step, double more)
 {
@@ -103,7 +104,8 @@ is_narrow (double step, double more)
 
 /* Planes [*first, *end) whose b lies strictly between @low and @high. */
 static inline void
-clip_planes (const TdRayPlane *plane, double low, double high, gint from, gint to, gint *first, gint *end)
+clip_planes (const TdRayPlane *plane, double low, double high, gint from, gint to, gint *first,
+             gint *end)
 {
   const double step = fabs (plane->b_step) < 1e-12 ? 1e-12 : plane->b_step;
   const double one = (low - plane->b) / step, other = (high - plane->b) / step;
@@ -115,26 +117,29 @@ clip_planes (const TdRayPlane *plane, double low, double high, gint from, gint t
   *first = (gint) ceil (least);
   *end = (gint) floor (most) + 1;
   /* Rounding: those at the very ends weigh nothing, and may lie beyond. */
-  while (*first < *end && !(plane->b + *first * plane->b_step > low && plane->b + *first * plane->b_step < high))
+  while (*first < *end
+         && !(plane->b + *first * plane->b_step > low && plane->b + *first * plane->b_step < high))
     ++*first;
   while (*first < *end
-         && !(plane->b + (*end - 1) * plane->b_step > low && plane->b + (*end - 1) * plane->b_step < high))
+         && !(plane->b + (*end - 1) * plane->b_step > low
+              && plane->b + (*end - 1) * plane->b_step < high))
     --*end;
 }
 
-/* ── Projection ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Projection ── */
 
-/* Adds what @n vectors of rows, the first at @z of lines @near and @far and @step apart, see there. */
+/* Adds what @n vectors of rows, the first at @z of lines @near and @far and @step apart, see there.
+ */
 static inline __attribute__ ((always_inline)) void
-sample (const float *near, const float *far, float share, float z, float step, float top, guint n, gboolean narrow,
-        Vector *sums)
+sample (const float *near, const float *far, float share, float z, float step, float top, guint n,
+        gboolean narrow, Vector *sums)
 {
   const Vector steps = lanes () * step;
 
   for (guint k = 0; k < n; k++, z += LANES * step) {
     const Vector at = vector_min (vector_max (steps + z, all_of (0)), all_of (top));
-    const Index whole = __builtin_convertvector (at, Index);
-    const Vector part = at - __builtin_convertvector (whole, Vector);
+    const Index whole = __builtin_convertvector(at, Index);
+    const Vector part = at - __builtin_convertvector(whole, Vector);
     Vector here, next;
 
     if (narrow) {
@@ -158,8 +163,8 @@ sample (const float *near, const float *far, float share, float z, float step, f
 }
 
 static inline __attribute__ ((always_inline)) void
-walk (const TdRayHostWork *work, const TdRayPlane *plane, double v, guint n, gboolean narrow, gint first, gint end,
-      Vector *sums)
+walk (const TdRayHostWork *work, const TdRayPlane *plane, double v, guint n, gboolean narrow,
+      gint first, gint end, Vector *sums)
 {
   const gint nz = work->p.nz;
 
@@ -172,17 +177,18 @@ walk (const TdRayHostWork *work, const TdRayPlane *plane, double v, guint n, gbo
     if (!(high > -1 && low < nz))
       continue;
     const gint from = low < 0 ? -1 : (gint) low;
-    const float *near = work->volume + work->p.base + i * plane->stride_a + j * plane->stride_b + from;
+    const float *near
+        = work->volume + work->p.base + i * plane->stride_a + j * plane->stride_b + from;
 
-    sample (near, near + plane->stride_b, (float) (b - j), (float) (z - from), (float) step, (float) (nz - from),
-            n, narrow, sums);
+    sample (near, near + plane->stride_b, (float) (b - j), (float) (z - from), (float) step,
+            (float) (nz - from), n, narrow, sums);
   }
 }
 
 /* How long each row's ray is in the volume: planes that it passes within it. */
 static inline void
-measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, gint first, gint end, float *lengths,
-         float *parts)
+measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, gint first, gint end,
+         float *lengths, float *parts)
 {
   const float scale = (float) plane->scale, level = (float) plane->level, nz = (float) work->p.nz;
 
@@ -202,8 +208,8 @@ measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, gint firs
 }
 
 static inline void
-put_column (const TdRayHostWork *work, const TdRayPlane *plane, guint place, guint column, guint row, gint first,
-            gint end, const float *sums)
+put_column (const TdRayHostWork *work, const TdRayPlane *plane, guint place, guint column,
+            guint row, gint first, gint end, const float *sums)
 {
   const TdRays *p = &work->p;
   const guint n = MIN (p->n_rows - row, AT_ONCE);
@@ -240,7 +246,8 @@ project (const TdRayHostWork *work, guint place, guint column, guint end_column,
 
     td_ray_plane (work, place, column, &plane);
     clip_planes (&plane, -1, plane.n_b, 0, plane.n_a, &first, &end);
-    const double step = fmax (fabs (plane.row + first * plane.row_step), fabs (plane.row + end * plane.row_step));
+    const double step
+        = fmax (fabs (plane.row + first * plane.row_step), fabs (plane.row + end * plane.row_step));
     if (!is_narrow (step, 2))
       walk (work, &plane, v, n, FALSE, first, end, sums);
     else if (n == TD_RAY_HOST_VECTORS)
@@ -251,13 +258,13 @@ project (const TdRayHostWork *work, guint place, guint column, guint end_column,
   }
 }
 
-/* ── Back-projection ──────────────────────────────────────────────────────────────────────────── */
+/* ── Back-projection ── */
 
 typedef struct {
   const TdRayHostWork *work;
-  gint first[2], end[2];  /* voxels of the tile: x, y */
+  gint first[2], end[2]; /* voxels of the tile: x, y */
   gint z;
-  guint n;                /* vectors along z */
+  guint n; /* vectors along z */
   Vector sums[TILE * TILE][TD_RAY_HOST_VECTORS], weights[TILE * TILE][TD_RAY_HOST_VECTORS];
   float *values, *shares; /* a column's rows from row0 on, times what they weigh; and that */
   gint row0, n_rows;
@@ -283,7 +290,8 @@ find_columns (const Tile *tile, guint place, gint *first, gint *end)
   *end = (gint) floor (fmin (high + p->u_middle, p->n_columns - 1.0)) + 1;
 }
 
-/* The rows of a column that the tile sees between planes @first and @end, between zeros; FALSE: none. */
+/* The rows of a column that the tile sees between planes @first and @end, between zeros; FALSE:
+ * none. */
 static inline gboolean
 take_rows (Tile *tile, const TdRayPlane *plane, guint place, guint column, gint first, gint end)
 {
@@ -325,19 +333,19 @@ take_rows (Tile *tile, const TdRayPlane *plane, guint place, guint column, gint 
   return TRUE;
 }
 
-/* Both sums of @n vectors of voxels that rows @at and on, @rows a voxel apart, pass: with weights that fall
-   by @step a row. */
+/* Both sums of @n vectors of voxels that rows @at and on, @rows a voxel apart, pass: with weights
+   that fall by @step a row. */
 static inline __attribute__ ((always_inline)) void
-collect (const Tile *tile, float at, float rows, float step, guint k, gboolean narrow, gboolean weighed, Vector *sum,
-         Vector *weight)
+collect (const Tile *tile, float at, float rows, float step, guint k, gboolean narrow,
+         gboolean weighed, Vector *sum, Vector *weight)
 {
   const float reach = fabsf (rows), first_at = at + k * LANES * rows;
   const guint count = (guint) ceilf (2 * reach - 1e-5f);
   const float top = (float) (tile->n_rows - 1) - (float) count;
   const Vector place = lanes () * rows + first_at;
   const Vector from = vector_min (vector_max (place - reach, all_of (0)), all_of (top));
-  Index row = __builtin_convertvector (from, Index) + 1;
-  Vector off = (__builtin_convertvector (row, Vector) - place) * step;
+  Index row = __builtin_convertvector(from, Index) + 1;
+  Vector off = (__builtin_convertvector(row, Vector) - place) * step;
   const float least = (rows < 0 ? first_at + (LANES - 1) * rows : first_at) - reach - MARGIN;
   const gint start = narrow ? (gint) (least < 0 ? 0 : least > top ? top : least) : 0;
   Vector values[2] = { { 0 } }, shares[2] = { { 0 } };
@@ -355,7 +363,8 @@ collect (const Tile *tile, float at, float rows, float step, guint k, gboolean n
 
     *sum += near * (narrow ? vector_pick (values[0], values[1], row) : gather (tile->values, row));
     if (weighed)
-      *weight += near * (narrow ? vector_pick (shares[0], shares[1], row) : gather (tile->shares, row));
+      *weight
+          += near * (narrow ? vector_pick (shares[0], shares[1], row) : gather (tile->shares, row));
   }
 }
 
@@ -365,7 +374,8 @@ spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean w
 {
   const guint a = plane->along_x ? 0 : 1, b = 1 - a;
   const double at_b = plane->b + i * plane->b_step, step = plane->row + i * plane->row_step;
-  const double at = (tile->z - plane->z - i * plane->z_step) / step + tile->work->p.v_middle - tile->row0;
+  const double at
+      = (tile->z - plane->z - i * plane->z_step) / step + tile->work->p.v_middle - tile->row0;
   const gint j = (gint) (at_b + 1) - 1;
   const float far = (float) (at_b - j), near = 1 - far;
   const gint along[2] = { 1, TILE }; /* cells of the tile from one voxel to the next */
@@ -399,7 +409,8 @@ add_column (Tile *tile, guint place, guint column)
 
   td_ray_plane (tile->work, place, column, &plane);
   const guint a = plane.along_x ? 0 : 1, b = 1 - a;
-  clip_planes (&plane, tile->first[b] - 1.0, tile->end[b], tile->first[a], tile->end[a], &first, &end);
+  clip_planes (&plane, tile->first[b] - 1.0, tile->end[b], tile->first[a], tile->end[a], &first,
+               &end);
   if (first >= end || !take_rows (tile, &plane, place, column, first, end))
     return;
   const double least = fmin (fabs (plane.row + first * plane.row_step),
@@ -423,7 +434,8 @@ finish (const Tile *tile)
   for (gint y = tile->first[1]; y < tile->end[1]; y++)
     for (gint x = tile->first[0]; x < tile->end[0]; x++) {
       const gint cell = (y - tile->first[1]) * TILE + x - tile->first[0];
-      const float *sum = (const float *) tile->sums[cell], *weight = (const float *) tile->weights[cell];
+      const float *sum = (const float *) tile->sums[cell],
+                  *weight = (const float *) tile->weights[cell];
       const gsize at = p->base + (gsize) y * p->stride_y + (gsize) x * p->stride_x + tile->z;
       float *voxel = tile->work->volume + at;
 

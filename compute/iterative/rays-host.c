@@ -8,20 +8,17 @@ funcs (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
-  case TD_ISA_AVX512:
-    return &td_ray_host_funcs_avx512;
-  case TD_ISA_AVX2:
-    return &td_ray_host_funcs_avx2;
+  case TD_ISA_AVX512: return &td_ray_host_funcs_avx512;
+  case TD_ISA_AVX2: return &td_ray_host_funcs_avx2;
 #endif
-  default:
-    return &td_ray_host_funcs_plain;
+  default: return &td_ray_host_funcs_plain;
   }
 }
 
 typedef struct {
   const TdRayHostWork *work;
   const TdRayHostFuncs *funcs;
-  guint across, along;   /* pieces along the fastest two of three directions */
+  guint across, along; /* pieces along the fastest two of three directions */
   GCancellable *cancellable;
 } Pieces;
 
@@ -69,9 +66,11 @@ gboolean
 td_rays_host_back (const TdRayHostWork *work, GCancellable *cancellable, GError **error)
 {
   const TdRayHostFuncs *f = funcs ();
-  Pieces all = { work, f, rays_host_pieces (work->p.nz, f->rows), rays_host_pieces (work->p.nx, TD_RAY_HOST_TILE), cancellable };
+  Pieces all = { work, f, rays_host_pieces (work->p.nz, f->rows),
+                 rays_host_pieces (work->p.nx, TD_RAY_HOST_TILE), cancellable };
 
-  td_parallel_for (all.across * all.along * rays_host_pieces (work->p.ny, TD_RAY_HOST_TILE), rays_host_back_piece, &all);
+  td_parallel_for (all.across * all.along * rays_host_pieces (work->p.ny, TD_RAY_HOST_TILE),
+                   rays_host_back_piece, &all);
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 

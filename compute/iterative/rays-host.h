@@ -5,20 +5,20 @@
 #include "rays-private.h"
 
 /**
- * Between rays-host.c and the code compiled for each instruction set (rays-host-tile.h): the sums of
- * kernels/rays-project.cl and rays-back.cl for upright views, shaped for vectors along z. The rays of
- * one detector column lie in one upright plane: at every plane of voxels they pass between the same two
- * lines of voxels along z, evenly spaced.
+ * Between rays-host.c and the code compiled for each instruction set (rays-host-tile.h): the sums
+ * of kernels/rays-project.cl and rays-back.cl for upright views, shaped for vectors along z. The
+ * rays of one detector column lie in one upright plane: at every plane of voxels they pass between
+ * the same two lines of voxels along z, evenly spaced.
  */
-#define TD_RAY_HOST_TILE 8        /* lines of voxels a tile is wide and deep */
-#define TD_RAY_HOST_VECTORS 4     /* of rows, or of voxels along z, worked on at once */
-#define TD_RAY_HOST_COLUMNS 16    /* projected one after another: they see nearly the same lines */
-#define TD_RAY_HOST_REACH 64.0    /* rows that a voxel may see at most; the kernels do the rest */
+#define TD_RAY_HOST_TILE 8     /* lines of voxels a tile is wide and deep */
+#define TD_RAY_HOST_VECTORS 4  /* of rows, or of voxels along z, worked on at once */
+#define TD_RAY_HOST_COLUMNS 16 /* projected one after another: they see nearly the same lines */
+#define TD_RAY_HOST_REACH 64.0 /* rows that a voxel may see at most; the kernels do the rest */
 
 typedef struct {
   TdRays p;
-  const double *views;   /* TD_RAY_FLOATS of each place of the table */
-  double reach;          /* rows a voxel, over all views */
+  const double *views; /* TD_RAY_FLOATS of each place of the table */
+  double reach;        /* rows a voxel, over all views */
   float *volume, *lines;
   float *weights;        /* TD_RAY_ADD_BOTH */
   const float *measured; /* [place of the table][column][row] */
@@ -26,25 +26,27 @@ typedef struct {
 } TdRayHostWork;
 
 typedef struct {
-  guint rows;   /* TD_RAY_HOST_VECTORS vectors */
+  guint rows; /* TD_RAY_HOST_VECTORS vectors */
   /* Rows [row, row + rows) of columns [column, end) of place @place, counted from p.first_view. */
   void (*project) (const TdRayHostWork *work, guint place, guint column, guint end, guint row);
   /* Voxels from (x, y, z) on: a tile of rows slices. */
   void (*back) (const TdRayHostWork *work, guint x, guint y, guint z);
 } TdRayHostFuncs;
 
-extern const TdRayHostFuncs td_ray_host_funcs_plain, td_ray_host_funcs_avx2, td_ray_host_funcs_avx512;
+extern const TdRayHostFuncs td_ray_host_funcs_plain, td_ray_host_funcs_avx2,
+    td_ray_host_funcs_avx512;
 
-/* One detector column's plane: where its rays pass planes of voxels i along the axis a that they are
-   steepest against. */
+/* One detector column's plane: where its rays pass planes of voxels i along the axis a that they
+   are steepest against. */
 typedef struct {
-  gboolean along_x;      /* a is x, b is y; else the other way round */
+  gboolean along_x; /* a is x, b is y; else the other way round */
   gint n_a, n_b;
   gssize stride_a, stride_b;
-  double b, b_step;      /* at b + i b_step */
-  double z, z_step;      /* the ray of row v_middle + v at z + i z_step + v (row + i row_step) */
+  double b, b_step; /* at b + i b_step */
+  double z, z_step; /* the ray of row v_middle + v at z + i z_step + v (row + i row_step) */
   double row, row_step;
-  double scale;          /* a ray's length from plane to plane: scale sqrt (level + (slope + v slope_row)^2) */
+  double
+      scale; /* a ray's length from plane to plane: scale sqrt (level + (slope + v slope_row)^2) */
   double level, slope, slope_row;
 } TdRayPlane;
 
@@ -77,7 +79,8 @@ td_ray_plane (const TdRayHostWork *work, guint place, guint column, TdRayPlane *
 }
 
 /* Operations of a projector on a device whose memory is the host's. Block. */
-gboolean td_rays_host_project (const TdRayHostWork *work, GCancellable *cancellable, GError **error);
+gboolean td_rays_host_project (const TdRayHostWork *work, GCancellable *cancellable,
+                               GError **error);
 gboolean td_rays_host_back (const TdRayHostWork *work, GCancellable *cancellable, GError **error);
 /* The most rows a voxel sees, over all columns of @n_places views. */
 double td_rays_host_reach (const TdRayHostWork *work, guint n_places);

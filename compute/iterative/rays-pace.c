@@ -46,8 +46,8 @@ td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch, gp
 }
 
 gboolean
-td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guint nz, const TdArg *args,
-                guint n_args, GError **error)
+td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guint nz,
+                const TdArg *args, guint n_args, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (rays->device);
   guint local[3] = { 1, 1, 1 };

@@ -20,18 +20,20 @@ struct TdRayProjector {
   TdConeTask task;
   guint lanes;
   gboolean upright;
-  gboolean on_host;     /* the pair is rays-host.h's */
-  TdRays params;        /* of any launch */
-  TdBuffer *table;      /* [place][TD_RAY_FLOATS] */
-  double *views;        /* the table in double precision */
-  double reach;         /* on_host: rows that a voxel sees */
-  TdBuffer *places;     /* int [view] */
+  gboolean on_host; /* the pair is rays-host.h's */
+  TdRays params;    /* of any launch */
+  TdBuffer *table;  /* [place][TD_RAY_FLOATS] */
+  double *views;    /* the table in double precision */
+  double reach;     /* on_host: rows that a voxel sees */
+  TdBuffer *places; /* int [view] */
   TdProgram *programs[4];
-  TdKernel *project, *back, *take, *give, *put, *apply, *differ, *sums, *combine, *beyond, *move, *climb;
+  TdKernel *project, *back, *take, *give, *put, *apply, *differ, *sums, *combine, *beyond, *move,
+      *climb;
   TdBuffer *sums_device; /* two for each of n_sums lines */
   float *sums_host;
   guint64 n_sums;
-  /* How fast it goes: operations a second, those enqueued since the queue was last empty, and when. */
+  /* How fast it goes: operations a second, those enqueued since the queue was last empty, and when.
+   */
   double rate, pending;
   gint64 since_us;
 };
@@ -40,8 +42,8 @@ struct TdRayProjector {
 typedef gboolean (*TdRayLaunch) (TdRayProjector *rays, guint first, guint end, gpointer user,
                                  GError **error);
 /* Cuts @n parts of @each operations into launches (rays-pace.c). */
-gboolean td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch, gpointer user,
-                       GCancellable *cancellable, GError **error);
+gboolean td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch,
+                       gpointer user, GCancellable *cancellable, GError **error);
 /* Work-items of a kernel whose items along x are neighbours in memory. */
 gboolean td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guint nz,
                          const TdArg *args, guint n_args, GError **error);

@@ -5,16 +5,18 @@
 #include "dataset/geometry-matrix.h"
 #include "rays.h"
 
-/* Independent of rays-view.c: the ray through a pixel by solving its matrix, in voxels from the first. */
+/* Independent of rays-view.c: the ray through a pixel by solving its matrix, in voxels from the
+ * first. */
 static void
-ray_of (const TdConeTask *task, const double m[12], double u, double v, double point[3], double d[3])
+ray_of (const TdConeTask *task, const double m[12], double u, double v, double point[3],
+        double d[3])
 {
   const double h = task->voxel_mm, step[3] = { h, -h, -h };
   double a[3], b[3];
 
   if (m[8] == 0 && m[9] == 0 && m[10] == 0) {
-    /* Two points of the line where both rows of the matrix say so, by Cramer's rule in the plane across
-       its direction. */
+    /* Two points of the line where both rows of the matrix say so, by Cramer's rule in the plane
+       across its direction. */
     double n[3], rows[12] = { 0 };
     for (guint k = 0; k < 3; k++)
       n[k] = m[(k + 1) % 3] * m[4 + (k + 2) % 3] - m[(k + 2) % 3] * m[4 + (k + 1) % 3];
@@ -38,7 +40,7 @@ ray_of (const TdConeTask *task, const double m[12], double u, double v, double p
 /* Calls @visit for every voxel that pixel (column, row) of @view sees, with its weight in mm. */
 static void
 rays_reference_trace (const TdConeTask *task, guint view, guint column, guint row,
-       void (*visit) (gsize voxel, double weight, gpointer user), gpointer user)
+                      void (*visit) (gsize voxel, double weight, gpointer user), gpointer user)
 {
   const guint size[3] = { task->nx, task->ny, task->nz };
   const gsize stride[3] = { 1, task->nx, (gsize) task->nx * task->ny };
@@ -49,7 +51,8 @@ rays_reference_trace (const TdConeTask *task, guint view, guint column, guint ro
   if (fabs (d[2]) > fabs (d[a]))
     a = 2;
   const guint b = a == 0 ? 1 : 0, c = a == 2 ? 1 : 2;
-  const double length = task->voxel_mm * sqrt (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / fabs (d[a]);
+  const double length
+      = task->voxel_mm * sqrt (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / fabs (d[a]);
 
   for (guint i = 0; i < size[a]; i++) {
     const double t = (i - p[a]) / d[a], at_b = p[b] + t * d[b], at_c = p[c] + t * d[c];

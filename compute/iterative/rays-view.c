@@ -6,8 +6,8 @@
 #include "dataset/geometry-matrix.h"
 #include "rays-private.h"
 
-/* What one view's matrix says of its rays, mm: a point of the middle pixel's, how that moves by a column
-   and by a row, and the direction, which moves with them as much as @turn says. */
+/* What one view's matrix says of its rays, mm: a point of the middle pixel's, how that moves by a
+   column and by a row, and the direction, which moves with them as much as @turn says. */
 typedef struct {
   double point[3], column[3], row[3], direction[3];
   double turn;
@@ -29,7 +29,8 @@ rays_view_is_parallel (const double m[12])
 static void
 rays_view_dual (const double a[3], const double b[3], double x[3])
 {
-  const double aa = rays_view_dot (a, a), ab = rays_view_dot (a, b), bb = rays_view_dot (b, b), det = aa * bb - ab * ab;
+  const double aa = rays_view_dot (a, a), ab = rays_view_dot (a, b), bb = rays_view_dot (b, b),
+               det = aa * bb - ab * ab;
 
   for (guint k = 0; k < 3; k++)
     x[k] = (bb * a[k] - ab * b[k]) / det;
@@ -135,8 +136,8 @@ td_rays_axes (const TdConeTask *task)
 {
   int axes = 0;
 
-  /* Along the rim every direction on the way from one axis to another comes by; 9 points a side and the
-     axes between neighbours find all but slivers, which a margin for them takes in. */
+  /* Along the rim every direction on the way from one axis to another comes by; 9 points a side and
+     the axes between neighbours find all but slivers, which a margin for them takes in. */
   for (guint index = 0; index < task->n_views; index++) {
     double u, v, d[3];
     View view;
@@ -176,7 +177,7 @@ td_rays_upright (const TdConeTask *task)
   return !(td_rays_axes (task) & 4);
 }
 
-/* ── Tasks ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tasks ── */
 
 void
 td_ray_task_parallel (TdConeTask *task, const double *angles_rad, guint n_views, guint n_columns,
@@ -220,10 +221,11 @@ gboolean
 td_rays_check (const TdConeTask *task, GError **error)
 {
   if (td_rays_volume_bytes (task) / sizeof (float) > G_MAXINT) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "Iterative methods hold the whole volume, and %u × %u × %u voxels are more than the "
-                 "2^31 that fit: bin the detector (--bin 2) or crop it (--crop)", task->nx, task->ny,
-                 task->nz);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_TOO_LARGE,
+        "Iterative methods hold the whole volume, and %u × %u × %u voxels are more than the "
+        "2^31 that fit: bin the detector (--bin 2) or crop it (--crop)",
+        task->nx, task->ny, task->nz);
     return FALSE;
   }
   for (guint view = 0; view < task->n_views; view++) {
@@ -236,9 +238,11 @@ td_rays_check (const TdConeTask *task, GError **error)
       point[1] = task->first_mm[1] - (corner & 2 ? (double) task->ny : -1) * task->voxel_mm;
       point[2] = task->first_mm[2] - (corner & 4 ? (double) task->nz : -1) * task->voxel_mm;
       if (!(rays_view_dot (m + 8, point) + m[11] > 0.01)) {
-        g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                     "In view %u the source stands inside the volume or beside it, where iterative methods "
-                     "have no rays to follow: check the distances, or take --method fdk", view);
+        g_set_error (
+            error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+            "In view %u the source stands inside the volume or beside it, where iterative methods "
+            "have no rays to follow: check the distances, or take --method fdk",
+            view);
         return FALSE;
       }
     }

@@ -2,7 +2,7 @@
 /* What is done to whole volumes and projections besides projecting. */
 #include "rays-private.h"
 
-/* ── Total variation ──────────────────────────────────────────────────────────────────────────── */
+/* ── Total variation ── */
 
 typedef struct {
   TdRays params;
@@ -18,7 +18,7 @@ launch_move (TdRayProjector *rays, guint first, guint end, gpointer user, GError
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (work->volume), TD_ARG_BUFFER (work->out),
+  const TdArg args[] = { TD_ARG_BUFFER (work->volume),   TD_ARG_BUFFER (work->out),
                          TD_ARG_BUFFER (work->field[0]), TD_ARG_BUFFER (work->field[1]),
                          TD_ARG_BUFFER (work->field[2]), TD_ARG_VALUE (work->number),
                          TD_ARG_VALUE (work->params) };
@@ -34,17 +34,17 @@ launch_climb (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (work->out), TD_ARG_BUFFER (work->field[0]),
+  const TdArg args[] = { TD_ARG_BUFFER (work->out),      TD_ARG_BUFFER (work->field[0]),
                          TD_ARG_BUFFER (work->field[1]), TD_ARG_BUFFER (work->field[2]),
-                         TD_ARG_VALUE (work->number), TD_ARG_VALUE (work->params) };
+                         TD_ARG_VALUE (work->number),    TD_ARG_VALUE (work->params) };
 
   return td_rays_launch (rays, rays->climb, rays->task.nz, rays->task.nx, end - first, args,
                          G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out, double strength,
-              gboolean non_negative, GCancellable *cancellable, GError **error)
+td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out,
+              double strength, gboolean non_negative, GCancellable *cancellable, GError **error)
 {
   const double each = (double) rays->task.nx * rays->task.nz;
   Denoise move = { rays->params, volume, out, field, (float) strength };
@@ -76,21 +76,24 @@ td_rays_denoise (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3
   return td_rays_move (rays, volume, field, volume, strength, non_negative, cancellable, error);
 }
 
-/* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
+/* ── In and out ── */
 
 gboolean
 td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint row0, guint origin, guint n,
               TdBuffer *measured, GError **error)
 {
   const TdConeTask *task = &rays->task;
-  const TdRayRows params = { .n_columns = task->n_columns, .n_views = task->n_views,
-                             .from_row = row0 - from, .n_taken = n, .to_row = row0 - origin,
+  const TdRayRows params = { .n_columns = task->n_columns,
+                             .n_views = task->n_views,
+                             .from_row = row0 - from,
+                             .n_taken = n,
+                             .to_row = row0 - origin,
                              .n_rows = task->n_rows };
-  const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (rays->places), TD_ARG_BUFFER (measured),
-                         TD_ARG_VALUE (params) };
+  const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (rays->places),
+                         TD_ARG_BUFFER (measured), TD_ARG_VALUE (params) };
 
-  return td_rays_launch (rays, rays->take, task->n_columns, task->n_views, n, args, G_N_ELEMENTS (args),
-                         error);
+  return td_rays_launch (rays, rays->take, task->n_columns, task->n_views, n, args,
+                         G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -98,25 +101,27 @@ td_rays_give (TdRayProjector *rays, TdBuffer *volume, const guint first[3], cons
               TdBuffer *slices, GError **error)
 {
   const TdRayPart part = { first[0], first[1], first[2], size[0], size[1], size[2] };
-  const TdArg args[] = { TD_ARG_BUFFER (volume), TD_ARG_BUFFER (slices), TD_ARG_VALUE (rays->params),
-                         TD_ARG_VALUE (part) };
+  const TdArg args[] = { TD_ARG_BUFFER (volume), TD_ARG_BUFFER (slices),
+                         TD_ARG_VALUE (rays->params), TD_ARG_VALUE (part) };
 
-  return td_rays_launch (rays, rays->give, size[0], size[1], size[2], args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->give, size[0], size[1], size[2], args, G_N_ELEMENTS (args),
+                         error);
 }
 
 gboolean
-td_rays_put (TdRayProjector *rays, TdBuffer *slices, const guint first[3], const guint size[3], double least,
-             TdBuffer *volume, GError **error)
+td_rays_put (TdRayProjector *rays, TdBuffer *slices, const guint first[3], const guint size[3],
+             double least, TdBuffer *volume, GError **error)
 {
   const TdRayPart part = { first[0], first[1], first[2], size[0], size[1], size[2] };
   const float lowest = (float) least;
   const TdArg args[] = { TD_ARG_BUFFER (slices), TD_ARG_BUFFER (volume), TD_ARG_VALUE (lowest),
                          TD_ARG_VALUE (rays->params), TD_ARG_VALUE (part) };
 
-  return td_rays_launch (rays, rays->put, size[0], size[1], size[2], args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->put, size[0], size[1], size[2], args, G_N_ELEMENTS (args),
+                         error);
 }
 
-/* ── Vectors ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Vectors ── */
 
 /* A launch counts its values in an int. */
 #define MOST_VALUES (1 << 28)
@@ -153,8 +158,8 @@ launch_apply (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
 
   for (guint line = first; line < end; line += most) {
     const TdRayLines params = { line, MIN (end, line + most), work->length };
-    const TdArg args[] = { TD_ARG_BUFFER (work->volume), TD_ARG_BUFFER (work->sums),
-                           TD_ARG_BUFFER (work->weights), TD_ARG_VALUE (work->relaxation),
+    const TdArg args[] = { TD_ARG_BUFFER (work->volume),      TD_ARG_BUFFER (work->sums),
+                           TD_ARG_BUFFER (work->weights),     TD_ARG_VALUE (work->relaxation),
                            TD_ARG_VALUE (work->non_negative), TD_ARG_VALUE (params) };
 
     if (!td_rays_launch (rays, rays->apply, (params.end - params.first) * params.length, 1, 1, args,
@@ -183,9 +188,9 @@ launch_lines (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
 
   for (guint line = first; line < end; line += most) {
     const TdRayLines params = { line, MIN (end, line + most), lines->length };
-    const TdArg combine[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
-                              TD_ARG_VALUE (lines->scale), TD_ARG_VALUE (lines->factor),
-                              TD_ARG_VALUE (params) };
+    const TdArg combine[]
+        = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b), TD_ARG_VALUE (lines->scale),
+            TD_ARG_VALUE (lines->factor), TD_ARG_VALUE (params) };
     const TdArg beyond[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
                              TD_ARG_VALUE (lines->factor), TD_ARG_VALUE (params) };
     const gboolean both = lines->kernel == rays->combine;
@@ -254,8 +259,8 @@ td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0
 
   if (!make_sums (rays, n, error)
       || !td_rays_pace (rays, n, lines.length, launch_sums, &lines, cancellable, error)
-      || !td_download (rays->queue, rays->sums_host, rays->sums_device, 0, 2 * (guint64) n * sizeof (float),
-                       error)
+      || !td_download (rays->queue, rays->sums_host, rays->sums_device, 0,
+                       2 * (guint64) n * sizeof (float), error)
       || !td_queue_finish (rays->queue, error))
     return FALSE;
   *product = *magnitude = 0;

@@ -6,10 +6,11 @@
 /* Operations a second of anything on anything, until it is known better. */
 #define FIRST_RATE 2e7
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static TdKernel *
-rays_build (TdRayProjector *rays, guint slot, const char *program, const char *kernel, GError **error)
+rays_build (TdRayProjector *rays, guint slot, const char *program, const char *kernel,
+            GError **error)
 {
   const TdDeviceInfo *info = td_device_info (rays->device);
   const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_RAY_LANES), NULL };
@@ -67,11 +68,11 @@ static gboolean
 rays_make_tables (TdRayProjector *rays, const guint *order, GError **error)
 {
   const TdConeTask *task = &rays->task;
-  g_autofree float *table = g_new (float, (gsize) task->n_views * TD_RAY_FLOATS);
+  g_autofree float *table = g_new (float, (gsize) task->n_views *TD_RAY_FLOATS);
   g_autofree gint32 *places = g_new (gint32, task->n_views);
   const guint64 bytes = (guint64) task->n_views * TD_RAY_FLOATS * sizeof *table;
 
-  rays->views = g_new (double, (gsize) task->n_views * TD_RAY_FLOATS);
+  rays->views = g_new (double, (gsize) task->n_views *TD_RAY_FLOATS);
   for (guint place = 0; place < task->n_views; place++) {
     const guint view = order ? order[place] : place;
     td_rays_view (task, view, rays->views + (gsize) place * TD_RAY_FLOATS);
@@ -108,7 +109,8 @@ td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order, GErro
   rays->device = td_device_ref (device);
   td_cone_task_copy (&rays->task, task);
   rays->lanes = td_device_info (device)->host_pointers || td_device_info (device)->cpu_shaped
-                    ? TD_RAY_LANES : 1;
+                    ? TD_RAY_LANES
+                    : 1;
   rays->upright = td_rays_upright (task);
   rays->rate = FIRST_RATE;
   fill_params (rays);
@@ -163,7 +165,7 @@ td_rays_projections_new (TdRayProjector *rays, guint n_views, GError **error)
   return td_buffer_new (rays->device, td_rays_projection_bytes (&rays->task, n_views), error);
 }
 
-/* ── Projection and back-projection ───────────────────────────────────────────────────────────── */
+/* ── Projection and back-projection ── */
 
 typedef struct {
   TdRays params;
@@ -183,20 +185,23 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (work->volume), TD_ARG_BUFFER (rays->table),
+  const TdArg args[] = { TD_ARG_BUFFER (work->volume),   TD_ARG_BUFFER (rays->table),
                          TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
-                         TD_ARG_BUFFER (work->squares), TD_ARG_VALUE (work->params) };
+                         TD_ARG_BUFFER (work->squares),  TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->project, rays_items (rays->task.n_rows, rays->lanes), end - first,
-                         work->params.n_views, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->project, rays_items (rays->task.n_rows, rays->lanes),
+                         end - first, work->params.n_views, args, G_N_ELEMENTS (args), error);
 }
 
 /* The same work for the host's own loops; what has been enqueued is done at once there. */
 static void
 host_work (TdRayProjector *rays, const Work *work, TdRayHostWork *host)
 {
-  *host = (TdRayHostWork) { .p = work->params, .views = rays->views, .reach = rays->reach,
-                            .volume = td_buffer_map (work->volume), .lines = td_buffer_map (work->lines) };
+  *host = (TdRayHostWork) { .p = work->params,
+                            .views = rays->views,
+                            .reach = rays->reach,
+                            .volume = td_buffer_map (work->volume),
+                            .lines = td_buffer_map (work->lines) };
   host->measured = work->measured ? td_buffer_map (work->measured) : NULL;
   host->squares = work->squares ? td_buffer_map (work->squares) : NULL;
   host->weights = work->weights ? td_buffer_map (work->weights) : NULL;
@@ -204,7 +209,7 @@ host_work (TdRayProjector *rays, const Work *work, TdRayHostWork *host)
 
 static gboolean
 rays_project (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
-         GError **error)
+              GError **error)
 {
   const TdConeTask *task = &rays->task;
   const double each = (double) task->n_rows * n * MAX (task->nx, task->ny);
@@ -224,17 +229,20 @@ gboolean
 td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, guint n, TdBuffer *out,
                  GCancellable *cancellable, GError **error)
 {
-  Work work = { .params = rays->params, .volume = volume, .lines = out, .measured = out, .squares = out };
+  Work work
+      = { .params = rays->params, .volume = volume, .lines = out, .measured = out, .squares = out };
 
   return rays_project (rays, &work, first, n, cancellable, error);
 }
 
 gboolean
-td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint held, guint first, guint n,
-                 TdBuffer *out, TdBuffer *squares, GCancellable *cancellable, GError **error)
+td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint held,
+                 guint first, guint n, TdBuffer *out, TdBuffer *squares, GCancellable *cancellable,
+                 GError **error)
 {
-  Work work = { .params = rays->params, .volume = volume, .lines = out, .measured = measured,
-                .squares = squares };
+  Work work = {
+    .params = rays->params, .volume = volume, .lines = out, .measured = measured, .squares = squares
+  };
 
   work.params.compare = TRUE;
   work.params.held_view = held;
@@ -248,25 +256,25 @@ launch_differ (TdRayProjector *rays, guint first, guint end, gpointer user, GErr
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->measured),
-                         TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (work->squares),
-                         TD_ARG_VALUE (work->params) };
+  const TdArg args[]
+      = { TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
+          TD_ARG_BUFFER (work->squares), TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->differ, rays->task.n_rows, end - first, work->params.n_views, args,
-                         G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->differ, rays->task.n_rows, end - first, work->params.n_views,
+                         args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint held, guint first, guint n, TdBuffer *lines,
-                TdBuffer *squares, GCancellable *cancellable, GError **error)
+td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint held, guint first, guint n,
+                TdBuffer *lines, TdBuffer *squares, GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .lines = lines, .measured = measured, .squares = squares };
 
   work.params.held_view = held;
   work.params.first_view = first;
   work.params.n_views = n;
-  return td_rays_pace (rays, rays->task.n_columns, (double) rays->task.n_rows * n, launch_differ, &work,
-                       cancellable, error);
+  return td_rays_pace (rays, rays->task.n_columns, (double) rays->task.n_rows * n, launch_differ,
+                       &work, cancellable, error);
 }
 
 static gboolean
@@ -276,21 +284,22 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table),
-                         TD_ARG_BUFFER (work->volume),
-                         TD_ARG_BUFFER (work->weights ? work->weights : work->volume),
-                         TD_ARG_VALUE (work->params) };
+  const TdArg args[]
+      = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->volume),
+          TD_ARG_BUFFER (work->weights ? work->weights : work->volume),
+          TD_ARG_VALUE (work->params) };
 
   const guint nz = rays->task.nz;
   const guint pieces = !rays->upright    ? rays_items (nz, rays->lanes)
                        : rays->lanes > 1 ? rays_items (nz, TD_RAY_BACK_LANES)
                                          : rays->params.z_step;
-  return td_rays_launch (rays, rays->back, pieces, rays->task.nx, end - first,
-                         args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->back, pieces, rays->task.nx, end - first, args,
+                         G_N_ELEMENTS (args), error);
 }
 
 static gboolean
-rays_back (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable, GError **error)
+rays_back (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
+           GError **error)
 {
   const double each = (double) rays->task.nx * rays->task.nz * n;
 
@@ -327,8 +336,8 @@ td_rays_correct (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, do
 }
 
 gboolean
-td_rays_add (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *sums, TdBuffer *weights,
-             GCancellable *cancellable, GError **error)
+td_rays_add (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *sums,
+             TdBuffer *weights, GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .volume = sums, .lines = lines, .weights = weights };
 

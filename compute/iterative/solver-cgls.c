@@ -3,7 +3,9 @@
 
 #include "solver-private.h"
 
-#define SAME 1e-2 /* relative: more than rounding adds up to in many passes, less than another geometry's residual */
+#define SAME                                                                                       \
+  1e-2 /* relative: more than rounding adds up to in many passes, less than another geometry's     \
+          residual */
 
 typedef struct {
   TdSolver *solver;
@@ -23,11 +25,13 @@ cgls_init (Cgls *cgls, GError **error)
          && (cgls->gradient = td_team_volume_new (solver->team, error))
          && (cgls->rest = td_team_lines_new (solver->team, n, error))
          && (cgls->image = td_team_lines_new (solver->team, n, error))
-         && td_copy (td_rays_queue (td_team_lead (solver->team)), cgls->rest, 0, solver->measured, 0, bytes, error)
+         && td_copy (td_rays_queue (td_team_lead (solver->team)), cgls->rest, 0, solver->measured,
+                     0, bytes, error)
          && (!solver->watch->begin
-             || (td_team_project (solver->team, cgls->volume, 0, n, cgls->image, solver->cancellable, error)
-                 && td_rays_combine (td_team_lead (solver->team), cgls->rest, 1, -1, cgls->image, n, solver->cancellable,
-                                     error)));
+             || (td_team_project (solver->team, cgls->volume, 0, n, cgls->image,
+                                  solver->cancellable, error)
+                 && td_rays_combine (td_team_lead (solver->team), cgls->rest, 1, -1, cgls->image, n,
+                                     solver->cancellable, error)));
 }
 
 static void
@@ -51,11 +55,12 @@ solver_cgls_descend (Cgls *cgls, double *square, GError **error)
 
   return td_team_back (solver->team, cgls->rest, 0, solver->task->n_views, cgls->gradient,
                        solver->cancellable, error)
-         && td_team_sums (solver->team, cgls->gradient, cgls->gradient, square, &magnitude, solver->cancellable, error);
+         && td_team_sums (solver->team, cgls->gradient, cgls->gradient, square, &magnitude,
+                          solver->cancellable, error);
 }
 
-/* The direction that an earlier run had come to, if it was going where this one is: then what is missing of the
-   projections is what it was, but for rounding. */
+/* The direction that an earlier run had come to, if it was going where this one is: then what is
+   missing of the projections is what it was, but for rounding. */
 static gboolean
 solver_cgls_recall (Cgls *cgls, double norm, double *square, GError **error)
 {
@@ -67,8 +72,8 @@ solver_cgls_recall (Cgls *cgls, double norm, double *square, GError **error)
   if (!td_solver_recall (solver, norm, &momentum))
     return TRUE;
   const double *own = momentum.numbers + TD_SOLVER_OWN;
-  if (!td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, &rest, &magnitude, solver->cancellable,
-                     error))
+  if (!td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, &rest, &magnitude,
+                     solver->cancellable, error))
     return FALSE;
   if (!(fabs (sqrt (rest) - sqrt (own[1])) <= SAME * (sqrt (own[1]) + SAME * sqrt (norm)))) {
     td_solver_recall_failed (solver);
@@ -96,17 +101,21 @@ solver_cgls_step (Cgls *cgls, double *square, double *rest, GError **error)
   const guint n = solver->task->n_views;
   double image, magnitude, next;
 
-  if (!td_team_project (solver->team, cgls->direction, 0, n, cgls->image, solver->cancellable, error)
-      || !td_rays_sums (td_team_lead (solver->team), cgls->image, cgls->image, n, &image, &magnitude, solver->cancellable, error))
+  if (!td_team_project (solver->team, cgls->direction, 0, n, cgls->image, solver->cancellable,
+                        error)
+      || !td_rays_sums (td_team_lead (solver->team), cgls->image, cgls->image, n, &image,
+                        &magnitude, solver->cancellable, error))
     return FALSE;
   const double alpha = image > 0 ? *square / image : 0;
-  if (!td_team_combine (solver->team, cgls->volume, 1, alpha, cgls->direction,
-                           solver->cancellable, error)
+  if (!td_team_combine (solver->team, cgls->volume, 1, alpha, cgls->direction, solver->cancellable,
+                        error)
       || !td_rays_combine (td_team_lead (solver->team), cgls->rest, 1, -alpha, cgls->image, n,
                            solver->cancellable, error)
-      || !td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, rest, &magnitude, solver->cancellable, error)
+      || !td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, rest, &magnitude,
+                        solver->cancellable, error)
       || !solver_cgls_descend (cgls, &next, error)
-      || !td_team_combine (solver->team, cgls->direction, *square > 0 ? next / *square : 0, 1, cgls->gradient, solver->cancellable, error))
+      || !td_team_combine (solver->team, cgls->direction, *square > 0 ? next / *square : 0, 1,
+                           cgls->gradient, solver->cancellable, error))
     return FALSE;
   *square = next;
   return TRUE;
@@ -121,7 +130,8 @@ td_solver_cgls (TdSolver *solver, GError **error)
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = cgls_init (&cgls, error)
-                && td_team_measured_squares (solver->team, solver->measured, &norm, solver->cancellable, error)
+                && td_team_measured_squares (solver->team, solver->measured, &norm,
+                                             solver->cancellable, error)
                 && solver_cgls_descend (&cgls, &square, error)
                 && td_team_combine (solver->team, cgls.direction, 0, 1, cgls.gradient,
                                     solver->cancellable, error)
@@ -130,13 +140,15 @@ td_solver_cgls (TdSolver *solver, GError **error)
   while (ok && more) {
     ok = solver_cgls_step (&cgls, &square, &rest, error);
     td_solver_views_done (solver, task->n_views);
-    more = ok && td_solver_pass_done (solver, norm > 0 ? sqrt (rest / norm) : 0, cgls.volume, &reason);
+    more = ok
+           && td_solver_pass_done (solver, norm > 0 ? sqrt (rest / norm) : 0, cgls.volume, &reason);
   }
   ok = ok && !reason;
   if (reason)
     g_propagate_error (error, reason);
   ok = ok && solver_cgls_remember (&cgls, norm, square, rest, error);
-  TdTeamVolume *volume = ok && td_team_finish (solver->team, error) ? g_steal_pointer (&cgls.volume) : NULL;
+  TdTeamVolume *volume
+      = ok && td_team_finish (solver->team, error) ? g_steal_pointer (&cgls.volume) : NULL;
   cgls_clear (&cgls);
   return volume;
 }

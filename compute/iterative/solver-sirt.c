@@ -14,9 +14,9 @@ typedef struct {
   TdBuffer *lines, *squares; /* of one subset */
   TdTeamVolume *before;      /* momentum: where the last step ended */
   TdTeamVolume *field[3], *spare;
-  double momentum, most;     /* Nesterov's t, and what it may grow to */
-  double best;               /* residual of the passes so far */
-  double typical;            /* the value that stands for the volume; 0: not known yet */
+  double momentum, most; /* Nesterov's t, and what it may grow to */
+  double best;           /* residual of the passes so far */
+  double typical;        /* the value that stands for the volume; 0: not known yet */
 } Sirt;
 
 static void
@@ -40,7 +40,8 @@ sirt_init (Sirt *sirt, GError **error)
   guint largest = 0, first;
 
   for (guint i = 0; i < solver->settings->subsets; i++)
-    largest = MAX (largest, td_solver_subset (solver->task->n_views, solver->settings->subsets, i, &first));
+    largest = MAX (largest,
+                   td_solver_subset (solver->task->n_views, solver->settings->subsets, i, &first));
   if (!(sirt->volume = td_solver_begin (solver, error))
       || !(sirt->lines = td_team_lines_new (solver->team, largest, error))
       || !(sirt->squares = td_team_lines_new (solver->team, largest, error)))
@@ -54,7 +55,8 @@ sirt_init (Sirt *sirt, GError **error)
   sirt->most = sirt->best = INFINITY;
   return (sirt->before = td_team_volume_new (solver->team, error))
          && (sirt->spare = td_team_volume_new (solver->team, error))
-         && td_team_combine (solver->team, sirt->before, 0, 1, sirt->volume, solver->cancellable, error);
+         && td_team_combine (solver->team, sirt->before, 0, 1, sirt->volume, solver->cancellable,
+                             error);
 }
 
 /* The volume's mean weighted by itself: the material's value where there is one in air. */
@@ -79,17 +81,20 @@ solver_sirt_regularise (Sirt *sirt, GError **error)
 
   if (strength > 0
       && !td_team_denoise (solver->team, sirt->volume, sirt->field, sirt->spare, strength,
-                           DENOISE_STEPS, solver->settings->non_negative, solver->cancellable, error))
+                           DENOISE_STEPS, solver->settings->non_negative, solver->cancellable,
+                           error))
     return FALSE;
   const double next = MIN ((1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2, sirt->most);
   const double factor = (sirt->momentum - 1) / next;
 
   sirt->momentum = next;
-  return td_team_extrapolate (solver->team, sirt->volume, sirt->before, factor, solver->cancellable, error);
+  return td_team_extrapolate (solver->team, sirt->volume, sirt->before, factor, solver->cancellable,
+                              error);
 }
 
-/* Subsets differ, and momentum adds up by how much: where the residual rises it begins anew, and grows to
-   half of what was too much at most (after O'Donoghue and Candès, Found. Comput. Math. 15, 2015). */
+/* Subsets differ, and momentum adds up by how much: where the residual rises it begins anew, and
+   grows to half of what was too much at most (after O'Donoghue and Candès, Found. Comput. Math. 15,
+   2015). */
 static void
 solver_sirt_restrain (Sirt *sirt, double residual)
 {
@@ -112,7 +117,8 @@ solver_sirt_visit (Sirt *sirt, guint index, double *squares, GError **error)
 
   if (!td_team_compare (solver->team, sirt->volume, solver->measured, first, n, sirt->lines,
                         sirt->squares, solver->cancellable, error)
-      || !td_rays_sums (td_team_lead (solver->team), sirt->squares, sirt->squares, n, &product, &magnitude, solver->cancellable, error)
+      || !td_rays_sums (td_team_lead (solver->team), sirt->squares, sirt->squares, n, &product,
+                        &magnitude, solver->cancellable, error)
       || !td_team_correct (solver->team, sirt->lines, first, n, settings->relaxation,
                            settings->non_negative, sirt->volume, solver->cancellable, error))
     return FALSE;
@@ -141,7 +147,7 @@ visit_all (Sirt *sirt, double norm, double *residual, GError **error)
   return TRUE;
 }
 
-/* ── Momentum of an earlier run, and for a later one ──────────────────────────────────────────── */
+/* ── Momentum of an earlier run, and for a later one ── */
 
 #define N_VOLUMES 4
 
@@ -198,7 +204,8 @@ td_solver_sirt (TdSolver *solver, GError **error)
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = sirt_init (&sirt, error)
-                && td_team_measured_squares (solver->team, solver->measured, &norm, solver->cancellable, error)
+                && td_team_measured_squares (solver->team, solver->measured, &norm,
+                                             solver->cancellable, error)
                 && solver_sirt_recall (&sirt, norm, error);
 
   while (ok && more) {
@@ -208,7 +215,9 @@ td_solver_sirt (TdSolver *solver, GError **error)
       ok = measure_typical (&sirt, error);
     if (sirt.before)
       solver_sirt_restrain (&sirt, residual);
-    more = ok && td_solver_pass_done (solver, residual, sirt.before ? sirt.before : sirt.volume, &reason);
+    more = ok
+           && td_solver_pass_done (solver, residual, sirt.before ? sirt.before : sirt.volume,
+                                   &reason);
   }
   ok = ok && !reason;
   if (reason)
@@ -216,7 +225,8 @@ td_solver_sirt (TdSolver *solver, GError **error)
   ok = ok && solver_sirt_remember (&sirt, norm, error);
   /* With momentum the volume is beyond, and what it came from the result. */
   TdTeamVolume **result = sirt.before ? &sirt.before : &sirt.volume;
-  TdTeamVolume *volume = ok && td_team_finish (solver->team, error) ? g_steal_pointer (result) : NULL;
+  TdTeamVolume *volume
+      = ok && td_team_finish (solver->team, error) ? g_steal_pointer (result) : NULL;
   sirt_clear (&sirt);
   return volume;
 }

@@ -72,7 +72,8 @@ td_solver_subset (guint n_views, guint subsets, guint index, guint *first)
 guint
 td_solver_most_views (guint n_views, const TdSolverSettings *settings)
 {
-  return settings->kind == TD_SOLVER_CGLS ? n_views : (n_views + settings->subsets - 1) / settings->subsets;
+  return settings->kind == TD_SOLVER_CGLS ? n_views
+                                          : (n_views + settings->subsets - 1) / settings->subsets;
 }
 
 static guint
@@ -82,7 +83,8 @@ n_volumes (const TdSolverSettings *settings)
 }
 
 guint64
-td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members, guint stored_rows)
+td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n_members,
+                       guint stored_rows)
 {
   const guint most = td_solver_most_views (task->n_views, settings);
   const guint64 part = td_rays_projection_bytes (task, most);
@@ -94,20 +96,23 @@ td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings,
 }
 
 guint64
-td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n, guint batch)
+td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n,
+                        guint batch)
 {
   const gboolean batches = batch > 0 && batch < td_solver_most_views (task->n_views, settings);
   const guint more = batches && settings->kind != TD_SOLVER_CGLS ? 2 : 0; /* sums, weights */
   const guint64 tables = (guint64) task->n_views * 33 * sizeof (float);
 
   return (n_volumes (settings) + more) * td_team_volume_bytes (task, n) + tables
-         + 2 * ((guint64) task->nx + 3) * (n + 3) * sizeof (float) + td_rays_projection_bytes (task, batch);
+         + 2 * ((guint64) task->nx + 3) * (n + 3) * sizeof (float)
+         + td_rays_projection_bytes (task, batch);
 }
 
 guint64
 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint stored_rows)
 {
-  return td_solver_member_bytes (task, settings, task->ny, 0) + td_solver_lines_bytes (task, settings, 1, stored_rows);
+  return td_solver_member_bytes (task, settings, task->ny, 0)
+         + td_solver_lines_bytes (task, settings, 1, stored_rows);
 }
 
 gboolean
@@ -127,7 +132,8 @@ td_solver_begin (const TdSolver *solver, GError **error)
 {
   g_autoptr (TdTeamVolume) volume = td_team_volume_new (solver->team, error);
 
-  if (!volume || (solver->watch->begin && !solver->watch->begin (volume, solver->watch->user, error)))
+  if (!volume
+      || (solver->watch->begin && !solver->watch->begin (volume, solver->watch->user, error)))
     return NULL;
   return g_steal_pointer (&volume);
 }
@@ -146,8 +152,9 @@ gboolean
 td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
-  const gboolean little = solver->earlier + solver->passes > 0
-                          && fabs (residual - solver->residual) < settings->tolerance * solver->residual;
+  const gboolean little
+      = solver->earlier + solver->passes > 0
+        && fabs (residual - solver->residual) < settings->tolerance * solver->residual;
 
   solver->passes++;
   solver->residual = residual;
@@ -161,7 +168,7 @@ td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume, GE
   return solver->end == TD_SOLVER_ALL && solver->passes < settings->iterations;
 }
 
-/* ── Momentum ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Momentum ── */
 
 guint
 td_solver_momentum_volumes (TdSolverKind kind)
@@ -196,8 +203,8 @@ td_solver_recall (TdSolver *solver, double norm, TdSolverMomentum *momentum)
 }
 
 gboolean
-td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n,
-                    GError **error)
+td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum,
+                    TdTeamVolume *const *volumes, guint n, GError **error)
 {
   const TdSolverWatch *watch = solver->watch;
 
@@ -210,13 +217,17 @@ td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum, T
 
 TdTeamVolume *
 td_solver_run (TdRayTeam *team, const TdConeTask *task, const TdSolverSettings *settings,
-               TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end, GCancellable *cancellable,
-               GError **error)
+               TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
+               GCancellable *cancellable, GError **error)
 {
-  TdSolver solver = { .team = team, .task = task, .settings = settings, .measured = measured,
-                      .watch = watch, .cancellable = cancellable };
+  TdSolver solver = { .team = team,
+                      .task = task,
+                      .settings = settings,
+                      .measured = measured,
+                      .watch = watch,
+                      .cancellable = cancellable };
   TdTeamVolume *volume = settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
-                                                      : td_solver_sirt (&solver, error);
+                                                          : td_solver_sirt (&solver, error);
 
   *end = solver.end;
   return volume;

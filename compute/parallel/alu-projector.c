@@ -27,7 +27,8 @@ td_alu_projector_slices (const TdBackprojectTask *task, guint max_slices)
 }
 
 const char *
-td_alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device, guint samples)
+td_alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                              guint samples)
 {
   if (device->host_pointers)
     return "it is made for GPUs";
@@ -39,26 +40,26 @@ td_alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo 
   if (task->n_views > 60000)
     return "it takes at most 60000 views";
 
-  TdAluShape shape = td_alu_shape_default (task, device, td_alu_projector_slices (task, 4), samples);
+  TdAluShape shape
+      = td_alu_shape_default (task, device, td_alu_projector_slices (task, 4), samples);
   if (!td_alu_shape_fit (&shape, task, device))
-    return "the pixels are so much wider than the detector's that a tile's bins pass the local memory";
+    return "the pixels are so much wider than the detector's that a tile's bins pass the local "
+           "memory";
   return NULL;
 }
 
 /**
- * Relative L2 error for random (white) sinograms, where an interpolated value's size is sqrt (2/3) of a
- * bin's and a neighbour's difference sqrt (2): an error e of the position costs sqrt (3) e.
+ * Relative L2 error for random (white) sinograms, where an interpolated value's size is sqrt (2/3)
+ * of a bin's and a neighbour's difference sqrt (2): an error e of the position costs sqrt (3) e.
  *
- * Position: below 128 bins (tile of 64; times 4 samples; times wider steps), summed in single twice: 2^-18
- * of a bin rms, so many times more.
- * Nearest: a share 2 e of the updates takes the neighbour, each off by sqrt (2), and ties go up by
- * another 2^-17 on purpose: sqrt (2 (2 e + 2^-17)).
- * Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125, in the mean of
- * many views; of few, by chance more.
- * Half: value and difference round to 2^-11 at most, 2^-12.5 rms or so, twice.
- * Runs: weights round too (two roundings of up to 2^-11), and each addition of a run of R rounds the sum so
- * far, of size sqrt (r): sqrt (R / 2) 2^-11.8 of the run, and independent between runs.
- * Sums of n views in single: 2^-25 sqrt (n).
+ * Position: below 128 bins (tile of 64; times 4 samples; times wider steps), summed in single
+ * twice: 2^-18 of a bin rms, so many times more. Nearest: a share 2 e of the updates takes the
+ * neighbour, each off by sqrt (2), and ties go up by another 2^-17 on purpose: sqrt (2 (2 e +
+ * 2^-17)). Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125, in
+ * the mean of many views; of few, by chance more. Half: value and difference round to 2^-11 at
+ * most, 2^-12.5 rms or so, twice. Runs: weights round too (two roundings of up to 2^-11), and each
+ * addition of a run of R rounds the sum so far, of size sqrt (r): sqrt (R / 2) 2^-11.8 of the run,
+ * and independent between runs. Sums of n views in single: 2^-25 sqrt (n).
  */
 double
 td_alu_projector_bound (const TdBackprojectTask *task, guint samples)
@@ -84,9 +85,16 @@ static TdPackSpec
 alu_projector_pack_spec (const TdAluShape *shape)
 {
   return (TdPackSpec) {
-    .slices = shape->slices, .planes = td_alu_shape_planes (shape), .samples = shape->samples,
-    .bins = shape->bins, .batch = shape->batch, .fold = shape->side == 2, .half = shape->half,
-    .scaled = shape->half || shape->run, .pairs = shape->linear && shape->cache == 2, .split = shape->split,
+    .slices = shape->slices,
+    .planes = td_alu_shape_planes (shape),
+    .samples = shape->samples,
+    .bins = shape->bins,
+    .batch = shape->batch,
+    .fold = shape->side == 2,
+    .half = shape->half,
+    .scaled = shape->half || shape->run,
+    .pairs = shape->linear && shape->cache == 2,
+    .split = shape->split,
   };
 }
 
@@ -106,14 +114,15 @@ guint64
 td_alu_projector_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices,
                         guint samples, gboolean hybrid)
 {
-  TdAluShape shape =
-      td_alu_shape_default (task, device, td_alu_projector_slices (task, max_slices), samples);
+  TdAluShape shape
+      = td_alu_shape_default (task, device, td_alu_projector_slices (task, max_slices), samples);
 
   if (!td_alu_shape_fit (&shape, task, device))
     return 0;
   TdPackSpec packed = alu_projector_pack_spec (&shape), texels = texel_spec (&shape);
   return td_packed_sinograms_bytes (task, &packed)
-         + (hybrid ? 2 * td_packed_sinograms_bytes (task, &texels) + TD_COUNTERS * sizeof (int) : 0);
+         + (hybrid ? 2 * td_packed_sinograms_bytes (task, &texels) + TD_COUNTERS * sizeof (int)
+                   : 0);
 }
 
 TdTexel
@@ -132,8 +141,10 @@ build_texture (AluProjector *self, TdDevice *device, const TdBackprojectTask *ta
   if (!(self->texels = td_packed_sinograms_new (device, task, &spec, error)))
     return FALSE;
   TdTextureSpec texture = {
-    .texel = td_alu_projector_texel (self->shape.slices, self->shape.half), .width = task->n_columns,
-    .height = td_packed_sinograms_params (self->texels, 1).n_table, .linear = self->shape.linear,
+    .texel = td_alu_projector_texel (self->shape.slices, self->shape.half),
+    .width = task->n_columns,
+    .height = td_packed_sinograms_params (self->texels, 1).n_table,
+    .linear = self->shape.linear,
   };
   return (self->texture = td_texture_new (device, &texture, error))
          && (self->counters = td_buffer_new (device, TD_COUNTERS * sizeof (int), error));
@@ -148,10 +159,9 @@ build_program (AluProjector *self, TdDevice *device, GError **error)
   g_clear_pointer (&self->program, td_program_free);
   self->program = td_program_build (device, hybrid ? "backproject-hybrid" : "backproject-alu",
                                     (const char *const *) defines, error);
-  self->kernel = self->program
-                     ? td_program_kernel (self->program, hybrid ? "td_backproject_hybrid"
-                                                                : "td_backproject_alu", error)
-                     : NULL;
+  self->kernel = self->program ? td_program_kernel (
+                     self->program, hybrid ? "td_backproject_hybrid" : "td_backproject_alu", error)
+                               : NULL;
   return self->kernel != NULL;
 }
 
@@ -164,8 +174,8 @@ alu_projector_spills (const AluProjector *self, const TdDeviceInfo *info)
          && kernel.spill_bytes > 0;
 }
 
-/* Fewer groups at once where the compiler is told how many, which leaves more registers to each; then
-   fewer pixels a work-item. FALSE: there is nothing smaller. */
+/* Fewer groups at once where the compiler is told how many, which leaves more registers to each;
+   then fewer pixels a work-item. FALSE: there is nothing smaller. */
 static gboolean
 alu_projector_shrink (AluProjector *self, const TdBackprojectTask *task, const TdDeviceInfo *info)
 {
@@ -185,8 +195,8 @@ alu_projector_shrink (AluProjector *self, const TdBackprojectTask *task, const T
 
 /* @chosen: by the tuner or a person, spills and all; a default that spills becomes smaller. */
 static gboolean
-alu_projector_build (AluProjector *self, TdDevice *device, const TdBackprojectTask *task, gboolean chosen,
-       GError **error)
+alu_projector_build (AluProjector *self, TdDevice *device, const TdBackprojectTask *task,
+                     gboolean chosen, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
 
@@ -279,8 +289,8 @@ td_alu_projector_update (TdBackprojector *projector, const TdBackprojectTask *ta
 }
 
 static gboolean
-alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
-        guint n_slices, GError **error)
+alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset,
+                      guint slice0, guint n_slices, GError **error)
 {
   const TdAluShape *shape = &self->shape;
   const guint local[3] = { shape->threads, 1, 1 };
@@ -292,14 +302,24 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guin
   guint64 local_bytes = td_alu_shape_local_bytes (shape);
   TdBuffer *rows = td_packed_sinograms_rows (self->packed);
   TdBuffer *views = td_packed_sinograms_views (self->packed);
-  TdArg plain[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (views), TD_ARG_VALUE (params),
-                    TD_ARG_VALUE (first), TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
-                    TD_ARG_BUFFER (slices), TD_ARG_VALUE (to), TD_ARG_LOCAL (local_bytes) };
-  TdArg hybrid[] = { TD_ARG_BUFFER (rows), TD_ARG_TEXTURE (self->texture), TD_ARG_BUFFER (views),
-                     TD_ARG_VALUE (params), TD_ARG_VALUE (first),
+  TdArg plain[] = { TD_ARG_BUFFER (rows),
+                    TD_ARG_BUFFER (views),
+                    TD_ARG_VALUE (params),
+                    TD_ARG_VALUE (first),
+                    TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                    TD_ARG_BUFFER (slices),
+                    TD_ARG_VALUE (to),
+                    TD_ARG_LOCAL (local_bytes) };
+  TdArg hybrid[] = { TD_ARG_BUFFER (rows),
+                     TD_ARG_TEXTURE (self->texture),
+                     TD_ARG_BUFFER (views),
+                     TD_ARG_VALUE (params),
+                     TD_ARG_VALUE (first),
                      TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
                      TD_ARG_BUFFER (self->counters),
-                     TD_ARG_BUFFER (slices), TD_ARG_VALUE (to), TD_ARG_LOCAL (local_bytes) };
+                     TD_ARG_BUFFER (slices),
+                     TD_ARG_VALUE (to),
+                     TD_ARG_LOCAL (local_bytes) };
 
   return td_backprojector_mark (&self->base, queue, error)
          && td_launch (queue, self->kernel, groups, local, self->texture ? hybrid : plain,
@@ -314,18 +334,21 @@ td_alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sino
 {
   AluProjector *self = (AluProjector *) projector;
 
-  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices, error)
+  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices,
+                                    error)
       || (self->texels
-          && !td_packed_sinograms_measure (self->texels, queue, sinograms, sinogram_offset, n_slices, error)))
+          && !td_packed_sinograms_measure (self->texels, queue, sinograms, sinogram_offset,
+                                           n_slices, error)))
     return FALSE;
   for (guint s = 0; s < n_slices; s += self->shape.slices) {
-    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices, error))
+    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices,
+                                   error))
       return FALSE;
     if (self->texture
         && (!td_packed_sinograms_pack (self->texels, queue, sinograms, sinogram_offset, s, n_slices,
                                        error)
-            || !td_texture_write (queue, self->texture, 0, 1, td_packed_sinograms_rows (self->texels),
-                                  0, error)
+            || !td_texture_write (queue, self->texture, 0, 1,
+                                  td_packed_sinograms_rows (self->texels), 0, error)
             || !td_fill_zero (queue, self->counters, 0, TD_COUNTERS * sizeof (int), error)))
       return FALSE;
     if (!alu_projector_launch (self, queue, slices, slice_offset, s, n_slices, error))

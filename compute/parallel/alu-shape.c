@@ -26,8 +26,12 @@ static const struct {
   { "TD_BUFFERS", G_STRUCT_OFFSET (TdAluShape, buffers), { 1, 2, G_MAXUINT } },
   { "TD_RUN", G_STRUCT_OFFSET (TdAluShape, run), { 0, 4, 8, 16, 32, G_MAXUINT } },
   { "TD_FLOAT_ROUND", G_STRUCT_OFFSET (TdAluShape, float_round), { 0, 1, G_MAXUINT } },
-  { "TD_TEXTURE_CELLS", G_STRUCT_OFFSET (TdAluShape, texture_cells), { 0, 1, 2, 3, 4, 8, G_MAXUINT } },
-  { "TD_TEXTURE_SHARE", G_STRUCT_OFFSET (TdAluShape, texture_share), { 0, 1, 2, 3, 4, 5, G_MAXUINT } },
+  { "TD_TEXTURE_CELLS",
+    G_STRUCT_OFFSET (TdAluShape, texture_cells),
+    { 0, 1, 2, 3, 4, 8, G_MAXUINT } },
+  { "TD_TEXTURE_SHARE",
+    G_STRUCT_OFFSET (TdAluShape, texture_share),
+    { 0, 1, 2, 3, 4, 5, G_MAXUINT } },
   { "TD_ALL_SHARE", G_STRUCT_OFFSET (TdAluShape, all_share), { 1, 2, 4, 5, 8, 16, G_MAXUINT } },
 };
 
@@ -67,8 +71,8 @@ squares_fit (const TdBackprojectTask *task, guint samples)
   return task->interpolation == TD_INTERPOLATION_LINEAR && samples == 1 && task->step <= 1;
 }
 
-/* Measured on an H100; with 48 KiB of local memory other numbers were best. More work-items a row spill
-   fewer registers, where four sums leave few. */
+/* Measured on an H100; with 48 KiB of local memory other numbers were best. More work-items a row
+   spill fewer registers, where four sums leave few. */
 static guint
 default_lanes (const TdAluShape *shape, const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
@@ -84,16 +88,29 @@ default_lanes (const TdAluShape *shape, const TdBackprojectTask *task, const TdD
 }
 
 /* Half keeps two slices in a register: never one alone. Enough groups for every multiprocessor to
-   hold two matter more than the better ratio of a large tile (measured on an H100: docs/benchmarks.md). */
+   hold two matter more than the better ratio of a large tile (measured on an H100:
+   docs/benchmarks.md). */
 TdAluShape
 td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices,
                       guint samples)
 {
   guint64 tiles = ((guint64) task->nx + 63) / 64 * ((task->ny + 63) / 64);
   TdAluShape shape = {
-    .slices = slices, .tile = 64, .threads = 256, .lanes = 32, .samples = samples, .side = 1,
-    .cache = 1, .unroll = 2, .resident = 2, .buffers = 2, .ahead = 256, .float_round = 1, .copy = 16,
-    .all_share = 1, .linear = task->interpolation == TD_INTERPOLATION_LINEAR && samples == 1,
+    .slices = slices,
+    .tile = 64,
+    .threads = 256,
+    .lanes = 32,
+    .samples = samples,
+    .side = 1,
+    .cache = 1,
+    .unroll = 2,
+    .resident = 2,
+    .buffers = 2,
+    .ahead = 256,
+    .float_round = 1,
+    .copy = 16,
+    .all_share = 1,
+    .linear = task->interpolation == TD_INTERPOLATION_LINEAR && samples == 1,
     .half = task->precision != TD_PRECISION_SINGLE,
   };
 
@@ -148,13 +165,14 @@ td_alu_shape_local_bytes (const TdAluShape *shape)
 {
   guint64 columns = shape->columns ? shape->tile / shape->side * 4 : 0;
 
-  return shape->ahead * (guint64) (shape->hybrid ? 52 : 36) + shape->buffers * shape->batch * columns
+  return shape->ahead * (guint64) (shape->hybrid ? 52 : 36)
+         + shape->buffers * shape->batch * columns
          + (guint64) shape->buffers * shape->batch * shape->bins * td_alu_shape_planes (shape)
                * bin_bytes (shape);
 }
 
-/* The tile's diagonal, which begins up to four bins into the window (one below it, up to three so that
-   the window begins at a multiple of four), and the bins beyond its last position. */
+/* The tile's diagonal, which begins up to four bins into the window (one below it, up to three so
+   that the window begins at a multiple of four), and the bins beyond its last position. */
 static guint
 bins_needed (const TdAluShape *shape, double step)
 {
@@ -166,20 +184,21 @@ bins_needed (const TdAluShape *shape, double step)
   return shadow < 1e6 ? ((guint) ceil (shadow) + 3 + beyond + 3) & ~3u : 0;
 }
 
-/* One group must fit, and at 48 KiB a little should be left (8 views of 46 KiB were slower there than 4).
-   A device that offers a group more than 64 KiB has not much more in all: there as many must fit as should
-   be resident. */
+/* One group must fit, and at 48 KiB a little should be left (8 views of 46 KiB were slower there
+   than 4). A device that offers a group more than 64 KiB has not much more in all: there as many
+   must fit as should be resident. */
 static gboolean
 alu_shape_fits (const TdAluShape *shape, const TdDeviceInfo *device)
 {
   guint64 bytes = td_alu_shape_local_bytes (shape), limit = device->local_memory_bytes;
 
-  return limit > 1 << 16 ? shape->resident * (bytes + 1024) <= limit + 1024 : bytes <= (shape->batch > 4 ? limit / 6 * 5 : limit);
+  return limit > 1 << 16 ? shape->resident * (bytes + 1024) <= limit + 1024
+                         : bytes <= (shape->batch > 4 ? limit / 6 * 5 : limit);
 }
 
 /* One step towards less local memory, in the order that cost least on an H100 with 48 KiB a group
-   (docs/benchmarks.md): 16 views in one buffer beat 8 in two, but 4 in two beat 8 in one. FALSE: there
-   is none. */
+   (docs/benchmarks.md): 16 views in one buffer beat 8 in two, but 4 in two beat 8 in one. FALSE:
+   there is none. */
 static gboolean
 alu_shape_shrink (TdAluShape *shape, const TdDeviceInfo *device)
 {
@@ -188,7 +207,8 @@ alu_shape_shrink (TdAluShape *shape, const TdDeviceInfo *device)
   one_buffer.buffers = 1;
   if (shape->batch > 16)
     shape->batch /= 2;
-  else if (shape->buffers > 1 && (shape->batch == 4 || (shape->batch == 16 && alu_shape_fits (&one_buffer, device))))
+  else if (shape->buffers > 1
+           && (shape->batch == 4 || (shape->batch == 16 && alu_shape_fits (&one_buffer, device))))
     shape->buffers = 1;
   else if (shape->ahead > 64)
     shape->ahead = 64;
@@ -237,17 +257,17 @@ td_alu_shape_defines (const TdAluShape *shape)
   GPtrArray *defines = g_ptr_array_new ();
 
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++)
-    g_ptr_array_add (defines,
-                     g_strdup_printf ("%s=%u", choices[c].key,
-                                      G_STRUCT_MEMBER (guint, shape, choices[c].offset)));
+    g_ptr_array_add (defines, g_strdup_printf ("%s=%u", choices[c].key,
+                                               G_STRUCT_MEMBER (guint, shape, choices[c].offset)));
   g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", shape->slices));
   g_ptr_array_add (defines, g_strdup_printf ("TD_SAMPLES=%u", shape->samples));
   g_ptr_array_add (defines, g_strdup_printf ("TD_BINS=%u", shape->bins));
   g_ptr_array_add (defines, g_strdup_printf ("TD_LINEAR=%d", shape->linear));
   g_ptr_array_add (defines, g_strdup_printf ("TD_UNIT=%d", shape->unit));
   g_ptr_array_add (defines, g_strdup_printf ("TD_HYBRID=%u", shape->hybrid));
-  g_ptr_array_add (defines, g_strdup_printf ("TD_REGISTERS=%u",
-                                             MIN (65536 / (shape->threads * shape->resident), 255u) & ~7u));
+  g_ptr_array_add (defines,
+                   g_strdup_printf ("TD_REGISTERS=%u",
+                                    MIN (65536 / (shape->threads * shape->resident), 255u) & ~7u));
   g_ptr_array_add (defines, NULL);
   return (char **) g_ptr_array_free (defines, FALSE);
 }
@@ -258,8 +278,8 @@ td_alu_shape_describe (const TdAluShape *shape)
   g_autoptr (GString) text = g_string_new (NULL);
 
   g_string_printf (text, "%u slice%s at once, tiles of %u² by %u work-items, %u views cached%s",
-                   shape->slices, shape->slices == 1 ? "" : "s", shape->tile, shape->threads, shape->batch,
-                   shape->buffers > 1 ? " twice" : "");
+                   shape->slices, shape->slices == 1 ? "" : "s", shape->tile, shape->threads,
+                   shape->batch, shape->buffers > 1 ? " twice" : "");
   if (shape->side == 2)
     g_string_append (text, ", squares of 2 x 2");
   if (shape->half)

@@ -9,7 +9,8 @@
  * ("TD_TILE=64"); TD_SLICES is the variant's own field.
  */
 typedef struct {
-  guint slices, tile, threads, batch, lanes, samples, side, cache, unroll, resident, buffers, run, ahead;
+  guint slices, tile, threads, batch, lanes, samples, side, cache, unroll, resident, buffers, run,
+      ahead;
   guint float_round, split, columns, copy;
   guint hybrid, texture_cells, texture_share, all_share;
   gboolean linear;
@@ -19,12 +20,12 @@ typedef struct {
 } TdAluShape;
 
 /* The default for single slices (@slices 1) or several, by the device's abilities. */
-TdAluShape td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices,
-                                 guint samples);
+TdAluShape td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                 guint slices, guint samples);
 /* Takes over "KEY=VALUE"s; an unknown key or a value that no kernel can have is an error. */
 gboolean td_alu_shape_apply (TdAluShape *shape, const char *const *defines, GError **error);
-/* Settles what follows, and fewer views at a time until it fits the device's local memory; FALSE: it
-   cannot. */
+/* Settles what follows, and fewer views at a time until it fits the device's local memory; FALSE:
+   it cannot. */
 gboolean td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task,
                            const TdDeviceInfo *device);
 guint64 td_alu_shape_local_bytes (const TdAluShape *shape);

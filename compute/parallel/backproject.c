@@ -35,12 +35,14 @@ td_backproject_family (const char *name, GError **error)
     g_string_append_printf (names, ", %s", families[i]->name);
   }
   g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "There is no back-projection kernel family \"%s\"; choose one of %s", name, names->str);
+               "There is no back-projection kernel family \"%s\"; choose one of %s", name,
+               names->str);
   return NULL;
 }
 
 static const char *
-why_not (const TdBackprojectFamily *family, const TdBackprojectTask *task, const TdDeviceInfo *device)
+why_not (const TdBackprojectFamily *family, const TdBackprojectTask *task,
+         const TdDeviceInfo *device)
 {
   return family->unsupported ? family->unsupported (task, device) : NULL;
 }
@@ -57,14 +59,15 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
   g_autofree char *disabled = td_tune_store_disabled (info, name);
   if (!reason && !disabled)
     return family;
-  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-               "The \"%s\" kernels cannot do this on %s (%s): %s; choose another family or \"auto\"",
-               name, info->id, info->name, reason ? reason : disabled);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+      "The \"%s\" kernels cannot do this on %s (%s): %s; choose another family or \"auto\"", name,
+      info->id, info->name, reason ? reason : disabled);
   return NULL;
 }
 
-/* The families that can do the task and passed the self-test, by the tuner's measurement; those it has
-   not measured by preference, after all that it has. */
+/* The families that can do the task and passed the self-test, by the tuner's measurement; those it
+   has not measured by preference, after all that it has. */
 static const TdBackprojectFamily *
 choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_slices, char **reason)
 {
@@ -74,12 +77,13 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
 
   for (guint i = 0; families[i]; i++) {
     const char *refusal = why_not (families[i], task, info);
-    g_autofree char *why = refusal ? g_strdup (refusal)
-                                   : td_tune_store_disabled (info, families[i]->name);
+    g_autofree char *why
+        = refusal ? g_strdup (refusal) : td_tune_store_disabled (info, families[i]->name);
     guint preference = families[i]->preference ? families[i]->preference (task, info, n_slices) : 1;
     TdTuned tuned = { 0 };
     if (why) {
-      if (!*reason || !refusal) { /* what a self-test found tells more than what is not made for it */
+      if (!*reason
+          || !refusal) { /* what a self-test found tells more than what is not made for it */
         g_free (*reason);
         *reason = g_steal_pointer (&why);
       }
@@ -88,8 +92,8 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
     if (best && preference == 0)
       continue; /* only when named: it trades accuracy */
     td_tune_store_find (info, families[i]->name, task, n_slices, &tuned);
-    if (!best || tuned.updates_per_second > best_rate ||
-        (tuned.updates_per_second == best_rate && preference > best_preference)) {
+    if (!best || tuned.updates_per_second > best_rate
+        || (tuned.updates_per_second == best_rate && preference > best_preference)) {
       best = families[i];
       best_rate = tuned.updates_per_second;
       best_preference = preference;
@@ -136,7 +140,7 @@ td_backproject_variant_free (TdBackprojectVariant *variant)
   g_free (variant);
 }
 
-/* ── Tasks ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tasks ── */
 
 void
 td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x, double *du_y)
@@ -195,9 +199,10 @@ check_task (const TdBackprojectTask *task, GError **error)
       || !all_finite (task->angles_rad, task->n_views) || !all_finite (task->axis_px, task->n_views)
       || !all_finite (task->weights, task->n_views)
       || task->step * ((double) task->nx + task->ny) > 0x1p29) {
-    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID,
-                         "The geometry has a value that is not a finite, sensible number; check the "
-                         "angles, the centre of rotation and the region");
+    g_set_error_literal (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "The geometry has a value that is not a finite, sensible number; check the "
+        "angles, the centre of rotation and the region");
     return FALSE;
   }
   if ((guint64) task->n_columns * task->n_views > G_MAXINT32
@@ -211,25 +216,27 @@ check_task (const TdBackprojectTask *task, GError **error)
   return TRUE;
 }
 
-/* ── Projectors ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Projectors ── */
 
 const TdBackprojectVariant td_backproject_default = { 0 };
 
 /* Creates by @variant; NULL: as tuned, and by the family's default if that no longer builds. */
 static TdBackprojector *
-backproject_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, GError **error)
+backproject_create (const TdBackprojectFamily *family, TdDevice *device,
+                    const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                    guint max_slices, GError **error)
 {
   TdBackprojector *projector = NULL;
   TdTuned tuned = { 0 };
 
   if (variant == &td_backproject_default) {
     variant = NULL;
-  } else if (!variant &&
-             td_tune_store_find (td_device_info (device), family->name, task, max_slices, &tuned)) {
+  } else if (!variant
+             && td_tune_store_find (td_device_info (device), family->name, task, max_slices,
+                                    &tuned)) {
     const TdBackprojectVariant found = { family->name, tuned.slices, tuned.defines };
-    gboolean built = (tuned.defines || tuned.slices) &&
-                     family->create (family, device, task, &found, max_slices, &projector, NULL);
+    gboolean built = (tuned.defines || tuned.slices)
+                     && family->create (family, device, task, &found, max_slices, &projector, NULL);
     td_tuned_clear (&tuned);
     if (built)
       return projector;
@@ -250,11 +257,12 @@ td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
   if (!check_task (task, error))
     return NULL;
   if ((reason = why_not (family, task, info))) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "The \"%s\" kernels cannot do this on %s: %s",
-                 family->name, info->id, reason);
+    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+                 "The \"%s\" kernels cannot do this on %s: %s", family->name, info->id, reason);
     return NULL;
   }
-  TdBackprojector *projector = backproject_create (family, device, task, variant, max_slices, error);
+  TdBackprojector *projector
+      = backproject_create (family, device, task, variant, max_slices, error);
   if (!projector)
     return NULL;
   projector->family = family;
@@ -306,7 +314,7 @@ td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sino
                                  n_slices, error);
 }
 
-/* ── Time of the kernels alone ────────────────────────────────────────────────────────────────── */
+/* ── Time of the kernels alone ── */
 
 void
 td_backprojector_time_kernels (TdBackprojector *projector)

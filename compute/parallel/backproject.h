@@ -4,14 +4,15 @@
 #include "compute/device/device.h"
 
 /**
- * Parallel-beam back-projection, every family (DESIGN.md, "families"; the review is in DESIGN.md, "Papers").
+ * Parallel-beam back-projection, every family (DESIGN.md, "families"; the review is in DESIGN.md,
+ * "Papers").
  *
  *     slice (x, y) = scale * sum over views v of  sinogram (v, u),
  *     u = centre_px + axis_px[v] + x cos(angle_v) + y sin(angle_v)
  *
- * x, y in detector pixels from the rotation axis, y up; u in columns, first column's centre 0. Outside
- * the detector the projection is 0: linear interpolation fades to 0 over the half-open pixel beyond
- * either edge; nearest takes column floor (u + 1/2) if that exists.
+ * x, y in detector pixels from the rotation axis, y up; u in columns, first column's centre 0.
+ * Outside the detector the projection is 0: linear interpolation fades to 0 over the half-open
+ * pixel beyond either edge; nearest takes column floor (u + 1/2) if that exists.
  */
 typedef enum { TD_INTERPOLATION_NEAREST, TD_INTERPOLATION_LINEAR } TdInterpolation;
 typedef enum {
@@ -22,11 +23,11 @@ typedef enum {
 
 typedef struct {
   guint n_columns, n_views;
-  guint nx, ny;            /* the pixels computed: a region of the slice or all of it */
-  double x0, y0;           /* position of the first stored pixel (top left), in detector pixels from
-                              the axis, y up; the next pixel right is x0 + step, the next row down is
-                              y0 - step */
-  double step;             /* 1: pixels as wide as the detector's */
+  guint nx, ny;  /* the pixels computed: a region of the slice or all of it */
+  double x0, y0; /* position of the first stored pixel (top left), in detector pixels from
+                    the axis, y up; the next pixel right is x0 + step, the next row down is
+                    y0 - step */
+  double step;   /* 1: pixels as wide as the detector's */
   double centre_px;
   const double *angles_rad; /* n_views */
   const double *axis_px;    /* n_views corrections added to the centre, or NULL */
@@ -34,8 +35,8 @@ typedef struct {
   double scale;
   TdInterpolation interpolation;
   TdPrecision precision;
-  double disc;              /* pixels from the axis beyond which nobody looks: they may be left as they
-                               were; 0: all are wanted */
+  double disc; /* pixels from the axis beyond which nobody looks: they may be left as they
+                  were; 0: all are wanted */
 } TdBackprojectTask;
 
 typedef struct TdBackprojector TdBackprojector;
@@ -44,8 +45,8 @@ typedef struct TdBackprojectFamily TdBackprojectFamily;
 /* A tunable choice within a family: defines for the program and shape of the launch, by name. */
 typedef struct {
   const char *family;
-  guint slices;         /* slices at once: 1, 2, 4 (16 on CPUs) */
-  char **defines;       /* family's own "KEY=VALUE"s; NULL: the family's default for the device */
+  guint slices;   /* slices at once: 1, 2, 4 (16 on CPUs) */
+  char **defines; /* family's own "KEY=VALUE"s; NULL: the family's default for the device */
 } TdBackprojectVariant;
 
 /* @family: static; @defines may be NULL, copied. */
@@ -54,8 +55,8 @@ TdBackprojectVariant *td_backproject_variant_new (const char *family, guint slic
 void td_backproject_variant_free (TdBackprojectVariant *variant);
 
 struct TdBackprojectFamily {
-  const char *name;     /* "standard", "texture", "alu", "hybrid", "oversampling", "host", … */
-  const char *title;    /* for people */
+  const char *name;  /* "standard", "texture", "alu", "hybrid", "oversampling", "host", … */
+  const char *title; /* for people */
   /* Relative L2 bound against the double-precision truth for random sinograms (derivation in the
      family's source). */
   double (*error_bound) (const TdBackprojectTask *task, const TdDeviceInfo *device);
@@ -91,7 +92,7 @@ struct TdBackprojector {
   const TdBackprojectFamily *family;
   TdDevice *device;
   guint max_slices;
-  char *description; /* variant in words, for results and the bench */
+  char *description;         /* variant in words, for results and the bench */
   GCancellable *cancellable; /* may be NULL; see td_backprojector_set_cancellable */
   GPtrArray *kernel_events;  /* may be NULL; see td_backprojector_time_kernels */
 };
@@ -120,10 +121,11 @@ gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuf
    G_IO_ERROR_CANCELLED; families that only enqueue may ignore it. NULL: none. */
 void td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *cancellable);
 /* From now on runs keep the time of the summing kernels alone, without what prepares their input;
-   td_backprojector_kernel_seconds() gives what the last run's took, once the queue has finished. 0: the
-   family does not tell (the host's is all kernel). */
+   td_backprojector_kernel_seconds() gives what the last run's took, once the queue has finished. 0:
+   the family does not tell (the host's is all kernel). */
 void td_backprojector_time_kernels (TdBackprojector *projector);
-gboolean td_backprojector_kernel_seconds (TdBackprojector *projector, double *seconds, GError **error);
+gboolean td_backprojector_kernel_seconds (TdBackprojector *projector, double *seconds,
+                                          GError **error);
 /* For families: before and after each launch of the summing kernel. */
 gboolean td_backprojector_mark (TdBackprojector *projector, TdQueue *queue, GError **error);
 void td_backprojector_free (TdBackprojector *projector);
@@ -131,9 +133,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBackprojector, td_backprojector_free)
 
 /* Where pixel (ix, iy) of the region is seen: column start[v] + ix du_x[v] + iy du_y[v]. n_views
    each; what every family makes its tables from. */
-void td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x, double *du_y);
-/* The same in fixed point, units of 2^-32 columns: start, du_x, du_y of each view in turn, 3 n_views.
-   Exact to 2^-33 a pixel. A start beyond 2^30 columns is brought there, where all is 0 as well. */
+void td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x,
+                           double *du_y);
+/* The same in fixed point, units of 2^-32 columns: start, du_x, du_y of each view in turn, 3
+   n_views. Exact to 2^-33 a pixel. A start beyond 2^30 columns is brought there, where all is 0 as
+   well. */
 void td_backproject_fixed (const TdBackprojectTask *task, gint64 *starts);
 
 /* The naive double-precision reference, a page long: out[ny][nx] of one sinogram [view][column].

@@ -3,8 +3,8 @@
 #include "families.h"
 
 /**
- * The "alu" family: the review's §6, arithmetic on bins cached in local memory. Its own step beyond the
- * review: squares of four pixels share one lookup (kernels/backproject-alu-core.h).
+ * The "alu" family: the review's §6, arithmetic on bins cached in local memory. Its own step beyond
+ * the review: squares of four pixels share one lookup (kernels/backproject-alu-core.h).
  */
 static const char *
 family_alu_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
@@ -19,8 +19,9 @@ family_alu_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *devic
 }
 
 static gboolean
-family_alu_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+family_alu_create (const TdBackprojectFamily *family, TdDevice *device,
+                   const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                   guint max_slices, TdBackprojector **out, GError **error)
 {
   return td_alu_projector_new (device, task, variant, max_slices, 1, FALSE, out, error);
 }
@@ -29,30 +30,32 @@ family_alu_create (const TdBackprojectFamily *family, TdDevice *device, const Td
 static GPtrArray *
 family_alu_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  static const char *const wide[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_RESIDENT=2",
-                                      "TD_CACHE=1", NULL };
-  static const char *const narrow[] = { "TD_TILE=32", "TD_THREADS=128", "TD_BATCH=16",
-                                        "TD_RESIDENT=4", "TD_LANES=16", "TD_CACHE=1", NULL };
-  static const char *const dense[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_RESIDENT=3",
-                                       "TD_CACHE=1", NULL };
-  static const char *const large[] = { "TD_TILE=64", "TD_THREADS=512", "TD_BATCH=32", "TD_RESIDENT=1",
-                                       "TD_CACHE=1", NULL };
-  static const char *const single[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16",
-                                        "TD_BUFFERS=1", "TD_CACHE=1", NULL };
-  static const char *const pixels[] = { "TD_SIDE=1", "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16",
-                                        "TD_CACHE=1", NULL };
-  static const char *const values[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_CACHE=0",
-                                        NULL };
+  static const char *const wide[]
+      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_RESIDENT=2", "TD_CACHE=1", NULL };
+  static const char *const narrow[]
+      = { "TD_TILE=32",  "TD_THREADS=128", "TD_BATCH=16", "TD_RESIDENT=4",
+          "TD_LANES=16", "TD_CACHE=1",     NULL };
+  static const char *const dense[]
+      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_RESIDENT=3", "TD_CACHE=1", NULL };
+  static const char *const large[]
+      = { "TD_TILE=64", "TD_THREADS=512", "TD_BATCH=32", "TD_RESIDENT=1", "TD_CACHE=1", NULL };
+  static const char *const single[]
+      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_BUFFERS=1", "TD_CACHE=1", NULL };
+  static const char *const pixels[]
+      = { "TD_SIDE=1", "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_CACHE=1", NULL };
+  static const char *const values[]
+      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_CACHE=0", NULL };
   /* The review's own caches: a bin with its difference (§6.4), columns' places (h_x, §6.8), split
      vectors and 64-bit writes (§6.3), no look ahead; last, for half sums only, of single bins. */
   static const char *const pairs[] = { "TD_SIDE=1", "TD_CACHE=2", "TD_BATCH=16", NULL };
   static const char *const columns[] = { "TD_COLUMNS=1", NULL };
   static const char *const split[] = { "TD_SPLIT=1", "TD_COPY=8", "TD_CACHE=1", NULL };
   static const char *const at_hand[] = { "TD_AHEAD=32", "TD_LANES=16", NULL };
-  static const char *const single_store[] = { "TD_HALF=0", "TD_BATCH=16", "TD_THREADS=256", "TD_RESIDENT=2",
-                                              "TD_CACHE=1", NULL };
-  static const char *const *const all[] = { NULL, wide, narrow, dense, large, single, pixels, values,
-                                            pairs, columns, split, at_hand, single_store };
+  static const char *const single_store[]
+      = { "TD_HALF=0", "TD_BATCH=16", "TD_THREADS=256", "TD_RESIDENT=2", "TD_CACHE=1", NULL };
+  static const char *const *const all[]
+      = { NULL,   wide,  narrow,  dense, large,   single,      pixels,
+          values, pairs, columns, split, at_hand, single_store };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
@@ -61,8 +64,8 @@ family_alu_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device
   return list;
 }
 
-/* Ahead of the texture units on every card since their rate fell behind the arithmetic; not on CPUs,
-   whose local memory is ordinary memory. */
+/* Ahead of the texture units on every card since their rate fell behind the arithmetic; not on
+   CPUs, whose local memory is ordinary memory. */
 static guint
 family_alu_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
 {
@@ -70,7 +73,8 @@ family_alu_preference (const TdBackprojectTask *task, const TdDeviceInfo *device
 }
 
 static guint64
-family_alu_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_alu_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                            guint max_slices)
 {
   return td_alu_projector_bytes (task, device, max_slices, 1, FALSE);
 }

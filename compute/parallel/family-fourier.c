@@ -7,13 +7,14 @@
 #include <math.h>
 
 /**
- * The "fourier" family: gridding in the frequency domain (fourier-shape.h), the work of a slice growing with
- * N² log N. It is not in the table that "auto" and --kernel choose from, for it is a method of its own
+ * The "fourier" family: gridding in the frequency domain (fourier-shape.h), the work of a slice
+ * growing with N² log N. It is not in the table that "auto" and --kernel choose from, for it is a
+ * method of its own
  * (--method fourier) with a truth of its own.
  */
 typedef struct {
   TdBackprojector base;
-  TdFourierHost *host;      /* one of the two */
+  TdFourierHost *host; /* one of the two */
   TdFourierDevice *device;
 } FourierProjector;
 
@@ -28,9 +29,9 @@ family_fourier_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *d
 }
 
 /**
- * Relative L2 error for random (white) sinograms. Aliases of the grid: td_fourier_alias_error(), which takes
- * all of them for uncorrelated; twice that for those that are not. Sums, FFTs and phases in single: about a
- * hundred roundings at random signs.
+ * Relative L2 error for random (white) sinograms. Aliases of the grid: td_fourier_alias_error(),
+ * which takes all of them for uncorrelated; twice that for those that are not. Sums, FFTs and
+ * phases in single: about a hundred roundings at random signs.
  */
 static double
 family_fourier_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
@@ -51,8 +52,9 @@ family_fourier_update (TdBackprojector *projector, const TdBackprojectTask *task
 }
 
 static gboolean
-family_fourier_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
-     TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
+family_fourier_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
+                    guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
+                    GError **error)
 {
   FourierProjector *self = (FourierProjector *) projector;
 
@@ -64,7 +66,8 @@ family_fourier_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinogr
   const char *from = td_buffer_map (sinograms);
   char *to = td_buffer_map (slices);
   return td_fourier_host_run (self->host, (const float *) (from + sinogram_offset),
-                              (float *) (to + slice_offset), n_slices, projector->cancellable, error);
+                              (float *) (to + slice_offset), n_slices, projector->cancellable,
+                              error);
 }
 
 static void
@@ -78,8 +81,9 @@ family_fourier_free_projector (TdBackprojector *projector)
 }
 
 static gboolean
-family_fourier_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+family_fourier_create (const TdBackprojectFamily *family, TdDevice *device,
+                       const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                       guint max_slices, TdBackprojector **out, GError **error)
 {
   FourierProjector *self = g_new0 (FourierProjector, 1);
   TdFourierShape shape;
@@ -93,14 +97,15 @@ family_fourier_create (const TdBackprojectFamily *family, TdDevice *device, cons
     g_free (self);
     return FALSE;
   }
-  self->base.description
-      = g_strdup_printf ("Fourier, grid of %u × %u, windows of %u", shape.gx, shape.gy, shape.width);
+  self->base.description = g_strdup_printf ("Fourier, grid of %u × %u, windows of %u", shape.gx,
+                                            shape.gy, shape.width);
   *out = &self->base;
   return TRUE;
 }
 
 static guint64
-family_fourier_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_fourier_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                guint max_slices)
 {
   TdFourierShape shape;
 

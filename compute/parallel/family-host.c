@@ -6,14 +6,14 @@
 #include <math.h>
 
 /**
- * The "host" family: CPUs (§6.10 of the review taken further: slices interleaved so that each bin is
- * one vector load, tiles that fit the caches, sums in registers). On a device whose memory is the
- * host's it runs the hand-shaped vector code of host-backproject.c, on other CPU-shaped devices
+ * The "host" family: CPUs (§6.10 of the review taken further: slices interleaved so that each bin
+ * is one vector load, tiles that fit the caches, sums in registers). On a device whose memory is
+ * the host's it runs the hand-shaped vector code of host-backproject.c, on other CPU-shaped devices
  * (OpenCL) the kernel written to the same plan.
  */
 typedef struct {
   TdBackprojector base;
-  TdHostBackproject *host;  /* one of the two */
+  TdHostBackproject *host; /* one of the two */
   TdTileBackproject *tiles;
 } HostProjector;
 
@@ -30,15 +30,16 @@ family_host_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *devi
 /**
  * Relative L2 error for random (white) sinograms.
  *
- * Linear: within a subtile u < 32 in single, so each u is off by up to 2^-20 (half a unit in the last
- * place of numbers up to 32, twice: start and product), about 3e-7 rms; times the slope, sqrt (2)
- * of a bin's own size against the interpolated sqrt (2/3): 6e-7. The table p - i d of the
+ * Linear: within a subtile u < 32 in single, so each u is off by up to 2^-20 (half a unit in the
+ * last place of numbers up to 32, twice: start and product), about 3e-7 rms; times the slope, sqrt
+ * (2) of a bin's own size against the interpolated sqrt (2/3): 6e-7. The table p - i d of the
  * single-slice path rounds numbers up to 32 times a bin's size, another 1e-6. Sums of n views in
  * single: each addition rounds half a unit of a sum that grows as sqrt (n): 2^-25 sqrt (n) or so.
  *
- * Nearest: the value itself is exact, but a u within about 2^-20 of a tie may take the neighbour, as
- * right an answer for data known to a pixel, and off by sqrt (2). n such among all updates: the error
- * is sqrt (2 n / updates), where n is at most the expected share, 2e-6, five deviations and a few.
+ * Nearest: the value itself is exact, but a u within about 2^-20 of a tie may take the neighbour,
+ * as right an answer for data known to a pixel, and off by sqrt (2). n such among all updates: the
+ * error is sqrt (2 n / updates), where n is at most the expected share, 2e-6, five deviations and a
+ * few.
  *
  * Coarse steps make the subtile's u, and so its rounding, larger.
  */
@@ -69,8 +70,9 @@ family_host_update (TdBackprojector *projector, const TdBackprojectTask *task, G
 }
 
 static gboolean
-family_host_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
-     TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
+family_host_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
+                 guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
+                 GError **error)
 {
   HostProjector *self = (HostProjector *) projector;
 
@@ -97,8 +99,9 @@ family_host_free_projector (TdBackprojector *projector)
 }
 
 static gboolean
-family_host_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+family_host_create (const TdBackprojectFamily *family, TdDevice *device,
+                    const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                    guint max_slices, TdBackprojector **out, GError **error)
 {
   HostProjector *self = g_new0 (HostProjector, 1);
   const char *description;
@@ -120,7 +123,8 @@ family_host_create (const TdBackprojectFamily *family, TdDevice *device, const T
 }
 
 static guint64
-family_host_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_host_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                             guint max_slices)
 {
   return device->host_pointers ? td_host_backproject_workspace_bytes (task, max_slices)
                                : td_tile_backproject_workspace_bytes (task, device, max_slices);

@@ -5,18 +5,20 @@
 #include <math.h>
 
 /**
- * The "hybrid" family (review, §7.1): the texture engine and the arithmetic of the ALU family at once,
- * by pixel within a work-item or by group and multiprocessor.
+ * The "hybrid" family (review, §7.1): the texture engine and the arithmetic of the ALU family at
+ * once, by pixel within a work-item or by group and multiprocessor.
  */
 static gboolean
 has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
 {
   return (device->texels
-          & 1u << td_alu_projector_texel (slices, task->precision != TD_PRECISION_SINGLE)) != 0;
+          & 1u << td_alu_projector_texel (slices, task->precision != TD_PRECISION_SINGLE))
+         != 0;
 }
 
 static guint
-family_hybrid_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_hybrid_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                          guint max_slices)
 {
   guint slices = td_alu_projector_slices (task, max_slices);
 
@@ -58,25 +60,27 @@ family_hybrid_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *de
 }
 
 static gboolean
-family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
+                      const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                      guint max_slices, TdBackprojector **out, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  TdBackprojectVariant usual = { .family = "hybrid", .slices = family_hybrid_slices_for (task, info, max_slices) };
+  TdBackprojectVariant usual
+      = { .family = "hybrid", .slices = family_hybrid_slices_for (task, info, max_slices) };
 
   if (!variant) {
     /* few views cached: local memory and the texture cache share their room */
-    static char *in_thread[] = { (char *) "TD_SIDE=1", (char *) "TD_TEXTURE_CELLS=4",
-                                 (char *) "TD_BATCH=16", (char *) "TD_THREADS=256",
-                                 (char *) "TD_RESIDENT=2", NULL };
+    static char *in_thread[]
+        = { (char *) "TD_SIDE=1",      (char *) "TD_TEXTURE_CELLS=4", (char *) "TD_BATCH=16",
+            (char *) "TD_THREADS=256", (char *) "TD_RESIDENT=2",      NULL };
     static char *in_squares[] = { (char *) "TD_TEXTURE_CELLS=1", (char *) "TD_BATCH=16",
                                   (char *) "TD_THREADS=256", (char *) "TD_RESIDENT=2", NULL };
-    static char *in_fours[] = { (char *) "TD_SIDE=1", (char *) "TD_TEXTURE_CELLS=2",
-                               (char *) "TD_BATCH=16", (char *) "TD_THREADS=512",
-                               (char *) "TD_RESIDENT=1", NULL };
+    static char *in_fours[]
+        = { (char *) "TD_SIDE=1",      (char *) "TD_TEXTURE_CELLS=2", (char *) "TD_BATCH=16",
+            (char *) "TD_THREADS=512", (char *) "TD_RESIDENT=1",      NULL };
     usual.defines = task->precision == TD_PRECISION_SINGLE ? in_thread
-                    : usual.slices == 4                         ? in_fours
-                                                                : in_squares;
+                    : usual.slices == 4                    ? in_fours
+                                                           : in_squares;
     variant = &usual;
   } else if (!has_texel (task, info, variant->slices)) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
@@ -93,15 +97,15 @@ family_hybrid_candidates (const TdBackprojectTask *task, const TdDeviceInfo *dev
   static const char *const pixels[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=4", "TD_BATCH=16", NULL };
   static const char *const fewer[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16", NULL };
   static const char *const squares[] = { "TD_TEXTURE_CELLS=1", NULL };
-  static const char *const tall[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16",
-                                      "TD_THREADS=512", "TD_RESIDENT=1", NULL };
-  static const char *const large_squares[] = { "TD_TEXTURE_CELLS=1", "TD_BATCH=16", "TD_THREADS=256",
-                                               "TD_RESIDENT=2", NULL };
+  static const char *const tall[] = { "TD_SIDE=1",      "TD_TEXTURE_CELLS=2", "TD_BATCH=16",
+                                      "TD_THREADS=512", "TD_RESIDENT=1",      NULL };
+  static const char *const large_squares[]
+      = { "TD_TEXTURE_CELLS=1", "TD_BATCH=16", "TD_THREADS=256", "TD_RESIDENT=2", NULL };
   static const char *const eighth[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=8", NULL };
   static const char *const half[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=2", NULL };
   static const char *const review[] = { "TD_SIDE=1", "TD_TEXTURE_SHARE=3", "TD_ALL_SHARE=8", NULL };
-  static const char *const *const all[] = { pixels, fewer, squares, tall, large_squares, eighth, half,
-                                            review };
+  static const char *const *const all[]
+      = { pixels, fewer, squares, tall, large_squares, eighth, half, review };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
@@ -126,9 +130,11 @@ family_hybrid_preference (const TdBackprojectTask *task, const TdDeviceInfo *dev
 }
 
 static guint64
-family_hybrid_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_hybrid_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                               guint max_slices)
 {
-  return td_alu_projector_bytes (task, device, family_hybrid_slices_for (task, device, max_slices), 1, TRUE);
+  return td_alu_projector_bytes (task, device, family_hybrid_slices_for (task, device, max_slices),
+                                 1, TRUE);
 }
 
 const TdBackprojectFamily td_family_hybrid = {

@@ -24,8 +24,9 @@ family_oversampling_error_bound (const TdBackprojectTask *task, const TdDeviceIn
 }
 
 static gboolean
-family_oversampling_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+family_oversampling_create (const TdBackprojectFamily *family, TdDevice *device,
+                            const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                            guint max_slices, TdBackprojector **out, GError **error)
 {
   return td_alu_projector_new (device, task, variant, max_slices, SAMPLES, FALSE, out, error);
 }
@@ -35,10 +36,10 @@ family_oversampling_candidates (const TdBackprojectTask *task, const TdDeviceInf
 {
   static const char *const wide[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", NULL };
   static const char *const deep[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", NULL };
-  static const char *const narrow[] = { "TD_TILE=32", "TD_THREADS=128", "TD_BATCH=8",
-                                        "TD_RESIDENT=4", NULL };
-  static const char *const single[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_BUFFERS=1",
-                                        NULL };
+  static const char *const narrow[]
+      = { "TD_TILE=32", "TD_THREADS=128", "TD_BATCH=8", "TD_RESIDENT=4", NULL };
+  static const char *const single[]
+      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_BUFFERS=1", NULL };
   static const char *const *const all[] = { NULL, wide, deep, narrow, single };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
@@ -49,13 +50,15 @@ family_oversampling_candidates (const TdBackprojectTask *task, const TdDeviceInf
 }
 
 static guint
-family_oversampling_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+family_oversampling_preference (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                guint n_slices)
 {
   return 0;
 }
 
 static guint64
-family_oversampling_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_oversampling_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                     guint max_slices)
 {
   return td_alu_projector_bytes (task, device, max_slices, SAMPLES, FALSE);
 }

@@ -91,15 +91,17 @@ family_standard_update (TdBackprojector *projector, const TdBackprojectTask *tas
   self->task = *task;
   self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;
   return queue
-         && td_upload (queue, self->views, 0, views, 4 * (guint64) task->n_views * sizeof *views, error)
+         && td_upload (queue, self->views, 0, views, 4 * (guint64) task->n_views * sizeof *views,
+                       error)
          && td_upload (queue, self->starts, 0, starts, 3 * (guint64) task->n_views * sizeof *starts,
                        error)
          && td_queue_finish (queue, error);
 }
 
 static gboolean
-family_standard_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
-     TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
+family_standard_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
+                     guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+                     guint n_slices, GError **error)
 {
   StandardProjector *self = (StandardProjector *) projector;
   const TdBackprojectTask *task = &self->task;
@@ -112,10 +114,17 @@ family_standard_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinog
     guint64 from = sinogram_offset / sizeof (float) + s * sinogram_floats;
     guint64 to = slice_offset / sizeof (float) + s * slice_floats;
     TdStandardParams params = {
-      .n_columns = task->n_columns, .n_views = task->n_views, .nx = task->nx, .ny = task->ny,
-      .x0 = task->x0, .y0 = task->y0, .step = task->step,
-      .sinogram_low = from, .sinogram_high = from >> 32,
-      .slice_low = to, .slice_high = to >> 32,
+      .n_columns = task->n_columns,
+      .n_views = task->n_views,
+      .nx = task->nx,
+      .ny = task->ny,
+      .x0 = task->x0,
+      .y0 = task->y0,
+      .step = task->step,
+      .sinogram_low = from,
+      .sinogram_high = from >> 32,
+      .slice_low = to,
+      .slice_high = to >> 32,
     };
     TdArg textured[] = { TD_ARG_TEXTURE (self->texture), TD_ARG_BUFFER (self->views),
                          TD_ARG_BUFFER (slices), TD_ARG_VALUE (params) };
@@ -147,7 +156,8 @@ family_standard_free_projector (TdBackprojector *projector)
 }
 
 static gboolean
-family_standard_build (StandardProjector *self, TdDevice *device, const TdBackprojectTask *task, GError **error)
+family_standard_build (StandardProjector *self, TdDevice *device, const TdBackprojectTask *task,
+                       GError **error)
 {
   const char *defines[3] = { 0 };
   guint n = 0;
@@ -157,8 +167,8 @@ family_standard_build (StandardProjector *self, TdDevice *device, const TdBackpr
   if (task->interpolation == TD_INTERPOLATION_NEAREST)
     defines[n++] = "NEAREST=1";
   self->program = td_program_build (device, "backproject-standard", defines, error);
-  self->kernel =
-      self->program ? td_program_kernel (self->program, "backproject_standard", error) : NULL;
+  self->kernel
+      = self->program ? td_program_kernel (self->program, "backproject_standard", error) : NULL;
   if (!self->kernel)
     return FALSE;
   self->views = td_buffer_new (device, 4 * (guint64) task->n_views * sizeof (float), error);
@@ -168,7 +178,9 @@ family_standard_build (StandardProjector *self, TdDevice *device, const TdBackpr
   if (!self->starts)
     return FALSE;
   if (self->textured) {
-    TdTextureSpec spec = { .texel = TD_TEXEL_R32F, .width = task->n_columns, .height = task->n_views,
+    TdTextureSpec spec = { .texel = TD_TEXEL_R32F,
+                           .width = task->n_columns,
+                           .height = task->n_views,
                            .linear = task->interpolation == TD_INTERPOLATION_LINEAR };
     self->texture = td_texture_new (device, &spec, error);
     if (!self->texture)
@@ -178,8 +190,9 @@ family_standard_build (StandardProjector *self, TdDevice *device, const TdBackpr
 }
 
 static gboolean
-family_standard_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+family_standard_create (const TdBackprojectFamily *family, TdDevice *device,
+                        const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                        guint max_slices, TdBackprojector **out, GError **error)
 {
   StandardProjector *self = g_new0 (StandardProjector, 1);
 
@@ -188,7 +201,8 @@ family_standard_create (const TdBackprojectFamily *family, TdDevice *device, con
   self->textured = use_texture (task, td_device_info (device), variant);
   self->base.description = g_strdup (self->textured ? "a thread a pixel, texture fetches"
                                                     : "a thread a pixel, loads and arithmetic");
-  if (!family_standard_build (self, device, task, error) || !family_standard_update (&self->base, task, error)) {
+  if (!family_standard_build (self, device, task, error)
+      || !family_standard_update (&self->base, task, error)) {
     g_free (self->base.description);
     family_standard_free_projector (&self->base);
     return FALSE;
@@ -211,7 +225,8 @@ family_standard_candidates (const TdBackprojectTask *task, const TdDeviceInfo *d
 }
 
 static guint64
-family_standard_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_standard_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                 guint max_slices)
 {
   guint64 texture = use_texture (task, device, NULL)
                         ? (guint64) task->n_columns * task->n_views * sizeof (float)

@@ -7,13 +7,13 @@
 #include <string.h>
 
 /**
- * The "texture" family (review, §5): slices side by side in a texel, several pixels a work-item, Z-order
- * within a warp; its own step beyond the review: tiles of three sizes.
+ * The "texture" family (review, §5): slices side by side in a texel, several pixels a work-item,
+ * Z-order within a warp; its own step beyond the review: tiles of three sizes.
  */
 typedef struct {
   TdBackprojector base;
   guint n_columns, n_views, nx, ny, slices;
-  guint rows;    /* pixels a work-item */
+  guint rows; /* pixels a work-item */
   gboolean large;
   guint resident;
   TdInterpolation interpolation;
@@ -51,14 +51,14 @@ family_texture_possible (const TdBackprojectTask *task, const TdDeviceInfo *devi
 {
   gboolean half = task->precision != TD_PRECISION_SINGLE;
 
-  return ((device->texels & 1u << texel_of (slices, half))
-          && (!half || device->half_storage))
+  return ((device->texels & 1u << texel_of (slices, half)) && (!half || device->half_storage))
          || family_texture_forgeable (task, device, slices);
 }
 
 /* The most slices the device filters at full rate: 64 bits in a texel. */
 static guint
-family_texture_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_texture_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                           guint max_slices)
 {
   guint most = task->precision == TD_PRECISION_SINGLE ? 2 : 4;
   guint order[] = { MIN (most, max_slices >= 3 ? 4 : max_slices), 4, 2, 1 };
@@ -87,9 +87,10 @@ family_texture_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *d
 }
 
 /**
- * Relative L2 error for random (white) sinograms; see family-standard.c. Linear: weights in 1/256, an
- * error of 2^-9 / sqrt (3) rms at most, times sqrt (3); positions in single at the detector's width.
- * Nearest: a share 2 e of the updates takes the neighbour. Half texels round to 2^-11 at most.
+ * Relative L2 error for random (white) sinograms; see family-standard.c. Linear: weights in 1/256,
+ * an error of 2^-9 / sqrt (3) rms at most, times sqrt (3); positions in single at the detector's
+ * width. Nearest: a share 2 e of the updates takes the neighbour. Half texels round to 2^-11 at
+ * most.
  */
 static double
 family_texture_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
@@ -105,8 +106,9 @@ family_texture_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *d
 static TdPackSpec
 family_texture_pack_spec (guint slices, gboolean half)
 {
-  return (TdPackSpec) { .slices = slices, .planes = 1, .samples = 1, .batch = 1, .half = half,
-                        .scaled = half };
+  return (TdPackSpec) {
+    .slices = slices, .planes = 1, .samples = 1, .batch = 1, .half = half, .scaled = half
+  };
 }
 
 static gboolean
@@ -127,8 +129,8 @@ typedef struct {
   guint groups;
 } Tiling;
 
-/* All but as many tiles as groups fit the device at once are taken whole; the last quarter of a tile for
-   each multiprocessor in sixteenths. */
+/* All but as many tiles as groups fit the device at once are taken whole; the last quarter of a
+   tile for each multiprocessor in sixteenths. */
 static Tiling
 family_texture_tile (const TextureProjector *self)
 {
@@ -150,8 +152,8 @@ family_texture_tile (const TextureProjector *self)
 }
 
 static gboolean
-family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset, guint slice0,
-        guint n_slices, GError **error)
+family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices,
+                       guint64 slice_offset, guint slice0, guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
   Tiling tiling = family_texture_tile (self);
@@ -162,10 +164,14 @@ family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices,
   TdArg args[] = { TD_ARG_TEXTURE (self->texture),
                    TD_ARG_BUFFER (td_packed_sinograms_views (self->packed)),
                    TD_ARG_BUFFER (td_packed_sinograms_constants (self->packed)),
-                   TD_ARG_VALUE (params), TD_ARG_VALUE (first),
+                   TD_ARG_VALUE (params),
+                   TD_ARG_VALUE (first),
                    TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
-                   TD_ARG_BUFFER (slices), TD_ARG_VALUE (to), TD_ARG_VALUE (tiling.tiles_x),
-                   TD_ARG_VALUE (tiling.whole), TD_ARG_VALUE (tiling.quartered) };
+                   TD_ARG_BUFFER (slices),
+                   TD_ARG_VALUE (to),
+                   TD_ARG_VALUE (tiling.tiles_x),
+                   TD_ARG_VALUE (tiling.whole),
+                   TD_ARG_VALUE (tiling.quartered) };
 
   return td_backprojector_mark (&self->base, queue, error)
          && td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error)
@@ -173,17 +179,20 @@ family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices,
 }
 
 static gboolean
-family_texture_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms, guint64 sinogram_offset,
-     TdBuffer *slices, guint64 slice_offset, guint n_slices, GError **error)
+family_texture_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
+                    guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
+                    GError **error)
 {
   TextureProjector *self = (TextureProjector *) projector;
 
-  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices, error))
+  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices,
+                                    error))
     return FALSE;
   for (guint s = 0; s < n_slices; s += self->slices)
-    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices, error)
-        || !td_texture_write (queue, self->texture, 0, 1, td_packed_sinograms_rows (self->packed), 0,
-                              error)
+    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices,
+                                   error)
+        || !td_texture_write (queue, self->texture, 0, 1, td_packed_sinograms_rows (self->packed),
+                              0, error)
         || !family_texture_launch (self, queue, slices, slice_offset, s, n_slices, error))
       return FALSE;
   return TRUE;
@@ -259,13 +268,14 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
       self->rows = atoi (value);
     if (strcmp (choices[c].key, "TD_RESIDENT") == 0) {
       self->resident = atoi (value);
-      g_ptr_array_add (defines, g_strdup_printf ("TD_REGISTERS=%d", 65536 / (GROUP * atoi (value)) & ~7));
+      g_ptr_array_add (defines,
+                       g_strdup_printf ("TD_REGISTERS=%d", 65536 / (GROUP * atoi (value)) & ~7));
     }
     g_ptr_array_add (defines, g_strdup_printf ("%s=%s", choices[c].key, value));
   }
   g_ptr_array_add (defines, g_strdup_printf ("TD_SLICES=%u", self->slices));
-  g_ptr_array_add (defines,
-                   g_strdup_printf ("TD_LINEAR=%d", task->interpolation == TD_INTERPOLATION_LINEAR));
+  g_ptr_array_add (
+      defines, g_strdup_printf ("TD_LINEAR=%d", task->interpolation == TD_INTERPOLATION_LINEAR));
   g_ptr_array_add (defines, g_strdup_printf ("TD_HALF=%d", task->precision != TD_PRECISION_SINGLE));
   g_ptr_array_add (defines, g_strdup_printf ("TD_FORGED=%d", forged));
   g_ptr_array_add (defines, g_strdup ("TD_RUN=0"));
@@ -275,15 +285,17 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
 
 static gboolean
 family_texture_build (TextureProjector *self, TdDevice *device, const TdBackprojectTask *task,
-       const char *const *chosen, GError **error)
+                      const char *const *chosen, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
   gboolean half = task->precision != TD_PRECISION_SINGLE;
   gboolean forged = !(info->texels & 1u << texel_of (self->slices, half));
   TdPackSpec spec = family_texture_pack_spec (self->slices, half);
   TdTextureSpec texture = {
-    .texel = forged ? TD_TEXEL_RG32F : texel_of (self->slices, half), .width = task->n_columns,
-    .height = task->n_views, .linear = task->interpolation == TD_INTERPOLATION_LINEAR,
+    .texel = forged ? TD_TEXEL_RG32F : texel_of (self->slices, half),
+    .width = task->n_columns,
+    .height = task->n_views,
+    .linear = task->interpolation == TD_INTERPOLATION_LINEAR,
   };
   g_autoptr (GPtrArray) defines = make_defines (self, task, info, chosen, forged, error);
 
@@ -296,11 +308,13 @@ family_texture_build (TextureProjector *self, TdDevice *device, const TdBackproj
 }
 
 static gboolean
-family_texture_create (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *task,
-        const TdBackprojectVariant *variant, guint max_slices, TdBackprojector **out, GError **error)
+family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
+                       const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                       guint max_slices, TdBackprojector **out, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  guint slices = variant && variant->slices ? variant->slices : family_texture_slices_for (task, info, max_slices);
+  guint slices = variant && variant->slices ? variant->slices
+                                            : family_texture_slices_for (task, info, max_slices);
 
   if (!family_texture_possible (task, info, slices)) {
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
@@ -318,12 +332,13 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device, cons
   self->ny = task->ny;
   self->interpolation = task->interpolation;
   self->precision = task->precision;
-  if (!family_texture_build (self, device, task, variant ? (const char *const *) variant->defines : NULL, error)) {
+  if (!family_texture_build (self, device, task,
+                             variant ? (const char *const *) variant->defines : NULL, error)) {
     family_texture_free_projector (&self->base);
     return FALSE;
   }
-  self->base.description = g_strdup_printf ("%u slice%s in a texel, %u pixels a work-item%s", slices,
-                                            slices == 1 ? "" : "s", self->rows,
+  self->base.description = g_strdup_printf ("%u slice%s in a texel, %u pixels a work-item%s",
+                                            slices, slices == 1 ? "" : "s", self->rows,
                                             self->large ? ", large tiles first" : "");
   *out = &self->base;
   return TRUE;
@@ -340,8 +355,8 @@ family_texture_candidates (const TdBackprojectTask *task, const TdDeviceInfo *de
   static const char *const dense[] = { "TD_ROWS=4", "TD_RESIDENT=6", "TD_UNROLL_VIEWS=2", NULL };
   static const char *const short_loop[] = { "TD_UNROLL_VIEWS=1", NULL };
   static const char *const square[] = { "TD_ROWS=16", "TD_UNROLL_VIEWS=1", NULL };
-  static const char *const *const all[] = { NULL, review, short_tile, near, constant, reduce, dense,
-                                            short_loop, square };
+  static const char *const *const all[]
+      = { NULL, review, short_tile, near, constant, reduce, dense, short_loop, square };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = 1; slices <= 4; slices *= 2)
@@ -352,16 +367,18 @@ family_texture_candidates (const TdBackprojectTask *task, const TdDeviceInfo *de
 }
 
 static guint
-family_texture_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+family_texture_preference (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                           guint n_slices)
 {
   return device->texture_slow || device->cpu_shaped ? 0 : 50;
 }
 
 static guint64
-family_texture_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices)
+family_texture_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                guint max_slices)
 {
   TdPackSpec spec = family_texture_pack_spec (family_texture_slices_for (task, device, max_slices),
-                               task->precision != TD_PRECISION_SINGLE);
+                                              task->precision != TD_PRECISION_SINGLE);
   return 2 * td_packed_sinograms_bytes (task, &spec);
 }
 

@@ -9,7 +9,8 @@
 enum {
   MOST_PAIRS = 4,
   LINE_IN_ONE_PASS = 4096, /* longer FFTs may need a workspace of their own */
-  MOST_MIDDLE = 24, /* points about the middle, where views crowd, go to groups, more of them with more */
+  MOST_MIDDLE
+  = 24, /* points about the middle, where views crowd, go to groups, more of them with more */
   VIEWS_A_MIDDLE = 64, /* views: for a thread alone the whole card would wait */
 };
 #define WORKSPACE_BYTES ((guint64) 2 << 30) /* for more than one pair */
@@ -71,7 +72,7 @@ td_fourier_device_workspace_bytes (const TdFourierShape *shape, guint max_slices
   return bytes_for (shape, pairs_for (shape, max_slices));
 }
 
-/* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tables ── */
 
 typedef struct {
   double direction; /* modulo half a turn, 0 … 1 */
@@ -88,7 +89,8 @@ fourier_device_compare_directions (const void *a, const void *b)
              : (first->view > second->view) - (first->view < second->view);
 }
 
-/* On the raster of frequencies, which is what windows are round on; grids may be wider than high. */
+/* On the raster of frequencies, which is what windows are round on; grids may be wider than high.
+ */
 static Direction *
 sort_directions (const TdFourierShape *shape, const TdFourierView *views)
 {
@@ -152,7 +154,8 @@ upload_views (TdFourierDevice *self, const TdBackprojectTask *task, GError **err
     step[5] = fourier_device_inverse (view->dy);
   }
   return td_upload (self->uploads, self->turns, 0, turns, n * sizeof *turns, error)
-         && td_upload (self->uploads, self->directions, 0, steps, 8 * (guint64) n * sizeof *steps, error)
+         && td_upload (self->uploads, self->directions, 0, steps, 8 * (guint64) n * sizeof *steps,
+                       error)
          && td_upload (self->uploads, self->bins, 0, bins, (self->n_bins + 1) * sizeof *bins, error)
          && td_queue_finish (self->uploads, error);
 }
@@ -161,7 +164,8 @@ static gboolean
 upload_response (TdFourierDevice *self, TdInterpolation interpolation, GError **error)
 {
   const guint n = self->shape.padded / 2;
-  g_autofree float *response = g_new0 (float, n + 1); /* the last for the frequency that has no opposite */
+  g_autofree float *response
+      = g_new0 (float, n + 1); /* the last for the frequency that has no opposite */
 
   td_fourier_response (&self->shape, interpolation, response);
   return td_upload (self->uploads, self->response, 0, response, (n + 1) * sizeof *response, error)
@@ -181,7 +185,7 @@ upload_factors (TdFourierDevice *self, GError **error)
          && td_queue_finish (self->uploads, error);
 }
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static gboolean
 fourier_device_make_kernels (TdFourierDevice *self, GError **error)
@@ -248,9 +252,10 @@ td_fourier_device_new (TdDevice *device, const TdBackprojectTask *task, guint ma
   self->pairs = pairs_for (&self->shape, max_slices);
   self->n_bins = bins_for (&self->shape);
   self->uploads = td_queue_new (device, error);
-  if (self->uploads && fourier_device_make_kernels (self, error) && fourier_device_make_buffers (self, error)
-      && fourier_device_make_transforms (self, error) && upload_views (self, task, error)
-      && upload_response (self, task->interpolation, error) && upload_factors (self, error))
+  if (self->uploads && fourier_device_make_kernels (self, error)
+      && fourier_device_make_buffers (self, error) && fourier_device_make_transforms (self, error)
+      && upload_views (self, task, error) && upload_response (self, task->interpolation, error)
+      && upload_factors (self, error))
     return self;
   td_fourier_device_free (self);
   return NULL;
@@ -261,8 +266,9 @@ td_fourier_device_free (TdFourierDevice *self)
 {
   if (!self)
     return;
-  TdBuffer *buffers[] = { self->lines, self->spectra, self->grid, self->turns, self->directions,
-                          self->bins, self->response, self->factors_x, self->factors_y };
+  TdBuffer *buffers[]
+      = { self->lines, self->spectra,  self->grid,      self->turns,    self->directions,
+          self->bins,  self->response, self->factors_x, self->factors_y };
   td_fft_free (self->rows_fft);
   td_fft_free (self->grid_fft);
   for (guint i = 0; i < G_N_ELEMENTS (buffers); i++)
@@ -280,32 +286,54 @@ td_fourier_device_update (TdFourierDevice *self, const TdBackprojectTask *task, 
          && upload_response (self, task->interpolation, error);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 static TdFourierParams
 make_params (const TdFourierDevice *self, guint64 from, guint64 to, guint n_slices)
 {
   const TdFourierShape *shape = &self->shape;
   const float *window = shape->window;
-  const double per_x = (double) shape->padded / shape->gx, per_y = (double) shape->padded / shape->gy;
+  const double per_x = (double) shape->padded / shape->gx,
+               per_y = (double) shape->padded / shape->gy;
 
   return (TdFourierParams) {
-    .n_columns = shape->n_columns, .n_views = shape->n_views, .padded = shape->padded,
-    .n_slices = n_slices, .nx = shape->nx, .ny = shape->ny, .gx = shape->gx, .gy = shape->gy,
-    .centre_x = shape->centre_x, .centre_y = shape->centre_y, .from_low = from & G_MAXUINT32,
-    .from_high = from >> 32, .to_low = to & G_MAXUINT32, .to_high = to >> 32,
-    .n_bins = self->n_bins, .middle = MIN (MOST_MIDDLE, shape->n_views / VIEWS_A_MIDDLE),
-    .half_width = 0.5f * shape->width, .inverse_half = 2.0f / shape->width,
-    .per_x = per_x, .per_y = per_y, .reach = 0.5 * shape->width * hypot (per_x, per_y),
-    .window0 = window[0], .window1 = window[1], .window2 = window[2], .window3 = window[3],
-    .window4 = window[4], .window5 = window[5], .window6 = window[6], .window7 = window[7],
-    .window8 = window[8], .window9 = window[9],
+    .n_columns = shape->n_columns,
+    .n_views = shape->n_views,
+    .padded = shape->padded,
+    .n_slices = n_slices,
+    .nx = shape->nx,
+    .ny = shape->ny,
+    .gx = shape->gx,
+    .gy = shape->gy,
+    .centre_x = shape->centre_x,
+    .centre_y = shape->centre_y,
+    .from_low = from & G_MAXUINT32,
+    .from_high = from >> 32,
+    .to_low = to & G_MAXUINT32,
+    .to_high = to >> 32,
+    .n_bins = self->n_bins,
+    .middle = MIN (MOST_MIDDLE, shape->n_views / VIEWS_A_MIDDLE),
+    .half_width = 0.5f * shape->width,
+    .inverse_half = 2.0f / shape->width,
+    .per_x = per_x,
+    .per_y = per_y,
+    .reach = 0.5 * shape->width * hypot (per_x, per_y),
+    .window0 = window[0],
+    .window1 = window[1],
+    .window2 = window[2],
+    .window3 = window[3],
+    .window4 = window[4],
+    .window5 = window[5],
+    .window6 = window[6],
+    .window7 = window[7],
+    .window8 = window[8],
+    .window9 = window[9],
   };
 }
 
 static gboolean
-fourier_device_launch (TdQueue *queue, TdKernel *kernel, guint x, guint y, guint z, guint local_x, guint local_y,
-        const TdArg *args, guint n_args, GError **error)
+fourier_device_launch (TdQueue *queue, TdKernel *kernel, guint x, guint y, guint z, guint local_x,
+                       guint local_y, const TdArg *args, guint n_args, GError **error)
 {
   const guint groups[3] = { (x + local_x - 1) / local_x, (y + local_y - 1) / local_y, z };
   const guint local[3] = { local_x, local_y, 1 };
@@ -314,20 +342,21 @@ fourier_device_launch (TdQueue *queue, TdKernel *kernel, guint x, guint y, guint
 }
 
 static gboolean
-fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params, TdBackprojector *timing,
-           GError **error)
+fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params,
+           TdBackprojector *timing, GError **error)
 {
   const guint across = 2 * params->middle + 1, parts = MAX (self->pairs / 2, 1);
   const gsize shared = TD_FOURIER_SHARE * parts * (self->pairs > 1 ? 4 : 2) * sizeof (float);
   TdArg args[] = { TD_ARG_BUFFER (self->spectra), TD_ARG_BUFFER (self->directions),
-                   TD_ARG_BUFFER (self->bins), TD_ARG_BUFFER (self->grid), TD_ARG_VALUE (*params),
-                   TD_ARG_LOCAL (shared) };
+                   TD_ARG_BUFFER (self->bins),    TD_ARG_BUFFER (self->grid),
+                   TD_ARG_VALUE (*params),        TD_ARG_LOCAL (shared) };
 
   return td_backprojector_mark (timing, queue, error)
-         && fourier_device_launch (queue, self->middle, across * TD_FOURIER_SHARE, across, 1, TD_FOURIER_SHARE, 1,
-                    args, G_N_ELEMENTS (args), error)
-         && fourier_device_launch (queue, self->gather, params->gx, params->gy, 1, TD_FOURIER_GROUP_X,
-                    TD_FOURIER_GROUP_Y, args, G_N_ELEMENTS (args) - 1, error)
+         && fourier_device_launch (queue, self->middle, across * TD_FOURIER_SHARE, across, 1,
+                                   TD_FOURIER_SHARE, 1, args, G_N_ELEMENTS (args), error)
+         && fourier_device_launch (queue, self->gather, params->gx, params->gy, 1,
+                                   TD_FOURIER_GROUP_X, TD_FOURIER_GROUP_Y, args,
+                                   G_N_ELEMENTS (args) - 1, error)
          && td_backprojector_mark (timing, queue, error);
 }
 
@@ -336,21 +365,22 @@ run_pairs (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer 
            const TdFourierParams *params, TdBackprojector *timing, GError **error)
 {
   TdArg pack[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (*params) };
-  TdArg turn[] = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->turns),
-                   TD_ARG_BUFFER (self->response), TD_ARG_BUFFER (self->spectra),
-                   TD_ARG_VALUE (*params) };
-  TdArg pixels[] = { TD_ARG_BUFFER (self->grid), TD_ARG_BUFFER (self->factors_x),
-                     TD_ARG_BUFFER (self->factors_y), TD_ARG_BUFFER (slices), TD_ARG_VALUE (*params) };
+  TdArg turn[]
+      = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (self->response),
+          TD_ARG_BUFFER (self->spectra), TD_ARG_VALUE (*params) };
+  TdArg pixels[]
+      = { TD_ARG_BUFFER (self->grid), TD_ARG_BUFFER (self->factors_x),
+          TD_ARG_BUFFER (self->factors_y), TD_ARG_BUFFER (slices), TD_ARG_VALUE (*params) };
 
-  return fourier_device_launch (queue, self->pack, params->padded, params->n_views, self->pairs, 64, 4, pack,
-                 G_N_ELEMENTS (pack), error)
+  return fourier_device_launch (queue, self->pack, params->padded, params->n_views, self->pairs, 64,
+                                4, pack, G_N_ELEMENTS (pack), error)
          && td_fft_run (queue, self->rows_fft, self->lines, 0, FALSE, error)
-         && fourier_device_launch (queue, self->turn, params->padded, params->n_views, 1, 64, 4, turn,
-                    G_N_ELEMENTS (turn), error)
+         && fourier_device_launch (queue, self->turn, params->padded, params->n_views, 1, 64, 4,
+                                   turn, G_N_ELEMENTS (turn), error)
          && fill_grid (self, queue, params, timing, error)
          && td_fft_run (queue, self->grid_fft, self->grid, 0, TRUE, error)
-         && fourier_device_launch (queue, self->pixels, params->nx, params->ny, self->pairs, 64, 4, pixels,
-                    G_N_ELEMENTS (pixels), error);
+         && fourier_device_launch (queue, self->pixels, params->nx, params->ny, self->pairs, 64, 4,
+                                   pixels, G_N_ELEMENTS (pixels), error);
 }
 
 gboolean
@@ -363,9 +393,9 @@ td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinogram
   const guint64 slice = (guint64) shape->nx * shape->ny;
 
   for (guint s = 0; s < n_slices; s += 2 * self->pairs) {
-    const TdFourierParams params
-        = make_params (self, sinogram_offset / sizeof (float) + s * sinogram,
-                       slice_offset / sizeof (float) + s * slice, MIN (n_slices - s, 2 * self->pairs));
+    const TdFourierParams params = make_params (
+        self, sinogram_offset / sizeof (float) + s * sinogram,
+        slice_offset / sizeof (float) + s * slice, MIN (n_slices - s, 2 * self->pairs));
     if (g_cancellable_set_error_if_cancelled (timing->cancellable, error)
         || !run_pairs (self, queue, sinograms, slices, &params, timing, error))
       return FALSE;

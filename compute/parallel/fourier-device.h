@@ -4,8 +4,8 @@
 #include "fourier-shape.h"
 
 /**
- * The Fourier method on devices with memory of their own: kernels/fourier.cl and the device's FFTs. A few
- * pairs of slices at a time, as many as the workspace has room for.
+ * The Fourier method on devices with memory of their own: kernels/fourier.cl and the device's FFTs.
+ * A few pairs of slices at a time, as many as the workspace has room for.
  */
 typedef struct TdFourierDevice TdFourierDevice;
 
@@ -13,7 +13,8 @@ TdFourierDevice *td_fourier_device_new (TdDevice *device, const TdBackprojectTas
                                         guint max_slices, GError **error);
 void td_fourier_device_free (TdFourierDevice *self);
 /* FALSE without @error: make a new one. */
-gboolean td_fourier_device_update (TdFourierDevice *self, const TdBackprojectTask *task, GError **error);
+gboolean td_fourier_device_update (TdFourierDevice *self, const TdBackprojectTask *task,
+                                   GError **error);
 /* As td_backprojector_run(); @timing: whose kernels are timed (td_backprojector_mark()). */
 gboolean td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms,
                                 guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * The host's inner loops of the Fourier method, included by fourier-host-{plain,avx2,avx512}.c, each compiled
- * for its instruction set, after TD_KERNELS was defined.
+ * The host's inner loops of the Fourier method, included by fourier-host-{plain,avx2,avx512}.c,
+ * each compiled for its instruction set, after TD_KERNELS was defined.
  *
- * A sample goes to width² points: a vector holds a row of them, real and imaginary parts in turn, and there
- * is one multiply-add a row. The window's values come out of one polynomial for all points of a row.
+ * A sample goes to width² points: a vector holds a row of them, real and imaginary parts in turn,
+ * and there is one multiply-add a row. The window's values come out of one polynomial for all
+ * points of a row.
  */
 #include "fourier-host-pass.h"
 
@@ -37,8 +38,8 @@ store (float *to, Wide value)
   memcpy (to, &value, sizeof value);
 }
 
-/* The window at @across, @across + 1, … in the first half and at @down, @down + 1, … in the second, by one
-   polynomial; beyond the width they are 0. */
+/* The window at @across, @across + 1, … in the first half and at @down, @down + 1, … in the second,
+   by one polynomial; beyond the width they are 0. */
 INLINE Wide
 windows (const TdFourierShape *shape, int width, float across, float down)
 {
@@ -155,13 +156,13 @@ spread (const TdFourierBand *band)
   fold_pads (band);
 }
 
-/* ── Rows ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rows ── */
 
-/* exp (2 pi i k turns) weight A (k) for k = 0 … P/2 - 1, real parts and then imaginary ones: in steps of
-   BLOCK in double, within them by a table. */
+/* exp (2 pi i k turns) weight A (k) for k = 0 … P/2 - 1, real parts and then imaginary ones: in
+   steps of BLOCK in double, within them by a table. */
 static void
-make_phases (const TdFourierShape *shape, const TdFourierView *view, const float *response, float *re,
-             float *im)
+make_phases (const TdFourierShape *shape, const TdFourierView *view, const float *response,
+             float *re, float *im)
 {
   enum { BLOCK = 16 };
   const guint n = shape->padded / 2;
@@ -188,8 +189,8 @@ make_phases (const TdFourierShape *shape, const TdFourierView *view, const float
 }
 
 static void
-turn (const TdFourierShape *shape, const TdFourierView *view, const float *response, const float *line,
-      float *phases, float *spectrum)
+turn (const TdFourierShape *shape, const TdFourierView *view, const float *response,
+      const float *line, float *phases, float *spectrum)
 {
   const guint n = shape->padded / 2;
   float *re = phases, *im = phases + n + 16;

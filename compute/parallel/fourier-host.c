@@ -9,9 +9,9 @@
 
 enum {
   VIEWS_A_PIECE = 8,
-  BAND = 32,       /* grid rows a thread makes at once: in its second cache, with few windows cut */
-  LINES = 8,       /* rows transformed before they are stored as columns: a cache line of points */
-  COLUMNS = 16,    /* columns at once: a cache line of a slice's row */
+  BAND = 32,    /* grid rows a thread makes at once: in its second cache, with few windows cut */
+  LINES = 8,    /* rows transformed before they are stored as columns: a cache line of points */
+  COLUMNS = 16, /* columns at once: a cache line of a slice's row */
 };
 
 struct TdFourierHost {
@@ -20,9 +20,9 @@ struct TdFourierHost {
   TdFourierView *views;
   float *response, *factors_x, *factors_y;
   fftwf_plan row, across, down; /* of padded, gx and gy numbers */
-  float *spectra;       /* [view][padded] complex */
-  float *columns;       /* [nx][column_pitch] complex */
-  GAsyncQueue *scratch; /* one piece for each thread */
+  float *spectra;               /* [view][padded] complex */
+  float *columns;               /* [nx][column_pitch] complex */
+  GAsyncQueue *scratch;         /* one piece for each thread */
 };
 
 /* One pair of slices, as the threads see it. */
@@ -33,7 +33,7 @@ typedef struct {
   GCancellable *cancellable;
 } Pair;
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 /* An odd number of cache lines: rows a power of two apart would share a few sets of the cache. */
 static gsize
@@ -73,8 +73,9 @@ column_floats (const TdFourierShape *shape)
 guint64
 td_fourier_host_workspace_bytes (const TdFourierShape *shape)
 {
-  return (spectra_floats (shape) + column_floats (shape) + td_host_threads () * scratch_floats (shape)
-          + shape->padded / 2 + shape->nx + shape->ny) * sizeof (float)
+  return (spectra_floats (shape) + column_floats (shape)
+          + td_host_threads () * scratch_floats (shape) + shape->padded / 2 + shape->nx + shape->ny)
+             * sizeof (float)
          + shape->n_views * sizeof (TdFourierView);
 }
 
@@ -83,13 +84,10 @@ kernels_of_host (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
-  case TD_ISA_AVX512:
-    return &td_fourier_kernels_avx512;
-  case TD_ISA_AVX2:
-    return &td_fourier_kernels_avx2;
+  case TD_ISA_AVX512: return &td_fourier_kernels_avx512;
+  case TD_ISA_AVX2: return &td_fourier_kernels_avx2;
 #endif
-  default:
-    return &td_fourier_kernels_plain;
+  default: return &td_fourier_kernels_plain;
   }
 }
 
@@ -174,7 +172,7 @@ td_fourier_host_update (TdFourierHost *host, const TdBackprojectTask *task)
   return TRUE;
 }
 
-/* ── Stages ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Stages ── */
 
 /* Rows of both sinograms as one complex line, transformed. */
 static void
@@ -238,8 +236,8 @@ fourier_host_pieces (guint n, guint size)
   return n / size + (n % size > 0);
 }
 
-/* One slice alone is real, and its grid's rows of negative frequencies are the conjugates of the others:
-   those of 0 and more are made, and the first, which is its own. */
+/* One slice alone is real, and its grid's rows of negative frequencies are the conjugates of the
+   others: those of 0 and more are made, and the first, which is its own. */
 static guint
 bands_of (const Pair *pair)
 {
@@ -262,8 +260,12 @@ make_band (guint index, gpointer data)
   if (g_cancellable_is_cancelled (pair->cancellable))
     return;
   float *scratch = g_async_queue_pop (host->scratch);
-  TdFourierBand band = { .shape = shape, .views = host->views, .spectra = host->spectra,
-                         .first = (int) first, .n_rows = (int) count, .rows = scratch,
+  TdFourierBand band = { .shape = shape,
+                         .views = host->views,
+                         .spectra = host->spectra,
+                         .first = (int) first,
+                         .n_rows = (int) count,
+                         .rows = scratch,
                          .pitch = band_pitch (shape) };
   memset (scratch, 0, 2 * BAND * band.pitch * sizeof *scratch);
   host->kernels->spread (&band);
@@ -273,7 +275,8 @@ make_band (guint index, gpointer data)
 
 /* Two columns of a real slice as one complex one. */
 static void
-fourier_host_join_columns (const fftwf_complex *a, const fftwf_complex *b, guint n, fftwf_complex *joined)
+fourier_host_join_columns (const fftwf_complex *a, const fftwf_complex *b, guint n,
+                           fftwf_complex *joined)
 {
   const guint middle = n / 2;
 
@@ -352,7 +355,8 @@ td_fourier_host_run (TdFourierHost *host, const float *sinograms, float *slices,
                      GCancellable *cancellable, GError **error)
 {
   const TdFourierShape *shape = &host->shape;
-  const gsize sinogram = (gsize) shape->n_views * shape->n_columns, slice = (gsize) shape->nx * shape->ny;
+  const gsize sinogram = (gsize) shape->n_views * shape->n_columns,
+              slice = (gsize) shape->nx * shape->ny;
 
   for (guint s = 0; s < n_slices; s += 2) {
     const gboolean two = s + 1 < n_slices;
@@ -362,7 +366,8 @@ td_fourier_host_run (TdFourierHost *host, const float *sinograms, float *slices,
       .slices = { slices + s * slice, two ? slices + (s + 1) * slice : NULL },
       .cancellable = cancellable,
     };
-    td_parallel_for (fourier_host_pieces (shape->n_views, VIEWS_A_PIECE), fourier_host_transform_rows, &pair);
+    td_parallel_for (fourier_host_pieces (shape->n_views, VIEWS_A_PIECE),
+                     fourier_host_transform_rows, &pair);
     td_parallel_for (bands_of (&pair), make_band, &pair);
     td_parallel_for (fourier_host_pieces (shape->nx, COLUMNS), make_pixels, &pair);
     if (g_cancellable_set_error_if_cancelled (cancellable, error))

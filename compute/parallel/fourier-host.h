@@ -4,9 +4,9 @@
 #include "fourier-shape.h"
 
 /**
- * The Fourier method where the host's memory is the device's: FFTs by FFTW, windows by vector code. Two
- * slices at a time; only half of the 2-D transform's intermediate plane is ever in memory, for the grid's rows
- * are transformed where they were made, in the cache, and cropped.
+ * The Fourier method where the host's memory is the device's: FFTs by FFTW, windows by vector code.
+ * Two slices at a time; only half of the 2-D transform's intermediate plane is ever in memory, for
+ * the grid's rows are transformed where they were made, in the cache, and cropped.
  */
 typedef struct TdFourierHost TdFourierHost;
 

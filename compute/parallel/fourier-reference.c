@@ -3,10 +3,11 @@
 
 #include <math.h>
 
-/* The transform of @n values @stride apart, by its smallest factor; roots: exp (-2 pi i j / all) for
-   j = 0 … all - 1, real and imaginary parts in turn, as everywhere here. */
+/* The transform of @n values @stride apart, by its smallest factor; roots: exp (-2 pi i j / all)
+   for j = 0 … all - 1, real and imaginary parts in turn, as everywhere here. */
 static void
-fourier_reference_transform (const double *values, guint n, guint stride, const double *roots, guint all, double *out)
+fourier_reference_transform (const double *values, guint n, guint stride, const double *roots,
+                             guint all, double *out)
 {
   guint factor = 2;
 
@@ -20,7 +21,8 @@ fourier_reference_transform (const double *values, guint n, guint stride, const 
   const guint part = n / factor;
   g_autofree double *parts = g_new (double, 2 * (gsize) n);
   for (guint f = 0; f < factor; f++)
-    fourier_reference_transform (values + (gsize) f * stride, part, stride * factor, roots, all, parts + 2 * (gsize) f * part);
+    fourier_reference_transform (values + (gsize) f * stride, part, stride * factor, roots, all,
+                                 parts + 2 * (gsize) f * part);
   for (guint k = 0; k < n; k++) {
     double re = 0, im = 0;
     for (guint f = 0; f < factor; f++) {
@@ -64,8 +66,8 @@ row_spectrum (const TdBackprojectTask *task, const float *row, guint padded, con
   }
 }
 
-/* The real row's value at @u: twice the real part of the positive frequencies, by Clenshaw's recurrence
-   for sum a_k cos (k w) - b_k sin (k w). */
+/* The real row's value at @u: twice the real part of the positive frequencies, by Clenshaw's
+   recurrence for sum a_k cos (k w) - b_k sin (k w). */
 static double
 row_value (const double *spectrum, guint padded, double u)
 {

@@ -8,11 +8,12 @@
 #define OVERSAMPLING 1.5
 #define WIDTH_SINGLE 6
 #define WIDTH_HALF 4
-#define MOST_OVERSAMPLING 2.0 /* that beta follows: with small regions on the smallest grid it would
-                                 pass what the polynomial can follow */
+#define MOST_OVERSAMPLING                                                                          \
+  2.0 /* that beta follows: with small regions on the smallest grid it would                       \
+         pass what the polynomial can follow */
 
-/* Distance of the farthest corner from the axis: of the region, and of a slice as wide as a row, so that a
-   region of it comes out as it is there. */
+/* Distance of the farthest corner from the axis: of the region, and of a slice as wide as a row, so
+   that a region of it comes out as it is there. */
 static double
 fourier_shape_reach (const TdBackprojectTask *task)
 {
@@ -32,12 +33,14 @@ td_fourier_padded (const TdBackprojectTask *task)
     low = MIN (low, task->centre_px + task->axis_px[v]);
     high = MAX (high, task->centre_px + task->axis_px[v]);
   }
-  const double beyond = MAX (high + fourier_shape_reach (task), task->n_columns - 1 - low + fourier_shape_reach (task)) + 2;
+  const double beyond = MAX (high + fourier_shape_reach (task),
+                             task->n_columns - 1 - low + fourier_shape_reach (task))
+                        + 2;
   const double least = MAX (beyond, MAX (task->n_columns, 8));
   return least > TD_FOURIER_MOST_PADDED ? 0 : td_fft_good_size ((guint) ceil (least));
 }
 
-/* ── The window ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The window ── */
 
 /* The modified Bessel function of the first kind, order 0. */
 static double
@@ -52,8 +55,8 @@ bessel_i0 (double x)
   return sum;
 }
 
-/* I0 (beta sqrt (q)) / I0 (beta) has a power series in q that converges everywhere; the polynomial takes its
-   values at Chebyshev's points of 0 … 1, in Newton's form first. */
+/* I0 (beta sqrt (q)) / I0 (beta) has a power series in q that converges everywhere; the polynomial
+   takes its values at Chebyshev's points of 0 … 1, in Newton's form first. */
 static void
 fit_window (double beta, float *coefficients)
 {
@@ -76,8 +79,8 @@ fit_window (double beta, float *coefficients)
     coefficients[i] = (float) power[i];
 }
 
-/* phi's transform at @frequency cycles a grid point. With t = width / 2 sin (a) the integrand is smooth and
-   falls to nearly nothing at both ends. */
+/* phi's transform at @frequency cycles a grid point. With t = width / 2 sin (a) the integrand is
+   smooth and falls to nearly nothing at both ends. */
 static double
 window_transform (const TdFourierShape *shape, double frequency)
 {
@@ -96,7 +99,8 @@ window_transform (const TdFourierShape *shape, double frequency)
 }
 
 void
-td_fourier_deapodise (const TdFourierShape *shape, guint n, guint centre, guint grid, float *factors)
+td_fourier_deapodise (const TdFourierShape *shape, guint n, guint centre, guint grid,
+                      float *factors)
 {
   for (guint i = 0; i < n; i++) {
     const int m = (int) i - (int) centre;
@@ -131,7 +135,7 @@ td_fourier_alias_error (const TdFourierShape *shape)
                + side_error (shape, shape->ny, shape->centre_y, shape->gy));
 }
 
-/* ── The shape ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The shape ── */
 
 static guint
 grid_size (guint n)
@@ -160,8 +164,8 @@ td_fourier_shape_init (TdFourierShape *shape, const TdBackprojectTask *task)
     .centre_x = task->nx / 2,
     .centre_y = task->ny / 2,
   };
-  const double sigma = MIN (MIN ((double) shape->gx / task->nx, (double) shape->gy / task->ny),
-                            MOST_OVERSAMPLING);
+  const double sigma
+      = MIN (MIN ((double) shape->gx / task->nx, (double) shape->gy / task->ny), MOST_OVERSAMPLING);
   const double w = shape->width / sigma * (sigma - 0.5);
 
   fit_window (G_PI * sqrt (w * w - 0.8), shape->window);

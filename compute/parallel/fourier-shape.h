@@ -4,41 +4,44 @@
 #include "backproject.h"
 
 /**
- * Back-projection by the Fourier slice theorem ("Fourier" in DESIGN.md, Papers: O'Sullivan; Fessler and
- * Sutton; gridrec, Dowd et al.). A row's spectrum is the slice's along the view's direction, so that a slice
- * is, with band-limited interpolation between columns,
+ * Back-projection by the Fourier slice theorem ("Fourier" in DESIGN.md, Papers: O'Sullivan; Fessler
+ * and Sutton; gridrec, Dowd et al.). A row's spectrum is the slice's along the view's direction, so
+ * that a slice is, with band-limited interpolation between columns,
  *
- *     slice (x, y) = scale sum_v weight_v q_v (u),     u = centre_v + x cos (angle_v) + y sin (angle_v)
- *     q_v (u) = 1/P sum_{|k| < P/2} A (k) Q_v (k) exp (2 pi i k u / P)
+ *     slice (x, y) = scale sum_v weight_v q_v (u),     u = centre_v + x cos (angle_v) + y sin
+ * (angle_v) q_v (u) = 1/P sum_{|k| < P/2} A (k) Q_v (k) exp (2 pi i k u / P)
  *
- * with Q_v the discrete transform of the row, padded with zeros to P, and A the response of the recipe's
- * interpolation within the band: sinc (k/P)^2 of linear, sinc (k/P) of nearest. Images look as those of the
- * other families; what these let through beyond the band, and fold back into it, is not there.
+ * with Q_v the discrete transform of the row, padded with zeros to P, and A the response of the
+ * recipe's interpolation within the band: sinc (k/P)^2 of linear, sinc (k/P) of nearest. Images
+ * look as those of the other families; what these let through beyond the band, and fold back into
+ * it, is not there.
  *
- * The double sum is a transform from points on a polar raster to a Cartesian one: the samples go to the grid
- * of a padded plane, about each the window phi of `width` points across, then one inverse 2-D FFT, and the
- * slice is divided by phi's transform. Two slices are one complex one. phi is Kaiser and Bessel's with
- * Beatty's beta (IEEE Trans. Med. Imaging 24 (2005) 799), as a polynomial in q = 1 - (2 t / width)^2, so
- * that every device computes the same with additions and products alone.
+ * The double sum is a transform from points on a polar raster to a Cartesian one: the samples go to
+ * the grid of a padded plane, about each the window phi of `width` points across, then one inverse
+ * 2-D FFT, and the slice is divided by phi's transform. Two slices are one complex one. phi is
+ * Kaiser and Bessel's with Beatty's beta (IEEE Trans. Med. Imaging 24 (2005) 799), as a polynomial
+ * in q = 1 - (2 t / width)^2, so that every device computes the same with additions and products
+ * alone.
  *
- * P is such that no pixel sees a periodic copy of a row: outside the detector a projection is 0 as it is for
- * the other families (but for the ringing of a band-limited edge).
+ * P is such that no pixel sees a periodic copy of a row: outside the detector a projection is 0 as
+ * it is for the other families (but for the ringing of a band-limited edge).
  */
 enum {
-  TD_FOURIER_TERMS = 10,     /* of phi's polynomial */
+  TD_FOURIER_TERMS = 10, /* of phi's polynomial */
   TD_FOURIER_MOST_WIDTH = 8,
 };
 
 typedef struct {
   guint n_columns, n_views, nx, ny;
-  guint padded;              /* P, even */
-  guint gx, gy;              /* of the grid, even */
+  guint padded; /* P, even */
+  guint gx, gy; /* of the grid, even */
   guint width;
-  guint centre_x, centre_y;  /* the pixel of the region that phases count from */
+  guint centre_x, centre_y;       /* the pixel of the region that phases count from */
   float window[TD_FOURIER_TERMS]; /* phi = sum of window[i] q^i */
 } TdFourierShape;
 
-/* One view. Sample k lies at grid point k dx right and k dy down of the middle, and has turned by k turns. */
+/* One view. Sample k lies at grid point k dx right and k dy down of the middle, and has turned by k
+ * turns. */
 typedef struct {
   double dx, dy, turns, weight; /* weight: with scale and 1/P */
 } TdFourierView;
@@ -49,17 +52,22 @@ guint td_fourier_padded (const TdBackprojectTask *task);
 
 /* FALSE: td_fourier_padded() is 0. */
 gboolean td_fourier_shape_init (TdFourierShape *shape, const TdBackprojectTask *task);
-/* Whether the shape does for @task too: then views, response and so on are made anew, the rest stays. */
+/* Whether the shape does for @task too: then views, response and so on are made anew, the rest
+ * stays. */
 gboolean td_fourier_shape_fits (const TdFourierShape *shape, const TdBackprojectTask *task);
 /* n_views of them. */
-void td_fourier_views (const TdFourierShape *shape, const TdBackprojectTask *task, TdFourierView *views);
+void td_fourier_views (const TdFourierShape *shape, const TdBackprojectTask *task,
+                       TdFourierView *views);
 /* A (k) for k = 0 … P/2 - 1. */
-void td_fourier_response (const TdFourierShape *shape, TdInterpolation interpolation, float *response);
-/* One over phi's transform at the n pixels of a side about pixel @centre, on a grid of @grid points, with
-   the sign that a spectrum in ascending order of frequency brings along. */
-void td_fourier_deapodise (const TdFourierShape *shape, guint n, guint centre, guint grid, float *factors);
+void td_fourier_response (const TdFourierShape *shape, TdInterpolation interpolation,
+                          float *response);
+/* One over phi's transform at the n pixels of a side about pixel @centre, on a grid of @grid
+   points, with the sign that a spectrum in ascending order of frequency brings along. */
+void td_fourier_deapodise (const TdFourierShape *shape, guint n, guint centre, guint grid,
+                           float *factors);
 /* Relative L2 error of the gridding for random data: of its aliases, over the slice. */
 double td_fourier_alias_error (const TdFourierShape *shape);
 
-/* The two sums above in double precision, as they stand: what everything else is compared to. Slow. */
+/* The two sums above in double precision, as they stand: what everything else is compared to. Slow.
+ */
 void td_fourier_reference (const TdBackprojectTask *task, const float *sinogram, double *out);

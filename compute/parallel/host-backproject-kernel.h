@@ -4,9 +4,10 @@
  * compiled for its instruction set, after TD_VECTOR_BYTES, TD_KERNELS and TD_NAMES were
  * defined.
  *
- * Wide path: [view][column][lane] bins; a vector load gives one bin of all slices. A group of pixels
- * keeps its sums in registers over a block of views. Bins and weights cost two loads a slice vector
- * and the weight one broadcast: the load ports bound it, so two vectors of slices share a weight.
+ * Wide path: [view][column][lane] bins; a vector load gives one bin of all slices. A group of
+ * pixels keeps its sums in registers over a block of views. Bins and weights cost two loads a slice
+ * vector and the weight one broadcast: the load ports bound it, so two vectors of slices share a
+ * weight.
  *
  * Indices and weights: u is made in double for the subtile's lowest corner, split into a whole
  * column and a remainder; within the subtile it is single, below 32, so good to 2^-20.
@@ -27,9 +28,9 @@ typedef float Vector __attribute__ ((vector_size (TD_VECTOR_BYTES)));
 enum {
   SUB = TD_HOST_SUBTILE,
   TILE = TD_HOST_TILE,
-  VIEWS = 16,              /* views a group keeps its sums in registers for */
-  CHUNK = 64,              /* columns interleaved while slice after slice comes: they stay in L1 */
-  VIEWS_L2 = 32,           /* views whose bins for a tile stay in L2 */
+  VIEWS = 16,    /* views a group keeps its sums in registers for */
+  CHUNK = 64,    /* columns interleaved while slice after slice comes: they stay in L1 */
+  VIEWS_L2 = 32, /* views whose bins for a tile stay in L2 */
 };
 
 /* All lanes set from memory: by the load port alone. Left to itself the compiler loads a scalar and
@@ -39,7 +40,7 @@ broadcast (const float *value)
 {
 #ifdef __AVX__
   Vector all;
-  __asm__ ("vbroadcastss %1, %0" : "=v"(all) : "m"(*value));
+  __asm__("vbroadcastss %1, %0" : "=v"(all) : "m"(*value));
   return all;
 #else
   return *value - (Vector) {};
@@ -123,7 +124,8 @@ plan_ahead (const TdHostPass *pass, guint first, guint x, guint y, guint width, 
     low = CLAMP (low, -1, n_columns);
     high = CLAMP (high, -1, n_columns);
     const gsize bin_bytes = pass->lanes * sizeof (float);
-    const gsize bytes = (gsize) ((gint32) low + TD_HOST_PAD_LEFT) * bin_bytes, line = bytes / 64 * 64;
+    const gsize bytes = (gsize) ((gint32) low + TD_HOST_PAD_LEFT) * bin_bytes,
+                line = bytes / 64 * 64;
     ahead->at[i] = (const char *) (pass->bins + (first + i) * pass->view_stride) + line;
     ahead->lines[i] = (guint) ((bytes - line + (gsize) (high - low + 2) * bin_bytes + 63) / 64);
   }
@@ -198,7 +200,8 @@ subtile (const TdHostPass *pass, const Starts *starts, guint n, const float *bin
     for (guint v = 0; v < VIEWS; v++)
       row[v] = (guint32) (v * pass->view_stride * sizeof (float))
                + ((guint32) starts->column[block + v] + TD_HOST_PAD_LEFT
-                  - (nearest ? 0 : ROUNDER_BITS)) * bin_bytes;
+                  - (nearest ? 0 : ROUNDER_BITS))
+                     * bin_bytes;
     for (guint y = 0; y < SUB; y += GY)
       for (guint x = 0; x < SUB; x += GX) {
         guint32 offset[GX * GY * VIEWS] __attribute__ ((aligned (64)));
@@ -243,7 +246,8 @@ wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, guint 
 {
   const guint lanes = vectors * VECTOR_FLOATS;
   const gsize subtile_floats = SUB * SUB * lanes;
-  guint columns = MIN ((guint) TILE, pass->nx - tile_x), rows = MIN ((guint) TILE, pass->ny - tile_y);
+  guint columns = MIN ((guint) TILE, pass->nx - tile_x),
+        rows = MIN ((guint) TILE, pass->ny - tile_y);
   Starts starts;
 
   memset (&starts, 0, sizeof starts);
@@ -278,11 +282,11 @@ tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
 
 #include "host-backproject-single.h"
 
-/* ── Interleaving ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Interleaving ── */
 
 static void
-interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_columns, float weight,
-            guint lanes, float *row)
+interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_columns,
+            float weight, guint lanes, float *row)
 {
   memset (row, 0, (gsize) TD_HOST_PAD_LEFT * lanes * sizeof (float));
   row += (gsize) TD_HOST_PAD_LEFT * lanes;
@@ -300,7 +304,7 @@ interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_c
   memset (row + (gsize) n_columns * lanes, 0, (gsize) TD_HOST_PAD_RIGHT * lanes * sizeof (float));
 }
 
-/* ── The baseline ─────────────────────────────────────────────────────────────────────────────── */
+/* ── The baseline ── */
 
 static void
 baseline_row (const TdHostBaseline *b, guint y)

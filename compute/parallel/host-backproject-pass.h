@@ -10,29 +10,31 @@
  *
  * A pass is a run of views and up to `lanes` slices. Bins lie interleaved, [view][column][lane], so
  * that one vector load fetches the same bin of all slices and no gather is ever needed; columns are
- * padded with zeros (TD_HOST_PAD_LEFT before, TD_HOST_PAD_RIGHT after), so that every index a kernel
- * can form is inside the row. Pixel (ix, iy) of the region is seen at u = start[v] + ix du_x[v] + iy du_y[v].
+ * padded with zeros (TD_HOST_PAD_LEFT before, TD_HOST_PAD_RIGHT after), so that every index a
+ * kernel can form is inside the row. Pixel (ix, iy) of the region is seen at u = start[v] + ix
+ * du_x[v] + iy du_y[v].
  */
 enum {
-  TD_HOST_PAD_LEFT = 32,  /* a 16 x 16 tile reaches at most 30 columns (the single-slice window is 32) */
+  TD_HOST_PAD_LEFT
+  = 32, /* a 16 x 16 tile reaches at most 30 columns (the single-slice window is 32) */
   TD_HOST_PAD_RIGHT = 64,
-  TD_HOST_TILE = 64,      /* pixels across of a thread's tile: its sums and its bins fit L2 */
-  TD_HOST_SUBTILE = 16,   /* of the part whose bins fit L1 */
-  TD_HOST_WINDOW = 32,    /* columns of the single-slice path's tables */
+  TD_HOST_TILE = 64,    /* pixels across of a thread's tile: its sums and its bins fit L2 */
+  TD_HOST_SUBTILE = 16, /* of the part whose bins fit L1 */
+  TD_HOST_WINDOW = 32,  /* columns of the single-slice path's tables */
 };
 
 typedef struct {
-  const float *bins;      /* the block's first view, first (padding) column; 64-byte aligned */
-  gsize view_stride;      /* floats */
+  const float *bins; /* the block's first view, first (padding) column; 64-byte aligned */
+  gsize view_stride; /* floats */
   guint lanes;
   guint n_columns;
   guint n_views;
   const double *start, *du_x, *du_y; /* n_views each */
   guint nx, ny;
   gboolean nearest;
-  gboolean wide_window;   /* a subtile may reach past the single-slice window: coarse steps */
-  gboolean add;           /* to what the slices hold: views come in several passes */
-  float *slices;          /* [n_slices][ny][nx] */
+  gboolean wide_window; /* a subtile may reach past the single-slice window: coarse steps */
+  gboolean add;         /* to what the slices hold: views come in several passes */
+  float *slices;        /* [n_slices][ny][nx] */
   gsize slice_stride;
   guint n_slices;
 } TdHostPass;
@@ -47,8 +49,8 @@ typedef void (*TdHostInterleave) (const float *sinogram, gsize slice_stride, gui
 
 /* The bench's baseline: one row of one slice, pixel by pixel; see host-baseline.h. */
 typedef struct {
-  const float *sinogram;                      /* [view][column] */
-  const float *start, *du_x, *du_y, *weight;  /* n_views each */
+  const float *sinogram;                     /* [view][column] */
+  const float *start, *du_x, *du_y, *weight; /* n_views each */
   guint n_columns, n_views, nx;
   gboolean nearest;
   float *slice;
@@ -56,13 +58,13 @@ typedef struct {
 typedef void (*TdHostBaselineRow) (const TdHostBaseline *baseline, guint y);
 
 typedef struct {
-  guint lanes;             /* slices at once of the wide path */
-  guint lanes_small;       /* of its narrow variant */
-  guint single_cost;       /* up to so many slices the single-slice path is the faster one */
+  guint lanes;       /* slices at once of the wide path */
+  guint lanes_small; /* of its narrow variant */
+  guint single_cost; /* up to so many slices the single-slice path is the faster one */
   gsize scratch_bytes;
-  const char *names[3];    /* for people: single, narrow, wide */
-  TdHostTileBody wide;     /* lanes or lanes_small */
-  TdHostTileBody single;   /* 1 lane */
+  const char *names[3];  /* for people: single, narrow, wide */
+  TdHostTileBody wide;   /* lanes or lanes_small */
+  TdHostTileBody single; /* 1 lane */
   TdHostInterleave interleave;
   TdHostBaselineRow baseline;
 } TdHostKernels;

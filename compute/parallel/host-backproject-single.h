@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The single-slice path, a preview's: part of host-backproject-kernel.h. Pixels, not slices, lie side
-   by side in a vector, and their bins are taken from registers by permutes. */
+/* The single-slice path, a preview's: part of host-backproject-kernel.h. Pixels, not slices, lie
+   side by side in a vector, and their bins are taken from registers by permutes. */
 
-/* Where the views that see a subtile start: u = rest + ix du_x + iy du_y columns from bins[offset] on. Not
-   clamped: the row's padding covers a subtile that reaches into the detector at all. */
+/* Where the views that see a subtile start: u = rest + ix du_x + iy du_y columns from bins[offset]
+   on. Not clamped: the row's padding covers a subtile that reaches into the detector at all. */
 typedef struct {
   guint32 offset[VIEWS_L2];
   float rest[VIEWS_L2], du_x[VIEWS_L2], du_y[VIEWS_L2];
@@ -25,7 +25,8 @@ close_up (Windows *windows, const gint32 *seen, guint n)
   return kept;
 }
 
-/* The number of views that see it. No branches, so that views are looked at side by side in vectors. */
+/* The number of views that see it. No branches, so that views are looked at side by side in
+ * vectors. */
 INLINE guint
 find_windows (const TdHostPass *pass, guint first, guint n, guint x, guint y, Windows *windows)
 {
@@ -38,7 +39,9 @@ find_windows (const TdHostPass *pass, guint first, guint n, guint x, guint y, Wi
     const double dx = du_x[i], dy = du_y[i], u = start[i] + x * dx + y * dy + extra;
     const double lowest = u + (SUB - 1) * ((dx < 0 ? dx : 0) + (dy < 0 ? dy : 0));
     const double highest = u + (SUB - 1) * ((dx > 0 ? dx : 0) + (dy > 0 ? dy : 0));
-    const double within = lowest < -TD_HOST_PAD_LEFT ? -TD_HOST_PAD_LEFT : lowest > end ? end : lowest;
+    const double within = lowest < -TD_HOST_PAD_LEFT ? -TD_HOST_PAD_LEFT
+                          : lowest > end             ? end
+                                                     : lowest;
     const double column = floor (within);
     windows->offset[i] = i * stride + TD_HOST_PAD_LEFT + (guint32) (gint32) column;
     windows->rest[i] = (float) (u - column);
@@ -95,9 +98,9 @@ subtile_single (const Windows *windows, guint n, const float *bins, gboolean nea
 }
 #define SINGLE_LAYERS 1
 #elif defined(__AVX2__)
-/* A register holds eight bins, a permute takes any of them: enough for eight pixels along the slice's
-   axis that the view runs slower along, 7 sqrt (1/2) columns. Views that run slower along y keep their
-   sums transposed, in a second layer. Tables as for AVX-512, 8 x 8 pixels at a time. */
+/* A register holds eight bins, a permute takes any of them: enough for eight pixels along the
+   slice's axis that the view runs slower along, 7 sqrt (1/2) columns. Views that run slower along y
+   keep their sums transposed, in a second layer. Tables as for AVX-512, 8 x 8 pixels at a time. */
 typedef struct {
   float level[TD_HOST_WINDOW + 8], slope[TD_HOST_WINDOW + 8];
 } Table;
@@ -134,8 +137,7 @@ block_single (const Windows *windows, guint n, const Table *tables, const guint8
 
     /* The lowest bin of each line, by the same operations as its pixels' bins. */
     _mm256_store_ps (u0, first);
-    _mm256_store_si256 ((__m256i *) base,
-                        _mm256_cvttps_epi32 (_mm256_fmadd_ps (end, slow, first)));
+    _mm256_store_si256 ((__m256i *) base, _mm256_cvttps_epi32 (_mm256_fmadd_ps (end, slow, first)));
 #pragma GCC unroll 8
     for (guint i = 0; i < 8; i++) {
       __m256 u = _mm256_fmadd_ps (pixel, slow, _mm256_broadcast_ss (u0 + i));
@@ -165,8 +167,7 @@ subtile_single (const Windows *windows, guint n, const float *bins, gboolean nea
   for (guint across = 0; across < SUB; across += 8)
     for (guint along = 0; along < SUB; along += 8) {
       block_single (windows, n, tables, transposed, 0, along, across, nearest, sums);
-      block_single (windows, n, tables, transposed, 1, along, across, nearest,
-                    sums + TILE * TILE);
+      block_single (windows, n, tables, transposed, 1, along, across, nearest, sums + TILE * TILE);
     }
 }
 #define SINGLE_LAYERS 2
@@ -211,7 +212,8 @@ subtile_bins (const TdHostPass *pass, const Starts *starts, guint n, const float
 INLINE void
 single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboolean nearest)
 {
-  guint columns = MIN ((guint) TILE, pass->nx - tile_x), rows = MIN ((guint) TILE, pass->ny - tile_y);
+  guint columns = MIN ((guint) TILE, pass->nx - tile_x),
+        rows = MIN ((guint) TILE, pass->ny - tile_y);
   Starts starts;
 
   memset (scratch, 0, MAX (SINGLE_LAYERS, 1) * TILE * TILE * sizeof (float));

@@ -8,20 +8,20 @@
 #include <stdlib.h>
 
 enum {
-  VIEWS_PER_COPY = 8,                  /* views one call interleaves */
-  BLOCK_BYTES = 256 * 1024 * 1024,     /* interleaved bins held at once; more views: more passes */
-  VIEWS_STEP = 64,                     /* a block is a multiple of what the kernels keep in L2 */
+  VIEWS_PER_COPY = 8,              /* views one call interleaves */
+  BLOCK_BYTES = 256 * 1024 * 1024, /* interleaved bins held at once; more views: more passes */
+  VIEWS_STEP = 64,                 /* a block is a multiple of what the kernels keep in L2 */
 };
 
 struct TdHostBackproject {
   const TdHostKernels *kernels;
   TdBackprojectTask task; /* arrays are not kept */
   double *start, *du_x, *du_y;
-  float *weights;         /* scale and the views' weights, applied while interleaving */
+  float *weights; /* scale and the views' weights, applied while interleaving */
   gboolean wide_window;
   float *bins;
   guint64 bins_floats;
-  GAsyncQueue *scratch;   /* one piece for each thread */
+  GAsyncQueue *scratch; /* one piece for each thread */
 };
 
 /* One block of views of one run, as the threads see it. */
@@ -39,13 +39,10 @@ td_host_kernels (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
-  case TD_ISA_AVX512:
-    return &td_host_kernels_avx512;
-  case TD_ISA_AVX2:
-    return &td_host_kernels_avx2;
+  case TD_ISA_AVX512: return &td_host_kernels_avx512;
+  case TD_ISA_AVX2: return &td_host_kernels_avx2;
 #endif
-  default:
-    return &td_host_kernels_plain;
+  default: return &td_host_kernels_plain;
   }
 }
 
@@ -78,7 +75,8 @@ static guint64
 bins_floats (const TdHostKernels *kernels, guint n_columns, guint n_views, guint max_slices)
 {
   guint lanes = lanes_for (kernels, max_slices);
-  return host_backproject_view_stride (n_columns, lanes) * host_backproject_views_per_block (n_columns, n_views, lanes);
+  return host_backproject_view_stride (n_columns, lanes)
+         * host_backproject_views_per_block (n_columns, n_views, lanes);
 }
 
 guint64
@@ -96,7 +94,7 @@ td_host_backproject_description (guint n_slices)
   const TdHostKernels *kernels = td_host_kernels ();
   guint lanes = lanes_for (kernels, n_slices);
 
-  return lanes == 1                ? kernels->names[0]
+  return lanes == 1               ? kernels->names[0]
          : lanes < kernels->lanes ? kernels->names[1]
                                   : kernels->names[2];
 }
@@ -161,8 +159,8 @@ td_host_backproject_update (TdHostBackproject *host, const TdBackprojectTask *ta
   td_backproject_views (task, host->start, host->du_x, host->du_y);
   for (guint v = 0; v < task->n_views; v++)
     host->weights[v] = (float) (task->scale * (task->weights ? task->weights[v] : 1));
-  /* sqrt (2) is the most that |cos| + |sin| reaches; a column for the fraction, one for the slope, one
-     to spare. */
+  /* sqrt (2) is the most that |cos| + |sin| reaches; a column for the fraction, one for the slope,
+     one to spare. */
   host->wide_window = (TD_HOST_SUBTILE - 1) * G_SQRT2 * task->step > TD_HOST_WINDOW - 3;
   return TRUE;
 }
@@ -176,11 +174,11 @@ interleave_views (guint index, gpointer user)
   guint end = MIN ((index + 1) * VIEWS_PER_COPY, pass->n_views);
 
   for (guint v = index * VIEWS_PER_COPY; v < end; v++)
-    block->host->kernels->interleave (
-        block->sinograms + (guint64) (block->first_view + v) * task->n_columns,
-        (gsize) task->n_views * task->n_columns, pass->n_slices, task->n_columns,
-        block->host->weights[block->first_view + v], pass->lanes,
-        block->host->bins + v * pass->view_stride);
+    block->host->kernels->interleave (block->sinograms
+                                          + (guint64) (block->first_view + v) * task->n_columns,
+                                      (gsize) task->n_views * task->n_columns, pass->n_slices,
+                                      task->n_columns, block->host->weights[block->first_view + v],
+                                      pass->lanes, block->host->bins + v * pass->view_stride);
 }
 
 /* How far the interval from @first over @n steps is from 0. */
@@ -212,7 +210,8 @@ project_tile (guint index, gpointer user)
   if (g_cancellable_is_cancelled (block->cancellable) || nobody_looks (&block->host->task, x, y))
     return;
   float *scratch = g_async_queue_pop (block->host->scratch);
-  TdHostTileBody body = pass->lanes == 1 ? block->host->kernels->single : block->host->kernels->wide;
+  TdHostTileBody body
+      = pass->lanes == 1 ? block->host->kernels->single : block->host->kernels->wide;
   body (pass, x, y, scratch);
   g_async_queue_push (block->host->scratch, scratch);
 }

@@ -40,21 +40,24 @@ packed_sinograms_pitch (const TdBackprojectTask *task, const TdPackSpec *spec)
 static guint64
 packed_sinograms_row_bytes (const TdBackprojectTask *task, const TdPackSpec *spec)
 {
-  return (guint64) packed_sinograms_pitch (task, spec) * spec->planes * spec->slices * (spec->half ? 2 : 4);
+  return (guint64) packed_sinograms_pitch (task, spec) * spec->planes * spec->slices
+         * (spec->half ? 2 : 4);
 }
 
 guint64
 td_packed_sinograms_bytes (const TdBackprojectTask *task, const TdPackSpec *spec)
 {
   return table_capacity (task, spec)
-             * (packed_sinograms_row_bytes (task, spec) + sizeof (TdBackprojectView) + 4 * sizeof (float))
+             * (packed_sinograms_row_bytes (task, spec) + sizeof (TdBackprojectView)
+                + 4 * sizeof (float))
          + sizeof (float);
 }
 
 static void
 packed_sinograms_split (double value, int *whole, unsigned *fraction)
 {
-  gint64 fixed = llrint (CLAMP (value, -0x1p27, 0x1p27) * 0x1p32); /* beyond: nothing is seen there */
+  gint64 fixed
+      = llrint (CLAMP (value, -0x1p27, 0x1p27) * 0x1p32); /* beyond: nothing is seen there */
   *whole = (int) (fixed >> 32);
   *fraction = (unsigned) fixed;
 }
@@ -144,7 +147,8 @@ td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *ta
   self->params.scale = task->scale;
   self->greatest_weight = 0;
   for (guint v = 0; v < task->n_views; v++)
-    self->greatest_weight = MAX (self->greatest_weight, task->weights ? fabs (task->weights[v]) : 1);
+    self->greatest_weight
+        = MAX (self->greatest_weight, task->weights ? fabs (task->weights[v]) : 1);
   return queue
          && td_upload (queue, self->views, 0, table->data, table->len * sizeof (TdBackprojectView),
                        error)
@@ -169,13 +173,15 @@ packed_sinograms_build (TdPackedSinograms *self, const TdBackprojectTask *task, 
   return (self->program = td_program_build (self->device, "backproject-pack",
                                             (const char *const *) defines->pdata, error))
          && (self->pack = td_program_kernel (self->program, "td_backproject_pack", error))
-         && (self->greatest_kernel =
-                 td_program_kernel (self->program, "td_backproject_greatest", error))
-         && (self->rows = td_buffer_new (self->device,
-                                         self->capacity * packed_sinograms_row_bytes (task, &self->spec), error))
-         && (self->views = td_buffer_new (self->device, self->capacity * sizeof (TdBackprojectView),
-                                          error))
-         && (self->constants = td_buffer_new (self->device, self->capacity * 4 * sizeof (float), error))
+         && (self->greatest_kernel
+             = td_program_kernel (self->program, "td_backproject_greatest", error))
+         && (self->rows = td_buffer_new (
+                 self->device, self->capacity * packed_sinograms_row_bytes (task, &self->spec),
+                 error))
+         && (self->views
+             = td_buffer_new (self->device, self->capacity * sizeof (TdBackprojectView), error))
+         && (self->constants
+             = td_buffer_new (self->device, self->capacity * 4 * sizeof (float), error))
          && (self->greatest = td_buffer_new (self->device, sizeof (float), error));
 }
 
@@ -234,7 +240,7 @@ td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdBuffer *sin
   gint64 first = offset / sizeof (float);
   gint32 from = slice0;
   TdArg args[] = { TD_ARG_BUFFER (sinograms), TD_ARG_VALUE (first), TD_ARG_BUFFER (self->views),
-                   TD_ARG_VALUE (params), TD_ARG_VALUE (from), TD_ARG_BUFFER (self->greatest),
+                   TD_ARG_VALUE (params),     TD_ARG_VALUE (from),  TD_ARG_BUFFER (self->greatest),
                    TD_ARG_BUFFER (self->rows) };
 
   return td_launch (queue, self->pack, groups, local, args, G_N_ELEMENTS (args), error);

@@ -35,7 +35,7 @@ td_backproject_reference (const TdBackprojectTask *task, const float *sinogram, 
       for (guint v = 0; v < task->n_views; v++) {
         double centre = task->centre_px + (task->axis_px ? task->axis_px[v] : 0);
         double value = reference_sample (sinogram + (gsize) v * task->n_columns, task->n_columns,
-                               centre + x * cosine[v] + y * sine[v], task->interpolation);
+                                         centre + x * cosine[v] + y * sine[v], task->interpolation);
         sum += task->weights ? task->weights[v] * value : value;
       }
       out[(gsize) j * task->nx + i] = task->scale * sum;

@@ -4,28 +4,31 @@
 #include <glib.h>
 
 /**
- * Half acquisition: the rotation axis lies near one edge of the detector and a full turn sees twice the
- * field, one half from either side. About the axis, u columns from it, view a + pi sees mirrored what
- * view a sees: p (a + pi, u) = p (a, -u). With weights that add up to one for every such pair,
+ * Half acquisition: the rotation axis lies near one edge of the detector and a full turn sees twice
+ * the field, one half from either side. About the axis, u columns from it, view a + pi sees
+ * mirrored what view a sees: p (a + pi, u) = p (a, -u). With weights that add up to one for every
+ * such pair,
  *
  *     w (u) + w (-u) = 1,    w = 0 where only the other view measures, 1 where only this one does,
  *
- * the filtered back-projection of w p over the full turn is that of the complete projections over half
- * a turn, for the ramp and any window, whatever the angles and wherever between two columns the axis
- * lies: nothing is paired, shifted or interpolated. Between, where both measure, w rises as
- * t^3 (10 - 15 t + 6 t^2) with t = (u + o) / 2 o, o being the distance from the axis to the nearer edge:
- * two continuous derivatives, so that the ramp sees no edge, and nearly no trust in the outermost
- * columns. A row is weighted where it is measured and filtered into one that reaches as far to the
- * other side of the axis, for the filtered projection does not end where the measured one does.
+ * the filtered back-projection of w p over the full turn is that of the complete projections over
+ * half a turn, for the ramp and any window, whatever the angles and wherever between two columns
+ * the axis lies: nothing is paired, shifted or interpolated. Between, where both measure, w rises
+ * as t^3 (10 - 15 t + 6 t^2) with t = (u + o) / 2 o, o being the distance from the axis to the
+ * nearer edge: two continuous derivatives, so that the ramp sees no edge, and nearly no trust in
+ * the outermost columns. A row is weighted where it is measured and filtered into one that reaches
+ * as far to the other side of the axis, for the filtered projection does not end where the measured
+ * one does.
  *
- * The overlap is at least half a column to either side: an axis on the edge or beyond it gives a step.
+ * The overlap is at least half a column to either side: an axis on the edge or beyond it gives a
+ * step.
  */
 typedef struct {
-  guint shift;           /* column of the filtered row that the measured row's first one comes to */
-  guint n_views;         /* rows of one sinogram: they share a centre; 0: rows keep their weights and
-                            are only shifted */
-  guint row0;            /* the run's first row, counted from the first sinogram's first */
-  double centre_px;      /* of the first sinogram, in columns of the measured row */
+  guint shift;      /* column of the filtered row that the measured row's first one comes to */
+  guint n_views;    /* rows of one sinogram: they share a centre; 0: rows keep their weights and
+                       are only shifted */
+  guint row0;       /* the run's first row, counted from the first sinogram's first */
+  double centre_px; /* of the first sinogram, in columns of the measured row */
   double centre_step_px; /* added from one sinogram to the next: a tilted axis */
 } TdRowBlend;
 

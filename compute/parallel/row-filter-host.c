@@ -25,7 +25,7 @@ typedef struct {
 /* What a thread works with. */
 typedef struct {
   fftwf_complex *from, *to;
-  float *copies;  /* two weighted rows; with blending only, as what follows */
+  float *copies; /* two weighted rows; with blending only, as what follows */
   float *weights;
   gint64 sinogram; /* that the weights are of; -1: none yet */
 } Piece;
@@ -42,7 +42,8 @@ td_host_row_filter_new (guint n_columns, guint n_wide, guint padded, GError **er
   self->plan = td_fftw_plan (padded);
   if (self->plan)
     return self;
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u", padded);
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u",
+               padded);
   td_host_row_filter_free (self);
   return NULL;
 }
@@ -58,7 +59,7 @@ td_host_row_filter_set (TdHostRowFilter *self, const double *response, gboolean 
 /* Both rows, from place @shift on, with zeros or their edges' values around them. */
 static void
 row_filter_host_pack (const TdHostRowFilter *self, const float *a, const float *b, guint shift,
-      fftwf_complex *line)
+                      fftwf_complex *line)
 {
   guint n = self->n_columns, wide = self->n_wide, middle = wide + (self->padded - wide) / 2;
   gboolean extend = self->extend_edges;
@@ -124,7 +125,7 @@ filter_pair (const Run *run, Piece *piece, guint row)
     values[i] *= self->response[i];
   fftwf_execute_dft (self->plan, piece->to, piece->from);
   row_filter_host_unpack (self, piece->from, run->wide + (gsize) row * self->n_wide,
-          run->wide + (gsize) partner * self->n_wide);
+                          run->wide + (gsize) partner * self->n_wide);
 }
 
 static void
@@ -156,7 +157,8 @@ td_host_row_filter_run (TdHostRowFilter *self, const float *rows, guint n_rows,
   Run run = { self, rows, n_rows, blend, wide };
   guint rows_a_piece = 2 * PAIRS_A_PIECE;
 
-  td_parallel_for (n_rows / rows_a_piece + (n_rows % rows_a_piece > 0), row_filter_host_run_piece, &run);
+  td_parallel_for (n_rows / rows_a_piece + (n_rows % rows_a_piece > 0), row_filter_host_run_piece,
+                   &run);
 }
 
 void

@@ -11,7 +11,8 @@ typedef struct TdHostRowFilter TdHostRowFilter;
 TdHostRowFilter *td_host_row_filter_new (guint n_columns, guint n_wide, guint padded,
                                          GError **error);
 /* @response: at all padded frequencies, as td_filter_response() gives it. */
-void td_host_row_filter_set (TdHostRowFilter *filter, const double *response, gboolean extend_edges);
+void td_host_row_filter_set (TdHostRowFilter *filter, const double *response,
+                             gboolean extend_edges);
 /* Blocks. @blend may be NULL. */
 void td_host_row_filter_run (TdHostRowFilter *filter, const float *rows, guint n_rows,
                              const TdRowBlend *blend, float *wide);

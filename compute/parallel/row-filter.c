@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filtering rows of sinograms on a device: two rows to a complex line, FFT, response, inverse FFT, a
-   chunk of rows at a time so that the workspace stays small (and in a large cache). Relative error
-   2 log2 (padded) roundings of single precision at random signs: 5e-7 at most. */
+/* Filtering rows of sinograms on a device: two rows to a complex line, FFT, response, inverse FFT,
+   a chunk of rows at a time so that the workspace stays small (and in a large cache). Relative
+   error 2 log2 (padded) roundings of single precision at random signs: 5e-7 at most. */
 #include "compute/filter.h"
 #include "row-filter-host.h"
 #include "kernels/params.h"
 
 #define WORKSPACE_BYTES (64u << 20)
-#define MOST_PAIRS 65535  /* work-groups in y on every API */
+#define MOST_PAIRS 65535      /* work-groups in y on every API */
 #define LINE_IN_ONE_PASS 4096 /* longer FFTs may need a workspace of their own */
 
 struct TdRowFilter {
@@ -38,7 +38,8 @@ guint64
 td_row_filter_workspace_bytes (guint n_columns, guint max_rows)
 {
   guint padded = td_filter_padded_size (n_columns);
-  guint64 lines = (guint64) pairs_in_chunk (padded, MAX (max_rows, 1)) * padded * 2 * sizeof (float);
+  guint64 lines
+      = (guint64) pairs_in_chunk (padded, MAX (max_rows, 1)) * padded * 2 * sizeof (float);
 
   return lines * (padded > LINE_IN_ONE_PASS ? 2 : 1) + padded * sizeof (float);
 }
@@ -57,8 +58,8 @@ make_workspace (TdRowFilter *self, GError **error)
 {
   guint64 bytes = (guint64) self->pairs * self->padded * 2 * sizeof (float);
 
-  self->fft = td_fft_new (self->device, TD_FFT_C2C_1D, (guint[]) { self->padded, 1 }, self->pairs,
-                          error);
+  self->fft
+      = td_fft_new (self->device, TD_FFT_C2C_1D, (guint[]) { self->padded, 1 }, self->pairs, error);
   return self->fft && (self->lines = td_buffer_new (self->device, bytes, error))
          && (self->response = td_buffer_new (self->device, self->padded * sizeof (float), error))
          && (self->uploads = td_queue_new (self->device, error));
@@ -147,8 +148,7 @@ chunk_params (const TdRowFilter *self, const Run *run, guint row, guint n_rows)
     const guint64 row0 = (guint64) run->blend->row0 + row;
     params.n_views = run->blend->n_views;
     params.row0 = row0 % run->blend->n_views;
-    params.centre
-        = run->blend->centre_px + row0 / run->blend->n_views * run->blend->centre_step_px;
+    params.centre = run->blend->centre_px + row0 / run->blend->n_views * run->blend->centre_step_px;
     params.centre_step = run->blend->centre_step_px;
   }
   return params;
@@ -156,13 +156,13 @@ chunk_params (const TdRowFilter *self, const Run *run, guint row, guint n_rows)
 
 static gboolean
 row_filter_run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint row, guint n_rows,
-           GError **error)
+                      GError **error)
 {
   TdBuffer *rows = run->rows, *wide = run->wide;
   TdFilterParams params = chunk_params (self, run, row, n_rows);
   TdArg pack[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
-  TdArg multiply[] = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->response),
-                       TD_ARG_VALUE (params) };
+  TdArg multiply[]
+      = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->response), TD_ARG_VALUE (params) };
   TdArg unpack[] = { TD_ARG_BUFFER (wide), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
   /* Of 64 there would be more groups than a card can start in the time that their memory takes. */
   guint local[3] = { 256, 1, 1 };
@@ -171,7 +171,8 @@ row_filter_run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint r
 
   return td_launch (queue, self->pack, whole, local, pack, G_N_ELEMENTS (pack), error)
          && td_fft_run (queue, self->fft, self->lines, 0, FALSE, error)
-         && td_launch (queue, self->multiply, whole, local, multiply, G_N_ELEMENTS (multiply), error)
+         && td_launch (queue, self->multiply, whole, local, multiply, G_N_ELEMENTS (multiply),
+                       error)
          && td_fft_run (queue, self->fft, self->lines, 0, TRUE, error)
          && td_launch (queue, self->unpack, kept, local, unpack, G_N_ELEMENTS (unpack), error);
 }
@@ -203,11 +204,13 @@ td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64
 {
   const Run run = { rows, wide, offset / sizeof (float), wide_offset / sizeof (float), blend };
 
-  if (n_rows > self->max_rows || !row_filter_holds (rows, offset, (guint64) n_rows * self->n_columns)
+  if (n_rows > self->max_rows
+      || !row_filter_holds (rows, offset, (guint64) n_rows * self->n_columns)
       || !row_filter_holds (wide, wide_offset, (guint64) n_rows * self->n_wide)
       || (blend && (guint64) blend->shift + self->n_columns > self->n_wide)) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "%u rows to filter are more than %u or outside their buffer", n_rows, self->max_rows);
+                 "%u rows to filter are more than %u or outside their buffer", n_rows,
+                 self->max_rows);
     return FALSE;
   }
   if (self->host) {

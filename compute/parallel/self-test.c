@@ -24,12 +24,12 @@ test_family (TdTrial *trial, TdDevice *device, TdSelfTestRow *row)
   double seconds = 0;
 
   row->bound = row->family->error_bound (td_trial_task (trial), td_device_info (device));
-  if (!td_trial_prepare (trial, row->family, NULL, &error) ||
-      !td_trial_run (trial, &seconds, &error) || !td_trial_error (trial, &row->error, &error))
+  if (!td_trial_prepare (trial, row->family, NULL, &error)
+      || !td_trial_run (trial, &seconds, &error) || !td_trial_error (trial, &row->error, &error))
     row->reason = g_strdup (error->message);
   else if (!(row->error <= row->bound))
-    row->reason = g_strdup_printf ("its result is off by %.2g, more than %.2g", row->error,
-                                   row->bound);
+    row->reason
+        = g_strdup_printf ("its result is off by %.2g, more than %.2g", row->error, row->bound);
   td_trial_release (trial);
   row->passed = row->reason == NULL;
 }
@@ -49,8 +49,10 @@ test_kind (TdDevice *device, const TdBackprojectTask *task, guint n_slices, GPtr
     if (families[f]->unsupported && families[f]->unsupported (task, td_device_info (device)))
       continue;
     TdSelfTestRow *row = g_new0 (TdSelfTestRow, 1);
-    *row = (TdSelfTestRow) { .family = families[f], .interpolation = task->interpolation,
-                             .precision = task->precision, .n_slices = n_slices };
+    *row = (TdSelfTestRow) { .family = families[f],
+                             .interpolation = task->interpolation,
+                             .precision = task->precision,
+                             .n_slices = n_slices };
     test_family (trial, device, row);
     g_ptr_array_add (rows, row);
   }
@@ -87,8 +89,9 @@ self_test_remember (TdDevice *device, GPtrArray *rows, GError **error)
       if (row->family == families[f] && !row->passed && !failed)
         failed = row;
     }
-    if (tested && !td_tune_store_disable (td_device_info (device), families[f]->name,
-                                          failed ? failed->reason : NULL, error))
+    if (tested
+        && !td_tune_store_disable (td_device_info (device), families[f]->name,
+                                   failed ? failed->reason : NULL, error))
       return FALSE;
   }
   return TRUE;
@@ -111,7 +114,8 @@ td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error
   }
   task.axis_px = axis;
   task.weights = weights;
-  if (!test_all (device, &task, rows, cancellable, error) || !self_test_remember (device, rows, error))
+  if (!test_all (device, &task, rows, cancellable, error)
+      || !self_test_remember (device, rows, error))
     return NULL;
   return g_steal_pointer (&rows);
 }

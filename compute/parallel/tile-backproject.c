@@ -9,10 +9,13 @@
 enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, SUB = 16, WINDOW = 32, VIEWS_L2 = 32 };
 
 enum {
-  SINGLE, NARROW, WIDE, N_SHAPES,      /* 1, 16, 32 slices at once */
-  SINGLE_PAYS = 8,                     /* up to so many slices one by one are faster */
-  BLOCK_BYTES = 256 * 1024 * 1024,     /* interleaved bins held at once; more views: more passes */
-  LAUNCH_TILES = 64,                   /* in one launch, at least */
+  SINGLE,
+  NARROW,
+  WIDE,
+  N_SHAPES,                        /* 1, 16, 32 slices at once */
+  SINGLE_PAYS = 8,                 /* up to so many slices one by one are faster */
+  BLOCK_BYTES = 256 * 1024 * 1024, /* interleaved bins held at once; more views: more passes */
+  LAUNCH_TILES = 64,               /* in one launch, at least */
 };
 
 static const guint shape_lanes[N_SHAPES] = { 1, 16, 32 };
@@ -24,9 +27,9 @@ typedef struct {
 
 struct TdTileBackproject {
   TdDevice *device;
-  TdBackprojectTask task;  /* arrays are not kept */
+  TdBackprojectTask task; /* arrays are not kept */
   guint launch_tiles;
-  Shape shapes[N_SHAPES];  /* those that max_slices can need */
+  Shape shapes[N_SHAPES]; /* those that max_slices can need */
   TdBuffer *bins, *sums;
   TdBuffer *starts, *weights; /* see the kernel */
 };
@@ -34,9 +37,9 @@ struct TdTileBackproject {
 static guint
 shape_for (guint n_slices)
 {
-  return n_slices <= SINGLE_PAYS                          ? SINGLE
+  return n_slices <= SINGLE_PAYS                         ? SINGLE
          : n_slices <= shape_lanes[NARROW] + SINGLE_PAYS ? NARROW
-                                                          : WIDE;
+                                                         : WIDE;
 }
 
 /* An odd number of cache lines, see host-backproject.c. */
@@ -58,7 +61,8 @@ static guint64
 bins_bytes (const TdBackprojectTask *task, guint lanes)
 {
   return tile_backproject_view_stride (task->n_columns, lanes)
-         * tile_backproject_views_per_block (task->n_columns, task->n_views, lanes) * sizeof (float);
+         * tile_backproject_views_per_block (task->n_columns, task->n_views, lanes)
+         * sizeof (float);
 }
 
 static guint
@@ -86,9 +90,9 @@ td_tile_backproject_workspace_bytes (const TdBackprojectTask *task, const TdDevi
 const char *
 td_tile_backproject_description (guint n_slices)
 {
-  static const char *const names[N_SHAPES] = { "a work-item a tile, slice by slice",
-                                               "a work-item a tile, 16 slices at once",
-                                               "a work-item a tile, 32 slices at once" };
+  static const char *const names[N_SHAPES]
+      = { "a work-item a tile, slice by slice", "a work-item a tile, 16 slices at once",
+          "a work-item a tile, 32 slices at once" };
   return names[shape_for (n_slices)];
 }
 
@@ -124,7 +128,8 @@ td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint 
     if (!tile_backproject_build (tiles, shape, error))
       return NULL;
   if (!(tiles->bins = td_buffer_new (device, bins_bytes (task, shape_lanes[largest]), error))
-      || !(tiles->sums = td_buffer_new (device, tile_backproject_sums_bytes (info, shape_lanes[largest]), error))
+      || !(tiles->sums = td_buffer_new (
+               device, tile_backproject_sums_bytes (info, shape_lanes[largest]), error))
       || !(tiles->starts = td_buffer_new (device, views * 3 * sizeof (gint64), error))
       || !(tiles->weights = td_buffer_new (device, views * sizeof (float), error))
       || !td_tile_backproject_update (tiles, task, error))
@@ -171,8 +176,8 @@ td_tile_backproject_update (TdTileBackproject *tiles, const TdBackprojectTask *t
 }
 
 static gboolean
-tile_backproject_launch (TdTileBackproject *tiles, TdQueue *queue, TdKernel *kernel, guint count, const TdArg *args,
-        guint n_args, GCancellable *cancellable, GError **error)
+tile_backproject_launch (TdTileBackproject *tiles, TdQueue *queue, TdKernel *kernel, guint count,
+                         const TdArg *args, guint n_args, GCancellable *cancellable, GError **error)
 {
   const guint groups[3] = { count, 1, 1 }, local[3] = { 1, 1, 1 };
 
@@ -190,31 +195,41 @@ run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sino
 {
   const TdBackprojectTask *task = &tiles->task;
   guint tiles_x = (task->nx + TILE - 1) / TILE, n_tiles = tiles_x * ((task->ny + TILE - 1) / TILE);
-  guint step = tile_backproject_views_per_block (task->n_columns, task->n_views, shape_lanes[shape]);
+  guint step
+      = tile_backproject_views_per_block (task->n_columns, task->n_views, shape_lanes[shape]);
 
   for (guint first = 0; first < task->n_views; first += step) {
     TdTileParams params = {
-      .n_columns = task->n_columns, .all_views = task->n_views,
-      .first_view = first, .n_views = MIN (step, task->n_views - first),
+      .n_columns = task->n_columns,
+      .all_views = task->n_views,
+      .first_view = first,
+      .n_views = MIN (step, task->n_views - first),
       .view_stride = tile_backproject_view_stride (task->n_columns, shape_lanes[shape]),
-      .nx = task->nx, .ny = task->ny, .n_slices = n_slices, .tiles_x = tiles_x, .add = first > 0,
+      .nx = task->nx,
+      .ny = task->ny,
+      .n_slices = n_slices,
+      .tiles_x = tiles_x,
+      .add = first > 0,
       .wide_window = (SUB - 1) * G_SQRT2 * task->step > WINDOW - 3,
-      .sinogram_low = from, .sinogram_high = from >> 32, .slice_low = to, .slice_high = to >> 32,
+      .sinogram_low = from,
+      .sinogram_high = from >> 32,
+      .slice_low = to,
+      .slice_high = to >> 32,
     };
     const TdArg interleave[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (tiles->weights),
                                  TD_ARG_BUFFER (tiles->bins), TD_ARG_VALUE (params) };
-    const TdArg project[] = { TD_ARG_BUFFER (tiles->bins), TD_ARG_BUFFER (tiles->starts),
-                              TD_ARG_BUFFER (tiles->sums), TD_ARG_BUFFER (slices),
-                              TD_ARG_VALUE (params) };
+    const TdArg project[]
+        = { TD_ARG_BUFFER (tiles->bins), TD_ARG_BUFFER (tiles->starts), TD_ARG_BUFFER (tiles->sums),
+            TD_ARG_BUFFER (slices), TD_ARG_VALUE (params) };
 
-    if (!tile_backproject_launch (tiles, queue, tiles->shapes[shape].interleave, params.n_views, interleave,
-                 G_N_ELEMENTS (interleave), cancellable, error))
+    if (!tile_backproject_launch (tiles, queue, tiles->shapes[shape].interleave, params.n_views,
+                                  interleave, G_N_ELEMENTS (interleave), cancellable, error))
       return FALSE;
     for (guint tile = 0; tile < n_tiles; tile += tiles->launch_tiles) {
       params.first_tile = tile;
       if (!tile_backproject_launch (tiles, queue, tiles->shapes[shape].tiles,
-                   MIN (tiles->launch_tiles, n_tiles - tile), project, G_N_ELEMENTS (project),
-                   cancellable, error))
+                                    MIN (tiles->launch_tiles, n_tiles - tile), project,
+                                    G_N_ELEMENTS (project), cancellable, error))
         return FALSE;
     }
   }
@@ -231,8 +246,8 @@ td_tile_backproject_run (TdTileBackproject *tiles, TdQueue *queue, TdBuffer *sin
   for (guint done = 0; done < n_slices;) {
     guint shape = shape_for (n_slices - done);
     guint count = MIN (shape_lanes[shape], n_slices - done);
-    guint64 from = sinogram_offset / sizeof (float)
-                   + done * (guint64) task->n_views * task->n_columns;
+    guint64 from
+        = sinogram_offset / sizeof (float) + done * (guint64) task->n_views * task->n_columns;
     guint64 to = slice_offset / sizeof (float) + done * (guint64) task->nx * task->ny;
 
     if (!run_shape (tiles, queue, shape, sinograms, from, slices, to, count, cancellable, error))

@@ -4,8 +4,8 @@
 #include "backproject.h"
 
 /**
- * Back-projection on CPU-shaped devices (OpenCL on CPUs): kernels/backproject-host.cl, a work-item a
- * tile, in launches of a few tiles. The "host" family wraps it.
+ * Back-projection on CPU-shaped devices (OpenCL on CPUs): kernels/backproject-host.cl, a work-item
+ * a tile, in launches of a few tiles. The "host" family wraps it.
  */
 typedef struct TdTileBackproject TdTileBackproject;
 

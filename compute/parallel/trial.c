@@ -16,8 +16,8 @@ struct TdTrial {
   double kernel_seconds;
 };
 
-/* Squares larger than this are sampled: the reference takes seconds for a whole large slice. A family's own
-   reference may take hundreds of times as long. */
+/* Squares larger than this are sampled: the reference takes seconds for a whole large slice. A
+   family's own reference may take hundreds of times as long. */
 enum { WHOLE = 1 << 22, SQUARE = 32, SMALL_SQUARE = 8 };
 
 void
@@ -29,14 +29,22 @@ td_trial_task_init (TdBackprojectTask *task, guint n_columns, guint n_views, gui
   for (guint v = 0; v < n_views; v++)
     angles[v] = G_PI * v / n_views;
   *task = (TdBackprojectTask) {
-    .n_columns = n_columns, .n_views = n_views, .nx = n, .ny = n, .x0 = -0.5 * (n - 1.0),
-    .y0 = 0.5 * (n - 1.0), .step = 1, .centre_px = 0.5 * (n_columns - 1.0) + 0.3,
-    .angles_rad = angles, .scale = G_PI / n_views, .interpolation = interpolation,
+    .n_columns = n_columns,
+    .n_views = n_views,
+    .nx = n,
+    .ny = n,
+    .x0 = -0.5 * (n - 1.0),
+    .y0 = 0.5 * (n - 1.0),
+    .step = 1,
+    .centre_px = 0.5 * (n_columns - 1.0) + 0.3,
+    .angles_rad = angles,
+    .scale = G_PI / n_views,
+    .interpolation = interpolation,
     .precision = precision,
   };
 }
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static double *
 copy_array (const double *values, guint n)
@@ -77,11 +85,11 @@ trial_make_buffers (TdTrial *trial, guint32 seed, GError **error)
   trial->input = td_buffer_new (trial->device, n * sizeof (float), error);
   if (!trial->input)
     return FALSE;
-  trial->output = td_buffer_new (trial->device,
-                                 trial->n_slices * trial_slice_floats (trial) * sizeof (float), error);
-  return trial->output &&
-         td_upload (trial->queue, trial->input, 0, trial->sinograms, n * sizeof (float), error) &&
-         td_queue_finish (trial->queue, error);
+  trial->output = td_buffer_new (
+      trial->device, trial->n_slices * trial_slice_floats (trial) * sizeof (float), error);
+  return trial->output
+         && td_upload (trial->queue, trial->input, 0, trial->sinograms, n * sizeof (float), error)
+         && td_queue_finish (trial->queue, error);
 }
 
 TdTrial *
@@ -130,15 +138,15 @@ td_trial_updates (const TdTrial *trial)
   return (double) trial->n_slices * trial_slice_floats (trial) * trial->task.n_views;
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 gboolean
 td_trial_prepare (TdTrial *trial, const TdBackprojectFamily *family,
                   const TdBackprojectVariant *variant, GError **error)
 {
   td_trial_release (trial);
-  trial->projector = td_backprojector_new (family, trial->device, &trial->task, variant,
-                                           trial->n_slices, error);
+  trial->projector
+      = td_backprojector_new (family, trial->device, &trial->task, variant, trial->n_slices, error);
   if (trial->projector)
     td_backprojector_time_kernels (trial->projector);
   return trial->projector != NULL;
@@ -164,8 +172,8 @@ trial_poison (TdTrial *trial, GError **error)
 
   memset (garbage, 0xff, trial_slice_floats (trial) * sizeof (float));
   for (guint s = 0; s < trial->n_slices; s++)
-    if (!td_upload (trial->queue, trial->output, s * trial_slice_floats (trial) * sizeof (float), garbage,
-                    trial_slice_floats (trial) * sizeof (float), error))
+    if (!td_upload (trial->queue, trial->output, s * trial_slice_floats (trial) * sizeof (float),
+                    garbage, trial_slice_floats (trial) * sizeof (float), error))
       return FALSE;
   return td_queue_finish (trial->queue, error);
 }
@@ -178,8 +186,9 @@ td_trial_run (TdTrial *trial, double *seconds, GError **error)
   if (!trial_poison (trial, error))
     return FALSE;
   from = td_event_record (trial->queue, error);
-  if (!from || !td_backprojector_run (trial->projector, trial->queue, trial->input, 0, trial->output,
-                                      0, trial->n_slices, error))
+  if (!from
+      || !td_backprojector_run (trial->projector, trial->queue, trial->input, 0, trial->output, 0,
+                                trial->n_slices, error))
     return FALSE;
   to = td_event_record (trial->queue, error);
   return to && td_queue_finish (trial->queue, error) && td_event_elapsed (from, to, seconds, error)
@@ -192,7 +201,7 @@ td_trial_kernel_seconds (const TdTrial *trial)
   return trial->kernel_seconds;
 }
 
-/* ── Judging ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Judging ── */
 
 float *
 td_trial_slices (TdTrial *trial, GError **error)
@@ -200,8 +209,8 @@ td_trial_slices (TdTrial *trial, GError **error)
   guint64 bytes = trial->n_slices * trial_slice_floats (trial) * sizeof (float);
   g_autofree float *slices = g_malloc (bytes);
 
-  if (!td_download (trial->queue, slices, trial->output, 0, bytes, error) ||
-      !td_queue_finish (trial->queue, error))
+  if (!td_download (trial->queue, slices, trial->output, 0, bytes, error)
+      || !td_queue_finish (trial->queue, error))
     return NULL;
   return g_steal_pointer (&slices);
 }
@@ -225,7 +234,7 @@ add_region (const TdTrial *trial, guint slice, const float *pixels, guint ix, gu
             guint ny, double sums[2])
 {
   TdBackprojectTask task = trial->task;
-  g_autofree double *truth = g_new (double, (gsize) nx * ny);
+  g_autofree double *truth = g_new (double, (gsize) nx *ny);
 
   task.x0 += ix * task.step;
   task.y0 -= iy * task.step;
@@ -236,7 +245,8 @@ add_region (const TdTrial *trial, guint slice, const float *pixels, guint ix, gu
       &task, trial->sinograms + slice * sinogram_floats (trial), truth);
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < nx; x++) {
-      double value = pixels[slice * trial_slice_floats (trial) + (guint64) (iy + y) * trial->task.nx + ix + x];
+      double value = pixels[slice * trial_slice_floats (trial) + (guint64) (iy + y) * trial->task.nx
+                            + ix + x];
       double expected = truth[(gsize) y * nx + x];
       sums[0] += (value - expected) * (value - expected);
       sums[1] += expected * expected;

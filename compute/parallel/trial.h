@@ -4,14 +4,14 @@
 #include "backproject.h"
 
 /**
- * A back-projection of random sinograms, to be timed and judged: what the tuner, the self-test and the
- * bench have in common. One thread.
+ * A back-projection of random sinograms, to be timed and judged: what the tuner, the self-test and
+ * the bench have in common. One thread.
  */
 typedef struct TdTrial TdTrial;
 
 /* Copies @task with its arrays; fills @n_slices sinograms with white noise from @seed. Blocks. */
-TdTrial *td_trial_new (TdDevice *device, const TdBackprojectTask *task, guint n_slices, guint32 seed,
-                       GError **error);
+TdTrial *td_trial_new (TdDevice *device, const TdBackprojectTask *task, guint n_slices,
+                       guint32 seed, GError **error);
 void td_trial_free (TdTrial *trial);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTrial, td_trial_free)
 

@@ -34,14 +34,15 @@ td_tune_size_class (const TdBackprojectTask *task)
   return size;
 }
 
-/* ── The file ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The file ── */
 
 /* An entry is good if it has its key; what else it has is checked where it is used. */
 static gboolean
 is_entry (JsonNode *node)
 {
   JsonNode *key = JSON_NODE_HOLDS_OBJECT (node)
-                      ? json_object_get_member (json_node_get_object (node), "key") : NULL;
+                      ? json_object_get_member (json_node_get_object (node), "key")
+                      : NULL;
 
   return key && JSON_NODE_HOLDS_VALUE (key) && json_node_get_value_type (key) == G_TYPE_STRING;
 }
@@ -61,8 +62,8 @@ read_file (void)
   JsonObject *object = json_node_get_object (root);
   JsonNode *format = json_object_get_member (object, "format");
   JsonNode *list = json_object_get_member (object, "entries");
-  if (!format || !JSON_NODE_HOLDS_VALUE (format) || json_node_get_int (format) != FORMAT || !list ||
-      !JSON_NODE_HOLDS_ARRAY (list))
+  if (!format || !JSON_NODE_HOLDS_VALUE (format) || json_node_get_int (format) != FORMAT || !list
+      || !JSON_NODE_HOLDS_ARRAY (list))
     return good;
   JsonArray *all = json_node_get_array (list);
   for (guint i = 0; i < json_array_get_length (all); i++)
@@ -101,7 +102,7 @@ td_tune_store_reload (void)
   g_mutex_unlock (&lock);
 }
 
-/* ── Entries, under the lock ──────────────────────────────────────────────────────────────────── */
+/* ── Entries, under the lock ── */
 
 static JsonObject *
 tune_store_find (const char *key)
@@ -154,7 +155,7 @@ task_key (const TdDeviceInfo *device, const char *family, const TdBackprojectTas
                           td_tune_size_class (task));
 }
 
-/* ── Tuned variants ───────────────────────────────────────────────────────────────────────────── */
+/* ── Tuned variants ── */
 
 static char **
 read_defines (JsonArray *array)
@@ -225,7 +226,7 @@ td_tune_store_add (const TdDeviceInfo *device, const char *family, const TdBackp
   return ok;
 }
 
-/* ── Families out of use ──────────────────────────────────────────────────────────────────────── */
+/* ── Families out of use ── */
 
 char *
 td_tune_store_disabled (const TdDeviceInfo *device, const char *family)

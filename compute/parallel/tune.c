@@ -15,7 +15,7 @@ typedef struct {
   float *reference;    /* the default's slices */
   guint64 n_floats;
   const TdTuneOptions *options;
-  guint done, total;   /* kinds of task, for the progress */
+  guint done, total; /* kinds of task, for the progress */
 } Search;
 
 static void
@@ -28,7 +28,7 @@ tune_row_free (gpointer data)
   g_free (row);
 }
 
-/* ── The tuner's callbacks ────────────────────────────────────────────────────────────────────── */
+/* ── The tuner's callbacks ── */
 
 static gboolean
 tune_prepare (guint index, gpointer user, GError **error)
@@ -53,8 +53,9 @@ static gboolean
 tune_judge (guint index, gpointer user, double *difference, GError **error)
 {
   Search *search = user;
-  double allowed = 2 * search->family->error_bound (td_trial_task (search->trial),
-                                                    td_device_info (search->device));
+  double allowed = 2
+                   * search->family->error_bound (td_trial_task (search->trial),
+                                                  td_device_info (search->device));
   g_autofree float *slices = td_trial_slices (search->trial, error);
 
   if (!slices)
@@ -68,7 +69,8 @@ tune_judge (guint index, gpointer user, double *difference, GError **error)
   if (*difference <= allowed)
     return TRUE;
   g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-               "its result differs from the default's by %.2g, more than %.2g", *difference, allowed);
+               "its result differs from the default's by %.2g, more than %.2g", *difference,
+               allowed);
   return FALSE;
 }
 
@@ -90,22 +92,23 @@ tune_progress (guint index, gpointer user)
       "%s, %s, %s: %u of %u", search->family->name,
       task->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
       task->precision == TD_PRECISION_SINGLE ? "single" : "half", index + 1, search->variants->len);
-  search->options->progress (what, (search->done + (double) index / search->variants->len) /
-                                       search->total, search->options->user);
+  search->options->progress (
+      what, (search->done + (double) index / search->variants->len) / search->total,
+      search->options->user);
 }
 
-/* ── One family ───────────────────────────────────────────────────────────────────────────────── */
+/* ── One family ── */
 
-/* The family's candidates for at most @n_slices at once, after its default. Half storage keeps pairs,
-   so two are always tried. */
+/* The family's candidates for at most @n_slices at once, after its default. Half storage keeps
+   pairs, so two are always tried. */
 static GPtrArray *
 variants_for (const Search *search, guint n_slices, GPtrArray **owner)
 {
   GPtrArray *variants = g_ptr_array_new ();
 
-  *owner = search->family->candidates
-               ? search->family->candidates (td_trial_task (search->trial),
-                                             td_device_info (search->device)) : NULL;
+  *owner = search->family->candidates ? search->family->candidates (td_trial_task (search->trial),
+                                                                    td_device_info (search->device))
+                                      : NULL;
   g_ptr_array_add (variants, NULL);
   for (guint i = 0; *owner && i < (*owner)->len; i++) {
     TdBackprojectVariant *variant = (*owner)->pdata[i];
@@ -117,10 +120,11 @@ variants_for (const Search *search, guint n_slices, GPtrArray **owner)
 
 static gboolean
 tune_keep (const Search *search, guint n_slices, const TdBackprojectVariant *winner, TdTuneRow *row,
-      GError **error)
+           GError **error)
 {
   TdTuned tuned = { .defines = winner ? winner->defines : NULL,
-                    .slices = winner ? winner->slices : 0, .updates_per_second = row->best_rate };
+                    .slices = winner ? winner->slices : 0,
+                    .updates_per_second = row->best_rate };
 
   row->defines = winner && winner->defines ? g_strjoinv (" ", winner->defines) : g_strdup ("");
   return td_tune_store_add (td_device_info (search->device), search->family->name,
@@ -136,8 +140,12 @@ tune_family (Search *search, guint n_slices, TdTuneRow *row, GError **error)
   g_autoptr (GPtrArray) variants = search->variants = variants_for (search, n_slices, &owner);
   g_autofree TdTunerResult *results = g_new0 (TdTunerResult, variants->len);
   g_autoptr (GError) failure = NULL;
-  const TdTuner tuner = { .n_candidates = variants->len, .user = search, .prepare = tune_prepare,
-                          .measure = tune_measure, .judge = tune_judge, .release = tune_release,
+  const TdTuner tuner = { .n_candidates = variants->len,
+                          .user = search,
+                          .prepare = tune_prepare,
+                          .measure = tune_measure,
+                          .judge = tune_judge,
+                          .release = tune_release,
                           .progress = tune_progress };
   int winner = td_tuner_run (&tuner, options->runs ? options->runs : 5, results,
                              options->cancellable, &failure);
@@ -163,16 +171,16 @@ tune_family (Search *search, guint n_slices, TdTuneRow *row, GError **error)
   return ok;
 }
 
-/* ── The device ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The device ── */
 
 static gboolean
 tune_wanted (const TdTuneOptions *options, const TdBackprojectFamily *family,
-        const TdBackprojectTask *task, const TdDeviceInfo *info)
+             const TdBackprojectTask *task, const TdDeviceInfo *info)
 {
   g_autofree char *disabled = td_tune_store_disabled (info, family->name);
 
-  return !disabled && (!options->family || g_str_equal (options->family, family->name)) &&
-         !(family->unsupported && family->unsupported (task, info));
+  return !disabled && (!options->family || g_str_equal (options->family, family->name))
+         && !(family->unsupported && family->unsupported (task, info));
 }
 
 /* All families in one kind of task, with the same random sinograms. */
@@ -237,8 +245,9 @@ GPtrArray *
 td_tune_device (TdDevice *device, const TdTuneOptions *options, GError **error)
 {
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (tune_row_free);
-  guint size = options->size ? options->size
-                             : td_device_info (device)->kind == TD_DEVICE_GPU ? 2048 : 512;
+  guint size = options->size                                    ? options->size
+               : td_device_info (device)->kind == TD_DEVICE_GPU ? 2048
+                                                                : 512;
   Search search = { .device = device, .options = options };
   TdBackprojectTask task;
 

@@ -9,10 +9,10 @@
  * (tune-store.h), from where "auto" and every job take it. Only when a person asks.
  */
 typedef struct {
-  guint size;                    /* columns, views and slice width; 0: 2048 on GPUs, 512 on CPUs */
-  const char *family;            /* NULL: all */
-  guint runs;                    /* best of; 0: 5 */
-  GCancellable *cancellable;     /* may be NULL */
+  guint size;                /* columns, views and slice width; 0: 2048 on GPUs, 512 on CPUs */
+  const char *family;        /* NULL: all */
+  guint runs;                /* best of; 0: 5 */
+  GCancellable *cancellable; /* may be NULL */
   /* Called before each candidate, may be NULL: what is being tried, fraction 0 … 1 of the whole. */
   void (*progress) (const char *what, double fraction, gpointer user);
   gpointer user;

@@ -7,10 +7,10 @@
 #include "compute/device/host.h"
 #include "median.h"
 
-#define WINDOW 2                /* pixels to either side that a pixel is compared with */
-#define STUCK_FRAMES 5          /* so many equal samples of a pixel are no coincidence */
-#define ROUNDING 0.29           /* standard deviation of rounding to whole counts */
-#define SAMPLED_ROWS 64         /* enough to know how the detector's pixels spread */
+#define WINDOW 2        /* pixels to either side that a pixel is compared with */
+#define STUCK_FRAMES 5  /* so many equal samples of a pixel are no coincidence */
+#define ROUNDING 0.29   /* standard deviation of rounding to whole counts */
+#define SAMPLED_ROWS 64 /* enough to know how the detector's pixels spread */
 #define PORTION_BYTES (16u << 20)
 
 /* What is looked at of each pixel. */
@@ -39,7 +39,7 @@ read_statistics (TdScan *scan, TdFrameKind kind, guint n_frames, const Band *ban
   guint n_rows = band->end - band->first;
   gsize pixels = (gsize) n_rows * band->n_columns;
   guint portion = (guint) CLAMP (PORTION_BYTES / (pixels * sizeof (float)), 1, n_frames);
-  g_autofree float *samples = g_new (float, pixels * portion);
+  g_autofree float *samples = g_new (float, pixels *portion);
   g_autofree double *sum = g_new0 (double, pixels), *squares = g_new0 (double, pixels);
 
   for (guint done = 0; done < n_frames; done += portion) {
@@ -64,7 +64,7 @@ read_statistics (TdScan *scan, TdFrameKind kind, guint n_frames, const Band *ban
 
 static gboolean
 bad_pixels_read_band (TdScan *scan, Band *band, guint row0, guint n_rows, GCancellable *cancellable,
-           GError **error)
+                      GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
 
@@ -97,7 +97,8 @@ bad_pixels_median_around (const Band *band, const float *feature, guint row, gui
 {
   float values[(2 * WINDOW + 1) * (2 * WINDOW + 1)];
   guint left = column - MIN (column, WINDOW), right = MIN (column + WINDOW + 1, band->n_columns);
-  guint top = MAX (row - MIN (row, WINDOW), band->first), bottom = MIN (row + WINDOW + 1, band->end);
+  guint top = MAX (row - MIN (row, WINDOW), band->first),
+        bottom = MIN (row + WINDOW + 1, band->end);
   gsize n = 0;
 
   for (guint y = top; y < bottom; y++)
@@ -129,14 +130,15 @@ residuals_of_row (guint index, gpointer user)
 static float *
 measure_residuals (const Band *band)
 {
-  Residuals residuals = { band, g_new0 (float, N_FEATURES * (gsize) band->n_rows * band->n_columns) };
+  Residuals residuals
+      = { band, g_new0 (float, N_FEATURES *(gsize) band->n_rows * band->n_columns) };
 
   td_parallel_for (band->n_rows, residuals_of_row, &residuals);
   return residuals.away;
 }
 
-/* Standard deviation from absolute deviations, by their median; by their mean where more than half are
-   0, as those of an ideal camera are. */
+/* Standard deviation from absolute deviations, by their median; by their mean where more than half
+   are 0, as those of an ideal camera are. */
 static double
 bad_pixels_spread_of (float *away, gsize n)
 {
@@ -154,7 +156,7 @@ measure_spread (TdScan *scan, double spread[N_FEATURES], GCancellable *cancellab
   const TdScanFacts *facts = td_scan_facts (scan);
   guint n_rows = MIN (SAMPLED_ROWS, facts->n_rows);
   gsize n = (gsize) n_rows * facts->n_columns;
-  g_autofree float *away = g_new (float, N_FEATURES * n);
+  g_autofree float *away = g_new (float, N_FEATURES *n);
 
   for (guint i = 0; i < n_rows; i++) {
     g_auto (Band) band = { 0 };
@@ -176,8 +178,8 @@ measure_spread (TdScan *scan, double spread[N_FEATURES], GCancellable *cancellab
 }
 
 static gboolean
-bad_pixels_is_bad (const Band *band, const float *residuals, const double spread[N_FEATURES], gsize index,
-        gsize pixel, double deviations)
+bad_pixels_is_bad (const Band *band, const float *residuals, const double spread[N_FEATURES],
+                   gsize index, gsize pixel, double deviations)
 {
   gsize n = (gsize) band->n_rows * band->n_columns;
 
@@ -190,7 +192,8 @@ bad_pixels_is_bad (const Band *band, const float *residuals, const double spread
 }
 
 static gboolean
-bad_pixels_find (TdScan *scan, double deviations, guint8 *mask, GCancellable *cancellable, GError **error)
+bad_pixels_find (TdScan *scan, double deviations, guint8 *mask, GCancellable *cancellable,
+                 GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   guint portion = (guint) CLAMP (PORTION_BYTES / (16u * facts->n_columns), 1, facts->n_rows);
@@ -200,7 +203,8 @@ bad_pixels_find (TdScan *scan, double deviations, guint8 *mask, GCancellable *ca
     return FALSE;
   for (guint row0 = 0; row0 < facts->n_rows; row0 += portion) {
     g_auto (Band) band = { 0 };
-    if (!bad_pixels_read_band (scan, &band, row0, MIN (portion, facts->n_rows - row0), cancellable, error))
+    if (!bad_pixels_read_band (scan, &band, row0, MIN (portion, facts->n_rows - row0), cancellable,
+                               error))
       return FALSE;
     g_autofree float *residuals = measure_residuals (&band);
     gsize skipped = (gsize) (row0 - band.first) * band.n_columns;
@@ -247,7 +251,7 @@ td_bad_pixels_mask (TdFlats *flats, double deviations, GCancellable *cancellable
   return td_flats_once (flats, key, make_mask, &deviations, cancellable, error);
 }
 
-/* ── Replacing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Replacing ── */
 
 /* The nearest good pixel in a direction, at most @steps away; its distance, 0: none. */
 static guint
@@ -265,8 +269,8 @@ fill_entry (const guint8 *rows, guint n_columns, guint n_rows, guint row, guint 
             TdBadPixel *entry)
 {
   const gssize step[4] = { -1, 1, -(gssize) n_columns, n_columns };
-  const guint most[4] = { column, n_columns - 1 - column, MIN (reach, row),
-                          MIN (reach, n_rows - 1 - row) };
+  const guint most[4]
+      = { column, n_columns - 1 - column, MIN (reach, row), MIN (reach, n_rows - 1 - row) };
   gsize at = (gsize) row * n_columns + column;
   double weight[4], sum = 0;
 

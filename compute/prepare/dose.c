@@ -13,7 +13,7 @@
 /* Enough for a thousandth at a hundred photons a pixel; and what all views together may take. */
 #define PIXELS_A_VIEW 4096u
 #define VALUES ((guint64) 16 << 20)
-#define MAX_BANDS 4u       /* neighbouring rows come with one read */
+#define MAX_BANDS 4u /* neighbouring rows come with one read */
 #define ROWS_A_BAND 8u
 #define PORTION_BYTES (16u << 20)
 
@@ -27,8 +27,8 @@ typedef struct {
   RowBand bands[MAX_BANDS];
   guint n_bands, n_rows;
   guint n_views;
-  gsize pixels;                    /* of a view: [row][strip][column] */
-  float *values;                   /* [view][pixel]: transmissions; NaN: unknown */
+  gsize pixels;  /* of a view: [row][strip][column] */
+  float *values; /* [view][pixel]: transmissions; NaN: unknown */
   float *doses;
 } Air;
 
@@ -71,13 +71,14 @@ place_air (Air *air, const TdDoseSpec *spec, const TdScanFacts *facts)
     air->first[0] = spec->x;
   }
   guint row = air->width * air->n_strips;
-  place_bands (air, y, height, (guint) CLAMP (most / row, 1, MIN (height, MAX_BANDS * ROWS_A_BAND)));
+  place_bands (air, y, height,
+               (guint) CLAMP (most / row, 1, MIN (height, MAX_BANDS * ROWS_A_BAND)));
   air->pixels = (gsize) air->n_rows * row;
   air->values = g_new (float, air->pixels * facts->n_views);
   air->doses = g_new (float, facts->n_views);
 }
 
-/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reading ── */
 
 static float
 dose_transmission (const TdFlatBeam *beam, guint view, gsize pixel, float intensity)
@@ -92,7 +93,8 @@ dose_transmission (const TdFlatBeam *beam, guint view, gsize pixel, float intens
                  : NAN;
 }
 
-/* @rows: [row][view][column] of the band, views from @view0 on; @at: the band's first row in values. */
+/* @rows: [row][view][column] of the band, views from @view0 on; @at: the band's first row in
+ * values. */
 static void
 take_band (Air *air, const TdFlatBeam *beam, const float *rows, guint n_rows, guint at, guint view0,
            guint n_views, guint n_columns)
@@ -111,7 +113,7 @@ take_band (Air *air, const TdFlatBeam *beam, const float *rows, guint n_rows, gu
 
 static gboolean
 dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand *band, guint at,
-           GCancellable *cancellable, GError **error)
+                GCancellable *cancellable, GError **error)
 {
   TdScan *scan = td_flats_scan (flats);
   guint n_columns = td_scan_facts (scan)->n_columns;
@@ -125,7 +127,8 @@ dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand 
                                       cancellable, error);
   for (guint view0 = 0; ok && view0 < air->n_views; view0 += portion) {
     guint n = MIN (portion, air->n_views - view0);
-    ok = td_scan_read_sinograms (scan, view0, n, band->row0, band->n_rows, rows, cancellable, error);
+    ok = td_scan_read_sinograms (scan, view0, n, band->row0, band->n_rows, rows, cancellable,
+                                 error);
     if (ok)
       take_band (air, spec->flat_field.enabled ? &beam : NULL, rows, band->n_rows, at, view0, n,
                  n_columns);
@@ -134,7 +137,7 @@ dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand 
   return ok;
 }
 
-/* ── Which pixels are air ─────────────────────────────────────────────────────────────────────── */
+/* ── Which pixels are air ── */
 
 /* Pixels that are judged together: a row's strip, or a column of all rows. */
 typedef guint (*GroupOf) (const Air *air, gsize pixel);
@@ -153,7 +156,8 @@ column_of (const Air *air, gsize pixel)
 
 /* Mean of each group over some views; -INFINITY: nothing is known. */
 static void
-group_means (const Air *air, GroupOf group_of, guint n_groups, guint view0, guint view1, double *means)
+group_means (const Air *air, GroupOf group_of, guint n_groups, guint view0, guint view1,
+             double *means)
 {
   g_autofree guint *counts = g_new0 (guint, n_groups);
 
@@ -195,7 +199,7 @@ drop_shadowed (Air *air, GroupOf group_of, guint n_groups)
         air->values[v * air->pixels + i] = NAN;
 }
 
-/* ── Averaging ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Averaging ── */
 
 static void
 average_view (guint view, gpointer user)
@@ -242,11 +246,12 @@ check_region (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error)
       || ((guint64) spec->x + spec->width <= facts->n_columns
           && (guint64) spec->y + spec->height <= facts->n_rows))
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "the air region of %u × %u pixels at column %u, row %u does not lie on the detector of "
-               "%u × %u pixels; give another (--prepare dose=region:x=…:y=…:width=…:height=…), or take "
-               "the borders (--prepare dose=borders)",
-               spec->width, spec->height, spec->x, spec->y, facts->n_columns, facts->n_rows);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_INVALID,
+      "the air region of %u × %u pixels at column %u, row %u does not lie on the detector of "
+      "%u × %u pixels; give another (--prepare dose=region:x=…:y=…:width=…:height=…), or take "
+      "the borders (--prepare dose=borders)",
+      spec->width, spec->height, spec->x, spec->y, facts->n_columns, facts->n_rows);
   return FALSE;
 }
 

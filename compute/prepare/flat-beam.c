@@ -59,7 +59,7 @@ td_flat_beam_read (TdFlatBeam *beam, TdFlats *flats, const TdStep *step, guint r
   beam->n_groups = td_flats_groups (facts, how.one_group, positions, NULL);
   beam->n_rows = n_rows;
   beam->n_columns = facts->n_columns;
-  beam->beam = g_new (float, beam->n_groups * pixels);
+  beam->beam = g_new (float, beam->n_groups *pixels);
   beam->dark = g_new (float, pixels);
   beam->places = g_new (float, 2 * (gsize) facts->n_views);
   td_flats_places (facts, by, positions, beam->n_groups, beam->places);

@@ -112,7 +112,8 @@ td_flats_places (const TdScanFacts *facts, TdFlatsBy by, const double *positions
     while (group + 1 < n_groups && here >= at[group + 1])
       group++;
     double share = group + 1 < n_groups && at[group + 1] > at[group]
-                     ? (here - at[group]) / (at[group + 1] - at[group]) : 0;
+                       ? (here - at[group]) / (at[group + 1] - at[group])
+                       : 0;
     out[2 * v] = group;
     out[2 * v + 1] = (float) CLAMP (share, 0, 1);
   }

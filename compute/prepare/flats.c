@@ -27,7 +27,7 @@ typedef struct {
 struct TdFlats {
   gatomicrefcount references;
   TdScan *scan;
-  GMutex lock; /* also keeps two threads from reading the same rows */
+  GMutex lock;       /* also keeps two threads from reading the same rows */
   Kept kept[N_KEPT]; /* newest first */
   GMutex once_lock;
   Once once[N_ONCE]; /* newest first */
@@ -112,16 +112,16 @@ td_flats_once (TdFlats *flats, const char *key, TdFlatsMake make, gconstpointer 
   return bytes;
 }
 
-/* ── Averaging ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Averaging ── */
 
 /* Frames of one kind that become n_groups. */
 typedef struct {
   TdScan *scan;
   TdFrameKind kind;
   guint n_frames, n_groups;
-  guint *group;        /* of each frame */
+  guint *group; /* of each frame */
   guint row0, n_rows;
-  gsize row;           /* floats in one */
+  gsize row; /* floats in one */
   GCancellable *cancellable;
 } Frames;
 
@@ -162,7 +162,7 @@ flats_read_mean (const Frames *frames, float *out, GError **error)
   guint portion = frames_in_portion ((guint) frames->row, frames->n_rows, frames->n_frames);
   g_autofree double *sum = g_new0 (double, all);
   g_autofree guint *count = g_new0 (guint, all);
-  g_autofree float *samples = g_new (float, pixels * portion);
+  g_autofree float *samples = g_new (float, pixels *portion);
 
   for (guint first = 0; first < frames->n_frames; first += portion) {
     guint n = MIN (portion, frames->n_frames - first);
@@ -203,7 +203,8 @@ median_row (guint index, gpointer user)
     for (gsize column = 0; column < frames->row; column++) {
       guint n = 0;
       for (guint f = 0; f < frames->n_frames; f++) {
-        float value = medians->samples[((gsize) f * medians->n_rows + index) * frames->row + column];
+        float value
+            = medians->samples[((gsize) f * medians->n_rows + index) * frames->row + column];
         if (frames->group[f] == group)
           values[n++] = value;
       }
@@ -216,7 +217,7 @@ static gboolean
 read_median (const Frames *frames, float *out, GError **error)
 {
   guint portion = rows_in_portion ((guint) frames->row, frames->n_rows, frames->n_frames);
-  g_autofree float *samples = g_new (float, frames->row * portion * MAX (frames->n_frames, 1));
+  g_autofree float *samples = g_new (float, frames->row *portion *MAX (frames->n_frames, 1));
 
   for (guint first = 0; first < frames->n_rows; first += portion) {
     guint n = MIN (portion, frames->n_rows - first);
@@ -230,7 +231,7 @@ read_median (const Frames *frames, float *out, GError **error)
   return TRUE;
 }
 
-/* ── Reading ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reading ── */
 
 static float *
 read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, guint row0, guint n_rows,
@@ -240,21 +241,28 @@ read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, guint row0, gui
   guint n_frames = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
   g_autofree guint *group = g_new0 (guint, MAX (n_frames, 1));
   Frames frames = {
-    .scan = flats->scan, .kind = kind, .n_frames = n_frames, .n_groups = 1, .group = group,
-    .row0 = row0, .n_rows = n_rows, .row = facts->n_columns, .cancellable = cancellable,
+    .scan = flats->scan,
+    .kind = kind,
+    .n_frames = n_frames,
+    .n_groups = 1,
+    .group = group,
+    .row0 = row0,
+    .n_rows = n_rows,
+    .row = facts->n_columns,
+    .cancellable = cancellable,
   };
 
   if (kind == TD_FRAME_FLAT)
     *n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
-  g_autofree float *out = g_new (float, frames.n_groups * n_rows * frames.row);
+  g_autofree float *out = g_new (float, frames.n_groups *n_rows *frames.row);
   if (how.median ? !read_median (&frames, out, error) : !flats_read_mean (&frames, out, error))
     return NULL;
   return g_steal_pointer (&out);
 }
 
 static TdFlatRows *
-flats_read_rows (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows, GCancellable *cancellable,
-           GError **error)
+flats_read_rows (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows,
+                 GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdFlatRows) rows = g_new0 (TdFlatRows, 1);
   gsize pixels = (gsize) n_rows * td_scan_facts (flats->scan)->n_columns;

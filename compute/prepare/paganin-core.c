@@ -5,8 +5,9 @@
 
 #include "paganin-terms.h"
 
-#define THREAD_BYTES (1u << 20) /* of a batch on the host, for each of its threads: caches are near */
-#define MOST_PAIRS 65535        /* work-groups on every API */
+#define THREAD_BYTES                                                                               \
+  (1u << 20)             /* of a batch on the host, for each of its threads: caches are near */
+#define MOST_PAIRS 65535 /* work-groups on every API */
 /* Groups of kernels/paganin.cl. */
 #define TERMS_AT_ONCE 8
 #define ROWS_AT_ONCE 4
@@ -55,15 +56,18 @@ td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_row
 
   if (reason)
     return 0;
-  const guint64 nx = paganin_core_padded (&paganin, facts->n_columns), n_terms = td_paganin_terms_most (n_rows);
+  const guint64 nx = paganin_core_padded (&paganin, facts->n_columns),
+                n_terms = td_paganin_terms_most (n_rows);
   const guint64 one = 2 * sizeof (float) * nx * n_terms;
   /* The transforms may want as much again. */
   return 2 * MAX (one, MIN (TD_PAGANIN_BATCH_BYTES, one * ((facts->n_views + 1) / 2)))
-         + sizeof (float) * (n_terms * nx + paganin_core_round_up (n_terms, TERMS_AT_ONCE)
-                                                * (guint64) paganin_core_round_up (n_rows, ROWS_AT_ONCE));
+         + sizeof (float)
+               * (n_terms * nx
+                  + paganin_core_round_up (n_terms, TERMS_AT_ONCE)
+                        * (guint64) paganin_core_round_up (n_rows, ROWS_AT_ONCE));
 }
 
-/* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tables ── */
 
 static gboolean
 send_weights (TdSlab *slab, const TdPaganinTerms *terms, GError **error)
@@ -93,8 +97,10 @@ paganin_core_make_transforms (TdSlab *slab, Held *held, GError **error)
 {
   const guint size[2] = { held->nx, 1 };
 
-  held->there = td_fft_new (slab->device, TD_FFT_C2C_1D, size, held->n_terms * held->n_pairs, error);
-  held->back = held->there ? td_fft_new (slab->device, TD_FFT_C2C_1D, size, held->n_pairs, error) : NULL;
+  held->there
+      = td_fft_new (slab->device, TD_FFT_C2C_1D, size, held->n_terms * held->n_pairs, error);
+  held->back
+      = held->there ? td_fft_new (slab->device, TD_FFT_C2C_1D, size, held->n_pairs, error) : NULL;
   return held->back != NULL;
 }
 
@@ -107,7 +113,8 @@ paganin_core_make (TdSlab *slab, Held *kept, Held *held, GError **error)
                 && send_weights (slab, terms, error) && send_factors (slab, terms, error);
 
   held->n_terms = terms->n_terms;
-  held->n_pairs = paganin_core_choose_pairs (td_paganin_batch_bytes (slab->device, THREAD_BYTES), held->nx, held->n_terms, slab->n_views);
+  held->n_pairs = paganin_core_choose_pairs (td_paganin_batch_bytes (slab->device, THREAD_BYTES),
+                                             held->nx, held->n_terms, slab->n_views);
   td_paganin_terms_free (terms);
   if (ok && kept && kept->nx == held->nx && kept->n_terms == held->n_terms
       && kept->n_pairs == held->n_pairs) {
@@ -131,7 +138,9 @@ static const Held *
 paganin_core_hold (TdSlab *slab, const TdPaganin *paganin, guint row, GError **error)
 {
   Held *kept = td_slab_kept (slab, "paganin core");
-  Held wanted = { .paganin = *paganin, .n_rows = slab->n_rows, .row = row,
+  Held wanted = { .paganin = *paganin,
+                  .n_rows = slab->n_rows,
+                  .row = row,
                   .nx = paganin_core_padded (paganin, slab->n_columns) };
 
   if (kept && is_same (kept, &wanted))
@@ -147,7 +156,7 @@ paganin_core_hold (TdSlab *slab, const TdPaganin *paganin, guint row, GError **e
   return held;
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 typedef struct {
   TdKernel *sums, *combine, *unpack;
@@ -162,11 +171,12 @@ paganin_core_load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
 }
 
 static gboolean
-paganin_core_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, TdBuffer *out,
-           guint out_row, GError **error)
+paganin_core_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view,
+                        TdBuffer *out, guint out_row, GError **error)
 {
   const guint nx = held->nx, n_terms = held->n_terms, n_pairs = held->n_pairs, one = 1;
-  const guint strip = td_device_info (slab->device)->cpu_shaped ? nx : 1, strips = (nx + strip - 1) / strip;
+  const guint strip = td_device_info (slab->device)->cpu_shaped ? nx : 1,
+              strips = (nx + strip - 1) / strip;
   const guint own_strips = (slab->n_columns + strip - 1) / strip;
   TdBuffer *weights = td_slab_buffer (slab, "paganin weights", 0, error);
   TdBuffer *factors = td_slab_buffer (slab, "paganin factors", 0, error);
@@ -176,27 +186,35 @@ paganin_core_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, 
   if (!images)
     return FALSE;
   const TdArg sums[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (images), TD_ARG_BUFFER (weights),
-    TD_ARG_VALUE (first_view), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_rows),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx), TD_ARG_VALUE (n_terms), TD_ARG_VALUE (n_pairs),
+    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (images),
+    TD_ARG_BUFFER (weights),        TD_ARG_VALUE (first_view),
+    TD_ARG_VALUE (slab->n_views),   TD_ARG_VALUE (slab->n_rows),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx),
+    TD_ARG_VALUE (n_terms),         TD_ARG_VALUE (n_pairs),
     TD_ARG_VALUE (strip),
   };
   const TdArg combine[] = {
-    TD_ARG_BUFFER (images), TD_ARG_BUFFER (factors), TD_ARG_VALUE (nx), TD_ARG_VALUE (n_terms),
-    TD_ARG_VALUE (n_pairs), TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (images), TD_ARG_BUFFER (factors), TD_ARG_VALUE (nx),
+    TD_ARG_VALUE (n_terms), TD_ARG_VALUE (n_pairs),  TD_ARG_VALUE (strip),
   };
   const TdArg unpack[] = {
-    TD_ARG_BUFFER (images), TD_ARG_BUFFER (out), TD_ARG_VALUE (first_view),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx), TD_ARG_VALUE (one),
-    TD_ARG_VALUE (out_row), TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (images),
+    TD_ARG_BUFFER (out),
+    TD_ARG_VALUE (first_view),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (nx),
+    TD_ARG_VALUE (one),
+    TD_ARG_VALUE (out_row),
+    TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, kernels->sums, strips, n_pairs, 1, sums, G_N_ELEMENTS (sums), error)
          && td_fft_run (slab->queue, held->there, images, 0, FALSE, error)
-         && td_slab_launch (slab, kernels->combine, strips, n_pairs, 1, combine, G_N_ELEMENTS (combine),
-                            error)
+         && td_slab_launch (slab, kernels->combine, strips, n_pairs, 1, combine,
+                            G_N_ELEMENTS (combine), error)
          && td_fft_run (slab->queue, held->back, images, 0, TRUE, error)
-         && td_slab_launch (slab, kernels->unpack, own_strips, 1, n_pairs, unpack, G_N_ELEMENTS (unpack),
-                            error);
+         && td_slab_launch (slab, kernels->unpack, own_strips, 1, n_pairs, unpack,
+                            G_N_ELEMENTS (unpack), error);
 }
 
 gboolean

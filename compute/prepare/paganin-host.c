@@ -58,10 +58,10 @@ td_paganin_host_free (TdPaganinHost *self)
   g_free (self);
 }
 
-/* ── Lines ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Lines ── */
 
-/* Row @y of the image, padding included: two frames' line as one of complex numbers. A last view without
-   a partner is its own. */
+/* Row @y of the image, padding included: two frames' line as one of complex numbers. A last view
+   without a partner is its own. */
 static void
 paganin_host_pack (const Run *run, guint pair, guint y, fftwf_complex *line)
 {
@@ -100,8 +100,8 @@ paganin_host_unpack (const Run *run, guint pair, guint y, const fftwf_complex *l
 }
 
 static void
-paganin_host_divide (const fftwf_complex *values, const float *response, float base, float scale, guint n,
-        fftwf_complex *out)
+paganin_host_divide (const fftwf_complex *values, const float *response, float base, float scale,
+                     guint n, fftwf_complex *out)
 {
   const float *restrict from = (const float *) values;
   float *restrict to = (float *) out;
@@ -158,11 +158,11 @@ run_back (guint index, gpointer data)
   fftwf_free (to);
 }
 
-/* ── Columns ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Columns ── */
 
-/* There, the division, and back, for a few columns of one image; gathered, since strides of a power of
-   two thrash the cache. The next transform of the rows turns x round for both directions' sake: only y
-   is turned here. */
+/* There, the division, and back, for a few columns of one image; gathered, since strides of a power
+   of two thrash the cache. The next transform of the rows turns x round for both directions' sake:
+   only y is turned here. */
 static void
 paganin_host_run_columns (guint index, gpointer data)
 {
@@ -192,7 +192,7 @@ paganin_host_run_columns (guint index, gpointer data)
   fftwf_free (to);
 }
 
-/* ── All of it ────────────────────────────────────────────────────────────────────────────────── */
+/* ── All of it ── */
 
 static void
 run_lines (Run *run, guint lines_a_pair, TdParallelBody body)

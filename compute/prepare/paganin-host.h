@@ -4,22 +4,23 @@
 #include <glib.h>
 
 /**
- * Phase retrieval on a host_pointers device: what the kernels and transforms of step-paganin.c do one after
- * another, each through all of the images, is done here in three passes, a line or a few columns at a time
- * in the cache. The same numbers but for rounding.
+ * Phase retrieval on a host_pointers device: what the kernels and transforms of step-paganin.c do
+ * one after another, each through all of the images, is done here in three passes, a line or a few
+ * columns at a time in the cache. The same numbers but for rounding.
  */
 typedef struct TdPaganinHost TdPaganinHost;
 
 /* The frames of a batch. */
 typedef struct {
-  float *data;         /* [row][view][column], in place */
-  float *images;       /* complex [n_pairs][ny][nx] to work in */
+  float *data;   /* [row][view][column], in place */
+  float *images; /* complex [n_pairs][ny][nx] to work in */
   guint n_rows, n_views, n_columns;
   guint first_view, n_pairs;
-  guint rows_after;    /* of the padding below the last row, those that continue it */
+  guint rows_after; /* of the padding below the last row, those that continue it */
 } TdPaganinFrames;
 
-/* Images of @nx × @ny; @across, @down: L^2 k^2 of the frequencies, copied. NULL with @error: no memory. */
+/* Images of @nx × @ny; @across, @down: L^2 k^2 of the frequencies, copied. NULL with @error: no
+ * memory. */
 TdPaganinHost *td_paganin_host_new (guint nx, guint ny, const float *across, const float *down,
                                     GError **error);
 void td_paganin_host_run (const TdPaganinHost *self, const TdPaganinFrames *frames);

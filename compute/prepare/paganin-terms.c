@@ -14,14 +14,14 @@ td_paganin_terms_most (guint n_rows)
   return MIN (MOST_TERMS, n_rows);
 }
 
-/* h of the first n_half frequencies of a row, each [@n_long + 1] for the distances from 0. The period along
-   v is so long that what comes round is nothing. */
+/* h of the first n_half frequencies of a row, each [@n_long + 1] for the distances from 0. The
+   period along v is so long that what comes round is nothing. */
 static double *
 paganin_terms_distances (const TdPaganin *paganin, guint nx, guint n_half, guint n_long)
 {
   const guint n = n_long + 1, period = 2 * n_long;
   g_autofree float *across = g_new (float, nx), *down = g_new (float, period);
-  double *h = g_new (double, (gsize) n_half * n);
+  double *h = g_new (double, (gsize) n_half *n);
 
   td_paganin_response (paganin, 0, nx, across);
   td_paganin_response (paganin, 1, period, down);
@@ -32,7 +32,8 @@ paganin_terms_distances (const TdPaganin *paganin, guint nx, guint n_half, guint
   return h;
 }
 
-/* h of each row for each frequency, [n_half][n_rows]: what is beyond the rows counts for the outermost. */
+/* h of each row for each frequency, [n_half][n_rows]: what is beyond the rows counts for the
+ * outermost. */
 static double *
 matrix_of (const TdPaganin *paganin, guint nx, guint n_half, guint n_rows, guint row)
 {
@@ -41,7 +42,7 @@ matrix_of (const TdPaganin *paganin, guint nx, guint n_half, guint n_rows, guint
   while (n_long < 2 * MAX (n_rows, paganin->reach_px[1]))
     n_long *= 2;
   g_autofree double *h = paganin_terms_distances (paganin, nx, n_half, n_long);
-  double *matrix = g_new0 (double, (gsize) n_half * n_rows);
+  double *matrix = g_new0 (double, (gsize) n_half *n_rows);
 
   for (guint k = 0; k < n_half; k++) {
     const double *from = h + (gsize) k * (n_long + 1);
@@ -108,9 +109,10 @@ td_paganin_terms_new (const TdPaganin *paganin, guint nx, guint n_rows, guint ro
 
   terms->n_rows = n_rows;
   terms->nx = nx;
-  terms->weights = g_new (float, (gsize) most * n_rows);
-  terms->factors = g_new (float, (gsize) most * nx);
-  while (paganin_terms_look (left, n_half, n_rows, &largest) > TD_PAGANIN_LEFT && terms->n_terms < most)
+  terms->weights = g_new (float, (gsize) most *n_rows);
+  terms->factors = g_new (float, (gsize) most *nx);
+  while (paganin_terms_look (left, n_half, n_rows, &largest) > TD_PAGANIN_LEFT
+         && terms->n_terms < most)
     add_term (terms, left, n_half, largest);
   return terms;
 }

@@ -13,13 +13,13 @@
  *
  *   h (k, v) = sum over terms t of factor_t (k) weight_t (v),
  *
- * since it falls along v as exp (-|v| sqrt (k^2 + 1 / L^2)), and sums of exponentials approximate each other:
- * 7 terms do for the 25 rows about one with L = 0.9 pixels, 16 for 415 rows with L = 16. So rows are added
- * up by their weights as they are, and only one sum a term is transformed.
+ * since it falls along v as exp (-|v| sqrt (k^2 + 1 / L^2)), and sums of exponentials approximate
+ * each other: 7 terms do for the 25 rows about one with L = 0.9 pixels, 16 for 415 rows with L
+ * = 16. So rows are added up by their weights as they are, and only one sum a term is transformed.
  *
- * The terms come from crosses: the row and the column of h through the largest of what is left, again and
- * again, until what is left, summed over rows, is at most TD_PAGANIN_LEFT for every k: by so much, and no more,
- * transmissions of up to 1 come out differently. In double precision.
+ * The terms come from crosses: the row and the column of h through the largest of what is left,
+ * again and again, until what is left, summed over rows, is at most TD_PAGANIN_LEFT for every k: by
+ * so much, and no more, transmissions of up to 1 come out differently. In double precision.
  */
 typedef struct {
   guint n_rows, nx, n_terms;

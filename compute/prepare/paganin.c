@@ -8,7 +8,8 @@
 #define WAVELENGTH_MM_KEV 1.239841984e-6 /* h c */
 #define MOST_SHARE 0.25                  /* of the detector's width that L may be */
 
-/* Frequencies where there is nothing: a detector of one row knows nothing of the other direction. */
+/* Frequencies where there is nothing: a detector of one row knows nothing of the other direction.
+ */
 static guint
 paganin_reach (double length_px, gboolean discrete)
 {
@@ -22,8 +23,8 @@ static char *
 paganin_missing (const TdScanFacts *facts, const char *what, const char *option)
 {
   return g_strdup_printf ("phase retrieval needs %s, which %s does not state; give it "
-                          "(--prepare paganin:%s)", what, facts->title ? facts->title : "the scan",
-                          option);
+                          "(--prepare paganin:%s)",
+                          what, facts->title ? facts->title : "the scan", option);
 }
 
 char *
@@ -59,11 +60,12 @@ td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *fact
   if (facts->n_rows == 1)
     paganin->length_px[1] = 0;
   if (paganin->length_px[0] > MAX (MOST_SHARE * facts->n_columns, 4))
-    return g_strdup_printf ("phase retrieval with %g keV, %g mm, pixels of %g µm and a delta/beta of %g "
-                            "would blur over %.0f of the detector's %u columns; check them (--prepare "
-                            "paganin=DELTA/BETA:energy=…:distance=…:pixel=…)", energy_kev, distance_mm,
-                            width_mm * 1e3, v[TD_PAGANIN_DELTA_BETA], paganin->length_px[0],
-                            facts->n_columns);
+    return g_strdup_printf (
+        "phase retrieval with %g keV, %g mm, pixels of %g µm and a delta/beta of %g "
+        "would blur over %.0f of the detector's %u columns; check them (--prepare "
+        "paganin=DELTA/BETA:energy=…:distance=…:pixel=…)",
+        energy_kev, distance_mm, width_mm * 1e3, v[TD_PAGANIN_DELTA_BETA], paganin->length_px[0],
+        facts->n_columns);
   for (guint axis = 0; axis < 2; axis++)
     paganin->reach_px[axis] = paganin_reach (paganin->length_px[axis], paganin->discrete);
   return NULL;
@@ -76,7 +78,8 @@ td_paganin_response (const TdPaganin *paganin, guint axis, guint n, float *respo
 
   for (guint i = 0; i < n; i++) {
     double k = 2 * G_PI * MIN (i, n - i) / n;
-    response[i] = (float) (length * length * (paganin->discrete ? pow (2 * sin (k / 2), 2) : k * k));
+    response[i]
+        = (float) (length * length * (paganin->discrete ? pow (2 * sin (k / 2), 2) : k * k));
   }
 }
 

@@ -5,22 +5,24 @@
 #include "step.h"
 
 /**
- * Single-distance phase retrieval: Paganin et al., J. Microscopy 206 (2002), and the form of Paganin et
- * al., J. Optics 22 (2020), whose Laplacian is that of the pixels. Of a homogeneous object, whose
- * refractive index is 1 - delta + i beta everywhere, the transmission behind a distance z is
+ * Single-distance phase retrieval: Paganin et al., J. Microscopy 206 (2002), and the form of
+ * Paganin et al., J. Optics 22 (2020), whose Laplacian is that of the pixels. Of a homogeneous
+ * object, whose refractive index is 1 - delta + i beta everywhere, the transmission behind a
+ * distance z is
  *
  *   T_z = (1 - L^2 laplacian) exp (-mu t),   L^2 = z delta / mu = z lambda (delta / beta) / 4 pi
  *
- * and dividing the spectrum of T_z by 1 + L^2 k^2 gives exp (-mu t) back. Against a point source that is
- * magnified by M, z / M and pixels of size p / M take the place of z and p.
+ * and dividing the spectrum of T_z by 1 + L^2 k^2 gives exp (-mu t) back. Against a point source
+ * that is magnified by M, z / M and pixels of size p / M take the place of z and p.
  *
- * The division is a convolution with a kernel that falls as exp (-r / L): over both directions across, its
- * sum beyond a distance d is exp (-d / L), since it integrates to exp (-|y| / L) / 2 L along a line. So what
- * is further away than d changes a transmission by at most exp (-d / L) times what the transmissions there
- * differ from those at the edge, by which they are replaced. With the pixels' Laplacian that is exact with
- * exp (-d t), 4 sinh^2 (t / 2) = 1 / L^2 in pixels, as all its terms are positive. The continuous one, cut
- * off at the highest frequency, has beside it a tail of alternating sign, of which the n-th term is at
- * most 4 f / (1 + f)^2 / (2 pi n)^2 with f = pi^2 L^2: it acts on differences from one row to the next only.
+ * The division is a convolution with a kernel that falls as exp (-r / L): over both directions
+ * across, its sum beyond a distance d is exp (-d / L), since it integrates to exp (-|y| / L) / 2 L
+ * along a line. So what is further away than d changes a transmission by at most exp (-d / L) times
+ * what the transmissions there differ from those at the edge, by which they are replaced. With the
+ * pixels' Laplacian that is exact with exp (-d t), 4 sinh^2 (t / 2) = 1 / L^2 in pixels, as all its
+ * terms are positive. The continuous one, cut off at the highest frequency, has beside it a tail of
+ * alternating sign, of which the n-th term is at most 4 f / (1 + f)^2 / (2 pi n)^2 with f = pi^2
+ * L^2: it acts on differences from one row to the next only.
  */
 typedef struct {
   double length_px[2]; /* L along a row, and along a column */
@@ -41,7 +43,8 @@ enum {
 
 #define TD_PAGANIN_BATCH_BYTES (64u << 20) /* transforms at once take at most this */
 
-/* The same on a device; on the host for each of its threads @thread_bytes, so that caches are near. */
+/* The same on a device; on the host for each of its threads @thread_bytes, so that caches are near.
+ */
 guint64 td_paganin_batch_bytes (TdDevice *device, guint64 thread_bytes);
 gboolean td_paganin_is_same (const TdPaganin *a, const TdPaganin *b);
 /* NULL; else what is missing or absurd and what to do (transfer full). */

@@ -51,8 +51,8 @@ guint64
 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
                                 guint max_rows)
 {
-  guint64 bytes = TD_COUNTER_COUNT * sizeof (int)
-                  + (guint64) max_rows * facts->n_views * sizeof (int);
+  guint64 bytes
+      = TD_COUNTER_COUNT * sizeof (int) + (guint64) max_rows * facts->n_views * sizeof (int);
 
   for (guint i = 0; i < n_steps; i++) {
     const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);

@@ -18,16 +18,16 @@ struct TdPreparation {
   TdFlats *flats;
   TdStep *steps;
   guint n_steps;
-  GHashTable *buffers; /* key -> TdBuffer */
-  GHashTable *kernels; /* "program/kernel" -> TdKernel */
-  GPtrArray *programs; /* TdProgram */
-  GHashTable *kept;    /* key -> Kept */
-  TdBuffer *counters;  /* int [TD_COUNTER_COUNT] */
+  GHashTable *buffers;     /* key -> TdBuffer */
+  GHashTable *kernels;     /* "program/kernel" -> TdKernel */
+  GPtrArray *programs;     /* TdProgram */
+  GHashTable *kept;        /* key -> Kept */
+  TdBuffer *counters;      /* int [TD_COUNTER_COUNT] */
   guint64 counted_samples; /* run since the counters were last read: an int must not overflow */
   TdPreparationCounts counts;
 };
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static void
 kept_free (gpointer data)
@@ -48,8 +48,8 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   preparation->device = td_device_ref (device);
   preparation->scan = td_scan_ref (scan);
   preparation->flats = flats ? td_flats_ref (flats) : td_flats_new (scan);
-  preparation->buffers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
-                                                (GDestroyNotify) td_buffer_free);
+  preparation->buffers
+      = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) td_buffer_free);
   preparation->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   preparation->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) td_program_free);
   preparation->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
@@ -88,7 +88,7 @@ td_preparation_free (TdPreparation *preparation)
   g_free (preparation);
 }
 
-/* ── What steps may use (slab.h) ──────────────────────────────────────────────────────────────── */
+/* ── What steps may use (slab.h) ── */
 
 TdBuffer *
 td_slab_buffer (TdSlab *slab, const char *key, guint64 bytes, GError **error)
@@ -222,7 +222,7 @@ td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels)
   ((TdPreparation *) slab->state)->counts.bad_pixels += pixels;
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 void
 td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts)
@@ -292,13 +292,19 @@ prepare_repair (TdSlab *slab, GError **error)
     return FALSE;
 
   const TdArg find_args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (view_bad), TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (view_bad),
+    TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (strip),
     TD_ARG_VALUE (counter),
   };
   const TdArg repair_args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (view_bad),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (view_bad),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
   };
   guint strips = (slab->n_columns + strip - 1) / strip;
   return td_slab_launch (slab, find, strips, slab->n_views, slab->n_rows, find_args,
@@ -316,9 +322,16 @@ slab_of (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
   const TdScanFacts *facts = td_scan_facts (preparation->scan);
 
   return (TdSlab) {
-    .device = preparation->device, .queue = queue, .data = data, .n_rows = n_rows,
-    .n_views = facts->n_views, .n_columns = facts->n_columns, .row0 = row0,
-    .scan = preparation->scan, .cancellable = cancellable, .state = preparation,
+    .device = preparation->device,
+    .queue = queue,
+    .data = data,
+    .n_rows = n_rows,
+    .n_views = facts->n_views,
+    .n_columns = facts->n_columns,
+    .row0 = row0,
+    .scan = preparation->scan,
+    .cancellable = cancellable,
+    .state = preparation,
   };
 }
 
@@ -334,7 +347,8 @@ td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *dat
 
 gboolean
 td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
-                         guint n_rows, const TdStep *step, GCancellable *cancellable, GError **error)
+                         guint n_rows, const TdStep *step, GCancellable *cancellable,
+                         GError **error)
 {
   TdSlab slab = slab_of (preparation, queue, data, row0, n_rows, cancellable);
 
@@ -347,10 +361,11 @@ td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *d
   return FALSE;
 }
 
-/* Those of @rows that the steps after @index want, for the sake of rows [@first, @first + @count). */
+/* Those of @rows that the steps after @index want, for the sake of rows [@first, @first + @count).
+ */
 static TdPreparationRows
-wanted_after (const TdPreparation *preparation, const TdPreparationRows *rows, guint index, guint first,
-              guint count)
+wanted_after (const TdPreparation *preparation, const TdPreparationRows *rows, guint index,
+              guint first, guint count)
 {
   const TdScanFacts *facts = td_scan_facts (preparation->scan);
   const guint halo = td_preparation_halo (preparation->steps + index + 1,
@@ -361,18 +376,21 @@ wanted_after (const TdPreparation *preparation, const TdPreparationRows *rows, g
   return (TdPreparationRows) { rows->data, row0, (guint) (end - row0) };
 }
 
-/* The rows wanted, made alone in a buffer of their own: others may be reading what they are made of. */
+/* The rows wanted, made alone in a buffer of their own: others may be reading what they are made
+ * of. */
 static gboolean
 run_core (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPreparationRows *rows,
-          const TdPreparationRows *wanted, const TdStep *step, GCancellable *cancellable, GError **error)
+          const TdPreparationRows *wanted, const TdStep *step, GCancellable *cancellable,
+          GError **error)
 {
   TdSlab slab = slab_of (preparation, queue, rows->data, rows->row0, rows->n_rows, cancellable);
-  const guint64 bytes = wanted->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan));
+  const guint64 bytes
+      = wanted->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan));
   TdBuffer *out = td_slab_buffer (&slab, "rows that are wanted", bytes, error);
 
   if (!out
-      || !td_prepare_step (step->name, NULL)->run_core (step, &slab, wanted->row0 - rows->row0,
-                                                        wanted->n_rows, out, error)) {
+      || !td_prepare_step (step->name, NULL)
+              ->run_core (step, &slab, wanted->row0 - rows->row0, wanted->n_rows, out, error)) {
     g_prefix_error (error, "Preparation step \"%s\": ", step->name);
     return FALSE;
   }
@@ -389,7 +407,8 @@ move_rows (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPrepara
   rows->data = data;
   return from == data
          || td_copy (queue, data, 0, from, 0,
-                     rows->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan)), error);
+                     rows->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan)),
+                     error);
 }
 
 gboolean
@@ -411,8 +430,8 @@ td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *
       if (!run_core (preparation, queue, data, rows, &wanted, step, cancellable, error))
         return FALSE;
     } else if (!move_rows (preparation, queue, data, rows, error)
-               || !td_preparation_run_step (preparation, queue, data, rows->row0, rows->n_rows, step,
-                                            cancellable, error)) {
+               || !td_preparation_run_step (preparation, queue, data, rows->row0, rows->n_rows,
+                                            step, cancellable, error)) {
       return FALSE;
     }
   }
@@ -420,12 +439,12 @@ td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *
 }
 
 gboolean
-td_preparation_run_for (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows, guint first,
-                        guint count, GCancellable *cancellable, GError **error)
+td_preparation_run_for (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
+                        guint first, guint count, GCancellable *cancellable, GError **error)
 {
   return td_preparation_repair (preparation, queue, rows->data, rows->row0, rows->n_rows, error)
-         && td_preparation_run_steps (preparation, queue, rows->data, rows, first, count, 0, G_MAXUINT,
-                                      cancellable, error);
+         && td_preparation_run_steps (preparation, queue, rows->data, rows, first, count, 0,
+                                      G_MAXUINT, cancellable, error);
 }
 
 gboolean

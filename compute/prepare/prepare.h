@@ -14,11 +14,11 @@ typedef struct TdPreparation TdPreparation;
 typedef struct {
   guint64 clamped_transmissions; /* zero or negative transmissions raised before -log */
   guint64 bad_values;            /* NaN or infinite samples replaced by their neighbour's value */
-  guint64 dead_pixels;           /* detector pixels whose flat is not above the dark: replaced too */
-  guint64 bad_pixels;            /* detector pixels of the mask, given or found */
-  guint64 zingers;               /* samples of projections */
-  guint64 zingers_angle;         /* samples of sinograms */
-  double dose_low, dose_high;    /* of the frames; 0, 0: not corrected */
+  guint64 dead_pixels;        /* detector pixels whose flat is not above the dark: replaced too */
+  guint64 bad_pixels;         /* detector pixels of the mask, given or found */
+  guint64 zingers;            /* samples of projections */
+  guint64 zingers_angle;      /* samples of sinograms */
+  double dose_low, dose_high; /* of the frames; 0, 0: not corrected */
 } TdPreparationCounts;
 
 void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts);
@@ -26,8 +26,8 @@ void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCou
 /* NULL if the scan has what the steps need; else the sentence that says what is missing and what to
    do. (transfer full) */
 char *td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
-/* The step changes nothing for this scan: switched off, already done by the instrument, or there are
-   no flats and the values are floats, which are then taken as transmissions. */
+/* The step changes nothing for this scan: switched off, already done by the instrument, or there
+   are no flats and the values are floats, which are then taken as transmissions. */
 gboolean td_preparation_skips (const TdStep *step, const TdScanFacts *facts);
 
 /* @steps are copied. @flats may be shared with the preparations of other devices; NULL: its own.
@@ -39,16 +39,16 @@ TdPreparation *td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flat
 void td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint n_steps);
 /* Rows needed above and below each slab by all steps together. */
 guint td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
-/* What the steps will want of the disk for rows [row0, row0 + n_rows), so that a device need not wait
-   for it; blocks. */
+/* What the steps will want of the disk for rows [row0, row0 + n_rows), so that a device need not
+   wait for it; blocks. */
 gboolean td_preparation_fetch (TdFlats *flats, const TdStep *steps, guint n_steps, guint row0,
                                guint n_rows, GCancellable *cancellable, GError **error);
 /* Host memory that the steps take at most. */
 guint64 td_preparation_host_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
                                    guint max_rows);
 /* Device memory besides the slab itself. */
-guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
-                                        guint max_rows);
+guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps,
+                                        const TdScanFacts *facts, guint max_rows);
 /* Runs every enabled step on raw rows [row0, row0 + n_rows) that lie in @data (float
    [row][view][column]), in place. Enqueues where it can; may block. @until: stop after the step of
    that name (before/after views), NULL: all. */
@@ -60,17 +60,19 @@ typedef struct {
   TdBuffer *data;
   guint row0, n_rows;
 } TdPreparationRows;
-/* A run in parts, for who keeps what is between them: what comes first of every run, then the recipe's
-   steps [from, to) by their place, for the sake of rows [first, first + count), which @rows have with their
-   halo. Leaves in @rows at least those, in @data. If rows->data is another buffer, it is not changed. */
+/* A run in parts, for who keeps what is between them: what comes first of every run, then the
+   recipe's steps [from, to) by their place, for the sake of rows [first, first + count), which
+   @rows have with their halo. Leaves in @rows at least those, in @data. If rows->data is another
+   buffer, it is not changed. */
 gboolean td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
                                    TdPreparationRows *rows, guint first, guint count, guint from,
                                    guint to, GCancellable *cancellable, GError **error);
-gboolean td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
-                                guint n_rows, GError **error);
+gboolean td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
+                                guint row0, guint n_rows, GError **error);
 /* All of it on raw @rows, in place, for the sake of rows [first, first + count). */
-gboolean td_preparation_run_for (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
-                                 guint first, guint count, GCancellable *cancellable, GError **error);
+gboolean td_preparation_run_for (TdPreparation *preparation, TdQueue *queue,
+                                 TdPreparationRows *rows, guint first, guint count,
+                                 GCancellable *cancellable, GError **error);
 /* One step alone: for the bench. */
 gboolean td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
                                   guint row0, guint n_rows, const TdStep *step,

@@ -15,7 +15,8 @@
    slab to slab unless it had to grow. NULL with @error set when there is no memory. */
 TdBuffer *td_slab_buffer (TdSlab *slab, const char *key, guint64 bytes, GError **error);
 
-/* A kernel of kernels/@program.cl, built without defines, but for TD_LANES on CPUs (rings-common.h). */
+/* A kernel of kernels/@program.cl, built without defines, but for TD_LANES on CPUs
+ * (rings-common.h). */
 TdKernel *td_slab_kernel (TdSlab *slab, const char *program, const char *kernel, GError **error);
 
 /* Anything else a step wants to keep (an FFT plan, which rows a table holds). */

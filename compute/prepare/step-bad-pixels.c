@@ -3,13 +3,16 @@
 #include "slab.h"
 #include "steps.h"
 
-/* Bad pixels take their good neighbours' values, in the frames and (step-flat.c) in flats and darks. */
+/* Bad pixels take their good neighbours' values, in the frames and (step-flat.c) in flats and
+ * darks. */
 enum { FIND, REACH };
 
 static const TdStepParameter parameters[] = {
-  [FIND] = { "find", "Found beyond (deviations)",
-             "How far a pixel's dark, response or noise may be from its neighbours'; 0 takes the given "
-             "mask only. Below 5 good pixels are lost.", 8, 0, 1000, 1, NULL },
+  [FIND]
+  = { "find", "Found beyond (deviations)",
+      "How far a pixel's dark, response or noise may be from its neighbours'; 0 takes the given "
+      "mask only. Below 5 good pixels are lost.",
+      8, 0, 1000, 1, NULL },
   [REACH] = { "reach", "Rows looked at above and below",
               "More where whole rows or large clusters of the detector are bad.", 2, 0,
               TD_BAD_PIXELS_MAX_REACH, 0, NULL },
@@ -36,10 +39,11 @@ step_bad_pixels_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   if (facts->bad_pixels || (step->values[FIND] > 0 && (facts->n_flats > 0 || facts->n_darks > 0)))
     return NULL;
-  return g_strdup_printf (
-      "%s has no mask of bad pixels%s; give one (--bad-pixels FILE), or leave the step bad-pixels out",
-      facts->title ? facts->title : "The scan",
-      step->values[FIND] > 0 ? " and neither flats nor darks to find them in" : "");
+  return g_strdup_printf ("%s has no mask of bad pixels%s; give one (--bad-pixels FILE), or leave "
+                          "the step bad-pixels out",
+                          facts->title ? facts->title : "The scan",
+                          step->values[FIND] > 0 ? " and neither flats nor darks to find them in"
+                                                 : "");
 }
 
 static guint
@@ -68,7 +72,8 @@ send_list (TdSlab *slab, const GArray *list, GError **error)
   guint n = MAX (list->len, 1);
   g_autofree gint32 *places = g_new0 (gint32, 5 * (gsize) n);
   g_autofree float *weights = g_new0 (float, 4 * (gsize) n);
-  gsize place_bytes = 5 * sizeof *places * (gsize) n, weight_bytes = 4 * sizeof *weights * (gsize) n;
+  gsize place_bytes = 5 * sizeof *places * (gsize) n,
+        weight_bytes = 4 * sizeof *weights * (gsize) n;
 
   for (guint i = 0; i < list->len; i++) {
     const TdBadPixel *bad = &g_array_index (list, TdBadPixel, i);
@@ -88,8 +93,8 @@ send_list (TdSlab *slab, const GArray *list, GError **error)
 static gboolean
 load_list (const TdStep *step, TdSlab *slab, Held *held, GError **error)
 {
-  g_autoptr (GBytes) mask = td_bad_pixels_mask (td_slab_flats (slab), step->values[FIND],
-                                                slab->cancellable, error);
+  g_autoptr (GBytes) mask
+      = td_bad_pixels_mask (td_slab_flats (slab), step->values[FIND], slab->cancellable, error);
 
   if (!mask)
     return FALSE;
@@ -131,7 +136,9 @@ step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_BUFFER (slab->data),
     TD_ARG_BUFFER (td_slab_buffer (slab, "bad-pixels places", 0, NULL)),
     TD_ARG_BUFFER (td_slab_buffer (slab, "bad-pixels weights", 0, NULL)),
-    TD_ARG_VALUE (n_bad), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_bad),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
   };
   return td_slab_launch (slab, kernel, n_bad, slab->n_views, 1, args, G_N_ELEMENTS (args), error);
 }

@@ -3,21 +3,24 @@
 #include "steps.h"
 
 /**
- * Beam hardening: p' = a1 p + a2 p^2 + … + a5 p^5 on line integrals (G. T. Herman, Phys. Med. Biol. 24,
- * 1979: correction for one material). The preset is the usual first try, 0.75 p + 0.25 p^2, which leaves
- * p = 1 as it is and raises what is above.
+ * Beam hardening: p' = a1 p + a2 p^2 + … + a5 p^5 on line integrals (G. T. Herman, Phys. Med. Biol.
+ * 24, 1979: correction for one material). The preset is the usual first try, 0.75 p + 0.25 p^2,
+ * which leaves p = 1 as it is and raises what is above.
  */
 enum { N_COEFFICIENTS = 5 };
 
-#define WEDGE "From a step wedge of the sample's material: the polynomial that makes the measured line " \
-              "integrals proportional to its thickness."
+#define WEDGE                                                                                      \
+  "From a step wedge of the sample's material: the polynomial that makes the measured line "       \
+  "integrals proportional to its thickness."
 
 static const TdStepParameter parameters[N_COEFFICIENTS] = {
   { "a1", "Coefficient of p",
-    "With the next one: 0.75 and 0.25 are weak, 0.5 and 0.5 medium, 0.25 and 0.75 strong. Right when a "
-    "uniform part of the sample is as bright inside as at its rim.", 0.75, -100, 100, 6, NULL },
-  { "a2", "Coefficient of p²", "The first one's counterpart: the two add up to 1.", 0.25, -100, 100, 6,
-    NULL },
+    "With the next one: 0.75 and 0.25 are weak, 0.5 and 0.5 medium, 0.25 and 0.75 strong. Right "
+    "when a "
+    "uniform part of the sample is as bright inside as at its rim.",
+    0.75, -100, 100, 6, NULL },
+  { "a2", "Coefficient of p²", "The first one's counterpart: the two add up to 1.", 0.25, -100, 100,
+    6, NULL },
   { "a3", "Coefficient of p³", WEDGE, 0, -100, 100, 6, NULL },
   { "a4", "Coefficient of p⁴", WEDGE, 0, -100, 100, 6, NULL },
   { "a5", "Coefficient of p⁵", WEDGE, 0, -100, 100, 6, NULL },
@@ -36,8 +39,8 @@ step_beam_hardening_run (const TdStep *step, TdSlab *slab, GError **error)
     a[i] = (float) step->values[i];
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (strip), TD_ARG_VALUE (a[0]), TD_ARG_VALUE (a[1]), TD_ARG_VALUE (a[2]),
-    TD_ARG_VALUE (a[3]), TD_ARG_VALUE (a[4]),
+    TD_ARG_VALUE (strip),       TD_ARG_VALUE (a[0]),          TD_ARG_VALUE (a[1]),
+    TD_ARG_VALUE (a[2]),        TD_ARG_VALUE (a[3]),          TD_ARG_VALUE (a[4]),
   };
   return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
                          slab->n_rows, args, G_N_ELEMENTS (args), error);

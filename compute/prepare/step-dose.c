@@ -4,10 +4,10 @@
 #include "steps.h"
 
 /**
- * Dose: the source gives every frame another exposure. Either each frame is divided by its dose (dose.h),
- * from the borders or a region (TomoPy's normalize_roi, made robust), or each row of each frame by the
- * straight line between the means of its first and last columns (TomoPy's normalize_bg), which follows a
- * beam that moves, too, but adds the noise of those few pixels.
+ * Dose: the source gives every frame another exposure. Either each frame is divided by its dose
+ * (dose.h), from the borders or a region (TomoPy's normalize_roi, made robust), or each row of each
+ * frame by the straight line between the means of its first and last columns (TomoPy's
+ * normalize_bg), which follows a beam that moves, too, but adds the noise of those few pixels.
  */
 enum { AIR, COLUMNS, X, Y, WIDTH, HEIGHT };
 enum { BORDERS, ROWS, REGION };
@@ -15,17 +15,22 @@ enum { BORDERS, ROWS, REGION };
 static const char *const airs[] = { "borders", "rows", "region", NULL };
 
 static const TdStepParameter parameters[] = {
-  [AIR] = { "air", "Where there is no sample",
-            "The borders of the frame, wherever no sample is seen there; the borders of each row by "
-            "itself; or a region of your own.", BORDERS, BORDERS, REGION, 0, airs },
+  [AIR]
+  = { "air", "Where there is no sample",
+      "The borders of the frame, wherever no sample is seen there; the borders of each row by "
+      "itself; or a region of your own.",
+      BORDERS, BORDERS, REGION, 0, airs },
   [COLUMNS] = { "columns", "Borders' width (columns)",
                 "As wide as the sample leaves free on both sides in all views.", 8, 1,
                 TD_DOSE_MAX_COLUMNS, 0, NULL, TRUE },
   [X] = { "x", "Region: first column", "Of a region that the sample never shadows.", 0, 0, 1e6, 0,
           NULL },
-  [Y] = { "y", "Region: first row", "Of a region that the sample never shadows.", 0, 0, 1e6, 0, NULL },
-  [WIDTH] = { "width", "Region: columns", "A thousand pixels in all are plenty.", 16, 1, 1e6, 0, NULL },
-  [HEIGHT] = { "height", "Region: rows", "A thousand pixels in all are plenty.", 64, 1, 1e6, 0, NULL },
+  [Y]
+  = { "y", "Region: first row", "Of a region that the sample never shadows.", 0, 0, 1e6, 0, NULL },
+  [WIDTH]
+  = { "width", "Region: columns", "A thousand pixels in all are plenty.", 16, 1, 1e6, 0, NULL },
+  [HEIGHT]
+  = { "height", "Region: rows", "A thousand pixels in all are plenty.", 64, 1, 1e6, 0, NULL },
 };
 
 gboolean
@@ -46,15 +51,14 @@ step_dose_host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows
   return step->values[AIR] == ROWS ? 0 : td_dose_host_bytes (facts);
 }
 
-/* ── Rows ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rows ── */
 
 static gboolean
 step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
 {
   guint64 bytes = 2 * sizeof (float) * (guint64) slab->n_rows * slab->n_views;
   guint strip = td_slab_strip (slab);
-  const guint width
-      = MIN ((guint) step->values[COLUMNS], MAX (slab->n_columns / 2, 1));
+  const guint width = MIN ((guint) step->values[COLUMNS], MAX (slab->n_columns / 2, 1));
   TdBuffer *ends = td_slab_buffer (slab, "dose ends", bytes, error);
   TdKernel *measure
       = ends ? td_slab_kernel (slab, "prepare-correct", "prepare_dose_ends", error) : NULL;
@@ -64,11 +68,11 @@ step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
   if (!divide)
     return FALSE;
   const TdArg measure_args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (width),
   };
   const TdArg divide_args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, measure, slab->n_views, slab->n_rows, 1, measure_args,
@@ -77,7 +81,7 @@ step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
                             slab->n_rows, divide_args, G_N_ELEMENTS (divide_args), error);
 }
 
-/* ── Frames ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Frames ── */
 
 typedef struct {
   TdStep step, flat_field;
@@ -89,8 +93,12 @@ load_doses (TdSlab *slab, Held *held, GError **error)
 {
   const double *v = held->step.values;
   TdDoseSpec spec = {
-    .borders = v[AIR] == BORDERS, .columns = (guint) v[COLUMNS], .x = (guint) v[X],
-    .y = (guint) v[Y], .width = (guint) v[WIDTH], .height = (guint) v[HEIGHT],
+    .borders = v[AIR] == BORDERS,
+    .columns = (guint) v[COLUMNS],
+    .x = (guint) v[X],
+    .y = (guint) v[Y],
+    .width = (guint) v[WIDTH],
+    .height = (guint) v[HEIGHT],
     .flat_field = held->flat_field,
   };
   gsize bytes = slab->n_views * sizeof (float);
@@ -139,8 +147,9 @@ run_frames (const TdStep *step, TdSlab *slab, GError **error)
     return FALSE;
   td_slab_add_dose (slab, held->low, held->high);
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (td_slab_buffer (slab, "dose of views", 0, NULL)),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_buffer (slab, "dose of views", 0, NULL)),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
                          slab->n_rows, args, G_N_ELEMENTS (args), error);

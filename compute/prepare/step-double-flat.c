@@ -5,19 +5,21 @@
 #include "steps.h"
 
 /**
- * Double flat field: what the mean over all views still shows of single pixels is the detector's, since a
- * turning sample blurs. T' = T G (m) / m, where m is the pixel's mean transmission over the views and G
- * a Gaussian along the row, cut off at four standard deviations and mirrored at the edges (Nabu's double
- * flat field with a high-pass).
+ * Double flat field: what the mean over all views still shows of single pixels is the detector's,
+ * since a turning sample blurs. T' = T G (m) / m, where m is the pixel's mean transmission over the
+ * views and G a Gaussian along the row, cut off at four standard deviations and mirrored at the
+ * edges (Nabu's double flat field with a high-pass).
  */
 enum { WIDTH };
 
 #define SPAN 64 /* views summed in one go: short enough for the rounding of single precision */
 
 static const TdStepParameter parameters[] = {
-  [WIDTH] = { "width", "Smoothing (columns)",
-              "What the mean shows on a smaller scale is divided out. Keep it near the stripes' own width: "
-              "more takes the sample's own mean away with it.", 2, 0.5, 200, 1, NULL, TRUE },
+  [WIDTH]
+  = { "width", "Smoothing (columns)",
+      "What the mean shows on a smaller scale is divided out. Keep it near the stripes' own width: "
+      "more takes the sample's own mean away with it.",
+      2, 0.5, 200, 1, NULL, TRUE },
 };
 
 static guint
@@ -75,12 +77,12 @@ launch_means (TdSlab *slab, TdBuffer *sums, TdBuffer *means, GError **error)
   if (!divide)
     return FALSE;
   const TdArg add_args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (sums), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (sums),   TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (span),
     TD_ARG_VALUE (strip),
   };
   const TdArg divide_args[] = {
-    TD_ARG_BUFFER (sums), TD_ARG_BUFFER (means), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_BUFFER (sums),           TD_ARG_BUFFER (means),  TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, add, strips, n_spans, slab->n_rows, add_args,
@@ -100,11 +102,11 @@ launch_gain (TdSlab *slab, TdBuffer *means, TdBuffer *gain, TdBuffer *taps, guin
   if (!apply)
     return FALSE;
   const TdArg smooth_args[] = {
-    TD_ARG_BUFFER (means), TD_ARG_BUFFER (gain), TD_ARG_BUFFER (taps),
+    TD_ARG_BUFFER (means),          TD_ARG_BUFFER (gain),  TD_ARG_BUFFER (taps),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (radius), TD_ARG_VALUE (strip),
   };
   const TdArg apply_args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (gain), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (gain), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, smooth, strips, 1, slab->n_rows, smooth_args,
@@ -119,10 +121,11 @@ step_double_flat_run (const TdStep *step, TdSlab *slab, GError **error)
   guint64 row_bytes = (guint64) slab->n_rows * slab->n_columns * sizeof (float);
   double width = step->values[WIDTH];
   TdBuffer *taps = send_taps (slab, width, error);
-  TdBuffer *sums = taps ? td_slab_buffer (slab, "double-flat sums",
-                                          step_double_flat_sums_bytes (slab->n_rows, slab->n_views, slab->n_columns),
-                                          error)
-                        : NULL;
+  TdBuffer *sums
+      = taps ? td_slab_buffer (
+            slab, "double-flat sums",
+            step_double_flat_sums_bytes (slab->n_rows, slab->n_views, slab->n_columns), error)
+             : NULL;
   TdBuffer *means = sums ? td_slab_buffer (slab, "double-flat means", row_bytes, error) : NULL;
   TdBuffer *gain = means ? td_slab_buffer (slab, "double-flat gain", row_bytes, error) : NULL;
 

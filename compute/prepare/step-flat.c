@@ -8,7 +8,8 @@
 /**
  * Flat field: (I - dark) / (flat - dark). Flats taken at several moments of the scan are averaged a
  * moment and interpolated to each view. A pixel whose flat is not above its dark knows nothing: it
- * takes the transmission of the nearest sound pixel of its row, and a row without any is left empty.
+ * takes the transmission of the nearest sound pixel of its row, and a row without any is left
+ * empty.
  */
 static const char *const averages[] = { "mean", "median", NULL };
 static const char *const drifts[] = { "none", "views", "angles", NULL };
@@ -16,7 +17,8 @@ static const char *const drifts[] = { "none", "views", "angles", NULL };
 static const TdStepParameter parameters[] = {
   [TD_FLAT_FIELD_WHITE]
   = { "white", "Intensity without a sample",
-      "0 takes the flats; give the value of an empty beam where there are none.", 0, 0, 1e9, 3, NULL },
+      "0 takes the flats; give the value of an empty beam where there are none.", 0, 0, 1e9, 3,
+      NULL },
   [TD_FLAT_FIELD_AVERAGE]
   = { "average", "Average of the frames",
       "The mean has the least noise; the median is not misled by zingers in flats and darks.",
@@ -78,8 +80,8 @@ step_flat_host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows
 }
 
 static gboolean
-step_flat_fetch (const TdStep *step, TdFlats *flats, guint row0, guint n_rows, GCancellable *cancellable,
-       GError **error)
+step_flat_fetch (const TdStep *step, TdFlats *flats, guint row0, guint n_rows,
+                 GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdFlatRows) rows
       = td_flats_read (flats, td_flat_field_how (step), row0, n_rows, cancellable, error);
@@ -158,8 +160,8 @@ send_tables (TdSlab *slab, const TdFlatBeam *beam, const GArray *dead, GError **
 
   return step_flat_send (slab, "flat-field dark", beam->dark, row_bytes, error)
          && step_flat_send (slab, "flat-field beam", beam->beam, beam->n_groups * row_bytes, error)
-         && step_flat_send (slab, "flat-field places", beam->places, 2 * sizeof (float) * (gsize) slab->n_views,
-                  error)
+         && step_flat_send (slab, "flat-field places", beam->places,
+                            2 * sizeof (float) * (gsize) slab->n_views, error)
          && step_flat_send (slab, "flat-field dead", dead->data, dead->len * sizeof (Dead), error);
 }
 
@@ -226,14 +228,18 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field dark", 0, NULL)),
     TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field beam", 0, NULL)),
     TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field places", 0, NULL)),
-    TD_ARG_VALUE (slab->n_rows), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (slab->n_rows),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (strip),
   };
   const float empty = 1;
   const TdArg fill_args[] = {
     TD_ARG_BUFFER (slab->data),
     TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field dead", 0, NULL)),
-    TD_ARG_VALUE (held->n_dead), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (held->n_dead),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (empty),
   };
   return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,

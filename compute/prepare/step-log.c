@@ -23,9 +23,10 @@ step_log_run (const TdStep *step, TdSlab *slab, GError **error)
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
-    TD_ARG_VALUE (smallest), TD_ARG_VALUE (counter),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (strip),         TD_ARG_VALUE (smallest),
+    TD_ARG_VALUE (counter),
   };
   return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
                          slab->n_rows, args, G_N_ELEMENTS (args), error);

@@ -9,26 +9,32 @@
 static const char *const laplacians[] = { "continuous", "pixels", NULL };
 
 static const TdStepParameter parameters[] = {
-  [TD_PAGANIN_DELTA_BETA] = { "delta-beta", "δ/β",
-                              "Of the object's main material at this energy: about 100 for metals, 1000 "
-                              "for tissue and plastics. Larger smooths more.", 500, 0.1, 1e6, 1, NULL },
-  [TD_PAGANIN_ENERGY] = { "energy", "Energy (keV)", "0 takes what the scan says.", 0, 0, 1000, 3, NULL },
-  [TD_PAGANIN_DISTANCE] = { "distance", "Sample to detector (mm)", "0 takes what the scan says.", 0, 0,
-                            1e6, 3, NULL },
-  [TD_PAGANIN_PIXEL] = { "pixel", "Pixel size (µm)",
-                         "Of the detector, as it is after binning; 0 takes what the scan says.", 0, 0,
-                         1e6, 4, NULL },
-  [TD_PAGANIN_LAPLACIAN] = { "laplacian", "Laplacian",
-                             "Continuous is the usual formula (2002); that of the pixels (2020) keeps "
-                             "finer detail and more noise.", 0, 0, 1, 0, laplacians },
+  [TD_PAGANIN_DELTA_BETA]
+  = { "delta-beta", "δ/β",
+      "Of the object's main material at this energy: about 100 for metals, 1000 "
+      "for tissue and plastics. Larger smooths more.",
+      500, 0.1, 1e6, 1, NULL },
+  [TD_PAGANIN_ENERGY]
+  = { "energy", "Energy (keV)", "0 takes what the scan says.", 0, 0, 1000, 3, NULL },
+  [TD_PAGANIN_DISTANCE]
+  = { "distance", "Sample to detector (mm)", "0 takes what the scan says.", 0, 0, 1e6, 3, NULL },
+  [TD_PAGANIN_PIXEL]
+  = { "pixel", "Pixel size (µm)",
+      "Of the detector, as it is after binning; 0 takes what the scan says.", 0, 0, 1e6, 4, NULL },
+  [TD_PAGANIN_LAPLACIAN]
+  = { "laplacian", "Laplacian",
+      "Continuous is the usual formula (2002); that of the pixels (2020) keeps "
+      "finer detail and more noise.",
+      0, 0, 1, 0, laplacians },
 };
 
-#define THREAD_BYTES (4u << 20)  /* of a batch on the host, for each of its threads: caches are near */
+#define THREAD_BYTES                                                                               \
+  (4u << 20)             /* of a batch on the host, for each of its threads: caches are near */
 #define MOST_PAIRS 65535 /* work-groups in z on every API */
 
-/* The images that frames are padded to, and how many at once. Rows that are cut off have their neighbours
-   in the halo: what the transform brings round from the other end is as far from the slab's own rows as
-   what the halo leaves out. So only the detector's own ends are continued. */
+/* The images that frames are padded to, and how many at once. Rows that are cut off have their
+   neighbours in the halo: what the transform brings round from the other end is as far from the
+   slab's own rows as what the halo leaves out. So only the detector's own ends are continued. */
 typedef struct {
   guint nx, ny, n_pairs;
   guint rows_after; /* of the padding, those that continue the last row */
@@ -85,7 +91,7 @@ step_paganin_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guin
          + td_paganin_core_bytes (step, facts, n_rows);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 typedef struct {
   TdPaganin paganin;
@@ -172,7 +178,8 @@ typedef struct {
 } Kernels;
 
 static gboolean
-step_paganin_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view, GError **error)
+step_paganin_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view,
+                        GError **error)
 {
   guint nx = held->shape.nx, ny = held->shape.ny, n_pairs = held->shape.n_pairs;
   guint strip = td_slab_strip (slab), strips = (nx + strip - 1) / strip, row0 = 0;
@@ -186,24 +193,36 @@ step_paganin_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, 
   if (!images)
     return FALSE;
   const TdArg pack[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (images), TD_ARG_VALUE (first_view),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_rows), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (nx), TD_ARG_VALUE (ny), TD_ARG_VALUE (held->shape.rows_after),
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (images),
+    TD_ARG_VALUE (first_view),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_rows),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (nx),
+    TD_ARG_VALUE (ny),
+    TD_ARG_VALUE (held->shape.rows_after),
     TD_ARG_VALUE (strip),
   };
   const TdArg divide[] = {
     TD_ARG_BUFFER (images), TD_ARG_BUFFER (across), TD_ARG_BUFFER (down), TD_ARG_VALUE (nx),
-    TD_ARG_VALUE (ny), TD_ARG_VALUE (scale), TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (ny),      TD_ARG_VALUE (scale),   TD_ARG_VALUE (strip),
   };
   const TdArg unpack[] = {
-    TD_ARG_BUFFER (images), TD_ARG_BUFFER (slab->data), TD_ARG_VALUE (first_view),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx), TD_ARG_VALUE (ny),
-    TD_ARG_VALUE (row0), TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (images),
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_VALUE (first_view),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (nx),
+    TD_ARG_VALUE (ny),
+    TD_ARG_VALUE (row0),
+    TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, kernels->pack, strips, ny, n_pairs, pack, G_N_ELEMENTS (pack), error)
          && td_fft_run (slab->queue, held->fft, images, 0, FALSE, error)
-         && td_slab_launch (slab, kernels->divide, strips, ny, n_pairs, divide, G_N_ELEMENTS (divide),
-                            error)
+         && td_slab_launch (slab, kernels->divide, strips, ny, n_pairs, divide,
+                            G_N_ELEMENTS (divide), error)
          && td_fft_run (slab->queue, held->fft, images, 0, TRUE, error)
          && td_slab_launch (slab, kernels->unpack, own_strips, slab->n_rows, n_pairs, unpack,
                             G_N_ELEMENTS (unpack), error);
@@ -213,16 +232,18 @@ static gboolean
 run_host_batch (TdSlab *slab, const Held *held, guint first_view, GError **error)
 {
   const Shape *shape = &held->shape;
-  TdBuffer *images = td_slab_buffer (slab, "paganin images",
-                                     2 * sizeof (float) * (guint64) shape->nx * shape->ny
-                                         * shape->n_pairs, error);
+  TdBuffer *images = td_slab_buffer (
+      slab, "paganin images", 2 * sizeof (float) * (guint64) shape->nx * shape->ny * shape->n_pairs,
+      error);
 
   if (!images)
     return FALSE;
   const TdPaganinFrames frames = {
     .data = td_buffer_map (slab->data),
     .images = td_buffer_map (images),
-    .n_rows = slab->n_rows, .n_views = slab->n_views, .n_columns = slab->n_columns,
+    .n_rows = slab->n_rows,
+    .n_views = slab->n_views,
+    .n_columns = slab->n_columns,
     .first_view = first_view,
     .n_pairs = MIN (shape->n_pairs, (slab->n_views - first_view + 1) / 2),
     .rows_after = shape->rows_after,
@@ -264,7 +285,8 @@ step_paganin_run (const TdStep *step, TdSlab *slab, GError **error)
 const TdStepKind td_step_paganin = {
   .name = "paganin",
   .title = "Phase retrieval",
-  .summary = "Turns the bright rims of a coherent beam into contrast: Paganin, from a single distance.",
+  .summary
+  = "Turns the bright rims of a coherent beam into contrast: Paganin, from a single distance.",
   .stage = TD_STEP_FLAT,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

@@ -3,18 +3,19 @@
 #include "zingers.h"
 
 /**
- * Zingers over the angle: what stands out in one view from the same pixel in the views before and after.
- * Selective median along the sinogram's columns; on line integrals, so that the threshold is a relative
- * intensity: a sample e^0.2 times as bright as its neighbours lies 0.2 below them.
+ * Zingers over the angle: what stands out in one view from the same pixel in the views before and
+ * after. Selective median along the sinogram's columns; on line integrals, so that the threshold is
+ * a relative intensity: a sample e^0.2 times as bright as its neighbours lies 0.2 below them.
  */
 enum { THRESHOLD, SIZE, KIND };
 
 static const char *const sizes[] = { "3", "5", "7", "9", NULL };
 
 static const TdStepParameter parameters[] = {
-  [THRESHOLD] = { "threshold", "Stands out by (line integral)",
-                  "At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100.",
-                  0.2, 0.001, 100, 3, NULL },
+  [THRESHOLD]
+  = { "threshold", "Stands out by (line integral)",
+      "At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100.", 0.2,
+      0.001, 100, 3, NULL },
   [SIZE] = { "size", "Window (views)",
              "3 for hits in single frames; 5 and more where one lingers in the camera.", 0, 0, 3, 0,
              sizes },
@@ -31,11 +32,13 @@ step_zingers_angle_row_bytes (guint n_views, guint n_columns)
 static guint64
 step_zingers_angle_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_zingers_aside_bytes (step_zingers_angle_row_bytes (facts->n_views, facts->n_columns), n_rows, FALSE);
+  return td_zingers_aside_bytes (step_zingers_angle_row_bytes (facts->n_views, facts->n_columns),
+                                 n_rows, FALSE);
 }
 
 static gboolean
-step_zingers_angle_run_rows (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, GError **error)
+step_zingers_angle_run_rows (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint row0,
+                             guint n_rows, GError **error)
 {
   TdKernel *kernel = td_slab_kernel (slab, "prepare-zingers", "prepare_zingers_angle", error);
   guint strip = td_slab_strip (slab);
@@ -47,9 +50,16 @@ step_zingers_angle_run_rows (const TdStep *step, TdSlab *slab, TdBuffer *aside, 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (aside), TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (row0), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (size), TD_ARG_VALUE (strip), TD_ARG_VALUE (limit), TD_ARG_VALUE (side),
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (aside),
+    TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (row0),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (size),
+    TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (limit),
+    TD_ARG_VALUE (side),
     TD_ARG_VALUE (counter),
   };
   return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views, n_rows,
@@ -60,8 +70,8 @@ static gboolean
 step_zingers_angle_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   guint64 row = step_zingers_angle_row_bytes (slab->n_views, slab->n_columns);
-  guint64 bytes = td_zingers_aside_bytes (row, slab->n_rows,
-                                          td_device_info (slab->device)->cpu_shaped);
+  guint64 bytes
+      = td_zingers_aside_bytes (row, slab->n_rows, td_device_info (slab->device)->cpu_shaped);
   guint portion = (guint) (bytes / row);
   TdBuffer *aside = td_slab_buffer (slab, "zingers aside", bytes, error);
 

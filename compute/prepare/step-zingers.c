@@ -4,25 +4,28 @@
 #include "zingers.h"
 
 /**
- * Zingers in projections: hits of scattered or cosmic radiation, a few pixels of one frame. Selective
- * median (TomoPy's remove_outlier): a pixel that stands out from the median of the pixels around it,
- * itself included, becomes that median; all others stay as they are.
+ * Zingers in projections: hits of scattered or cosmic radiation, a few pixels of one frame.
+ * Selective median (TomoPy's remove_outlier): a pixel that stands out from the median of the pixels
+ * around it, itself included, becomes that median; all others stay as they are.
  */
 enum { THRESHOLD, SIZE, KIND, LEAST };
 
 static const char *const sizes[] = { "3x3", "5x5", NULL };
 
 static const TdStepParameter parameters[] = {
-  [THRESHOLD] = { "threshold", "Stands out by (part of the median)",
-                  "At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100.",
-                  0.3, 0.001, 100, 3, NULL },
+  [THRESHOLD]
+  = { "threshold", "Stands out by (part of the median)",
+      "At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100.", 0.3,
+      0.001, 100, 3, NULL },
   [SIZE] = { "size", "Window (pixels)",
              "3x3 for single pixels, 5x5 for hits that spread over several.", 0, 0, 1, 0, sizes },
   [KIND] = { "kind", "Which", "Hits are bright; dark ones are lost pixels.", TD_ZINGERS_BRIGHT,
              TD_ZINGERS_BRIGHT, TD_ZINGERS_BOTH, 0, td_zingers_kinds },
-  [LEAST] = { "least", "… and by at least (counts)",
-              "Where hardly any light is left, noise exceeds any part of the median: a few times the "
-              "camera's own noise.", 0, 0, 1e9, 1, NULL },
+  [LEAST]
+  = { "least", "… and by at least (counts)",
+      "Where hardly any light is left, noise exceeds any part of the median: a few times the "
+      "camera's own noise.",
+      0, 0, 1e9, 1, NULL },
 };
 
 static guint
@@ -46,8 +49,9 @@ step_zingers_view_bytes (guint n_rows, guint n_columns, guint radius)
 static guint64
 step_zingers_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_zingers_aside_bytes (step_zingers_view_bytes (n_rows, facts->n_columns, step_zingers_radius_of (step)),
-                                 facts->n_views, FALSE);
+  return td_zingers_aside_bytes (
+      step_zingers_view_bytes (n_rows, facts->n_columns, step_zingers_radius_of (step)),
+      facts->n_views, FALSE);
 }
 
 static gboolean
@@ -63,10 +67,20 @@ run_views (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint view0, guint
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (aside), TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (slab->n_rows), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (view0), TD_ARG_VALUE (n_aside), TD_ARG_VALUE (radius), TD_ARG_VALUE (strip),
-    TD_ARG_VALUE (threshold), TD_ARG_VALUE (least), TD_ARG_VALUE (side), TD_ARG_VALUE (counter),
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (aside),
+    TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (slab->n_rows),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (view0),
+    TD_ARG_VALUE (n_aside),
+    TD_ARG_VALUE (radius),
+    TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (threshold),
+    TD_ARG_VALUE (least),
+    TD_ARG_VALUE (side),
+    TD_ARG_VALUE (counter),
   };
   return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, n_aside, slab->n_rows,
                          args, G_N_ELEMENTS (args), error);
@@ -77,8 +91,8 @@ step_zingers_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   guint radius = step_zingers_radius_of (step);
   guint64 view = step_zingers_view_bytes (slab->n_rows, slab->n_columns, radius);
-  guint64 bytes = td_zingers_aside_bytes (view, slab->n_views,
-                                          td_device_info (slab->device)->cpu_shaped);
+  guint64 bytes
+      = td_zingers_aside_bytes (view, slab->n_views, td_device_info (slab->device)->cpu_shaped);
   guint portion = (guint) (bytes / view);
   TdBuffer *aside = td_slab_buffer (slab, "zingers aside", bytes, error);
 

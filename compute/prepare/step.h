@@ -7,8 +7,8 @@
 
 /**
  * Preparation: raw frames to clean sinograms, one step after another. A step is a row in a table
- * (td_prepare_steps()): name, parameters with ranges and advice, what it needs around a row, and how
- * it runs on a device. In the recipe a step is its name and its parameter values, nothing else.
+ * (td_prepare_steps()): name, parameters with ranges and advice, what it needs around a row, and
+ * how it runs on a device. In the recipe a step is its name and its parameter values, nothing else.
  *
  * Everything works on a slab in device memory: float [row][view][column] (sinogram order), rows
  * [row0 - halo, row0 + n_rows + halo) clipped to the detector.
@@ -20,7 +20,7 @@ typedef struct {
   const char *title;  /* for people, with the unit: "Width (columns)" */
   const char *advice; /* one sentence */
   double preset, minimum, maximum;
-  guint digits;       /* 0: whole numbers */
+  guint digits;               /* 0: whole numbers */
   const char *const *choices; /* value is an index into these names; NULL: a number */
   gboolean in_columns;        /* a width in columns: where they are averaged, it becomes smaller */
 } TdStepParameter;
@@ -36,12 +36,12 @@ typedef struct {
 typedef struct {
   TdDevice *device;
   TdQueue *queue;
-  TdBuffer *data;          /* float [n_rows][n_views][n_columns] */
+  TdBuffer *data; /* float [n_rows][n_views][n_columns] */
   guint n_rows, n_views, n_columns;
-  guint row0;              /* detector row of data's first row */
-  TdScan *scan;            /* for facts, and for flats and darks */
+  guint row0;   /* detector row of data's first row */
+  TdScan *scan; /* for facts, and for flats and darks */
   GCancellable *cancellable;
-  gpointer state;          /* the pipeline's; see prepare.h */
+  gpointer state; /* the pipeline's; see prepare.h */
 } TdSlab;
 
 typedef enum {
@@ -51,12 +51,12 @@ typedef enum {
 } TdStepStage;
 
 typedef struct TdStepKind {
-  const char *name;    /* "flat-field", "zingers", "rings-sorting", "paganin", … */
+  const char *name; /* "flat-field", "zingers", "rings-sorting", "paganin", … */
   const char *title, *summary;
   TdStepStage stage;
   const TdStepParameter *parameters;
   guint n_parameters;
-  gboolean preset_on;  /* part of the default recipe */
+  gboolean preset_on; /* part of the default recipe */
   /* TRUE: nothing to do for this scan; NULL: never. */
   gboolean (*skips) (const TdStep *step, const TdScanFacts *facts);
   /* The sentence that says what the scan lacks and what to do, (transfer full), or NULL; may itself
@@ -68,14 +68,15 @@ typedef struct TdStepKind {
   guint64 (*workspace_bytes) (const TdStep *step, const TdScanFacts *facts, guint n_rows);
   /* Host memory for what it reads of the scan by itself; NULL: none. */
   guint64 (*host_bytes) (const TdStep *step, const TdScanFacts *facts, guint n_rows);
-  /* Reads ahead what run will want of the disk for rows [row0, row0 + n_rows), halos included, on the
-     job's reading thread; NULL: nothing. */
+  /* Reads ahead what run will want of the disk for rows [row0, row0 + n_rows), halos included, on
+     the job's reading thread; NULL: nothing. */
   gboolean (*fetch) (const TdStep *step, TdFlats *flats, guint row0, guint n_rows,
                      GCancellable *cancellable, GError **error);
   /* Enqueues or does the work. */
   gboolean (*run) (const TdStep *step, TdSlab *slab, GError **error);
-  /* Makes rows [@first, @first + @count) of the slab only, in the first rows of @out, and leaves data as it
-     is; for few rows that have their halo in the slab. Counts in workspace_bytes. NULL: run does it. */
+  /* Makes rows [@first, @first + @count) of the slab only, in the first rows of @out, and leaves
+     data as it is; for few rows that have their halo in the slab. Counts in workspace_bytes. NULL:
+     run does it. */
   gboolean (*run_core) (const TdStep *step, TdSlab *slab, guint first, guint count, TdBuffer *out,
                         GError **error);
 } TdStepKind;
@@ -83,7 +84,7 @@ typedef struct TdStepKind {
 const TdStepKind *const *td_prepare_steps (void); /* NULL-terminated, in the order they run */
 const TdStepKind *td_prepare_step (const char *name, GError **error);
 void td_step_init (TdStep *step, const TdStepKind *kind); /* presets, enabled */
-/* The step for the same detector with @factor columns averaged to one: what is in columns is divided, as
-   far as the parameter's range allows. */
+/* The step for the same detector with @factor columns averaged to one: what is in columns is
+   divided, as far as the parameter's range allows. */
 void td_step_scale_columns (TdStep *step, guint factor);
 gboolean td_step_equal (const TdStep *a, const TdStep *b);

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Bad pixels and zingers first: they are the camera's, and would be smeared by what follows. After the
-   flat field what it left: dose and detector. Then phase, on transmissions; then the logarithm, and
-   what is defined on line integrals: outliers over the angle, beam hardening, stripes. */
+/* Bad pixels and zingers first: they are the camera's, and would be smeared by what follows. After
+   the flat field what it left: dose and detector. Then phase, on transmissions; then the logarithm,
+   and what is defined on line integrals: outliers over the angle, beam hardening, stripes. */
 static const TdStepKind *const steps[] = {
   &td_step_bad_pixels,
   &td_step_zingers,

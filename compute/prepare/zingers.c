@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "zingers.h"
 
-/* A part set aside should still be in a processor's cache when it is read; a graphics card wants much
-   work at a time. */
+/* A part set aside should still be in a processor's cache when it is read; a graphics card wants
+   much work at a time. */
 #define CPU_BYTES (16u << 20)
 #define GPU_BYTES (64u << 20)
 
@@ -30,9 +30,9 @@ td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, g
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (aside), TD_ARG_VALUE (row0),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (aside),          TD_ARG_VALUE (row0),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (view0),
-    TD_ARG_VALUE (n_views), TD_ARG_VALUE (margin), TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (n_views),       TD_ARG_VALUE (margin),          TD_ARG_VALUE (strip),
   };
   return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, n_views, n_rows, args,
                          G_N_ELEMENTS (args), error);

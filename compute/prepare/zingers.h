@@ -10,11 +10,11 @@ extern const char *const td_zingers_kinds[]; /* their names, NULL-terminated */
 /* The kernels' side of an intensity: 1, -1 or 0. */
 float td_zingers_side (double kind);
 
-/* Bytes that setting aside takes where @n pieces of @piece bytes are wanted: whole pieces, as many as
-   suit the device. */
+/* Bytes that setting aside takes where @n pieces of @piece bytes are wanted: whole pieces, as many
+   as suit the device. */
 guint64 td_zingers_aside_bytes (guint64 piece, guint n, gboolean cpu_shaped);
 
-/* Copies views [view0, view0 + n_views) of rows [row0, row0 + n_rows) of the slab to @aside, [row][view]
-   [margin + column + margin]. */
+/* Copies views [view0, view0 + n_views) of rows [row0, row0 + n_rows) of the slab to @aside,
+   [row][view] [margin + column + margin]. */
 gboolean td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, guint view0,
                                guint n_views, guint margin, GError **error);

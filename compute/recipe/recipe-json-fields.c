@@ -89,7 +89,7 @@ td_fields_read (JsonNode *node, TdRecipe *recipe, const char *where, const TdRec
       g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                    "The recipe has a key \"%s\" in %s that this version does not know; correct its "
                    "spelling or use the version that wrote it",
-                   (char *)key->data, where);
+                   (char *) key->data, where);
       return FALSE;
     }
     if (!field->read (recipe, field->key, json_object_get_member (object, key->data), error))

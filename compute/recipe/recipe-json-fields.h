@@ -70,4 +70,5 @@ void td_field_write_steps (const TdRecipe *recipe, JsonBuilder *builder);
 gboolean td_field_read_steps (TdRecipe *recipe, const char *key, JsonNode *node, GError **error);
 /* recipe-json-iterative.c: the same of "iterative". */
 void td_field_write_iterative (const TdRecipe *recipe, JsonBuilder *builder);
-gboolean td_field_read_iterative (TdRecipe *recipe, const char *key, JsonNode *node, GError **error);
+gboolean td_field_read_iterative (TdRecipe *recipe, const char *key, JsonNode *node,
+                                  GError **error);

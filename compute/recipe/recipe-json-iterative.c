@@ -3,7 +3,8 @@
 
 /* The numbers of iterative methods, within the limits that the command line has for them. */
 static gboolean
-recipe_json_iterative_read_number (TdRecipe *recipe, const char *option, const char *key, JsonNode *node, GError **error)
+recipe_json_iterative_read_number (TdRecipe *recipe, const char *option, const char *key,
+                                   JsonNode *node, GError **error)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
   double number;
@@ -24,7 +25,7 @@ recipe_json_iterative_read_number (TdRecipe *recipe, const char *option, const c
   static gboolean read_##function (TdRecipe *recipe, const char *key, JsonNode *node,              \
                                    GError **error)                                                 \
   {                                                                                                \
-    return recipe_json_iterative_read_number (recipe, option, key, node, error);                                         \
+    return recipe_json_iterative_read_number (recipe, option, key, node, error);                   \
   }
 
 LIMITED_FIELD (relaxation, "relaxation", relaxation)
@@ -58,8 +59,9 @@ write_subsets (const TdRecipe *recipe, JsonBuilder *builder)
 static gboolean
 read_subsets (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
 {
-  return td_field_is_string (node) ? td_field_option (recipe, "subsets", key, node, error)
-                                   : recipe_json_iterative_read_number (recipe, "subsets", key, node, error);
+  return td_field_is_string (node)
+             ? td_field_option (recipe, "subsets", key, node, error)
+             : recipe_json_iterative_read_number (recipe, "subsets", key, node, error);
 }
 
 static const TdRecipeField iterative_fields[] = {

@@ -6,7 +6,7 @@
 
 #include "recipe-json-fields.h"
 
-/* ── The axis, the filter, what is reconstructed ──────────────────────────────────────────────── */
+/* ── The axis, the filter, what is reconstructed ── */
 
 static void
 write_centre (const TdRecipe *recipe, JsonBuilder *builder)
@@ -288,7 +288,7 @@ BYTES_FIELD (device_memory_limit, device_memory_limit_bytes)
 NAME_FIELD (share, "share", td_share_name (recipe->share))
 NAME_FIELD (filter_on, "filter-on", td_filter_place_name (recipe->filter_on))
 
-/* ── Output ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Output ── */
 
 NAME_FIELD (format, "format", td_volume_format_name (recipe->output_format))
 
@@ -360,7 +360,7 @@ read_output (TdRecipe *recipe, const char *key, JsonNode *node, GError **error)
   return td_fields_read (node, recipe, "\"output\"", output_fields, error);
 }
 
-/* ── The whole ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The whole ── */
 
 static void
 write_version (const TdRecipe *recipe, JsonBuilder *builder)

@@ -22,8 +22,8 @@ td_option_set_subsets (TdRecipe *recipe, const char *option, const char *value, 
 gboolean
 td_option_set_relaxation (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
-  if (!td_option_number (option, value, 0, 2, &recipe->relaxation, NULL)
-      || recipe->relaxation <= 0 || recipe->relaxation >= 2)
+  if (!td_option_number (option, value, 0, 2, &recipe->relaxation, NULL) || recipe->relaxation <= 0
+      || recipe->relaxation >= 2)
     return td_option_invalid (error, option, value, "a factor above 0 and below 2");
   return TRUE;
 }
@@ -63,7 +63,8 @@ td_option_set_start (TdRecipe *recipe, const char *option, const char *value, GE
       value = filtered[0];
   if (!*value)
     return td_option_invalid (error, option, value, "auto, zero, fdk or the path of a volume");
-  if (strcmp (value, "auto") != 0 && strcmp (value, "zero") != 0 && strcmp (value, filtered[0]) != 0)
+  if (strcmp (value, "auto") != 0 && strcmp (value, "zero") != 0
+      && strcmp (value, filtered[0]) != 0)
     value = path = g_canonicalize_filename (value, NULL);
   if (strlen (value) >= sizeof recipe->start || !g_utf8_validate (value, -1, NULL))
     return td_option_invalid (error, option, value, "a path in UTF-8 of less than 1024 bytes");

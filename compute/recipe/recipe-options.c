@@ -7,10 +7,10 @@
 #include "compute/cone/cone-family.h"
 #include "recipe-option-values.h"
 
-/* ── Names ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Names ── */
 
-static const char *const method_names[] = { "auto", "fbp",      "fdk",  "fourier",
-                                            "sirt", "fista-tv", "cgls", NULL };
+static const char *const method_names[]
+    = { "auto", "fbp", "fdk", "fourier", "sirt", "fista-tv", "cgls", NULL };
 static const char *const field_names[] = { "auto", "full", "half", NULL };
 static const char *const interpolation_names[] = { "nearest", "linear", NULL };
 static const char *const precision_names[] = { "single", "half", "half-run", NULL };
@@ -59,7 +59,7 @@ td_filter_place_name (TdFilterPlace place)
   return filter_place_names[place];
 }
 
-/* ── Options ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Options ── */
 
 static gboolean
 set_prepare (TdRecipe *recipe, const char *option, const char *value, GError **error)
@@ -296,8 +296,10 @@ set_device (TdRecipe *recipe, const char *option, const char *value, GError **er
 static gboolean
 set_memory_limit (TdRecipe *recipe, const char *option, const char *value, GError **error)
 {
-  return td_parse_size (value, strcmp (option, "memory-limit") ? &recipe->device_memory_limit_bytes
-                                                              : &recipe->memory_limit_bytes, error);
+  return td_parse_size (value,
+                        strcmp (option, "memory-limit") ? &recipe->device_memory_limit_bytes
+                                                        : &recipe->memory_limit_bytes,
+                        error);
 }
 
 static gboolean
@@ -362,35 +364,30 @@ static const TdRecipeOption options[] = {
     set_prepare },
   { "centre", "PX|auto", "Column of the rotation axis; the first column's centre is 0",
     set_centre },
-  { "tilt", "DEG", "Tilt of the axis in the detector plane",
-    set_tilt },
-  { "filter", "NAME",
-    "none, ram-lak, shepp-logan, cosine, hamming, hann, parzen or butterworth",
+  { "tilt", "DEG", "Tilt of the axis in the detector plane", set_tilt },
+  { "filter", "NAME", "none, ram-lak, shepp-logan, cosine, hamming, hann, parzen or butterworth",
     set_filter },
-  { "cutoff", "F", "Width of the filter's window, of the Nyquist frequency (1)",
-    set_cutoff },
-  { "order", "N", "Order of the Butterworth filter (4)",
-    set_order },
+  { "cutoff", "F", "Width of the filter's window, of the Nyquist frequency (1)", set_cutoff },
+  { "order", "N", "Order of the Butterworth filter (4)", set_order },
   { "padding", "NAME",
-    "What stands beside each row: zero, or edge (its edge values) for samples wider than the detector",
+    "What stands beside each row: zero, or edge (its edge values) for samples wider than the "
+    "detector",
     set_padding },
-  { "extend-edges", NULL, "The same as --padding edge",
-    set_extend_edges },
+  { "extend-edges", NULL, "The same as --padding edge", set_extend_edges },
   { "method", "NAME", "auto, fbp, fdk, fourier (fast) or, iterating, sirt, fista-tv or cgls",
     set_method },
-  { "iterations", "N", "Iterative methods: passes over all views (20)",
-    td_option_set_iterations },
+  { "iterations", "N", "Iterative methods: passes over all views (20)", td_option_set_iterations },
   { "subsets", "N", "sirt, fista-tv: parts that the views are taken in, or auto; 1: all at once",
     td_option_set_subsets },
-  { "relaxation", "F", "sirt: factor of each correction, below 2 (1)",
-    td_option_set_relaxation },
+  { "relaxation", "F", "sirt: factor of each correction, below 2 (1)", td_option_set_relaxation },
   { "non-negative", "true|false", "sirt, fista-tv: values below 0 become 0 (true)",
     td_option_set_non_negative },
   { "tv", "F", "fista-tv: strength of the total variation, of the material's value a pass (0.003)",
     td_option_set_tv },
   { "stop-at", "F", "Iterative methods: end at this relative residual, the noise's (0: never)",
     td_option_set_stop_at },
-  { "tolerance", "F", "Iterative methods: end when a pass changes the residual by less than this part of it "
+  { "tolerance", "F",
+    "Iterative methods: end when a pass changes the residual by less than this part of it "
     "(0: never)",
     td_option_set_tolerance },
   { "start", "auto|zero|fdk|FILE",
@@ -400,24 +397,16 @@ static const TdRecipeOption options[] = {
     "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
     "turned, texture, arithmetic, standard or host",
     set_kernel },
-  { "interpolation", "NAME", "nearest or linear",
-    set_interpolation },
-  { "precision", "NAME", "single, half or half-run",
-    set_precision },
+  { "interpolation", "NAME", "nearest or linear", set_interpolation },
+  { "precision", "NAME", "single, half or half-run", set_precision },
   { "crop", "X,Y,W,H", "Only these columns and rows of the detector: the first ones, and how many",
     set_crop },
-  { "bin", "N|C,R", "Average N × N detector pixels to one, or C columns and R rows",
-    set_bin },
-  { "bin-views", "N", "Average N views to one",
-    set_bin_views },
-  { "rows", "A:B", "Detector rows A to B - 1 only",
-    set_rows },
-  { "region", "X,Y,W,H", "This part of every slice only, in pixels from the top left",
-    set_region },
-  { "angle-offset", "DEG", "Turn the slices",
-    set_angle_offset },
-  { "reverse-rotation", NULL, "The stage turned the other way",
-    set_reverse_rotation },
+  { "bin", "N|C,R", "Average N × N detector pixels to one, or C columns and R rows", set_bin },
+  { "bin-views", "N", "Average N views to one", set_bin_views },
+  { "rows", "A:B", "Detector rows A to B - 1 only", set_rows },
+  { "region", "X,Y,W,H", "This part of every slice only, in pixels from the top left", set_region },
+  { "angle-offset", "DEG", "Turn the slices", set_angle_offset },
+  { "reverse-rotation", NULL, "The stage turned the other way", set_reverse_rotation },
   { "field-of-view", "NAME",
     "auto, full, or half: an axis near one edge, both sides of a full turn put together",
     set_field_of_view },
@@ -432,10 +421,8 @@ static const TdRecipeOption options[] = {
     set_share },
   { "filter-on", "NAME", "Cone beam: filter the projections on the cpu, the device or auto",
     set_filter_on },
-  { "format", "NAME", "tiff (a folder, one file a slice), bigtiff or hdf5",
-    set_format },
-  { "bits", "N", "32 (float), 16 or 8",
-    set_bits },
+  { "format", "NAME", "tiff (a folder, one file a slice), bigtiff or hdf5", set_format },
+  { "bits", "N", "32 (float), 16 or 8", set_bits },
   { "range", "LOW:HIGH", "16 and 8 bits: values of 0 and of the largest sample; or auto",
     set_range },
   { NULL },

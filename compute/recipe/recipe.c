@@ -90,7 +90,7 @@ td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error)
   return &recipe->steps[at];
 }
 
-/* ── The mask ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The mask ── */
 
 static gboolean
 keep_path (TdRecipe *recipe, const char *path, GError **error)
@@ -107,7 +107,8 @@ keep_path (TdRecipe *recipe, const char *path, GError **error)
   }
   g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                "The path of the mask of bad pixels is longer than %d bytes; put it into a folder "
-               "nearer to the root", TD_RECIPE_MAX_PATH - 1);
+               "nearer to the root",
+               TD_RECIPE_MAX_PATH - 1);
   return FALSE;
 }
 
@@ -142,7 +143,7 @@ td_recipe_mask (const TdRecipe *recipe)
   return NULL;
 }
 
-/* ── Files ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Files ── */
 
 static char *
 folder_of (const char *path)
@@ -157,8 +158,8 @@ static void
 name_from_folder (TdRecipe *recipe, const char *path)
 {
   g_autofree char *folder = folder_of (path);
-  g_autofree char *prefix = g_str_has_suffix (folder, "/") ? g_strdup (folder)
-                                                           : g_strconcat (folder, "/", NULL);
+  g_autofree char *prefix
+      = g_str_has_suffix (folder, "/") ? g_strdup (folder) : g_strconcat (folder, "/", NULL);
 
   if (g_str_has_prefix (recipe->mask, prefix))
     memmove (recipe->mask, recipe->mask + strlen (prefix),

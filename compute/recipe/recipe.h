@@ -16,9 +16,9 @@
 #define TD_RECIPE_MAX_BIN 64
 #define TD_RECIPE_MAX_PATH 1024
 
-/* What a slice shows: the detector's width about the axis, or, where the axis is near one edge and the
-   stage made a full turn, all that is seen from both sides. Auto: half if the scan says so, or if the
-   axis is nearer to an edge than to the middle of the detector in a scan of a full turn. */
+/* What a slice shows: the detector's width about the axis, or, where the axis is near one edge and
+   the stage made a full turn, all that is seen from both sides. Auto: half if the scan says so, or
+   if the axis is nearer to an edge than to the middle of the detector in a scan of a full turn. */
 typedef enum { TD_FIELD_AUTO, TD_FIELD_FULL, TD_FIELD_HALF } TdFieldOfView;
 
 typedef enum {
@@ -42,42 +42,43 @@ typedef struct {
      A recipe's file may name it from its own folder on; here it is as the program finds it. */
   char mask[TD_RECIPE_MAX_PATH];
 
-  gboolean centre_auto;      /* find it; centre_px is ignored */
-  double centre_px;          /* NAN: the file's estimate, else the detector's middle */
-  double tilt_deg;           /* of the rotation axis in the detector plane: the centre moves by
-                                tan (tilt) columns a row, and is centre_px at the middle row */
+  gboolean centre_auto; /* find it; centre_px is ignored */
+  double centre_px;     /* NAN: the file's estimate, else the detector's middle */
+  double tilt_deg;      /* of the rotation axis in the detector plane: the centre moves by
+                           tan (tilt) columns a row, and is centre_px at the middle row */
 
   TdFilter filter;
   TdMethodKind method;
-  guint iterations;          /* iterative methods: passes over all views */
-  guint subsets;             /* the views are taken in so many parts; 0: as the method likes it */
-  double relaxation;         /* of sirt's corrections */
-  gboolean non_negative;     /* values below 0 are made 0; not cgls */
-  double tv;                 /* fista-tv's strength (td_solver_run()) */
-  double stop_at;            /* the relative residual that is small enough; 0: none is */
-  double tolerance;          /* ends once a pass changes the residual by less than this part of it; 0: never */
-  /* Where iterations begin: "auto", "zero", "filtered" (what fbp or fdk makes of the scan), or the path of
-     a volume that they go on from. */
+  guint iterations;      /* iterative methods: passes over all views */
+  guint subsets;         /* the views are taken in so many parts; 0: as the method likes it */
+  double relaxation;     /* of sirt's corrections */
+  gboolean non_negative; /* values below 0 are made 0; not cgls */
+  double tv;             /* fista-tv's strength (td_solver_run()) */
+  double stop_at;        /* the relative residual that is small enough; 0: none is */
+  double
+      tolerance; /* ends once a pass changes the residual by less than this part of it; 0: never */
+  /* Where iterations begin: "auto", "zero", "filtered" (what fbp or fdk makes of the scan), or the
+     path of a volume that they go on from. */
   char start[TD_RECIPE_MAX_PATH];
-  char family[24];           /* "auto", "standard", "texture", … */
+  char family[24]; /* "auto", "standard", "texture", … */
   TdInterpolation interpolation;
   TdPrecision precision;
 
-  /* What of the measured frames is used (dataset/scan-view.h). The centre, the tilt and the rows of a
-     parallel beam are of the detector as it was measured whatever is cropped and binned; cone-beam
-     rows and the region are of the volume that comes out. */
-  guint crop[4];             /* first column, first row, columns, rows; columns 0: all */
-  guint bin[2], bin_views;   /* columns, rows and views averaged to one; 0 as 1 */
+  /* What of the measured frames is used (dataset/scan-view.h). The centre, the tilt and the rows of
+     a parallel beam are of the detector as it was measured whatever is cropped and binned;
+     cone-beam rows and the region are of the volume that comes out. */
+  guint crop[4];           /* first column, first row, columns, rows; columns 0: all */
+  guint bin[2], bin_views; /* columns, rows and views averaged to one; 0 as 1 */
 
-  guint row_first, row_end;  /* detector rows [first, end); 0, 0: all */
-  gint region[4];            /* x, y of the first pixel (stored image: x right, y down), width,
-                                height, in the full slice; width 0: all */
-  double angle_offset_deg;   /* turns the slice */
-  gboolean reverse_rotation; /* the stage turned the other way */
+  guint row_first, row_end;    /* detector rows [first, end); 0, 0: all */
+  gint region[4];              /* x, y of the first pixel (stored image: x right, y down), width,
+                                  height, in the full slice; width 0: all */
+  double angle_offset_deg;     /* turns the slice */
+  gboolean reverse_rotation;   /* the stage turned the other way */
   TdFieldOfView field_of_view; /* parallel beams */
 
-  char devices[128];         /* "auto", "host", "opencl:0,opencl:1", … */
-  guint64 memory_limit_bytes; /* host and each device; 0: what is there */
+  char devices[128];                 /* "auto", "host", "opencl:0,opencl:1", … */
+  guint64 memory_limit_bytes;        /* host and each device; 0: what is there */
   guint64 device_memory_limit_bytes; /* each device but the host; 0: as above */
   TdShareKind share;
   TdFilterPlace filter_on;
@@ -96,9 +97,9 @@ gboolean td_recipe_load (TdRecipe *recipe, const char *path, GError **error);
 gboolean td_recipe_save (const TdRecipe *recipe, const char *path, GError **error);
 TdStep *td_recipe_step (TdRecipe *recipe, const char *name); /* NULL: not in it */
 TdStep *td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error); /* in order */
-/* Takes the mask at @path, made absolute, and sees to it that it is used: the step bad-pixels is added,
-   taking the mask only, or switched on as it is. NULL: no mask. FALSE: the path is too long, or there
-   is no room for the step. */
+/* Takes the mask at @path, made absolute, and sees to it that it is used: the step bad-pixels is
+   added, taking the mask only, or switched on as it is. NULL: no mask. FALSE: the path is too long,
+   or there is no room for the step. */
 gboolean td_recipe_set_mask (TdRecipe *recipe, const char *path, GError **error);
 /* The mask that is used; NULL: none, or its step is off. */
 const char *td_recipe_mask (const TdRecipe *recipe);
@@ -116,13 +117,13 @@ typedef struct {
 } TdRecipeOption;
 const TdRecipeOption *td_recipe_options (void);
 
-const char *td_method_name (TdMethodKind kind);               /* "auto", "fbp", "fdk", "sirt", … */
+const char *td_method_name (TdMethodKind kind); /* "auto", "fbp", "fdk", "sirt", … */
 gboolean td_method_iterates (TdMethodKind kind);
-const char *td_field_of_view_name (TdFieldOfView field);      /* "auto", "full", "half" */
-const char *td_interpolation_name (TdInterpolation kind);     /* "nearest", "linear" */
-const char *td_precision_name (TdPrecision kind);             /* "single", "half", "half-run" */
-const char *td_share_name (TdShareKind kind);                 /* "auto", "volume", "projection" */
-const char *td_filter_place_name (TdFilterPlace place);       /* "auto", "cpu", "device" */
+const char *td_field_of_view_name (TdFieldOfView field);  /* "auto", "full", "half" */
+const char *td_interpolation_name (TdInterpolation kind); /* "nearest", "linear" */
+const char *td_precision_name (TdPrecision kind);         /* "single", "half", "half-run" */
+const char *td_share_name (TdShareKind kind);             /* "auto", "volume", "projection" */
+const char *td_filter_place_name (TdFilterPlace place);   /* "auto", "cpu", "device" */
 
 /* "512M", "1.5G", "2GiB", "1000000": powers of 1024. */
 gboolean td_parse_size (const char *text, guint64 *bytes, GError **error);

@@ -6,7 +6,10 @@
 static void
 test_presets (void)
 {
-  static const struct { const char *name; int columns, size, slices, views; } presets[] = {
+  static const struct {
+    const char *name;
+    int columns, size, slices, views;
+  } presets[] = {
     { "512-512/16", 32, 32, 32, 64 },
     { "1k-128/16", 64, 8, 8, 64 },
     { "512-2k/16", 32, 64, 128, 64 },
@@ -15,8 +18,8 @@ test_presets (void)
   for (guint i = 0; i < G_N_ELEMENTS (presets); i++) {
     g_auto (TdTestRun) run = { 0 };
 
-    td_test_cli (&run, NULL, "bench", "--cone", "--preset", presets[i].name, "--device", "host", "--runs",
-                 "3", "--json", NULL);
+    td_test_cli (&run, NULL, "bench", "--cone", "--preset", presets[i].name, "--device", "host",
+                 "--runs", "3", "--json", NULL);
     g_assert_cmpint (run.status, ==, 0);
     g_autoptr (JsonObject) object = td_test_run_json (&run);
     g_assert_cmpstr (json_object_get_string_member (object, "preset"), ==, presets[i].name);
@@ -26,8 +29,8 @@ test_presets (void)
     g_assert_cmpint (json_object_get_int_member (object, "views"), ==, presets[i].views);
     JsonArray *rows = json_object_get_array_member (object, "rows");
     g_assert_cmpuint (json_array_get_length (rows), >, 0);
-    g_assert_cmpfloat (json_object_get_double_member (json_array_get_object_element (rows, 0), "error"), <,
-                       1e-5);
+    g_assert_cmpfloat (
+        json_object_get_double_member (json_array_get_object_element (rows, 0), "error"), <, 1e-5);
   }
 }
 

@@ -18,8 +18,8 @@ make_scan (TestFolder *folder, const char *range)
   g_auto (TdTestRun) run = { 0 };
 
   td_test_cli (&run, folder->path, "phantom", "discs", "--output", "scan.nxs", "--columns", "81",
-               "--rows", "20", "--views", "180", "--centre", "43.3", "--photons", "20000", "--range",
-               range, NULL);
+               "--rows", "20", "--views", "180", "--centre", "43.3", "--photons", "20000",
+               "--range", range, NULL);
   g_assert_cmpint (run.status, ==, 0);
 }
 
@@ -46,10 +46,12 @@ test_json (void)
     const char *name = json_object_get_string_member (method, "name");
     g_assert_nonnull (name);
     guint n = g_str_equal (name, "projections") ? 1 : 5;
-    g_assert_cmpfloat_with_epsilon (json_object_get_double_member (method, "centre_px"), CENTRE, 0.3);
+    g_assert_cmpfloat_with_epsilon (json_object_get_double_member (method, "centre_px"), CENTRE,
+                                    0.3);
     JsonArray *rows = json_object_get_array_member (method, "rows");
     g_assert_cmpuint (json_array_get_length (rows), ==, n);
-    g_assert_cmpuint (json_array_get_length (json_object_get_array_member (method, "trials")), ==, n);
+    g_assert_cmpuint (json_array_get_length (json_object_get_array_member (method, "trials")), ==,
+                      n);
     for (guint r = 0; r < n; r++)
       g_assert_cmpint (json_array_get_int_element (rows, r), <, 20);
   }
@@ -69,8 +71,8 @@ test_options (void)
   g_assert_cmpuint (json_array_get_length (methods), ==, 1);
   JsonObject *method = json_array_get_object_element (methods, 0);
   g_assert_cmpstr (json_object_get_string_member (method, "name"), ==, "correlation");
-  g_assert_cmpint (json_array_get_int_element (json_object_get_array_member (method, "rows"), 0), >=,
-                   5);
+  g_assert_cmpint (json_array_get_int_element (json_object_get_array_member (method, "rows"), 0),
+                   >=, 5);
   g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "centre_px"), CENTRE, 0.3);
 }
 
@@ -79,8 +81,7 @@ static void
 test_half_turn_frame (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *frames = g_build_filename (folder->path, "scan", "projections",
-                                              NULL);
+  g_autofree char *frames = g_build_filename (folder->path, "scan", "projections", NULL);
   g_autofree char *found = NULL, *other = g_build_filename (frames, "projection_180deg.tif", NULL);
   g_auto (TdTestRun) run = { 0 };
   const char *name;
@@ -104,8 +105,9 @@ test_half_turn_frame (void)
   JsonArray *methods = json_object_get_array_member (json, "methods");
   gboolean compared = FALSE;
   for (guint i = 0; i < json_array_get_length (methods); i++)
-    compared |= g_str_equal (json_object_get_string_member (
-                               json_array_get_object_element (methods, i), "name"), "projections");
+    compared |= g_str_equal (
+        json_object_get_string_member (json_array_get_object_element (methods, i), "name"),
+        "projections");
   g_assert_true (compared);
 }
 
@@ -160,8 +162,8 @@ test_picture_masked (void)
   make_scan (folder, "180");
   bad[5 * 81 + 30] = 1;
   g_assert_true (td_tiff_save_single (mask, "mask.tif", &image, bad, NULL));
-  td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", "--bad-pixels", "mask.tif",
-               "--method", "correlation", "--picture", "trials.png", NULL);
+  td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", "--bad-pixels",
+               "mask.tif", "--method", "correlation", "--picture", "trials.png", NULL);
   g_assert_cmpstr (run.error, ==, "");
   g_assert_cmpint (run.status, ==, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes and projections several times the memory limit: cone beams' the same bits as in one piece, parallel
-   beams' but for rounding (other slabs, other slices at once); in the memory that the plan states, as the
-   kernel saw it. */
+/* Volumes and projections several times the memory limit: cone beams' the same bits as in one
+   piece, parallel beams' but for rounding (other slabs, other slices at once); in the memory that
+   the plan states, as the kernel saw it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ plan_of (const char *folder, const char *limit)
 {
   g_auto (TdTestRun) run = { 0 };
 
-  td_test_cli (&run, folder, "plan", "scan.nxs", "--device", "host", "--memory-limit", limit, "--json",
-               NULL);
+  td_test_cli (&run, folder, "plan", "scan.nxs", "--device", "host", "--memory-limit", limit,
+               "--json", NULL);
   g_assert_cmpint (run.status, ==, 0);
   return td_test_run_json (&run);
 }
@@ -46,7 +46,7 @@ static guint64
 reconstruct (const char *folder, const char *limit, const char *output)
 {
   const char *words[] = { g_getenv ("TOMODESK_CLI"), "reconstruct", "scan.nxs", "--device", "host",
-                          "--memory-limit", limit, "--output", output, NULL };
+                          "--memory-limit",          limit,         "--output", output,     NULL };
   g_autoptr (GError) error = NULL;
   struct rusage usage;
   int status;
@@ -99,20 +99,22 @@ test_size (gconstpointer data)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_auto (TdTestRun) made = { 0 };
 
-  td_test_cli (&made, folder->path, "phantom", size->cone ? "ellipsoids" : "shepp-logan", "--output",
-               "scan.nxs", "--columns", size->side, "--rows", size->side, "--views", size->views,
-               size->cone ? "--cone" : NULL, size->tilt ? "--detector-tilt" : NULL, size->tilt, NULL);
+  td_test_cli (&made, folder->path, "phantom", size->cone ? "ellipsoids" : "shepp-logan",
+               "--output", "scan.nxs", "--columns", size->side, "--rows", size->side, "--views",
+               size->views, size->cone ? "--cone" : NULL, size->tilt ? "--detector-tilt" : NULL,
+               size->tilt, NULL);
   g_assert_cmpint (made.status, ==, 0);
   g_autoptr (JsonObject) plan = plan_of (folder->path, size->limit);
   const gint64 allowed = json_object_get_int_member (plan, "host_bytes");
   g_assert_true (notes_say (plan, size->says));
   if (size->cone && !size->tilt)
-    g_assert_cmpint (json_object_get_int_member (plan, "write_bytes"), >=, 4 * (gint64) atoi (size->limit) << 20);
+    g_assert_cmpint (json_object_get_int_member (plan, "write_bytes"), >=,
+                     4 * (gint64) atoi (size->limit) << 20);
   const guint64 peak = reconstruct (folder->path, size->limit, "pieces.tif");
   const guint64 whole = reconstruct (folder->path, "64G", "whole.tif");
   g_test_message ("limit %s: resident %" G_GUINT64_FORMAT " MB, plan %" G_GINT64_FORMAT
-                  " MB; in one piece %" G_GUINT64_FORMAT " MB", size->limit, peak >> 20, allowed >> 20,
-                  whole >> 20);
+                  " MB; in one piece %" G_GUINT64_FORMAT " MB",
+                  size->limit, peak >> 20, allowed >> 20, whole >> 20);
 #ifndef __SANITIZE_ADDRESS__ /* it has memory of its own */
   g_assert_cmpint ((gint64) peak, <=, allowed);
 #endif

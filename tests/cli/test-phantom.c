@@ -47,10 +47,10 @@ test_phantom (gconstpointer name)
   g_auto (TdTestRun) run = { 0 };
   TdPhantomScan spec;
 
-  td_test_cli (&run, folder->path, "phantom", "discs", "--output", name, "--columns", "40", "--rows",
-               "3", "--views", "17", "--centre", "18.4", "--photons", "900", "--wander", "0.05",
-               "--rings", "0.01", "--dead", "4", "--seed", "77", "--flats", "3", "--darks", "2",
-               "--range", "360", "--json", NULL);
+  td_test_cli (&run, folder->path, "phantom", "discs", "--output", name, "--columns", "40",
+               "--rows", "3", "--views", "17", "--centre", "18.4", "--photons", "900", "--wander",
+               "0.05", "--rings", "0.01", "--dead", "4", "--seed", "77", "--flats", "3", "--darks",
+               "2", "--range", "360", "--json", NULL);
   g_autoptr (JsonObject) json = td_test_run_json (&run);
   g_assert_cmpint (json_object_get_int_member (json, "views"), ==, 17);
   g_assert_cmpfloat (json_object_get_double_member (json, "centre_px"), ==, 18.4);
@@ -96,7 +96,11 @@ test_cone (gconstpointer name)
 static void
 test_refusals (void)
 {
-  const struct { const char *words[8]; int status; const char *says; } wrong[] = {
+  const struct {
+    const char *words[8];
+    int status;
+    const char *says;
+  } wrong[] = {
     { { "teapot", "--output", "x" }, 1, "shepp-logan" },
     { { "disc" }, 2, "--output" },
     { { "disc", "--output", "x", "--columns", "0" }, 2, "at least 1" },
@@ -129,9 +133,11 @@ test_overwrite (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_auto (TdTestRun) first = { 0 }, second = { 0 }, third = { 0 };
 
-  td_test_cli (&first, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8", NULL);
+  td_test_cli (&first, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8",
+               NULL);
   g_assert_cmpint (first.status, ==, 0);
-  td_test_cli (&second, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8", NULL);
+  td_test_cli (&second, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8",
+               NULL);
   td_test_run_assert_refused (&second, 1, "a.nxs");
   td_test_cli (&third, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8",
                "--overwrite", NULL);
@@ -140,12 +146,17 @@ test_overwrite (void)
 }
 
 static void
-write_volume (const TestFolder *folder, const char *name, TdVolumeFormat format, guint nx, guint n_slices,
-              const float *slices)
+write_volume (const TestFolder *folder, const char *name, TdVolumeFormat format, guint nx,
+              guint n_slices, const float *slices)
 {
   g_autofree char *path = g_build_filename (folder->path, name, NULL);
-  TdVolumeSpec spec = { .path = path, .format = format, .bits = 32, .nx = nx, .ny = 2,
-                        .n_slices = n_slices, .units = "1/px" };
+  TdVolumeSpec spec = { .path = path,
+                        .format = format,
+                        .bits = 32,
+                        .nx = nx,
+                        .ny = 2,
+                        .n_slices = n_slices,
+                        .units = "1/px" };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
 

@@ -15,9 +15,9 @@ make_scan (const char *folder)
 {
   g_auto (TdTestRun) run = { 0 };
 
-  td_test_cli (&run, folder, "phantom", "discs", "--output", "scan.nxs", "--columns", "48", "--rows", "6",
-               "--views", "70", "--zingers", "0.001", "--flicker", "0.05", "--drift", "0.1", "--dead",
-               "3", NULL);
+  td_test_cli (&run, folder, "phantom", "discs", "--output", "scan.nxs", "--columns", "48",
+               "--rows", "6", "--views", "70", "--zingers", "0.001", "--flicker", "0.05", "--drift",
+               "0.1", "--dead", "3", NULL);
   g_assert_cmpint (run.status, ==, 0);
 }
 
@@ -72,11 +72,10 @@ test_bad_pixels (void)
   td_test_run_assert_refused (&info, 1, "48 × 7 pixels");
 
   /* The recipe remembers it. */
-  td_test_cli (&plan, folder->path, "plan", "scan.nxs", "--bad-pixels", "mask.tif", "--device", "host",
-               "--json", NULL);
+  td_test_cli (&plan, folder->path, "plan", "scan.nxs", "--bad-pixels", "mask.tif", "--device",
+               "host", "--json", NULL);
   g_autoptr (JsonObject) planned = td_test_run_json (&plan);
-  g_autofree char *recipe
-      = json_to_string (json_object_get_member (planned, "recipe"), FALSE);
+  g_autofree char *recipe = json_to_string (json_object_get_member (planned, "recipe"), FALSE);
   g_autofree char *path = g_build_filename (folder->path, "recipe.json", NULL);
   g_assert_true (g_file_set_contents (path, recipe, -1, NULL));
   td_test_cli (&kept, folder->path, "reconstruct", "scan.nxs", "--output", "e", "--recipe",
@@ -93,8 +92,10 @@ test_counts (void)
 
   make_scan (folder->path);
   td_test_cli (&run, folder->path, "reconstruct", "scan.nxs", "--output", "a", "--device", "host",
-               "--prepare", "zingers,zingers-angle,dose,double-flat,beam-hardening=0.8:a2=0.2,"
-               "flat-field:average=median:drift=angles", "--json", NULL);
+               "--prepare",
+               "zingers,zingers-angle,dose,double-flat,beam-hardening=0.8:a2=0.2,"
+               "flat-field:average=median:drift=angles",
+               "--json", NULL);
   g_autoptr (JsonObject) json = td_test_run_json (&run);
   g_assert_cmpint (json_object_get_int_member (json, "zingers"), >, 10);
   g_assert_cmpint (json_object_get_int_member (json, "zingers"), <, 100);
@@ -109,8 +110,8 @@ test_bench (void)
   g_auto (TdTestRun) run = { 0 }, csv = { 0 }, wrong = { 0 };
   guint at = 1, measured = 0;
 
-  td_test_cli (&run, NULL, "bench", "--prepare", "--device", "host", "--columns", "70", "--views", "50",
-               "--runs", "5", "--json", NULL);
+  td_test_cli (&run, NULL, "bench", "--prepare", "--device", "host", "--columns", "70", "--views",
+               "50", "--runs", "5", "--json", NULL);
   g_autoptr (JsonObject) json = td_test_run_json (&run);
   g_assert_cmpfloat (json_object_get_double_member (json, "backproject_low_s"), >, 0);
   JsonArray *steps = json_object_get_array_member (json, "steps");
@@ -128,8 +129,8 @@ test_bench (void)
   g_assert_cmpuint (json_array_get_length (steps), ==, at);
   g_assert_cmpuint (measured, ==, at - 1);
 
-  td_test_cli (&csv, NULL, "bench", "--prepare", "--device", "host", "--columns", "70", "--views", "50",
-               "--rows", "3", "--runs", "5", "--csv", NULL);
+  td_test_cli (&csv, NULL, "bench", "--prepare", "--device", "host", "--columns", "70", "--views",
+               "50", "--rows", "3", "--runs", "5", "--csv", NULL);
   g_auto (GStrv) lines = g_strsplit (g_strchomp (csv.out), "\n", -1);
   g_assert_cmpuint (g_strv_length (lines), ==, 1 + at);
   td_test_cli (&wrong, NULL, "bench", "--prepare", "--runs", "2", NULL);

@@ -32,7 +32,9 @@ report (JsonObject *result)
     JsonObject *stage = json_array_get_object_element (stages, i);
     const char *name = json_object_get_string_member (stage, "name");
     double seconds = json_object_get_double_member (stage, "seconds");
-    *(strcmp (name, "read") == 0 ? &read : strcmp (name, "write") == 0 ? &write : &compute)
+    *(strcmp (name, "read") == 0    ? &read
+      : strcmp (name, "write") == 0 ? &write
+                                    : &compute)
         += seconds;
   }
   double wall = json_object_get_double_member (result, "seconds");

@@ -15,7 +15,8 @@ void td_test_cli (TdTestRun *run, const char *folder, ...) G_GNUC_NULL_TERMINATE
 void td_test_run_clear (TdTestRun *run);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdTestRun, td_test_run_clear)
 
-/* The one JSON object that --json printed; fails the test if it is anything else. (transfer full) */
+/* The one JSON object that --json printed; fails the test if it is anything else. (transfer full)
+ */
 JsonObject *td_test_run_json (const TdTestRun *run);
 
 /* Failed with @status and exactly one line on standard error that holds @words; nothing else. */

@@ -63,7 +63,7 @@ td_cone_camera_error (const TdConeCamera *camera, TdEngine *engine, TdScan *scan
   td_test_reconstruct (engine, scan, &recipe, &volume, &error);
   g_assert_no_error (error);
 
-  g_autofree float *truth = g_new (float, (gsize) volume.nx * volume.ny);
+  g_autofree float *truth = g_new (float, (gsize) volume.nx *volume.ny);
   for (guint slice = volume.n_slices / 4; slice < volume.n_slices - volume.n_slices / 4; slice++) {
     const float *got = volume.slices + (gsize) slice * volume.nx * volume.ny;
     const double z = ((volume.n_slices - 1) / 2.0 - slice) * voxel_mm;

@@ -22,18 +22,19 @@ typedef struct {
 
 /* -log of the transmission, [view][row][column]. */
 float *td_cone_camera_expose (const TdConeCamera *camera);
-/* Files FOLDER/NAME0001.tif and so on, counted from @first: floats as they are, else what a camera that
-   counts @white in the open beam has as 16 bits. */
+/* Files FOLDER/NAME0001.tif and so on, counted from @first: floats as they are, else what a camera
+   that counts @white in the open beam has as 16 bits. */
 void td_cone_camera_save (const TdConeCamera *camera, const float *views, const char *folder,
                           const char *name, guint first, double white);
-/* Reconstructs on the host; relative RMS against the phantom in the slices of the middle half, within
-   0.9 of the field of view. */
+/* Reconstructs on the host; relative RMS against the phantom in the slices of the middle half,
+   within 0.9 of the field of view. */
 double td_cone_camera_error (const TdConeCamera *camera, TdEngine *engine, TdScan *scan,
                              double voxel_mm);
 
 /* Small things that those tests share. */
-double td_camera_middle (guint n);                                     /* of n pixels */
-void td_camera_turn (double p[3], guint a, guint b, double degrees);   /* axis a towards axis b */
+double td_camera_middle (guint n);                                   /* of n pixels */
+void td_camera_turn (double p[3], guint a, guint b, double degrees); /* axis a towards axis b */
 void td_camera_write (const char *folder, const char *name, const char *text);
 /* FOLDER/NAME with the geometry file FOLDER/GEOMETRY (NULL: none); asserts that it opens. */
-TdScan *td_camera_open (const char *folder, const char *name, const char *geometry, double pixel_mm);
+TdScan *td_camera_open (const char *folder, const char *name, const char *geometry,
+                        double pixel_mm);

@@ -32,8 +32,8 @@ read_at (const TdConePlain *scan, const float *view, double u, double v)
 }
 
 void
-td_cone_plain_trace (const double level[12], const double own[12], double column, double row, double *u,
-                     double *v)
+td_cone_plain_trace (const double level[12], const double own[12], double column, double row,
+                     double *u, double *v)
 {
   double point[3], w;
 
@@ -41,8 +41,8 @@ td_cone_plain_trace (const double level[12], const double own[12], double column
   td_cone_project (own, point, u, v, &w);
 }
 
-/* What the level detector's pixel sees, the row taken no farther than the edge of the detector that lies
-   above or below. */
+/* What the level detector's pixel sees, the row taken no farther than the edge of the detector that
+   lies above or below. */
 static double
 resample (const TdConePlain *scan, const double level[12], const double own[12], const float *view,
           double column, double row)
@@ -67,11 +67,11 @@ resample (const TdConePlain *scan, const double level[12], const double own[12],
 
 /* Weighted and filtered projections of the task's detector. */
 static float *
-filter_views (const TdConePlain *scan, const TdConeTask *own, const TdConeTask *task, gboolean level,
-              const TdFilter *spec)
+filter_views (const TdConePlain *scan, const TdConeTask *own, const TdConeTask *task,
+              gboolean level, const TdFilter *spec)
 {
   const gsize wide = task->n_columns, lines = (gsize) task->n_views * task->n_rows;
-  g_autofree float *rows = g_new0 (float, lines * wide);
+  g_autofree float *rows = g_new0 (float, lines *wide);
 
   for (guint view = 0; view < task->n_views; view++) {
     const double *matrix = task->matrices + 12 * (gsize) view;
@@ -88,22 +88,25 @@ filter_views (const TdConePlain *scan, const TdConeTask *own, const TdConeTask *
             = 1 / sqrt (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
         const double share = td_cone_redundancy_weight (&own->redundancy, scan->angles_rad[view],
                                                         td_cone_fan_angle (&fan, u, v));
-        const double value = level ? resample (scan, matrix, own->matrices + 12 * (gsize) view, measured, u, v)
-                                   : measured[(gsize) row * scan->n_columns + k];
-        rows[((gsize) view * task->n_rows + row) * wide + k + task->shift] = (float) (cosine * share * value);
+        const double value
+            = level ? resample (scan, matrix, own->matrices + 12 * (gsize) view, measured, u, v)
+                    : measured[(gsize) row * scan->n_columns + k];
+        rows[((gsize) view * task->n_rows + row) * wide + k + task->shift]
+            = (float) (cosine * share * value);
       }
   }
   return td_truth_filter (spec, rows, (guint) lines, (guint) wide);
 }
 
 double *
-td_cone_plain_fdk (const TdConePlain *scan, const TdFilter *filter, gboolean level, TdConeTask *task)
+td_cone_plain_fdk (const TdConePlain *scan, const TdFilter *filter, gboolean level,
+                   TdConeTask *task)
 {
   TdConeTask own;
   g_autoptr (GError) error = NULL;
 
-  td_cone_task_init (&own, scan->geometry, scan->angles_rad, scan->n_views, scan->n_columns, scan->n_rows,
-                     &error);
+  td_cone_task_init (&own, scan->geometry, scan->angles_rad, scan->n_views, scan->n_columns,
+                     scan->n_rows, &error);
   g_assert_no_error (error);
   td_cone_task_copy (task, &own);
   if (level)

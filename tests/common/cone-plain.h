@@ -5,8 +5,9 @@
 #include "compute/filter.h"
 
 /**
- * FDK in plain double precision, which shares with the product the matrices, the weights' formulas and the
- * ramp's response: of a detector as it stands, or resampled to the level one (compute/cone/cone-level.h).
+ * FDK in plain double precision, which shares with the product the matrices, the weights' formulas
+ * and the ramp's response: of a detector as it stands, or resampled to the level one
+ * (compute/cone/cone-level.h).
  */
 typedef struct {
   const TdGeometry *geometry;
@@ -15,8 +16,8 @@ typedef struct {
   const float *views; /* line integrals, [view][row][column] */
 } TdConePlain;
 
-/* The whole volume, [slice][y][x]. @task: filled with that of the detector that was filtered; clear it.
-   (transfer full) */
+/* The whole volume, [slice][y][x]. @task: filled with that of the detector that was filtered; clear
+   it. (transfer full) */
 double *td_cone_plain_fdk (const TdConePlain *scan, const TdFilter *filter, gboolean level,
                            TdConeTask *task);
 

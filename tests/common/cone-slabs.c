@@ -46,9 +46,9 @@ make_slab (const Slabs *s, guint slice0, guint n, float *out)
     end = 1;
   }
   g_autoptr (TdBuffer) volume = td_buffer_new (s->device, bytes, &error);
-  g_autoptr (TdBuffer) rows
-      = td_buffer_new (s->device, (gsize) s->per_turn * s->turns * (end - first) * task->n_columns
-                                      * sizeof (float), &error);
+  g_autoptr (TdBuffer) rows = td_buffer_new (
+      s->device, (gsize) s->per_turn * s->turns * (end - first) * task->n_columns * sizeof (float),
+      &error);
   g_assert_no_error (error);
   td_fill_zero (s->queue, volume, 0, bytes, &error);
   for (guint v = 0; v < task->n_views / s->turns; v += s->per_turn)
@@ -67,7 +67,8 @@ td_test_cone_slabs (const TdConeFamily *family, TdDevice *device, const TdConeTa
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   const guint turns = family->turned_views (task, precision);
   const TdConeLimits limits = { per_turn * turns, task->n_rows, slab, precision };
-  g_autoptr (TdConeProjector) projector = td_cone_projector_new (family, device, task, &limits, &error);
+  g_autoptr (TdConeProjector) projector
+      = td_cone_projector_new (family, device, task, &limits, &error);
   g_assert_no_error (error);
   const Slabs slabs = { device, queue, projector, task, projections, turns, per_turn };
 

@@ -40,7 +40,8 @@ td_test_buffer (TdDevice *device, TdQueue *queue, const void *data, gsize bytes)
 }
 
 void
-td_test_launch (TdQueue *queue, TdKernel *kernel, guint n, guint local, const TdArg *args, guint n_args)
+td_test_launch (TdQueue *queue, TdKernel *kernel, guint n, guint local, const TdArg *args,
+                guint n_args)
 {
   g_autoptr (GError) error = NULL;
 

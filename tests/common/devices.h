@@ -13,8 +13,8 @@ typedef struct {
 /* Adds /PREFIX/ID/NAME for each test and each device available here. */
 void td_test_each_device (const char *prefix, const TdDeviceTest *tests, guint n_tests);
 
-/* First in main(): a cache folder of the program's own, @name, in the one it was given, so that it may
-   count and damage entries. */
+/* First in main(): a cache folder of the program's own, @name, in the one it was given, so that it
+   may count and damage entries. */
 void td_test_own_cache (const char *name);
 
 TdDevice *td_test_open (gconstpointer id);

@@ -126,9 +126,12 @@ td_faulty_begin (TdDevice *device)
     faulty.program_build = faulty_program_build;
     change (device, &faulty);
   }
-  td_faulty = (TdFaulty) { .launches_left = G_MAXINT, .uploads_left = G_MAXINT,
-                           .downloads_left = G_MAXINT, .allocations_left = G_MAXINT,
-                           .failures_left = G_MAXINT, .code = TD_ERROR_DEVICE_LOST };
+  td_faulty = (TdFaulty) { .launches_left = G_MAXINT,
+                           .uploads_left = G_MAXINT,
+                           .downloads_left = G_MAXINT,
+                           .allocations_left = G_MAXINT,
+                           .failures_left = G_MAXINT,
+                           .code = TD_ERROR_DEVICE_LOST };
   g_atomic_int_set (&failed, 0);
 }
 

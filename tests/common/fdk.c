@@ -25,8 +25,10 @@ td_fdk_test_begin (const char *name)
   spec.n_views = 36;
   spec.range_deg = 360;
   spec.logged = TRUE;
-  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.4,
-                                 .pixel_height_mm = 0.4, .source_axis_mm = 300,
+  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                 .pixel_width_mm = 0.4,
+                                 .pixel_height_mm = 0.4,
+                                 .source_axis_mm = 300,
                                  .source_detector_mm = 450 };
   td_fdk_scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);

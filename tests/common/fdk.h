@@ -5,8 +5,8 @@
 #include "compute/engine/job.h"
 
 /**
- * Small FDK jobs on one and two devices, for the tests of FDK. The two devices are PoCL's, which meson
- * asks for twice.
+ * Small FDK jobs on one and two devices, for the tests of FDK. The two devices are PoCL's, which
+ * meson asks for twice.
  */
 #define TD_FDK_N 48 /* columns, rows and voxels along each side */
 

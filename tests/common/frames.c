@@ -46,16 +46,13 @@ fill_projections (TdTestFrames *x, gsize n, TdTestContent content, GRand *random
     fill (x->projections, n, 1, 1.15, random);
     spoil (x->projections, n, 1, random);
     break;
-  case TD_TEST_CONSTANT:
-    fill (x->projections, n, 0.75, 0.75, random);
-    break;
-  case TD_TEST_EMPTY:
-    memset (x->projections, 0, n * sizeof (float));
-    break;
+  case TD_TEST_CONSTANT: fill (x->projections, n, 0.75, 0.75, random); break;
+  case TD_TEST_EMPTY: memset (x->projections, 0, n * sizeof (float)); break;
   }
 }
 
-/* Flats before, within and after, darks, one pixel in eight bad. Only TD_TEST_INTENSITIES has flats. */
+/* Flats before, within and after, darks, one pixel in eight bad. Only TD_TEST_INTENSITIES has
+ * flats. */
 void
 td_test_frames_init (TdTestFrames *x, guint n_rows, guint n_views, guint n_columns,
                      TdTestContent content)
@@ -82,16 +79,31 @@ td_test_frames_init (TdTestFrames *x, guint n_rows, guint n_views, guint n_colum
       x->positions[i] = floor (places[i] * n_views);
   }
   x->frames = (TdFrames) {
-    .n_rows = n_rows, .n_views = n_views, .n_columns = n_columns, .n_flats = counted ? 9 : 0,
-    .n_darks = counted ? 4 : 0, .projections = x->projections, .flats = x->flats,
-    .darks = x->darks, .flat_positions = counted ? x->positions : NULL, .angles_rad = x->angles,
+    .n_rows = n_rows,
+    .n_views = n_views,
+    .n_columns = n_columns,
+    .n_flats = counted ? 9 : 0,
+    .n_darks = counted ? 4 : 0,
+    .projections = x->projections,
+    .flats = x->flats,
+    .darks = x->darks,
+    .flat_positions = counted ? x->positions : NULL,
+    .angles_rad = x->angles,
     .mask = x->mask,
   };
   const TdScanFacts facts = {
-    .n_columns = n_columns, .n_rows = n_rows, .n_views = n_views, .n_flats = x->frames.n_flats,
-    .n_darks = x->frames.n_darks, .sample_type = TD_SAMPLE_FLOAT32, .angles_rad = x->angles,
-    .flat_positions = counted ? x->positions : NULL, .bad_pixels = x->mask, .centre_px = NAN,
-    .energy_kev = 20, .propagation_mm = 1,
+    .n_columns = n_columns,
+    .n_rows = n_rows,
+    .n_views = n_views,
+    .n_flats = x->frames.n_flats,
+    .n_darks = x->frames.n_darks,
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .angles_rad = x->angles,
+    .flat_positions = counted ? x->positions : NULL,
+    .bad_pixels = x->mask,
+    .centre_px = NAN,
+    .energy_kev = 20,
+    .propagation_mm = 1,
     .geometry = { .pixel_width_mm = 0.001, .pixel_height_mm = 0.001 },
   };
   x->scan = td_scan_new_from_memory (&facts, x->projections, x->flats, x->darks, NULL, NULL);
@@ -107,7 +119,7 @@ td_test_frames_clear (TdTestFrames *x)
   g_free (x->mask);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 float *
 td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps, guint n_steps,
@@ -160,15 +172,15 @@ td_test_frames_compare (const TdTestFrames *x, const char *what, const float *go
     worst = isfinite (got[i]) ? MAX (worst, fabs (got[i] - expected[i])) : INFINITY;
   }
   if (worst > BOUND * MAX (largest, 1)) {
-    g_test_message ("%s, %u rows, %u views, %u columns: off by %g of %g", what, f->n_rows, f->n_views,
-                    f->n_columns, worst, largest);
+    g_test_message ("%s, %u rows, %u views, %u columns: off by %g of %g", what, f->n_rows,
+                    f->n_views, f->n_columns, worst, largest);
     g_test_fail ();
   }
 }
 
 void
 td_test_each_path (TdDevice *device, void (*check) (TdDevice *device, gconstpointer user),
-              gconstpointer user)
+                   gconstpointer user)
 {
   check (device, user);
   if (device->info.cpu_shaped && !device->info.host_pointers) {

@@ -7,9 +7,9 @@
 /* A small scan in memory for tests of preparation: random, of a kind that steps meet, with hits and
    losses. */
 typedef enum {
-  TD_TEST_INTENSITIES,    /* with flats before, within and after the scan, and darks */
+  TD_TEST_INTENSITIES, /* with flats before, within and after the scan, and darks */
   TD_TEST_TRANSMISSIONS,
-  TD_TEST_AIR,            /* transmissions near 1 */
+  TD_TEST_AIR, /* transmissions near 1 */
   TD_TEST_LINE_INTEGRALS,
   TD_TEST_CONSTANT,
   TD_TEST_EMPTY,
@@ -20,7 +20,7 @@ typedef struct {
   TdScan *scan;
   float *projections, *flats, *darks; /* [frame][row][column] */
   double angles[256], positions[9];
-  guint8 *mask;                       /* one pixel in eight is bad */
+  guint8 *mask; /* one pixel in eight is bad */
 } TdTestFrames;
 
 void td_test_frames_init (TdTestFrames *x, guint n_rows, guint n_views, guint n_columns,
@@ -29,8 +29,8 @@ void td_test_frames_clear (TdTestFrames *x);
 double *td_test_frames_sinograms (const TdTestFrames *x); /* [row][view][column], allocated */
 
 /* What the steps make of rows [first, end) on a device, allocated; @counts may be NULL. */
-float *td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps, guint n_steps,
-                           guint first, guint end, TdPreparationCounts *counts);
+float *td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps,
+                           guint n_steps, guint first, guint end, TdPreparationCounts *counts);
 /* Fails the test where all rows differ by more than 1e-5 of the largest value. */
 void td_test_frames_compare (const TdTestFrames *x, const char *what, const float *got,
                              const double *expected);

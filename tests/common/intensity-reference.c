@@ -36,7 +36,7 @@ median (double *values, guint n)
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* ── Bad pixels ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Bad pixels ── */
 
 void
 td_reference_bad_pixels (const TdFrames *f, const TdStep *step, double *data)
@@ -66,7 +66,7 @@ td_reference_bad_pixels (const TdFrames *f, const TdStep *step, double *data)
       }
 }
 
-/* ── Zingers ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Zingers ── */
 
 static int
 reflect (int i, int n)
@@ -126,12 +126,14 @@ td_reference_zingers_angle (const TdFrames *f, const TdStep *step, double *data)
         double middle = median (window, k);
         /* A bright sample has a small line integral. */
         if (stands_out (raw[at (f, r, v, c)], middle, td_step_value (step, "threshold"),
-                        kind == 0 ? 1 : kind == 1 ? 0 : 2))
+                        kind == 0   ? 1
+                        : kind == 1 ? 0
+                                    : 2))
           data[at (f, r, v, c)] = middle;
       }
 }
 
-/* ── Flat field ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Flat field ── */
 
 /* Of the frames whose position is @position (NAN: all). */
 static double
@@ -152,7 +154,8 @@ average (const TdFrames *f, const float *frames, guint n, const double *position
   return use_median ? median (values, k) : sum / k;
 }
 
-/* The moment of a view, or of what was taken before view @position: in views, or in radians turned. */
+/* The moment of a view, or of what was taken before view @position: in views, or in radians turned.
+ */
 static double
 moment (const TdFrames *f, double position, gboolean by_angle)
 {
@@ -183,12 +186,12 @@ flat_at (const TdFrames *f, const TdStep *step, guint row, guint view, guint col
       after = isnan (after) ? p : MIN (after, p);
   }
   if (isnan (before) || isnan (after))
-    return average (f, f->flats, f->n_flats, f->flat_positions, isnan (before) ? after : before, row,
-                    column, use_median);
+    return average (f, f->flats, f->n_flats, f->flat_positions, isnan (before) ? after : before,
+                    row, column, use_median);
   double from = moment (f, before, drift == 2), to = moment (f, after, drift == 2);
   double w = (moment (f, view + 0.5, drift == 2) - from) / (to - from);
-  return (1 - w) * average (f, f->flats, f->n_flats, f->flat_positions, before, row, column,
-                            use_median)
+  return (1 - w)
+             * average (f, f->flats, f->n_flats, f->flat_positions, before, row, column, use_median)
          + w * average (f, f->flats, f->n_flats, f->flat_positions, after, row, column, use_median);
 }
 
@@ -199,8 +202,8 @@ td_reference_flat_field (const TdFrames *f, const TdStep *step, double *data)
 
   for (guint r = 0; r < f->n_rows; r++)
     for (guint c = 0; c < f->n_columns; c++) {
-      double dark = average (f, f->darks, f->n_darks, NULL, NAN, r, c,
-                             td_step_value (step, "average") > 0);
+      double dark
+          = average (f, f->darks, f->n_darks, NULL, NAN, r, c, td_step_value (step, "average") > 0);
       for (guint v = 0; v < f->n_views; v++) {
         double flat = white > 0 ? white : flat_at (f, step, r, v, c);
         data[at (f, r, v, c)] = (data[at (f, r, v, c)] - dark) / (flat - dark);
@@ -208,7 +211,7 @@ td_reference_flat_field (const TdFrames *f, const TdStep *step, double *data)
     }
 }
 
-/* ── Dose ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Dose ── */
 
 /* Mean of what lies within four robust deviations of the median. */
 static double
@@ -242,8 +245,7 @@ dose_of_rows (const TdFrames *f, guint width, double *data)
       left = left > 0 ? left : 1;
       right = right > 0 ? right : 1;
       for (guint c = 0; c < f->n_columns; c++)
-        data[at (f, r, v, c)]
-            /= left + (right - left) * c / MAX (f->n_columns - 1, 1);
+        data[at (f, r, v, c)] /= left + (right - left) * c / MAX (f->n_columns - 1, 1);
     }
 }
 
@@ -279,7 +281,7 @@ td_reference_dose (const TdFrames *f, const TdStep *step, double *data)
   }
 }
 
-/* ── The others ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The others ── */
 
 void
 td_reference_double_flat (const TdFrames *f, const TdStep *step, double *data)

@@ -4,15 +4,16 @@
 #include "compute/prepare/step.h"
 
 /**
- * The published formula of each intensity step, in double precision and the plainest code, on all of a
- * detector at once: data is [row][view][column]. Nothing is shared with the product but the parameters.
+ * The published formula of each intensity step, in double precision and the plainest code, on all
+ * of a detector at once: data is [row][view][column]. Nothing is shared with the product but the
+ * parameters.
  */
 typedef struct {
   guint n_rows, n_views, n_columns, n_flats, n_darks;
   const float *projections, *flats, *darks; /* [frame][row][column] */
   const double *flat_positions;             /* NULL: one group */
   const double *angles_rad;
-  const guint8 *mask;                       /* NULL: none */
+  const guint8 *mask; /* NULL: none */
 } TdFrames;
 
 typedef void (*TdIntensityReference) (const TdFrames *frames, const TdStep *step, double *data);

@@ -24,23 +24,29 @@ td_test_whole (TdTestInvented *trial, guint low, guint high)
   return (guint) g_rand_int_range (trial->rand, (gint) low, (gint) high + 1);
 }
 
-/* ── Inventing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Inventing ── */
 
 static void
 invent_scan (TdTestInvented *trial)
 {
-  static const char *const objects[] = { "shepp-logan", "disc", "discs", "sphere", "ellipsoids", "boxes" };
+  static const char *const objects[]
+      = { "shepp-logan", "disc", "discs", "sphere", "ellipsoids", "boxes" };
   TdPhantomScan *spec = &trial->spec;
 
   td_phantom_scan_init (spec);
   spec->phantom = objects[td_test_whole (trial, 0, G_N_ELEMENTS (objects) - 1)];
-  spec->n_columns = td_test_chance (trial, 0.1) ? td_test_whole (trial, 1, 5) : td_test_whole (trial, 9, 90);
+  spec->n_columns
+      = td_test_chance (trial, 0.1) ? td_test_whole (trial, 1, 5) : td_test_whole (trial, 9, 90);
   spec->n_rows = td_test_chance (trial, 0.2) ? 1 : td_test_whole (trial, 2, 40);
-  spec->n_views = td_test_chance (trial, 0.1) ? td_test_whole (trial, 1, 3) : td_test_whole (trial, 4, 100);
-  spec->centre_px = (spec->n_columns - 1) / 2.0 + td_test_between (trial, -0.4, 0.4) * spec->n_columns;
+  spec->n_views
+      = td_test_chance (trial, 0.1) ? td_test_whole (trial, 1, 3) : td_test_whole (trial, 4, 100);
+  spec->centre_px
+      = (spec->n_columns - 1) / 2.0 + td_test_between (trial, -0.4, 0.4) * spec->n_columns;
   spec->tilt_deg = td_test_chance (trial, 0.3) ? td_test_between (trial, -2, 2) : 0;
   spec->first_deg = td_test_between (trial, -200, 200);
-  spec->range_deg = (td_test_chance (trial, 0.5) ? 180 : td_test_chance (trial, 0.7) ? 360 : td_test_between (trial, 60, 500))
+  spec->range_deg = (td_test_chance (trial, 0.5)   ? 180
+                     : td_test_chance (trial, 0.7) ? 360
+                                                   : td_test_between (trial, 60, 500))
                     * (td_test_chance (trial, 0.2) ? -1 : 1);
   spec->end_point = td_test_chance (trial, 0.5);
   spec->logged = td_test_chance (trial, 0.2);
@@ -57,7 +63,8 @@ invent_scan (TdTestInvented *trial)
   spec->n_dead = td_test_chance (trial, 0.3) ? spec->n_columns * spec->n_rows / 100 : 0;
   spec->seed = g_rand_int (trial->rand);
   if (td_test_chance (trial, 0.5))
-    spec->geometry.pixel_width_mm = spec->geometry.pixel_height_mm = td_test_between (trial, 0.001, 0.5);
+    spec->geometry.pixel_width_mm = spec->geometry.pixel_height_mm
+        = td_test_between (trial, 0.001, 0.5);
 }
 
 /* A parameter anywhere in its range is mostly absurd: near the preset, or another choice. */
@@ -69,7 +76,8 @@ invent_parameters (TdTestInvented *trial, TdStep *step, const TdStepKind *kind)
 
     if (td_test_chance (trial, 0.5))
       continue;
-    double value = parameter->choices ? td_test_whole (trial, (guint) parameter->minimum, (guint) parameter->maximum)
+    double value = parameter->choices ? td_test_whole (trial, (guint) parameter->minimum,
+                                                       (guint) parameter->maximum)
                                       : parameter->preset * td_test_between (trial, 0.6, 1.5);
     if (parameter->digits == 0)
       value = round (value);
@@ -105,8 +113,8 @@ invent_steps (TdTestInvented *trial)
       trial->portions = TD_TEST_OTHER_PORTION;
     }
     trial->keeps_order |= orders;
-    trial->judges |= rings || strstr (step->name, "zingers") || g_str_equal (step->name, "bad-pixels")
-                     || g_str_equal (step->name, "dose");
+    trial->judges |= rings || strstr (step->name, "zingers")
+                     || g_str_equal (step->name, "bad-pixels") || g_str_equal (step->name, "dose");
   }
 }
 
@@ -123,8 +131,10 @@ invent_frame (TdTestInvented *trial)
     recipe->crop[1] = td_test_whole (trial, 0, spec->n_rows - recipe->crop[3]);
   }
   if (td_test_chance (trial, 0.3)) {
-    recipe->bin[0] = td_test_whole (trial, 1, MIN (4, recipe->crop[2] ? recipe->crop[2] : spec->n_columns));
-    recipe->bin[1] = td_test_whole (trial, 1, MIN (3, recipe->crop[3] ? recipe->crop[3] : spec->n_rows));
+    recipe->bin[0]
+        = td_test_whole (trial, 1, MIN (4, recipe->crop[2] ? recipe->crop[2] : spec->n_columns));
+    recipe->bin[1]
+        = td_test_whole (trial, 1, MIN (3, recipe->crop[3] ? recipe->crop[3] : spec->n_rows));
   }
   /* Views far from each other are no group. */
   if (td_test_chance (trial, 0.2) && fabs (spec->range_deg) < 5 * spec->n_views)
@@ -147,8 +157,10 @@ invent_recipe (TdTestInvented *trial)
   recipe->method = td_test_chance (trial, 0.15) ? TD_METHOD_FOURIER : TD_METHOD_FBP;
   if (recipe->method == TD_METHOD_FOURIER)
     trial->portions = TD_TEST_OTHER_PORTION;
-  recipe->interpolation = td_test_chance (trial, 0.15) ? TD_INTERPOLATION_NEAREST : TD_INTERPOLATION_LINEAR;
-  if (recipe->interpolation == TD_INTERPOLATION_NEAREST) { /* midway between two columns it may be either */
+  recipe->interpolation
+      = td_test_chance (trial, 0.15) ? TD_INTERPOLATION_NEAREST : TD_INTERPOLATION_LINEAR;
+  if (recipe->interpolation
+      == TD_INTERPOLATION_NEAREST) { /* midway between two columns it may be either */
     trial->judges = TRUE;
     trial->portions = TD_TEST_OTHER_JUDGE;
   }
@@ -158,7 +170,7 @@ invent_recipe (TdTestInvented *trial)
   g_strlcpy (recipe->devices, "host", sizeof recipe->devices);
 }
 
-/* ── The whole ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The whole ── */
 
 void
 td_test_invent (TdTestInvented *trial, guint seed, guint number)
@@ -166,7 +178,8 @@ td_test_invent (TdTestInvented *trial, guint seed, guint number)
   g_autoptr (GError) error = NULL;
 
   *trial = (TdTestInvented) {
-    .rand = g_rand_new_with_seed (seed * 100003 + number), .portions = TD_TEST_SAME,
+    .rand = g_rand_new_with_seed (seed * 100003 + number),
+    .portions = TD_TEST_SAME,
   };
   invent_scan (trial);
   invent_recipe (trial);
@@ -187,8 +200,10 @@ td_test_invented_tell (const TdTestInvented *trial, guint number)
   g_autofree char *text = td_recipe_to_json (&trial->recipe);
   const TdPhantomScan *spec = &trial->spec;
 
-  g_test_message ("scan %u: %s, %u columns, %u rows, %u views, %g from %g degrees, centre %g, tilt %g, %u flats, "
-                  "%u darks%s", number, spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
+  g_test_message ("scan %u: %s, %u columns, %u rows, %u views, %g from %g degrees, centre %g, tilt "
+                  "%g, %u flats, "
+                  "%u darks%s",
+                  number, spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
                   spec->range_deg, spec->first_deg, spec->centre_px, spec->tilt_deg, spec->n_flats,
                   spec->n_darks, spec->logged ? ", logged" : "");
   g_test_message ("%s", text);

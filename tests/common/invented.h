@@ -4,8 +4,8 @@
 #include "compute/recipe/recipe.h"
 #include "dataset/phantom-scan.h"
 
-/* A random scan with a random recipe for it, the same for the same numbers. Mostly what somebody might do; odd
-   sizes, one row, two views and the like come often. */
+/* A random scan with a random recipe for it, the same for the same numbers. Mostly what somebody
+   might do; odd sizes, one row, two views and the like come often. */
 typedef struct {
   GRand *rand;
   TdPhantomScan spec;
@@ -16,9 +16,10 @@ typedef struct {
   gboolean keeps_order; /* the order of views matters */
 } TdTestInvented;
 
-/* Of the rms: the same arithmetic in other portions; where these have an error of their own (the Fourier method's
-   grid has two slices or one, phase retrieval more rows or fewer); and where a step judges (hits, stripes), or
-   interpolation takes one column or the next, a sample on the edge may go the other way. */
+/* Of the rms: the same arithmetic in other portions; where these have an error of their own (the
+   Fourier method's grid has two slices or one, phase retrieval more rows or fewer); and where a
+   step judges (hits, stripes), or interpolation takes one column or the next, a sample on the edge
+   may go the other way. */
 #define TD_TEST_SAME 4e-6
 #define TD_TEST_OTHER_PORTION 1.5e-4
 #define TD_TEST_OTHER_JUDGE 2e-2

@@ -4,7 +4,8 @@
 #include <math.h>
 
 TdScan *
-td_test_phantom_scan (TdPhantomScan *spec, guint n, guint n_rows, guint n_views, double range_deg, gboolean cone)
+td_test_phantom_scan (TdPhantomScan *spec, guint n, guint n_rows, guint n_views, double range_deg,
+                      gboolean cone)
 {
   g_autoptr (GError) error = NULL;
 
@@ -17,8 +18,10 @@ td_test_phantom_scan (TdPhantomScan *spec, guint n, guint n_rows, guint n_views,
   spec->logged = TRUE;
   if (cone)
     spec->geometry = (TdGeometry) { .beam = n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE,
-                                    .pixel_width_mm = 0.4, .pixel_height_mm = 0.4,
-                                    .source_axis_mm = 200, .source_detector_mm = 300 };
+                                    .pixel_width_mm = 0.4,
+                                    .pixel_height_mm = 0.4,
+                                    .source_axis_mm = 200,
+                                    .source_detector_mm = 300 };
   TdScan *scan = td_phantom_scan_new (spec, &error);
   g_assert_no_error (error);
   return scan;
@@ -36,7 +39,8 @@ td_test_recipe (TdRecipe *recipe, const char *method, const char *device)
 }
 
 void
-td_test_reconstruct_well (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume)
+td_test_reconstruct_well (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
+                          TdTestVolume *volume)
 {
   g_autoptr (GError) error = NULL;
 
@@ -48,7 +52,7 @@ double
 td_test_phantom_error (const TdPhantomScan *spec, const TdTestVolume *volume)
 {
   const guint nx = volume->nx, ny = volume->ny, n = volume->n_slices;
-  g_autofree float *truth = g_new (float, (gsize) nx * ny);
+  g_autofree float *truth = g_new (float, (gsize) nx *ny);
   double off = 0, norm = 0;
 
   for (guint slice = n / 4; slice < MAX (n - n / 4, n / 4 + 1); slice++) {

@@ -35,7 +35,7 @@ td_mesh_clear (TdMesh *mesh)
   memset (mesh, 0, sizeof *mesh);
 }
 
-/* ── Voxels ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Voxels ── */
 
 /* Where the line through (x, y) along z meets a triangle. */
 static gboolean
@@ -62,8 +62,8 @@ compare_doubles (const void *a, const void *b)
 
 /* Adds @share to the voxels of a column whose samples lie between pairs of crossings. */
 static void
-fill_column (const double *z, guint crossings, guint nz, double voxel_mm, guint samples, float share,
-             gsize slice, float *out)
+fill_column (const double *z, guint crossings, guint nz, double voxel_mm, guint samples,
+             float share, gsize slice, float *out)
 {
   for (guint k = 0; k < nz * samples; k++) {
     const double at = ((nz * samples - 1) / 2.0 - k) * voxel_mm / samples;
@@ -101,7 +101,7 @@ td_mesh_coverage (const TdMesh *mesh, guint nx, guint ny, guint nz, double voxel
     }
 }
 
-/* ── Rays ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rays ── */
 
 typedef struct {
   double source[3], origin[3], du[3], dv[3]; /* directions of rays: origin + u du + v dv */
@@ -138,7 +138,8 @@ cast (const double matrix[12], double corner[3][3], Shadow *shadow)
   }
 }
 
-/* The length from the source to the triangle, positive where the ray leaves the body; 0: it misses. */
+/* The length from the source to the triangle, positive where the ray leaves the body; 0: it misses.
+ */
 static double
 signed_length (const double source[3], const double ray[3], double corner[3][3])
 {
@@ -162,11 +163,12 @@ td_mesh_project (const TdMesh *mesh, const double matrix[12], guint n_columns, g
                  guint samples, double per_mm, float *out)
 {
   const guint width = n_columns * samples, height = n_rows * samples;
-  g_autofree double *length = g_new0 (double, (gsize) width * height);
+  g_autofree double *length = g_new0 (double, (gsize) width *height);
   const double unit[3][3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
   Shadow shadow;
 
-  g_assert_true (td_matrix_source (matrix, shadow.source) && td_matrix_solve (matrix, unit[0], shadow.du)
+  g_assert_true (td_matrix_source (matrix, shadow.source)
+                 && td_matrix_solve (matrix, unit[0], shadow.du)
                  && td_matrix_solve (matrix, unit[1], shadow.dv)
                  && td_matrix_solve (matrix, unit[2], shadow.origin));
   for (guint t = 0; t < mesh->n; t++) {
@@ -193,7 +195,8 @@ td_mesh_project (const TdMesh *mesh, const double matrix[12], guint n_columns, g
 
       for (guint j = 0; j < samples; j++)
         for (guint i = 0; i < samples; i++)
-          through += exp (-per_mm * length[(gsize) (row * samples + j) * width + column * samples + i]);
+          through
+              += exp (-per_mm * length[(gsize) (row * samples + j) * width + column * samples + i]);
       out[(gsize) row * n_columns + column] = (float) -log (through / (samples * samples));
     }
 }

@@ -58,7 +58,7 @@ TdScan *
 td_test_scan (const float *sinograms, guint n_rows, guint n_views, guint n_columns,
               const double *angles_rad)
 {
-  float *views = g_new (float, (gsize) n_rows * n_views * n_columns);
+  float *views = g_new (float, (gsize) n_rows *n_views *n_columns);
   TdScanFacts facts = {
     .n_columns = n_columns,
     .n_rows = n_rows,

@@ -6,9 +6,9 @@
 /* What a whole job (plan, preparation, filter, back-projection) made, in memory. */
 typedef struct {
   guint nx, ny, n_slices;
-  float *slices; /* [slice][y][x] */
+  float *slices;                 /* [slice][y][x] */
   char *device, *family, *notes; /* notes: a line each */
-  TdJobResult result; /* numbers only: its strings have gone with the job */
+  TdJobResult result;            /* numbers only: its strings have gone with the job */
 } TdTestVolume;
 
 /* Runs @recipe on @scan without output. FALSE with @error set as td_plan_new() or td_job_run() left
@@ -23,6 +23,6 @@ TdScan *td_test_scan (const float *sinograms, guint n_rows, guint n_views, guint
 
 /* Ids of the devices that work here, host first. (transfer full) (element-type utf8) */
 GPtrArray *td_test_devices (void);
-/* Whether opencl:0 and opencl:1 are two devices of one kind, which compute alike: for what must come out the same on
-   both. Skips the test if not. */
+/* Whether opencl:0 and opencl:1 are two devices of one kind, which compute alike: for what must
+   come out the same on both. Skips the test if not. */
 gboolean td_test_two_alike (void);

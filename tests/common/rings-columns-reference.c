@@ -38,14 +38,14 @@ huber_location (const double *values, guint n, double at, double bound)
   return at;
 }
 
-/* One column's second differences: medians over the blocks of their median, or Huber's location of all where
-   there is noise, of the distance of their
-   quartiles and of how far these lie aside; and the range of the medians without the two that differ most. */
+/* One column's second differences: medians over the blocks of their median, or Huber's location of
+   all where there is noise, of the distance of their quartiles and of how far these lie aside; and
+   the range of the medians without the two that differ most. */
 static void
 look_at (const TdSinogram *s, guint c, double bound, const TdColumnNumbers *columns)
 {
   guint n_blocks = CLAMP (s->n_views / 8, 1, 8), n = s->n_views / n_blocks;
-  g_autofree double *all = g_new (double, (gsize) n_blocks * n);
+  g_autofree double *all = g_new (double, (gsize) n_blocks *n);
   double medians[8], widths[8], skews[8];
 
   for (guint block = 0; block < n_blocks; block++) {

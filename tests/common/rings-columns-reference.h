@@ -3,8 +3,8 @@
 
 #include "rings-reference.h"
 
-/* A sinogram's columns in numbers, as the step "rings" looks at them: floats, as td_rings_offsets() takes them,
-   [n_columns] each. */
+/* A sinogram's columns in numbers, as the step "rings" looks at them: floats, as td_rings_offsets()
+   takes them, [n_columns] each. */
 typedef struct {
   guint n_samples;
   float *medians; /* holds the others */

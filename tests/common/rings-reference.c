@@ -11,7 +11,7 @@
 
 #define AT(s, view, column) ((s)->values[(gsize) (view) * (s)->n_columns + (column)])
 
-/* ── Lists ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Lists ── */
 
 static int
 rising (const void *a, const void *b)
@@ -69,7 +69,8 @@ detect (const double *list, guint n, double snr, guint margin)
     sxy += i * falling[i];
   }
   double slope = (count * sxy - sx * sy) / (count * sxx - sx * sx);
-  double first = (sy - slope * sx) / count, last = first + slope * (n - 1), noise = fabs (last - first);
+  double first = (sy - slope * sx) / count, last = first + slope * (n - 1),
+         noise = fabs (last - first);
   if (noise < 1e-12)
     return mask;
   gboolean high = fabs (falling[0] - first) / noise >= snr;
@@ -82,7 +83,7 @@ detect (const double *list, guint n, double snr, guint margin)
   return mask;
 }
 
-/* ── Sorting: algorithms 3 and 5 ──────────────────────────────────────────────────────────────── */
+/* ── Sorting: algorithms 3 and 5 ── */
 
 typedef struct {
   double value;
@@ -169,7 +170,7 @@ td_reference_rings_large (TdSinogram *s, guint size, double snr, double drop, gb
     }
 }
 
-/* ── Algorithm 6 ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Algorithm 6 ── */
 
 /* Masked columns, none of them at the ends, by linear interpolation. */
 static void
@@ -184,8 +185,8 @@ bridge (TdSinogram *s, const gboolean *mask)
     while (mask[right])
       right++;
     for (guint v = 0; v < s->n_views; v++)
-      AT (s, v, c) = AT (s, v, left)
-                     + (AT (s, v, right) - AT (s, v, left)) * (c - left) / (right - left);
+      AT (s, v, c)
+          = AT (s, v, left) + (AT (s, v, right) - AT (s, v, left)) * (c - left) / (right - left);
   }
 }
 
@@ -209,9 +210,10 @@ td_reference_rings_dead (TdSinogram *s, guint size, double snr)
   bridge (s, mask);
 }
 
-/* ── Algorithm 2 ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Algorithm 2 ── */
 
-/* A discrete Fourier transform by its definition, a Gaussian window, and back; the line is mirrored by
+/* A discrete Fourier transform by its definition, a Gaussian window, and back; the line is mirrored
+   by
    @pad at either end (c b | a b c | b a). */
 static double *
 low_pass (const double *line, guint n, guint pad, double sigma)
@@ -221,7 +223,8 @@ low_pass (const double *line, guint n, guint pad, double sigma)
 
   for (guint k = 0; k <= length / 2; k++) {
     double complex sum = 0;
-    double share = exp (-0.5 * k * k / (sigma * sigma)) * (k == 0 || 2 * k == length ? 1 : 2) / length;
+    double share
+        = exp (-0.5 * k * k / (sigma * sigma)) * (k == 0 || 2 * k == length ? 1 : 2) / length;
     if (share * length < 1e-12)
       break;
     for (guint u = 0; u < length; u++) {
@@ -256,24 +259,25 @@ td_reference_rings_filtering (TdSinogram *s, guint size, double sigma)
   }
 }
 
-/* ── Algorithm 1 ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Algorithm 1 ── */
 
 /* Least squares by the normal equations of Legendre polynomials on -1 … 1, Gauss with pivots. */
 static double *
 fit_polynomial (const double *line, guint n, guint order)
 {
   guint m = MIN (order, n - 1) + 1;
-  g_autofree double *basis = g_new (double, (gsize) m * n);
+  g_autofree double *basis = g_new (double, (gsize) m *n);
   double a[8][9] = { { 0 } };
   double *fit = g_new0 (double, n);
 
   for (guint k = 0; k < m; k++)
     for (guint v = 0; v < n; v++) {
       double x = n > 1 ? 2.0 * v / (n - 1) - 1 : 0;
-      basis[k * n + v] = k == 0 ? 1
-                         : k == 1 ? x
-                                  : ((2 * k - 1) * x * basis[(k - 1) * n + v]
-                                     - (k - 1) * basis[(k - 2) * n + v]) / k;
+      basis[k * n + v]
+          = k == 0 ? 1
+            : k == 1
+                ? x
+                : ((2 * k - 1) * x * basis[(k - 1) * n + v] - (k - 1) * basis[(k - 2) * n + v]) / k;
     }
   for (guint i = 0; i < m; i++)
     for (guint v = 0; v < n; v++) {
@@ -336,7 +340,7 @@ td_reference_rings_fitting (TdSinogram *s, guint order, double sigma, gboolean d
     }
 }
 
-/* ── Titarenko ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Titarenko ── */
 
 /* (alpha + L) q = @m by Thomas' algorithm, in place. */
 static void
@@ -377,13 +381,14 @@ td_reference_rings_normalise (TdSinogram *s, double reach, guint n_blocks)
   }
 }
 
-/* ── Offsets ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Offsets ── */
 
 static TdRingsAxis
 find_axis (const TdSinogram *s, const double *angles_rad, const float *medians)
 {
   gsize n = s->n_columns;
-  g_autofree float *modes = g_new (float, 3 * n), *views = g_new (float, 4 * TD_RINGS_AXIS_PAIRS * n);
+  g_autofree float *modes = g_new (float, 3 * n),
+                   *views = g_new (float, 4 * TD_RINGS_AXIS_PAIRS * n);
   TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
   guint n_pairs = td_rings_axis_pairs (angles_rad, s->n_views, pairs);
 
@@ -404,7 +409,8 @@ find_axis (const TdSinogram *s, const double *angles_rad, const float *medians)
 }
 
 void
-td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double threshold, double dead)
+td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double threshold,
+                    double dead)
 {
   guint n = s->n_columns;
   g_autofree float *offsets = g_new (float, n), *marks = g_new (float, n);
@@ -415,8 +421,13 @@ td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double
     return;
   td_column_numbers_init (&all, s);
   const TdRingsColumns columns = {
-    .n_columns = n, .n_samples = all.n_samples, .axis = find_axis (s, angles_rad, all.medians),
-    .medians = all.medians, .spreads = all.spreads, .widths = all.widths, .skews = all.skews,
+    .n_columns = n,
+    .n_samples = all.n_samples,
+    .axis = find_axis (s, angles_rad, all.medians),
+    .medians = all.medians,
+    .spreads = all.spreads,
+    .widths = all.widths,
+    .skews = all.skews,
     .roughness = all.roughness,
   };
   const TdRingsLimits limits = { size, threshold, dead };

@@ -63,7 +63,7 @@ float *
 td_truth_filter (const TdFilter *filter, const float *rows, guint n_rows, guint n_columns)
 {
   guint n = td_filter_padded_size (n_columns);
-  float *out = g_new (float, (gsize) n_rows * n_columns);
+  float *out = g_new (float, (gsize) n_rows *n_columns);
   g_autofree double *response = g_new (double, n);
   fftw_complex *work = fftw_alloc_complex (n);
   fftw_plan forward = fftw_plan_dft_1d (n, work, work, FFTW_FORWARD, FFTW_ESTIMATE);

@@ -7,8 +7,8 @@
 
 /**
  * What the truth tests compare with: filtered back-projection on one thread in double precision,
- * sharing with the product only td_filter_response() and td_backproject_reference(), which have tests
- * of their own.
+ * sharing with the product only td_filter_response() and td_backproject_reference(), which have
+ * tests of their own.
  */
 
 /* Whole square slice of n_columns pixels, centre in the middle, n_views angles over @range_deg
@@ -29,6 +29,7 @@ double *td_truth_fbp (const TdFilter *filter, const TdBackprojectTask *task, con
    anything is not finite. */
 double td_truth_relative_rms (const float *a, const double *b, gsize n);
 
-/* Mean and largest deviation from @value within @radius_px of the point (x, y), from the axis, y up. */
+/* Mean and largest deviation from @value within @radius_px of the point (x, y), from the axis, y
+ * up. */
 void td_truth_inside (const TdBackprojectTask *task, const double *slice, double x, double y,
                       double radius_px, double value, double *mean_error, double *largest_error);

@@ -15,7 +15,7 @@ typedef struct {
 static Image
 image_new (guint ny, guint nx)
 {
-  return (Image) { ny, nx, g_new0 (double, (gsize) ny * nx) };
+  return (Image) { ny, nx, g_new0 (double, (gsize) ny *nx) };
 }
 
 static guint
@@ -35,8 +35,8 @@ down_x (const Image *in, const double *filter, guint taps)
     for (guint k = 0; k < out.nx; k++)
       for (guint i = 0; i < taps; i++)
         out.values[(gsize) y * out.nx + k]
-            += filter[i] * in->values[(gsize) y * in->nx
-                                      + mirrored (2 * (gint64) k - taps + 2 + i, in->nx)];
+            += filter[i]
+               * in->values[(gsize) y * in->nx + mirrored (2 * (gint64) k - taps + 2 + i, in->nx)];
   return out;
 }
 
@@ -133,7 +133,8 @@ without_stripes (const Image *in, const double *low, const double *high, guint t
   Image new_hx = up_y (&across_x, low, &diagonal, high, taps, in->ny);
   up_x (&new_lx, low, taps, &out);
   up_x (&new_hx, high, taps, &out);
-  Image *const done[] = { &lx, &hx, &approximation, &across_y, &across_x, &diagonal, &new_lx, &new_hx };
+  Image *const done[]
+      = { &lx, &hx, &approximation, &across_y, &across_x, &diagonal, &new_lx, &new_hx };
   for (guint i = 0; i < G_N_ELEMENTS (done); i++)
     g_free (done[i]->values);
   return out;

@@ -9,15 +9,16 @@
 #include "tests/common/cli.h"
 #include "tests/unit/test-folder.h"
 
-/* Outputs that would cost something: what is read, what another run writes, a reader who goes away. */
+/* Outputs that would cost something: what is read, what another run writes, a reader who goes away.
+ */
 
 static void
 phantom (const char *folder, const char *output, const char *rows)
 {
   g_auto (TdTestRun) run = { 0 };
 
-  td_test_cli (&run, folder, "phantom", "disc", "--output", output, "--columns", "64", "--rows", rows,
-               "--views", "40", NULL);
+  td_test_cli (&run, folder, "phantom", "disc", "--output", output, "--columns", "64", "--rows",
+               rows, "--views", "40", NULL);
   g_assert_cmpint (run.status, ==, 0);
 }
 
@@ -26,9 +27,11 @@ sums (const char *folder)
 {
   g_autofree char *out = NULL;
   g_autoptr (GError) error = NULL;
-  const char *words[] = { "sh", "-c", "find . -type f ! -name '*.part' -exec md5sum {} + | sort", NULL };
+  const char *words[]
+      = { "sh", "-c", "find . -type f ! -name '*.part' -exec md5sum {} + | sort", NULL };
 
-  g_spawn_sync (folder, (char **) words, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, NULL, NULL, &error);
+  g_spawn_sync (folder, (char **) words, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, NULL, NULL,
+                &error);
   g_assert_no_error (error);
   return g_steal_pointer (&out);
 }
@@ -58,8 +61,10 @@ test_input_is_output (void)
   phantom (folder->path, "frames", "4");
   td_test_cli (&made, folder->path, "reconstruct", "scan.nxs", "--output", "a.tif", NULL);
   g_assert_cmpint (made.status, ==, 0);
-  g_autofree char *shell = g_strdup_printf ("cd '%s' && cp a.tif b.tif && ln -s scan.nxs alias.h5 && "
-                                            "ln -s frames folder", folder->path);
+  g_autofree char *shell
+      = g_strdup_printf ("cd '%s' && cp a.tif b.tif && ln -s scan.nxs alias.h5 && "
+                         "ln -s frames folder",
+                         folder->path);
   g_assert_cmpint (system (shell), ==, 0);
   g_autofree char *before = sums (folder->path);
   for (guint i = 0; i < G_N_ELEMENTS (runs); i++) {
@@ -96,12 +101,19 @@ wait_for (Child *child)
   g_spawn_close_pid (child->pid);
 }
 
-/* Two runs into one place: at least one is done, what lies there is whole, and nothing else does. */
+/* Two runs into one place: at least one is done, what lies there is whole, and nothing else does.
+ */
 static void
 test_at_once (gconstpointer output)
 {
-  const char *words[] = { g_getenv ("TOMODESK_CLI"), "reconstruct", "scan.nxs", "--device", "host",
-                          "--output", output, NULL };
+  const char *words[] = { g_getenv ("TOMODESK_CLI"),
+                          "reconstruct",
+                          "scan.nxs",
+                          "--device",
+                          "host",
+                          "--output",
+                          output,
+                          NULL };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_auto (TdTestRun) truth = { 0 }, compared = { 0 };
 
@@ -131,8 +143,8 @@ test_at_once (gconstpointer output)
   }
 }
 
-/* Who reads standard output goes away, or never was there: no hang, no signal, and a volume that was
-   written stays. */
+/* Who reads standard output goes away, or never was there: no hang, no signal, and a volume that
+   was written stays. */
 static void
 test_no_reader (void)
 {
@@ -141,7 +153,8 @@ test_no_reader (void)
     "\"$TOMODESK_CLI\" reconstruct scan.nxs --device host --output v.tif --json >&-",
     "\"$TOMODESK_CLI\" info scan.nxs >&-",
     "\"$TOMODESK_CLI\" devices --json | head -c 1 > /dev/null",
-    "\"$TOMODESK_CLI\" reconstruct scan.nxs --device host --output w.tif --json 2>&- < /dev/null > /dev/null",
+    "\"$TOMODESK_CLI\" reconstruct scan.nxs --device host --output w.tif --json 2>&- < /dev/null > "
+    "/dev/null",
     "\"$TOMODESK_CLI\" info scan.nxs > /dev/full; test $? = 1",
     "\"$TOMODESK_CLI\" devices > /dev/full; test $? = 1",
     "\"$TOMODESK_CLI\" plan scan.nxs --json > /dev/full; test $? = 1",
@@ -150,9 +163,10 @@ test_no_reader (void)
 
   phantom (folder->path, "scan.nxs", "4");
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++) {
-    g_autofree char *command
-        = g_strdup_printf ("cd '%s' && rm -f v.tif && { %s; } 2> /dev/null; s=$?; test $s -le 1 && test ! -e "
-                           "v.tif.part", folder->path, commands[i]);
+    g_autofree char *command = g_strdup_printf (
+        "cd '%s' && rm -f v.tif && { %s; } 2> /dev/null; s=$?; test $s -le 1 && test ! -e "
+        "v.tif.part",
+        folder->path, commands[i]);
     g_test_message ("%s", commands[i]);
     g_assert_cmpint (system (command), ==, 0);
   }

@@ -18,7 +18,7 @@
 #define ROWS 6
 #define VIEWS 40
 
-/* ── Scans ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Scans ── */
 
 static void
 write_frame (const char *folder, const char *name, guint number, const float *frame)
@@ -70,7 +70,7 @@ count_entries (const char *folder, const char *name)
   return n;
 }
 
-/* ── Wrong usage ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Wrong usage ── */
 
 static void
 test_usage (void)
@@ -133,7 +133,7 @@ test_help (void)
   }
 }
 
-/* ── Scans that cannot be used ────────────────────────────────────────────────────────────────── */
+/* ── Scans that cannot be used ── */
 
 static void
 assert_refused (const char *folder, const char *words, const char *more, const char *value)
@@ -171,10 +171,8 @@ static void
 test_recipe_and_scan (void)
 {
   static const char *const cases[][3] = {
-    { "--rows", "3:9", "Rows" },
-    { "--region", "40,0,20,5", "region" },
-    { "--device", "abacus", "abacus" },
-    { "--memory-limit", "1M", "memory" },
+    { "--rows", "3:9", "Rows" },        { "--region", "40,0,20,5", "region" },
+    { "--device", "abacus", "abacus" }, { "--memory-limit", "1M", "memory" },
     { "--method", "fdk", "cone" },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
@@ -211,13 +209,13 @@ test_nans (void)
     g_assert_true (isfinite (slices[i]));
 }
 
-/* ── Outputs that cannot be written ───────────────────────────────────────────────────────────── */
+/* ── Outputs that cannot be written ── */
 
 static void
 test_output_places (void)
 {
-  static const char *const places[] = { "scan/frame_0000.tif/out", "/proc/out.tif", "/proc/out.h5",
-                                        "nowhere/deep/out.tif" };
+  static const char *const places[]
+      = { "scan/frame_0000.tif/out", "/proc/out.tif", "/proc/out.h5", "nowhere/deep/out.tif" };
   g_autoptr (TestFolder) folder = test_folder_new ();
 
   write_scan (folder->path, SOUND);
@@ -250,15 +248,15 @@ test_existing_output (void)
   g_assert_cmpint (replaced.status, ==, 0);
 }
 
-/* ── Stopped while writing ────────────────────────────────────────────────────────────────────── */
+/* ── Stopped while writing ── */
 
 static void
 make_long_scan (const char *folder)
 {
   g_auto (TdTestRun) run = { 0 };
 
-  td_test_cli (&run, folder, "phantom", "disc", "--output", "long.nxs", "--columns", "192", "--rows",
-               "96", "--views", "150", NULL);
+  td_test_cli (&run, folder, "phantom", "disc", "--output", "long.nxs", "--columns", "192",
+               "--rows", "96", "--views", "150", NULL);
   g_assert_cmpint (run.status, ==, 0);
 }
 
@@ -277,8 +275,14 @@ test_full_disk (gconstpointer output)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autoptr (GError) error = NULL;
-  const char *words[] = { g_getenv ("TOMODESK_CLI"), "reconstruct", "long.nxs", "--device", "host",
-                          "--output", output, NULL };
+  const char *words[] = { g_getenv ("TOMODESK_CLI"),
+                          "reconstruct",
+                          "long.nxs",
+                          "--device",
+                          "host",
+                          "--output",
+                          output,
+                          NULL };
   g_auto (TdTestRun) run = { 0 };
   int status;
 
@@ -294,8 +298,14 @@ test_full_disk (gconstpointer output)
 static int
 interrupt_after (const char *folder, guint delay_us, const char *output)
 {
-  const char *words[] = { g_getenv ("TOMODESK_CLI"), "reconstruct", "long.nxs", "--device", "host",
-                          "--output", output, NULL };
+  const char *words[] = { g_getenv ("TOMODESK_CLI"),
+                          "reconstruct",
+                          "long.nxs",
+                          "--device",
+                          "host",
+                          "--output",
+                          output,
+                          NULL };
   g_autoptr (GError) error = NULL;
   int status;
   GPid pid;

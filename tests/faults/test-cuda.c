@@ -20,8 +20,8 @@ find (GPtrArray *entries, const char *api)
   return NULL;
 }
 
-/* Runs the rest of the calling test in a process of its own, where @driver (NULL: nothing) is found as
-   the NVIDIA driver and @fault goes wrong. */
+/* Runs the rest of the calling test in a process of its own, where @driver (NULL: nothing) is found
+   as the NVIDIA driver and @fault goes wrong. */
 static gboolean
 in_own_process (const char *driver, const char *more_folders, const char *fault)
 {
@@ -165,8 +165,8 @@ test_out_of_memory (void)
   g_assert_nonnull (strstr (error->message, "Fake 9000"));
 }
 
-/* Small blocks come from the driver, large ones are mapped here and registered; where the driver does
-   not register, all come from it. */
+/* Small blocks come from the driver, large ones are mapped here and registered; where the driver
+   does not register, all come from it. */
 static void
 check_pinned (const char *plan)
 {

@@ -29,8 +29,8 @@ test_full_disk (gconstpointer data)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "volume");
   g_autofree float *slices = g_new0 (float, 4 * 100 * 100);
-  TdVolumeSpec spec = { .path = path, .format = format, .bits = 32, .nx = 100, .ny = 100,
-                        .n_slices = 4 };
+  TdVolumeSpec spec
+      = { .path = path, .format = format, .bits = 32, .nx = 100, .ny = 100, .n_slices = 4 };
   g_autoptr (GError) error = NULL;
   TdVolumeWriter *writer;
   gboolean good;
@@ -53,7 +53,7 @@ test_full_disk_scan (gconstpointer data)
   TdScanFormat format = GPOINTER_TO_UINT (data);
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan");
-  g_autofree float *frames = g_new0 (float, VIEWS * ROWS * COLUMNS);
+  g_autofree float *frames = g_new0 (float, VIEWS *ROWS *COLUMNS);
   g_autoptr (GError) error = NULL;
   double angles[VIEWS];
   TdScanFacts facts;
@@ -86,8 +86,9 @@ test_unwritable (void)
   g_assert_cmpint (g_mkdir (closed, 0500), ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
     for (TdVolumeFormat format = TD_VOLUME_TIFF_STACK; format <= TD_VOLUME_HDF5; format++) {
-      TdVolumeSpec spec = { .path = (char *) paths[i], .format = format, .bits = 32, .nx = 8,
-                            .ny = 8, .n_slices = 2 };
+      TdVolumeSpec spec = {
+        .path = (char *) paths[i], .format = format, .bits = 32, .nx = 8, .ny = 8, .n_slices = 2
+      };
       g_autoptr (GError) error = NULL;
       g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
 

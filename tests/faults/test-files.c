@@ -76,7 +76,7 @@ static void
 make_file (const char *path, guint which)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (5);
-  g_autofree float *values = g_new (float, VIEWS * ROWS * COLUMNS);
+  g_autofree float *values = g_new (float, VIEWS *ROWS *COLUMNS);
   g_autoptr (GError) error = NULL;
   double angles[VIEWS];
   TdScanFacts facts;
@@ -84,8 +84,13 @@ make_file (const char *path, guint which)
   for (guint i = 0; i < VIEWS * ROWS * COLUMNS; i++)
     values[i] = (float) g_rand_int_range (random, 0, 65536);
   if (which == 0) {
-    TdVolumeSpec spec = { .path = (char *) path, .format = TD_VOLUME_BIGTIFF, .bits = 16, .high = 65535,
-                          .nx = COLUMNS, .ny = ROWS, .n_slices = VIEWS };
+    TdVolumeSpec spec = { .path = (char *) path,
+                          .format = TD_VOLUME_BIGTIFF,
+                          .bits = 16,
+                          .high = 65535,
+                          .nx = COLUMNS,
+                          .ny = ROWS,
+                          .n_slices = VIEWS };
     g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
 
     g_assert_no_error (error);
@@ -115,8 +120,8 @@ make_file (const char *path, guint which)
       H5Pset_chunk (properties, 3, chunk);
       H5Pset_shuffle (properties);
       H5Pset_deflate (properties, 3);
-      dataset = H5Dcreate2 (group, "data", H5T_STD_U16LE, space, H5P_DEFAULT, properties,
-                            H5P_DEFAULT);
+      dataset
+          = H5Dcreate2 (group, "data", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
       g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
                        >=, 0);
     }
@@ -138,8 +143,8 @@ test_cut_short (gconstpointer data)
   g_assert_true (g_file_get_contents (path, &bytes, &size, NULL));
   g_remove (path);
   for (gsize length = 0; length < size; length += length < 3000 ? 37 : size / 97 + 1) {
-    g_assert_true (g_file_set_contents_full (cut, bytes, length, G_FILE_SET_CONTENTS_NONE, 0600,
-                                             NULL));
+    g_assert_true (
+        g_file_set_contents_full (cut, bytes, length, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
     read_all (cut);
     read_volume (cut);
   }
@@ -165,9 +170,9 @@ test_flipped (gconstpointer data)
     /* structure stands at the front: most flips go there */
     for (guint j = 0; j < n; j++)
       copy[g_rand_int_range (random, 0, j % 2 ? (gint32) size : (gint32) MIN (size, 4096))]
-        = (char) g_rand_int_range (random, 0, 256);
-    g_assert_true (g_file_set_contents_full (bad, copy, size, G_FILE_SET_CONTENTS_NONE, 0600,
-                                             NULL));
+          = (char) g_rand_int_range (random, 0, 256);
+    g_assert_true (
+        g_file_set_contents_full (bad, copy, size, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
     read_all (bad);
     read_volume (bad);
   }
@@ -207,8 +212,8 @@ put_tag (GByteArray *bytes, guint tag, guint type, guint64 value)
 static gboolean
 make_huge_tiff (const char *path)
 {
-  static const guint tags[][2] = { { 256, HUGE_SIDE }, { 257, HUGE_SIDE }, { 258, 32 }, { 259, 1 },
-                                   { 262, 1 } };
+  static const guint tags[][2]
+      = { { 256, HUGE_SIDE }, { 257, HUGE_SIDE }, { 258, 32 }, { 259, 1 }, { 262, 1 } };
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   guint64 directory = 8 + 9 * 20 + 8, data = 16 + directory * HUGE_PAGES;
   gboolean made;
@@ -240,8 +245,8 @@ make_huge_hdf5 (const char *path)
 
   {
     g_auto (TdH5Id) group = td_h5_add_group (file, "exchange", "NXcollection");
-    g_auto (TdH5Id) data = td_h5_add_frames (group, "data", TD_SAMPLE_FLOAT32, HUGE_PAGES, HUGE_SIDE,
-                                             HUGE_SIDE);
+    g_auto (TdH5Id) data
+        = td_h5_add_frames (group, "data", TD_SAMPLE_FLOAT32, HUGE_PAGES, HUGE_SIDE, HUGE_SIDE);
 
     g_assert_cmpint (data, >=, 0);
   }
@@ -292,9 +297,15 @@ test_many_files (void)
   make_file (made, 0);
   g_assert_true (g_file_set_contents (bad, "II*", 4, NULL));
   {
-    TdVolumeSpec spec = { .path = made, .format = TD_VOLUME_BIGTIFF, .bits = 16, .high = 65535,
-                          .nx = COLUMNS, .ny = ROWS, .n_slices = 1, .overwrite = TRUE };
-    g_autofree float *values = g_new0 (float, ROWS * COLUMNS);
+    TdVolumeSpec spec = { .path = made,
+                          .format = TD_VOLUME_BIGTIFF,
+                          .bits = 16,
+                          .high = 65535,
+                          .nx = COLUMNS,
+                          .ny = ROWS,
+                          .n_slices = 1,
+                          .overwrite = TRUE };
+    g_autofree float *values = g_new0 (float, ROWS *COLUMNS);
     g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
 
     g_assert_no_error (error);
@@ -302,7 +313,8 @@ test_many_files (void)
     g_assert_true (td_volume_writer_finish (writer, NULL, NULL));
   }
   for (guint i = 0; i < 6000; i++) {
-    g_autofree char *name = g_strdup_printf ("p_%u.tif", i), *path = test_folder_file (folder, name);
+    g_autofree char *name = g_strdup_printf ("p_%u.tif", i),
+                    *path = test_folder_file (folder, name);
 
     g_assert_cmpint (link (i > 0 && i < 5999 ? bad : made, path), ==, 0);
   }
@@ -324,7 +336,7 @@ test_cancelled (gconstpointer data)
   static const TdScanOptions options = { .angles = "0:180" };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, names[which]);
-  g_autofree float *frames = g_new (float, VIEWS * ROWS * COLUMNS);
+  g_autofree float *frames = g_new (float, VIEWS *ROWS *COLUMNS);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Geometry files and the scans they describe, cut short, flipped, contradicting and absurd: each ends with
- * a scan or with one sentence that says what to do. */
+/* Geometry files and the scans they describe, cut short, flipped, contradicting and absurd: each
+ * ends with a scan or with one sentence that says what to do. */
 #include <glib/gstdio.h>
 #include <math.h>
 
@@ -14,26 +14,30 @@
 #define VIEWS 6u
 #define FLIPS 400u
 
-/* A sound file of each kind for VIEWS views of COLUMNS x ROWS; "@" stands for what a test changes. */
+/* A sound file of each kind for VIEWS views of COLUMNS x ROWS; "@" stands for what a test changes.
+ */
 static const char nikon[]
-  = "[XTekCT]\nName=part\nProjections=6\nWhiteLevel=60000\nDetectorPixelsX=20\nDetectorPixelsY=10\n"
-    "DetectorPixelSizeX=0.5\nDetectorPixelSizeY=0.5\nSrcToObject=100\nSrcToDetector=300\n"
-    "InitialAngle=0\nAngularStep=60\nObjectOffsetX=0.1\nObjectRoll=0.5\nObjectTilt=0.25\n";
+    = "[XTekCT]\nName=part\nProjections=6\nWhiteLevel=60000\nDetectorPixelsX=20\nDetectorPixelsY="
+      "10\n"
+      "DetectorPixelSizeX=0.5\nDetectorPixelSizeY=0.5\nSrcToObject=100\nSrcToDetector=300\n"
+      "InitialAngle=0\nAngularStep=60\nObjectOffsetX=0.1\nObjectRoll=0.5\nObjectTilt=0.25\n";
 static const char skyscan[]
-  = "[System]\nScanner=SkyScan1172\nCamera Pixel Size (um)=11.2\n[Acquisition]\nFilename Prefix=part_\n"
-    "Number of Files=6\nNumber of Rows=10\nNumber of Columns=20\nOptical Axis (line)=5\n"
-    "Object to Source (mm)=100\nCamera to Source (mm)=300\nImage Pixel Size (um)=150\n"
-    "Depth (bits)=16\nRotation Step (deg)=60\nRotation Direction=CC\n[Reconstruction]\n"
-    "Postalignment=0.5\n";
+    = "[System]\nScanner=SkyScan1172\nCamera Pixel Size (um)=11.2\n[Acquisition]\nFilename "
+      "Prefix=part_\n"
+      "Number of Files=6\nNumber of Rows=10\nNumber of Columns=20\nOptical Axis (line)=5\n"
+      "Object to Source (mm)=100\nCamera to Source (mm)=300\nImage Pixel Size (um)=150\n"
+      "Depth (bits)=16\nRotation Step (deg)=60\nRotation Direction=CC\n[Reconstruction]\n"
+      "Postalignment=0.5\n";
 static const char rtk_head[]
-  = "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"3\">\n"
-    "<SourceToIsocenterDistance>100</SourceToIsocenterDistance>\n"
-    "<SourceToDetectorDistance>300</SourceToDetectorDistance>\n";
+    = "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"3\">\n"
+      "<SourceToIsocenterDistance>100</SourceToIsocenterDistance>\n"
+      "<SourceToDetectorDistance>300</SourceToDetectorDistance>\n";
 
 static const char fips[]
-  = "{\n \"projectName\": \"part_\",\n \"distanceSourceOrigin\": 10,\n \"distanceSourceDetector\": 30,\n"
-    " \"distanceUnit\": \"cm\",\n \"numberImages\": 6.0,\n \"pixelSize\": 0.0125,\n"
-    " \"pixelSizePost\": 0.05,\n \"numDetectorsPost\": 20.0\n}\n";
+    = "{\n \"projectName\": \"part_\",\n \"distanceSourceOrigin\": 10,\n "
+      "\"distanceSourceDetector\": 30,\n"
+      " \"distanceUnit\": \"cm\",\n \"numberImages\": 6.0,\n \"pixelSize\": 0.0125,\n"
+      " \"pixelSizePost\": 0.05,\n \"numDetectorsPost\": 20.0\n}\n";
 
 static char *
 rtk_text (void)
@@ -52,8 +56,8 @@ static void
 matrix_of (guint view, double m[12])
 {
   const double angle = 2 * G_PI * view / VIEWS, c = cos (angle), s = sin (angle), f = 600;
-  const double own[12] = { f * c - 9.5 * s, f * s + 9.5 * c, 0,  950, -4.5 * s, 4.5 * c, -f, 450,
-                           -s, c, 0, 100 };
+  const double own[12]
+      = { f * c - 9.5 * s, f * s + 9.5 * c, 0, 950, -4.5 * s, 4.5 * c, -f, 450, -s, c, 0, 100 };
 
   for (guint i = 0; i < 12; i++)
     m[i] = own[i];
@@ -102,9 +106,9 @@ rabbit_bytes (gsize *size)
 static const struct {
   const char *name, *file;
 } kinds[] = {
-  { "nikon", "part.xtekct" }, { "skyscan", "part_.log" }, { "rtk", "geometry.xml" },
-  { "json", "geometry.json" }, { "text", "geometry.csv" },
-  { "fips", "part_parameters.json" }, { "rabbitct", "part.rctd" },
+  { "nikon", "part.xtekct" },  { "skyscan", "part_.log" }, { "rtk", "geometry.xml" },
+  { "json", "geometry.json" }, { "text", "geometry.csv" }, { "fips", "part_parameters.json" },
+  { "rabbitct", "part.rctd" },
 };
 #define N_KINDS G_N_ELEMENTS (kinds)
 #define FIPS 5u
@@ -128,7 +132,7 @@ sound_file (guint kind, gsize *size)
   return text;
 }
 
-/* ── Opening ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Opening ── */
 
 static void
 make_stack (const TestFolder *folder)
@@ -151,7 +155,8 @@ write_file (const TestFolder *folder, const char *name, const char *bytes, gsize
 {
   g_autofree char *path = test_folder_file (folder, name);
 
-  g_assert_true (g_file_set_contents_full (path, bytes, size, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+  g_assert_true (
+      g_file_set_contents_full (path, bytes, size, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
 }
 
 /* As its own scan where it is one, else as the geometry of the stack. */
@@ -217,7 +222,8 @@ test_sound (gconstpointer data)
     g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_CONE);
     if (kind == FIPS)
       g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, 0.5, 1e-12);
-    g_assert_cmpfloat_with_epsilon (fabs (facts->angles_rad[1] - facts->angles_rad[0]), G_PI / 3, 1e-6);
+    g_assert_cmpfloat_with_epsilon (fabs (facts->angles_rad[1] - facts->angles_rad[0]), G_PI / 3,
+                                    1e-6);
   }
 }
 
@@ -230,7 +236,7 @@ test_cut_short (gconstpointer data)
   g_autofree char *bytes = sound_file (kind, &size);
 
   make_stack (folder);
-  for (gsize length = 0; length < size; length += size > 2000 ? 29 : 3) {
+  for (gsize length = 0; length<size; length += size> 2000 ? 29 : 3) {
     write_file (folder, kinds[kind].file, bytes, length);
     check_open (folder, kind, length % 2);
   }
@@ -253,14 +259,14 @@ test_flipped (gconstpointer data)
     /* Digits and signs for the most part: what stays well formed goes furthest. */
     for (guint j = 0; j < n; j++)
       copy[g_rand_int_range (random, 0, (gint32) size)]
-        = j % 3 ? "0123456789-.e,=\n"[g_rand_int_range (random, 0, 16)]
-                : (char) g_rand_int_range (random, 0, 256);
+          = j % 3 ? "0123456789-.e,=\n"[g_rand_int_range (random, 0, 16)]
+                  : (char) g_rand_int_range (random, 0, 256);
     write_file (folder, kinds[kind].file, copy, size);
     check_open (folder, kind, i % 2);
   }
 }
 
-/* ── Contradictions ───────────────────────────────────────────────────────────────────────────── */
+/* ── Contradictions ── */
 
 static const struct {
   guint kind;
@@ -363,7 +369,8 @@ test_foreign_matrices (void)
         for (guint k = 0; k < 4; k++) {
           const guint at = foreign[i].from[k];
           const double value = m[4 * row + at] + (row == 0 ? foreign[i].shift * m[8 + at] : 0);
-          g_string_append_printf (text, "%.9g%s", value * foreign[i].scale, k + row < 5 ? " " : "\n");
+          g_string_append_printf (text, "%.9g%s", value * foreign[i].scale,
+                                  k + row < 5 ? " " : "\n");
         }
     }
     make_stack (folder);
@@ -420,8 +427,8 @@ test_stated_twice (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *text = table_text (TRUE), *file = test_folder_file (folder, "geometry.json");
   g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
-  TdScanOptions options = { .geometry = file, .pixel_mm = 0.5, .source_axis_mm = 200,
-                            .source_detector_mm = 300 };
+  TdScanOptions options
+      = { .geometry = file, .pixel_mm = 0.5, .source_axis_mm = 200, .source_detector_mm = 300 };
   g_autoptr (GError) error = NULL;
 
   make_stack (folder);
@@ -470,12 +477,14 @@ main (int argc, char **argv)
   static const struct {
     const char *what;
     GTestDataFunc function;
-  } tests[] = { { "sound", test_sound }, { "cut-short", test_cut_short }, { "flipped", test_flipped } };
+  } tests[]
+      = { { "sound", test_sound }, { "cut-short", test_cut_short }, { "flipped", test_flipped } };
 
   g_test_init (&argc, &argv, NULL);
   for (guint t = 0; t < G_N_ELEMENTS (tests); t++)
     for (guint kind = 0; kind < N_KINDS; kind++) {
-      g_autofree char *name = g_strdup_printf ("/geometries/%s/%s", tests[t].what, kinds[kind].name);
+      g_autofree char *name
+          = g_strdup_printf ("/geometries/%s/%s", tests[t].what, kinds[kind].name);
       g_test_add_data_func (name, GUINT_TO_POINTER (kind), tests[t].function);
     }
   g_test_add_func ("/geometries/contradictions", test_contradictions);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libFuzzer target: any bytes as what a person names beside a scan: a mask of bad pixels, flats, darks,
-   angles, a geometry. */
+/* libFuzzer target: any bytes as what a person names beside a scan: a mask of bad pixels, flats,
+   darks, angles, a geometry. */
 #include "dataset/scan-mask.h"
 #include "fuzz.h"
 
@@ -13,8 +13,8 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   char scan[64], path[64];
   const int scan_fd = fuzz_file ((const guint8 *) frames, sizeof frames, scan);
   const int fd = fuzz_file (data, size, path);
-  const TdScanOptions raw = { .angles = "0:180", .raw_columns = 8, .raw_rows = 4,
-                              .raw_type = TD_SAMPLE_UINT16 };
+  const TdScanOptions raw
+      = { .angles = "0:180", .raw_columns = 8, .raw_rows = 4, .raw_type = TD_SAMPLE_UINT16 };
   TdScanOptions options[4] = { raw, raw, raw, raw };
 
   options[0].flats = path;

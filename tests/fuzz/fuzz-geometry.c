@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libFuzzer target: any bytes as a geometry file (JSON, text, RTK, Nikon, SkyScan) and a RabbitCT scan. */
+/* libFuzzer target: any bytes as a geometry file (JSON, text, RTK, Nikon, SkyScan) and a RabbitCT
+ * scan. */
 #include "dataset/geometry-file.h"
 #include "fuzz.h"
 
@@ -14,7 +15,9 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   {
     g_autoptr (TdGeometryFile) file = td_geometry_file_load (path, NULL);
     static const float nothing;
-    TdScanFacts facts = { .n_columns = 20, .n_rows = 10, .n_views = file ? file->n_views : 0,
+    TdScanFacts facts = { .n_columns = 20,
+                          .n_rows = 10,
+                          .n_views = file ? file->n_views : 0,
                           .geometry = { .pixel_width_mm = 0.5, .pixel_height_mm = 0.5 } };
     g_autofree double *angles = g_new0 (double, facts.n_views + 1);
 

@@ -30,7 +30,7 @@ fuzz_open (const char *path, const TdScanOptions *options)
   if (scan) {
     const TdScanFacts *facts = td_scan_facts (scan);
     guint rows = MIN (facts->n_rows, 8), views = MIN (facts->n_views, 4);
-    g_autofree float *out = g_try_new (float, (gsize) rows * views * facts->n_columns);
+    g_autofree float *out = g_try_new (float, (gsize) rows *views * facts->n_columns);
 
     if (out && facts->n_columns <= 65536) {
       td_scan_read (scan, TD_FRAME_PROJECTION, 0, views, 0, rows, out, NULL, NULL);

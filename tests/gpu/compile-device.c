@@ -23,7 +23,7 @@ typedef struct {
   guint first, last; /* its kernels */
 } CompileProgram;
 
-/* ── Operations that do nothing ───────────────────────────────────────────────────────────────── */
+/* ── Operations that do nothing ── */
 
 static guint64
 memory_free (TdDevice *device)
@@ -31,21 +31,21 @@ memory_free (TdDevice *device)
   return device->info.memory_bytes;
 }
 
-#define NEW(function, type, ...) \
-  static gboolean function (TdDevice *device, ##__VA_ARGS__, type **out, GError **error) \
-  { \
-    *out = g_new0 (type, 1); \
-    return TRUE; \
+#define NEW(function, type, ...)                                                                   \
+  static gboolean function (TdDevice *device, ##__VA_ARGS__, type **out, GError **error)           \
+  {                                                                                                \
+    *out = g_new0 (type, 1);                                                                       \
+    return TRUE;                                                                                   \
   }
 NEW (buffer_new, TdBuffer, guint64 bytes)
 NEW (queue_new, TdQueue)
 NEW (texture_new, TdTexture, const TdTextureSpec *spec)
 NEW (fft_new, TdFft, TdFftKind kind, const guint n[2], guint batch)
 
-#define FREE(function, type) \
-  static void function (type *object) \
-  { \
-    g_free (object); \
+#define FREE(function, type)                                                                       \
+  static void function (type *object)                                                              \
+  {                                                                                                \
+    g_free (object);                                                                               \
   }
 FREE (buffer_free, TdBuffer)
 FREE (queue_free, TdQueue)
@@ -80,7 +80,8 @@ queue_finish (TdQueue *queue, GError **error)
 }
 
 static gboolean
-upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes, GError **error)
+upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
+        GError **error)
 {
   return TRUE;
 }
@@ -146,7 +147,8 @@ event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
 }
 
 static gboolean
-fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse, GError **error)
+fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
+         GError **error)
 {
   return TRUE;
 }
@@ -160,7 +162,7 @@ device_free (TdDevice *base)
   g_free (device);
 }
 
-/* ── Programs ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Programs ── */
 
 static gboolean
 program_build (TdDevice *base, const char *name, const char *source, const char *const *defines,
@@ -211,7 +213,8 @@ kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
 }
 
 TdDevice *
-td_compile_device_new (const TdDeviceInfo *info, const char *dialect, TdCompile compile, gpointer user)
+td_compile_device_new (const TdDeviceInfo *info, const char *dialect, TdCompile compile,
+                       gpointer user)
 {
   CompileDevice *device = g_new0 (CompileDevice, 1);
   TdDeviceInfo *own = &device->base.info;
@@ -220,16 +223,38 @@ td_compile_device_new (const TdDeviceInfo *info, const char *dialect, TdCompile 
   td_device_unref (td_device_open ("host", NULL));
 
   device->ops = (TdDeviceOps) {
-    .device_free = device_free, .memory_free = memory_free, .buffer_new = buffer_new,
-    .buffer_free = buffer_free, .buffer_map = buffer_map, .host_alloc = host_alloc,
-    .host_free = host_free, .queue_new = queue_new, .queue_free = queue_free,
-    .queue_finish = queue_finish, .upload = upload, .download = download, .copy = copy,
-    .fill_zero = fill_zero, .texture_new = texture_new, .texture_free = texture_free,
-    .texture_write = texture_write, .dialect = dialect, .program_build = program_build,
-    .program_free = program_free, .program_kernel = program_kernel, .kernel_free = kernel_free,
-    .kernel_info = kernel_info, .launch = launch, .event_record = event_record,
-    .event_wait = event_wait, .event_sync = event_sync, .event_elapsed = event_elapsed,
-    .event_free = event_free, .fft_new = fft_new, .fft_run = fft_run, .fft_free = fft_free,
+    .device_free = device_free,
+    .memory_free = memory_free,
+    .buffer_new = buffer_new,
+    .buffer_free = buffer_free,
+    .buffer_map = buffer_map,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .queue_new = queue_new,
+    .queue_free = queue_free,
+    .queue_finish = queue_finish,
+    .upload = upload,
+    .download = download,
+    .copy = copy,
+    .fill_zero = fill_zero,
+    .texture_new = texture_new,
+    .texture_free = texture_free,
+    .texture_write = texture_write,
+    .dialect = dialect,
+    .program_build = program_build,
+    .program_free = program_free,
+    .program_kernel = program_kernel,
+    .kernel_free = kernel_free,
+    .kernel_info = kernel_info,
+    .launch = launch,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_sync = event_sync,
+    .event_elapsed = event_elapsed,
+    .event_free = event_free,
+    .fft_new = fft_new,
+    .fft_run = fft_run,
+    .fft_free = fft_free,
   };
   td_device_init (&device->base, &device->ops);
   *own = *info;
@@ -262,18 +287,19 @@ td_compiled_kernel_free (gpointer data)
   g_free (kernel);
 }
 
-/* ── What to compile ──────────────────────────────────────────────────────────────────────────── */
+/* ── What to compile ── */
 
 static void
 make (TdDevice *device, const TdBackprojectFamily *family, const TdBackprojectTask *task,
       const TdBackprojectVariant *variant, guint slices)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdBackprojector) projector =
-      td_backprojector_new (family, device, task, variant, slices, &error);
+  g_autoptr (TdBackprojector) projector
+      = td_backprojector_new (family, device, task, variant, slices, &error);
   guint64 input = sizeof (float) * slices * task->n_views * task->n_columns;
   g_autoptr (TdBuffer) sinograms = td_buffer_new (device, input, NULL);
-  g_autoptr (TdBuffer) out = td_buffer_new (device, sizeof (float) * slices * task->nx * task->ny, NULL);
+  g_autoptr (TdBuffer) out
+      = td_buffer_new (device, sizeof (float) * slices * task->nx * task->ny, NULL);
   g_autoptr (TdQueue) queue = td_queue_new (device, NULL);
 
   g_assert_no_error (error);
@@ -292,7 +318,8 @@ make_variants (TdDevice *device, const TdBackprojectFamily *family, const TdBack
   for (guint s = 0; s < G_N_ELEMENTS (slices); s++, made++)
     make (device, family, task, &td_backproject_default, slices[s]);
   g_autoptr (GPtrArray) all = candidates && family->candidates
-                                ? family->candidates (task, td_device_info (device)) : NULL;
+                                  ? family->candidates (task, td_device_info (device))
+                                  : NULL;
   for (guint i = 0; all && i < all->len; i++, made++) {
     const TdBackprojectVariant *variant = all->pdata[i];
     make (device, family, task, variant, MAX (variant->slices, 1));
@@ -306,8 +333,16 @@ td_compile_device_families (TdDevice *device, gboolean candidates)
   const TdBackprojectFamily *const *families = td_backproject_families ();
   double angles[256];
   TdBackprojectTask task = {
-    .n_columns = 2048, .n_views = G_N_ELEMENTS (angles), .nx = 2048, .ny = 2048, .x0 = -1023.5,
-    .y0 = 1023.5, .step = 1, .centre_px = 1023.5, .angles_rad = angles, .scale = 1,
+    .n_columns = 2048,
+    .n_views = G_N_ELEMENTS (angles),
+    .nx = 2048,
+    .ny = 2048,
+    .x0 = -1023.5,
+    .y0 = 1023.5,
+    .step = 1,
+    .centre_px = 1023.5,
+    .angles_rad = angles,
+    .scale = 1,
   };
   guint made = 0;
 
@@ -330,13 +365,16 @@ static const struct {
 } others[] = {
   { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=8", "GENERAL=0" } },
   { "backproject-cone", { "PACK=1", "TEXTURE=0", "VOXELS=1", "GENERAL=1" } },
-  { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=16", "GENERAL=0",
-                          "X_LANES=32", "Z_LANES=1", "GROUP=256", "RESIDENT=4" } },
+  { "backproject-cone",
+    { "PACK=1", "TEXTURE=1", "VOXELS=16", "GENERAL=0", "X_LANES=32", "Z_LANES=1", "GROUP=256",
+      "RESIDENT=4" } },
   { "backproject-cone", { "PACK=1", "TEXTURE=1", "VOXELS=1", "GENERAL=1" } },
-  { "backproject-cone", { "PACK=2", "TEXTURE=1", "VOXELS=8", "GENERAL=0",
-                          "X_LANES=16", "Z_LANES=2", "GROUP=128", "RESIDENT=7" } },
-  { "backproject-cone", { "PACK=4", "TEXTURE=1", "VOXELS=2", "GENERAL=0",
-                          "X_LANES=4", "Z_LANES=2", "GROUP=64", "RESIDENT=16" } },
+  { "backproject-cone",
+    { "PACK=2", "TEXTURE=1", "VOXELS=8", "GENERAL=0", "X_LANES=16", "Z_LANES=2", "GROUP=128",
+      "RESIDENT=7" } },
+  { "backproject-cone",
+    { "PACK=4", "TEXTURE=1", "VOXELS=2", "GENERAL=0", "X_LANES=4", "Z_LANES=2", "GROUP=64",
+      "RESIDENT=16" } },
   { "cone-columns", { "PACK=1", "VOXELS=4" } },
   { "cone-columns", { "PACK=2", "VOXELS=4" } },
   { "cone-columns", { "PACK=4", "VOXELS=4" } },
@@ -376,7 +414,8 @@ static const struct {
   { "total-variation", { NULL } },
 };
 
-/* So that a new kernel is not forgotten. Kernels for CPUs are compiled by PoCL in the unit tests. */
+/* So that a new kernel is not forgotten. Kernels for CPUs are compiled by PoCL in the unit tests.
+ */
 static gboolean
 is_compiled (TdDevice *device, const char *file_name)
 {
@@ -414,8 +453,9 @@ td_compile_device_report (TdDevice *device, const char *title)
   for (guint i = 0; i < kernels->len; i++) {
     const TdCompiledKernel *kernel = kernels->pdata[i];
     g_test_message ("%3u registers %5" G_GUINT64_FORMAT " bytes spilled %6" G_GUINT64_FORMAT
-                    " bytes local  %s/%s %s", kernel->registers, kernel->spill_bytes,
-                    kernel->local_bytes, kernel->program, kernel->kernel, kernel->defines);
+                    " bytes local  %s/%s %s",
+                    kernel->registers, kernel->spill_bytes, kernel->local_bytes, kernel->program,
+                    kernel->kernel, kernel->defines);
     spilling += kernel->launched && kernel->spill_bytes > 0;
   }
   g_assert_cmpuint (kernels->len, >, 0);

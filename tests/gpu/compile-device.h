@@ -13,7 +13,7 @@ typedef struct {
   guint registers;
   guint64 spill_bytes;
   guint64 local_bytes;
-  gboolean launched;   /* by what was made of the program */
+  gboolean launched; /* by what was made of the program */
 } TdCompiledKernel;
 
 /* Compiles one program; adds a TdCompiledKernel for each kernel in it. */
@@ -30,9 +30,8 @@ void td_compiled_kernel_free (gpointer kernel);
 
 /**
  * Asks every family, in every interpolation, precision and number of slices that it takes, for its
- * default variant (and, if @candidates, for each of the tuner's), so that they are all compiled, and
- * runs the default ones.
- * Returns how many variants were made; a build error fails the test.
+ * default variant (and, if @candidates, for each of the tuner's), so that they are all compiled,
+ * and runs the default ones. Returns how many variants were made; a build error fails the test.
  */
 guint td_compile_device_families (TdDevice *device, gboolean candidates);
 /* The programs that no family builds. */

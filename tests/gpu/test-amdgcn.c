@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compiles what every family would build on AMD cards with clang and the ROCm device library, without
-   a card, and lists registers and spills from the code object's metadata. */
+/* Compiles what every family would build on AMD cards with clang and the ROCm device library,
+   without a card, and lists registers and spills from the code object's metadata. */
 #include "compile-device.h"
 
 #include <gio/gio.h>
@@ -16,7 +16,10 @@ typedef struct {
 /* The library of Debian 12 ends before gfx1100; its newest is the closest, and differs only in the
    numbers its own code branches on. */
 static const Card cards[] = {
-  { "gfx906", 64, "906" }, { "gfx90a", 64, "90a" }, { "gfx1030", 32, "1030" }, { "gfx1100", 32, "1036" },
+  { "gfx906", 64, "906" },
+  { "gfx90a", 64, "90a" },
+  { "gfx1030", 32, "1030" },
+  { "gfx1100", 32, "1036" },
 };
 
 static const char *const compilers[] = { "clang-15", "clang-16", "clang-17", "clang-18", "clang" };
@@ -41,11 +44,24 @@ add_library (GPtrArray *arguments, const char *format, ...)
 static GPtrArray *
 arguments_for (const Card *card, const char *const *defines)
 {
-  static const char *const fixed[] = { "-x", "cl", "-cl-std=CL1.2", "-target", "amdgcn-amd-amdhsa",
-                                       "-O3", "-Xclang", "-finclude-default-header", "-nogpulib" };
+  static const char *const fixed[] = { "-x",
+                                       "cl",
+                                       "-cl-std=CL1.2",
+                                       "-target",
+                                       "amdgcn-amd-amdhsa",
+                                       "-O3",
+                                       "-Xclang",
+                                       "-finclude-default-header",
+                                       "-nogpulib" };
   static const char *const libraries[] = {
-    "opencl", "ocml", "ockl", "oclc_correctly_rounded_sqrt_off", "oclc_daz_opt_off",
-    "oclc_finite_only_off", "oclc_unsafe_math_off", "oclc_abi_version_400",
+    "opencl",
+    "ocml",
+    "ockl",
+    "oclc_correctly_rounded_sqrt_off",
+    "oclc_daz_opt_off",
+    "oclc_finite_only_off",
+    "oclc_unsafe_math_off",
+    "oclc_abi_version_400",
   };
   GPtrArray *arguments = g_ptr_array_new_with_free_func (g_free);
 
@@ -59,7 +75,8 @@ arguments_for (const Card *card, const char *const *defines)
   add_library (arguments, "oclc_wavefrontsize64_%s", card->wavefront == 64 ? "on" : "off");
   for (guint i = 0; defines && defines[i]; i++)
     g_ptr_array_add (arguments, g_strconcat ("-D", defines[i], NULL));
-  for (const char *const *last = (const char *const[]) { "-S", "-o", "-", "-", NULL }; *last; last++)
+  for (const char *const *last = (const char *const[]) { "-S", "-o", "-", "-", NULL }; *last;
+       last++)
     g_ptr_array_add (arguments, g_strdup (*last));
   g_ptr_array_add (arguments, NULL);
   return arguments;
@@ -105,8 +122,9 @@ compile (const char *name, const char *source, const char *const *defines, gpoin
   g_autofree char *assembly = NULL, *words = NULL;
 
   process = g_subprocess_newv ((const char *const *) arguments->pdata,
-                               G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE |
-                               G_SUBPROCESS_FLAGS_STDERR_PIPE, error);
+                               G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
+                                   | G_SUBPROCESS_FLAGS_STDERR_PIPE,
+                               error);
   if (!process || !g_subprocess_communicate_utf8 (process, source, NULL, &assembly, &words, error))
     return FALSE;
   if (!g_subprocess_get_successful (process)) {
@@ -123,12 +141,25 @@ test_card (gconstpointer data)
 {
   const Card *card = data;
   TdDeviceInfo info = {
-    .id = "opencl:0", .name = (char *) card->name, .vendor = "AMD", .api = "opencl",
-    .kind = TD_DEVICE_GPU, .memory_bytes = 8ull << 30, .max_alloc_bytes = 4ull << 30,
-    .compute_units = 60, .warp_width = card->wavefront, .local_memory_bytes = 64 << 10,
-    .max_group_size = 256, .texture_max = { 16384, 16384 }, .texture_max_layers = 2048,
-    .texels = (1u << TD_TEXEL_COUNT) - 1, .texture_linear = TRUE, .half_storage = TRUE,
-    .half_arithmetic = TRUE, .double_arithmetic = TRUE, .local_atomics = TRUE,
+    .id = "opencl:0",
+    .name = (char *) card->name,
+    .vendor = "AMD",
+    .api = "opencl",
+    .kind = TD_DEVICE_GPU,
+    .memory_bytes = 8ull << 30,
+    .max_alloc_bytes = 4ull << 30,
+    .compute_units = 60,
+    .warp_width = card->wavefront,
+    .local_memory_bytes = 64 << 10,
+    .max_group_size = 256,
+    .texture_max = { 16384, 16384 },
+    .texture_max_layers = 2048,
+    .texels = (1u << TD_TEXEL_COUNT) - 1,
+    .texture_linear = TRUE,
+    .half_storage = TRUE,
+    .half_arithmetic = TRUE,
+    .double_arithmetic = TRUE,
+    .local_atomics = TRUE,
   };
 
   if (!clang || !bitcode) {
@@ -158,8 +189,10 @@ find_tools (void)
   for (guint i = 0; bitcode && !clang && i < G_N_ELEMENTS (compilers); i++) {
     g_autofree char *path = g_find_program_in_path (compilers[i]);
     clang = path ? compilers[i] : NULL;
-    if (clang && !compile ("probe", "kernel void k (global float *a) { a[get_global_id (0)] = cos (*a); }",
-                           none, (gpointer) &cards[0], ignored, NULL))
+    if (clang
+        && !compile ("probe",
+                     "kernel void k (global float *a) { a[get_global_id (0)] = cos (*a); }", none,
+                     (gpointer) &cards[0], ignored, NULL))
       clang = NULL;
   }
 }

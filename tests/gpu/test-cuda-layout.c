@@ -8,7 +8,7 @@
 #include "compute/device/cuda-api.h"
 
 #define SAME(ours, theirs) G_STATIC_ASSERT ((long long) (ours) == (long long) (theirs))
-#define SAME_FIELD(our_type, ours, their_type, theirs) \
+#define SAME_FIELD(our_type, ours, their_type, theirs)                                             \
   SAME (offsetof (our_type, ours), offsetof (their_type, theirs))
 
 SAME (sizeof (TdCuPointer), sizeof (CUdeviceptr));

@@ -13,7 +13,7 @@ typedef struct {
 } Card;
 
 static const Card cards[] = {
-  { 75, 64 << 10 },  { 80, 163 << 10 }, { 86, 99 << 10 },  { 89, 99 << 10 },
+  { 75, 64 << 10 },  { 80, 163 << 10 },  { 86, 99 << 10 },  { 89, 99 << 10 },
   { 90, 227 << 10 }, { 100, 227 << 10 }, { 120, 99 << 10 },
 };
 
@@ -77,13 +77,29 @@ test_card (gconstpointer data)
   const Card *card = data;
   g_autofree char *name = g_strdup_printf ("sm_%u", card->arch);
   TdDeviceInfo info = {
-    .id = "cuda:0", .name = name, .vendor = "NVIDIA", .api = "cuda", .kind = TD_DEVICE_GPU,
-    .memory_bytes = 8ull << 30, .max_alloc_bytes = 8ull << 30, .compute_units = 64,
-    .warp_width = 32, .local_memory_bytes = card->shared_bytes, .max_group_size = 1024,
-    .arch = card->arch, .texture_max = { 131072, 65536 }, .texture_max_layers = 2048,
-    .texels = (1u << TD_TEXEL_COUNT) - 1, .texture_linear = TRUE, .half_storage = TRUE,
-    .half_arithmetic = TRUE, .double_arithmetic = TRUE, .shuffle = TRUE, .multiprocessor_id = TRUE,
-    .local_atomics = TRUE, .tensor_cores = TRUE,
+    .id = "cuda:0",
+    .name = name,
+    .vendor = "NVIDIA",
+    .api = "cuda",
+    .kind = TD_DEVICE_GPU,
+    .memory_bytes = 8ull << 30,
+    .max_alloc_bytes = 8ull << 30,
+    .compute_units = 64,
+    .warp_width = 32,
+    .local_memory_bytes = card->shared_bytes,
+    .max_group_size = 1024,
+    .arch = card->arch,
+    .texture_max = { 131072, 65536 },
+    .texture_max_layers = 2048,
+    .texels = (1u << TD_TEXEL_COUNT) - 1,
+    .texture_linear = TRUE,
+    .half_storage = TRUE,
+    .half_arithmetic = TRUE,
+    .double_arithmetic = TRUE,
+    .shuffle = TRUE,
+    .multiprocessor_id = TRUE,
+    .local_atomics = TRUE,
+    .tensor_cores = TRUE,
   };
   g_autoptr (GError) error = NULL;
   const TdNvrtc *nvrtc = td_nvrtc_for_arch (card->arch, &error);
@@ -112,11 +128,13 @@ test_errors (void)
     g_test_skip ("NVIDIA's run-time compiler is not installed");
     return;
   }
-  g_assert_true (td_nvrtc_compile (nvrtc, "good", "extern \"C\" __global__ void k (int *a) { *a = TEXT; }",
-                                   90, defines, &image, NULL, &error));
+  g_assert_true (td_nvrtc_compile (nvrtc, "good",
+                                   "extern \"C\" __global__ void k (int *a) { *a = TEXT; }", 90,
+                                   defines, &image, NULL, &error));
   g_assert_no_error (error);
-  g_assert_false (td_nvrtc_compile (nvrtc, "bad", "extern \"C\" __global__ void k (int *a)\n{ *b = 1; }",
-                                    90, NULL, &none, NULL, &error));
+  g_assert_false (td_nvrtc_compile (nvrtc, "bad",
+                                    "extern \"C\" __global__ void k (int *a)\n{ *b = 1; }", 90,
+                                    NULL, &none, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD);
   g_assert_nonnull (strstr (error->message, "bad.cl(2)"));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * For builds with -Db_sanitize=thread: the sanitizer does not see GLib's locks, which are its own and not
- * pthread's, and would report whatever they guard. Preloaded, these tell it which thread comes after
- * which; everything else is GLib's.
+ * For builds with -Db_sanitize=thread: the sanitizer does not see GLib's locks, which are its own
+ * and not pthread's, and would report whatever they guard. Preloaded, these tell it which thread
+ * comes after which; everything else is GLib's.
  */
 #include <dlfcn.h>
 #include <gio/gio.h>
@@ -10,9 +10,10 @@
 void __tsan_acquire (void *address);
 void __tsan_release (void *address);
 
-#define REAL(name) static __typeof__ (&name) real; \
-  if (!g_atomic_pointer_get (&real)) \
-    g_atomic_pointer_set (&real, (__typeof__ (&name)) dlsym (RTLD_NEXT, #name))
+#define REAL(name)                                                                                 \
+  static __typeof__ (&name) real;                                                                  \
+  if (!g_atomic_pointer_get (&real))                                                               \
+  g_atomic_pointer_set (&real, (__typeof__ (&name)) dlsym (RTLD_NEXT, #name))
 
 #undef g_mutex_lock
 #undef g_mutex_unlock
@@ -83,8 +84,7 @@ g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end_time)
   return woken;
 }
 
-gboolean
-(g_atomic_ref_count_dec) (gatomicrefcount *count)
+gboolean (g_atomic_ref_count_dec) (gatomicrefcount *count)
 {
   REAL (g_atomic_ref_count_dec);
   __tsan_release (count);
@@ -93,8 +93,7 @@ gboolean
   return last;
 }
 
-gboolean
-(g_once_init_enter) (volatile void *location)
+gboolean (g_once_init_enter) (volatile void *location)
 {
   REAL (g_once_init_enter);
   const gboolean first = real (location);
@@ -102,16 +101,14 @@ gboolean
   return first;
 }
 
-void
-(g_once_init_leave) (volatile void *location, gsize result)
+void (g_once_init_leave) (volatile void *location, gsize result)
 {
   REAL (g_once_init_leave);
   __tsan_release ((void *) location);
   real (location, result);
 }
 
-gpointer
-(g_once_impl) (GOnce *once, GThreadFunc func, gpointer arg)
+gpointer (g_once_impl) (GOnce *once, GThreadFunc func, gpointer arg)
 {
   REAL (g_once_impl);
   const gpointer result = real (once, func, arg);

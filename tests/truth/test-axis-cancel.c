@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A search for the axis that is cancelled at any moment ends at once, and leaves nothing behind. "--big"
-   takes a row of 2048 columns and 1800 views and forty-five like it, and says how long the end took. */
+/* A search for the axis that is cancelled at any moment ends at once, and leaves nothing behind.
+   "--big" takes a row of 2048 columns and 1800 views and forty-five like it, and says how long the
+   end took. */
 #include <string.h>
 
 #include "compute/engine/centre.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What finds the rotation axis, part by part: each metric against its formula in plain double precision. */
+/* What finds the rotation axis, part by part: each metric against its formula in plain double
+ * precision. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 static float *
 random_rows (guint n_rows, guint n_columns, guint32 seed)
 {
-  float *rows = g_new (float, (gsize) n_rows * n_columns);
+  float *rows = g_new (float, (gsize) n_rows *n_columns);
 
   td_test_random (rows, (gsize) n_rows * n_columns, seed);
   return rows;
@@ -29,7 +30,7 @@ assert_near (double value, double truth, double part)
     g_error ("%.9g is not %.9g within %g", value, truth, part);
 }
 
-/* ── Formulas ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Formulas ── */
 
 /* One row continued as the header says, transformed by the sum that defines it. */
 static void
@@ -85,7 +86,8 @@ test_spectrum (void)
     }
 }
 
-/* f / hypot (f, 0.06) * signal / (signal + noise) * cos^2 (pi f), by the mean power of all views. */
+/* f / hypot (f, 0.06) * signal / (signal + noise) * cos^2 (pi f), by the mean power of all views.
+ */
 static void
 plain_response (const float *rows, guint n_views, guint n, guint length, double *response)
 {
@@ -225,7 +227,8 @@ test_wedge (void)
     double weights[17];
     for (guint k = 0; k < G_N_ELEMENTS (weights); k++)
       weights[k] = 1 + 0.3 * k;
-    g_autoptr (TdAxisWedge) wedge = td_axis_wedge_new ((guint) views, (guint) length, 0.4 * width, weights);
+    g_autoptr (TdAxisWedge) wedge
+        = td_axis_wedge_new ((guint) views, (guint) length, 0.4 * width, weights);
     double outside = 0, all = 0;
     guint n_outside = 0, n_all = 0;
     double lines[31][25];
@@ -241,7 +244,8 @@ test_wedge (void)
           for (gint t = -reach; t <= reach; t++) {
             double value = v < views ? lines[v][reach + t] : lines[v - views][reach - t];
             sum += plain_fade (t, reach) * value
-                   * cexp (-2 * G_PI * I * ((double) m * v / (2 * views) + (double) k * t / length));
+                   * cexp (-2 * G_PI * I
+                           * ((double) m * v / (2 * views) + (double) k * t / length));
           }
         double f = MIN (k, length - k) / (double) length;
         gboolean out = m > 2 * G_PI * f * 0.4 * width;
@@ -278,16 +282,17 @@ test_quality (void)
         g2 += g * g;
         count++;
       }
-    assert_near (td_axis_quality (TD_AXIS_QUALITY_NEGATIVITY, slice, (guint) n, radius), negative / count,
-                 1e-12);
-    assert_near (td_axis_quality (TD_AXIS_QUALITY_FLATNESS, slice, (guint) n, radius), flatness / count,
-                 1e-12);
+    assert_near (td_axis_quality (TD_AXIS_QUALITY_NEGATIVITY, slice, (guint) n, radius),
+                 negative / count, 1e-12);
+    assert_near (td_axis_quality (TD_AXIS_QUALITY_FLATNESS, slice, (guint) n, radius),
+                 flatness / count, 1e-12);
     assert_near (td_axis_quality (TD_AXIS_QUALITY_STEEPNESS, slice, (guint) n, radius),
                  count * g2 / (g1 * g1), 1e-12);
   }
 }
 
-/* Opposite views without their mean are still each other's mirror image, and what stood still is gone. */
+/* Opposite views without their mean are still each other's mirror image, and what stood still is
+ * gone. */
 static void
 test_mean (void)
 {
@@ -315,7 +320,7 @@ test_mean (void)
   }
 }
 
-/* ── Parts ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Parts ── */
 
 static guint
 count_pairs (guint n_views, double first_deg, double step_deg, double *largest_off_deg)
@@ -334,7 +339,8 @@ count_pairs (guint n_views, double first_deg, double step_deg, double *largest_o
     /* What is said to be missing is what is missing; between the last and the first view of a turn
        the mean of the two is meaningless. */
     if (pair->below == pair->above)
-      g_assert_cmpfloat_with_epsilon (apart, fabs (pair->off_rad), 0.03 * fabs (step_deg) * G_PI / 180);
+      g_assert_cmpfloat_with_epsilon (apart, fabs (pair->off_rad),
+                                      0.03 * fabs (step_deg) * G_PI / 180);
   }
   return pairs->len;
 }
@@ -348,7 +354,7 @@ test_pairs (void)
   g_assert_cmpfloat (off, ==, 0);
   g_assert_cmpuint (count_pairs (181, -90, 1, &off), ==, 2); /* end point included */
   g_assert_cmpfloat (off, ==, 0);
-  g_assert_cmpuint (count_pairs (180, 10, 1, &off), ==, 6);  /* 1, 2, 2, 3, 3, 3 steps */
+  g_assert_cmpuint (count_pairs (180, 10, 1, &off), ==, 6); /* 1, 2, 2, 3, 3, 3 steps */
   g_assert_cmpfloat_with_epsilon (off, 3, 1e-9);
   g_assert_cmpuint (count_pairs (359, 0, 360 / 359.0, &off), ==, 359); /* between two views */
   g_assert_cmpuint (count_pairs (100, 0, -3.6, &off), ==, 100);
@@ -382,7 +388,7 @@ test_rows (void)
 {
   enum { VIEWS = 40, COLUMNS = 33 };
   g_autofree float *noise = random_rows (VIEWS, COLUMNS, 21);
-  g_autofree float *object = g_new (float, VIEWS * COLUMNS);
+  g_autofree float *object = g_new (float, VIEWS *COLUMNS);
 
   g_assert_true (td_axis_blank (noise, VIEWS, COLUMNS));
   for (guint v = 0; v < VIEWS; v++)

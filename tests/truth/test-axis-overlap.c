@@ -73,8 +73,13 @@ find (TdScan *scan, guint row, double first, double last, TdAxisEstimate *estima
   const TdScanFacts *facts = td_scan_facts (scan);
   g_autofree float *sinogram = prepared_row (scan, row);
   const TdAxisInput input = {
-    .sinogram = sinogram, .n_views = facts->n_views, .n_columns = facts->n_columns,
-    .angles_rad = facts->angles_rad, .row = row, .first_px = first, .last_px = last,
+    .sinogram = sinogram,
+    .n_views = facts->n_views,
+    .n_columns = facts->n_columns,
+    .angles_rad = facts->angles_rad,
+    .row = row,
+    .first_px = first,
+    .last_px = last,
   };
   g_autoptr (GError) error = NULL;
   const gboolean ok = td_axis_overlap.find (&input, estimate, &error);
@@ -110,9 +115,10 @@ test_study (void)
       silent += estimate.confidence >= 0.2;
     }
     g_test_message ("%-11s %3u columns %4u views, axis %6.2f, %7.0f photons, wander %.3f, rings "
-                    "%.3f: off %6.3f, confidence %.2f, spread %.3f%s", spec.phantom, spec.n_columns,
-                    spec.n_views, spec.centre_px, spec.photons, spec.wander, spec.rings, off,
-                    estimate.confidence, estimate.spread_px, off <= 0.25 ? "" : " ***");
+                    "%.3f: off %6.3f, confidence %.2f, spread %.3f%s",
+                    spec.phantom, spec.n_columns, spec.n_views, spec.centre_px, spec.photons,
+                    spec.wander, spec.rings, off, estimate.confidence, estimate.spread_px,
+                    off <= 0.25 ? "" : " ***");
   }
   g_test_message ("%u of %u within 0.25 columns, the worst of them %.3f; of %u others %u unflagged",
                   near, n_scans, worst_known, wrong, silent);
@@ -139,7 +145,7 @@ test_irregular (void)
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
   g_autofree float *sinogram = prepared_row (scan, 1);
-  g_autofree float *mixed = g_new (float, (gsize) n * n_views);
+  g_autofree float *mixed = g_new (float, (gsize) n *n_views);
   g_autofree double *angles = g_new (double, n_views);
   guint kept = 0;
 
@@ -153,8 +159,12 @@ test_irregular (void)
   memcpy (mixed + (gsize) kept * n, mixed, n * sizeof (float));
   angles[kept++] = angles[0];
   const TdAxisInput input = {
-    .sinogram = mixed, .n_views = kept, .n_columns = n, .angles_rad = angles,
-    .first_px = (n - 1) / 2.0, .last_px = n,
+    .sinogram = mixed,
+    .n_views = kept,
+    .n_columns = n,
+    .angles_rad = angles,
+    .first_px = (n - 1) / 2.0,
+    .last_px = n,
   };
   g_assert_true (td_axis_overlap.find (&input, &estimate, &error));
   g_assert_no_error (error);
@@ -170,18 +180,23 @@ test_nothing (void)
     guint n_columns, n_views;
     double range_rad, value, first_px, last_px;
   } nothings[] = {
-    { 64, 90, 2 * G_PI, 0, 0, 63 },   { 64, 90, 2 * G_PI, 0.7, 0, 63 }, { 1, 90, 2 * G_PI, 1, 0, 0 },
-    { 64, 1, 2 * G_PI, 1, 0, 63 },    { 64, 90, G_PI, 1, 0, 63 },       { 7, 16, 2 * G_PI, 1, 0, 6 },
+    { 64, 90, 2 * G_PI, 0, 0, 63 },    { 64, 90, 2 * G_PI, 0.7, 0, 63 },
+    { 1, 90, 2 * G_PI, 1, 0, 0 },      { 64, 1, 2 * G_PI, 1, 0, 63 },
+    { 64, 90, G_PI, 1, 0, 63 },        { 7, 16, 2 * G_PI, 1, 0, 6 },
     { 64, 90, 2 * G_PI, 0.7, 80, 90 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (nothings); i++) {
     const guint n = nothings[i].n_columns, views = nothings[i].n_views;
-    g_autofree float *values = g_new (float, n * views);
+    g_autofree float *values = g_new (float, n *views);
     g_autofree double *angles = g_new (double, views);
     const TdAxisInput input = {
-      .sinogram = values, .n_views = views, .n_columns = n, .angles_rad = angles,
-      .first_px = nothings[i].first_px, .last_px = nothings[i].last_px,
+      .sinogram = values,
+      .n_views = views,
+      .n_columns = n,
+      .angles_rad = angles,
+      .first_px = nothings[i].first_px,
+      .last_px = nothings[i].last_px,
     };
     TdAxisEstimate estimate;
     g_autoptr (GError) error = NULL;
@@ -205,8 +220,13 @@ test_cancelled (void)
   g_autofree float *values = g_new0 (float, 64 * 90);
   g_autofree double *angles = g_new (double, 90);
   const TdAxisInput input = {
-    .sinogram = values, .n_views = 90, .n_columns = 64, .angles_rad = angles, .first_px = 0,
-    .last_px = 63, .cancellable = cancellable,
+    .sinogram = values,
+    .n_views = 90,
+    .n_columns = 64,
+    .angles_rad = angles,
+    .first_px = 0,
+    .last_px = 63,
+    .cancellable = cancellable,
   };
   TdAxisEstimate estimate;
   g_autoptr (GError) error = NULL;

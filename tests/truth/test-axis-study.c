@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The search for the rotation axis on generated scans whose axis is known: "--scans N" takes N of them,
-   "--first I" begins with the I-th, "--kind cut" takes those of one kind only, "--seed S" invents others
-   (whatever is tuned is tuned on others), "--trials" shows every trial. */
+/* The search for the rotation axis on generated scans whose axis is known: "--scans N" takes N of
+   them,
+   "--first I" begins with the I-th, "--kind cut" takes those of one kind only, "--seed S" invents
+   others (whatever is tuned is tuned on others), "--trials" shows every trial. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +53,9 @@ invent (guint number, TdPhantomScan *spec)
   spec->n_views = (guint) (between (&random, 60, 320) * (whole ? 2 : 1));
   spec->end_point = coin (&random);
   spec->first_deg = between (&random, -90, 90);
-  spec->centre_px
-      = (spec->n_columns - 1) / 2.0 + between (&random, -0.3, 0.3) * spec->n_columns;
-  double room = MIN (spec->centre_px, spec->n_columns - 1 - spec->centre_px) / (spec->n_columns / 2.0);
+  spec->centre_px = (spec->n_columns - 1) / 2.0 + between (&random, -0.3, 0.3) * spec->n_columns;
+  double room
+      = MIN (spec->centre_px, spec->n_columns - 1 - spec->centre_px) / (spec->n_columns / 2.0);
   if (!whole && td_random_uniform (&random) < 0.75)
     spec->fill = room * between (&random, 0.7, 1);
   spec->offset_field = whole && td_random_uniform (&random) < 0.33;
@@ -81,16 +82,16 @@ show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
 
   g_test_message ("%3u %-5s %-11s %3u x %2u, %3u views%s, axis %+.2f, %7.0f photons, rings %.3f, "
                   "wander %.2f: off %+7.3f +- %.3f, tilt %+.2f +- %.2f for %+.2f, %s%s",
-                  number, kind_of (spec), spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
-                  spec->end_point ? "+" : " ",
+                  number, kind_of (spec), spec->phantom, spec->n_columns, spec->n_rows,
+                  spec->n_views, spec->end_point ? "+" : " ",
                   (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns, spec->photons,
-                  spec->rings, spec->wander, off,
-                  result->uncertainty_px, result->tilt_deg, result->tilt_uncertainty_deg, spec->tilt_deg,
+                  spec->rings, spec->wander, off, result->uncertainty_px, result->tilt_deg,
+                  result->tilt_uncertainty_deg, spec->tilt_deg,
                   result->agreed ? "agreed" : result->advice, fabs (off) <= FOUND_PX ? "" : " ***");
   for (guint i = 0; show_trials && i < result->n_trials; i++) {
     const TdAxisTrial *trial = &result->trials[i];
-    double truth = spec->centre_px + tan (spec->tilt_deg * G_PI / 180)
-                                         * (trial->row - (spec->n_rows - 1) / 2.0);
+    double truth = spec->centre_px
+                   + tan (spec->tilt_deg * G_PI / 180) * (trial->row - (spec->n_rows - 1) / 2.0);
     g_test_message ("      row %2u %-11s %+9.4f +- %.4f, confidence %.2f%s", trial->row,
                     td_axis_method_name (trial->method), trial->centre_px - truth, trial->spread_px,
                     trial->confidence, trial->used ? "" : ", left out");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The axis in turns of every kind: with a projection at 180 degrees beside the views, tilted, turned the
-   other way, in uneven steps, with few views. */
+/* The axis in turns of every kind: with a projection at 180 degrees beside the views, tilted,
+   turned the other way, in uneven steps, with few views. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ describe (TdPhantomScan *spec, double range_deg, guint n_views)
   spec->photons = 2e5;
 }
 
-/* Some of a phantom's views, in this order, and behind them some that are no views. (transfer full) */
+/* Some of a phantom's views, in this order, and behind them some that are no views. (transfer full)
+ */
 static TdScan *
 pick (const TdPhantomScan *spec, const guint *views, guint n, guint n_extra)
 {
@@ -44,10 +45,10 @@ pick (const TdPhantomScan *spec, const guint *views, guint n, guint n_extra)
     g_assert_true (td_scan_read (whole, TD_FRAME_PROJECTION, views[i], 1, 0, facts.n_rows,
                                  frames + i * pixels, NULL, &error));
   }
-  g_assert_true (td_scan_read (whole, TD_FRAME_FLAT, 0, facts.n_flats, 0, facts.n_rows, flats, NULL,
-                               &error));
-  g_assert_true (td_scan_read (whole, TD_FRAME_DARK, 0, facts.n_darks, 0, facts.n_rows, darks, NULL,
-                               &error));
+  g_assert_true (
+      td_scan_read (whole, TD_FRAME_FLAT, 0, facts.n_flats, 0, facts.n_rows, flats, NULL, &error));
+  g_assert_true (
+      td_scan_read (whole, TD_FRAME_DARK, 0, facts.n_darks, 0, facts.n_rows, darks, NULL, &error));
   facts.n_views = n;
   facts.angles_rad = angles;
   facts.centre_px = NAN;
@@ -61,8 +62,8 @@ find_within (TdScan *scan, guint methods, double first_px, double last_px)
 {
   g_autoptr (TdEngine) engine = td_engine_new ();
   g_autoptr (GError) error = NULL;
-  const TdAxisOptions options = { .methods = methods, .search_first_px = first_px,
-                                  .search_last_px = last_px };
+  const TdAxisOptions options
+      = { .methods = methods, .search_first_px = first_px, .search_last_px = last_px };
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
@@ -91,10 +92,10 @@ count (const TdAxisResult *result, TdAxisMethod method)
   return n;
 }
 
-/* ── Beside the views ─────────────────────────────────────────────────────────────────────────── */
+/* ── Beside the views ── */
 
-/* A projection at 180 degrees is no view, but opposite to the first: whole projections can be compared,
-   and so can rows without guessing. The other methods see what they saw before. */
+/* A projection at 180 degrees is no view, but opposite to the first: whole projections can be
+   compared, and so can rows without guessing. The other methods see what they saw before. */
 static void
 test_extra (void)
 {
@@ -147,7 +148,7 @@ test_coming_round (void)
   g_assert_true (result->agreed);
 }
 
-/* ── Turns ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Turns ── */
 
 typedef struct {
   const char *name;
@@ -194,8 +195,8 @@ test_turn (gconstpointer data)
   g_assert_cmpfloat_with_epsilon (result->tilt_deg, turn->tilt_deg, turn->tilt_within_deg);
 }
 
-/* An axis near one edge: what both sides see is a sixth of the detector, and the sample is wider than all
-   of it. Each method by itself. */
+/* An axis near one edge: what both sides see is a sixth of the detector, and the sample is wider
+   than all of it. Each method by itself. */
 static void
 test_offset (void)
 {
@@ -243,7 +244,7 @@ test_wide_detector (void)
   g_assert_true (result->agreed);
 }
 
-/* ── Uneven steps ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Uneven steps ── */
 
 /* Every third view at random, in no order. */
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding the rotation axis: measured scans whose axis others have published, sinograms that say nothing,
-   and what the engine and a plan make of it. */
+/* Finding the rotation axis: measured scans whose axis others have published, sinograms that say
+   nothing, and what the engine and a plan make of it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
 
-/* ── Measured scans ───────────────────────────────────────────────────────────────────────────── */
+/* ── Measured scans ── */
 
 static void
 recipe_init (TdRecipe *recipe, const char *device)
@@ -94,14 +94,14 @@ test_neutron (void)
   g_assert_cmpuint (methods_near (result, 244.95, 0.3), >=, 2);
 }
 
-/* ── What says nothing ────────────────────────────────────────────────────────────────────────── */
+/* ── What says nothing ── */
 
 typedef enum { CONSTANT, EMPTY, NOISE, DISC } Content;
 
 static TdScan *
 plain_scan (Content content, guint n_rows, guint n_views, guint n_columns, double range_deg)
 {
-  g_autofree float *data = g_new0 (float, (gsize) n_rows * n_views * n_columns);
+  g_autofree float *data = g_new0 (float, (gsize) n_rows *n_views *n_columns);
   g_autofree double *angles = g_new (double, n_views);
   float *sample = data;
 
@@ -176,8 +176,8 @@ test_small (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (GError) error = NULL;
-    g_autoptr (TdScan) scan = plain_scan (DISC, cases[i].rows, cases[i].views, cases[i].columns,
-                                          cases[i].range_deg);
+    g_autoptr (TdScan) scan
+        = plain_scan (DISC, cases[i].rows, cases[i].views, cases[i].columns, cases[i].range_deg);
     TdRecipe recipe;
     recipe_init (&recipe, "host");
     g_autoptr (TdAxisResult) result
@@ -189,7 +189,7 @@ test_small (void)
   }
 }
 
-/* ── The engine ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The engine ── */
 
 static void
 count_calls (double fraction, const char *what, gpointer user)
@@ -332,8 +332,12 @@ test_options (void)
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     g_autoptr (GError) error = NULL;
     TdAxisMethod method;
-    const TdAxisOptions one = { .methods = 1u << m, .row_first = 10, .row_end = 20, .n_rows = 2,
-                                .search_first_px = 60, .search_last_px = 72 };
+    const TdAxisOptions one = { .methods = 1u << m,
+                                .row_first = 10,
+                                .row_end = 20,
+                                .n_rows = 2,
+                                .search_first_px = 60,
+                                .search_last_px = 72 };
     g_assert_true (td_axis_method_parse (td_axis_method_name (m), &method) && method == m);
     g_autoptr (TdAxisResult) result
         = td_engine_find_axis (engine, scan, &recipe, &one, NULL, &error);

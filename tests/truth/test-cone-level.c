@@ -7,9 +7,9 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* Detectors that are rolled and tilted: whole jobs against FDK on the level detector in plain double
-   precision, which shares with the product the matrices, the weights' formulas and the ramp's response; and
-   however a job is cut. */
+/* Detectors that are rolled and tilted: whole jobs against FDK on the level detector in plain
+   double precision, which shares with the product the matrices, the weights' formulas and the
+   ramp's response; and however a job is cut. */
 typedef struct {
   const char *name;
   guint n_columns, n_rows, n_views;
@@ -91,8 +91,12 @@ static void
 make_scan (const Case *c, Measured *measured)
 {
   *measured = (Measured) {
-    .geometry = { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.4, .pixel_height_mm = 0.5,
-                  .source_axis_mm = 300, .source_detector_mm = 420, .axis_offset_mm = c->axis_mm,
+    .geometry = { .beam = TD_BEAM_CONE,
+                  .pixel_width_mm = 0.4,
+                  .pixel_height_mm = 0.5,
+                  .source_axis_mm = 300,
+                  .source_detector_mm = 420,
+                  .axis_offset_mm = c->axis_mm,
                   .detector_offset_u_px = c->offset_u },
     .angles_rad = g_new (double, c->n_views),
   };
@@ -104,21 +108,27 @@ make_scan (const Case *c, Measured *measured)
     shake (c, measured);
   measure (c, measured);
   const TdScanFacts facts = {
-    .n_columns = c->n_columns, .n_rows = c->n_rows, .n_views = c->n_views,
-    .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE, .in_memory = TRUE,
-    .angles_rad = measured->angles_rad, .centre_px = NAN, .geometry = measured->geometry,
+    .n_columns = c->n_columns,
+    .n_rows = c->n_rows,
+    .n_views = c->n_views,
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .transmission_logged = TRUE,
+    .in_memory = TRUE,
+    .angles_rad = measured->angles_rad,
+    .centre_px = NAN,
+    .geometry = measured->geometry,
   };
   measured->scan = td_scan_new_from_memory (&facts, measured->views, NULL, NULL, NULL, NULL);
 }
 
-/* ── The plain way ────────────────────────────────────────────────────────────────────────────── */
+/* ── The plain way ── */
 
 /* A detector that lies on its side, as it would have measured standing up. */
 static void
 stand_up (Case *c, Measured *measured)
 {
   const guint n_columns = c->n_columns, n_rows = c->n_rows;
-  float *views = g_new (float, (gsize) c->n_views * n_columns * n_rows);
+  float *views = g_new (float, (gsize) c->n_views *n_columns *n_rows);
 
   for (guint view = 0; view < c->n_views; view++)
     for (guint v = 0; v < n_rows; v++)
@@ -135,8 +145,8 @@ stand_up (Case *c, Measured *measured)
 static double *
 plain_fdk (const Case *c, const Measured *measured, const TdFilter *spec, TdConeTask *task)
 {
-  const TdConePlain scan = { &measured->geometry, measured->angles_rad, c->n_columns, c->n_rows, c->n_views,
-                             measured->views };
+  const TdConePlain scan = { &measured->geometry, measured->angles_rad, c->n_columns,
+                             c->n_rows,           c->n_views,           measured->views };
   double *out = td_cone_plain_fdk (&scan, spec, TRUE, task);
 
   g_assert_true (td_cone_upright (task));
@@ -157,7 +167,8 @@ planned (TdScan *scan, const TdRecipe *recipe)
 static gboolean
 is_straight (const Case *c)
 {
-  return c->wobble == 0 && c->tilt_deg[0] == 0 && c->tilt_deg[1] == 0 && fmod (c->tilt_deg[2], 90) == 0;
+  return c->wobble == 0 && c->tilt_deg[0] == 0 && c->tilt_deg[1] == 0
+         && fmod (c->tilt_deg[2], 90) == 0;
 }
 
 static void
@@ -183,7 +194,8 @@ test_plain (gconstpointer data)
 
     /* Kernels for upright detectors, which this one is not any more; no texture's 8-bit weights. */
     g_strlcpy (recipe.devices, id, sizeof recipe.devices);
-    g_strlcpy (recipe.family, g_str_equal (id, "host") ? "host" : "arithmetic", sizeof recipe.family);
+    g_strlcpy (recipe.family, g_str_equal (id, "host") ? "host" : "arithmetic",
+               sizeof recipe.family);
     td_test_reconstruct (engine, measured.scan, &recipe, &volume, &error);
     g_assert_no_error (error);
     g_autofree char *notes = planned (measured.scan, &recipe);
@@ -201,7 +213,7 @@ test_plain (gconstpointer data)
   measured_clear (&measured);
 }
 
-/* ── However it is cut ────────────────────────────────────────────────────────────────────────── */
+/* ── However it is cut ── */
 
 static void
 set (TdRecipe *recipe, const char *devices, TdFilterPlace place, TdShareKind share)
@@ -235,8 +247,8 @@ tighten (const Measured *measured, TdRecipe *recipe)
   }
 }
 
-/* Slabs, batches, chunks and windows; each device's own result to the last bit, and devices and ways of
-   sharing to rounding. */
+/* Slabs, batches, chunks and windows; each device's own result to the last bit, and devices and
+   ways of sharing to rounding. */
 static void
 test_cuts (gconstpointer data)
 {
@@ -325,10 +337,10 @@ test_shared (void)
   measured_clear (&measured);
 }
 
-/* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Geometry ── */
 
-/* Upright detectors are as they were; the level one of a rolled detector has its rows level and holds all
-   of it; its rows say which of the detector's they need. */
+/* Upright detectors are as they were; the level one of a rolled detector has its rows level and
+   holds all of it; its rows say which of the detector's they need. */
 static void
 test_geometry (void)
 {
@@ -339,8 +351,8 @@ test_geometry (void)
     TdConeTask own, task;
 
     make_scan (c, &measured);
-    td_cone_task_init (&own, &measured.geometry, measured.angles_rad, c->n_views, c->n_columns, c->n_rows,
-                       &error);
+    td_cone_task_init (&own, &measured.geometry, measured.angles_rad, c->n_views, c->n_columns,
+                       c->n_rows, &error);
     g_assert_no_error (error);
     const double lean = td_cone_lean (&own);
     g_assert_cmpfloat (lean, >=, 0);
@@ -359,10 +371,12 @@ test_geometry (void)
         g_assert_cmpuint (end, <=, c->n_rows);
         for (guint column = 0; column < task.n_measured; column++) {
           double u, v;
-          td_cone_plain_trace (task.matrices + 12 * (gsize) view, own.matrices + 12 * (gsize) view, column,
-                               row, &u, &v);
-          const gboolean seen = v >= 0 && v <= c->n_rows - 1.0 && u >= -0.5 && u <= c->n_columns - 0.5;
-          g_assert_true (!seen || (MAX (floor (v) - 2, 0) >= first && MIN (floor (v) + 4, c->n_rows) <= end));
+          td_cone_plain_trace (task.matrices + 12 * (gsize) view, own.matrices + 12 * (gsize) view,
+                               column, row, &u, &v);
+          const gboolean seen
+              = v >= 0 && v <= c->n_rows - 1.0 && u >= -0.5 && u <= c->n_columns - 0.5;
+          g_assert_true (
+              !seen || (MAX (floor (v) - 2, 0) >= first && MIN (floor (v) + 4, c->n_rows) <= end));
         }
       }
     td_cone_task_clear (&task);
@@ -391,8 +405,8 @@ test_left_alone (void)
         td_cone_matrix (&circle, measured.angles_rad[view], c.n_columns, c.n_rows,
                         measured.geometry.view_matrices + 12 * (gsize) view);
       }
-    td_cone_task_init (&task, &measured.geometry, measured.angles_rad, c.n_views, c.n_columns, c.n_rows,
-                       &error);
+    td_cone_task_init (&task, &measured.geometry, measured.angles_rad, c.n_views, c.n_columns,
+                       c.n_rows, &error);
     g_assert_no_error (error);
     const gboolean helps = td_cone_level_helps (&task, &measured.geometry, td_cone_lean (&task));
     g_assert_cmpint (helps, ==, i >= 2); /* a shaken gantry leans more than it is rolled */

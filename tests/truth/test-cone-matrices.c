@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A matrix for every view: tables of them as text and JSON, vectors, RabbitCT, views in any order. */
+/* A matrix for every view: tables of them as text and JSON, vectors, RabbitCT, views in any order.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 static TdEngine *engine;
 
-/* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tables ── */
 
 #define TABLE_PIXEL 1.5
 #define TABLE_SOD 220.0
@@ -38,13 +39,15 @@ table_place (guint view, double source[3], double detector[3], double u[3], doub
 }
 
 static void
-table_ray (gconstpointer setup, guint view, guint column, guint row, double source[3], double pixel[3])
+table_ray (gconstpointer setup, guint view, guint column, guint row, double source[3],
+           double pixel[3])
 {
   double detector[3], u[3], v[3];
 
   table_place (view, source, detector, u, v);
   for (guint k = 0; k < 3; k++)
-    pixel[k] = detector[k] + (column - td_camera_middle (N)) * u[k] + (row - td_camera_middle (N)) * v[k];
+    pixel[k] = detector[k] + (column - td_camera_middle (N)) * u[k]
+               + (row - td_camera_middle (N)) * v[k];
 }
 
 /* The detector is upright here: u from the component along it, by similar triangles. */
@@ -162,7 +165,7 @@ test_table (gconstpointer kind)
   td_test_volume_clear (&turned);
 }
 
-/* ── RabbitCT ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── RabbitCT ── */
 
 /* The benchmark's own loop, over voxel (i, j, k) of its cube of 256 mm. */
 static double
@@ -183,7 +186,8 @@ rabbit_voxel (const double *matrices, const float *views, guint i, guint j, guin
     for (int dr = 0; dr < 2; dr++)
       for (int dc = 0; dc < 2; dc++)
         if (c + dc >= 0 && r + dr >= 0 && c + dc < (int) N && r + dr < (int) N)
-          value += (dc ? u - c : 1 - u + c) * (dr ? v - r : 1 - v + r) * image[(r + dr) * N + c + dc];
+          value
+              += (dc ? u - c : 1 - u + c) * (dr ? v - r : 1 - v + r) * image[(r + dr) * N + c + dc];
     sum += value / (w * w);
   }
   return sum;
@@ -195,7 +199,7 @@ test_rabbitct (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "rabbit.rctd");
   g_autofree double *matrices = g_new (double, 12 * VIEWS);
-  g_autofree float *views = g_new (float, (gsize) VIEWS * N * N);
+  g_autofree float *views = g_new (float, (gsize) VIEWS *N *N);
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
   g_autoptr (GError) error = NULL;
@@ -255,7 +259,7 @@ test_rabbitct (void)
   td_test_volume_clear (&volume);
 }
 
-/* ── The order of views, and Tomodesk's own files ─────────────────────────────────────────────── */
+/* ── The order of views, and Tomodesk's own files ── */
 
 /* Views in any order are the same scan. */
 static void
@@ -266,7 +270,7 @@ test_any_order (void)
   const gsize pixels = (gsize) N * N;
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree float *views = td_cone_camera_expose (&camera);
-  g_autofree float *mixed = g_new (float, VIEWS * pixels);
+  g_autofree float *mixed = g_new (float, VIEWS *pixels);
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint view = 0; view < VIEWS; view++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* However little memory there is, each row of each frame is read once, or each frame, if its detector lies on its
-   side; and what comes out is the same to the last bit. */
+/* However little memory there is, each row of each frame is read once, or each frame, if its
+   detector lies on its side; and what comes out is the same to the last bit. */
 #include <string.h>
 
 #include "dataset/phantom-scan.h"
@@ -14,7 +14,7 @@ typedef struct {
   double roll_deg;
   TdFilterPlace filter_on;
   gboolean portrait;
-  const char *steps;      /* that look at neighbouring rows; NULL: as they are */
+  const char *steps; /* that look at neighbouring rows; NULL: as they are */
 } Case;
 
 static const Case cases[] = {
@@ -27,7 +27,7 @@ static const Case cases[] = {
   { "neighbours-host", "host", 0, TD_FILTER_ON_AUTO, FALSE, "zingers" },
 };
 
-/* ── A scan that counts ───────────────────────────────────────────────────────────────────────── */
+/* ── A scan that counts ── */
 
 typedef struct {
   TdScan *inner;
@@ -36,8 +36,8 @@ typedef struct {
 } Counter;
 
 static gboolean
-counter_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows, float *out,
-              GCancellable *cancellable, GError **error)
+counter_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
+              float *out, GCancellable *cancellable, GError **error)
 {
   Counter *counter = source;
   const guint rows = td_scan_facts (counter->inner)->n_rows;
@@ -76,8 +76,11 @@ make_scan (const Case *c, Counter **counter)
   spec.n_views = 36;
   spec.range_deg = 360;
   spec.logged = c->steps == NULL;
-  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.4, .pixel_height_mm = 0.4,
-                                 .source_axis_mm = 200, .source_detector_mm = 300 };
+  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                 .pixel_width_mm = 0.4,
+                                 .pixel_height_mm = 0.4,
+                                 .source_axis_mm = 200,
+                                 .source_detector_mm = 300 };
   spec.geometry.detector_tilt_rad[2] = c->roll_deg * G_PI / 180;
   *counter = g_new0 (Counter, 1);
   (*counter)->inner = td_phantom_scan_new (&spec, &error);
@@ -90,7 +93,7 @@ make_scan (const Case *c, Counter **counter)
   return scan;
 }
 
-/* ── Runs ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Runs ── */
 
 static void
 set (const Case *c, guint64 limit, TdRecipe *recipe)
@@ -115,7 +118,8 @@ says (TdScan *scan, const TdRecipe *recipe, const char *words)
 }
 
 static void
-run (const Case *c, TdScan *scan, Counter *counter, guint64 limit, gboolean anew, TdTestVolume *volume)
+run (const Case *c, TdScan *scan, Counter *counter, guint64 limit, gboolean anew,
+     TdTestVolume *volume)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   const gsize n = (gsize) facts->n_views * facts->n_rows;
@@ -132,8 +136,10 @@ run (const Case *c, TdScan *scan, Counter *counter, guint64 limit, gboolean anew
   g_assert_no_error (error);
   for (gsize i = 0; i < n; i++)
     most = MAX (most, counter->projections[i]);
-  g_test_message ("limit %" G_GUINT64_FORMAT " kiB: rows are read %u times, host memory %" G_GUINT64_FORMAT " of %"
-                  G_GUINT64_FORMAT " kiB", limit >> 10, most, volume->result.host_peak_bytes >> 10, allowed >> 10);
+  g_test_message ("limit %" G_GUINT64_FORMAT
+                  " kiB: rows are read %u times, host memory %" G_GUINT64_FORMAT
+                  " of %" G_GUINT64_FORMAT " kiB",
+                  limit >> 10, most, volume->result.host_peak_bytes >> 10, allowed >> 10);
   g_assert_cmpuint (most, <=, 1);
   g_assert_true (most == 1 || !anew); /* the engine remembers rows that are read at once */
   g_assert_cmpuint (volume->result.host_peak_bytes, <=, allowed);
@@ -156,7 +162,8 @@ test_once (gconstpointer data)
   g_autoptr (TdScan) scan = make_scan (c, &counter);
   run (c, scan, counter, 0, TRUE, &whole);
   /* As little as will do. */
-  for (set (c, limit, &recipe); !says (scan, &recipe, " slabs of "); set (c, limit += 64 << 10, &recipe))
+  for (set (c, limit, &recipe); !says (scan, &recipe, " slabs of ");
+       set (c, limit += 64 << 10, &recipe))
     g_assert_cmpuint (limit, <, 64 << 20);
   g_assert_cmpint (says (scan, &recipe, "each is read once"), ==, c->portrait);
   g_assert_true (!c->portrait || says (scan, &recipe, "in a temporary file ("));

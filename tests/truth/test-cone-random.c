@@ -12,8 +12,8 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* Random geometries: families of back-projection, and whole jobs on devices with little memory, against
-   the plain way in double precision. --first and --cases in the suite "slow". */
+/* Random geometries: families of back-projection, and whole jobs on devices with little memory,
+   against the plain way in double precision. --first and --cases in the suite "slow". */
 
 #define SMALLEST_DEPTH 0.25 /* nearer to the source, and behind it, voxels are not compared */
 
@@ -39,7 +39,7 @@ chance (TdRandom *random, double p)
   return td_random_uniform (random) < p;
 }
 
-/* ── Geometries ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Geometries ── */
 
 static double
 magnification (TdRandom *random)
@@ -48,7 +48,8 @@ magnification (TdRandom *random)
 }
 
 static void
-random_geometry (TdRandom *random, guint n_columns, guint n_rows, double tilted, TdGeometry *geometry)
+random_geometry (TdRandom *random, guint n_columns, guint n_rows, double tilted,
+                 TdGeometry *geometry)
 {
   const double size = MAX (n_columns, n_rows);
 
@@ -57,8 +58,8 @@ random_geometry (TdRandom *random, guint n_columns, guint n_rows, double tilted,
   geometry->pixel_height_mm
       = geometry->pixel_width_mm * (chance (random, 0.5) ? 1 : between (random, 0.4, 2.5));
   const double pixel = MAX (geometry->pixel_width_mm, geometry->pixel_height_mm);
-  geometry->source_detector_mm = size * pixel * (chance (random, 0.3) ? between (random, 1, 2)
-                                                                      : between (random, 2, 20));
+  geometry->source_detector_mm
+      = size * pixel * (chance (random, 0.3) ? between (random, 1, 2) : between (random, 2, 20));
   geometry->source_axis_mm = geometry->source_detector_mm / magnification (random);
   if (chance (random, 0.5))
     geometry->detector_offset_v_px = between (random, -0.4, 0.4) * n_rows;
@@ -69,14 +70,15 @@ random_geometry (TdRandom *random, guint n_columns, guint n_rows, double tilted,
       geometry->detector_tilt_rad[i] = between (random, -0.25, 0.25);
 }
 
-/* ── Families ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Families ── */
 
 /* Matrices of any scale, some of a gantry that shakes; weights of any size; a volume anywhere. */
 static void
 random_task (TdRandom *random, TdConeTask *task)
 {
   const guint n_columns = 1 + any_of (random, 60), n_rows = 1 + any_of (random, 80);
-  const guint n_views = chance (random, 0.5) ? 4 * (1 + any_of (random, 8)) : 1 + any_of (random, 30);
+  const guint n_views
+      = chance (random, 0.5) ? 4 * (1 + any_of (random, 8)) : 1 + any_of (random, 30);
   g_autofree double *angles = g_new (double, n_views);
   g_autoptr (GError) error = NULL;
   TdGeometry geometry;
@@ -89,20 +91,25 @@ random_task (TdRandom *random, TdConeTask *task)
   g_assert_no_error (error);
   const double scale = between (random, 1e-3, 10);
   for (guint v = 0; v < n_views; v++)
-    task->view_weights[v] = even ? scale : chance (random, 0.05) ? 0 : scale * between (random, 0.1, 1);
-  td_cone_task_set_volume (task, 1 + any_of (random, 48), 1 + any_of (random, 48), 1 + any_of (random, 80),
+    task->view_weights[v] = even                    ? scale
+                            : chance (random, 0.05) ? 0
+                                                    : scale * between (random, 0.1, 1);
+  td_cone_task_set_volume (task, 1 + any_of (random, 48), 1 + any_of (random, 48),
+                           1 + any_of (random, 80),
                            task->pitch_mm * (chance (random, 0.5) ? 1 : between (random, 0.2, 3)));
   if (chance (random, 0.4)) /* a region */
     for (guint i = 0; i < 3; i++)
       task->first_mm[i] += rint (between (random, -40, 40)) * task->voxel_mm;
 }
 
-/* The least depth of each voxel, of all views: FALSE if it is too near to a source to be compared. */
+/* The least depth of each voxel, of all views: FALSE if it is too near to a source to be compared.
+ */
 static gboolean
 far_enough (const TdConeTask *task, guint i, guint j, guint k)
 {
-  const double point[3] = { task->first_mm[0] + i * task->voxel_mm, task->first_mm[1] - j * task->voxel_mm,
-                            task->first_mm[2] - k * task->voxel_mm };
+  const double point[3]
+      = { task->first_mm[0] + i * task->voxel_mm, task->first_mm[1] - j * task->voxel_mm,
+          task->first_mm[2] - k * task->voxel_mm };
 
   for (guint v = 0; v < task->n_views; v++) {
     double u, row, w;
@@ -152,7 +159,8 @@ test_families (void)
     for (guint d = 0; d < MIN (ids->len, 2); d++) {
       g_autoptr (TdDevice) device = td_test_open (ids->pdata[d]);
       for (const TdConeFamily *const *f = td_cone_families (); *f; f++)
-        for (TdPrecision precision = TD_PRECISION_SINGLE; precision <= TD_PRECISION_HALF; precision++) {
+        for (TdPrecision precision = TD_PRECISION_SINGLE; precision <= TD_PRECISION_HALF;
+             precision++) {
           if ((*f)->unsupported (&task, precision, td_device_info (device)))
             continue;
           const guint sets = task.n_views / (*f)->turned_views (&task, precision);
@@ -162,14 +170,17 @@ test_families (void)
           td_test_cone_slabs (*f, device, &task, precision, projections, slab, batch, got);
           const double rms = task_error (&task, got, truth);
           runs++;
-          /* 1e-5, as iFDK asks, where voxels are as far from the source as the axis: nearer ones are magnified. */
+          /* 1e-5, as iFDK asks, where voxels are as far from the source as the axis: nearer ones
+           * are magnified. */
           if (!(rms <= (coarse ? 1e-2 : 6e-5))) {
             failures++;
-            g_test_message ("FAILED: seed %" G_GUINT64_FORMAT ", %s, %s, precision %d, slabs of %u, batches "
-                            "of %u: relative RMS %.2e; detector %u x %u, %u views, volume %u x %u x %u, "
-                            "upright %d", first_seed + (guint64) c, (char *) ids->pdata[d], (*f)->name,
-                            precision, slab, batch, rms, task.n_columns, task.n_rows, task.n_views,
-                            task.nx, task.ny, task.nz, td_cone_upright (&task));
+            g_test_message (
+                "FAILED: seed %" G_GUINT64_FORMAT ", %s, %s, precision %d, slabs of %u, batches "
+                "of %u: relative RMS %.2e; detector %u x %u, %u views, volume %u x %u x %u, "
+                "upright %d",
+                first_seed + (guint64) c, (char *) ids->pdata[d], (*f)->name, precision, slab,
+                batch, rms, task.n_columns, task.n_rows, task.n_views, task.nx, task.ny, task.nz,
+                td_cone_upright (&task));
           }
         }
     }
@@ -180,15 +191,15 @@ test_families (void)
     g_test_fail ();
 }
 
-/* ── Jobs ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Jobs ── */
 
 typedef struct {
   TdConePlain plain;
   TdGeometry geometry;
   double *angles_rad;
   float *views;
-  /* The same scan as another program would have told it: views in another order, angles of other turns,
-     matrices of any scale for the circle. */
+  /* The same scan as another program would have told it: views in another order, angles of other
+     turns, matrices of any scale for the circle. */
   TdGeometry told;
   double *told_angles;
   float *told_views;
@@ -205,7 +216,8 @@ widest_fan (const TdGeometry *geometry, guint n_columns, guint n_rows)
   td_cone_matrix_normalise (m);
   g_assert_true (td_cone_fan (m, &fan));
   for (guint i = 0; i < 4; i++)
-    widest = MAX (widest, fabs (td_cone_fan_angle (&fan, i & 1 ? n_columns - 1.0 : 0, i & 2 ? n_rows - 1.0 : 0)));
+    widest = MAX (widest, fabs (td_cone_fan_angle (&fan, i & 1 ? n_columns - 1.0 : 0,
+                                                   i & 2 ? n_rows - 1.0 : 0)));
   return widest;
 }
 
@@ -218,13 +230,14 @@ random_turn (TdRandom *random, Scan *scan)
   double range = 2 * G_PI, step;
 
   if (chance (random, 0.4)) {
-    const double least = G_PI + 2 * widest_fan (&scan->geometry, scan->plain.n_columns, scan->plain.n_rows);
+    const double least
+        = G_PI + 2 * widest_fan (&scan->geometry, scan->plain.n_columns, scan->plain.n_rows);
     const double most = 2 * G_PI * (1 - 2.0 / n_views);
     if (least < most)
       range = between (random, least, most);
   } else if (chance (random, 0.3) && scan->plain.n_columns > 8) {
-    scan->geometry.detector_offset_u_px = (chance (random, 0.5) ? 1 : -1) * between (random, 0.1, 0.4)
-                                          * scan->plain.n_columns;
+    scan->geometry.detector_offset_u_px
+        = (chance (random, 0.5) ? 1 : -1) * between (random, 0.1, 0.4) * scan->plain.n_columns;
   }
   step = range / (range == 2 * G_PI ? n_views : n_views - 1) * (chance (random, 0.3) ? -1 : 1);
   for (guint v = 0; v < n_views; v++)
@@ -236,7 +249,8 @@ tell (TdRandom *random, Scan *scan)
 {
   const guint n = scan->plain.n_views;
   const gsize pixels = (gsize) scan->plain.n_rows * scan->plain.n_columns;
-  /* The level detector's pixels lie where rounding may decide, so that a tilted one is told as it is. */
+  /* The level detector's pixels lie where rounding may decide, so that a tilted one is told as it
+   * is. */
   const double often = scan->geometry.detector_tilt_rad[0] == 0 ? 0.3 : 0;
   const gboolean shuffled = chance (random, often), matrices = chance (random, often);
   const gboolean wrapped = chance (random, often), turns = chance (random, often / 3);
@@ -251,7 +265,7 @@ tell (TdRandom *random, Scan *scan)
   }
   scan->told = scan->geometry;
   scan->told_angles = g_new (double, n);
-  scan->told_views = g_new (float, n * pixels);
+  scan->told_views = g_new (float, n *pixels);
   if (matrices) {
     scan->told.view_matrices = g_new (double, 12 * (gsize) n);
     scan->told.n_view_matrices = n;
@@ -275,7 +289,8 @@ tell (TdRandom *random, Scan *scan)
 static void
 random_scan (TdRandom *random, Scan *scan)
 {
-  const guint n_columns = 3 + any_of (random, 50), n_rows = chance (random, 0.15) ? 1 : 2 + any_of (random, 45);
+  const guint n_columns = 3 + any_of (random, 50),
+              n_rows = chance (random, 0.15) ? 1 : 2 + any_of (random, 45);
   const guint n_views = 16 + any_of (random, 32);
 
   *scan = (Scan) { .plain = { NULL, NULL, n_columns, n_rows, n_views, NULL } };
@@ -283,14 +298,20 @@ random_scan (TdRandom *random, Scan *scan)
   scan->plain.geometry = &scan->geometry;
   scan->plain.angles_rad = scan->angles_rad = g_new (double, n_views);
   random_turn (random, scan);
-  scan->plain.views = scan->views = g_new (float, (gsize) n_views * n_rows * n_columns);
+  scan->plain.views = scan->views = g_new (float, (gsize) n_views *n_rows *n_columns);
   for (gsize i = 0; i < (gsize) n_views * n_rows * n_columns; i++)
     scan->views[i] = (float) (between (random, 0.5, 1.5) + sin (i % n_columns * 0.3));
   tell (random, scan);
   const TdScanFacts facts = {
-    .n_columns = n_columns, .n_rows = n_rows, .n_views = n_views,
-    .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE, .in_memory = chance (random, 0.7),
-    .angles_rad = scan->told_angles, .centre_px = NAN, .geometry = scan->told,
+    .n_columns = n_columns,
+    .n_rows = n_rows,
+    .n_views = n_views,
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .transmission_logged = TRUE,
+    .in_memory = chance (random, 0.7),
+    .angles_rad = scan->told_angles,
+    .centre_px = NAN,
+    .geometry = scan->told,
   };
   scan->scan = td_scan_new_from_memory (&facts, scan->told_views, NULL, NULL, NULL, NULL);
 }
@@ -310,12 +331,18 @@ static void
 random_recipe (TdRandom *random, guint n_devices, TdRecipe *recipe)
 {
   static const char *const devices[] = { "host", "opencl:0", "host,opencl:0", "opencl:0,opencl:1" };
-  static const char *const kernels[] = { "auto", "auto", "standard", "arithmetic", "texture", "turned" };
+  static const char *const kernels[]
+      = { "auto", "auto", "standard", "arithmetic", "texture", "turned" };
 
   td_recipe_init (recipe);
-  g_strlcpy (recipe->devices, devices[any_of (random, n_devices > 2 ? 4 : n_devices > 1 ? 3 : 1)], sizeof recipe->devices);
+  g_strlcpy (recipe->devices,
+             devices[any_of (random, n_devices > 2   ? 4
+                                     : n_devices > 1 ? 3
+                                                     : 1)],
+             sizeof recipe->devices);
   if (!strstr (recipe->devices, "host"))
-    g_strlcpy (recipe->family, kernels[any_of (random, G_N_ELEMENTS (kernels))], sizeof recipe->family);
+    g_strlcpy (recipe->family, kernels[any_of (random, G_N_ELEMENTS (kernels))],
+               sizeof recipe->family);
   recipe->share = any_of (random, 3);
   recipe->filter_on = any_of (random, 3);
   recipe->filter.kind = any_of (random, 3) ? TD_FILTER_RAM_LAK : TD_FILTER_HANN;
@@ -347,7 +374,8 @@ random_plan (TdRandom *random, const Scan *scan, const TdConeTask *task, TdRecip
     TdPlan *plan = td_plan_new (engine, scan->scan, recipe, NULL, NULL, &error);
     if (plan)
       return plan;
-    if (g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED) && strcmp (recipe->family, "auto")) {
+    if (g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
+        && strcmp (recipe->family, "auto")) {
       g_strlcpy (recipe->family, "auto", sizeof recipe->family);
       recipe->precision = TD_PRECISION_SINGLE;
     } else if (recipe->memory_limit_bytes) {
@@ -361,7 +389,8 @@ random_plan (TdRandom *random, const Scan *scan, const TdConeTask *task, TdRecip
 
 /* Of the slices and the region asked for. */
 static double
-job_error (const TdTestVolume *volume, const TdPlan *plan, const TdConeTask *task, const double *truth)
+job_error (const TdTestVolume *volume, const TdPlan *plan, const TdConeTask *task,
+           const double *truth)
 {
   const TdRecipe *recipe = td_plan_recipe (plan);
   double off = 0, norm = 0;
@@ -370,7 +399,8 @@ job_error (const TdTestVolume *volume, const TdPlan *plan, const TdConeTask *tas
     for (guint j = 0; j < volume->ny; j++)
       for (guint i = 0; i < volume->nx; i++) {
         const guint x = i + (recipe->region[2] ? (guint) recipe->region[0] : 0);
-        const guint y = j + (recipe->region[2] ? (guint) recipe->region[1] : 0), z = k + recipe->row_first;
+        const guint y = j + (recipe->region[2] ? (guint) recipe->region[1] : 0),
+                    z = k + recipe->row_first;
         const double value = truth[((gsize) z * task->ny + y) * task->nx + x];
         if (!far_enough (task, x, y, z))
           continue;
@@ -393,8 +423,8 @@ run_job (TdRandom *random, guint64 seed, const Scan *scan, guint n_devices)
   TdRecipe recipe;
 
   random_recipe (random, n_devices, &recipe);
-  td_cone_task_init (&own, scan->plain.geometry, scan->angles_rad, scan->plain.n_views, scan->plain.n_columns,
-                     scan->plain.n_rows, &error);
+  td_cone_task_init (&own, scan->plain.geometry, scan->angles_rad, scan->plain.n_views,
+                     scan->plain.n_columns, scan->plain.n_rows, &error);
   g_assert_no_error (error);
   g_autoptr (TdPlan) plan = random_plan (random, scan, &own, &recipe);
   td_cone_task_clear (&own);
@@ -411,19 +441,22 @@ run_job (TdRandom *random, guint64 seed, const Scan *scan, guint n_devices)
   const gboolean coarse = recipe.precision != TD_PRECISION_SINGLE;
   const gboolean good = ran && rms <= (coarse ? 2e-2 : 2e-5);
   const TdPlanFacts *facts = td_plan_facts (plan);
-  const gboolean within = !ran || (volume.result.host_peak_bytes <= facts->host_bytes
-                                   && volume.result.device_peak_bytes <= facts->device_bytes);
+  const gboolean within = !ran
+                          || (volume.result.host_peak_bytes <= facts->host_bytes
+                              && volume.result.device_peak_bytes <= facts->device_bytes);
   if (!good || !within)
-    g_test_message ("FAILED: seed %" G_GUINT64_FORMAT ", %s, %s, precision %d, share %d, filter on %d, limit %"
-                    G_GUINT64_FORMAT ": relative RMS %.2e%s%s; host %" G_GUINT64_FORMAT " of %"
-                    G_GUINT64_FORMAT ", device %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                    " bytes; detector %u x %u, %u views, volume %u x %u x %u; redundancy %d, level %d\n%s",
-                    seed, recipe.devices, recipe.family, recipe.precision, recipe.share, recipe.filter_on,
-                    recipe.memory_limit_bytes, rms, ran ? "" : ": ", ran ? "" : error->message,
-                    ran ? volume.result.host_peak_bytes : 0, facts->host_bytes,
-                    ran ? volume.result.device_peak_bytes : 0, facts->device_bytes,
-                    scan->plain.n_columns, scan->plain.n_rows, scan->plain.n_views, task.nx, task.ny, task.nz,
-                    task.redundancy.kind, level, notes);
+    g_test_message (
+        "FAILED: seed %" G_GUINT64_FORMAT
+        ", %s, %s, precision %d, share %d, filter on %d, limit %" G_GUINT64_FORMAT
+        ": relative RMS %.2e%s%s; host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+        ", device %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+        " bytes; detector %u x %u, %u views, volume %u x %u x %u; redundancy %d, level %d\n%s",
+        seed, recipe.devices, recipe.family, recipe.precision, recipe.share, recipe.filter_on,
+        recipe.memory_limit_bytes, rms, ran ? "" : ": ", ran ? "" : error->message,
+        ran ? volume.result.host_peak_bytes : 0, facts->host_bytes,
+        ran ? volume.result.device_peak_bytes : 0, facts->device_bytes, scan->plain.n_columns,
+        scan->plain.n_rows, scan->plain.n_views, task.nx, task.ny, task.nz, task.redundancy.kind,
+        level, notes);
   if (ran)
     td_test_volume_clear (&volume);
   td_cone_task_clear (&task);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Geometry files of other programs: each is written here in its own format for rays that are placed as
- * its documents say, and the phantom must come out of it. Then every sign in the file is turned round,
- * and the result must be worse: what the test does not see, it does not hold. */
+/* Geometry files of other programs: each is written here in its own format for rays that are placed
+ * as its documents say, and the phantom must come out of it. Then every sign in the file is turned
+ * round, and the result must be worse: what the test does not see, it does not hold. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 
 #define N 64u
 #define VIEWS 90u
-#define RIGHT 0.14  /* relative RMS of a right reconstruction at this size: edges */
-#define WORSE 1.25  /* at least this much, with a wrong sign */
+#define RIGHT 0.14 /* relative RMS of a right reconstruction at this size: edges */
+#define WORSE 1.25 /* at least this much, with a wrong sign */
 
 static TdEngine *engine;
 
@@ -49,21 +49,21 @@ check_signs (const TestFolder *folder, const TdConeCamera *camera, const char *s
   }
 }
 
-/* ── RTK ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── RTK ── */
 
 #define RTK_SID 300.0
 #define RTK_SDD 450.0
 #define RTK_PIXEL 1.2
 
 enum { RTK_GANTRY, RTK_OUT, RTK_IN, RTK_SX, RTK_SY, RTK_PX, RTK_PY, RTK_KEYS };
-static const char *const rtk_keys[RTK_KEYS] = { "GantryAngle", "OutOfPlaneAngle", "InPlaneAngle",
-                                                "SourceOffsetX", "SourceOffsetY", "ProjectionOffsetX",
-                                                "ProjectionOffsetY" };
+static const char *const rtk_keys[RTK_KEYS]
+    = { "GantryAngle",   "OutOfPlaneAngle",   "InPlaneAngle",     "SourceOffsetX",
+        "SourceOffsetY", "ProjectionOffsetX", "ProjectionOffsetY" };
 /* Degrees a view, degrees, degrees, mm. */
 static const double rtk_values[RTK_KEYS] = { 360.0 / VIEWS, 4, -5, 6, -7, -5, 8 };
 
-/* From the turned frame, in which the source stands at (sx, sy, SID) and the detector at z = SID - SDD,
-   back to RTK's world: R = Rz (-in) Rx (-out) Ry (-gantry), hence its inverse. */
+/* From the turned frame, in which the source stands at (sx, sy, SID) and the detector at z = SID -
+   SDD, back to RTK's world: R = Rz (-in) Rx (-out) Ry (-gantry), hence its inverse. */
 static void
 rtk_to_world (double p[3], guint view)
 {
@@ -77,7 +77,8 @@ rtk_to_world (double p[3], guint view)
 }
 
 static void
-rtk_ray (gconstpointer setup, guint view, guint column, guint row, double source[3], double pixel[3])
+rtk_ray (gconstpointer setup, guint view, guint column, guint row, double source[3],
+         double pixel[3])
 {
   const double *v = rtk_values;
 
@@ -97,8 +98,10 @@ rtk_write (const TestFolder *folder, const char *const *keys, const double *valu
   g_autoptr (GString) text = g_string_new ("<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n"
                                            "<RTKThreeDCircularGeometry version=\"3\">\n");
 
-  g_string_append_printf (text, "<SourceToIsocenterDistance>%g</SourceToIsocenterDistance>\n", RTK_SID);
-  g_string_append_printf (text, "<SourceToDetectorDistance>%g</SourceToDetectorDistance>\n", RTK_SDD);
+  g_string_append_printf (text, "<SourceToIsocenterDistance>%g</SourceToIsocenterDistance>\n",
+                          RTK_SID);
+  g_string_append_printf (text, "<SourceToDetectorDistance>%g</SourceToDetectorDistance>\n",
+                          RTK_SDD);
   for (guint i = 1; i < RTK_KEYS; i++)
     g_string_append_printf (text, "<%s>%.10g</%s>\n", keys[i], values[i], keys[i]);
   for (guint view = 0; view < VIEWS; view++)
@@ -111,35 +114,45 @@ rtk_write (const TestFolder *folder, const char *const *keys, const double *valu
 static void
 test_rtk (void)
 {
-  const TdConeCamera camera = { N, N, VIEWS, 0.5 * N * RTK_PIXEL * RTK_SID / RTK_SDD * 0.85, rtk_ray,
-                                NULL };
+  const TdConeCamera camera
+      = { N, N, VIEWS, 0.5 * N * RTK_PIXEL * RTK_SID / RTK_SDD * 0.85, rtk_ray, NULL };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree float *views = td_cone_camera_expose (&camera);
 
   td_cone_camera_save (&camera, views, folder->path, "p_", 0, 0);
-  check_signs (folder, &camera, "p_0000.tif", "geometry.xml", RTK_PIXEL, RTK_PIXEL * RTK_SID / RTK_SDD,
-               rtk_write, rtk_keys, rtk_values, RTK_KEYS);
+  check_signs (folder, &camera, "p_0000.tif", "geometry.xml", RTK_PIXEL,
+               RTK_PIXEL * RTK_SID / RTK_SDD, rtk_write, rtk_keys, rtk_values, RTK_KEYS);
 }
 
-/* ── Nikon ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Nikon ── */
 
 #define NIKON_SOD 250.0
 #define NIKON_SDD 500.0
 #define NIKON_PIXEL 1.0
 #define NIKON_WHITE 58000.0
 
-enum { NIKON_OFFSET, NIKON_ROLL, NIKON_TILT, NIKON_INITIAL, NIKON_STEP, NIKON_DX, NIKON_DY,
-       NIKON_KEYS };
-static const char *const nikon_keys[NIKON_KEYS] = { "ObjectOffsetX", "ObjectRoll", "ObjectTilt",
-                                                    "InitialAngle", "AngularStep", "DetectorOffsetX",
-                                                    "DetectorOffsetY" };
+enum {
+  NIKON_OFFSET,
+  NIKON_ROLL,
+  NIKON_TILT,
+  NIKON_INITIAL,
+  NIKON_STEP,
+  NIKON_DX,
+  NIKON_DY,
+  NIKON_KEYS
+};
+static const char *const nikon_keys[NIKON_KEYS]
+    = { "ObjectOffsetX", "ObjectRoll",      "ObjectTilt",     "InitialAngle",
+        "AngularStep",   "DetectorOffsetX", "DetectorOffsetY" };
 static const double nikon_plain[NIKON_KEYS] = { -2.2, 6, 0, 20, 360.0 / VIEWS, 2, -4 };
 static const double nikon_tilted[NIKON_KEYS] = { -1.8, -5, 4, -35, -360.0 / VIEWS, -3, 2 };
 
-/* As the Core Imaging Library places it: source at 0, axis at (-offset, SOD, 0) along (sin r, sin t cos r,
-   cos t cos r), images from the top right, the sample turned by 180 - initial - i step about the axis. */
+/* As the Core Imaging Library places it: source at 0, axis at (-offset, SOD, 0) along (sin r, sin t
+   cos r, cos t cos r), images from the top right, the sample turned by 180 - initial - i step about
+   the axis. */
 static void
-nikon_ray (gconstpointer setup, guint view, guint column, guint row, double source[3], double pixel[3])
+nikon_ray (gconstpointer setup, guint view, guint column, guint row, double source[3],
+           double pixel[3])
 {
   const double *v = setup;
   const double r = v[NIKON_ROLL] * G_PI / 180, t = v[NIKON_TILT] * G_PI / 180;
@@ -147,9 +160,9 @@ nikon_ray (gconstpointer setup, guint view, guint column, guint row, double sour
   const double origin[3] = { -v[NIKON_OFFSET], NIKON_SOD, 0 };
   const double length = sqrt (1 - axis[1] * axis[1]);
   const double ahead[3] = { -axis[0] * axis[1] / length, length, -axis[2] * axis[1] / length };
-  const double right[3] = { ahead[1] * axis[2] - ahead[2] * axis[1],
-                            ahead[2] * axis[0] - ahead[0] * axis[2],
-                            ahead[0] * axis[1] - ahead[1] * axis[0] };
+  const double right[3]
+      = { ahead[1] * axis[2] - ahead[2] * axis[1], ahead[2] * axis[0] - ahead[0] * axis[2],
+          ahead[0] * axis[1] - ahead[1] * axis[0] };
   const double placed[2][3] = {
     { 0, 0, 0 },
     { (td_camera_middle (N) - column) * NIKON_PIXEL + v[NIKON_DX], NIKON_SDD,
@@ -178,10 +191,11 @@ nikon_write (const TestFolder *folder, const char *const *keys, const double *va
 {
   g_autoptr (GString) text = g_string_new ("[XTekCT]\r\nName=part\r\nInputSeparator=_\r\n");
 
-  g_string_append_printf (text, "Projections=%u\r\nWhiteLevel=%g\r\nDetectorPixelsX=%u\r\n"
+  g_string_append_printf (text,
+                          "Projections=%u\r\nWhiteLevel=%g\r\nDetectorPixelsX=%u\r\n"
                           "DetectorPixelsY=%u\r\nDetectorPixelSizeX=%g\r\nDetectorPixelSizeY=%g\r\n"
-                          "SrcToObject=%g\r\nSrcToDetector=%g\r\n", VIEWS, NIKON_WHITE, N, N,
-                          NIKON_PIXEL, NIKON_PIXEL, NIKON_SOD, NIKON_SDD);
+                          "SrcToObject=%g\r\nSrcToDetector=%g\r\n",
+                          VIEWS, NIKON_WHITE, N, N, NIKON_PIXEL, NIKON_PIXEL, NIKON_SOD, NIKON_SDD);
   for (guint i = 0; i < NIKON_KEYS; i++)
     g_string_append_printf (text, "%s=%.10g\r\n", keys[i], values[i]);
   g_string_append (text, "[Other]\r\nSrcToObject=1\r\n");
@@ -226,8 +240,9 @@ test_nikon_old (void)
   /* CIL: offset = (top + bottom) / 2 / magnification, roll = -atan ((top - bottom) / height). */
   const double sum = 2 * values[NIKON_OFFSET] * NIKON_SDD / NIKON_SOD;
   const double difference = -tan (values[NIKON_ROLL] * G_PI / 180) * N * NIKON_PIXEL;
-  g_autofree char *keys = g_strdup_printf ("CentreOfRotationTop=%.10g\r\nCentreOfRotationBottom=%.10g\r\n",
-                                           (sum + difference) / 2, (sum - difference) / 2);
+  g_autofree char *keys
+      = g_strdup_printf ("CentreOfRotationTop=%.10g\r\nCentreOfRotationBottom=%.10g\r\n",
+                         (sum + difference) / 2, (sum - difference) / 2);
   char *offset = strstr (text, "ObjectOffsetX"), *initial = strstr (text, "InitialAngle");
   g_autofree char *begin = g_strndup (text, offset - text);
   g_autofree char *old = g_strconcat (begin, keys, initial, NULL);
@@ -236,7 +251,7 @@ test_nikon_old (void)
   g_assert_cmpfloat (td_cone_camera_error (&camera, engine, scan, voxel), <, RIGHT);
 }
 
-/* ── SkyScan ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── SkyScan ── */
 
 #define SKY_SOD 120.0
 #define SKY_SDD 300.0
@@ -248,9 +263,11 @@ enum { SKY_STEP, SKY_POST, SKY_KEYS };
 static const char *const sky_keys[SKY_KEYS] = { "Rotation Step (deg)", "Postalignment" };
 static const double sky_values[SKY_KEYS] = { 360.0 / VIEWS, 3.5 };
 
-/* Images from behind the detector; with "CC" source and detector turn clockwise about the sample. */
+/* Images from behind the detector; with "CC" source and detector turn clockwise about the sample.
+ */
 static void
-sky_ray (gconstpointer setup, guint view, guint column, guint row, double source[3], double pixel[3])
+sky_ray (gconstpointer setup, guint view, guint column, guint row, double source[3],
+         double pixel[3])
 {
   const double pixel_mm = SKY_IMAGE * SKY_SDD / SKY_SOD;
   const guint turned = N - 1 - column;
@@ -268,13 +285,15 @@ static void
 sky_write (const TestFolder *folder, const char *const *keys, const double *values)
 {
   g_autofree char *text = g_strdup_printf (
-      "[System]\r\nScanner=SkyScan1275\r\nCamera Pixel Size (um)=1130.0\r\nCamera X/Y Ratio=1.0000\r\n"
+      "[System]\r\nScanner=SkyScan1275\r\nCamera Pixel Size (um)=1130.0\r\nCamera X/Y "
+      "Ratio=1.0000\r\n"
       "[Acquisition]\r\nFilename Prefix=bone_\r\nNumber Of Files= %u\r\nNumber Of Rows= %u\r\n"
       "Number Of Columns= %u\r\nCamera binning=1x1\r\nOptical Axis (line)= %g\r\n"
       "Object to Source (mm)=%g\r\nCamera to Source (mm)=%g\r\nImage Pixel Size (um)=%g\r\n"
       "Depth (bits)=16\r\nReference Intensity=%g\r\n%s=%.10g\r\nRotation Direction=CC\r\n"
-      "[Reconstruction]\r\n%s=%.10g\r\n", VIEWS, N, N, SKY_LINE, SKY_SOD, SKY_SDD, SKY_IMAGE * 1000,
-      SKY_WHITE, keys[SKY_STEP], values[SKY_STEP], keys[SKY_POST], values[SKY_POST]);
+      "[Reconstruction]\r\n%s=%.10g\r\n",
+      VIEWS, N, N, SKY_LINE, SKY_SOD, SKY_SDD, SKY_IMAGE * 1000, SKY_WHITE, keys[SKY_STEP],
+      values[SKY_STEP], keys[SKY_POST], values[SKY_POST]);
 
   td_camera_write (folder->path, "bone_.log", text);
 }

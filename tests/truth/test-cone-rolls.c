@@ -6,8 +6,9 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* Detectors that are turned in their plane or lean: slices far from the middle are as good as those of a
-   detector that stands straight, whatever the turn covers, and the same ray measured twice counts once. */
+/* Detectors that are turned in their plane or lean: slices far from the middle are as good as those
+   of a detector that stands straight, whatever the turn covers, and the same ray measured twice
+   counts once. */
 #define N_COLUMNS 97u
 #define N_ROWS 76u
 #define N_VIEWS 300u
@@ -71,8 +72,10 @@ describe (const Case *which, TdPhantomScan *spec)
   spec->fill = 0.85; /* a turned detector sees less at its corners */
   spec->wobble_mm = which->wobble_mm;
   spec->logged = TRUE;
-  spec->geometry = (TdGeometry) { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.2,
-                                  .pixel_height_mm = 0.2, .source_axis_mm = 300,
+  spec->geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                  .pixel_width_mm = 0.2,
+                                  .pixel_height_mm = 0.2,
+                                  .source_axis_mm = 300,
                                   .source_detector_mm = 450 };
   if (which->portrait > 0) {
     spec->n_columns = N_ROWS;
@@ -84,12 +87,13 @@ describe (const Case *which, TdPhantomScan *spec)
     spec->geometry.detector_tilt_rad[k] = which->tilt_deg[k] * G_PI / 180;
 }
 
-/* RMS where the truth is flat for some voxels around: nearer edges one sees the ramp's answer to them. */
+/* RMS where the truth is flat for some voxels around: nearer edges one sees the ramp's answer to
+ * them. */
 static void
 judge (const TdPhantomScan *spec, guint row, guint n, const float *slice, double *mean, double *rms)
 {
   enum { MARGIN = 5 };
-  g_autofree float *truth = g_new (float, (gsize) n * n);
+  g_autofree float *truth = g_new (float, (gsize) n *n);
   double sum = 0, square = 0, peak = 0;
   guint count = 0;
 
@@ -146,7 +150,7 @@ test_slices (gconstpointer data)
   }
 }
 
-/* ── The weights ──────────────────────────────────────────────────────────────────────────────── */
+/* ── The weights ── */
 
 /* Fan angles against the plain ray: from the source to the pixel's place, seen along the axis. */
 static void
@@ -170,14 +174,17 @@ test_fan (void)
           double pixel[3];
           td_cone_pixel (matrix, u, v, pixel);
           const double dx = pixel[0] - source[0], dy = pixel[1] - source[1];
-          const double cross = -source[0] * dy + source[1] * dx, dot = -source[0] * dx - source[1] * dy;
-          g_assert_cmpfloat_with_epsilon (td_cone_fan_angle (&fan, u, v), -atan2 (cross, dot), 1e-10);
+          const double cross = -source[0] * dy + source[1] * dx,
+                       dot = -source[0] * dx - source[1] * dy;
+          g_assert_cmpfloat_with_epsilon (td_cone_fan_angle (&fan, u, v), -atan2 (cross, dot),
+                                          1e-10);
         }
     }
   }
 }
 
-/* The ray (beta, gamma) is measured again at (beta + pi - 2 gamma, -gamma); together they count once. */
+/* The ray (beta, gamma) is measured again at (beta + pi - 2 gamma, -gamma); together they count
+ * once. */
 static void
 test_pairs (void)
 {
@@ -195,14 +202,15 @@ test_pairs (void)
       angles[view] = 0.3 + view * step;
     if (isfinite (spec.centre_px))
       spec.geometry.detector_offset_u_px = spec.centre_px - (N_COLUMNS - 1) / 2.0;
-    g_assert_true (td_cone_redundancy (&spec.geometry, angles, N_VIEWS, N_COLUMNS, N_ROWS, &redundancy,
-                                       &error));
+    g_assert_true (td_cone_redundancy (&spec.geometry, angles, N_VIEWS, N_COLUMNS, N_ROWS,
+                                       &redundancy, &error));
     g_assert_cmpint (redundancy.by_row, ==,
                      (cases[i].tilt_deg[0] != 0 || cases[i].tilt_deg[2] != 0)
                          && redundancy.kind != TD_REDUNDANCY_FULL);
-    g_assert_cmpint (redundancy.kind, ==, cases[i].range_deg < 360 ? TD_REDUNDANCY_PARKER
-                                          : isfinite (spec.centre_px) ? TD_REDUNDANCY_WANG
-                                                                      : TD_REDUNDANCY_FULL);
+    g_assert_cmpint (redundancy.kind, ==,
+                     cases[i].range_deg < 360    ? TD_REDUNDANCY_PARKER
+                     : isfinite (spec.centre_px) ? TD_REDUNDANCY_WANG
+                                                 : TD_REDUNDANCY_FULL);
     const double last = angles[N_VIEWS - 1];
     for (double gamma = -0.03; gamma < 0.03; gamma += 0.0017)
       for (double beta = 0.3; beta <= last; beta += 0.11) {

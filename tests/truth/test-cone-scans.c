@@ -23,7 +23,7 @@ reconstruct (TdScan *scan, const TdRecipe *recipe, TdTestVolume *volume)
   g_test_message ("%s, %s", volume->device, volume->family);
 }
 
-/* ── The Helsinki challenge's scans ───────────────────────────────────────────────────────────── */
+/* ── The Helsinki challenge's scans ── */
 
 static void
 test_htc (gconstpointer name)
@@ -31,8 +31,8 @@ test_htc (gconstpointer name)
   const char *folder = g_getenv ("TOMODESK_SCANS");
   g_autofree char *sinogram
       = g_strdup_printf ("%s/htc2022/htc2022_%s_sinogram.tif", folder, (const char *) name);
-  g_autofree char *segmentation
-      = g_strdup_printf ("%s/htc2022/htc2022_%s_full_recon_fbp_seg.png", folder, (const char *) name);
+  g_autofree char *segmentation = g_strdup_printf ("%s/htc2022/htc2022_%s_full_recon_fbp_seg.png",
+                                                   folder, (const char *) name);
   if (!folder || !g_file_test (sinogram, G_FILE_TEST_EXISTS)) {
     g_test_skip ("no scan");
     return;
@@ -62,7 +62,7 @@ test_htc (gconstpointer name)
   td_test_volume_clear (&volume);
 }
 
-/* ── Generated scans ──────────────────────────────────────────────────────────────────────────── */
+/* ── Generated scans ── */
 
 static TdScan *
 phantom_scan (const char *phantom, guint n, guint n_views, TdPhantomScan *spec)
@@ -88,15 +88,15 @@ phantom_scan (const char *phantom, guint n, guint n_views, TdPhantomScan *spec)
   return scan;
 }
 
-/* Ellipsoids: the slice of row @row inside each within 1 % of the object's largest value, judged where the
-   truth is flat for @margin voxels around: nearer edges the ramp filter's response to them is what one
-   sees. */
+/* Ellipsoids: the slice of row @row inside each within 1 % of the object's largest value, judged
+   where the truth is flat for @margin voxels around: nearer edges the ramp filter's response to
+   them is what one sees. */
 static void
 check_inside (const TdPhantomScan *spec, guint row, int margin, const TdTestVolume *volume,
               const float *slice)
 {
   const int nx = (int) volume->nx, ny = (int) volume->ny;
-  g_autofree float *truth = g_new (float, (gsize) nx * ny);
+  g_autofree float *truth = g_new (float, (gsize) nx *ny);
   double error = 0, square = 0, peak = 0;
   guint count = 0;
 
@@ -142,7 +142,7 @@ test_mid_plane (gconstpointer device)
   td_test_volume_clear (&volume);
 }
 
-/* ── From files alone ─────────────────────────────────────────────────────────────────────────── */
+/* ── From files alone ── */
 
 #define FILE_COLUMNS 97u
 #define FILE_ROWS 76u
@@ -197,7 +197,9 @@ test_file (gconstpointer data)
   TdPhantomScan spec;
   g_autoptr (GError) error = NULL;
 
-  { g_autoptr (TdScan) unused = phantom_scan ("ellipsoids", FILE_COLUMNS, 260, &spec); }
+  {
+    g_autoptr (TdScan) unused = phantom_scan ("ellipsoids", FILE_COLUMNS, 260, &spec);
+  }
   spec.n_rows = file_cases[which].fan ? 1 : FILE_ROWS;
   spec.logged = which % 2;
   spec.n_flats = 2;
@@ -216,7 +218,8 @@ test_file (gconstpointer data)
   g_assert_no_error (error);
 
   for (guint f = 0; f < G_N_ELEMENTS (formats); f++) {
-    g_autofree char *path = test_folder_file (folder, formats[f] == TD_SCAN_TIFF ? "scan" : "scan.nxs");
+    g_autofree char *path
+        = test_folder_file (folder, formats[f] == TD_SCAN_TIFF ? "scan" : "scan.nxs");
     TdRecipe recipe;
     TdTestVolume volume;
 
@@ -234,10 +237,10 @@ test_file (gconstpointer data)
   }
 }
 
-/* A small memory limit cuts the volume into slabs and the views into batches, and must change nothing
-   but rounding; the plan's figure must hold. Rows count from another one then: a coordinate of up to 64 pixels
-   in single precision moves by 4e-6 of a pixel at most, and where that takes it across a step of the texture
-   unit's 8-bit weights, the step shows. */
+/* A small memory limit cuts the volume into slabs and the views into batches, and must change
+   nothing but rounding; the plan's figure must hold. Rows count from another one then: a coordinate
+   of up to 64 pixels in single precision moves by 4e-6 of a pixel at most, and where that takes it
+   across a step of the texture unit's 8-bit weights, the step shows. */
 static void
 test_out_of_core (gconstpointer device)
 {
@@ -285,9 +288,11 @@ test_centre_and_tilt (void)
   TdTestVolume volume;
   double brightest[3];
 
-  /* Off its place the axis smears the object: the true centre and no tilt give the sharpest slices. */
-  const struct { double centre, tilt; } tries[3] = { { (N - 1) / 2.0, 0 }, { N / 2.0 + 2, 0 },
-                                                     { (N - 1) / 2.0, 6 } };
+  /* Off its place the axis smears the object: the true centre and no tilt give the sharpest slices.
+   */
+  const struct {
+    double centre, tilt;
+  } tries[3] = { { (N - 1) / 2.0, 0 }, { N / 2.0 + 2, 0 }, { (N - 1) / 2.0, 6 } };
   for (guint i = 0; i < 3; i++) {
     td_recipe_init (&recipe);
     g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
@@ -323,8 +328,10 @@ main (int argc, char **argv)
   }
   g_autoptr (GPtrArray) devices = td_test_devices ();
   for (guint i = 0; i < devices->len; i++) {
-    g_autofree char *plane = g_strdup_printf ("/cone-scans/mid-plane/%s", (char *) devices->pdata[i]);
-    g_autofree char *core = g_strdup_printf ("/cone-scans/out-of-core/%s", (char *) devices->pdata[i]);
+    g_autofree char *plane
+        = g_strdup_printf ("/cone-scans/mid-plane/%s", (char *) devices->pdata[i]);
+    g_autofree char *core
+        = g_strdup_printf ("/cone-scans/out-of-core/%s", (char *) devices->pdata[i]);
     g_test_add_data_func (plane, devices->pdata[i], test_mid_plane);
     g_test_add_data_func (core, devices->pdata[i], test_out_of_core);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random scans with random recipes: what must not matter does not. Files of every kind, devices, memory, single
-   rows, regions and the order of views give what the scan in memory gives on the host. */
+/* Random scans with random recipes: what must not matter does not. Files of every kind, devices,
+   memory, single rows, regions and the order of views give what the scan in memory gives on the
+   host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ typedef struct {
   TdEngine *engine;
 } Trial;
 
-/* ── Comparing ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Comparing ── */
 
 static double
 rms (const float *values, gsize n)
@@ -84,14 +85,15 @@ expect (Trial *trial, const char *what, TdScan *scan, const TdRecipe *recipe, do
   td_test_volume_clear (&volume);
 }
 
-/* ── What must not matter ─────────────────────────────────────────────────────────────────────── */
+/* ── What must not matter ── */
 
 static void
 try_devices (Trial *trial)
 {
   g_autoptr (GPtrArray) devices = td_test_devices ();
   TdRecipe recipe = trial->of.recipe;
-  const double bound = trial->of.judges ? TD_TEST_OTHER_JUDGE : MAX (OTHER_DEVICE, trial->of.portions);
+  const double bound
+      = trial->of.judges ? TD_TEST_OTHER_JUDGE : MAX (OTHER_DEVICE, trial->of.portions);
 
   for (guint i = 1; i < devices->len; i++) {
     g_strlcpy (recipe.devices, devices->pdata[i], sizeof recipe.devices);
@@ -109,7 +111,8 @@ try_memory (Trial *trial)
 {
   g_autoptr (GError) error = NULL;
   TdRecipe recipe = trial->of.recipe;
-  g_autoptr (TdPlan) plan = td_plan_new (trial->engine, trial->of.scan, &recipe, NULL, NULL, &error);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (trial->engine, trial->of.scan, &recipe, NULL, NULL, &error);
 
   g_assert_no_error (error);
   const guint64 all = td_plan_facts (plan)->host_bytes;
@@ -172,8 +175,8 @@ try_file (Trial *trial, const TestFolder *folder, TdScanFormat format, const cha
 {
   const TdScanFacts *facts = td_scan_facts (trial->of.scan);
   const guint counts[] = { facts->n_views, facts->n_flats, facts->n_darks };
-  const TdScanOptions options
-      = { .values = facts->transmission_logged ? TD_SCAN_VALUES_ATTENUATIONS : TD_SCAN_VALUES_FOUND };
+  const TdScanOptions options = { .values = facts->transmission_logged ? TD_SCAN_VALUES_ATTENUATIONS
+                                                                       : TD_SCAN_VALUES_FOUND };
   g_autofree char *path = test_folder_file (folder, name);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, format, facts, FALSE, &error);
@@ -210,17 +213,20 @@ try_sinograms (Trial *trial, const TestFolder *folder)
   const TdScanFacts *facts = td_scan_facts (trial->of.scan);
   const guint n_views = facts->n_views, n_rows = facts->n_rows, n_columns = facts->n_columns;
   TdRecipe recipe = trial->of.recipe;
-  TdStep *flat_field = td_recipe_step (&recipe, "flat-field"), *bad = td_recipe_step (&recipe, "bad-pixels");
+  TdStep *flat_field = td_recipe_step (&recipe, "flat-field"),
+         *bad = td_recipe_step (&recipe, "bad-pixels");
   TdTestVolume one_group, volume;
 
   /* What rounding of whole counts is worth is not known of floats. */
   if (n_views < 2 || bad)
     return;
-  g_autofree float *rows = g_new (float, (gsize) n_views * n_rows * n_columns);
+  g_autofree float *rows = g_new (float, (gsize) n_views *n_rows *n_columns);
   g_autofree float *flats = read_all (trial->of.scan, TD_FRAME_FLAT, facts->n_flats);
   g_autofree float *darks = read_all (trial->of.scan, TD_FRAME_DARK, facts->n_darks);
-  g_autofree char *path = test_folder_file (folder, "rows.tif"), *angles = test_folder_file (folder, "a.txt");
-  g_autofree char *flat = test_folder_file (folder, "f.tif"), *dark = test_folder_file (folder, "d.tif");
+  g_autofree char *path = test_folder_file (folder, "rows.tif"),
+                  *angles = test_folder_file (folder, "a.txt");
+  g_autofree char *flat = test_folder_file (folder, "f.tif"),
+                  *dark = test_folder_file (folder, "d.tif");
   g_autoptr (GString) text = g_string_new ("angle_rad\n");
   g_autoptr (GError) error = NULL;
 
@@ -234,8 +240,11 @@ try_sinograms (Trial *trial, const TestFolder *folder)
     g_string_append_printf (text, "%.17g\n", facts->angles_rad[v]);
   g_assert_true (g_file_set_contents (angles, text->str, -1, NULL));
   const TdScanOptions options = {
-    .sinograms = TRUE, .angles = angles, .flats = facts->n_flats ? flat : NULL,
-    .darks = facts->n_darks ? dark : NULL, .pixel_mm = facts->geometry.pixel_width_mm,
+    .sinograms = TRUE,
+    .angles = angles,
+    .flats = facts->n_flats ? flat : NULL,
+    .darks = facts->n_darks ? dark : NULL,
+    .pixel_mm = facts->geometry.pixel_width_mm,
     .values = facts->transmission_logged ? TD_SCAN_VALUES_ATTENUATIONS : TD_SCAN_VALUES_INTENSITIES,
   };
   g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
@@ -263,7 +272,7 @@ try_order (Trial *trial)
   g_autofree float *views = read_all (trial->of.scan, TD_FRAME_PROJECTION, facts->n_views);
   g_autofree float *flats = read_all (trial->of.scan, TD_FRAME_FLAT, facts->n_flats);
   g_autofree float *darks = read_all (trial->of.scan, TD_FRAME_DARK, facts->n_darks);
-  g_autofree float *shuffled = g_new (float, facts->n_views * pixels);
+  g_autofree float *shuffled = g_new (float, facts->n_views *pixels);
   g_autofree double *angles = g_new (double, facts->n_views);
   const guint turn = td_test_whole (&trial->of, 0, facts->n_views - 1);
 
@@ -273,9 +282,8 @@ try_order (Trial *trial)
     angles[v] = facts->angles_rad[from] + 2 * G_PI * (v % 3);
   }
   other.angles_rad = angles;
-  g_autoptr (TdScan) scan
-      = td_scan_new_from_memory (&other, shuffled, facts->n_flats ? flats : NULL,
-                                 facts->n_darks ? darks : NULL, NULL, NULL);
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (
+      &other, shuffled, facts->n_flats ? flats : NULL, facts->n_darks ? darks : NULL, NULL, NULL);
   td_recipe_step (&recipe, "flat-field")->values[TD_FLAT_FIELD_DRIFT] = TD_FLAT_FIELD_DRIFT_NONE;
   run (trial, trial->of.scan, &recipe, &one_group);
   run (trial, scan, &recipe, &volume);
@@ -305,7 +313,8 @@ try_turned (Trial *trial)
   other.angles_rad = angles;
   g_autoptr (TdScan) scan = td_scan_new_from_memory (&other, views, facts->n_flats ? flats : NULL,
                                                      facts->n_darks ? darks : NULL, NULL, NULL);
-  expect (trial, "turned", scan, &recipe, trial->of.judges ? TD_TEST_OTHER_JUDGE : MAX (1e-5, trial->of.portions));
+  expect (trial, "turned", scan, &recipe,
+          trial->of.judges ? TD_TEST_OTHER_JUDGE : MAX (1e-5, trial->of.portions));
 }
 
 static void
@@ -328,8 +337,8 @@ try_mirrored (Trial *trial)
   TdRecipe recipe = trial->of.recipe;
   TdScanFacts other = *facts;
 
-  /* Sound neighbours are looked for to the left first, bins begin there, and edges may be continued by a sample
-     more. */
+  /* Sound neighbours are looked for to the left first, bins begin there, and edges may be continued
+     by a sample more. */
   if (trial->of.judges || trial->of.spec.n_dead || recipe.bin[0] > 1 || recipe.filter.extend_edges)
     return;
   g_autofree float *views = read_all (trial->of.scan, TD_FRAME_PROJECTION, facts->n_views);
@@ -377,7 +386,8 @@ try_output (Trial *trial, const TestFolder *folder)
 
   recipe.output_format = td_test_whole (&trial->of, TD_VOLUME_TIFF_STACK, TD_VOLUME_HDF5);
   recipe.output_bits = bits[td_test_whole (&trial->of, 0, 2)];
-  g_autoptr (TdPlan) plan = td_plan_new (trial->engine, trial->of.scan, &recipe, path, NULL, &error);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (trial->engine, trial->of.scan, &recipe, path, NULL, &error);
   g_assert_no_error (error);
   g_autoptr (TdJob) job = td_job_new (plan);
   td_job_run (job, NULL, &error);
@@ -388,23 +398,27 @@ try_output (Trial *trial, const TestFolder *folder)
   TdTestVolume read = { .nx = facts->nx, .ny = facts->ny, .n_slices = facts->n_slices };
   const gsize n = (gsize) read.nx * read.ny * read.n_slices;
   g_assert_true (facts->complete);
-  g_assert_cmpuint (n, ==, (gsize) trial->expected.nx * trial->expected.ny * trial->expected.n_slices);
+  g_assert_cmpuint (n, ==,
+                    (gsize) trial->expected.nx * trial->expected.ny * trial->expected.n_slices);
   read.slices = g_new (float, n);
   td_volume_read (volume, 0, facts->n_slices, read.slices, &error);
   g_assert_no_error (error);
-  const double step = recipe.output_bits == 32 ? 0
-                                               : (facts->high - facts->low) / (recipe.output_bits == 16 ? 65535 : 255);
+  const double step = recipe.output_bits == 32
+                          ? 0
+                          : (facts->high - facts->low) / (recipe.output_bits == 16 ? 65535 : 255);
   guint64 outside = 0;
   for (gsize i = 0; i < n; i++) {
-    const double value = trial->expected.slices[i], held = step > 0 ? CLAMP (value, facts->low, facts->high) : value;
+    const double value = trial->expected.slices[i],
+                 held = step > 0 ? CLAMP (value, facts->low, facts->high) : value;
     outside += fabs (value - held) > step / 2 * 1.001;
-    g_assert_cmpfloat (fabs (read.slices[i] - held), <=, 0.51 * step + 1e-5 * (fabs (held) + fabs (facts->low)));
+    g_assert_cmpfloat (fabs (read.slices[i] - held), <=,
+                       0.51 * step + 1e-5 * (fabs (held) + fabs (facts->low)));
   }
   g_assert_cmpuint (td_job_result (job)->clamped_output, >=, outside);
   g_free (read.slices);
 }
 
-/* ── The trials ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The trials ── */
 
 static void
 test_trial (guint number)
@@ -416,8 +430,10 @@ test_trial (guint number)
   td_test_invent (&trial.of, seed, number);
   if (talk)
     td_test_invented_tell (&trial.of, number);
-  if (td_test_reconstruct (trial.engine, trial.of.scan, &trial.of.recipe, &trial.expected, &error)) {
-    for (gsize i = 0; i < (gsize) trial.expected.nx * trial.expected.ny * trial.expected.n_slices; i++)
+  if (td_test_reconstruct (trial.engine, trial.of.scan, &trial.of.recipe, &trial.expected,
+                           &error)) {
+    for (gsize i = 0; i < (gsize) trial.expected.nx * trial.expected.ny * trial.expected.n_slices;
+         i++)
       g_assert_true (isfinite (trial.expected.slices[i]));
     try_devices (&trial);
     try_memory (&trial);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A simulated scan whose object is known as a mesh. It has 20 directions, from which no filtered
- * back-projection tells bars of three voxels from their streaks: FDK's overlap with the mesh is held to
- * what it makes of the mesh's own exact projections, and to 0.97 where these are enough. Iterations that
- * know that nothing is below 0 and little varies reach 0.97 from the scan itself. */
+ * back-projection tells bars of three voxels from their streaks: FDK's overlap with the mesh is
+ * held to what it makes of the mesh's own exact projections, and to 0.97 where these are enough.
+ * Iterations that know that nothing is below 0 and little varies reach 0.97 from the scan itself.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@
 
 static TdEngine *engine;
 
-/* The mesh in the stage's place: tetra.json puts the middle of its bounding box at u 9.428, w 8.889, and
-   our slices lie in the stage as x = -v, y = u, z = w (docs/formats.md). */
+/* The mesh in the stage's place: tetra.json puts the middle of its bounding box at u 9.428,
+   w 8.889, and our slices lie in the stage as x = -v, y = u, z = w (docs/formats.md). */
 static gboolean
 load_mesh (TdMesh *mesh)
 {
@@ -76,10 +77,15 @@ make_truth (const TdMesh *mesh)
 static TdScan *
 exact_scan (const TdMesh *mesh, const TdScanFacts *like, guint n_views)
 {
-  TdScanFacts facts = { .n_columns = N, .n_rows = N, .n_views = n_views, .transmission_logged = TRUE,
-                        .sample_type = TD_SAMPLE_FLOAT32, .centre_px = NAN, .geometry = like->geometry };
+  TdScanFacts facts = { .n_columns = N,
+                        .n_rows = N,
+                        .n_views = n_views,
+                        .transmission_logged = TRUE,
+                        .sample_type = TD_SAMPLE_FLOAT32,
+                        .centre_px = NAN,
+                        .geometry = like->geometry };
   g_autofree double *angles = g_new (double, n_views);
-  float *views = g_new (float, (gsize) n_views * N * N);
+  float *views = g_new (float, (gsize) n_views *N *N);
 
   facts.angles_rad = angles;
   for (guint view = 0; view < n_views; view++) {
@@ -127,7 +133,7 @@ test_projections (void)
     return;
   g_autoptr (TdScan) scan = open_scan ();
   const TdScanFacts *facts = td_scan_facts (scan);
-  g_autofree float *frame = g_new (float, 3 * N * N), *exact = g_new (float, N * N);
+  g_autofree float *frame = g_new (float, 3 * N * N), *exact = g_new (float, N *N);
   float *flat = frame + N * N, *dark = flat + N * N;
   g_autoptr (GError) error = NULL;
   double off = 0, norm = 0;

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The Fourier method against its double sum in double precision, on random data, on every device; and that
-   sum against filtered back-projection. */
+/* The Fourier method against its double sum in double precision, on random data, on every device;
+   and that sum against filtered back-projection. */
 
 typedef struct {
   guint n_columns, n_views, nx, ny, n_slices;
@@ -17,8 +17,9 @@ typedef struct {
   gboolean axis, weights;
 } Shape;
 
-/* Odd sizes, one of everything, regions, axes off the detector, few views and many. Regions lie where
-   detectors look: errors are those of the whole slice, and relative to nothing they would be large. */
+/* Odd sizes, one of everything, regions, axes off the detector, few views and many. Regions lie
+   where detectors look: errors are those of the whole slice, and relative to nothing they would be
+   large. */
 static const Shape shapes[] = {
   { 1, 1, 1, 1, 1, 0, 0, 0, FALSE, FALSE },
   { 1, 7, 5, 3, 2, -2, 1, 0, FALSE, TRUE },
@@ -70,10 +71,11 @@ project (TdDevice *device, const TdBackprojectTask *task, const float *sinograms
 
 /* Relative L2 over all slices. */
 static double
-error_of (const TdBackprojectTask *task, const float *sinograms, const float *slices, guint n_slices)
+error_of (const TdBackprojectTask *task, const float *sinograms, const float *slices,
+          guint n_slices)
 {
   const gsize pixels = (gsize) task->nx * task->ny, bins = (gsize) task->n_views * task->n_columns;
-  g_autofree double *truth = g_new (double, n_slices * pixels);
+  g_autofree double *truth = g_new (double, n_slices *pixels);
 
   for (guint s = 0; s < n_slices; s++)
     td_fourier_reference (task, sinograms + s * bins, truth + s * pixels);
@@ -81,19 +83,30 @@ error_of (const TdBackprojectTask *task, const float *sinograms, const float *sl
 }
 
 static void
-check_shape (TdDevice *device, const Shape *shape, TdInterpolation interpolation, TdPrecision precision,
-             guint32 seed)
+check_shape (TdDevice *device, const Shape *shape, TdInterpolation interpolation,
+             TdPrecision precision, guint32 seed)
 {
-  g_autofree double *angles = g_new (double, shape->n_views), *axis = g_new (double, shape->n_views);
+  g_autofree double *angles = g_new (double, shape->n_views),
+                    *axis = g_new (double, shape->n_views);
   g_autofree double *weights = g_new (double, shape->n_views);
   const gsize n = (gsize) shape->n_slices * shape->n_views * shape->n_columns;
   g_autofree float *sinograms = g_new (float, n);
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   const TdBackprojectTask task = {
-    .n_columns = shape->n_columns, .n_views = shape->n_views, .nx = shape->nx, .ny = shape->ny,
-    .x0 = shape->x0, .y0 = shape->y0, .step = 1, .centre_px = shape->centre_px, .angles_rad = angles,
-    .axis_px = shape->axis ? axis : NULL, .weights = shape->weights ? weights : NULL, .scale = 0.7,
-    .interpolation = interpolation, .precision = precision,
+    .n_columns = shape->n_columns,
+    .n_views = shape->n_views,
+    .nx = shape->nx,
+    .ny = shape->ny,
+    .x0 = shape->x0,
+    .y0 = shape->y0,
+    .step = 1,
+    .centre_px = shape->centre_px,
+    .angles_rad = angles,
+    .axis_px = shape->axis ? axis : NULL,
+    .weights = shape->weights ? weights : NULL,
+    .scale = 0.7,
+    .interpolation = interpolation,
+    .precision = precision,
   };
 
   for (guint v = 0; v < shape->n_views; v++) {
@@ -130,8 +143,15 @@ static void
 test_stated_errors (void)
 {
   g_autofree double *angles = g_new0 (double, 1000);
-  TdBackprojectTask task = { .n_columns = 1000, .n_views = 1000, .nx = 1000, .ny = 1000, .x0 = -499.5,
-                             .y0 = 499.5, .step = 1, .centre_px = 499.5, .angles_rad = angles };
+  TdBackprojectTask task = { .n_columns = 1000,
+                             .n_views = 1000,
+                             .nx = 1000,
+                             .ny = 1000,
+                             .x0 = -499.5,
+                             .y0 = 499.5,
+                             .step = 1,
+                             .centre_px = 499.5,
+                             .angles_rad = angles };
   g_autoptr (TdDevice) host = td_device_open ("host", NULL);
 
   g_assert_cmpfloat (td_family_fourier.error_bound (&task, td_device_info (host)), <, 1.1e-4);
@@ -190,7 +210,7 @@ test_update (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── The sum itself ───────────────────────────────────────────────────────────────────────────── */
+/* ── The sum itself ── */
 
 /* The definition in fourier-shape.h, term by term. */
 static double
@@ -200,7 +220,8 @@ value_at (const TdBackprojectTask *task, const float *sinogram, double x, double
   double sum = 0;
 
   for (guint v = 0; v < task->n_views; v++) {
-    const double u = task->centre_px + x * cos (task->angles_rad[v]) + y * sin (task->angles_rad[v]);
+    const double u
+        = task->centre_px + x * cos (task->angles_rad[v]) + y * sin (task->angles_rad[v]);
     for (int k = 1 - p / 2; k < p / 2; k++) {
       const double side = k ? sin (G_PI * k / p) / (G_PI * k / p) : 1;
       for (guint n = 0; n < task->n_columns; n++)
@@ -232,8 +253,8 @@ test_definition (void)
   td_truth_task_clear (&task);
 }
 
-/* A phantom's slice is that of back-projection with linear interpolation, but for what linear interpolation
-   folds back from beyond the band. */
+/* A phantom's slice is that of back-projection with linear interpolation, but for what linear
+   interpolation folds back from beyond the band. */
 static void
 check_phantom (guint n, guint n_views, double range_deg, double bound)
 {
@@ -258,8 +279,8 @@ check_phantom (guint n, guint n_views, double range_deg, double bound)
       }
     }
   const double found = sqrt (difference / norm);
-  g_test_message ("%u columns, %u views over %g degrees: %.3g of the rms inside", n, n_views, range_deg,
-                  found);
+  g_test_message ("%u columns, %u views over %g degrees: %.3g of the rms inside", n, n_views,
+                  range_deg, found);
   g_assert_cmpfloat (found, <, bound);
   td_truth_task_clear (&task);
 }
@@ -271,7 +292,8 @@ test_phantom (void)
   check_phantom (255, 500, 360, 0.01);
 }
 
-/* Shapes that a simulator gets through: one pair and two, odd sizes, copies beyond the grid's edges. */
+/* Shapes that a simulator gets through: one pair and two, odd sizes, copies beyond the grid's
+ * edges. */
 static void
 test_small (gconstpointer id)
 {
@@ -286,7 +308,7 @@ test_small (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── Jobs ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Jobs ── */
 
 typedef struct {
   const char *name;
@@ -362,8 +384,8 @@ test_jobs (gconstpointer id)
     reconstruct (&jobs[i], id, "fourier", &ours);
     reconstruct (&jobs[i], id, "fbp", &theirs);
     const double found = difference_inside (&ours, &theirs, jobs[i].region != NULL);
-    g_test_message ("%s: %s, %u × %u, %.3g from back-projection", jobs[i].name, ours.family, ours.nx,
-                    ours.ny, found);
+    g_test_message ("%s: %s, %u × %u, %.3g from back-projection", jobs[i].name, ours.family,
+                    ours.nx, ours.ny, found);
     g_assert_true (g_str_has_prefix (ours.family, "Fourier"));
     g_assert_cmpuint (ours.nx, ==, theirs.nx);
     g_assert_cmpfloat (found, <, 0.02);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Half acquisition: a detector that sees one side of the axis and a full turn, against what a detector
-   of the wide field's full width reconstructs, and against the object. */
+/* Half acquisition: a detector that sees one side of the axis and a full turn, against what a
+   detector of the wide field's full width reconstructs, and against the object. */
 #include <math.h>
 #include <string.h>
 
@@ -80,8 +80,8 @@ error_of (const TdTestVolume *volume, const float *truth, double part)
   return sqrt (squares / reference);
 }
 
-/* The same object on a detector as wide as the field, the axis in its middle or as near to it as the
-   half detector's columns allow. */
+/* The same object on a detector as wide as the field, the axis in its middle or as near to it as
+   the half detector's columns allow. */
 static double
 full_width_error (const Case *c, const TdPhantomScan *half, guint row, const float *truth, guint n)
 {
@@ -137,7 +137,7 @@ test_field (gconstpointer data)
   }
   g_assert_cmpuint (volume.ny, ==, volume.nx);
   const guint n = volume.nx;
-  g_autofree float *truth = g_new (float, (gsize) n * n);
+  g_autofree float *truth = g_new (float, (gsize) n *n);
   td_phantom_scan_truth (&spec, row, n, n, 4, truth);
   const double half = error_of (&volume, truth, 0.95);
   if (field->tilt_deg == 0) {
@@ -151,9 +151,10 @@ test_field (gconstpointer data)
   td_test_volume_clear (&volume);
 }
 
-/* ── By hand ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── By hand ── */
 
-/* The definition in double: weight, put into the wide row, filter, back-project over the whole turn. */
+/* The definition in double: weight, put into the wide row, filter, back-project over the whole
+ * turn. */
 static double *
 by_hand (const float *sinogram, const double *angles_rad, guint n_views, guint n_columns,
          double centre_px, const TdFilter *filter, guint n)
@@ -161,7 +162,7 @@ by_hand (const float *sinogram, const double *angles_rad, guint n_views, guint n
   const double last = n_columns - 1, overlap = MAX (MIN (centre_px, last - centre_px), 0.5);
   const gboolean left = centre_px <= last / 2;
   const guint shift = left ? n - n_columns : 0;
-  g_autofree float *wide = g_new0 (float, (gsize) n_views * n);
+  g_autofree float *wide = g_new0 (float, (gsize) n_views *n);
   g_autofree double *weights = g_new (double, n_views);
 
   for (guint v = 0; v < n_views; v++)
@@ -180,9 +181,18 @@ by_hand (const float *sinogram, const double *angles_rad, guint n_views, guint n
     weights[v] = 2 * G_PI / n_views;
 
   TdBackprojectTask task = {
-    .n_columns = n, .n_views = n_views, .nx = n, .ny = n, .x0 = -(n - 1.0) / 2,
-    .y0 = (n - 1) / 2.0, .step = 1, .centre_px = centre_px + shift, .angles_rad = angles_rad,
-    .weights = weights, .scale = 1, .interpolation = TD_INTERPOLATION_LINEAR,
+    .n_columns = n,
+    .n_views = n_views,
+    .nx = n,
+    .ny = n,
+    .x0 = -(n - 1.0) / 2,
+    .y0 = (n - 1) / 2.0,
+    .step = 1,
+    .centre_px = centre_px + shift,
+    .angles_rad = angles_rad,
+    .weights = weights,
+    .scale = 1,
+    .interpolation = TD_INTERPOLATION_LINEAR,
   };
   return td_truth_fbp (filter, &task, wide);
 }
@@ -192,12 +202,8 @@ static const struct {
   double centre_px;
   gboolean extend_edges;
 } noises[] = {
-  { 31, 40, 3, 4.3, FALSE },
-  { 31, 41, 3, 26.15, TRUE },
-  { 64, 54, 18, 63, FALSE },
-  { 1, 24, 1, 0, FALSE },
-  { 45, 60, 2, 22, FALSE },
-  { 33, 50, 1, -3.5, FALSE },
+  { 31, 40, 3, 4.3, FALSE }, { 31, 41, 3, 26.15, TRUE }, { 64, 54, 18, 63, FALSE },
+  { 1, 24, 1, 0, FALSE },    { 45, 60, 2, 22, FALSE },   { 33, 50, 1, -3.5, FALSE },
 };
 
 static void
@@ -205,7 +211,7 @@ test_by_hand (gconstpointer id)
 {
   for (guint i = 0; i < G_N_ELEMENTS (noises); i++) {
     const guint columns = noises[i].n_columns, views = noises[i].n_views, rows = noises[i].n_rows;
-    g_autofree float *sinograms = g_new (float, (gsize) rows * views * columns);
+    g_autofree float *sinograms = g_new (float, (gsize) rows *views *columns);
     g_autofree double *angles = g_new (double, views);
     const Case c = { id, "auto", NULL };
     g_autoptr (GError) error = NULL;
@@ -223,11 +229,11 @@ test_by_hand (gconstpointer id)
     g_assert_no_error (error);
     for (guint row = 0; row < rows; row++) {
       const gsize pixels = (gsize) volume.nx * volume.ny;
-      g_autofree double *truth
-          = by_hand (sinograms + (gsize) row * views * columns, angles, views, columns,
-                     noises[i].centre_px, &recipe.filter, volume.nx);
+      g_autofree double *truth = by_hand (sinograms + (gsize) row * views * columns, angles, views,
+                                          columns, noises[i].centre_px, &recipe.filter, volume.nx);
       const double off = td_truth_relative_rms (volume.slices + row * pixels, truth, pixels);
-      g_test_message ("%u columns, axis at %g, row %u: %.2e", columns, noises[i].centre_px, row, off);
+      g_test_message ("%u columns, axis at %g, row %u: %.2e", columns, noises[i].centre_px, row,
+                      off);
       g_assert_cmpfloat (off, <, 1e-5);
     }
     td_test_volume_clear (&volume);
@@ -241,8 +247,8 @@ test_order (gconstpointer id)
   const guint columns = 41, views = 60, more = 75, rows = 2;
   const Case c = { id, "auto", NULL };
   const gint region[4] = { 3, 50, 40, 11 };
-  g_autofree float *sinograms = g_new (float, rows * more * columns);
-  g_autofree float *mixed = g_new (float, rows * more * columns);
+  g_autofree float *sinograms = g_new (float, rows *more *columns);
+  g_autofree float *mixed = g_new (float, rows *more *columns);
   g_autofree double *angles = g_new (double, more), *mixed_angles = g_new (double, more);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
@@ -252,7 +258,8 @@ test_order (gconstpointer id)
   for (guint v = 0; v < views; v++)
     angles[v] = 2 * G_PI * v / views;
   for (guint v = 0; v < more; v++) {
-    const guint from = v < views ? v * 23 % views : (v * 7) % views; /* 23 and 60: all of them once */
+    const guint from
+        = v < views ? v * 23 % views : (v * 7) % views; /* 23 and 60: all of them once */
     mixed_angles[v] = angles[from] + (v % 3) * 2 * G_PI;
     for (guint row = 0; row < rows; row++)
       memcpy (mixed + (row * more + v) * columns, sinograms + (row * views + from) * columns,
@@ -286,7 +293,7 @@ test_order (gconstpointer id)
   td_test_volume_clear (&part);
 }
 
-/* ── When it is taken, and when refused ───────────────────────────────────────────────────────── */
+/* ── When it is taken, and when refused ── */
 
 static const struct {
   double centre_px, range_deg;
@@ -306,13 +313,18 @@ test_choice (void)
 {
   for (guint i = 0; i < G_N_ELEMENTS (choices); i++) {
     const guint n = 64, views = 60;
-    g_autofree float *values = g_new0 (float, n * views);
+    g_autofree float *values = g_new0 (float, n *views);
     g_autofree double *angles = g_new (double, views);
     const Case c = { "host", "auto", NULL };
     g_autoptr (GError) error = NULL;
     TdScanFacts facts = {
-      .n_columns = n, .n_rows = 1, .n_views = views, .sample_type = TD_SAMPLE_FLOAT32,
-      .transmission_logged = TRUE, .angles_rad = angles, .half_acquisition = choices[i].stated,
+      .n_columns = n,
+      .n_rows = 1,
+      .n_views = views,
+      .sample_type = TD_SAMPLE_FLOAT32,
+      .transmission_logged = TRUE,
+      .angles_rad = angles,
+      .half_acquisition = choices[i].stated,
     };
     TdRecipe recipe;
 
@@ -366,7 +378,7 @@ test_drag (gconstpointer id)
     td_test_volume_clear (&volumes[i]);
 }
 
-/* ── The axis nobody stated ───────────────────────────────────────────────────────────────────── */
+/* ── The axis nobody stated ── */
 
 /* The scan's frames without what it says about its axis. */
 static TdScan *
@@ -374,7 +386,7 @@ without_centre (TdScan *scan)
 {
   TdScanFacts facts = *td_scan_facts (scan);
   const gsize frame = (gsize) facts.n_rows * facts.n_columns;
-  float *all = g_new (float, frame * (facts.n_views + facts.n_flats + facts.n_darks));
+  float *all = g_new (float, frame *(facts.n_views + facts.n_flats + facts.n_darks));
   float *flats = all + frame * facts.n_views, *darks = flats + frame * facts.n_flats;
   g_autoptr (GError) error = NULL;
 
@@ -404,7 +416,8 @@ test_auto (void)
   const Case c = { "host", "auto", NULL };
 
   for (guint i = 0; i < G_N_ELEMENTS (unknowns); i++) {
-    const Field field = { "auto", unknowns[i].n_columns, 600, unknowns[i].centre_px, 0, 0, 360, FALSE };
+    const Field field
+        = { "auto", unknowns[i].n_columns, 600, unknowns[i].centre_px, 0, 0, 360, FALSE };
     TdPhantomScan spec;
     TdRecipe recipe;
     g_autoptr (GError) error = NULL;
@@ -451,8 +464,17 @@ add_families (const char *id)
   g_autoptr (TdDevice) device = td_device_open (id, NULL);
   const double angles[] = { 0, 1 };
   const TdBackprojectTask task = {
-    .n_columns = 215, .n_views = 2, .nx = 215, .ny = 215, .x0 = -107, .y0 = 107, .step = 1,
-    .centre_px = 107, .angles_rad = angles, .scale = 1, .interpolation = TD_INTERPOLATION_LINEAR,
+    .n_columns = 215,
+    .n_views = 2,
+    .nx = 215,
+    .ny = 215,
+    .x0 = -107,
+    .y0 = 107,
+    .step = 1,
+    .centre_px = 107,
+    .angles_rad = angles,
+    .scale = 1,
+    .interpolation = TD_INTERPOLATION_LINEAR,
   };
 
   for (const TdBackprojectFamily *const *family = td_backproject_families (); *family; family++) {

@@ -68,10 +68,10 @@ test_devices_agree (void)
   td_test_volume_clear (&host);
 }
 
-/* Minus the negative values (Donath et al., J. Opt. Soc. Am. A 23 (2006), Q_IN): attenuation cannot be
-   negative, but the tails beside edges that do not meet are. Gradients are no use here: they change
-   more with the centre's fraction, which decides how much interpolation smooths, than with its
-   place. */
+/* Minus the negative values (Donath et al., J. Opt. Soc. Am. A 23 (2006), Q_IN): attenuation cannot
+   be negative, but the tails beside edges that do not meet are. Gradients are no use here: they
+   change more with the centre's fraction, which decides how much interpolation smooths, than with
+   its place. */
 static double
 sharpness (const TdTestVolume *volume)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where iterations begin and when they end: filtered volumes, volumes of earlier runs, tolerance, and
-   being asked to end with what there is. */
+/* Where iterations begin and when they end: filtered volumes, volumes of earlier runs, tolerance,
+   and being asked to end with what there is. */
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +51,8 @@ check_filtered (gboolean cone)
     g_test_message ("%s: residual of a pass from zero %.4f, from the filtered volume %.4f",
                     methods[i], residual_of (&zero), residual_of (&filtered));
     g_assert_cmpfloat (residual_of (&filtered), <, 0.5 * residual_of (&zero));
-    g_assert_cmpfloat (td_test_phantom_error (&spec, &filtered), <, 0.9 * td_test_phantom_error (&spec, &zero));
+    g_assert_cmpfloat (td_test_phantom_error (&spec, &filtered), <,
+                       0.9 * td_test_phantom_error (&spec, &zero));
     g_assert_cmpfloat (td_test_difference (&preset, &filtered), ==, 0);
     td_test_volume_clear (&zero);
     td_test_volume_clear (&filtered);
@@ -71,8 +72,8 @@ test_filtered_parallel (void)
   check_filtered (FALSE);
 }
 
-/* Less than half a turn cannot be weighed: by itself a job begins with nothing, and asked for filtering
-   it says why not. */
+/* Less than half a turn cannot be weighed: by itself a job begins with nothing, and asked for
+   filtering it says why not. */
 static void
 test_unfilterable (void)
 {
@@ -93,7 +94,7 @@ test_unfilterable (void)
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
 }
 
-/* ── Going on ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Going on ── */
 
 /* What the plan's notes and the run's say. (transfer full) */
 static char *
@@ -170,7 +171,7 @@ test_file (void)
   test_folder_free (folder);
 }
 
-/* ── Momentum ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Momentum ── */
 
 #define AT_FIRST 4
 #define THEN 5
@@ -209,8 +210,8 @@ test_momentum (gconstpointer data)
 {
   const Going *going = data;
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan
-      = td_test_phantom_scan (&spec, 32, going->memory_limit ? 96 : 24, 20, going->cone ? 360 : 180, going->cone);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, going->memory_limit ? 96 : 24, 20,
+                                                  going->cone ? 360 : 180, going->cone);
   TestFolder *folder = test_folder_new ();
   g_autofree char *path = g_build_filename (folder->path, "half", NULL);
   g_autofree char *beside = g_strconcat (path, ".momentum", NULL);
@@ -244,8 +245,9 @@ test_momentum (gconstpointer data)
   td_test_reconstruct_well (engine, scan, &recipe, &anew);
   g_autofree char *beginning = all_notes (scan, &recipe, &anew);
   g_assert_nonnull (strstr (beginning, "begins anew: there is none beside it; --keep"));
-  g_test_message ("%u passes and %u differ from %u by %.1e, without momentum by %.1e", AT_FIRST, THEN,
-                  AT_FIRST + THEN, td_test_difference (&rest, &whole), td_test_difference (&anew, &whole));
+  g_test_message ("%u passes and %u differ from %u by %.1e, without momentum by %.1e", AT_FIRST,
+                  THEN, AT_FIRST + THEN, td_test_difference (&rest, &whole),
+                  td_test_difference (&anew, &whole));
   g_assert_cmpfloat (td_test_difference (&rest, &whole), <, 1e-5);
   g_assert_cmpfloat (td_test_difference (&anew, &whole), >, 1e-3);
   td_test_volume_clear (&whole);
@@ -268,8 +270,8 @@ assert_anew (TdScan *scan, const Going *going, const char *path, const char *say
   td_test_volume_clear (&volume);
 }
 
-/* Momentum of another volume, of other projections or another geometry, of another method, and damaged files: the
-   volume is gone on from all the same, and the notes say so. */
+/* Momentum of another volume, of other projections or another geometry, of another method, and
+   damaged files: the volume is gone on from all the same, and the notes say so. */
 static void
 test_foreign (gconstpointer data)
 {
@@ -290,7 +292,8 @@ test_foreign (gconstpointer data)
   describe (going, "zero", AT_FIRST, &recipe);
   g_free (write_to (scan, &recipe, path, TRUE));
   assert_anew (other, going, path, "what was measured");
-  const Going method = { strcmp (going->method, "cgls") == 0 ? "fista-tv" : "cgls", "host", TRUE, TD_VOLUME_HDF5, 0 };
+  const Going method = { strcmp (going->method, "cgls") == 0 ? "fista-tv" : "cgls", "host", TRUE,
+                         TD_VOLUME_HDF5, 0 };
   assert_anew (scan, &method, path, "another method");
   describe (going, "zero", 2, &recipe);
   g_free (write_to (scan, &recipe, path, FALSE));
@@ -315,7 +318,7 @@ test_foreign (gconstpointer data)
   test_folder_free (folder);
 }
 
-/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Ends ── */
 
 static void
 test_tolerance (void)
@@ -387,7 +390,8 @@ test_asked (void)
     g_autofree char *notes = g_strjoinv ("\n", td_job_result (job)->notes);
     g_assert_nonnull (strstr (notes, "as asked"));
     g_assert_cmpuint (slices, ==, 24);
-    g_assert_cmpint (g_file_test (beside, G_FILE_TEST_EXISTS), ==, strcmp (methods[i], "sirt") != 0);
+    g_assert_cmpint (g_file_test (beside, G_FILE_TEST_EXISTS), ==,
+                     strcmp (methods[i], "sirt") != 0);
     const TdJobPass *passes = td_job_passes (job, &n);
     g_assert_cmpuint (n, >=, 2);
     g_assert_cmpuint (n, <, 10000);
@@ -407,11 +411,13 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);
   for (guint i = 0; i < G_N_ELEMENTS (goings); i++) {
-    g_autofree char *name = g_strdup_printf ("/iterative-start/momentum/%s-%u", goings[i].method, i);
+    g_autofree char *name
+        = g_strdup_printf ("/iterative-start/momentum/%s-%u", goings[i].method, i);
     g_test_add_data_func (name, &goings[i], test_momentum);
   }
   g_test_add_data_func ("/iterative-start/foreign/fista-tv", &goings[0], test_foreign);
-  g_test_add_data_func ("/iterative-start/foreign/cgls", &(Going) { "cgls", "host", TRUE, TD_VOLUME_HDF5, 0 }, test_foreign);
+  g_test_add_data_func ("/iterative-start/foreign/cgls",
+                        &(Going) { "cgls", "host", TRUE, TD_VOLUME_HDF5, 0 }, test_foreign);
   g_test_add_func ("/iterative-start/tolerance", test_tolerance);
   g_test_add_func ("/iterative-start/asked", test_asked);
   const int status = g_test_run ();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Iterative methods as whole jobs: against the object from few views and short arcs, where filtering
-   fails; parts against the whole; what is refused; stopping. */
+/* Iterative methods as whole jobs: against the object from few views and short arcs, where
+   filtering fails; parts against the whole; what is refused; stopping. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,13 +23,14 @@ error_by (const TdPhantomScan *spec, TdScan *scan, const char *method)
   return error;
 }
 
-/* ── Few views, short arcs ────────────────────────────────────────────────────────────────────── */
+/* ── Few views, short arcs ── */
 
 static void
 check_few (guint n, guint n_rows, guint n_views, gboolean cone)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, n, n_rows, n_views, cone ? 360 : 180, cone);
+  g_autoptr (TdScan) scan
+      = td_test_phantom_scan (&spec, n, n_rows, n_views, cone ? 360 : 180, cone);
   const double filtered = error_by (&spec, scan, cone ? "fdk" : "fbp");
   const double sirt = error_by (&spec, scan, "sirt"), tv = error_by (&spec, scan, "fista-tv");
   const double cgls = error_by (&spec, scan, "cgls");
@@ -74,7 +75,7 @@ test_short_arc (void)
   g_assert_cmpfloat (error_by (&spec, scan, "fista-tv"), <, 0.3);
 }
 
-/* ── Parts ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Parts ── */
 
 /* What is cut out is what the whole has there. */
 static void
@@ -144,7 +145,7 @@ test_slabs (void)
   td_test_volume_clear (&slabs);
 }
 
-/* ── Devices ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Devices ── */
 
 static void
 test_devices (void)
@@ -162,14 +163,16 @@ test_devices (void)
 
       td_test_recipe (&recipe, methods[m], devices->pdata[i]);
       recipe.iterations = 4;
-      g_strlcpy (recipe.start, "zero", sizeof recipe.start); /* else it is the filtering kernels that differ */
+      g_strlcpy (recipe.start, "zero",
+                 sizeof recipe.start); /* else it is the filtering kernels that differ */
       td_test_reconstruct_well (engine, scan, &recipe, &volume);
       if (i == 0) {
         first = volume;
         continue;
       }
       const double off = td_test_difference (&volume, &first);
-      g_test_message ("%s on %s: %.1e from the host's", methods[m], (char *) devices->pdata[i], off);
+      g_test_message ("%s on %s: %.1e from the host's", methods[m], (char *) devices->pdata[i],
+                      off);
       g_assert_cmpfloat (off, <, 1e-3);
       td_test_volume_clear (&volume);
     }
@@ -177,7 +180,7 @@ test_devices (void)
   }
 }
 
-/* ── Ends ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Ends ── */
 
 static void
 check_refused (TdScan *scan, const char *method, const char *option, const char *value, int code,
@@ -206,7 +209,8 @@ test_refused (void)
   check_refused (cone, "fista-tv", "subsets", "21", TD_ERROR_INVALID, "--subsets");
   check_refused (cone, "cgls", "kernel", "standard", TD_ERROR_UNSUPPORTED, "--kernel");
   check_refused (parallel, "sirt", "precision", "half", TD_ERROR_UNSUPPORTED, "--precision");
-  check_refused (parallel, "sirt", "interpolation", "nearest", TD_ERROR_UNSUPPORTED, "--interpolation");
+  check_refused (parallel, "sirt", "interpolation", "nearest", TD_ERROR_UNSUPPORTED,
+                 "--interpolation");
   check_refused (cone, "sirt", "region", "40,40,20,20", TD_ERROR_INVALID, "--region");
 }
 
@@ -232,8 +236,8 @@ test_stop_at (void)
     g_assert_nonnull (note);
     while (note > volume.notes && g_ascii_isdigit (note[-1]))
       note--;
-    g_assert_cmpint (sscanf (note, "%u iterations left a relative residual of %lf", &passes, &residual), ==,
-                     2);
+    g_assert_cmpint (
+        sscanf (note, "%u iterations left a relative residual of %lf", &passes, &residual), ==, 2);
     g_assert_cmpuint (passes, <, 50);
     g_assert_cmpfloat (residual, <=, 0.2);
     td_test_volume_clear (&volume);

@@ -45,7 +45,7 @@ static void
 reconstruct (const char *device, double radius, double away, const char *padding, double range_rad,
              double centre_px, Profile *profile)
 {
-  g_autofree float *rows = g_new (float, N * VIEWS);
+  g_autofree float *rows = g_new (float, N *VIEWS);
   double angles[VIEWS];
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;

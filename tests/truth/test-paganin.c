@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phase retrieval on every device: against the published formula in double precision, against what the
-   transport-of-intensity equation makes of a known thickness, and whatever way rows are cut. */
+/* Phase retrieval on every device: against the published formula in double precision, against what
+   the transport-of-intensity equation makes of a known thickness, and whatever way rows are cut. */
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
@@ -18,9 +18,17 @@ make_scan (const float *projections, guint n_rows, guint n_views, guint n_column
 {
   g_autofree double *angles = g_new0 (double, n_views);
   TdScanFacts facts = {
-    .path = "memory", .format = "memory", .title = "phase", .n_columns = n_columns, .n_rows = n_rows,
-    .n_views = n_views, .sample_type = TD_SAMPLE_FLOAT32, .angles_rad = angles, .centre_px = NAN,
-    .energy_kev = 20, .propagation_mm = 50,
+    .path = "memory",
+    .format = "memory",
+    .title = "phase",
+    .n_columns = n_columns,
+    .n_rows = n_rows,
+    .n_views = n_views,
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .angles_rad = angles,
+    .centre_px = NAN,
+    .energy_kev = 20,
+    .propagation_mm = 50,
   };
 
   td_geometry_init_parallel (&facts.geometry);
@@ -38,8 +46,8 @@ init_step (TdStep *step, double delta_beta, gboolean discrete)
 
 /* Rows [row0, row0 + n) of @data, [row][view][column], through @steps, in place. */
 static void
-prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, float *data, guint row0,
-         guint n)
+prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, float *data,
+         guint row0, guint n)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   gsize row = (gsize) facts->n_views * facts->n_columns;
@@ -60,12 +68,12 @@ prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, flo
   td_buffer_free (buffer);
 }
 
-/* ── The formula ──────────────────────────────────────────────────────────────────────────────── */
+/* ── The formula ── */
 
 /* One view of [row][view][column], its edges repeated 20 L around. */
 static void
-reference (const float *data, guint n_rows, guint n_views, guint n_columns, guint view, double length,
-           gboolean discrete, double *out)
+reference (const float *data, guint n_rows, guint n_views, guint n_columns, guint view,
+           double length, gboolean discrete, double *out)
 {
   guint pad = (guint) ceil (20 * length) + 4, down = n_rows > 1 ? pad : 0;
   guint nx = n_columns + 2 * pad, ny = n_rows + 2 * down;
@@ -89,7 +97,8 @@ reference (const float *data, guint n_rows, guint n_views, guint n_columns, guin
   fftw_execute (back);
   for (guint y = 0; y < n_rows; y++)
     for (guint x = 0; x < n_columns; x++)
-      out[((gsize) y * n_views + view) * n_columns + x] = creal (image[(gsize) (y + down) * nx + x + pad]);
+      out[((gsize) y * n_views + view) * n_columns + x]
+          = creal (image[(gsize) (y + down) * nx + x + pad]);
   fftw_destroy_plan (there);
   fftw_destroy_plan (back);
   fftw_free (image);
@@ -109,7 +118,8 @@ random_transmissions (gsize n)
 static void
 test_formula (gconstpointer id)
 {
-  static const guint shapes[][3] = { /* rows, views, columns */
+  static const guint shapes[][3] = {
+    /* rows, views, columns */
     { 1, 1, 37 }, { 1, 5, 64 }, { 9, 1, 41 }, { 33, 4, 50 }, { 2, 3, 127 },
   };
   TdDevice *device = td_test_open (id);
@@ -128,7 +138,8 @@ test_formula (gconstpointer id)
       g_autoptr (TdScan) scan = make_scan (data, n_rows, n_views, n_columns);
       g_assert_null (td_paganin_init (&paganin, &step, td_scan_facts (scan)));
       for (guint view = 0; view < n_views; view++)
-        reference (data, n_rows, n_views, n_columns, view, paganin.length_px[0], discrete, expected);
+        reference (data, n_rows, n_views, n_columns, view, paganin.length_px[0], discrete,
+                   expected);
       g_autofree float *got = g_memdup2 (data, n * sizeof *data);
       prepare (device, scan, &step, 1, got, 0, n_rows);
       for (gsize k = 0; k < n; k++)
@@ -158,10 +169,10 @@ test_constant (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── Rows cut ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rows cut ── */
 
-/* What lies beyond the halo. It adds up to half of its first term on either side for steady data, and
-   beyond that as noise does. */
+/* What lies beyond the halo. It adds up to half of its first term on either side for steady data,
+   and beyond that as noise does. */
 static double
 alternating_tail (const TdPaganin *paganin)
 {
@@ -199,36 +210,40 @@ test_slabs (gconstpointer id)
     }
     /* Values differ by 0.8 at most. */
     double tail = discrete ? 0 : alternating_tail (&paganin);
-    g_test_message ("a halo of %u rows, L %.2f: %.1e, bound %.1e", halo, paganin.length_px[1], worst,
-                    TD_PAGANIN_REST + tail + 1e-6);
+    g_test_message ("a halo of %u rows, L %.2f: %.1e, bound %.1e", halo, paganin.length_px[1],
+                    worst, TD_PAGANIN_REST + tail + 1e-6);
     g_assert_cmpfloat (worst, <=, TD_PAGANIN_REST + tail + 1e-6);
   }
   td_test_close (device);
 }
 
-/* ── A row out of its neighbours ──────────────────────────────────────────────────────────────── */
+/* ── A row out of its neighbours ── */
 
 /* Makes row @row alone from those around it. */
 static void
-prepare_row (TdDevice *device, TdScan *scan, const TdStep *step, const float *data, guint row, float *out)
+prepare_row (TdDevice *device, TdScan *scan, const TdStep *step, const float *data, guint row,
+             float *out)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   const guint halo = td_preparation_halo (step, 1, facts), first = row > halo ? row - halo : 0;
   const guint n = MIN (row + halo + 1, facts->n_rows) - first;
-  const gsize row_floats = (gsize) facts->n_views * facts->n_columns, bytes = row_floats * sizeof (float);
+  const gsize row_floats = (gsize) facts->n_views * facts->n_columns,
+              bytes = row_floats * sizeof (float);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autofree float *rows = g_memdup2 (data + first * row_floats, n * bytes);
   g_autofree float *after = g_malloc (n * bytes);
   g_autoptr (TdBuffer) buffer = td_test_buffer (device, queue, rows, n * bytes);
   g_autoptr (TdBuffer) other = td_test_buffer (device, queue, rows, n * bytes);
-  g_autoptr (TdPreparation) preparation = td_preparation_new (device, scan, NULL, step, 1, n, &error);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, scan, NULL, step, 1, n, &error);
   TdPreparationRows left = { buffer, first, n };
 
   const guint64 before = device->allocated_bytes;
   td_preparation_run_steps (preparation, queue, other, &left, row, 1, 0, 1, NULL, &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (device->allocated_bytes - before, <=, td_preparation_workspace_bytes (step, 1, facts, n));
+  g_assert_cmpuint (device->allocated_bytes - before, <=,
+                    td_preparation_workspace_bytes (step, 1, facts, n));
   g_assert_true (left.data == other);
   g_assert_cmpuint (left.row0, ==, row);
   g_assert_cmpuint (left.n_rows, ==, 1);
@@ -242,8 +257,13 @@ prepare_row (TdDevice *device, TdScan *scan, const TdStep *step, const float *da
 static void
 test_row (gconstpointer id)
 {
-  static const struct { guint n_rows, n_views, n_columns; double delta_beta; } cases[] = {
-    { 90, 3, 61, 3 }, { 61, 4, 200, 20 }, { 167, 1, 75, 100 },
+  static const struct {
+    guint n_rows, n_views, n_columns;
+    double delta_beta;
+  } cases[] = {
+    { 90, 3, 61, 3 },
+    { 61, 4, 200, 20 },
+    { 167, 1, 75, 100 },
   };
   TdDevice *device = td_test_open (id);
 
@@ -252,7 +272,7 @@ test_row (gconstpointer id)
     const guint n_columns = cases[i / 2].n_columns, row_floats = n_views * n_columns;
     const gboolean discrete = i % 2;
     g_autofree float *data = random_transmissions ((gsize) n_rows * row_floats);
-    g_autofree double *expected = g_new (double, (gsize) n_rows * row_floats);
+    g_autofree double *expected = g_new (double, (gsize) n_rows *row_floats);
     g_autofree float *got = g_new (float, row_floats);
     g_autoptr (TdScan) scan = make_scan (data, n_rows, n_views, n_columns);
     const guint rows[] = { 0, 3, n_rows / 2, n_rows - 1 };
@@ -267,11 +287,13 @@ test_row (gconstpointer id)
     for (guint k = 0; k < G_N_ELEMENTS (rows); k++) {
       prepare_row (device, scan, &step, data, rows[k], got);
       for (guint x = 0; x < row_floats; x++)
-        worst = isfinite (got[x]) ? MAX (worst, fabs (got[x] - expected[(gsize) rows[k] * row_floats + x]))
-                                  : INFINITY;
+        worst = isfinite (got[x])
+                    ? MAX (worst, fabs (got[x] - expected[(gsize) rows[k] * row_floats + x]))
+                    : INFINITY;
     }
     const double bound = discrete ? BOUND : BOUND + alternating_tail (&paganin);
-    g_test_message ("%u rows, L %.2f: %.1e, bound %.1e", n_rows, paganin.length_px[0], worst, bound);
+    g_test_message ("%u rows, L %.2f: %.1e, bound %.1e", n_rows, paganin.length_px[0], worst,
+                    bound);
     g_assert_cmpfloat (worst, <=, bound);
   }
   td_test_close (device);
@@ -281,14 +303,18 @@ test_row (gconstpointer id)
 static void
 test_terms (void)
 {
-  static const struct { double length; guint n_rows; } cases[] = {
+  static const struct {
+    double length;
+    guint n_rows;
+  } cases[] = {
     { 0.05, 9 }, { 0.86, 25 }, { 5, 133 }, { 15.7, 415 }, { 30, 801 },
   };
 
   for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
     const guint nx = 360, n = cases[i / 2].n_rows, middle = n / 2;
     const double l2 = pow (cases[i / 2].length, 2);
-    const TdPaganin paganin = { { cases[i / 2].length, cases[i / 2].length }, { 0, middle }, i % 2 };
+    const TdPaganin paganin
+        = { { cases[i / 2].length, cases[i / 2].length }, { 0, middle }, i % 2 };
     TdPaganinTerms *terms = td_paganin_terms_new (&paganin, nx, n, middle);
     double worst = 0;
 
@@ -303,22 +329,27 @@ test_terms (void)
       const double b = paganin.discrete ? l2 * 2 : l2 * pow (G_PI / 2, 2);
       worst = MAX (worst, fabs (even - 1 / (1 + a + b)));
     }
-    g_test_message ("L %.2f, %u rows: %u terms, off by %.1e", cases[i / 2].length, n, terms->n_terms, worst);
+    g_test_message ("L %.2f, %u rows: %u terms, off by %.1e", cases[i / 2].length, n,
+                    terms->n_terms, worst);
     g_assert_cmpuint (terms->n_terms, <=, 24);
     g_assert_cmpfloat (worst, <=, 1e-5 + (paganin.discrete ? 0 : 1e-4));
     td_paganin_terms_free (terms);
   }
 }
 
-/* ── A known thickness ────────────────────────────────────────────────────────────────────────── */
+/* ── A known thickness ── */
 
 /* mu t as a sum of Gaussians, and what the transport-of-intensity equation makes of it:
-   T_z = (1 - L^2 laplacian) exp (-mu t) = exp (-mu t) (1 + L^2 (laplacian mu t - |gradient mu t|^2)) */
+   T_z = (1 - L^2 laplacian) exp (-mu t) = exp (-mu t) (1 + L^2 (laplacian mu t - |gradient mu
+   t|^2)) */
 static double
 forward (double x, double y, double length, double *absorbed)
 {
-  static const double bumps[][4] = { /* x, y, width, height */
-    { 70, 60, 9, 0.8 }, { 95, 75, 6, 0.5 }, { 65, 80, 10, 0.4 },
+  static const double bumps[][4] = {
+    /* x, y, width, height */
+    { 70, 60, 9, 0.8 },
+    { 95, 75, 6, 0.5 },
+    { 65, 80, 10, 0.4 },
   };
   double t = 0, tx = 0, ty = 0, laplacian = 0;
 
@@ -339,7 +370,7 @@ test_thickness (gconstpointer id)
 {
   const guint n_rows = 140, n_columns = 150;
   TdDevice *device = td_test_open (id);
-  g_autofree float *data = g_new0 (float, n_rows * n_columns);
+  g_autofree float *data = g_new0 (float, n_rows *n_columns);
   g_autoptr (TdScan) scan = make_scan (data, n_rows, 1, n_columns);
   TdStep steps[2];
   TdPaganin paganin;
@@ -360,14 +391,14 @@ test_thickness (gconstpointer id)
       before = MAX (before, fabs (data[y * n_columns + x] - absorbed));
       worst = MAX (worst, fabs (retrieved[y * n_columns + x] - absorbed));
     }
-  g_test_message ("L is %.2f pixels; off by %.3f before, by %.1e after", paganin.length_px[0], before,
-                  worst);
+  g_test_message ("L is %.2f pixels; off by %.3f before, by %.1e after", paganin.length_px[0],
+                  before, worst);
   g_assert_cmpfloat (before, >, 0.1);
   g_assert_cmpfloat (worst, <, 2e-4);
   td_test_close (device);
 }
 
-/* ── What it asks for ─────────────────────────────────────────────────────────────────────────── */
+/* ── What it asks for ── */
 
 static void
 test_parameters (void)
@@ -414,11 +445,8 @@ int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
-    { "formula", test_formula },
-    { "constant", test_constant },
-    { "slabs", test_slabs },
-    { "row", test_row },
-    { "thickness", test_thickness },
+    { "formula", test_formula }, { "constant", test_constant },   { "slabs", test_slabs },
+    { "row", test_row },         { "thickness", test_thickness },
   };
 
   g_test_init (&argc, &argv, NULL);

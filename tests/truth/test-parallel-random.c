@@ -7,8 +7,9 @@
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 
-/* Random problems of the parallel beam's families, every interpolation and precision, against the truth in
-   double precision and each family's own bound. --first and --cases in the suite "slow". */
+/* Random problems of the parallel beam's families, every interpolation and precision, against the
+   truth in double precision and each family's own bound. --first and --cases in the suite "slow".
+ */
 
 static guint64 first_seed = 1;
 static int n_cases = 50;
@@ -38,7 +39,8 @@ typedef struct {
   float *sinograms;
 } Problem;
 
-/* Regions anywhere, axes beside the detector, angles in no order and several times, values of any size. */
+/* Regions anywhere, axes beside the detector, angles in no order and several times, values of any
+ * size. */
 static void
 make (TdRandom *random, Problem *problem)
 {
@@ -49,15 +51,22 @@ make (TdRandom *random, Problem *problem)
   const double size = pow (10, between (random, -6, 6));
   const gsize samples = (gsize) n_columns * n_views * 5;
 
-  *problem = (Problem) { .angles_rad = g_new (double, n_views), .axis_px = g_new (double, n_views),
-                         .weights = g_new (double, n_views), .n_slices = up_to (random, 5),
+  *problem = (Problem) { .angles_rad = g_new (double, n_views),
+                         .axis_px = g_new (double, n_views),
+                         .weights = g_new (double, n_views),
+                         .n_slices = up_to (random, 5),
                          .sinograms = g_new (float, samples) };
   problem->task = (TdBackprojectTask) {
-    .n_columns = n_columns, .n_views = n_views, .nx = nx, .ny = ny, .step = step,
+    .n_columns = n_columns,
+    .n_views = n_views,
+    .nx = nx,
+    .ny = ny,
+    .step = step,
     .x0 = step * (-(nx - 1.0) / 2 + between (random, -spread, spread) * nx) + 0.137,
     .y0 = step * ((ny - 1.0) / 2 + between (random, -spread, spread) * ny) + 0.211,
     .centre_px = (n_columns - 1) / 2.0 + between (random, -0.7, 0.7) * n_columns,
-    .angles_rad = problem->angles_rad, .scale = pow (10, between (random, -3, 3)),
+    .angles_rad = problem->angles_rad,
+    .scale = pow (10, between (random, -3, 3)),
     .axis_px = chance (random, 0.3) ? problem->axis_px : NULL,
     .weights = chance (random, 0.5) ? problem->weights : NULL,
   };
@@ -112,7 +121,9 @@ run (const Problem *problem, const TdBackprojectFamily *family, TdDevice *device
   g_autoptr (TdBuffer) from = queue ? td_buffer_new (device, in, error) : NULL;
   g_autoptr (TdBuffer) to = from ? td_buffer_new (device, out, error) : NULL;
   g_autoptr (TdBackprojector) projector
-      = to ? td_backprojector_new (family, device, task, &td_backproject_default, problem->n_slices, error) : NULL;
+      = to ? td_backprojector_new (family, device, task, &td_backproject_default, problem->n_slices,
+                                   error)
+           : NULL;
 
   if (!projector || !td_upload (queue, from, 0, problem->sinograms, in, error)
       || !td_backprojector_run (projector, queue, from, 0, to, 0, problem->n_slices, error)
@@ -134,20 +145,23 @@ check (Problem *problem, guint64 seed, const char *id, TdDevice *device)
 
       problem->task.interpolation = way % 2 ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST;
       problem->task.precision = way / 2;
-      if (families[f]->unsupported && families[f]->unsupported (&problem->task, td_device_info (device)))
+      if (families[f]->unsupported
+          && families[f]->unsupported (&problem->task, td_device_info (device)))
         continue;
       const double bound = families[f]->error_bound (&problem->task, td_device_info (device));
       const double found = run (problem, families[f], device, &error);
-      /* Bounds hold for what many random bins leave on average; a few pixels may have a little more. */
+      /* Bounds hold for what many random bins leave on average; a few pixels may have a little
+       * more. */
       if (found <= 1.3 * bound)
         continue;
       failed++;
-      g_test_message ("FAILED: seed %" G_GUINT64_FORMAT ", %s, %s, interpolation %d, precision %d: %.2e for %.2e; %u "
-                      "columns, %u views, %u slices of %u x %u, step %g, centre %g %s", seed, id, families[f]->name,
-                      problem->task.interpolation, problem->task.precision, found, bound,
-                      problem->task.n_columns, problem->task.n_views, problem->n_slices, problem->task.nx,
-                      problem->task.ny, problem->task.step, problem->task.centre_px,
-                      error ? error->message : "");
+      g_test_message ("FAILED: seed %" G_GUINT64_FORMAT
+                      ", %s, %s, interpolation %d, precision %d: %.2e for %.2e; %u "
+                      "columns, %u views, %u slices of %u x %u, step %g, centre %g %s",
+                      seed, id, families[f]->name, problem->task.interpolation,
+                      problem->task.precision, found, bound, problem->task.n_columns,
+                      problem->task.n_views, problem->n_slices, problem->task.nx, problem->task.ny,
+                      problem->task.step, problem->task.centre_px, error ? error->message : "");
     }
   return failed;
 }

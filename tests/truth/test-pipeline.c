@@ -113,8 +113,8 @@ assert_agrees (const float *slice, const double *truth, gsize n, TdInterpolation
   g_assert_cmpuint (strays, <=, 1 + n / 500);
 }
 
-/* Every slice of @volume against the reference for the same rows; the full slice's pixel (x0, y0) is
-   the volume's first. */
+/* Every slice of @volume against the reference for the same rows; the full slice's pixel (x0, y0)
+   is the volume's first. */
 static void
 check_against_reference (const float *sinograms, const TdRecipe *recipe, const TdTestVolume *volume,
                          TdBackprojectTask *task, int x0, int y0)
@@ -129,13 +129,15 @@ check_against_reference (const float *sinograms, const TdRecipe *recipe, const T
   task->centre_px = recipe->centre_px;
   task->interpolation = recipe->interpolation;
   for (guint slice = 0; slice < volume->n_slices; slice++) {
-    g_autofree double *truth =
-      td_truth_fbp (&recipe->filter, task, sinograms + (recipe->row_first + slice) * row_samples);
-    assert_agrees (volume->slices + slice * slice_samples, truth, slice_samples, recipe->interpolation);
+    g_autofree double *truth = td_truth_fbp (&recipe->filter, task,
+                                             sinograms + (recipe->row_first + slice) * row_samples);
+    assert_agrees (volume->slices + slice * slice_samples, truth, slice_samples,
+                   recipe->interpolation);
   }
 }
 
-/* Shepp-Logan with the centre off the middle: agrees with the reference, and lies where it should. */
+/* Shepp-Logan with the centre off the middle: agrees with the reference, and lies where it should.
+ */
 static void
 test_shepp_logan (gconstpointer data)
 {
@@ -149,7 +151,7 @@ test_shepp_logan (gconstpointer data)
 
   td_truth_task_init (&task, n, n_views, c->range_deg);
   task.centre_px = 41.3;
-  g_autofree float *sinograms = g_new (float, (gsize) n_rows * n_views * n);
+  g_autofree float *sinograms = g_new (float, (gsize) n_rows *n_views *n);
   for (guint row = 0; row < n_rows; row++) {
     g_autofree float *one = td_truth_sinogram (phantom, &task, n_rows, row);
     memcpy (sinograms + (gsize) row * n_views * n, one, (gsize) n_views * n * sizeof (float));
@@ -160,7 +162,8 @@ test_shepp_logan (gconstpointer data)
   reconstruct (scan, &recipe, &volume);
   check_against_reference (sinograms, &recipe, &volume, &task, 0, 0);
 
-  /* The small ventricle's neighbour, right of the middle; the other one is longer and to the left. */
+  /* The small ventricle's neighbour, right of the middle; the other one is longer and to the left.
+   */
   g_autofree double *middle = to_double (volume.slices + n * n, n * n);
   td_truth_inside (&task, middle, 0.22 * n / 2, 0, 3, 0, &mean, &largest);
   g_assert_cmpfloat (fabs (mean), <, 0.02);
@@ -213,8 +216,8 @@ test_noise (gconstpointer data)
 
   td_test_random (sinograms, samples, size->n_columns * 7919 + size->n_views);
   td_truth_task_init (&task, size->n_columns, size->n_views, 180);
-  g_autoptr (TdScan) scan =
-    td_test_scan (sinograms, size->n_rows, size->n_views, size->n_columns, task.angles_rad);
+  g_autoptr (TdScan) scan
+      = td_test_scan (sinograms, size->n_rows, size->n_views, size->n_columns, task.angles_rad);
   recipe_init (&recipe, &noise->base);
   recipe.centre_px = size->centre_px;
   recipe.row_first = size->row_first;
@@ -232,8 +235,8 @@ test_noise (gconstpointer data)
   td_test_volume_clear (&volume);
 }
 
-/* Scans of every angular layout of the same object, far from the middle row, where a tilted axis has
-   moved the centre by columns: the slice is always the object. */
+/* Scans of every angular layout of the same object, far from the middle row, where a tilted axis
+   has moved the centre by columns: the slice is always the object. */
 typedef struct {
   const char *name;
   double first_deg, range_deg, centre_px, tilt_deg;
@@ -241,14 +244,10 @@ typedef struct {
 } Layout;
 
 static const Layout layouts[] = {
-  { "half-turn", 0, 180, NAN, 0, FALSE },
-  { "both-ends", 0, 180, 49.3, 0, TRUE },
-  { "full-turn", 20, 360, NAN, 0, FALSE },
-  { "full-turn-both-ends", 0, 360, NAN, 0, TRUE },
-  { "backwards", 0, -180, 46.6, 0, FALSE },
-  { "more-than-half", -10, 205, NAN, 0, FALSE },
-  { "tilted", 0, 180, 47.2, 4, FALSE },
-  { "tilted-full-turn", 0, 360, 47.2, -4, FALSE },
+  { "half-turn", 0, 180, NAN, 0, FALSE },   { "both-ends", 0, 180, 49.3, 0, TRUE },
+  { "full-turn", 20, 360, NAN, 0, FALSE },  { "full-turn-both-ends", 0, 360, NAN, 0, TRUE },
+  { "backwards", 0, -180, 46.6, 0, FALSE }, { "more-than-half", -10, 205, NAN, 0, FALSE },
+  { "tilted", 0, 180, 47.2, 4, FALSE },     { "tilted-full-turn", 0, 360, 47.2, -4, FALSE },
 };
 
 typedef struct {
@@ -286,7 +285,7 @@ test_layout (gconstpointer data)
   recipe.row_end = row + 1;
   reconstruct (scan, &recipe, &volume);
 
-  g_autofree float *truth = g_new (float, n * n);
+  g_autofree float *truth = g_new (float, n *n);
   double squares = 0, reference = 0;
   td_phantom_scan_truth (&spec, row, n, n, 4, truth);
   for (guint i = 0; i < n * n; i++) {
@@ -305,8 +304,8 @@ static void
 add (const char *what, const Case *c, GTestDataFunc function)
 {
   g_autofree char *path = g_strdup_printf (
-    "/pipeline/%s/%s/%s/%s/%g", c->device, what, td_filter_name (c->filter),
-    c->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest", c->range_deg);
+      "/pipeline/%s/%s/%s/%s/%g", c->device, what, td_filter_name (c->filter),
+      c->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest", c->range_deg);
   g_test_add_data_func_full (path, g_memdup2 (c, sizeof *c), function, g_free);
 }
 
@@ -332,8 +331,8 @@ add_device (const char *device)
   for (guint i = 0; i < 2 * G_N_ELEMENTS (sizes); i++) {
     NoiseCase noise = { { device, TD_FILTER_RAM_LAK, i % 2 }, &sizes[i / 2] };
     g_autofree char *path = g_strdup_printf (
-      "/pipeline/%s/noise/%ux%ux%u-%u/%s", device, noise.size->n_columns, noise.size->n_views,
-      noise.size->n_rows, i / 2, i % 2 == TD_INTERPOLATION_LINEAR ? "linear" : "nearest");
+        "/pipeline/%s/noise/%ux%ux%u-%u/%s", device, noise.size->n_columns, noise.size->n_views,
+        noise.size->n_rows, i / 2, i % 2 == TD_INTERPOLATION_LINEAR ? "linear" : "nearest");
     g_test_add_data_func_full (path, g_memdup2 (&noise, sizeof noise), test_noise, g_free);
   }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole jobs: each intensity step gives back the slice of a generated scan that has the fault it mends,
-   and without the step the fault shows. */
+/* Whole jobs: each intensity step gives back the slice of a generated scan that has the fault it
+   mends, and without the step the fault shows. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ describe (TdPhantomScan *spec)
 }
 
 static void
-reconstruct (const TdPhantomScan *spec, const char *device, const char *prepare, TdTestVolume *volume)
+reconstruct (const TdPhantomScan *spec, const char *device, const char *prepare,
+             TdTestVolume *volume)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_phantom_scan_new (spec, &error);
@@ -72,7 +73,8 @@ check (const TdPhantomScan *spoilt, const char *without, const char *with, doubl
     reconstruct (spoilt, device, without, &faulty);
     reconstruct (spoilt, device, with, &mended);
     double before = distance (&faulty, &truth), after = distance (&mended, &truth);
-    g_test_message ("%s, %s: %.3g without, %.3g with", device, with ? with : "preset", before, after);
+    g_test_message ("%s, %s: %.3g without, %.3g with", device, with ? with : "preset", before,
+                    after);
     if (!(before > at_least) || !(after < at_most))
       g_test_fail ();
     td_test_volume_clear (&truth);
@@ -139,10 +141,11 @@ test_zingers (void)
   describe (&spec);
   spec.zingers = 1e-3;
   check (&spec, "flat-field:average=median", "flat-field:average=median,zingers", 0.15, 0.02);
-  check (&spec, "flat-field:average=median", "flat-field:average=median,zingers:size=5x5", 0.15, 0.02);
-  check (&spec, "flat-field:average=median", "flat-field:average=median,zingers-angle", 0.15, 0.03);
-  check (&spec, "flat-field:average=median", "flat-field:average=median,zingers,zingers-angle", 0.15,
+  check (&spec, "flat-field:average=median", "flat-field:average=median,zingers:size=5x5", 0.15,
          0.02);
+  check (&spec, "flat-field:average=median", "flat-field:average=median,zingers-angle", 0.15, 0.03);
+  check (&spec, "flat-field:average=median", "flat-field:average=median,zingers,zingers-angle",
+         0.15, 0.02);
 }
 
 static void
@@ -168,7 +171,8 @@ test_double_flat (void)
   check (&spec, NULL, "double-flat=3", 0.1, 0.07);
 }
 
-/* The polynomial of a wedge undoes the beam's: fitted here by least squares to what two lines give. */
+/* The polynomial of a wedge undoes the beam's: fitted here by least squares to what two lines give.
+ */
 static void
 test_hardening (void)
 {

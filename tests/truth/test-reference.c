@@ -11,7 +11,8 @@ typedef struct {
 } Case;
 
 static double *
-reconstruct (const char *name, const Case *c, TdBackprojectTask *task, guint n_columns, guint n_views)
+reconstruct (const char *name, const Case *c, TdBackprojectTask *task, guint n_columns,
+             guint n_views)
 {
   g_autoptr (TdPhantom) phantom = td_phantom_new (name, NULL);
   TdFilter filter = { c->filter, 1, 0, FALSE };
@@ -41,15 +42,20 @@ test_disc (gconstpointer data)
 static void
 test_shepp_logan (gconstpointer data)
 {
-  const struct { double x, y, radius, value, tolerance; } regions[] = {
-    { 0, 0.37, 0.1, 0.3, 1e-3 }, { 0.22, 0, 0.06, 0, 1e-3 }, { -0.22, 0, 0.1, 0, 1e-3 },
-    { 0.35, -0.5, 0.06, 0.2, 1e-3 }, { 0.85, 0.2, 0.05, 0, 1e-2 /* streaks outside */ },
+  const struct {
+    double x, y, radius, value, tolerance;
+  } regions[] = {
+    { 0, 0.37, 0.1, 0.3, 1e-3 },
+    { 0.22, 0, 0.06, 0, 1e-3 },
+    { -0.22, 0, 0.1, 0, 1e-3 },
+    { 0.35, -0.5, 0.06, 0.2, 1e-3 },
+    { 0.85, 0.2, 0.05, 0, 1e-2 /* streaks outside */ },
   };
   const guint n = 192;
   TdBackprojectTask task;
   g_autofree double *slice = reconstruct ("shepp-logan", data, &task, n, 301);
   g_autoptr (TdPhantom) phantom = td_phantom_new ("shepp-logan", NULL);
-  g_autofree float *truth = g_new (float, n * n);
+  g_autofree float *truth = g_new (float, n *n);
   double mean, largest;
 
   for (guint i = 0; i < G_N_ELEMENTS (regions); i++) {
@@ -74,8 +80,17 @@ test_edges (void)
   const double linear[] = { 0, 1, 2, 3, 4, 6, 8, 4, 0 };
   const double nearest[] = { 0, 2, 2, 4, 4, 8, 8, 0, 0 }; /* floor (u + 1/2) */
   TdBackprojectTask task = {
-    .n_columns = 3, .n_views = 1, .nx = 9, .ny = 1, .x0 = -2, .y0 = 5, .step = 0.5, .centre_px = 1,
-    .angles_rad = &angle, .scale = 2, .interpolation = TD_INTERPOLATION_LINEAR,
+    .n_columns = 3,
+    .n_views = 1,
+    .nx = 9,
+    .ny = 1,
+    .x0 = -2,
+    .y0 = 5,
+    .step = 0.5,
+    .centre_px = 1,
+    .angles_rad = &angle,
+    .scale = 2,
+    .interpolation = TD_INTERPOLATION_LINEAR,
   };
   double out[9];
 
@@ -97,9 +112,9 @@ test_edges (void)
 static void
 add (const char *what, const Case *c, GTestDataFunc function)
 {
-  g_autofree char *path = g_strdup_printf ("/reference/%s/%s/%s/%g", what, td_filter_name (c->filter),
-                                           c->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
-                                           c->range_deg);
+  g_autofree char *path = g_strdup_printf (
+      "/reference/%s/%s/%s/%g", what, td_filter_name (c->filter),
+      c->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest", c->range_deg);
   g_test_add_data_func_full (path, g_memdup2 (c, sizeof *c), function, g_free);
 }
 

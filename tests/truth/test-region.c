@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Crop and bins of a recipe: the whole path against scans cropped and binned by hand, and against the
-   object where the axis is tilted or the beam a cone. */
+/* Crop and bins of a recipe: the whole path against scans cropped and binned by hand, and against
+   the object where the axis is tilted or the beam a cone. */
 #include <math.h>
 #include <string.h>
 
@@ -42,8 +42,14 @@ scan_of (const Frames *frames, guint columns, guint rows, guint views, guint n_f
          const double *angles, double pixel_mm)
 {
   TdScanFacts facts = {
-    .n_columns = columns, .n_rows = rows, .n_views = views, .n_flats = n_flats, .n_darks = 2,
-    .sample_type = TD_SAMPLE_UINT16, .angles_rad = (double *) angles, .centre_px = NAN,
+    .n_columns = columns,
+    .n_rows = rows,
+    .n_views = views,
+    .n_flats = n_flats,
+    .n_darks = 2,
+    .sample_type = TD_SAMPLE_UINT16,
+    .angles_rad = (double *) angles,
+    .centre_px = NAN,
   };
 
   td_geometry_init_parallel (&facts.geometry);
@@ -58,7 +64,7 @@ by_hand (const float *in, guint n, guint group, guint column, guint row, guint c
          guint bin_columns, guint bin_rows)
 {
   const guint nx = columns / bin_columns, ny = rows / bin_rows, nv = n / group;
-  float *out = g_new (float, nx * ny * nv);
+  float *out = g_new (float, nx *ny *nv);
 
   for (guint v = 0; v < nv; v++)
     for (guint y = 0; y < ny; y++)
@@ -146,12 +152,13 @@ test_by_hand (gconstpointer device)
   frames_clear (&frames);
 }
 
-/* Relative error of square slices against the object binned as they are, within most of the field. */
+/* Relative error of square slices against the object binned as they are, within most of the field.
+ */
 static double
 error_of (const TdPhantomScan *spec, guint row, const float *slice, guint n, guint bin)
 {
   const guint fine = n * bin;
-  g_autofree float *truth = g_new (float, (gsize) fine * fine);
+  g_autofree float *truth = g_new (float, (gsize) fine *fine);
   double squares = 0, reference = 0;
 
   td_phantom_scan_truth (spec, row, fine, fine, 2, truth);
@@ -169,8 +176,8 @@ error_of (const TdPhantomScan *spec, guint row, const float *slice, guint n, gui
 }
 
 static double
-reconstruct_one (TdScan *scan, const TdRecipe *recipe, const TdPhantomScan *spec, guint row, guint side,
-                 guint bin)
+reconstruct_one (TdScan *scan, const TdRecipe *recipe, const TdPhantomScan *spec, guint row,
+                 guint side, guint bin)
 {
   g_autoptr (GError) error = NULL;
   TdTestVolume volume;
@@ -309,7 +316,9 @@ int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
-    { "by-hand", test_by_hand }, { "tilted", test_tilted }, { "cone", test_cone },
+    { "by-hand", test_by_hand },
+    { "tilted", test_tilted },
+    { "cone", test_cone },
   };
 
   g_test_init (&argc, &argv, NULL);

@@ -53,8 +53,8 @@ static void
 test_axis (void)
 {
   enum { VIEWS = 77, COLUMNS = 120 };
-  g_autofree float *modes = g_new0 (float, TD_RINGS_AXIS_MODES * COLUMNS);
-  g_autofree float *table = g_new (float, TD_RINGS_AXIS_MODES * VIEWS);
+  g_autofree float *modes = g_new0 (float, TD_RINGS_AXIS_MODES *COLUMNS);
+  g_autofree float *table = g_new (float, TD_RINGS_AXIS_MODES *VIEWS);
   double angles[VIEWS];
 
   for (guint v = 0; v < VIEWS; v++)
@@ -71,7 +71,8 @@ test_axis (void)
   g_assert_true (isnan (td_rings_axis (modes, COLUMNS, angles, VIEWS, 0).axis));
 }
 
-/* The same over half a turn, and offsets that move the centre of mass, but no difference of views. */
+/* The same over half a turn, and offsets that move the centre of mass, but no difference of views.
+ */
 static void
 test_axis_pairs (void)
 {
@@ -87,8 +88,9 @@ test_axis_pairs (void)
   for (guint v = 0; v < VIEWS; v++) {
     angles[v] = 0.3 + G_PI * v / VIEWS;
     for (guint c = 0; c < COLUMNS; c++)
-      views[v][c] = (float) (exp (-0.02 * pow (c - 56.3 - 20 * cos (angles[v]) + 11 * sin (angles[v]), 2))
-                             + offsets[c]);
+      views[v][c]
+          = (float) (exp (-0.02 * pow (c - 56.3 - 20 * cos (angles[v]) + 11 * sin (angles[v]), 2))
+                     + offsets[c]);
   }
   td_rings_axis_table (angles, VIEWS, table[0]);
   for (guint v = 0; v < VIEWS; v++)
@@ -135,12 +137,14 @@ test_noise_bounds (void)
     g_assert_cmpfloat (bounds[c], ==, 0);
 }
 
-/* A disc's edges among offsets: as far off as they are said to be, and what is taken off no further than that. */
+/* A disc's edges among offsets: as far off as they are said to be, and what is taken off no further
+ * than that. */
 static void
 test_disc (void)
 {
   enum { COLUMNS = 256 };
-  double values[COLUMNS], errors[COLUMNS], curvatures[COLUMNS], deviations[COLUMNS], q[COLUMNS], disc[COLUMNS];
+  double values[COLUMNS], errors[COLUMNS], curvatures[COLUMNS], deviations[COLUMNS], q[COLUMNS],
+      disc[COLUMNS];
   guint8 unknown[COLUMNS] = { 0 }, edges[COLUMNS] = { 0 };
   g_autoptr (GRand) random = g_rand_new_with_seed (4);
 
@@ -149,13 +153,14 @@ test_disc (void)
     disc[c] = 0.012 * sqrt (MAX (0, (c - 37.9) * (217.1 - c)));
   }
   for (gint c = 0; c < COLUMNS; c++)
-    values[c] = 2 * (q[c] + disc[c]) - q[MAX (c - 1, 0)] - disc[MAX (c - 1, 0)] - q[MIN (c + 1, COLUMNS - 1)]
-                - disc[MIN (c + 1, COLUMNS - 1)];
+    values[c] = 2 * (q[c] + disc[c]) - q[MAX (c - 1, 0)] - disc[MAX (c - 1, 0)]
+                - q[MIN (c + 1, COLUMNS - 1)] - disc[MIN (c + 1, COLUMNS - 1)];
   const TdRingsProfile profile = { COLUMNS, 127.5, 0.02, values, errors, unknown, edges };
-  TdRingsDisc found = { .left = 38.5, .right = 216.5, .curvatures = curvatures, .errors = deviations };
+  TdRingsDisc found
+      = { .left = 38.5, .right = 216.5, .curvatures = curvatures, .errors = deviations };
   g_assert_true (td_rings_fit_disc (&profile, 8, &found));
-  g_test_message ("edges %.3f, %.3f, middle %.3f +- %.3f, amplitude %.4f", found.left, found.right, found.axis,
-                  found.axis_error, found.amplitude);
+  g_test_message ("edges %.3f, %.3f, middle %.3f +- %.3f, amplitude %.4f", found.left, found.right,
+                  found.axis, found.axis_error, found.amplitude);
   g_assert_cmpfloat (fabs (found.left - 37.9), <=, 0.3);
   g_assert_cmpfloat (fabs (found.right - 217.1), <=, 0.3);
   g_assert_cmpfloat (fabs (found.axis - 127.5), <=, 0.06);
@@ -172,8 +177,8 @@ typedef struct {
   float medians[N], spreads[N], widths[N], skews[N], roughness[N], offsets[N], dead[N];
 } Row;
 
-/* A disc of radius 70.3 about column 99.4, a stripe, and a column of another roughness than 1, which
-   differs from its neighbours by another amount in each part of the turn. */
+/* A disc of radius 70.3 about column 99.4, a stripe, and a column of another roughness than 1,
+   which differs from its neighbours by another amount in each part of the turn. */
 static void
 decide (Row *row, double disc, double stripe, double dead, double spread)
 {
@@ -190,8 +195,9 @@ decide (Row *row, double disc, double stripe, double dead, double spread)
     row->skews[c] = 0;
     row->roughness[c] = c == DEAD ? dead : 1;
   }
-  const TdRingsColumns columns = { N, 200, { 99.4, 0.02 }, row->medians, row->spreads, row->widths, row->skews,
-                                   row->roughness };
+  const TdRingsColumns columns
+      = { N,           200,        { 99.4, 0.02 }, row->medians, row->spreads,
+          row->widths, row->skews, row->roughness };
   const TdRingsLimits limits = { 6, 4, 3 };
   td_rings_offsets (&columns, &limits, row->offsets, row->dead);
 }
@@ -228,8 +234,12 @@ test_turns (void)
 {
   enum { VIEWS = 300 };
   double angles[VIEWS];
-  static const struct { double range; guint half_turns; } turns[] = {
-    { G_PI, 1 }, { -G_PI, 1 }, { 2 * G_PI, 2 }, { 0.94 * G_PI, 0 }, { 1.5 * G_PI, 0 }, { 3 * G_PI, 0 },
+  static const struct {
+    double range;
+    guint half_turns;
+  } turns[] = {
+    { G_PI, 1 },        { -G_PI, 1 },      { 2 * G_PI, 2 },
+    { 0.94 * G_PI, 0 }, { 1.5 * G_PI, 0 }, { 3 * G_PI, 0 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (turns); i++) {
@@ -247,13 +257,13 @@ test_turns (void)
   g_assert_cmpuint (td_rings_shade_bins (1800), ==, 225);
 }
 
-/* A row of air, of which only shade is left: what a wave across columns adds is all found again, and nothing
-   on an axis that is hardly seen. */
+/* A row of air, of which only shade is left: what a wave across columns adds is all found again,
+   and nothing on an axis that is hardly seen. */
 static void
 test_shade (void)
 {
   enum { COLUMNS = 150, BINS = 128 };
-  g_autofree float *sinogram = g_new (float, COLUMNS * BINS);
+  g_autofree float *sinogram = g_new (float, COLUMNS *BINS);
   float offsets[COLUMNS], dead[COLUMNS] = { 0 };
   double wave[COLUMNS], left = 0, all = 0;
   float sums[COLUMNS];

@@ -10,7 +10,8 @@
 static TdEngine *engine;
 
 static void
-reconstruct_on (const char *device, TdScan *scan, double centre_px, const char *steps, TdTestVolume *volume)
+reconstruct_on (const char *device, TdScan *scan, double centre_px, const char *steps,
+                TdTestVolume *volume)
 {
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
@@ -42,11 +43,13 @@ radial_means (const float *slice, guint nx, guint *n)
   for (guint r = 0; r < *n; r++) {
     guint n_angles = 8 * (r + 4);
     for (guint i = 0; i < n_angles; i++) {
-      double angle = 2 * G_PI * i / n_angles, x = middle + r * cos (angle), y = middle + r * sin (angle);
+      double angle = 2 * G_PI * i / n_angles, x = middle + r * cos (angle),
+             y = middle + r * sin (angle);
       gsize at = (gsize) y * nx + (gsize) x;
       double right = x - floor (x), below = y - floor (y);
       means[r] += ((1 - below) * ((1 - right) * slice[at] + right * slice[at + 1])
-                   + below * ((1 - right) * slice[at + nx] + right * slice[at + nx + 1])) / n_angles;
+                   + below * ((1 - right) * slice[at + nx] + right * slice[at + nx + 1]))
+                  / n_angles;
     }
   }
   return means;
@@ -108,8 +111,8 @@ describe (const char *phantom, guint n_columns, double photons)
 }
 
 typedef struct {
-  double fall;   /* of the rings, at least: the object's own edges are in both slices, so rings are what
-                    these differ by */
+  double fall;   /* of the rings, at least: the object's own edges are in both slices, so rings are
+                    what   these differ by */
   double error;  /* against the object, to that of the slice without rings, at most */
   double change; /* RMS, of a slice without rings, at most */
 } Bounds;
@@ -136,15 +139,18 @@ check (TdPhantomScan *spec, double rings, Bounds bounds)
   gsize n = (gsize) clean.nx * clean.ny;
   g_autofree float *truth = g_new (float, n);
   td_phantom_scan_truth (spec, 0, clean.nx, clean.ny, 8, truth);
-  double ratio = rms_difference (treated.slices, truth, n) / rms_difference (clean.slices, truth, n);
-  double changed = rms_difference (kept.slices, clean.slices, n)
-                   / rms_difference (clean.slices, NULL, n);
+  double ratio
+      = rms_difference (treated.slices, truth, n) / rms_difference (clean.slices, truth, n);
+  double changed
+      = rms_difference (kept.slices, clean.slices, n) / rms_difference (clean.slices, NULL, n);
   g_autofree float *before = difference (&ringed, &clean);
   g_autofree float *after = difference (&treated, noisy_flats ? &kept : &clean);
   double fall = sqrt (ring_energy (before, clean.nx) / ring_energy (after, clean.nx));
-  g_test_message ("%s, %u columns, rings of %g %%, %g photons, %u flats: rings fall %.1f times, error is "
-                  "%.3f of that without rings, a scan without rings changes by %.2f %%", spec->phantom,
-                  spec->n_columns, 100 * rings, spec->photons, spec->n_flats, fall, ratio, 100 * changed);
+  g_test_message (
+      "%s, %u columns, rings of %g %%, %g photons, %u flats: rings fall %.1f times, error is "
+      "%.3f of that without rings, a scan without rings changes by %.2f %%",
+      spec->phantom, spec->n_columns, 100 * rings, spec->photons, spec->n_flats, fall, ratio,
+      100 * changed);
   g_assert_cmpfloat (fall, >=, bounds.fall);
   g_assert_cmpfloat (ratio, <=, bounds.error);
   g_assert_cmpfloat (changed, <=, bounds.change);
@@ -193,13 +199,17 @@ test_discs (void)
   check_phantom ("disc", 181, 0.01, asked);
 }
 
-/* Other draws of the offsets: where a round edge is as weak as the rings around it, and where nothing but such
-   an edge tells the axis. */
+/* Other draws of the offsets: where a round edge is as weak as the rings around it, and where
+   nothing but such an edge tells the axis. */
 static void
 test_draws (void)
 {
   enum { DRAWS = 8 };
-  static const struct { const char *phantom; double mean; Bounds each; } cases[] = {
+  static const struct {
+    const char *phantom;
+    double mean;
+    Bounds each;
+  } cases[] = {
     { "discs", 1.03, { 14, 1.04, 0.0005 } },
     { "sphere", 1.05, { 8, 1.09, 0.0005 } },
   };
@@ -216,8 +226,8 @@ test_draws (void)
   }
 }
 
-/* Flats of 10 frames have noise, hence rings of their own, which go too: that is what changes where there
-   are no others, and nothing does once the flats are without noise. */
+/* Flats of 10 frames have noise, hence rings of their own, which go too: that is what changes where
+   there are no others, and nothing does once the flats are without noise. */
 static void
 test_noise (void)
 {
@@ -240,8 +250,8 @@ test_noise (void)
   check (&spec, 0.02, (Bounds) { 12, 1.01, 0.0005 });
 }
 
-/* Shade is told on the host from what each device adds up; half a turn and a whole one, where the sides of
-   the axis cannot be told apart. */
+/* Shade is told on the host from what each device adds up; half a turn and a whole one, where the
+   sides of the axis cannot be told apart. */
 static void
 test_devices (void)
 {
@@ -265,7 +275,8 @@ test_devices (void)
     gsize n = (gsize) expected.nx * expected.ny;
     g_autofree float *truth = g_new (float, n);
     td_phantom_scan_truth (&spec, 0, expected.nx, expected.ny, 8, truth);
-    double ratio = rms_difference (expected.slices, truth, n) / rms_difference (without.slices, truth, n);
+    double ratio
+        = rms_difference (expected.slices, truth, n) / rms_difference (without.slices, truth, n);
     g_test_message ("%u half turns: error is %.3f of that without rings", half_turns, ratio);
     g_assert_cmpfloat (ratio, <=, 1.03);
     for (guint i = 1; i < devices->len; i++) {
@@ -282,14 +293,15 @@ test_devices (void)
   }
 }
 
-/* ── The measured scan ────────────────────────────────────────────────────────────────────────── */
+/* ── The measured scan ── */
 
 /* Where a profile crosses a share of the way from its first to its last values. */
 static double
 crossing (const double *profile, guint n, double low, double high, double share)
 {
   for (guint i = 0; i + 1 < n; i++) {
-    double a = (profile[i] - low) / (high - low) - share, b = (profile[i + 1] - low) / (high - low) - share;
+    double a = (profile[i] - low) / (high - low) - share,
+           b = (profile[i + 1] - low) / (high - low) - share;
     if (a <= 0 && b > 0)
       return i + a / (a - b);
   }
@@ -297,8 +309,8 @@ crossing (const double *profile, guint n, double low, double high, double share)
   return 0;
 }
 
-/* 10 to 90 % width of the edge of the brightest rod, across its border averaged over the directions: the
-   rod's middle is its centre of mass. */
+/* 10 to 90 % width of the edge of the brightest rod, across its border averaged over the
+   directions: the rod's middle is its centre of mass. */
 static double
 edge_width (const float *slice, guint nx)
 {
@@ -316,7 +328,8 @@ edge_width (const float *slice, guint nx)
   y0 /= mass;
   for (guint i = 0; i < 4 * REACH; i++)
     for (guint k = 0; k < 360; k++) {
-      double r = REACH - i / 4.0, x = x0 + r * cos (k * G_PI / 180), y = y0 + r * sin (k * G_PI / 180);
+      double r = REACH - i / 4.0, x = x0 + r * cos (k * G_PI / 180),
+             y = y0 + r * sin (k * G_PI / 180);
       gsize at = (gsize) y * nx + (gsize) x;
       double right = x - floor (x), below = y - floor (y);
       profile[i] += (1 - below) * ((1 - right) * slice[at] + right * slice[at + 1])
@@ -327,7 +340,8 @@ edge_width (const float *slice, guint nx)
     low += profile[i] / 16;
     high += profile[2 * REACH + i] / 16;
   }
-  return (crossing (profile, 4 * REACH, low, high, 0.9) - crossing (profile, 4 * REACH, low, high, 0.1))
+  return (crossing (profile, 4 * REACH, low, high, 0.9)
+          - crossing (profile, 4 * REACH, low, high, 0.1))
          / 4;
 }
 
@@ -343,14 +357,15 @@ test_neutron (void)
   if (!scan)
     return;
   reconstruct (scan, 244.95, "flat-field=47000", &before);
-  double energy = ring_energy (before.slices, before.nx), edge = edge_width (before.slices, before.nx);
+  double energy = ring_energy (before.slices, before.nx),
+         edge = edge_width (before.slices, before.nx);
   for (guint i = 0; i < G_N_ELEMENTS (steps); i++) {
     g_autofree char *prepare = g_strconcat ("flat-field=47000,", steps[i], NULL);
     reconstruct (scan, 244.95, prepare, &after);
     double fall = energy / ring_energy (after.slices, after.nx);
     double width = edge_width (after.slices, after.nx);
-    g_test_message ("%s: the rings' energy falls %.0f times; an edge of %.2f pixels gets %.2f", steps[i],
-                    fall, edge, width);
+    g_test_message ("%s: the rings' energy falls %.0f times; an edge of %.2f pixels gets %.2f",
+                    steps[i], fall, edge, width);
     g_assert_cmpfloat (fall, >=, 8);
     g_assert_cmpfloat (fabs (width - edge), <=, 0.05 * edge);
     td_test_volume_clear (&after);

@@ -22,7 +22,8 @@ fill (float *sinogram, guint n_views, guint n_columns, Content content, guint32 
   for (guint v = 0; v < n_views; v++)
     for (guint c = 0; c < n_columns; c++) {
       double x = (c - 0.5 * n_columns) / (0.5 * n_columns) - 0.3 * sin (3.0 * v / n_views);
-      double value = 2 * sqrt (MAX (0, 0.49 - x * x)) + 0.3 + g_rand_double_range (random, -0.02, 0.02);
+      double value
+          = 2 * sqrt (MAX (0, 0.49 - x * x)) + 0.3 + g_rand_double_range (random, -0.02, 0.02);
       if (content == STRIPED && c % 23 == 7)
         value += 0.2;
       if (content == STRIPED && n_columns > 30 && c / 6 == 3)
@@ -85,8 +86,8 @@ check (TdDevice *device, const TdStep *step, Reference reference, guint n_rows, 
     worst = isfinite (got[i]) ? MAX (worst, fabs (got[i] - expected[i])) : INFINITY;
   td_buffer_free (buffer);
   if (worst > BOUND * MAX (largest, 1)) {
-    g_test_message ("%s, %u rows, %u views, %u columns, content %d: %g", step->name, n_rows, n_views,
-                    n_columns, content, worst);
+    g_test_message ("%s, %u rows, %u views, %u columns, content %d: %g", step->name, n_rows,
+                    n_views, n_columns, content, worst);
     g_test_fail ();
   }
 }
@@ -94,9 +95,10 @@ check (TdDevice *device, const TdStep *step, Reference reference, guint n_rows, 
 static void
 check_shapes (gconstpointer id, const TdStep *step, Reference reference)
 {
-  static const guint shapes[][3] = { /* rows, views, columns */
-    { 1, 1, 1 }, { 1, 1, 64 }, { 1, 40, 1 }, { 1, 2, 2 }, { 2, 3, 5 }, { 1, 33, 31 }, { 3, 101, 67 },
-    { 1, 64, 128 },
+  static const guint shapes[][3] = {
+    /* rows, views, columns */
+    { 1, 1, 1 }, { 1, 1, 64 },  { 1, 40, 1 },   { 1, 2, 2 },
+    { 2, 3, 5 }, { 1, 33, 31 }, { 3, 101, 67 }, { 1, 64, 128 },
   };
   TdDevice *device = td_test_open (id);
 
@@ -127,7 +129,7 @@ init (TdStep *step, const char *name, const double *values, guint n)
     step->values[i] = values[i];
 }
 
-/* ── Each step ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Each step ── */
 
 static void
 sorting (TdSinogram *sinogram, const TdStep *step)
@@ -201,7 +203,8 @@ test_filtering (gconstpointer id)
 static void
 fitting (TdSinogram *sinogram, const TdStep *step)
 {
-  td_reference_rings_fitting (sinogram, (guint) step->values[1], step->values[0], step->values[2] != 0);
+  td_reference_rings_fitting (sinogram, (guint) step->values[1], step->values[0],
+                              step->values[2] != 0);
 }
 
 static void
@@ -294,10 +297,11 @@ test_all (gconstpointer id)
   check_shapes (id, &step, all);
 }
 
-/* ── Chunks ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Chunks ── */
 
 static float *
-run_rows (TdDevice *device, TdScan *scan, const TdStep *step, const float *data, guint row0, guint n_rows)
+run_rows (TdDevice *device, TdScan *scan, const TdStep *step, const float *data, guint row0,
+          guint n_rows)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   gsize row = (gsize) facts->n_views * facts->n_columns, bytes = n_rows * row * sizeof (float);
@@ -324,7 +328,9 @@ test_chunks (gconstpointer id)
   static const struct {
     const char *step;
     guint n_views, n_columns;
-  } cases[] = { { "rings-sorting", 2052, 2100 }, { "rings", 2052, 2100 }, { "rings-filtering", 2052, 4200 } };
+  } cases[] = { { "rings-sorting", 2052, 2100 },
+                { "rings", 2052, 2100 },
+                { "rings-filtering", 2052, 4200 } };
   TdDevice *device = td_test_open (id);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -336,8 +342,7 @@ test_chunks (gconstpointer id)
     for (guint k = 0; k < 2 * row; k++) /* noise, and a stripe every 23 columns */
       data[k] = (k * 2654435761u >> 16) / 65536.0f + (k % cases[i].n_columns % 23 == 7 ? 0.3f : 0);
     init (&step, cases[i].step, NULL, 0);
-    g_autoptr (TdScan) scan
-        = td_test_scan (data, 2, cases[i].n_views, cases[i].n_columns, angles);
+    g_autoptr (TdScan) scan = td_test_scan (data, 2, cases[i].n_views, cases[i].n_columns, angles);
     g_autofree float *both = run_rows (device, scan, &step, data, 0, 2);
     g_autofree float *second = run_rows (device, scan, &step, data, 1, 1);
     g_assert_cmpmem (both + row, row * sizeof (float), second, row * sizeof (float));
@@ -358,7 +363,7 @@ test_small (gconstpointer id)
   for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
     for (guint k = 0; kinds[k]; k++) {
       guint n_rows = shapes[i][0], n_views = shapes[i][1], n_columns = shapes[i][2];
-      g_autofree float *data = g_new (float, n_rows * n_views * n_columns);
+      g_autofree float *data = g_new (float, n_rows *n_views *n_columns);
       g_autofree double *angles = g_new0 (double, n_views);
       TdStep step;
 
@@ -379,7 +384,7 @@ test_small (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── Wavelets ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Wavelets ── */
 
 /* Orthonormal to their even shifts, and blind to polynomials of less than taps / 2 terms. */
 static void
@@ -409,10 +414,9 @@ int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
-    { "sorting", test_sorting }, { "large", test_large },         { "dead", test_dead },
+    { "sorting", test_sorting },     { "large", test_large },     { "dead", test_dead },
     { "filtering", test_filtering }, { "fitting", test_fitting }, { "normalise", test_normalise },
-    { "wavelet", test_wavelet },
-    { "rings", test_offsets },       { "all", test_all },
+    { "wavelet", test_wavelet },     { "rings", test_offsets },   { "all", test_all },
     { "chunks", test_chunks },       { "small", test_small },
   };
 

@@ -23,7 +23,7 @@ reference (const TdFilter *filter, guint n_columns, guint n_rows, const float *r
     const float *in = rows + (gsize) row * n_columns;
     guint middle = n_columns + (n - n_columns) / 2;
     for (guint i = 0; i < n; i++)
-      line[i] = i < n_columns ? in[i]
+      line[i] = i < n_columns           ? in[i]
                 : !filter->extend_edges ? 0
                                         : in[i < middle ? n_columns - 1 : 0];
     fftw_execute (forward);
@@ -58,7 +58,8 @@ check (TdDevice *device, const TdFilter *spec, guint n_columns, guint n_rows, gu
   g_assert_no_error (error);
   g_assert_true (td_row_filter_set (filter, spec, &error));
   td_upload (queue, buffer, 0, rows, (n + 2 * before) * sizeof (float), &error);
-  g_assert_true (td_row_filter_run (filter, queue, buffer, before * sizeof (float), n_rows, &error));
+  g_assert_true (
+      td_row_filter_run (filter, queue, buffer, before * sizeof (float), n_rows, &error));
   td_download (queue, got, buffer, 0, (n + 2 * before) * sizeof (float), &error);
   g_assert_true (td_queue_finish (queue, &error));
 
@@ -81,7 +82,8 @@ check (TdDevice *device, const TdFilter *spec, guint n_columns, guint n_rows, gu
 static void
 test_filter (gconstpointer id)
 {
-  static const guint shapes[][3] = { /* columns, rows, most rows */
+  static const guint shapes[][3] = {
+    /* columns, rows, most rows */
     { 1, 1, 1 }, { 2, 3, 3 }, { 7, 5, 9 }, { 160, 33, 33 }, { 181, 2, 40 }, { 1024, 17, 17 },
   };
   g_autoptr (GError) error = NULL;

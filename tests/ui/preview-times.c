@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* preview-times SCAN [STEP…]: how long it takes from a change of a step to its picture in the window, for
-   every step: the first picture (a coarse one where the full one is slow), the full slice and the
-   sinogram, as its slider is dragged; and the same after a change of the first step, so that all steps
-   run. The best of a few; the longest that the main thread was busy with one thing; and the processor time of all threads that a change took, which tells
-   more where others use the machine. Not a test: times depend on the machine and on what else it does. */
+/* preview-times SCAN [STEP…]: how long it takes from a change of a step to its picture in the
+   window, for every step: the first picture (a coarse one where the full one is slow), the full
+   slice and the sinogram, as its slider is dragged; and the same after a change of the first step,
+   so that all steps run. The best of a few; the longest that the main thread was busy with one
+   thing; and the processor time of all threads that a change took, which tells more where others
+   use the machine. Not a test: times depend on the machine and on what else it does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,8 @@ change (TdRecipe *recipe, guint place, guint i)
   const double processor = processor_ms ();
   gulong handler = g_signal_connect (view (), "slice-shown", G_CALLBACK (on_slice_shown), &times);
   recipe->steps[place].values[TD_STEP_MAX_PARAMETERS - 1] += 1 + i; /* nothing asks for it … */
-  recipe->angle_offset_deg = 1e-6 * (1 + i % 2); /* … and a session asks for what is another recipe */
+  recipe->angle_offset_deg
+      = 1e-6 * (1 + i % 2); /* … and a session asks for what is another recipe */
   td_session_edit (td_window_session (td_test_window), recipe, NULL);
   td_test_wait (is_settled, &times, "the pictures");
   g_signal_handler_disconnect (view (), handler);
@@ -114,7 +116,8 @@ measure (const TdStepKind *kind)
   TdRecipe recipe = *td_session_recipe (session);
   g_autoptr (GError) error = NULL;
 
-  if (kind->n_parameters == TD_STEP_MAX_PARAMETERS || !td_recipe_add_step (&recipe, kind->name, &error))
+  if (kind->n_parameters == TD_STEP_MAX_PARAMETERS
+      || !td_recipe_add_step (&recipe, kind->name, &error))
     return;
   TdStep *step = td_recipe_step (&recipe, kind->name);
   if (strcmp (kind->name, "paganin") == 0) { /* what a scan may not know */
@@ -126,9 +129,11 @@ measure (const TdStepKind *kind)
   td_test_wait (is_settled, NULL, "quiet");
   silent_ms = 0;
   const Times own = best_of (&recipe, (guint) (step - recipe.steps)), all = best_of (&recipe, 0);
-  printf ("%-18s first %5.0f ms, full %5.0f ms, sinogram %5.0f ms, processor %5.0f ms; with all steps "
-          "%5.0f, %5.0f, %5.0f, %5.0f ms; main thread silent for %.0f ms\n", kind->name, own.first_ms, own.full_ms, own.sinogram_ms,
-          own.processor_ms, all.first_ms, all.full_ms, all.sinogram_ms, all.processor_ms, silent_ms);
+  printf (
+      "%-18s first %5.0f ms, full %5.0f ms, sinogram %5.0f ms, processor %5.0f ms; with all steps "
+      "%5.0f, %5.0f, %5.0f, %5.0f ms; main thread silent for %.0f ms\n",
+      kind->name, own.first_ms, own.full_ms, own.sinogram_ms, own.processor_ms, all.first_ms,
+      all.full_ms, all.sinogram_ms, all.processor_ms, silent_ms);
   fflush (stdout);
   if (!kind->preset_on) {
     step->enabled = FALSE;

@@ -62,7 +62,8 @@ test_same_effect (void)
   td_coarse_recipe (&recipe, td_scan_facts (scan), 1, FACTOR, &coarse_recipe);
   unscaled = coarse_recipe;
   td_recipe_step (&unscaled, "double-flat")->values[0] = 24;
-  g_autofree float *fine0 = prepared_row (scan, &plain, 1), *fine1 = prepared_row (scan, &recipe, 1);
+  g_autofree float *fine0 = prepared_row (scan, &plain, 1),
+                   *fine1 = prepared_row (scan, &recipe, 1);
   g_autofree float *coarse0 = prepared_row (coarse, &coarse_plain, 0);
   g_autofree float *coarse1 = prepared_row (coarse, &coarse_recipe, 0);
   g_autofree float *coarse2 = prepared_row (coarse, &unscaled, 0);
@@ -101,9 +102,16 @@ make_masked (float *projections, guint8 *mask)
 {
   static double angles[8] = { 0, 0.4, 0.8, 1.2, 1.6, 2, 2.4, 2.8 };
   TdScanFacts facts = {
-    .path = "memory", .format = "memory", .title = "masked", .n_columns = COLUMNS, .n_rows = 2,
-    .n_views = G_N_ELEMENTS (angles), .sample_type = TD_SAMPLE_FLOAT32, .angles_rad = angles,
-    .centre_px = NAN, .bad_pixels = mask,
+    .path = "memory",
+    .format = "memory",
+    .title = "masked",
+    .n_columns = COLUMNS,
+    .n_rows = 2,
+    .n_views = G_N_ELEMENTS (angles),
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .angles_rad = angles,
+    .centre_px = NAN,
+    .bad_pixels = mask,
   };
 
   td_geometry_init_parallel (&facts.geometry);

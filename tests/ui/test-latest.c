@@ -3,12 +3,12 @@
 #include "ui/latest.h"
 
 typedef struct {
-  GPtrArray *shown;      /* of int: requests shown at their end */
-  GPtrArray *posted;     /* of int: requests shown early */
+  GPtrArray *shown;  /* of int: requests shown at their end */
+  GPtrArray *posted; /* of int: requests shown early */
   guint cancelled, freed_requests, freed_results;
   GMutex lock;
   GCond cond;
-  gboolean gate_open;    /* slow requests wait for it, or for their cancelling */
+  gboolean gate_open; /* slow requests wait for it, or for their cancelling */
 } Record;
 
 static Record record;
@@ -65,8 +65,8 @@ pass_gate (GCancellable *cancellable, GError **error)
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
-/* Requests from 100 on post early, from 150 on what is not enough, then wait at the gate; from 200 on
-   they only wait; smaller ones are done at once. */
+/* Requests from 100 on post early, from 150 on what is not enough, then wait at the gate; from 200
+   on they only wait; smaller ones are done at once. */
 static gpointer
 work (gpointer request, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {

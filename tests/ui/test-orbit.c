@@ -205,8 +205,8 @@ test_wide_field (void)
   assert_near (wide->half_mm[0], (2 * 52 + 1) * 0.3 / 2, 1e-9);
   assert_near (wide->half_mm[1], wide->half_mm[0], 0);
   assert_near (wide->half_mm[2], ROWS * 0.25 / 2, 1e-9);
-  /* What the detector sees farthest out lies just inside, on one side of view 0, on the other of the
-     opposite one. */
+  /* What the detector sees farthest out lies just inside, on one side of view 0, on the other of
+     the opposite one. */
   for (guint view = 0; view < VIEWS; view += VIEWS / 2) {
     td_orbit_pixel (wide, view, COLUMNS - 1, 0, source);
     assert_near (source[0], (view ? -1 : 1) * 52 * 0.3, 1e-9);
@@ -299,7 +299,7 @@ test_nonsense (void)
   g_free (facts.geometry.view_matrices);
 }
 
-/* ── Camera ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Camera ── */
 
 static void
 test_camera (void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What needs no display: pictures and their statistics, views, the slices of a running job, the coarse
-   stand-in, the comparison's figures, undoing. */
+/* What needs no display: pictures and their statistics, views, the slices of a running job, the
+   coarse stand-in, the comparison's figures, undoing. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>

@@ -34,7 +34,7 @@ new_context (gboolean es)
 static TdImage *
 random_image (guint width, guint height, gboolean with_bad)
 {
-  float *pixels = g_new (float, (gsize) width * height);
+  float *pixels = g_new (float, (gsize) width *height);
 
   for (gsize i = 0; i < (gsize) width * height; i++)
     pixels[i] = (float) g_test_rand_double_range (-2, 3);
@@ -96,8 +96,8 @@ draw_gl (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan 
   td_image_renderer_free (renderer);
 }
 
-/* The fraction of pixels that differ by more than rounding. Pixels on an edge between two samples may
-   fall to either side. */
+/* The fraction of pixels that differ by more than rounding. Pixels on an edge between two samples
+   may fall to either side. */
 static double
 compare (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan *span,
          guint max_tile)
@@ -121,8 +121,8 @@ compare (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan 
   return (double) wrong / (WIDTH * HEIGHT);
 }
 
-static const TdStyle plain = { .low = -1.5, .high = 2.5, .bad_rgb = { 1, 0, 1 },
-                               .background = { 0.1f, 0.1f, 0.1f } };
+static const TdStyle plain
+    = { .low = -1.5, .high = 2.5, .bad_rgb = { 1, 0, 1 }, .background = { 0.1f, 0.1f, 0.1f } };
 
 static void
 test_views (gconstpointer es)
@@ -133,8 +133,8 @@ test_views (gconstpointer es)
     gboolean smooth;
     TdColourMap map;
   } cases[] = {
-    { 3.7, 2.3, -1.1, FALSE, TD_COLOUR_GREY },    { 3.7, 2.3, -1.1, TRUE, TD_COLOUR_VIRIDIS },
-    { 0.37, 0, 0, FALSE, TD_COLOUR_INVERSE },     { 0.61, 20, 9, TRUE, TD_COLOUR_MAGMA },
+    { 3.7, 2.3, -1.1, FALSE, TD_COLOUR_GREY },     { 3.7, 2.3, -1.1, TRUE, TD_COLOUR_VIRIDIS },
+    { 0.37, 0, 0, FALSE, TD_COLOUR_INVERSE },      { 0.61, 20, 9, TRUE, TD_COLOUR_MAGMA },
     { 1.13, -30.2, 12.7, FALSE, TD_COLOUR_TURBO },
   };
 
@@ -189,7 +189,7 @@ test_span (void)
   gdk_gl_context_clear_current ();
 }
 
-/* ── Spaces ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Spaces ── */
 
 static TdInk
 random_ink (double opacity)
@@ -254,9 +254,9 @@ test_space (gconstpointer es)
       const guint8 *a = gl + 4 * ((HEIGHT - 1 - y) * WIDTH + x);
       const guint32 b = *(const guint32 *) (cairo_image_surface_get_data (surface)
                                             + y * cairo_image_surface_get_stride (surface) + 4 * x);
-      const int difference = MAX (abs (a[0] - (int) (b >> 16 & 255)),
-                                  MAX (abs (a[1] - (int) (b >> 8 & 255)),
-                                       abs (a[2] - (int) (b & 255))));
+      const int difference
+          = MAX (abs (a[0] - (int) (b >> 16 & 255)),
+                 MAX (abs (a[1] - (int) (b >> 8 & 255)), abs (a[2] - (int) (b & 255))));
       sum += difference;
       far += difference > 64;
     }

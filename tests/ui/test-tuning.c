@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tuning from the window: its table, its progress, its end before time, devices that are not there. */
+/* Tuning from the window: its table, its progress, its end before time, devices that are not there.
+ */
 #include "compute/device/device.h"
 #include "ui-test.h"
 #include "ui/tuning-row.h"
@@ -52,7 +53,8 @@ test_table (void)
   g_assert_true (td_tuning_row_busy (row));
   td_test_wait (ended, NULL, "the table");
   g_assert_cmpuint (td_tuning_row_found (row), >, 0);
-  g_assert_true (g_str_has_prefix (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), "host: "));
+  g_assert_true (
+      g_str_has_prefix (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), "host: "));
   adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
   /* Once more: the old table goes. */
   const guint found = td_tuning_row_found (row);

@@ -90,8 +90,8 @@ test_take (void)
 static void
 test_disagreement (void)
 {
-  const char *options[] = { "--columns=128", "--rows=4", "--views=60", "--range=40",
-                            "--photons=300", NULL };
+  const char *options[]
+      = { "--columns=128", "--rows=4", "--views=60", "--range=40", "--photons=300", NULL };
   g_autofree char *path = td_test_phantom ("little.nxs", options);
 
   td_test_open (path);
@@ -121,8 +121,8 @@ test_close (void)
 int
 main (int argc, char **argv)
 {
-  const char *options[] = { "--columns=256", "--rows=12", "--views=180", "--centre=131.3",
-                            "--photons=1000000", "--flats=4", "--darks=2", NULL };
+  const char *options[] = { "--columns=256",     "--rows=12", "--views=180", "--centre=131.3",
+                            "--photons=1000000", "--flats=4", "--darks=2",   NULL };
 
   g_test_init (&argc, &argv, NULL);
   g_autofree char *path = td_test_phantom ("centre.nxs", options);

@@ -16,8 +16,8 @@ test_cone (void)
 {
   td_window_show_page (td_test_window, "geometry");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry");
-  g_assert_cmpint (td_space_view_uses_gl (td_geometry_view_space (geometry ())),
-                   ==, td_test_with_gl ());
+  g_assert_cmpint (td_space_view_uses_gl (td_geometry_view_space (geometry ())), ==,
+                   td_test_with_gl ());
 }
 
 /* The arrow keys turn it; 0 turns it back. */
@@ -56,8 +56,8 @@ test_parallel (void)
 int
 main (int argc, char **argv)
 {
-  const char *options[] = { "--cone", "--columns=64", "--rows=48", "--views=90", "--range=240",
-                            "--centre=34", NULL };
+  const char *options[]
+      = { "--cone", "--columns=64", "--rows=48", "--views=90", "--range=240", "--centre=34", NULL };
 
   g_test_init (&argc, &argv, NULL);
   g_autofree char *path = td_test_phantom ("cone.nxs", options);

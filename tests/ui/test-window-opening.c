@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening scans in the window: what fails, what is thought better of, what has to be stated, what is
-   remembered. The tests run in order in one window. */
+/* Opening scans in the window: what fails, what is thought better of, what has to be stated, what
+   is remembered. The tests run in order in one window. */
 #include <glib/gstdio.h>
 #include <math.h>
 
@@ -33,7 +33,8 @@ test_bad_file (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-failed");
 }
 
-/* Thinking better of opening another scan leaves the one that is open, and what was chosen for it. */
+/* Thinking better of opening another scan leaves the one that is open, and what was chosen for it.
+ */
 static void
 test_cancel_opening (void)
 {
@@ -127,8 +128,8 @@ test_details (void)
   td_test_activate ("close-scan", NULL);
   td_window_open_path (td_test_window, folder);
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan once more");
-  g_assert_cmpfloat (td_session_facts (td_window_session (td_test_window))->geometry.pixel_width_mm, ==,
-                     0.25);
+  g_assert_cmpfloat (td_session_facts (td_window_session (td_test_window))->geometry.pixel_width_mm,
+                     ==, 0.25);
   td_test_wait (td_test_slice_is_there, NULL, "its slice");
 }
 
@@ -185,8 +186,8 @@ test_replace (void)
 int
 main (int argc, char **argv)
 {
-  const char *options[] = { "--columns=96", "--rows=24", "--views=120", "--centre=48.7", "--flats=2",
-                            "--darks=2", NULL };
+  const char *options[] = { "--columns=96", "--rows=24", "--views=120", "--centre=48.7",
+                            "--flats=2",    "--darks=2", NULL };
 
   g_test_init (&argc, &argv, NULL);
   scan_path = td_test_phantom ("scan.nxs", options);

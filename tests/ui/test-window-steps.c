@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Preparation in the window: adding, changing, resetting and removing steps, the pictures before and
-   after one, and the part of the detector. The tests run in order in one window. */
+/* Preparation in the window: adding, changing, resetting and removing steps, the pictures before
+   and after one, and the part of the detector. The tests run in order in one window. */
 #include <math.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ has_step (const char *name)
   return td_recipe_step (&recipe, name) != NULL;
 }
 
-/* ── Tests ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tests ── */
 
 static void
 test_before (void)
@@ -215,11 +215,13 @@ has_problem (gpointer user)
   return gtk_widget_has_css_class (GTK_WIDGET (mask_row ()), "wrong");
 }
 
-/* A mask is looked at before it is taken, changes the pictures, and is undone like anything else. */
+/* A mask is looked at before it is taken, changes the pictures, and is undone like anything else.
+ */
 static void
 test_mask (void)
 {
-  g_autofree char *mask = write_mask ("mask.tif", 96, 24), *other = write_mask ("other.tif", 96, 23);
+  g_autofree char *mask = write_mask ("mask.tif", 96, 24),
+                  *other = write_mask ("other.tif", 96, 23);
   g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
 
   td_steps_group_add_step (steps_group (), "bad-pixels");
@@ -316,8 +318,8 @@ test_bin (void)
   td_session_edit (session (), &recipe, NULL);
   td_test_wait (is_settled, NULL, "the binned slice");
   g_assert_cmpuint (td_test_shown_slice ()->width, ==, 48);
-  TdDetectorRow *row = TD_DETECTOR_ROW (
-      find (GTK_WIDGET (td_test_window), TD_TYPE_DETECTOR_ROW, NULL, NULL));
+  TdDetectorRow *row
+      = TD_DETECTOR_ROW (find (GTK_WIDGET (td_test_window), TD_TYPE_DETECTOR_ROW, NULL, NULL));
   td_detector_row_apply (row, &recipe);
   g_assert_cmpuint (recipe.bin[0], ==, 2);
   g_assert_cmpuint (recipe.crop[2], ==, 0);
@@ -342,8 +344,8 @@ test_left_out (void)
 int
 main (int argc, char **argv)
 {
-  const char *options[] = { "--columns=96", "--rows=24", "--views=120", "--centre=48.7", "--flats=2",
-                            "--darks=2", "--photons=20000", NULL };
+  const char *options[] = { "--columns=96", "--rows=24", "--views=120",     "--centre=48.7",
+                            "--flats=2",    "--darks=2", "--photons=20000", NULL };
 
   g_test_init (&argc, &argv, NULL);
   g_autofree char *path = td_test_phantom ("steps.nxs", options);

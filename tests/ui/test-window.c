@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The window as a person uses it, from an open scan to the written volume. The tests run in order in
-   one window: what one leaves, the next goes on with. */
+/* The window as a person uses it, from an open scan to the written volume. The tests run in order
+   in one window: what one leaves, the next goes on with. */
 #include <math.h>
 
 #include "dataset/volume.h"
@@ -14,7 +14,7 @@
 static TdApplication *application;
 static char *scan_path;
 
-/* ── Conditions ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Conditions ── */
 
 static gboolean
 no_job_is_active (gpointer user)
@@ -22,7 +22,7 @@ no_job_is_active (gpointer user)
   return td_job_queue_active (td_window_jobs (td_test_window)) == 0;
 }
 
-/* ── Tests ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tests ── */
 
 static void
 test_empty (void)
@@ -36,8 +36,8 @@ test_open (void)
 {
   td_test_open (scan_path);
   td_test_assert_shown_slice ();
-  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (td_test_slice_pane ())),
-                   ==, td_test_with_gl ());
+  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (td_test_slice_pane ())), ==,
+                   td_test_with_gl ());
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-slices");
 }
 
@@ -89,8 +89,8 @@ is_compared (gpointer view)
 static gboolean
 projection_is_another (gpointer before)
 {
-  TdImage *image
-      = td_image_pane_get_image (td_scan_view_projection_pane (td_window_scan_view (td_test_window)));
+  TdImage *image = td_image_pane_get_image (
+      td_scan_view_projection_pane (td_window_scan_view (td_test_window)));
   return image && image != before;
 }
 
@@ -116,8 +116,10 @@ test_compare (void)
 
   td_window_show_page (td_test_window, "compare");
   td_test_wait (is_compared, view, "A and B to be compared");
-  g_autofree float *a = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 0)), 5);
-  g_autofree float *b = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 1)), 5);
+  g_autofree float *a
+      = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 0)), 5);
+  g_autofree float *b
+      = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 1)), 5);
   double truth = td_test_rms_between (a, b, (gsize) COLUMNS * COLUMNS);
   g_assert_cmpfloat (truth, >, 0);
   g_assert_cmpfloat (fabs (td_compare_view_rms (view) - truth), <, 1e-3 * truth);
@@ -160,7 +162,7 @@ test_reconstruct (void)
   g_assert_no_error (error);
   g_assert_true (td_volume_facts (volume)->complete);
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, ROWS);
-  g_autofree float *slice = g_new (float, COLUMNS * COLUMNS);
+  g_autofree float *slice = g_new (float, COLUMNS *COLUMNS);
   g_assert_true (td_volume_read (volume, 5, 1, slice, &error));
   TdImage *shown = td_test_shown_slice ();
   g_assert_cmpfloat (td_test_rms_between (shown->pixels, slice, (gsize) COLUMNS * COLUMNS), <,
@@ -170,7 +172,8 @@ test_reconstruct (void)
 static gboolean
 volume_is_shown (gpointer user)
 {
-  return td_image_pane_get_image (td_volume_view_pane (td_window_volume_view (td_test_window))) != NULL;
+  return td_image_pane_get_image (td_volume_view_pane (td_window_volume_view (td_test_window)))
+         != NULL;
 }
 
 static void
@@ -209,10 +212,10 @@ test_cancel_and_close (void)
   TdRecipe recipe = *td_session_recipe (session);
 
   recipe.output_format = TD_VOLUME_HDF5;
-  g_autoptr (TdJobItem) one = td_job_item_new (td_session_engine (session),
-                                               td_session_scan (session), &recipe, first);
-  g_autoptr (TdJobItem) two = td_job_item_new (td_session_engine (session),
-                                               td_session_scan (session), &recipe, second);
+  g_autoptr (TdJobItem) one
+      = td_job_item_new (td_session_engine (session), td_session_scan (session), &recipe, first);
+  g_autoptr (TdJobItem) two
+      = td_job_item_new (td_session_engine (session), td_session_scan (session), &recipe, second);
   td_job_queue_add (td_window_jobs (td_test_window), one);
   td_job_queue_add (td_window_jobs (td_test_window), two);
 
@@ -242,7 +245,7 @@ test_cancel_and_close (void)
 }
 
 typedef struct {
-  GPtrArray *images;   /* each slice that was shown */
+  GPtrArray *images; /* each slice that was shown */
   guint coarse, full;
 } Shown;
 
@@ -266,8 +269,8 @@ full_slice_is_shown (gpointer user)
 static void
 test_coarse_first (void)
 {
-  const char *options[] = { "--columns=640", "--rows=2", "--views=200", "--centre=312.3",
-                            "--flats=1", "--darks=1", NULL };
+  const char *options[] = { "--columns=640", "--rows=2",  "--views=200", "--centre=312.3",
+                            "--flats=1",     "--darks=1", NULL };
   g_autofree char *path = td_test_phantom ("large.nxs", options);
   Shown shown = { g_ptr_array_new_with_free_func ((GDestroyNotify) td_image_unref), 0, 0 };
   TdScanView *view = td_window_scan_view (td_test_window);
@@ -299,7 +302,8 @@ test_coarse_first (void)
 static gboolean
 slice_is_coloured (gpointer user)
 {
-  return td_slice_view_get_colour_map (td_image_pane_view (td_test_slice_pane ())) == TD_COLOUR_VIRIDIS;
+  return td_slice_view_get_colour_map (td_image_pane_view (td_test_slice_pane ()))
+         == TD_COLOUR_VIRIDIS;
 }
 
 static void
@@ -337,17 +341,17 @@ test_leave (void)
 {
   g_autofree char *output = g_build_filename (td_test_folder (), "left", NULL);
   TdSession *session = td_window_session (td_test_window);
-  g_autoptr (TdJobItem) one = td_job_item_new (td_session_engine (session), td_session_scan (session),
-                                               td_session_recipe (session), output);
-  g_autoptr (TdJobItem) two = td_job_item_new (td_session_engine (session), td_session_scan (session),
-                                               td_session_recipe (session), output);
+  g_autoptr (TdJobItem) one = td_job_item_new (
+      td_session_engine (session), td_session_scan (session), td_session_recipe (session), output);
+  g_autoptr (TdJobItem) two = td_job_item_new (
+      td_session_engine (session), td_session_scan (session), td_session_recipe (session), output);
 
   td_job_queue_add (td_window_jobs (td_test_window), one);
   td_job_queue_add (td_window_jobs (td_test_window), two);
   gtk_window_close (GTK_WINDOW (td_test_window));
   td_test_wait (td_test_message_is_shown, NULL, "the question");
-  adw_message_dialog_response (
-      ADW_MESSAGE_DIALOG (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG)), "stop");
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG)),
+                               "stop");
   td_test_wait (window_is_gone, NULL, "the window to be freed");
   td_test_wait (item_has_ended, one, "the running job to stop");
   td_test_wait (item_has_ended, two, "the waiting job to stop");
@@ -359,8 +363,8 @@ test_leave (void)
 int
 main (int argc, char **argv)
 {
-  const char *options[] = { "--columns=96", "--rows=24", "--views=120", "--centre=48.7", "--flats=2",
-                            "--darks=2", NULL };
+  const char *options[] = { "--columns=96", "--rows=24", "--views=120", "--centre=48.7",
+                            "--flats=2",    "--darks=2", NULL };
 
   g_test_init (&argc, &argv, NULL);
   scan_path = td_test_phantom ("scan.nxs", options);

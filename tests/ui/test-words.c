@@ -21,7 +21,8 @@ test_options (void)
       "bin the detector (“Columns averaged to one: 2”) or crop it (“Detector”)" },
     { "or the empty beam (--prepare flat-field=65535), or (--prepare none)",
       "or the empty beam (“Preparation: Flat field 65535”), or (“Preparation: none”)" },
-    { "another (--prepare dose=region:x=…:y=…), or", "another (“Preparation: Dose of each frame region:x=…:y=…”), or" },
+    { "another (--prepare dose=region:x=…:y=…), or",
+      "another (“Preparation: Dose of each frame region:x=…:y=…”), or" },
     { "--flats gives another.", "“Open with Details (Ctrl+D): flats” gives another." },
     /* What is no option of the window's, and hyphens that are none. */
     { "the device (--filter-on).", "the device (--filter-on)." },

@@ -28,7 +28,7 @@ td_test_wait (TdCondition condition, gpointer user, const char *what)
     g_source_remove (deadline);
 }
 
-/* ── Pictures ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Pictures ── */
 
 typedef struct {
   guint frames;
@@ -73,7 +73,7 @@ td_test_screenshot (GtkWidget *widget, const char *name)
   g_assert_true (gdk_texture_save_to_png (texture, path));
 }
 
-/* ── Files ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Files ── */
 
 static char *folder_path;
 
@@ -90,8 +90,8 @@ td_test_phantom (const char *name, const char *const *options)
 {
   char *path = g_build_filename (td_test_folder (), name, NULL);
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  const char *head[] = { g_getenv ("TOMODESK_CLI"), "phantom", "shepp-logan", "--output", path,
-                         NULL };
+  const char *head[]
+      = { g_getenv ("TOMODESK_CLI"), "phantom", "shepp-logan", "--output", path, NULL };
   g_autoptr (GError) error = NULL;
   int status = 0;
 

@@ -9,8 +9,9 @@
 
 TdWindow *td_test_window;
 
-/* libadwaita's message dialog measures the large form of its heading in the width of the small one, and
-   GTK from 4.18 on warns about that. Such a warning about a window of the program's own stays fatal. */
+/* libadwaita's message dialog measures the large form of its heading in the width of the small one,
+   and GTK from 4.18 on warns about that. Such a warning about a window of the program's own stays
+   fatal. */
 static GLogWriterOutput
 write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user)
 {
@@ -115,7 +116,7 @@ td_test_plan_is_ready (gpointer dialog)
   return td_reconstruct_dialog_ready (dialog);
 }
 
-/* ── The truth ──────────────────────────────────────────────────────────────────────────────── */
+/* ── The truth ── */
 
 typedef struct {
   float *slice;
@@ -140,9 +141,8 @@ td_test_slice_by_job (const TdRecipe *recipe, guint row)
 
   single.row_first = row;
   single.row_end = row + 1;
-  g_autoptr (TdPlan) plan = td_plan_new (engine,
-                                         td_session_scan (td_window_session (td_test_window)),
-                                         &single, NULL, NULL, &error);
+  g_autoptr (TdPlan) plan = td_plan_new (
+      engine, td_session_scan (td_window_session (td_test_window)), &single, NULL, NULL, &error);
   g_assert_no_error (error);
   const TdPlanFacts *facts = td_plan_facts (plan);
   Kept kept = { NULL, (gsize) facts->nx * facts->ny };
@@ -175,8 +175,9 @@ td_test_assert_slice_is_right (const TdRecipe *recipe)
 
   g_assert_cmpuint (image->width, ==, facts->n_columns);
   g_assert_cmpfloat (scale, >, 0);
-  g_assert_cmpfloat (td_test_rms_between (image->pixels, truth, (gsize) image->width * image->height),
-                     <, 1e-5 * scale);
+  g_assert_cmpfloat (
+      td_test_rms_between (image->pixels, truth, (gsize) image->width * image->height), <,
+      1e-5 * scale);
 }
 
 void

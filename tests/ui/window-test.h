@@ -4,8 +4,8 @@
 #include "app/application.h"
 
 /**
- * One program with one window, for tests that use it as a person does. The window is NULL once it was
- * freed.
+ * One program with one window, for tests that use it as a person does. The window is NULL once it
+ * was freed.
  */
 extern TdWindow *td_test_window;
 

@@ -36,7 +36,7 @@ add_frames (hid_t group, const char *name, guint base, guint n, gboolean by_rows
     for (guint r = 0; r < ROWS; r++)
       for (guint c = 0; c < COLUMNS; c++)
         values[((by_rows ? r * n + f : f * ROWS + r)) * COLUMNS + c]
-          = (guint16) value_of (base + f, r, c);
+            = (guint16) value_of (base + f, r, c);
   if (chunk) {
     H5Pset_chunk (properties, 3, chunks);
     H5Pset_shuffle (properties);
@@ -50,8 +50,8 @@ add_frames (hid_t group, const char *name, guint base, guint n, gboolean by_rows
 static inline hid_t
 add_group (hid_t parent, const char *name)
 {
-  hid_t group = td_h5_add_group (parent, name, strcmp (name, "detector") == 0 ? "NXdetector"
-                                                                             : "NXcollection");
+  hid_t group = td_h5_add_group (parent, name,
+                                 strcmp (name, "detector") == 0 ? "NXdetector" : "NXcollection");
 
   g_assert_cmpint (group, >=, 0);
   return group;
@@ -95,7 +95,7 @@ static inline void
 check_sinograms (TdScan *scan)
 {
   guint n = td_scan_facts (scan)->n_views;
-  g_autofree float *frames = g_new (float, n * ROWS * COLUMNS);
+  g_autofree float *frames = g_new (float, n *ROWS *COLUMNS);
   g_autofree float *sinograms = g_new (float, n * 3 * COLUMNS);
   g_autoptr (GError) error = NULL;
 

@@ -38,13 +38,13 @@ check_even (guint n, double first_deg, double step_deg, double weight_deg)
 static void
 test_even (void)
 {
-  check_even (180, 0, 1, 1);         /* half a turn */
-  check_even (360, 0, 1, 0.5);       /* a whole turn: every direction twice */
+  check_even (180, 0, 1, 1);                     /* half a turn */
+  check_even (360, 0, 1, 0.5);                   /* a whole turn: every direction twice */
   check_even (359, 0, 360.0 / 359, 180.0 / 359); /* its halves interleave */
-  check_even (5, -700, 36, 36);      /* few, far from 0 */
-  check_even (180, 10, -1, 1);       /* backwards */
-  check_even (1, 33, 0, 180);        /* one view stands for all */
-  check_even (720, 0, 1, 0.25);      /* two turns */
+  check_even (5, -700, 36, 36);                  /* few, far from 0 */
+  check_even (180, 10, -1, 1);                   /* backwards */
+  check_even (1, 33, 0, 180);                    /* one view stands for all */
+  check_even (720, 0, 1, 0.25);                  /* two turns */
 }
 
 static void

@@ -63,10 +63,10 @@ project (const Case *test, const TdBackprojectTask *task, const float *sinograms
   g_autoptr (TdQueue) queue = td_queue_new (test->device, error);
   g_autoptr (TdBuffer) from = queue ? td_buffer_new (test->device, in + margin, error) : NULL;
   g_autoptr (TdBuffer) to = from ? td_buffer_new (test->device, out + margin, error) : NULL;
-  g_autoptr (TdBackprojector) projector =
-      to ? td_backprojector_new (test->family, test->device, task, test->define ? &variant : NULL,
-                                 n_slices, error)
-         : NULL;
+  g_autoptr (TdBackprojector) projector
+      = to ? td_backprojector_new (test->family, test->device, task, test->define ? &variant : NULL,
+                                   n_slices, error)
+           : NULL;
 
   return projector && td_upload (queue, from, margin, sinograms, in, error)
          && td_backprojector_run (projector, queue, from, margin, to, margin, n_slices, error)
@@ -103,10 +103,19 @@ check_shape (const Case *test, const Shape *shape, GRand *rand)
   g_autofree float *slices = g_new (float, (gsize) shape->n_slices * shape->nx * shape->ny);
   g_autoptr (GError) error = NULL;
   TdBackprojectTask task = {
-    .n_columns = shape->n_columns, .n_views = shape->n_views, .nx = shape->nx, .ny = shape->ny,
-    .x0 = shape->x0, .y0 = shape->y0, .step = shape->step, .centre_px = shape->centre_px,
-    .angles_rad = angles, .axis_px = shape->axis ? axis : NULL,
-    .weights = shape->weights ? weights : NULL, .scale = 0.7, .interpolation = test->interpolation,
+    .n_columns = shape->n_columns,
+    .n_views = shape->n_views,
+    .nx = shape->nx,
+    .ny = shape->ny,
+    .x0 = shape->x0,
+    .y0 = shape->y0,
+    .step = shape->step,
+    .centre_px = shape->centre_px,
+    .angles_rad = angles,
+    .axis_px = shape->axis ? axis : NULL,
+    .weights = shape->weights ? weights : NULL,
+    .scale = 0.7,
+    .interpolation = test->interpolation,
   };
 
   for (gsize i = 0; i < n; i++)
@@ -144,8 +153,13 @@ static void
 test_host_is_exact (void)
 {
   g_autofree double *angles = g_new0 (double, 1000);
-  TdBackprojectTask task = { .n_columns = 1000, .n_views = 1000, .nx = 1000, .ny = 1000, .step = 1,
-                             .angles_rad = angles, .interpolation = TD_INTERPOLATION_LINEAR };
+  TdBackprojectTask task = { .n_columns = 1000,
+                             .n_views = 1000,
+                             .nx = 1000,
+                             .ny = 1000,
+                             .step = 1,
+                             .angles_rad = angles,
+                             .interpolation = TD_INTERPOLATION_LINEAR };
   g_autoptr (TdDevice) host = td_device_open ("host", NULL);
   const TdBackprojectFamily *family = td_backproject_choose ("auto", &task, host, 1, NULL);
 
@@ -161,17 +175,25 @@ test_update (void)
   enum { N = 60, VIEWS = 40 };
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
   g_autofree double *angles = random_doubles (rand, VIEWS, 0, 3);
-  g_autofree float *sinogram = g_new (float, N * VIEWS);
+  g_autofree float *sinogram = g_new (float, N *VIEWS);
   g_autoptr (TdDevice) device = td_device_open ("host", NULL);
   g_autoptr (TdQueue) queue = td_queue_new (device, NULL);
   g_autoptr (TdBuffer) in = td_buffer_new (device, N * VIEWS * sizeof (float), NULL);
   g_autoptr (TdBuffer) out = td_buffer_new (device, N * N * sizeof (float), NULL);
   g_autoptr (GError) error = NULL;
-  TdBackprojectTask task = { .n_columns = N, .n_views = VIEWS, .nx = N, .ny = N, .x0 = -29.5,
-                             .y0 = 29.5, .step = 1, .centre_px = 20, .angles_rad = angles, .scale = 1,
+  TdBackprojectTask task = { .n_columns = N,
+                             .n_views = VIEWS,
+                             .nx = N,
+                             .ny = N,
+                             .x0 = -29.5,
+                             .y0 = 29.5,
+                             .step = 1,
+                             .centre_px = 20,
+                             .angles_rad = angles,
+                             .scale = 1,
                              .interpolation = TD_INTERPOLATION_LINEAR };
-  g_autoptr (TdBackprojector) projector = td_backprojector_new (
-      td_backproject_family ("host", NULL), device, &task, NULL, 1, &error);
+  g_autoptr (TdBackprojector) projector
+      = td_backprojector_new (td_backproject_family ("host", NULL), device, &task, NULL, 1, &error);
 
   g_assert_no_error (error);
   for (guint i = 0; i < N * VIEWS; i++)
@@ -193,8 +215,9 @@ static void
 test_refusals (void)
 {
   double angles[2] = { 0, NAN };
-  TdBackprojectTask task = { .n_columns = 8, .n_views = 2, .nx = 8, .ny = 8, .step = 1,
-                             .angles_rad = angles, .scale = 1 };
+  TdBackprojectTask task = {
+    .n_columns = 8, .n_views = 2, .nx = 8, .ny = 8, .step = 1, .angles_rad = angles, .scale = 1
+  };
   g_autoptr (TdDevice) device = td_device_open ("host", NULL);
   const TdBackprojectFamily *family = td_backproject_family ("host", NULL);
   g_autoptr (GError) error = NULL;
@@ -233,10 +256,10 @@ add_case (TdDevice *device, const TdBackprojectFamily *family, TdInterpolation i
           const char *define)
 {
   Case *test = g_new (Case, 1);
-  g_autofree char *path = g_strdup_printf (
-      "/backproject/%s/%s/%s%s%s", td_device_info (device)->id, family->name,
-      interpolation == TD_INTERPOLATION_NEAREST ? "nearest" : "linear", define ? "/" : "",
-      define ? define : "");
+  g_autofree char *path
+      = g_strdup_printf ("/backproject/%s/%s/%s%s%s", td_device_info (device)->id, family->name,
+                         interpolation == TD_INTERPOLATION_NEAREST ? "nearest" : "linear",
+                         define ? "/" : "", define ? define : "");
 
   *test = (Case) { td_device_ref (device), family, interpolation, define };
   g_test_add_data_func_full (path, test, test_family, case_free);

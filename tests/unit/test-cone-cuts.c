@@ -4,8 +4,8 @@
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
 
-/* The volume is the same to the last bit however it is cut into slabs and the views into batches: of
-   random projections, where the least difference of a texture's weights would show. */
+/* The volume is the same to the last bit however it is cut into slabs and the views into batches:
+   of random projections, where the least difference of a texture's weights would show. */
 
 typedef struct {
   const char *name;
@@ -15,9 +15,9 @@ typedef struct {
 } Case;
 
 static const Case cases[] = {
-  { "turned", 60, 150, 24, 48, 48, 100, 0.3, 0, 0 },    /* views and voxels in fours */
-  { "odd", 61, 130, 21, 45, 43, 91, -1.2, 3.3, 0 },     /* no symmetry; slabs beyond the detector */
-  { "thin", 50, 33, 16, 44, 44, 17, 0, 0.4, 0 },        /* too few slices for columns of them */
+  { "turned", 60, 150, 24, 48, 48, 100, 0.3, 0, 0 }, /* views and voxels in fours */
+  { "odd", 61, 130, 21, 45, 43, 91, -1.2, 3.3, 0 },  /* no symmetry; slabs beyond the detector */
+  { "thin", 50, 33, 16, 44, 44, 17, 0, 0.4, 0 },     /* too few slices for columns of them */
   { "tilted", 52, 80, 18, 41, 45, 60, 0.7, -2, 0.05 },
   { "columns", 12, 52, 8, 10, 10, 40, 0, 1.5, 0, "arithmetic" }, /* little, for the simulator */
 };
@@ -46,8 +46,8 @@ make_task (const Case *c, TdConeTask *task)
 }
 
 static void
-check_cuts (const TdConeFamily *family, TdDevice *device, const TdConeTask *task, TdPrecision precision,
-            const float *projections)
+check_cuts (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
+            TdPrecision precision, const float *projections)
 {
   const gsize slice = (gsize) task->ny * task->nx, samples = slice * task->nz;
   const guint sets = task->n_views / family->turned_views (task, precision);
@@ -57,8 +57,8 @@ check_cuts (const TdConeFamily *family, TdDevice *device, const TdConeTask *task
   td_test_cone_slabs (family, device, task, precision, projections, task->nz, sets, whole);
   for (guint i = 0; i < G_N_ELEMENTS (cuts); i++) {
     memset (cut, 0xff, samples * sizeof *cut);
-    td_test_cone_slabs (family, device, task, precision, projections, cuts[i][0], MIN (sets, cuts[i][1]),
-                        cut);
+    td_test_cone_slabs (family, device, task, precision, projections, cuts[i][0],
+                        MIN (sets, cuts[i][1]), cut);
     gsize different = 0, first = 0;
     for (gsize k = samples; k-- > 0;)
       if (memcmp (&whole[k], &cut[k], sizeof *cut) != 0) {
@@ -66,8 +66,9 @@ check_cuts (const TdConeFamily *family, TdDevice *device, const TdConeTask *task
         first = k;
       }
     g_test_message ("slabs of %u, batches of %u sets: %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT
-                    " voxels differ; first in slice %" G_GSIZE_FORMAT ", %.9g and %.9g", cuts[i][0],
-                    cuts[i][1], different, samples, first / slice, whole[first], cut[first]);
+                    " voxels differ; first in slice %" G_GSIZE_FORMAT ", %.9g and %.9g",
+                    cuts[i][0], cuts[i][1], different, samples, first / slice, whole[first],
+                    cut[first]);
     g_assert_cmpuint (different, ==, 0);
   }
 }
@@ -126,11 +127,8 @@ int
 main (int argc, char **argv)
 {
   const TdDeviceTest tests[] = {
-    { "turned", test_turned },
-    { "odd", test_odd },
-    { "thin", test_thin },
-    { "tilted", test_tilted },
-    { "columns", test_columns },
+    { "turned", test_turned }, { "odd", test_odd },         { "thin", test_thin },
+    { "tilted", test_tilted }, { "columns", test_columns },
   };
 
   g_test_init (&argc, &argv, NULL);

@@ -51,7 +51,7 @@ check_close (const double *truth, const float *got, gsize n, double bound)
   g_assert_true (sqrt (error / norm) <= bound); /* NaN fails too */
 }
 
-/* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Geometry ── */
 
 static void
 test_matrix (void)
@@ -66,7 +66,8 @@ test_matrix (void)
   g_assert_cmpfloat_with_epsilon (source[1], -400 * cos (G_PI / 6), 1e-9);
   g_assert_cmpfloat_with_epsilon (source[2], 0, 1e-9);
 
-  /* A point 10 mm along the detector's columns and 4 mm up, on the axis' plane: magnified by 1.5. */
+  /* A point 10 mm along the detector's columns and 4 mm up, on the axis' plane: magnified by 1.5.
+   */
   const double point[3] = { 10 * cos (G_PI / 6), 10 * sin (G_PI / 6), 4 };
   td_cone_project (m, point, &u, &v, &w);
   g_assert_cmpfloat_with_epsilon (u, 50 + 10 * 1.5 / 0.4, 1e-9);
@@ -74,8 +75,8 @@ test_matrix (void)
   g_assert_cmpfloat_with_epsilon (w, 1, 1e-12);
 }
 
-/* For tilted detectors, checked against a plain ray trace: the pixel's place in space by turning the
-   detector's axes, the ray from the source, and the angle with the detector's normal. */
+/* For tilted detectors, checked against a plain ray trace: the pixel's place in space by turning
+   the detector's axes, the ray from the source, and the angle with the detector's normal. */
 static void
 test_tilted_cosine (void)
 {
@@ -99,7 +100,8 @@ test_tilted_cosine (void)
     for (guint a = 0; a < 3; a++)
       corner[i][a] -= source[a];
   }
-  /* The pixels' points at w = 1 lie in a plane parallel to the detector: its normal by a product. */
+  /* The pixels' points at w = 1 lie in a plane parallel to the detector: its normal by a product.
+   */
   double a[3], b[3], normal[3];
   for (guint i = 0; i < 3; i++) {
     a[i] = corner[1][i] - corner[0][i];
@@ -185,8 +187,9 @@ test_wrapped (void)
     for (guint way = 0; way < 4; way++) {
       for (guint i = 0; i < n; i++) {
         const double angle = plain[way == 3 ? (7 * i + 3) % n : i];
-        told[i] = way == 0 ? fmod (angle, 2 * G_PI) : way == 1 ? remainder (angle, 2 * G_PI)
-                                                                : angle + 2 * G_PI * (way == 2 ? i % 3 : 0);
+        told[i] = way == 0   ? fmod (angle, 2 * G_PI)
+                  : way == 1 ? remainder (angle, 2 * G_PI)
+                             : angle + 2 * G_PI * (way == 2 ? i % 3 : 0);
       }
       g_assert_true (td_cone_redundancy (&geometry, told, n, 32, 16, &redundancy, &error));
       g_assert_cmpint (redundancy.kind, ==, truth.kind);
@@ -199,7 +202,8 @@ test_wrapped (void)
   }
 }
 
-/* A wedge that is missing in the middle of the list is one all the same; a view that was left out is none. */
+/* A wedge that is missing in the middle of the list is one all the same; a view that was left out
+ * is none. */
 static void
 test_wedge (void)
 {
@@ -220,7 +224,7 @@ test_wedge (void)
   g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_FULL);
 }
 
-/* ── Back-projection against the reference ────────────────────────────────────────────────────── */
+/* ── Back-projection against the reference ── */
 
 typedef struct {
   const char *name;
@@ -254,8 +258,8 @@ make_task (const Case *c, TdConeTask *task)
 {
   TdGeometry geometry = plain_geometry ();
   g_autoptr (GError) error = NULL;
-  g_autofree double *angle = angles (c->n_views, c->range_deg > 0 ? c->range_deg * G_PI / 180
-                                                                  : 2 * G_PI);
+  g_autofree double *angle
+      = angles (c->n_views, c->range_deg > 0 ? c->range_deg * G_PI / 180 : 2 * G_PI);
 
   geometry.detector_offset_u_px = c->offset_u;
   geometry.detector_offset_v_px = c->offset_v;
@@ -304,16 +308,18 @@ check_task (const TdConeTask *task)
     g_autoptr (TdDevice) device = td_device_open (entry->id, &error);
     g_assert_no_error (error);
     for (const TdConeFamily *const *f = td_cone_families (); *f; f++)
-      for (TdPrecision precision = TD_PRECISION_SINGLE; precision <= TD_PRECISION_HALF; precision++) {
+      for (TdPrecision precision = TD_PRECISION_SINGLE; precision <= TD_PRECISION_HALF;
+           precision++) {
         const char *why = (*f)->unsupported (task, precision, td_device_info (device));
         if (why) {
           g_test_message ("%s, %s: %s", entry->id, (*f)->name, why);
           continue;
         }
-        /* Hardware filtering has weights of 8 bits: an error below 2^-8 in u and in v, uniform, of a
-           difference of two values blended across (variance 4/3 of the noise), beside a signal of
-           variance (2/3)^2: 2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3; half storage adds 2^-11. Otherwise
-           1e-5, as iFDK asks: coordinates in single precision are good to some 1e-6 pixel here. */
+        /* Hardware filtering has weights of 8 bits: an error below 2^-8 in u and in v, uniform, of
+           a difference of two values blended across (variance 4/3 of the noise), beside a signal of
+           variance (2/3)^2: 2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3; half storage adds 2^-11.
+           Otherwise 1e-5, as iFDK asks: coordinates in single precision are good to some 1e-6 pixel
+           here. */
         const gboolean filtered = !g_str_equal ((*f)->name, "host")
                                   && !g_str_equal ((*f)->name, "arithmetic")
                                   && !td_device_info (device)->texture_slow;
@@ -377,7 +383,7 @@ test_behind (gconstpointer nz)
   td_cone_task_clear (&task);
 }
 
-/* ── Quantities ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Quantities ── */
 
 /* A sphere of value 1 per mm, 0.7 of the field of view: exact rays, all stages, the mid-plane. */
 static void
@@ -396,7 +402,8 @@ check_sphere (TdGeometry *geometry, double range_rad, guint n_views)
   /* [row][view][column], as preparation leaves it. */
   g_autoptr (TdDevice) device = td_device_open ("host", &error);
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
-  g_autoptr (TdBuffer) rows = td_buffer_new (device, (guint64) n * n_views * n * sizeof (float), &error);
+  g_autoptr (TdBuffer) rows
+      = td_buffer_new (device, (guint64) n * n_views * n * sizeof (float), &error);
   g_assert_no_error (error);
   float *data = td_buffer_map (rows);
   for (guint view = 0; view < n_views; view++) {
@@ -415,18 +422,19 @@ check_sphere (TdGeometry *geometry, double range_rad, guint n_views)
       }
   }
   const TdFilter spec = { .kind = TD_FILTER_RAM_LAK, .cutoff = 1 };
-  g_autoptr (TdConeFilter) filter = td_cone_filter_new (device, &task, geometry, angle, &spec, n, &error);
+  g_autoptr (TdConeFilter) filter
+      = td_cone_filter_new (device, &task, geometry, angle, &spec, n, &error);
   g_assert_no_error (error);
   td_cone_filter_run (filter, queue, rows, 0, n, &error);
   td_queue_finish (queue, &error);
   g_assert_no_error (error);
 
-  g_autofree float *views = g_new (float, (gsize) n_views * n * n);
+  g_autofree float *views = g_new (float, (gsize) n_views *n *n);
   for (guint row = 0; row < n; row++)
     for (guint view = 0; view < n_views; view++)
       memcpy (views + ((gsize) view * n + row) * n, data + ((gsize) row * n_views + view) * n,
               n * sizeof *views);
-  g_autofree float *volume = g_new0 (float, (gsize) n * n * n);
+  g_autofree float *volume = g_new0 (float, (gsize) n *n *n);
   g_autofree guint *numbers = g_new (guint, n_views);
   for (guint i = 0; i < n_views; i++)
     numbers[i] = i;

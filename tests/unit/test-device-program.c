@@ -68,8 +68,8 @@ test_kernels (gconstpointer id)
   td_test_random (original, N + OUT + 1, 2);
   TdBuffer *a = td_test_buffer (device, queue, in, sizeof in);
   TdBuffer *b = td_test_buffer (device, queue, original, sizeof original);
-  TdArg args[] = { TD_ARG_BUFFER (b), TD_ARG_BUFFER (a), TD_ARG_VALUE (out_start),
-                   TD_ARG_VALUE (in_start), TD_ARG_VALUE (n), TD_ARG_VALUE (params) };
+  TdArg args[] = { TD_ARG_BUFFER (b),       TD_ARG_BUFFER (a), TD_ARG_VALUE (out_start),
+                   TD_ARG_VALUE (in_start), TD_ARG_VALUE (n),  TD_ARG_VALUE (params) };
   td_test_launch (queue, kernel, N, 64, args, G_N_ELEMENTS (args));
   td_download (queue, out, b, 0, sizeof out, &error);
   td_test_finish (queue);
@@ -92,14 +92,14 @@ test_ids (gconstpointer id)
   const guint nx = 9 * TD_CHECK_LOCAL_X, ny = 7 * TD_CHECK_LOCAL_Y, nz = 6;
   TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
-  g_autofree int *out = g_new (int, nx * ny * nz);
+  g_autofree int *out = g_new (int, nx *ny *nz);
   TdQueue *queue = td_queue_new (device, &error);
   TdProgram *program = td_program_build (device, "check-host", NULL, &error);
   TdBuffer *buffer = td_buffer_new (device, nx * ny * nz * sizeof (int), &error);
   TdArg args[] = { TD_ARG_BUFFER (buffer) };
 
-  g_assert_true (td_launch (queue, td_program_kernel (program, "td_check_ids", &error), groups, local,
-                            args, 1, &error));
+  g_assert_true (td_launch (queue, td_program_kernel (program, "td_check_ids", &error), groups,
+                            local, args, 1, &error));
   td_download (queue, out, buffer, 0, nx * ny * nz * sizeof (int), &error);
   td_test_finish (queue);
   for (guint z = 0; z < nz; z++)
@@ -150,8 +150,10 @@ test_defines (gconstpointer id)
 {
   enum { GROUP = 16, N = 8 * GROUP };
   static const char *const variants[][3] = {
-    { "GROUP=16", "FACTOR=1.0f", NULL }, { "GROUP=16", "FACTOR=3.0f", NULL },
-    { "GROUP=16", "FACTOR=(1.0f + 1.0f)", NULL }, { "GROUP=8", "FACTOR=1.0f", NULL },
+    { "GROUP=16", "FACTOR=1.0f", NULL },
+    { "GROUP=16", "FACTOR=3.0f", NULL },
+    { "GROUP=16", "FACTOR=(1.0f + 1.0f)", NULL },
+    { "GROUP=8", "FACTOR=1.0f", NULL },
   };
   static const float factors[] = { 1, 3, 2, 1 };
   float in[N], out[N];
@@ -175,7 +177,8 @@ test_defines (gconstpointer id)
       g_assert_no_error (error);
       TdProgram *same = td_program_build (device, "check-device", variants[v], &error);
       g_assert_true (program == same);
-      td_test_launch (queue, td_program_kernel (program, "td_check_group_sum", &error), N, GROUP, args, 3);
+      td_test_launch (queue, td_program_kernel (program, "td_check_group_sum", &error), N, GROUP,
+                      args, 3);
       td_download (queue, out, b, 0, sizeof out, &error);
       td_test_finish (queue);
       for (guint i = 0; i < N; i++) {
@@ -210,7 +213,7 @@ test_build_error (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── The program cache ────────────────────────────────────────────────────────────────────────── */
+/* ── The program cache ── */
 
 static GHashTable *
 cache_entries (void)
@@ -323,7 +326,8 @@ test_cache (gconstpointer id)
   }
 
   /* What is whole but another program's. */
-  g_autofree char *other = g_strconcat (key, "0", NULL), *other_file = td_program_cache_file (other);
+  g_autofree char *other = g_strconcat (key, "0", NULL),
+                  *other_file = td_program_cache_file (other);
   g_autofree char *text = NULL;
   gsize length;
   g_assert_true (g_file_get_contents (file, &text, &length, NULL));
@@ -333,7 +337,7 @@ test_cache (gconstpointer id)
   g_unlink (file);
 }
 
-/* ── Compilers that crash ─────────────────────────────────────────────────────────────────────── */
+/* ── Compilers that crash ── */
 
 typedef gboolean (*Build) (TdDevice *device, const char *name, const char *source,
                            const char *const *defines, TdProgram **program, GError **error);
@@ -370,7 +374,8 @@ build_and_crash (TdDevice *device, Build crash)
   abort ();
 }
 
-/* The note of the program in a process that crashes so. (transfer full); NULL: not compiled here. */
+/* The note of the program in a process that crashes so. (transfer full); NULL: not compiled here.
+ */
 static char *
 note_of_crash (gconstpointer id, Build crash)
 {
@@ -445,8 +450,9 @@ test_crash_elsewhere (gconstpointer id)
 static void
 test_cache_keys (void)
 {
-  TdDeviceInfo a = { .api = (char *) "x", .vendor = (char *) "v", .name = (char *) "n",
-                     .driver = (char *) "1" };
+  TdDeviceInfo a = {
+    .api = (char *) "x", .vendor = (char *) "v", .name = (char *) "n", .driver = (char *) "1"
+  };
   TdDeviceInfo newer = a, other_arch = a, other_api = a, moved = a;
   static const char *const one[] = { "A=1", NULL }, *const two[] = { "A=1", "B=1", NULL };
   static const char *const joined[] = { "A=1B=1", NULL };

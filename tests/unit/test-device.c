@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The device contract, over the host and every device of every API found here. Its programs and FFTs
-   are tested in test-device-program.c and test-device-fft.c. */
+/* The device contract, over the host and every device of every API found here. Its programs and
+   FFTs are tested in test-device-program.c and test-device-fft.c. */
 #include "compute/device/device-check.h"
 #include "compute/device/host.h"
 #include "compute/device/texture-check.h"
@@ -114,12 +114,13 @@ test_limits (gconstpointer id)
   td_device_set_memory_limit (device, 0);
   g_assert_cmpuint (device->allocated_peak_bytes, >=, 4096);
 
-  /* 2^31 elements: one below is the FFT's business (and fails for memory or works), at it is ours. */
+  /* 2^31 elements: one below is the FFT's business (and fails for memory or works), at it is ours.
+   */
   g_assert_null (td_fft_new (device, TD_FFT_C2C_1D, (guint[]) { 1u << 16, 0 }, 1u << 15, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
   g_clear_error (&error);
-  g_assert_null (td_fft_new (device, TD_FFT_C2C_2D, (guint[]) { G_MAXUINT, G_MAXUINT }, G_MAXUINT,
-                             &error));
+  g_assert_null (
+      td_fft_new (device, TD_FFT_C2C_2D, (guint[]) { G_MAXUINT, G_MAXUINT }, G_MAXUINT, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
   g_clear_error (&error);
   g_assert_null (td_fft_new (device, TD_FFT_C2C_1D, (guint[]) { 0, 1 }, 1, &error));
@@ -171,7 +172,7 @@ test_textures (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── Events ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Events ── */
 
 static void
 test_queues (gconstpointer id)
@@ -193,8 +194,11 @@ test_queues (gconstpointer id)
   TdEvent *start = td_event_record (first, &error);
   for (guint i = 0; i < ROUNDS; i++) {
     TdQueue *now = i % 2 ? second : first, *next = i % 2 ? first : second;
-    TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b), TD_ARG_BUFFER (i % 2 ? b : a),
-                     TD_ARG_VALUE (zero), TD_ARG_VALUE (zero), TD_ARG_VALUE (n),
+    TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b),
+                     TD_ARG_BUFFER (i % 2 ? b : a),
+                     TD_ARG_VALUE (zero),
+                     TD_ARG_VALUE (zero),
+                     TD_ARG_VALUE (n),
                      TD_ARG_VALUE (params) };
     td_test_launch (now, kernel, N, 64, args, G_N_ELEMENTS (args));
     TdEvent *done = td_event_record (now, &error);
@@ -246,8 +250,11 @@ thread_body (gpointer data)
   TdBuffer *b = td_test_buffer (work->device, queue, values, sizeof values);
 
   for (guint i = 0; i < ROUNDS; i++) {
-    TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b), TD_ARG_BUFFER (i % 2 ? b : a),
-                     TD_ARG_VALUE (zero), TD_ARG_VALUE (zero), TD_ARG_VALUE (n),
+    TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b),
+                     TD_ARG_BUFFER (i % 2 ? b : a),
+                     TD_ARG_VALUE (zero),
+                     TD_ARG_VALUE (zero),
+                     TD_ARG_VALUE (n),
                      TD_ARG_VALUE (params) };
     td_test_launch (queue, kernel, N, 32, args, G_N_ELEMENTS (args));
   }
@@ -278,7 +285,7 @@ test_threads (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── The host's threads ───────────────────────────────────────────────────────────────────────── */
+/* ── The host's threads ── */
 
 typedef struct {
   guint hits[1000];
@@ -365,12 +372,8 @@ int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
-    { "info", test_info },
-    { "buffers", test_buffers },
-    { "limits", test_limits },
-    { "check", test_check },
-    { "textures", test_textures },
-    { "queues", test_queues },
+    { "info", test_info },       { "buffers", test_buffers },   { "limits", test_limits },
+    { "check", test_check },     { "textures", test_textures }, { "queues", test_queues },
     { "threads", test_threads },
   };
 

@@ -2,18 +2,15 @@
 /* Plans, several devices, jobs: refusing, sharing, cancelling. */
 #include "engine-scans.h"
 
-/* ── Plans ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Plans ── */
 
 static void
 test_refusals (void)
 {
   static const char *const cases[][3] = {
-    { "rows", "5:9", "Rows" },
-    { "region", "0,0,65,5", "region" },
-    { "region", "-1,0,5,5", "region" },
-    { "method", "fdk", "--method fbp" },
-    { "device", "abacus", "abacus" },
-    { "memory-limit", "100K", "memory" },
+    { "rows", "5:9", "Rows" },          { "region", "0,0,65,5", "region" },
+    { "region", "-1,0,5,5", "region" }, { "method", "fdk", "--method fbp" },
+    { "device", "abacus", "abacus" },   { "memory-limit", "100K", "memory" },
   };
   g_autoptr (TdScan) scan = phantom_scan (64, 8, 20);
 
@@ -55,8 +52,9 @@ test_memory (gconstpointer device)
   g_assert_no_error (error);
   const TdPlanFacts *facts = td_plan_facts (plan);
   g_test_message ("host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT ", device %" G_GUINT64_FORMAT
-                  " of %" G_GUINT64_FORMAT, whole.result.host_peak_bytes, facts->host_bytes,
-                  whole.result.device_peak_bytes, facts->device_bytes);
+                  " of %" G_GUINT64_FORMAT,
+                  whole.result.host_peak_bytes, facts->host_bytes, whole.result.device_peak_bytes,
+                  facts->device_bytes);
   g_assert_cmpuint (whole.result.host_peak_bytes, <=, facts->host_bytes);
   g_assert_cmpuint (whole.result.device_peak_bytes, <=, facts->device_bytes);
   g_assert_cmpuint (whole.result.device_peak_bytes, >, facts->device_bytes / 3);
@@ -73,7 +71,7 @@ test_memory (gconstpointer device)
   td_test_volume_clear (&whole);
 }
 
-/* ── Devices ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Devices ── */
 
 static void
 test_two_devices (void)
@@ -162,7 +160,7 @@ test_halo (gconstpointer device)
   td_engine_trim (engine);
 }
 
-/* ── Jobs ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Jobs ── */
 
 typedef struct {
   GMainLoop *loop;

@@ -2,7 +2,7 @@
 /* Slices, previews and what is done about bad samples. */
 #include "engine-scans.h"
 
-/* ── A volume is its slices ───────────────────────────────────────────────────────────────────── */
+/* ── A volume is its slices ── */
 
 static void
 test_rows_and_regions (void)
@@ -91,7 +91,7 @@ test_tilt (void)
   td_test_volume_clear (&tilted);
 }
 
-/* ── Previews ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Previews ── */
 
 static void
 test_preview_reads_once (void)
@@ -111,8 +111,13 @@ test_preview_reads_once (void)
   g_assert_cmpint (reads, >, 0);
 
   const char *const edits[][2] = {
-    { "centre", "31.5" }, { "filter", "hann" }, { "cutoff", "0.5" }, { "angle-offset", "20" },
-    { "prepare", "minus-log:floor=0.5" }, { "interpolation", "nearest" }, { "region", "5,5,20,30" },
+    { "centre", "31.5" },
+    { "filter", "hann" },
+    { "cutoff", "0.5" },
+    { "angle-offset", "20" },
+    { "prepare", "minus-log:floor=0.5" },
+    { "interpolation", "nearest" },
+    { "region", "5,5,20,30" },
     { "tilt", "1" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (edits); i++) {
@@ -155,7 +160,7 @@ test_volume_reads_once (void)
   td_engine_trim (engine);
 }
 
-/* ── Bad samples ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Bad samples ── */
 
 /* A NaN here and there, one view lost altogether, one dead pixel in the flats; in the last row a
    sample darker than the dark field. */

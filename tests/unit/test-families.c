@@ -10,7 +10,7 @@ typedef struct {
   const char *name;
   guint n_columns, n_views, nx, ny, n_slices;
   double centre_px, step;
-  double x0, y0;        /* NAN: the region around the axis */
+  double x0, y0; /* NAN: the region around the axis */
   gboolean axis, weights;
 } Case;
 
@@ -27,7 +27,8 @@ static const Case cases[] = {
   { "many-views", 33, 5000, 12, 15, 2, 15.91, 1, NAN, NAN, TRUE, TRUE },
   { "many-columns", 16385, 7, 40, 33, 1, 8190.2, 1, -8100, 17, FALSE, FALSE },
 };
-/* The sanitizers are for what is around kernels, which a driver compiles out of their sight: one variant. */
+/* The sanitizers are for what is around kernels, which a driver compiles out of their sight: one
+ * variant. */
 #ifdef __SANITIZE_ADDRESS__
 enum { FIRST = 1, N_QUICK = 2 };
 #else
@@ -62,18 +63,26 @@ problem_new (const Case *c, TdInterpolation interpolation, TdPrecision precision
     p->axis[v] = 2 * noise (random);
     p->weights[v] = 1 + 0.5 * noise (random);
   }
-  p->sinograms = g_new (float, c->n_slices * sinogram);
+  p->sinograms = g_new (float, c->n_slices *sinogram);
   for (gsize i = 0; i < c->n_slices * sinogram; i++)
     p->sinograms[i] = 0.01 * noise (random);
   p->task = (TdBackprojectTask) {
-    .n_columns = c->n_columns, .n_views = c->n_views, .nx = c->nx, .ny = c->ny,
+    .n_columns = c->n_columns,
+    .n_views = c->n_views,
+    .nx = c->nx,
+    .ny = c->ny,
     .x0 = isnan (c->x0) ? (1.0 - c->nx) / 2 * c->step : c->x0,
     .y0 = isnan (c->y0) ? (c->ny - 1) / 2.0 * c->step : c->y0,
-    .step = c->step, .centre_px = c->centre_px, .angles_rad = p->angles,
-    .axis_px = c->axis ? p->axis : NULL, .weights = c->weights ? p->weights : NULL, .scale = 0.7,
-    .interpolation = interpolation, .precision = precision,
+    .step = c->step,
+    .centre_px = c->centre_px,
+    .angles_rad = p->angles,
+    .axis_px = c->axis ? p->axis : NULL,
+    .weights = c->weights ? p->weights : NULL,
+    .scale = 0.7,
+    .interpolation = interpolation,
+    .precision = precision,
   };
-  p->truth = g_new (double, c->n_slices * slice);
+  p->truth = g_new (double, c->n_slices *slice);
   for (guint s = 0; s < c->n_slices; s++)
     td_backproject_reference (&p->task, p->sinograms + s * sinogram, p->truth + s * slice);
   return p;
@@ -120,8 +129,8 @@ run (TdDevice *device, TdBackprojector *projector, const Problem *p, guint n_sli
   g_assert_no_error (error);
   td_upload (queue, slices, sizeof (float), out, n * sizeof (float), &error);
   g_assert_no_error (error);
-  td_backprojector_run (projector, queue, sinograms, sizeof (float), slices, sizeof (float), n_slices,
-                        &error);
+  td_backprojector_run (projector, queue, sinograms, sizeof (float), slices, sizeof (float),
+                        n_slices, &error);
   g_assert_no_error (error);
   td_download (queue, out, slices, sizeof (float), n * sizeof (float), &error);
   g_assert_no_error (error);
@@ -136,10 +145,10 @@ check (TdDevice *device, const TdBackprojectFamily *family, const Case *c, const
   g_autoptr (GError) error = NULL;
   gsize n = (gsize) c->n_slices * c->nx * c->ny;
   g_autofree float *out = g_new (float, n);
-  g_autofree char *defines =
-      variant && variant->defines ? g_strjoinv (" ", variant->defines) : g_strdup ("default");
-  g_autoptr (TdBackprojector) projector =
-      td_backprojector_new (family, device, &p->task, variant, c->n_slices, &error);
+  g_autofree char *defines
+      = variant && variant->defines ? g_strjoinv (" ", variant->defines) : g_strdup ("default");
+  g_autoptr (TdBackprojector) projector
+      = td_backprojector_new (family, device, &p->task, variant, c->n_slices, &error);
 
   if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY))
     return; /* this variant asks more local memory than the device has: said so, as it should */
@@ -152,10 +161,11 @@ check (TdDevice *device, const TdBackprojectFamily *family, const Case *c, const
                   c->name, p->task.interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
                   off, bound, projector->description);
   if (!(off <= bound))
-    g_error ("%s: %s kernels, case %s, interpolation %d, precision %d, %u slices at once, %s: error "
-             "%.3e passes the bound %.3e",
-             td_device_info (device)->id, family->name, c->name, p->task.interpolation,
-             p->task.precision, variant ? variant->slices : 0, defines, off, bound);
+    g_error (
+        "%s: %s kernels, case %s, interpolation %d, precision %d, %u slices at once, %s: error "
+        "%.3e passes the bound %.3e",
+        td_device_info (device)->id, family->name, c->name, p->task.interpolation,
+        p->task.precision, variant ? variant->slices : 0, defines, off, bound);
 }
 
 static void
@@ -166,8 +176,8 @@ check_all (TdDevice *device, const TdBackprojectFamily *family, const Case *c,
 
   if (!family->unsupported (&p->task, td_device_info (device))) {
     check (device, family, c, p, NULL);
-    g_autoptr (GPtrArray) list =
-        variants ? family->candidates (&p->task, td_device_info (device)) : NULL;
+    g_autoptr (GPtrArray) list
+        = variants ? family->candidates (&p->task, td_device_info (device)) : NULL;
     for (guint i = 0; list && i < list->len; i++)
       check (device, family, c, p, list->pdata[i]);
   }
@@ -187,8 +197,8 @@ subject_free (gpointer data)
   g_free (data);
 }
 
-/* Quick: two shapes of problem, default variants, the second linear and single only (each program takes
-   seconds to build). Slow (-m slow): all of them; every variant once. */
+/* Quick: two shapes of problem, default variants, the second linear and single only (each program
+   takes seconds to build). Slow (-m slow): all of them; every variant once. */
 static void
 test_family (gconstpointer data)
 {
@@ -197,7 +207,8 @@ test_family (gconstpointer data)
   g_autoptr (TdDevice) device = td_device_open (subject->device, &error);
 
   g_assert_no_error (error);
-  for (guint c = g_test_slow () ? 0 : FIRST; c < (g_test_slow () ? G_N_ELEMENTS (cases) : N_QUICK); c++)
+  for (guint c = g_test_slow () ? 0 : FIRST; c < (g_test_slow () ? G_N_ELEMENTS (cases) : N_QUICK);
+       c++)
     for (int interpolation = g_test_slow () || c == 0 ? 0 : 1; interpolation < 2; interpolation++)
       for (int precision = 0; precision < (!subject->single && (g_test_slow () || c == 0) ? 3 : 1);
            precision++)
@@ -224,8 +235,8 @@ test_update (gconstpointer data)
   before.centre_px += 3.3;
   before.angles_rad = angles;
   if (!subject->family->unsupported (&before, td_device_info (device))) {
-    g_autoptr (TdBackprojector) projector =
-        td_backprojector_new (subject->family, device, &before, NULL, 1, &error);
+    g_autoptr (TdBackprojector) projector
+        = td_backprojector_new (subject->family, device, &before, NULL, 1, &error);
     g_assert_no_error (error);
     if (td_backprojector_update (projector, &p->task, &error)) {
       run (device, projector, p, 1, out);
@@ -238,8 +249,8 @@ test_update (gconstpointer data)
 }
 
 static void
-add_test (const char *path, const char *suffix, const char *device, const TdBackprojectFamily *family,
-          GTestDataFunc test)
+add_test (const char *path, const char *suffix, const char *device,
+          const TdBackprojectFamily *family, GTestDataFunc test)
 {
   g_autofree char *name = g_strconcat (path, suffix, NULL);
   Subject *subject = g_new (Subject, 1);

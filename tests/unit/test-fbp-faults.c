@@ -7,8 +7,8 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* Devices that fail during FBP, and threads that end: nothing is lost while one is left, and what comes
-   out is what comes out without. */
+/* Devices that fail during FBP, and threads that end: nothing is lost while one is left, and what
+   comes out is what comes out without. */
 #define N 64
 #define N_ROWS 90
 #define N_VIEWS 40
@@ -85,7 +85,7 @@ assert_same (const TdTestVolume *a, const TdTestVolume *b, double limit)
   g_assert_cmpfloat (error, <=, limit);
 }
 
-/* ── One of two devices ───────────────────────────────────────────────────────────────────────── */
+/* ── One of two devices ── */
 
 typedef struct {
   const char *name;
@@ -134,7 +134,8 @@ test_fault (gconstpointer data)
   g_assert_true (td_faulty_failed ());
   g_test_message ("%s", two.notes);
   g_assert_nonnull (strstr (two.notes, fault->dies || fault->code == TD_ERROR_DEVICE_LOST
-                                           ? "the other devices took over its slices" : "opencl:1"));
+                                           ? "the other devices took over its slices"
+                                           : "opencl:1"));
   /* Other batches and other kernels round otherwise. */
   assert_same (&two, &one, fault->dies || fault->code == TD_ERROR_DEVICE_LOST ? 0 : 1e-6);
   if (!fault->dies) /* a thread that dies leaves what was on its stack */
@@ -170,7 +171,7 @@ test_alone (gconstpointer id)
   td_test_volume_clear (&two);
 }
 
-/* ── What a second try gets around ────────────────────────────────────────────────────────────── */
+/* ── What a second try gets around ── */
 
 typedef struct {
   const char *name, *device;
@@ -211,7 +212,8 @@ test_hiccup (gconstpointer data)
   td_test_volume_clear (&two);
 }
 
-/* Another kernel takes over from one that does not build; a step that does not build has no other. */
+/* Another kernel takes over from one that does not build; a step that does not build has no other.
+ */
 static void
 test_build (void)
 {
@@ -251,7 +253,7 @@ test_build (void)
   }
 }
 
-/* ── Previews ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Previews ── */
 
 /* A preview keeps its working set for the next: one that failed is not taken again. */
 static void
@@ -297,7 +299,7 @@ test_preview (gconstpointer id)
   td_test_volume_clear (&one);
 }
 
-/* ── The axis ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The axis ── */
 
 /* Short of memory it tries again, without its device it takes the host. */
 static void

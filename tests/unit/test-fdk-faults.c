@@ -46,14 +46,17 @@ static const Fault faults[] = {
   { "volume-lost", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, FALSE, TD_ERROR_DEVICE_LOST },
   { "volume-killed", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, TRUE, 0 },
   { "volume-fetching-killed", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, G_MAXINT, 2, TRUE, 0 },
-  { "volume-memory", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 0, G_MAXINT, FALSE, TD_ERROR_DEVICE_MEMORY },
+  { "volume-memory", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 0, G_MAXINT, FALSE,
+    TD_ERROR_DEVICE_MEMORY },
   { "volume-window-memory", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 17, G_MAXINT, FALSE,
     TD_ERROR_DEVICE_MEMORY },
   { "volume-build", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, FALSE, TD_ERROR_DEVICE_BUILD },
-  { "volume-timeout", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, FALSE, TD_ERROR_DEVICE_TIMEOUT },
+  { "volume-timeout", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, FALSE,
+    TD_ERROR_DEVICE_TIMEOUT },
   { "projection-memory", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, FALSE,
     TD_ERROR_DEVICE_MEMORY },
-  { "projection-lost", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, FALSE, TD_ERROR_DEVICE_LOST },
+  { "projection-lost", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, FALSE,
+    TD_ERROR_DEVICE_LOST },
   { "projection-killed", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, TRUE, 0 },
   { "projection-fetching", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, G_MAXINT, 0, FALSE,
     TD_ERROR_DEVICE_TIMEOUT },
@@ -64,7 +67,7 @@ static TdPlan *
 fault_plan (const Fault *fault, const char *devices)
 {
   TdPlan *plan = td_fdk_test_plan (devices, fault->share, fault->filter_on,
-                            fault->filter_on == TD_FILTER_ON_DEVICE ? 1 << 20 : 0);
+                                   fault->filter_on == TD_FILTER_ON_DEVICE ? 1 << 20 : 0);
   TdFdkPlan *fdk = plan->extra;
 
   if (fdk->share == TD_SHARE_VOLUME)
@@ -129,7 +132,7 @@ test_late (void)
   td_fdk_test_close (&two, &one);
 }
 
-/* ── What a second try gets around ────────────────────────────────────────────────────────────── */
+/* ── What a second try gets around ── */
 
 typedef struct {
   const char *name, *devices;
@@ -140,7 +143,8 @@ typedef struct {
 } Hiccup;
 
 static const Hiccup hiccups[] = {
-  { "memory", "opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 1, G_MAXINT, 3, TD_ERROR_DEVICE_MEMORY },
+  { "memory", "opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 1, G_MAXINT, 3,
+    TD_ERROR_DEVICE_MEMORY },
   { "memory-window", "opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 17, G_MAXINT, 3,
     TD_ERROR_DEVICE_MEMORY },
   { "memory-fetching", "opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, G_MAXINT, 3, 2,
@@ -155,8 +159,8 @@ static const Hiccup hiccups[] = {
     TD_ERROR_DEVICE_MEMORY },
   { "two-projections", "opencl:0,opencl:1", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, 1,
     TD_ERROR_DEVICE_MEMORY },
-  { "two-projections-fetching", "opencl:0,opencl:1", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, G_MAXINT,
-    0, 1, TD_ERROR_DEVICE_TIMEOUT },
+  { "two-projections-fetching", "opencl:0,opencl:1", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU,
+    G_MAXINT, 0, 1, TD_ERROR_DEVICE_TIMEOUT },
 };
 
 /* The device stays, with less; what came before the failure is not computed again. */
@@ -304,8 +308,11 @@ test_card_full (gconstpointer id)
   spec.n_views = 96;
   spec.range_deg = 360;
   spec.logged = TRUE;
-  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.1, .pixel_height_mm = 0.1,
-                                 .source_axis_mm = 300, .source_detector_mm = 450 };
+  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                 .pixel_width_mm = 0.1,
+                                 .pixel_height_mm = 0.1,
+                                 .source_axis_mm = 300,
+                                 .source_detector_mm = 450 };
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
   td_recipe_init (&recipe);
@@ -318,13 +325,15 @@ test_card_full (gconstpointer id)
   const guint64 leave = plan->facts.device_bytes / 3;
   for (guint64 step = (guint64) 1 << 33; step >= 1 << 22; step /= 2)
     while (device->ops->memory_free (device) > leave + step) {
-      TdBuffer *buffer = td_buffer_new (device, MIN (step, td_device_info (device)->max_alloc_bytes), NULL);
+      TdBuffer *buffer
+          = td_buffer_new (device, MIN (step, td_device_info (device)->max_alloc_bytes), NULL);
       if (!buffer)
         break;
       g_ptr_array_add (buffers, buffer);
     }
-  g_test_message ("%s: plan %" G_GUINT64_FORMAT " MiB, free %" G_GUINT64_FORMAT " MiB", (const char *) id,
-                  plan->facts.device_bytes >> 20, device->ops->memory_free (device) >> 20);
+  g_test_message ("%s: plan %" G_GUINT64_FORMAT " MiB, free %" G_GUINT64_FORMAT " MiB",
+                  (const char *) id, plan->facts.device_bytes >> 20,
+                  device->ops->memory_free (device) >> 20);
   run_whole (plan, &again, &notes);
   g_test_message ("%s", notes);
   g_assert_nonnull (strstr (notes, "going on with slabs of"));

@@ -10,7 +10,7 @@
 
 /* What devices share, where rows are filtered, what plans say of it. */
 
-/* ── Sharing ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Sharing ── */
 
 static void
 test_shares (void)
@@ -36,8 +36,9 @@ test_shares (void)
         if (shares[s] != TD_SHARE_AUTO && d > 0)
           g_assert_cmpint (fdk->share, ==, shares[s]);
         g_assert_cmpint (fdk->filter_on_device, ==, places[p] == TD_FILTER_ON_DEVICE);
-        g_assert_cmpint (fdk->window, ==, places[p] == TD_FILTER_ON_DEVICE && d < 2
-                                              && fdk->share == TD_SHARE_VOLUME);
+        g_assert_cmpint (fdk->window, ==,
+                         places[p] == TD_FILTER_ON_DEVICE && d < 2
+                             && fdk->share == TD_SHARE_VOLUME);
         td_fdk_test_run (plan, &volume, &error);
         g_assert_no_error (error);
         td_fdk_test_close (&volume, &one);
@@ -57,8 +58,8 @@ test_share_is_chosen (void)
   g_strlcpy (recipe.devices, "opencl:0,opencl:1", sizeof recipe.devices);
   /* Both devices are one kind, for which there is one rate. */
   g_autoptr (TdPlan) plan = td_fdk_test_plan ("opencl:0", TD_SHARE_AUTO, TD_FILTER_ON_AUTO, 0);
-  g_autofree char *key
-      = td_fdk_device_rate_key (plan->devices->pdata[0], ((const TdFdkPlan *) plan->extra)->families[0]);
+  g_autofree char *key = td_fdk_device_rate_key (plan->devices->pdata[0],
+                                                 ((const TdFdkPlan *) plan->extra)->families[0]);
   td_engine_set_rate (td_fdk_engine, key, 1e6);
   recipe.row_first = TD_FDK_N / 2;
   recipe.row_end = TD_FDK_N / 2 + 1;
@@ -74,8 +75,8 @@ test_share_is_chosen (void)
   g_assert_cmpint (((const TdFdkPlan *) whole->extra)->share, ==, TD_SHARE_VOLUME);
 }
 
-/* Small windows, slabs, batches and landing buffers: everything is used again and again, and the plan's
-   figures hold. */
+/* Small windows, slabs, batches and landing buffers: everything is used again and again, and the
+   plan's figures hold. */
 static void
 test_tight (gconstpointer limit)
 {
@@ -93,7 +94,8 @@ test_tight (gconstpointer limit)
           = td_fdk_test_plan ("opencl:0,opencl:1", shares[s], place, GPOINTER_TO_SIZE (limit));
       const TdFdkPlan *fdk = plan->extra;
       g_test_message ("%s, filtered on %s: window of %u of %u chunks, slabs of %u, batches of %u, "
-                      "landing %u", td_share_name (fdk->share), td_filter_place_name (place),
+                      "landing %u",
+                      td_share_name (fdk->share), td_filter_place_name (place),
                       fdk->window ? fdk->window_chunks : 0, fdk->n_chunks, fdk->slab, fdk->batch,
                       fdk->land_slices);
       td_fdk_test_run (plan, &volume, &error);
@@ -141,9 +143,13 @@ static TdScan *
 planned_scan (guint n, guint n_views)
 {
   g_autofree double *angles = g_new (double, n_views);
-  TdScanFacts facts = { .n_columns = n, .n_rows = n, .n_views = n_views,
-                        .sample_type = TD_SAMPLE_FLOAT32, .transmission_logged = TRUE,
-                        .angles_rad = angles, .centre_px = NAN };
+  TdScanFacts facts = { .n_columns = n,
+                        .n_rows = n,
+                        .n_views = n_views,
+                        .sample_type = TD_SAMPLE_FLOAT32,
+                        .transmission_logged = TRUE,
+                        .angles_rad = angles,
+                        .centre_px = NAN };
 
   for (guint v = 0; v < n_views; v++)
     angles[v] = 2 * G_PI * v / n_views;
@@ -178,7 +184,8 @@ test_layers (void)
   td_fdk_test_close (&volume, &one);
 }
 
-/* A card that is short of memory takes larger slabs and fewer views at once, and filters fewer rows. */
+/* A card that is short of memory takes larger slabs and fewer views at once, and filters fewer
+ * rows. */
 static void
 test_short_card (void)
 {
@@ -198,7 +205,8 @@ test_short_card (void)
   ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
   g_assert_no_error (error);
   const TdFdkPlan *fdk = plan->extra;
-  g_test_message ("slabs of %u, batches of %u, filtering %u rows", fdk->slab, fdk->batch, fdk->filter_rows);
+  g_test_message ("slabs of %u, batches of %u, filtering %u rows", fdk->slab, fdk->batch,
+                  fdk->filter_rows);
   g_assert_false (fdk->window);
   g_assert_cmpuint (fdk->slab, >=, 48);
   g_assert_cmpuint (fdk->batch, >=, 32);
@@ -334,7 +342,11 @@ test_unequal (void)
 static void
 test_large_plans (void)
 {
-  static const struct { guint size, views; guint64 limit; gboolean window; } cases[] = {
+  static const struct {
+    guint size, views;
+    guint64 limit;
+    gboolean window;
+  } cases[] = {
     { 1024, 1024, 1ull << 30, FALSE }, /* some slices see 200 rows, 800 MiB */
     { 1024, 1024, 2ull << 30, TRUE },
     { 2048, 1024, 8ull << 30, TRUE },
@@ -357,20 +369,24 @@ test_large_plans (void)
     const TdFdkPlan *fdk = plan->extra;
     g_autofree char *notes = g_strjoinv (" ", td_plan_facts (plan)->notes);
     g_test_message ("%s; device %" G_GUINT64_FORMAT " MiB, host %" G_GUINT64_FORMAT " MiB", notes,
-                    td_plan_facts (plan)->device_bytes >> 20, td_plan_facts (plan)->host_bytes >> 20);
+                    td_plan_facts (plan)->device_bytes >> 20,
+                    td_plan_facts (plan)->host_bytes >> 20);
     g_assert_cmpint (fdk->window, ==, cases[i].window);
     g_assert_cmpuint (td_plan_facts (plan)->device_bytes, <=, cases[i].limit);
   }
 }
 
-/* Whatever the shares: every slice once, no slab too large, and each device begins near the mid-plane and
-   ends with a small slab. */
+/* Whatever the shares: every slice once, no slab too large, and each device begins near the
+   mid-plane and ends with a small slab. */
 static void
 test_cut (void)
 {
-  static const double shares[][5]
-      = { { 1 }, { 0.5, 0.5 }, { 0.25, 0.25, 0.25, 0.25 }, { 0.2, 0.2, 0.2, 0.2, 0.2 },
-          { 0.6, 0.1, 0, 0.28, 0.02 }, { 0, 1 } };
+  static const double shares[][5] = { { 1 },
+                                      { 0.5, 0.5 },
+                                      { 0.25, 0.25, 0.25, 0.25 },
+                                      { 0.2, 0.2, 0.2, 0.2, 0.2 },
+                                      { 0.6, 0.1, 0, 0.28, 0.02 },
+                                      { 0, 1 } };
   static const guint sizes[] = { 17, 64, 300, 1024 };
 
   if (!td_test_two_alike ())
@@ -418,7 +434,7 @@ test_cut (void)
   }
 }
 
-/* ── Cancelling ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Cancelling ── */
 
 static gpointer
 cancel_soon (gpointer cancellable)
@@ -438,7 +454,7 @@ test_cancel (void)
     g_autoptr (GCancellable) cancellable = g_cancellable_new ();
     g_autoptr (TdPlan) plan
         = td_fdk_test_plan ("opencl:0,opencl:1", i % 2 ? TD_SHARE_VOLUME : TD_SHARE_PROJECTION,
-                     i < 2 ? TD_FILTER_ON_CPU : TD_FILTER_ON_DEVICE, 0);
+                            i < 2 ? TD_FILTER_ON_CPU : TD_FILTER_ON_DEVICE, 0);
     g_autoptr (TdJob) job = td_job_new (plan);
     GThread *thread = g_thread_new ("cancel", cancel_soon, cancellable);
     if (!td_job_run (job, cancellable, &error))

@@ -42,8 +42,8 @@ test_ramp (void)
   }
 }
 
-/* |f| but for the mean, which the band-limited kernel sets right: its weight at 0 is small, positive
-   and falls with the length. */
+/* |f| but for the mean, which the band-limited kernel sets right: its weight at 0 is small,
+   positive and falls with the length. */
 static void
 test_ramp_shape (void)
 {

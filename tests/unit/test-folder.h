@@ -64,7 +64,8 @@ test_folder_file (const TestFolder *folder, const char *name)
   return g_build_filename (folder->path, name, NULL);
 }
 
-/* An error for a person: one line, one sentence, naming @mentioned (NULL: nothing in particular). */
+/* An error for a person: one line, one sentence, naming @mentioned (NULL: nothing in particular).
+ */
 static inline void
 test_assert_sentence (const GError *error, const char *mentioned)
 {

@@ -118,14 +118,16 @@ test_companions (void)
   test_assert_sentence (error, "flats.h5");
 }
 
-/* Flats and darks of another scan's file are its flats and darks, not all its frames; its projections if it has
-   none. */
+/* Flats and darks of another scan's file are its flats and darks, not all its frames; its
+   projections if it has none. */
 static void
 test_companion_scans (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *path = test_folder_file (folder, "scan.h5"), *other = test_folder_file (folder, "other.h5");
-  g_autofree char *nexus = test_folder_file (folder, "other.nxs"), *bare = test_folder_file (folder, "bare.h5");
+  g_autofree char *path = test_folder_file (folder, "scan.h5"),
+                  *other = test_folder_file (folder, "other.h5");
+  g_autofree char *nexus = test_folder_file (folder, "other.nxs"),
+                  *bare = test_folder_file (folder, "bare.h5");
   g_autofree char *undark = test_folder_file (folder, "undark.h5");
   g_autoptr (GError) error = NULL;
   TdScanOptions options = { .angles = "0:180", .flats = other, .darks = nexus };
@@ -204,9 +206,13 @@ test_named (void)
     guint first; /* value of the first frame; 0: refused */
     const char *format;
   } cases[] = {
-    { NULL, 10, "DXchange (HDF5)" },       { "/exchange", 10, "DXchange (HDF5)" },
-    { "exchange1/", 20, "DXchange (HDF5)" }, { "/exchange1/data", 20, "DXchange (HDF5)" },
-    { "/exchange/other", 30, "HDF5 data set" }, { "/exchange2", 0, NULL }, { "/exchange2/data", 0, NULL },
+    { NULL, 10, "DXchange (HDF5)" },
+    { "/exchange", 10, "DXchange (HDF5)" },
+    { "exchange1/", 20, "DXchange (HDF5)" },
+    { "/exchange1/data", 20, "DXchange (HDF5)" },
+    { "/exchange/other", 30, "HDF5 data set" },
+    { "/exchange2", 0, NULL },
+    { "/exchange2/data", 0, NULL },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
@@ -242,7 +248,8 @@ test_stated_sinograms (void)
 {
   static const TdScanOptions options = { .angles = "0:180", .sinograms = TRUE };
   g_autoptr (TestFolder) folder = test_folder_new ();
-  g_autofree char *path = test_folder_file (folder, "scan.h5"), *nexus = test_folder_file (folder, "scan.nxs");
+  g_autofree char *path = test_folder_file (folder, "scan.h5"),
+                  *nexus = test_folder_file (folder, "scan.nxs");
   g_autoptr (GError) error = NULL;
   hid_t file = td_h5_create (path);
 
@@ -265,7 +272,8 @@ test_stated_sinograms (void)
 
 #define WIDE 32u
 
-/* Floats without flats: a disc's line integrals, or the transmissions of them, with what no pixel knows. */
+/* Floats without flats: a disc's line integrals, or the transmissions of them, with what no pixel
+ * knows. */
 static void
 add_disc (hid_t group, gboolean logged)
 {
@@ -298,12 +306,14 @@ test_values (void)
       add_disc (group, logged);
     }
     g_assert_true (td_h5_finish (file));
-    for (TdScanValues stated = TD_SCAN_VALUES_FOUND; stated <= TD_SCAN_VALUES_ATTENUATIONS; stated++) {
+    for (TdScanValues stated = TD_SCAN_VALUES_FOUND; stated <= TD_SCAN_VALUES_ATTENUATIONS;
+         stated++) {
       const TdScanOptions options = { .angles = "0:180", .values = stated };
       g_autoptr (TdScan) scan = open_scan (path, &options);
 
       g_assert_cmpint (td_scan_facts (scan)->transmission_logged, ==,
-                       stated == TD_SCAN_VALUES_FOUND ? logged : stated == TD_SCAN_VALUES_ATTENUATIONS);
+                       stated == TD_SCAN_VALUES_FOUND ? logged
+                                                      : stated == TD_SCAN_VALUES_ATTENUATIONS);
     }
   }
 }
@@ -322,8 +332,8 @@ test_never_written (void)
 
   {
     g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
-    g_auto (TdH5Id) dataset = H5Dcreate2 (file, "a", H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT,
-                                          H5P_DEFAULT);
+    g_auto (TdH5Id) dataset
+        = H5Dcreate2 (file, "a", H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 
     g_assert_cmpint (dataset, >=, 0);
   }
@@ -383,8 +393,8 @@ test_k11 (void)
 static void
 test_k11_missing (gconstpointer data)
 {
-  static const char *const files[] = { "k11-18014.nxs", "k11-18014-imaging.h5",
-                                       "k11-18014-pcompPanda.h5" };
+  static const char *const files[]
+      = { "k11-18014.nxs", "k11-18014-imaging.h5", "k11-18014-pcompPanda.h5" };
   guint missing = GPOINTER_TO_UINT (data);
   g_autofree char *scans = test_scan_path ("k11_diad");
   g_autoptr (TestFolder) folder = test_folder_new ();
@@ -413,9 +423,9 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < 8; i++) {
-    g_autofree char *name = g_strdup_printf ("/hdf5/%s/%s/%s", i & 4 ? "tdf" : "dxchange",
-                                             i & 2 ? "sinograms" : "frames",
-                                             i & 1 ? "theta" : "no-theta");
+    g_autofree char *name
+        = g_strdup_printf ("/hdf5/%s/%s/%s", i & 4 ? "tdf" : "dxchange",
+                           i & 2 ? "sinograms" : "frames", i & 1 ? "theta" : "no-theta");
 
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_dxchange);
   }

@@ -18,7 +18,8 @@ test_nxtomo (gconstpointer data)
   check_nxtomo (scan);
 }
 
-/* What the ESRF adds: metres in an attribute called unit, alignment frames, centre and field of view. */
+/* What the ESRF adds: metres in an attribute called unit, alignment frames, centre and field of
+ * view. */
 static void
 test_esrf (void)
 {
@@ -41,8 +42,8 @@ test_esrf (void)
 
     for (guint i = 0; i < VIEWS + 4; i++)
       signed_control[i] = control[i];
-    g_assert_true (td_h5_add_doubles (detector, "image_key_control", signed_control, VIEWS + 4,
-                                      NULL));
+    g_assert_true (
+        td_h5_add_doubles (detector, "image_key_control", signed_control, VIEWS + 4, NULL));
     g_assert_true (td_h5_add_doubles (detector, "x_pixel_size", &pixel, 0, NULL));
     size = td_h5_find (detector, "x_pixel_size", NULL);
     g_assert_true (td_h5_set_string (size, "unit", "m"));
@@ -111,8 +112,8 @@ test_flips (gconstpointer which)
     g_assert_no_error (error);
     for (guint r = 0; r < ROWS; r++)
       for (guint c = 0; c < COLUMNS; c++)
-        g_assert_cmpfloat (frame[r][c], ==, value_of (stored[i], y ? ROWS - 1 - r : r,
-                                                      x ? COLUMNS - 1 - c : c));
+        g_assert_cmpfloat (frame[r][c], ==,
+                           value_of (stored[i], y ? ROWS - 1 - r : r, x ? COLUMNS - 1 - c : c));
   }
   td_scan_read_sinograms (scan, 0, VIEWS, 1, 2, &rows[0][0][0], NULL, &error);
   g_assert_no_error (error);
@@ -179,10 +180,14 @@ test_nxtomo_named (void)
     const char *dataset;
     gboolean good;
   } cases[] = {
-    { "/second", TRUE },   { "second/", TRUE },
-    { "/second/instrument/detector", TRUE }, { "/second/instrument/detector/data", TRUE },
-    { "/third", FALSE },   { "/second/instrument/detector/other", FALSE },
-    { "/second/instrument/camera", FALSE },  { "/secon", FALSE },
+    { "/second", TRUE },
+    { "second/", TRUE },
+    { "/second/instrument/detector", TRUE },
+    { "/second/instrument/detector/data", TRUE },
+    { "/third", FALSE },
+    { "/second/instrument/detector/other", FALSE },
+    { "/second/instrument/camera", FALSE },
+    { "/secon", FALSE },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
@@ -202,7 +207,8 @@ test_nxtomo_named (void)
       continue;
     }
     g_assert_no_error (error);
-    g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[0], 2 * 2 * 3.5 * G_PI / 180, 1e-12);
+    g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[0], 2 * 2 * 3.5 * G_PI / 180,
+                                    1e-12);
   }
 }
 
@@ -248,7 +254,8 @@ test_external_link (void)
 
     H5Ldelete (detector, "data", H5P_DEFAULT);
     g_assert_cmpint (H5Lcreate_external ("far/away/frames.h5", "/frames", detector, "data",
-                                         H5P_DEFAULT, H5P_DEFAULT), >=, 0);
+                                         H5P_DEFAULT, H5P_DEFAULT),
+                     >=, 0);
   }
   g_assert_true (td_h5_finish (file));
   {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Iterative methods on several devices, and where one has no room for everything: as one device that has,
-   but for rounding, within the memory that the plan says, whatever fails. */
+/* Iterative methods on several devices, and where one has no room for everything: as one device
+   that has, but for rounding, within the memory that the plan says, whatever fails. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,8 @@ make_speeds_alike (const TdRecipe *recipe)
 }
 
 static void
-check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, double bound, const char *says)
+check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, double bound,
+            const char *says)
 {
   g_autoptr (GError) error = NULL;
   TdTestVolume volume;
@@ -62,10 +63,11 @@ check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, dou
   g_assert_nonnull (strstr (notes, says));
   td_test_reconstruct_well (engine, scan, recipe, &volume);
   const double off = td_test_difference (&volume, truth);
-  g_test_message ("%s on %s: %.1e; device %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " bytes, host %"
-                  G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, td_method_name (recipe->method), recipe->devices, off,
-                  volume.result.device_peak_bytes, facts->device_bytes, volume.result.host_peak_bytes,
-                  facts->host_bytes);
+  g_test_message ("%s on %s: %.1e; device %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                  " bytes, host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT,
+                  td_method_name (recipe->method), recipe->devices, off,
+                  volume.result.device_peak_bytes, facts->device_bytes,
+                  volume.result.host_peak_bytes, facts->host_bytes);
   g_assert_cmpfloat (off, <, bound);
   g_assert_cmpuint (volume.result.device_peak_bytes, <=, facts->device_bytes);
   g_assert_cmpuint (volume.result.host_peak_bytes, <=, facts->host_bytes);
@@ -74,7 +76,7 @@ check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, dou
   td_test_volume_clear (&volume);
 }
 
-/* ── Several devices ──────────────────────────────────────────────────────────────────────────── */
+/* ── Several devices ── */
 
 static void
 check_shared (TdScan *scan)
@@ -126,7 +128,7 @@ test_shared_tilted (void)
   check_shared (scan);
 }
 
-/* ── Little memory ────────────────────────────────────────────────────────────────────────────── */
+/* ── Little memory ── */
 
 /* The largest limit, of some, with which the plan says so. */
 static guint64
@@ -226,7 +228,8 @@ check_file (TdScan *scan, const char *method, const char *device)
   recipe.subsets = 12;
   recipe.iterations = 2;
   td_test_reconstruct_well (engine, scan, &recipe, &truth);
-  for (recipe.memory_limit_bytes = 3 << 20; !said; recipe.memory_limit_bytes = recipe.memory_limit_bytes / 8 * 7) {
+  for (recipe.memory_limit_bytes = 3 << 20; !said;
+       recipe.memory_limit_bytes = recipe.memory_limit_bytes / 8 * 7) {
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
     g_assert_nonnull (plan);
     g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (plan)->notes);
@@ -262,7 +265,7 @@ test_file (void)
     check_file (scan, "sirt", "opencl:0");
 }
 
-/* ── Faults ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Faults ── */
 
 typedef struct {
   const char *path, *devices, *on;

@@ -58,7 +58,8 @@ test_random (void)
   g_assert_cmpfloat (td_random_uniform (&random), !=, td_random_uniform (&same));
 }
 
-/* Flat field and -log of a noiseless scan give the line integrals back, to the camera's rounding. */
+/* Flat field and -log of a noiseless scan give the line integrals back, to the camera's rounding.
+ */
 static void
 test_counts (void)
 {
@@ -113,7 +114,8 @@ test_deterministic (void)
   g_assert_true (td_scan_read_sinograms (scan, 0, 11, 0, 7, sinograms, NULL, NULL));
   for (guint view = 0; view < 11; view++)
     for (guint v = 0; v < 7; v++)
-      g_assert_cmpmem (views + (view * 7 + v) * 33, 33 * 4, sinograms + (v * 11 + view) * 33, 33 * 4);
+      g_assert_cmpmem (views + (view * 7 + v) * 33, 33 * 4, sinograms + (v * 11 + view) * 33,
+                       33 * 4);
   g_assert_true (td_scan_read (scan, TD_FRAME_PROJECTION, 8, 1, 3, 1, row, NULL, NULL));
   g_assert_cmpmem (row, sizeof row, views + (8 * 7 + 3) * 33, sizeof row);
 }
@@ -270,7 +272,8 @@ test_cone_tilt (void)
   g_autofree float *b = read_all (turned, TD_FRAME_PROJECTION, 1);
   const guint n = 201;
 
-  /* The turned detector's columns run along the upright one's rows, its rows against the columns. */
+  /* The turned detector's columns run along the upright one's rows, its rows against the columns.
+   */
   for (guint v = 0; v < n; v++)
     for (guint u = 0; u < n; u++)
       g_assert_cmpfloat_with_epsilon (b[v * n + u], a[u * n + (n - 1 - v)], 1e-3);
@@ -313,8 +316,8 @@ test_angles (void)
   g_assert_cmpfloat_with_epsilon (td_scan_facts (closed)->angles_rad[10], -350 * G_PI / 180, 1e-12);
 }
 
-/* Half as large, with the same attenuation along its own field: a scan of half as many columns in the
-   middle of the detector, nothing beside it. */
+/* Half as large, with the same attenuation along its own field: a scan of half as many columns in
+   the middle of the detector, nothing beside it. */
 static void
 test_fill (void)
 {
@@ -343,7 +346,11 @@ test_fill (void)
 static void
 test_refusals (void)
 {
-  const struct { gsize offset; double value; const char *word; } wrong[] = {
+  const struct {
+    gsize offset;
+    double value;
+    const char *word;
+  } wrong[] = {
     { G_STRUCT_OFFSET (TdPhantomScan, attenuation), -1, "attenuation" },
     { G_STRUCT_OFFSET (TdPhantomScan, photons), NAN, "finite" },
     { G_STRUCT_OFFSET (TdPhantomScan, counts), 70000, "65535" },

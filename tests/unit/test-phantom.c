@@ -34,7 +34,8 @@ test_parallel (gconstpointer name)
     td_phantom_project_row (phantom, n_columns, n_rows, v, angle, centre, row);
     for (guint u = 0; u < n_columns; u += 4) {
       double s = (u - centre) / unit, c = cos (angle), d = sin (angle);
-      double from[3] = { s * c + 2 * d, s * d - 2 * c, z }, to[3] = { s * c - 2 * d, s * d + 2 * c, z };
+      double from[3] = { s * c + 2 * d, s * d - 2 * c, z },
+             to[3] = { s * c - 2 * d, s * d + 2 * c, z };
       double truth = sampled_integral (phantom, from, to) * unit;
       g_assert_cmpfloat (fabs (row[u] - truth), <, 0.01 * unit * 0.1);
       g_assert_cmpfloat_with_epsilon (td_phantom_parallel_ray (phantom, angle, s, z) * unit, row[u],
@@ -50,10 +51,11 @@ test_cone (gconstpointer name)
   GRand *random = g_rand_new_with_seed (7);
 
   for (guint i = 0; i < 60; i++) {
-    double from[3] = { g_rand_double_range (random, -3, 3), -4, g_rand_double_range (random, -1, 1) };
+    double from[3]
+        = { g_rand_double_range (random, -3, 3), -4, g_rand_double_range (random, -1, 1) };
     double to[3] = { g_rand_double_range (random, -1, 1), 3, g_rand_double_range (random, -1, 1) };
-    g_assert_cmpfloat (fabs (td_phantom_ray (phantom, from, to) - sampled_integral (phantom, from, to)),
-                       <, 4e-3);
+    g_assert_cmpfloat (
+        fabs (td_phantom_ray (phantom, from, to) - sampled_integral (phantom, from, to)), <, 4e-3);
   }
   g_rand_free (random);
 }
@@ -98,7 +100,7 @@ test_mass (gconstpointer name)
 {
   g_autoptr (TdPhantom) phantom = td_phantom_new (name, NULL);
   const guint n = 120;
-  g_autofree float *slice = g_new (float, n * n);
+  g_autofree float *slice = g_new (float, n *n);
   g_autofree float *row = g_new (float, n);
   double mass = 0;
 

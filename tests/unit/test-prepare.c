@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The intensity steps on every device against their formulas in double precision; every step on rows cut
-   anyhow, on odd shapes, on constant and empty sinograms. */
+/* The intensity steps on every device against their formulas in double precision; every step on
+   rows cut anyhow, on odd shapes, on constant and empty sinograms. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "tests/common/devices.h"
 #include "tests/common/frames.h"
 
-/* ── Against the formulas ─────────────────────────────────────────────────────────────────────── */
+/* ── Against the formulas ── */
 
 typedef struct {
   const char *step;
@@ -41,16 +41,18 @@ static const Case cases[] = {
   { "minus-log:floor=0.01", td_reference_minus_log, TD_TEST_TRANSMISSIONS },
   { "zingers-angle", td_reference_zingers_angle, TD_TEST_LINE_INTEGRALS },
   { "zingers-angle:size=1:kind=0", td_reference_zingers_angle, TD_TEST_LINE_INTEGRALS },
-  { "zingers-angle:size=2:kind=1:threshold=0.05", td_reference_zingers_angle, TD_TEST_LINE_INTEGRALS },
+  { "zingers-angle:size=2:kind=1:threshold=0.05", td_reference_zingers_angle,
+    TD_TEST_LINE_INTEGRALS },
   { "zingers-angle:size=3:threshold=0.1", td_reference_zingers_angle, TD_TEST_LINE_INTEGRALS },
   { "beam-hardening", td_reference_beam_hardening, TD_TEST_LINE_INTEGRALS },
   { "beam-hardening:a1=0.9:a2=-0.3:a3=0.11:a4=0.02:a5=-0.005", td_reference_beam_hardening,
     TD_TEST_LINE_INTEGRALS },
 };
 
-static const guint shapes[][3] = { /* rows, views, columns */
-  { 1, 1, 1 }, { 1, 1, 50 }, { 1, 30, 1 }, { 2, 2, 2 }, { 1, 33, 31 }, { 7, 9, 19 }, { 5, 70, 33 },
-  { 12, 5, 150 },
+static const guint shapes[][3] = {
+  /* rows, views, columns */
+  { 1, 1, 1 },   { 1, 1, 50 }, { 1, 30, 1 },  { 2, 2, 2 },
+  { 1, 33, 31 }, { 7, 9, 19 }, { 5, 70, 33 }, { 12, 5, 150 },
 };
 
 static void
@@ -84,9 +86,9 @@ test_formulas (gconstpointer id)
 static void
 check_region (TdDevice *device, gconstpointer unused)
 {
-  static const char *const regions[] = { "dose:air=2:x=3:y=0:width=10:height=5",
-                                         "dose:air=2:x=0:y=2:width=1:height=1",
-                                         "dose:air=2:x=28:y=1:width=5:height=3" };
+  static const char *const regions[]
+      = { "dose:air=2:x=3:y=0:width=10:height=5", "dose:air=2:x=0:y=2:width=1:height=1",
+          "dose:air=2:x=28:y=1:width=5:height=3" };
 
   for (guint i = 0; i < G_N_ELEMENTS (regions); i++) {
     TdStep step = td_test_step (regions[i]);
@@ -132,8 +134,8 @@ mend_frames (const TdFrames *frames, const float *from, guint n, const TdStep *s
   TdFrames as_views = *frames;
   guint n_rows = frames->n_rows, n_columns = frames->n_columns;
   gsize row = (gsize) n * n_columns, frame = (gsize) n_rows * n_columns;
-  g_autofree double *values = g_new (double, n_rows * row);
-  float *mended = g_new (float, n_rows * row);
+  g_autofree double *values = g_new (double, n_rows *row);
+  float *mended = g_new (float, n_rows *row);
 
   as_views.n_views = n;
   for (guint r = 0; r < n_rows; r++)
@@ -154,9 +156,12 @@ check_chain (TdDevice *device, gconstpointer unused)
     const char *step;
     TdIntensityReference reference;
   } chain[] = {
-    { "bad-pixels:find=0", td_reference_bad_pixels }, { "zingers", td_reference_zingers },
-    { "flat-field", td_reference_flat_field },        { "dose:air=1", td_reference_dose },
-    { "double-flat", td_reference_double_flat },      { "minus-log", td_reference_minus_log },
+    { "bad-pixels:find=0", td_reference_bad_pixels },
+    { "zingers", td_reference_zingers },
+    { "flat-field", td_reference_flat_field },
+    { "dose:air=1", td_reference_dose },
+    { "double-flat", td_reference_double_flat },
+    { "minus-log", td_reference_minus_log },
     { "zingers-angle", td_reference_zingers_angle },
     { "beam-hardening", td_reference_beam_hardening },
   };
@@ -189,7 +194,7 @@ test_chain (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── Every step of the table ──────────────────────────────────────────────────────────────────── */
+/* ── Every step of the table ── */
 
 /* A row comes out the same whatever slab it came in, to the last bit. */
 static void
@@ -208,8 +213,8 @@ check_cuts (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent 
       for (guint r = from; r < MIN (9, from + n); r++)
         for (gsize i = 0; i < row; i++)
           if (part[(r - first) * row + i] != whole[r * row + i]) {
-            g_test_message ("%s: row %u differs in a slab of rows %u to %u", steps[n_steps - 1].name,
-                            r, first, end);
+            g_test_message ("%s: row %u differs in a slab of rows %u to %u",
+                            steps[n_steps - 1].name, r, first, end);
             g_test_fail ();
             break;
           }
@@ -271,7 +276,7 @@ test_extremes (gconstpointer id)
   td_test_close (device);
 }
 
-/* ── What is counted, and what is found ───────────────────────────────────────────────────────── */
+/* ── What is counted, and what is found ── */
 
 static void
 test_counts (gconstpointer id)
@@ -289,8 +294,12 @@ test_counts (gconstpointer id)
   for (guint i = 0; i < 6; i++)
     x.projections[(3 * i * 8 + i + 1) * 32 + 5 * i] = 3 + i;
   td_scan_unref (x.scan);
-  const TdScanFacts facts = { .n_columns = 32, .n_rows = 8, .n_views = 16, .angles_rad = x.angles,
-                              .sample_type = TD_SAMPLE_FLOAT32, .bad_pixels = x.mask };
+  const TdScanFacts facts = { .n_columns = 32,
+                              .n_rows = 8,
+                              .n_views = 16,
+                              .angles_rad = x.angles,
+                              .sample_type = TD_SAMPLE_FLOAT32,
+                              .bad_pixels = x.mask };
   x.scan = td_scan_new_from_memory (&facts, x.projections, NULL, NULL, NULL, NULL);
 
   const TdStep steps[] = { td_test_step ("bad-pixels:find=0"), td_test_step ("zingers") };
@@ -319,7 +328,7 @@ test_find (void)
   g_autoptr (GRand) random = g_rand_new_with_seed (7);
   g_autoptr (GError) error = NULL;
   const gsize pixels = ROWS * COLUMNS;
-  g_autofree float *flats = g_new (float, FLATS * pixels), *darks = g_new (float, DARKS * pixels);
+  g_autofree float *flats = g_new (float, FLATS *pixels), *darks = g_new (float, DARKS *pixels);
   g_autofree float *projections = g_new0 (float, pixels);
   double angle = 0;
 
@@ -330,22 +339,26 @@ test_find (void)
       noise += g_rand_double_range (random, -1, 1) / sqrt (2);
     flats[i] = floorf ((float) (100 + 5000 * gain + 50 * noise));
     if (pixel % 500 == 20)
-      flats[i] = 100;                                                  /* dead */
+      flats[i] = 100; /* dead */
     if (pixel % 500 == 120)
-      flats[i] = 65535;                                                /* hot */
+      flats[i] = 65535; /* hot */
     if (pixel % 500 == 220)
-      flats[i] = 5100;                                                 /* stuck where it should be */
+      flats[i] = 5100; /* stuck where it should be */
     if (pixel % 500 == 320)
-      flats[i] += (float) g_rand_double_range (random, -2500, 2500);   /* noisy */
+      flats[i] += (float) g_rand_double_range (random, -2500, 2500); /* noisy */
   }
   for (gsize i = 0; i < DARKS * pixels; i++)
-    darks[i] = (float) (100 + (i % pixels % 500 == 420 ? 60 : 0) + g_rand_int_range (random, -4, 5));
+    darks[i]
+        = (float) (100 + (i % pixels % 500 == 420 ? 60 : 0) + g_rand_int_range (random, -4, 5));
 
-  const TdScanFacts facts = { .n_columns = COLUMNS, .n_rows = ROWS, .n_views = 1, .n_flats = FLATS,
-                              .n_darks = DARKS, .sample_type = TD_SAMPLE_UINT16,
+  const TdScanFacts facts = { .n_columns = COLUMNS,
+                              .n_rows = ROWS,
+                              .n_views = 1,
+                              .n_flats = FLATS,
+                              .n_darks = DARKS,
+                              .sample_type = TD_SAMPLE_UINT16,
                               .angles_rad = &angle };
-  g_autoptr (TdScan) scan
-      = td_scan_new_from_memory (&facts, projections, flats, darks, NULL, NULL);
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, projections, flats, darks, NULL, NULL);
   g_autoptr (TdFlats) shared = td_flats_new (scan);
   g_autoptr (GBytes) bytes = td_bad_pixels_mask (shared, 8, NULL, &error);
   g_assert_no_error (error);

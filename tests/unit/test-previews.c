@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs of one slice, one after another as a person changes the steps: what is kept from one to the next
-   may save time only. Each is compared with the same job on an engine that knows nothing. */
+/* Jobs of one slice, one after another as a person changes the steps: what is kept from one to the
+   next may save time only. Each is compared with the same job on an engine that knows nothing. */
 #include <string.h>
 
 #include "compute/engine/job.h"
@@ -112,12 +112,23 @@ test_edits (gconstpointer device)
   static const struct {
     const char *step; /* NULL: another row */
     guint parameter;
-    double value;     /* NAN: switch it; the row */
+    double value; /* NAN: switch it; the row */
   } edits[] = {
-    { "rings", 0, 5 }, { "rings", 0, 9 }, { "zingers-angle", 0, 0.3 }, { "rings", 0, 5 },
-    { "minus-log", 0, 0.2 }, { "minus-log", 0, 0.1 }, { "zingers-angle", 0, 0.5 }, { NULL, 0, 6 },
-    { "zingers-angle", 0, 0.4 }, { "zingers", 0, 2 }, { NULL, 0, 4 }, { "zingers", G_MAXUINT, 0 },
-    { "rings", G_MAXUINT, 0 }, { "rings", G_MAXUINT, 0 }, { "zingers", G_MAXUINT, 0 },
+    { "rings", 0, 5 },
+    { "rings", 0, 9 },
+    { "zingers-angle", 0, 0.3 },
+    { "rings", 0, 5 },
+    { "minus-log", 0, 0.2 },
+    { "minus-log", 0, 0.1 },
+    { "zingers-angle", 0, 0.5 },
+    { NULL, 0, 6 },
+    { "zingers-angle", 0, 0.4 },
+    { "zingers", 0, 2 },
+    { NULL, 0, 4 },
+    { "zingers", G_MAXUINT, 0 },
+    { "rings", G_MAXUINT, 0 },
+    { "rings", G_MAXUINT, 0 },
+    { "zingers", G_MAXUINT, 0 },
   };
   g_autoptr (TdEngine) engine = td_engine_new ();
   TdRecipe recipe;
@@ -144,8 +155,8 @@ test_edits (gconstpointer device)
   assert_as_from_the_start (engine, &recipe);
 }
 
-/* Phase retrieval wants all rows of a detector lower than its reach, whatever slice is made of them: what was
-   made for one slice is not another's. */
+/* Phase retrieval wants all rows of a detector lower than its reach, whatever slice is made of
+   them: what was made for one slice is not another's. */
 static void
 test_low_detector (gconstpointer device)
 {
@@ -153,14 +164,16 @@ test_low_detector (gconstpointer device)
     guint row;
     double floor, threshold; /* of a step behind phase retrieval, and of one before it */
   } edits[] = {
-    { 4, 1e-5, 0.3 }, { 6, 1e-5, 0.3 }, { 2, 1e-5, 0.3 }, { 2, 1e-3, 0.3 }, { 2, 1e-4, 0.3 }, { 7, 1e-4, 0.3 },
-    { 3, 1e-3, 0.3 }, { 3, 1e-3, 0.5 }, { 5, 1e-3, 0.5 }, { 5, 1e-4, 0.4 }, { 0, 1e-4, 0.4 }, { 8, 1e-3, 0.4 },
+    { 4, 1e-5, 0.3 }, { 6, 1e-5, 0.3 }, { 2, 1e-5, 0.3 }, { 2, 1e-3, 0.3 },
+    { 2, 1e-4, 0.3 }, { 7, 1e-4, 0.3 }, { 3, 1e-3, 0.3 }, { 3, 1e-3, 0.5 },
+    { 5, 1e-3, 0.5 }, { 5, 1e-4, 0.4 }, { 0, 1e-4, 0.4 }, { 8, 1e-3, 0.4 },
   };
   g_autoptr (TdEngine) engine = td_engine_new ();
   TdRecipe recipe;
 
   recipe_init (&recipe, device);
-  g_assert_true (td_recipe_set (&recipe, "prepare", "paganin=300:energy=25:distance=200:pixel=1.5", NULL));
+  g_assert_true (
+      td_recipe_set (&recipe, "prepare", "paganin=300:energy=25:distance=200:pixel=1.5", NULL));
   for (guint i = 0; i < G_N_ELEMENTS (edits); i++) {
     recipe.row_first = edits[i].row;
     recipe.row_end = edits[i].row + 1;
@@ -170,7 +183,8 @@ test_low_detector (gconstpointer device)
   }
 }
 
-/* Cancelled between the sinogram and the slice: the next one has neither old rows nor old counts. */
+/* Cancelled between the sinogram and the slice: the next one has neither old rows nor old counts.
+ */
 static void
 test_cancelled (gconstpointer device)
 {

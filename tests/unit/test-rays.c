@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Projection and back-projection of iterative methods against a naive projector in double precision, as
-   each other's adjoint on random data, and against exact line integrals. */
+/* Projection and back-projection of iterative methods against a naive projector in double
+   precision, as each other's adjoint on random data, and against exact line integrals. */
 #include <math.h>
 #include <string.h>
 
@@ -14,10 +14,10 @@
 typedef struct {
   const char *name;
   guint n_columns, n_rows, nx, ny, nz;
-  double voxel_mm;       /* 0: the pitch at the axis */
-  double tilt_rad[3];    /* of the detector */
+  double voxel_mm;    /* 0: the pitch at the axis */
+  double tilt_rad[3]; /* of the detector */
   double offset_u, offset_v;
-  double lean_rad;       /* of the whole setup about x, as in laminography */
+  double lean_rad; /* of the whole setup about x, as in laminography */
   gboolean parallel;
   double parallel_tilt;
 } Setup;
@@ -48,33 +48,36 @@ lean (double matrix[12], double angle)
 static void
 make_task (const Setup *setup, TdConeTask *task)
 {
-  TdGeometry geometry = { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.4, .pixel_height_mm = 0.4,
-                          .source_axis_mm = 60, .source_detector_mm = 90,
+  TdGeometry geometry = { .beam = TD_BEAM_CONE,
+                          .pixel_width_mm = 0.4,
+                          .pixel_height_mm = 0.4,
+                          .source_axis_mm = 60,
+                          .source_detector_mm = 90,
                           .detector_offset_u_px = setup->offset_u,
                           .detector_offset_v_px = setup->offset_v };
   double angles[VIEWS];
   g_autoptr (GError) error = NULL;
 
-  /* About 45 degrees is among them: rays of one view are steepest against two axes; but no ray is so
-     evenly, which rounding would decide. */
+  /* About 45 degrees is among them: rays of one view are steepest against two axes; but no ray is
+     so evenly, which rounding would decide. */
   for (guint i = 0; i < VIEWS; i++)
     angles[i] = 0.78 + 2 * G_PI * i / VIEWS;
   if (setup->parallel) {
     td_ray_task_parallel (task, angles, VIEWS, setup->n_columns, setup->n_rows,
-                          (setup->n_columns - 1) / 2.0 + setup->offset_u, setup->parallel_tilt, setup->nx,
-                          setup->voxel_mm);
+                          (setup->n_columns - 1) / 2.0 + setup->offset_u, setup->parallel_tilt,
+                          setup->nx, setup->voxel_mm);
     return;
   }
   memcpy (geometry.detector_tilt_rad, setup->tilt_rad, sizeof setup->tilt_rad);
-  g_assert_true (td_cone_task_init (task, &geometry, angles, VIEWS, setup->n_columns, setup->n_rows,
-                                    &error));
+  g_assert_true (
+      td_cone_task_init (task, &geometry, angles, VIEWS, setup->n_columns, setup->n_rows, &error));
   td_cone_task_set_volume (task, setup->nx, setup->ny, setup->nz,
                            setup->voxel_mm > 0 ? setup->voxel_mm : task->voxel_mm);
   for (guint view = 0; view < VIEWS; view++)
     lean (task->matrices + 12 * view, setup->lean_rad);
 }
 
-/* ── To and from the device's order ───────────────────────────────────────────────────────────── */
+/* ── To and from the device's order ── */
 
 typedef struct {
   TdDevice *device;
@@ -116,7 +119,8 @@ lines_buffer (const Fixture *f, const float *views)
     for (guint row = 0; row < nv; row++)
       for (guint column = 0; column < nu; column++)
         lines[(view * nu + column) * nv + row] = views[(view * nv + row) * nu + column];
-  g_assert_true (td_upload (td_rays_queue (f->rays), buffer, 0, lines, f->n_pixels * sizeof (float), &error));
+  g_assert_true (
+      td_upload (td_rays_queue (f->rays), buffer, 0, lines, f->n_pixels * sizeof (float), &error));
   td_test_finish (td_rays_queue (f->rays));
   return buffer;
 }
@@ -128,7 +132,8 @@ lines_read (const Fixture *f, TdBuffer *buffer)
   g_autofree float *lines = g_new (float, f->n_pixels);
   float *views = g_new (float, f->n_pixels);
 
-  g_assert_true (td_download (td_rays_queue (f->rays), lines, buffer, 0, f->n_pixels * sizeof (float), NULL));
+  g_assert_true (
+      td_download (td_rays_queue (f->rays), lines, buffer, 0, f->n_pixels * sizeof (float), NULL));
   td_test_finish (td_rays_queue (f->rays));
   for (guint view = 0; view < VIEWS; view++)
     for (guint row = 0; row < nv; row++)
@@ -165,12 +170,13 @@ volume_read (const Fixture *f, TdBuffer *buffer)
   float *voxels = g_new (float, f->n_voxels);
 
   g_assert_true (td_rays_give (f->rays, buffer, first, size, slices, NULL));
-  g_assert_true (td_download (td_rays_queue (f->rays), voxels, slices, 0, f->n_voxels * sizeof (float), NULL));
+  g_assert_true (
+      td_download (td_rays_queue (f->rays), voxels, slices, 0, f->n_voxels * sizeof (float), NULL));
   td_test_finish (td_rays_queue (f->rays));
   return voxels;
 }
 
-/* ── Tests ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tests ── */
 
 static double
 dot (const float *a, const float *b, gsize n)
@@ -190,7 +196,8 @@ check_setup (gconstpointer id, const Setup *setup)
 
   fixture_init (&f, id, setup, NULL);
   g_autofree float *x = g_new (float, f.n_voxels), *y = g_new (float, f.n_pixels);
-  g_autofree double *projected = g_new0 (double, f.n_pixels), *gathered = g_new0 (double, f.n_voxels);
+  g_autofree double *projected = g_new0 (double, f.n_pixels),
+                    *gathered = g_new0 (double, f.n_voxels);
   td_test_random (x, f.n_voxels, 11);
   td_test_random (y, f.n_pixels, 12);
   for (guint view = 0; view < VIEWS; view++) {
@@ -248,18 +255,20 @@ test_places (gconstpointer id)
   g_autofree float *ax = lines_read (&f, image);
   for (guint i = 0; i < n; i++) {
     td_rays_reference_project (&f.task, order[first + i], x, projected);
-    g_assert_cmpfloat (td_truth_relative_rms (ax + i * view_pixels, projected, view_pixels), <, 1e-4);
+    g_assert_cmpfloat (td_truth_relative_rms (ax + i * view_pixels, projected, view_pixels), <,
+                       1e-4);
   }
   /* The rest is as it was. */
-  g_assert_true (memcmp (ax + n * view_pixels, y + n * view_pixels, (VIEWS - n) * view_pixels * 4) == 0);
+  g_assert_true (memcmp (ax + n * view_pixels, y + n * view_pixels, (VIEWS - n) * view_pixels * 4)
+                 == 0);
   g_clear_pointer (&volume, td_buffer_free);
   g_clear_pointer (&image, td_buffer_free);
   fixture_clear (&f);
 }
 
-/* What a correction by one subset does, x - x' for nothing measured, stretches nothing: by the row and column
-   sums of the subset's own views its largest eigenvalue is at most 1, which a power iteration comes near. So
-   relaxation up to 2 converges, whatever the subset. */
+/* What a correction by one subset does, x - x' for nothing measured, stretches nothing: by the row
+   and column sums of the subset's own views its largest eigenvalue is at most 1, which a power
+   iteration comes near. So relaxation up to 2 converges, whatever the subset. */
 static double
 largest_eigenvalue (Fixture *f, guint first, guint n)
 {
@@ -276,7 +285,8 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
     g_autoptr (TdBuffer) off = lines_buffer (f, zeros);
     g_autoptr (TdBuffer) squares = lines_buffer (f, zeros);
 
-    g_assert_true (td_rays_compare (f->rays, volume, nothing, 0, first, n, off, squares, NULL, &error));
+    g_assert_true (
+        td_rays_compare (f->rays, volume, nothing, 0, first, n, off, squares, NULL, &error));
     g_assert_true (td_rays_correct (f->rays, off, first, n, 1, FALSE, volume, NULL, &error));
     g_autofree float *moved = volume_read (f, volume);
     double before = 0, after = 0;
@@ -324,8 +334,8 @@ test_phantom (gconstpointer id)
   g_autofree float *x = g_new (float, f.n_voxels), *zeros = g_new0 (float, f.n_pixels);
   g_autofree double *exact = g_new (double, f.n_pixels);
   for (guint z = 0; z < t->nz; z++)
-    td_phantom_slice_at (phantom, t->nx, t->ny, t->nx / 2.0, ((t->nz - 1) / 2.0 - z) / (t->nx / 2.0), 4,
-                         x + (gsize) z * t->nx * t->ny);
+    td_phantom_slice_at (phantom, t->nx, t->ny, t->nx / 2.0,
+                         ((t->nz - 1) / 2.0 - z) / (t->nx / 2.0), 4, x + (gsize) z * t->nx * t->ny);
   for (guint view = 0; view < VIEWS; view++)
     for (guint row = 0; row < t->n_rows; row++)
       for (guint column = 0; column < t->n_columns; column++) {

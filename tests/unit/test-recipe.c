@@ -114,7 +114,8 @@ test_refused_json (void)
     { "{ \"tomodesk_recipe\": 1, \"prepare\": [ { \"step\": \"minus-log\", \"roof\": 1 } ] }",
       "\"roof" },
     { "{ \"tomodesk_recipe\": 1, \"prepare\": [ { \"step\": \"minus-log\" },"
-      " { \"step\": \"minus-log\" } ] }", "twice" },
+      " { \"step\": \"minus-log\" } ] }",
+      "twice" },
     { "{ \"tomodesk_recipe\": 1, \"output\": { \"bits\": 12 } }", "\"bits\"" },
     { "{ \"tomodesk_recipe\": 1, \"output\": { \"range\": [2, 1] } }", "\"range\"" },
     { "{ \"tomodesk_recipe\": 1, \"iterative\": { \"iterations\": 0 } }", "\"iterations\"" },
@@ -142,19 +143,54 @@ static void
 test_refused_options (void)
 {
   static const char *const options[][2] = {
-    { "centre", "left" }, { "centre", "" }, { "centre", "5px" }, { "centre", "nan" },
-    { "filter", "sharp" }, { "cutoff", "0" }, { "cutoff", "1.5" }, { "order", "2.5" },
-    { "method", "magic" }, { "iterations", "0" }, { "iterations", "2.5" }, { "subsets", "0" },
-    { "relaxation", "0" }, { "relaxation", "2" }, { "non-negative", "perhaps" }, { "tv", "-1" },
-    { "stop-at", "1.5" }, { "tolerance", "-1" }, { "start", "" }, { "interpolation", "cubic" }, { "precision", "double" },
-    { "rows", "5:5" }, { "rows", "-3:5" }, { "rows", "9:2" }, { "rows", "a:b" },
-    { "rows", "1:99999999999" }, { "region", "1,2,3" }, { "region", "0,0,-5,5" },
-    { "memory-limit", "lots" }, { "memory-limit", "-5" }, { "memory-limit", "5X" },
-    { "format", "png" }, { "bits", "12" }, { "range", "5:1" }, { "range", "5" },
-    { "prepare", "polish" }, { "prepare", "minus-log:roof=1" }, { "prepare", "minus-log=0" },
-    { "prepare", "no-polish" }, { "kernel", "butter" }, { "device", "" },
-    { "extend-edges", "maybe" }, { "padding", "mirror" }, { "bin", "0" },
-    { "bin", "2,3,4" }, { "bin-views", "65" }, { "crop", "1,2,3" }, { "crop", "-1,0,5,5" },
+    { "centre", "left" },
+    { "centre", "" },
+    { "centre", "5px" },
+    { "centre", "nan" },
+    { "filter", "sharp" },
+    { "cutoff", "0" },
+    { "cutoff", "1.5" },
+    { "order", "2.5" },
+    { "method", "magic" },
+    { "iterations", "0" },
+    { "iterations", "2.5" },
+    { "subsets", "0" },
+    { "relaxation", "0" },
+    { "relaxation", "2" },
+    { "non-negative", "perhaps" },
+    { "tv", "-1" },
+    { "stop-at", "1.5" },
+    { "tolerance", "-1" },
+    { "start", "" },
+    { "interpolation", "cubic" },
+    { "precision", "double" },
+    { "rows", "5:5" },
+    { "rows", "-3:5" },
+    { "rows", "9:2" },
+    { "rows", "a:b" },
+    { "rows", "1:99999999999" },
+    { "region", "1,2,3" },
+    { "region", "0,0,-5,5" },
+    { "memory-limit", "lots" },
+    { "memory-limit", "-5" },
+    { "memory-limit", "5X" },
+    { "format", "png" },
+    { "bits", "12" },
+    { "range", "5:1" },
+    { "range", "5" },
+    { "prepare", "polish" },
+    { "prepare", "minus-log:roof=1" },
+    { "prepare", "minus-log=0" },
+    { "prepare", "no-polish" },
+    { "kernel", "butter" },
+    { "device", "" },
+    { "extend-edges", "maybe" },
+    { "padding", "mirror" },
+    { "bin", "0" },
+    { "bin", "2,3,4" },
+    { "bin-views", "65" },
+    { "crop", "1,2,3" },
+    { "crop", "-1,0,5,5" },
     { "colour", "blue" },
   };
   TdRecipe recipe, before;
@@ -242,7 +278,8 @@ test_mask (void)
   g_clear_error (&error);
   g_assert_false (td_recipe_set_mask (&back, "/\xff.tif", &error));
   g_clear_error (&error);
-  g_assert_false (td_recipe_from_json (&back, "{\"tomodesk_recipe\": 1, \"bad_pixels\": 3}", &error));
+  g_assert_false (
+      td_recipe_from_json (&back, "{\"tomodesk_recipe\": 1, \"bad_pixels\": 3}", &error));
 }
 
 int

@@ -28,7 +28,8 @@ save_frame (const TestFolder *folder, const char *name, guint width, guint heigh
   g_assert_true (td_tiff_save_single (path, name, &image, samples, NULL));
 }
 
-/* Layouts of the field's programs: @files are made with values 1, 2, 3 … in this order; @projections,
+/* Layouts of the field's programs: @files are made with values 1, 2, 3 … in this order;
+ * @projections,
  * @flats and @darks say by value what must be found, in order. */
 typedef struct {
   const char *name;
@@ -39,20 +40,48 @@ typedef struct {
 
 static const Found found[] = {
   { "natural-order", { "a_9.tif", "a_10.tif", "a_2.tif" }, "", { 3, 1, 2 } },
-  { "prefixes", { "img_0000.tif", "img_0001.tif", "flat_0000.tif", "flat_0001.tif",
-                  "dark_0000.tif" }, "", { 1, 2 }, { 3, 4 }, { 5 } },
-  { "sibling-folders", { "tomo/t_0.tif", "tomo/t_1.tif", "Flat_Before/f_0.tif", "Flat_After/f_0.tif",
-                         "Dark/d_0.tif" }, "tomo", { 1, 2 }, { 4, 3 }, { 5 } },
-  { "from-above", { "tomo/t_0.tif", "tomo/t_1.tif", "flats/f_0.tif", "darks/d_0.tif" }, "",
-    { 1, 2 }, { 3 }, { 4 } },
-  { "by-a-file", { "tomo/t_0.tif", "tomo/t_1.tif", "tomo/other.tif", "ob/f_0.tif" }, "tomo/t_1.tif",
-    { 1, 2 }, { 4 } },
-  { "esrf", { "scan0000.tif", "scan0001.tif", "scan0002.tif", "refHST0000.tif", "refHST0003.tif",
-              "darkend0000.tif" }, "", { 1, 2, 3 }, { 4, 5 }, { 6 } },
-  { "muhrec", { "proj_0001.tif", "proj_0002.tif", "ob_0001.tif", "dc_0001.tif" }, "", { 1, 2 },
-    { 3 }, { 4 } },
+  { "prefixes",
+    { "img_0000.tif", "img_0001.tif", "flat_0000.tif", "flat_0001.tif", "dark_0000.tif" },
+    "",
+    { 1, 2 },
+    { 3, 4 },
+    { 5 } },
+  { "sibling-folders",
+    { "tomo/t_0.tif", "tomo/t_1.tif", "Flat_Before/f_0.tif", "Flat_After/f_0.tif", "Dark/d_0.tif" },
+    "tomo",
+    { 1, 2 },
+    { 4, 3 },
+    { 5 } },
+  { "from-above",
+    { "tomo/t_0.tif", "tomo/t_1.tif", "flats/f_0.tif", "darks/d_0.tif" },
+    "",
+    { 1, 2 },
+    { 3 },
+    { 4 } },
+  { "by-a-file",
+    { "tomo/t_0.tif", "tomo/t_1.tif", "tomo/other.tif", "ob/f_0.tif" },
+    "tomo/t_1.tif",
+    { 1, 2 },
+    { 4 } },
+  { "esrf",
+    { "scan0000.tif", "scan0001.tif", "scan0002.tif", "refHST0000.tif", "refHST0003.tif",
+      "darkend0000.tif" },
+    "",
+    { 1, 2, 3 },
+    { 4, 5 },
+    { 6 } },
+  { "muhrec",
+    { "proj_0001.tif", "proj_0002.tif", "ob_0001.tif", "dc_0001.tif" },
+    "",
+    { 1, 2 },
+    { 3 },
+    { 4 } },
   { "half-turn", { "t_0.tif", "t_1.tif", "t_180deg.tif" }, "", { 1, 2 } },
-  { "below", { "run/raw_0.tiff", "run/raw_1.tiff", "ff_1.tif", "df_1.tif" }, "", { 1, 2 }, { 3 },
+  { "below",
+    { "run/raw_0.tiff", "run/raw_1.tiff", "ff_1.tif", "df_1.tif" },
+    "",
+    { 1, 2 },
+    { 3 },
     { 4 } },
   { "words", { "left.tif", "right.tif" }, "", { 1, 2 } },
 };
@@ -118,12 +147,27 @@ typedef struct {
 
 static const Refused refused[] = {
   { "no-angles", { "a_0.tif", "a_1.tif" }, 0, "", NULL, "0:180", TD_ERROR_ANGLES },
-  { "two-series", { "a_0.tif", "a_1.tif", "b_0.tif", "b_1.tif" }, 0, "", "0:1", "a_#.tif",
+  { "two-series",
+    { "a_0.tif", "a_1.tif", "b_0.tif", "b_1.tif" },
+    0,
+    "",
+    "0:1",
+    "a_#.tif",
     TD_ERROR_INVALID },
   { "last-size", { "a_0.tif", "a_1.tif", "a_2.tif" }, 3, "", "0:1", "a_2.tif", TD_ERROR_BAD_FILE },
-  { "flat-size", { "a_0.tif", "a_1.tif", "flat_0.tif" }, 3, "", "0:1", "flat_0.tif",
+  { "flat-size",
+    { "a_0.tif", "a_1.tif", "flat_0.tif" },
+    3,
+    "",
+    "0:1",
+    "flat_0.tif",
     TD_ERROR_BAD_FILE },
-  { "only-flats", { "flat_0.tif", "flat_1.tif" }, 0, "", "0:1", "no projections",
+  { "only-flats",
+    { "flat_0.tif", "flat_1.tif" },
+    0,
+    "",
+    "0:1",
+    "no projections",
     TD_ERROR_NOT_FOUND },
   { "nothing", { NULL }, 0, "", "0:1", "no TIFF", TD_ERROR_NOT_FOUND },
   { "absent", { NULL }, 0, "scan.tif", "0:1", "scan.tif", TD_ERROR_NOT_FOUND },
@@ -177,7 +221,9 @@ test_gaps (void)
     guint numbers[5];
     const char *says; /* NULL: nothing */
   } cases[] = {
-    { { 3, 4, 5, 6, 7 }, NULL }, { { 0, 10, 20, 30, 40 }, NULL }, { { 0, 1, 2, 4, 5 }, "1 file number" },
+    { { 3, 4, 5, 6, 7 }, NULL },
+    { { 0, 10, 20, 30, 40 }, NULL },
+    { { 0, 1, 2, 4, 5 }, "1 file number" },
     { { 0, 10, 30, 40, 80 }, "4 file numbers" },
   };
 
@@ -223,7 +269,8 @@ test_middle_frame (void)
   test_assert_sentence (error, "a_2.tif");
 }
 
-/* Angle files: @text for files a_0 … a_3 (or a_0, a_2, a_3 …), the angles in degrees that must come. */
+/* Angle files: @text for files a_0 … a_3 (or a_0, a_2, a_3 …), the angles in degrees that must
+ * come. */
 typedef struct {
   const char *name, *text;
   guint numbers[4];
@@ -235,19 +282,43 @@ static const Angles angle_files[] = {
   { "windows", "0\r\n10\r\n20\r\n30\r\n\r\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
   { "commas", "# degrees\n0, 10,\t20,30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
   { "heading", "angle_deg\n1e1\n-20\n30.5\n4\n", { 0, 1, 2, 3 }, { 10, -20, 30.5, 4 } },
-  { "radians", "# rad\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 1, 2, 3 },
+  { "radians",
+    "# rad\n0\n3.14159265358979\n1.5707963267949\n0\n",
+    { 0, 1, 2, 3 },
     { 0, 180, 90, 0 } },
-  { "Radians", "# Angles in Radians\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 1, 2, 3 },
+  { "Radians",
+    "# Angles in Radians\n0\n3.14159265358979\n1.5707963267949\n0\n",
+    { 0, 1, 2, 3 },
     { 0, 180, 90, 0 } },
-  { "RAD", "Angle (RAD)\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 1, 2, 3 }, { 0, 180, 90, 0 } },
-  { "camel", "thetaRad\n0\n3.14159265358979\n1.5707963267949\n0\n", { 0, 1, 2, 3 }, { 0, 180, 90, 0 } },
-  { "radiographs", "# angles of the radiographs\n0\n10\n20\n30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "gradient", "# gradient 2, degrees (not rad)\n0\n10\n20\n30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
-  { "milliradians", "theta_mrad\n0\n3141.59265358979\n1570.7963267949\n0\n", { 0, 1, 2, 3 },
+  { "RAD",
+    "Angle (RAD)\n0\n3.14159265358979\n1.5707963267949\n0\n",
+    { 0, 1, 2, 3 },
     { 0, 180, 90, 0 } },
-  { "byte-order-mark", "\xef\xbb\xbf" "5\n10\n20\n30\n", { 0, 1, 2, 3 }, { 5, 10, 20, 30 } },
+  { "camel",
+    "thetaRad\n0\n3.14159265358979\n1.5707963267949\n0\n",
+    { 0, 1, 2, 3 },
+    { 0, 180, 90, 0 } },
+  { "radiographs",
+    "# angles of the radiographs\n0\n10\n20\n30\n",
+    { 0, 1, 2, 3 },
+    { 0, 10, 20, 30 } },
+  { "gradient",
+    "# gradient 2, degrees (not rad)\n0\n10\n20\n30\n",
+    { 0, 1, 2, 3 },
+    { 0, 10, 20, 30 } },
+  { "milliradians",
+    "theta_mrad\n0\n3141.59265358979\n1570.7963267949\n0\n",
+    { 0, 1, 2, 3 },
+    { 0, 180, 90, 0 } },
+  { "byte-order-mark",
+    "\xef\xbb\xbf"
+    "5\n10\n20\n30\n",
+    { 0, 1, 2, 3 },
+    { 5, 10, 20, 30 } },
   { "counted", "0 5\n1 6\n2 7\n3 8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
-  { "by-name", "30\ta_3.tif\n0\ta_0.tif\n20\tdata/a_2.tif\n10\ta_1.tif\n", { 0, 1, 2, 3 },
+  { "by-name",
+    "30\ta_3.tif\n0\ta_0.tif\n20\tdata/a_2.tif\n10\ta_1.tif\n",
+    { 0, 1, 2, 3 },
     { 0, 10, 20, 30 } },
   { "by-number", "0\n10\n20\n30\n40\n50\n", { 4, 5, 7, 9 }, { 0, 10, 30, 50 } },
   { "rests", "5\n5\n5\n6\n7\n8.001\n8\n8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8.001 } },
@@ -292,8 +363,8 @@ test_angle_file (gconstpointer data)
 static void
 test_names (void)
 {
-  static const char *const sorted[] = { "a1.tif", "a2.tif", "A3.tif", "a10.tif", "a010.tif",
-                                        "a10b.tif", "b.tif" };
+  static const char *const sorted[]
+      = { "a1.tif", "a2.tif", "A3.tif", "a10.tif", "a010.tif", "a10b.tif", "b.tif" };
 
   for (guint i = 0; i + 1 < G_N_ELEMENTS (sorted); i++)
     if (i != 3) { /* a10 and a010 are the same number */

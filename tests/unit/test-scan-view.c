@@ -23,10 +23,17 @@ static TdScan *
 make_scan (Arrays *arrays)
 {
   TdScanFacts facts = {
-    .n_columns = COLUMNS, .n_rows = ROWS, .n_views = VIEWS, .n_flats = FLATS,
-    .sample_type = TD_SAMPLE_UINT16, .angles_rad = arrays->angles,
-    .flat_positions = arrays->flat_positions, .centre_px = 10.3, .half_acquisition = TRUE,
-    .energy_kev = 20, .bad_pixels = &arrays->bad[0][0],
+    .n_columns = COLUMNS,
+    .n_rows = ROWS,
+    .n_views = VIEWS,
+    .n_flats = FLATS,
+    .sample_type = TD_SAMPLE_UINT16,
+    .angles_rad = arrays->angles,
+    .flat_positions = arrays->flat_positions,
+    .centre_px = 10.3,
+    .half_acquisition = TRUE,
+    .energy_kev = 20,
+    .bad_pixels = &arrays->bad[0][0],
   };
 
   td_test_random (&arrays->frames[0][0][0], VIEWS * ROWS * COLUMNS, 1);
@@ -52,12 +59,24 @@ static const TdScanFrame frames[] = {
   { .crop_column = 4, .crop_row = 3, .crop_columns = 9, .crop_rows = 11 },
   { .bin_columns = 2, .bin_rows = 3 },
   { .bin_views = 3 },
-  { .crop_column = 1, .crop_row = 2, .crop_columns = 20, .crop_rows = 13, .bin_columns = 3,
-    .bin_rows = 2, .bin_views = 4 },
+  { .crop_column = 1,
+    .crop_row = 2,
+    .crop_columns = 20,
+    .crop_rows = 13,
+    .bin_columns = 3,
+    .bin_rows = 2,
+    .bin_views = 4 },
   { .flip_columns = TRUE },
   { .flip_rows = TRUE },
-  { .flip_columns = TRUE, .flip_rows = TRUE, .crop_column = 2, .crop_row = 1, .crop_columns = 17,
-    .crop_rows = 16, .bin_columns = 4, .bin_rows = 5, .bin_views = 2 },
+  { .flip_columns = TRUE,
+    .flip_rows = TRUE,
+    .crop_column = 2,
+    .crop_row = 1,
+    .crop_columns = 17,
+    .crop_rows = 16,
+    .bin_columns = 4,
+    .bin_rows = 5,
+    .bin_views = 2 },
   { .bin_columns = COLUMNS, .bin_rows = ROWS, .bin_views = VIEWS },
 };
 
@@ -68,19 +87,22 @@ is_bad (const Arrays *arrays, const TdScanFrame *frame, guint r, guint c)
   gboolean bad = TRUE;
 
   for (guint i = 0; i < br * bc; i++) {
-    const guint row = frame->crop_row + r * br + i / bc, column = frame->crop_column + c * bc + i % bc;
-    bad = bad && arrays->bad[frame->flip_rows ? ROWS - 1 - row : row]
-                            [frame->flip_columns ? COLUMNS - 1 - column : column];
+    const guint row = frame->crop_row + r * br + i / bc,
+                column = frame->crop_column + c * bc + i % bc;
+    bad = bad
+          && arrays->bad[frame->flip_rows ? ROWS - 1 - row : row]
+                        [frame->flip_columns ? COLUMNS - 1 - column : column];
   }
   return bad;
 }
 
 /* The mean of the finite samples of a group, straight from the definition. */
 static float
-by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint f, guint r, guint c)
+by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint f, guint r,
+         guint c)
 {
-  const guint bins[3] = { MAX (frame->bin_views, 1), MAX (frame->bin_rows, 1),
-                          MAX (frame->bin_columns, 1) };
+  const guint bins[3]
+      = { MAX (frame->bin_views, 1), MAX (frame->bin_rows, 1), MAX (frame->bin_columns, 1) };
   const guint group = kind == TD_FRAME_PROJECTION ? bins[0] : 1;
   double sums[2] = { 0 };
   guint counts[2] = { 0 };
@@ -88,7 +110,8 @@ by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint
   for (guint df = 0; df < group && (kind == TD_FRAME_FLAT || f * group + df < VIEWS); df++)
     for (guint dr = 0; dr < bins[1]; dr++)
       for (guint dc = 0; dc < bins[2]; dc++) {
-        guint row = frame->crop_row + r * bins[1] + dr, column = frame->crop_column + c * bins[2] + dc;
+        guint row = frame->crop_row + r * bins[1] + dr,
+              column = frame->crop_column + c * bins[2] + dc;
         row = frame->flip_rows ? ROWS - 1 - row : row;
         column = frame->flip_columns ? COLUMNS - 1 - column : column;
         const float value = kind == TD_FRAME_FLAT ? arrays->flats[f][row][column]
@@ -121,7 +144,7 @@ check_frames (TdScan *view, const Arrays *arrays, TdFrameKind kind, const TdScan
   /* All, and a part from inside. */
   const guint first = n > 2 ? 1 : 0, row0 = facts->n_rows > 2 ? 1 : 0;
   const guint count = MAX (n - first, 1), rows = MAX (facts->n_rows - row0, 1);
-  g_autofree float *out = g_new (float, (gsize) count * rows * facts->n_columns);
+  g_autofree float *out = g_new (float, (gsize) count *rows * facts->n_columns);
   g_autoptr (GError) error = NULL;
 
   td_scan_read (view, kind, first, count, row0, rows, out, NULL, &error);
@@ -185,15 +208,21 @@ test_frames (void)
 static void
 test_places (void)
 {
-  const TdScanFrame frame = { .crop_column = 5, .crop_row = 2, .crop_columns = 12, .crop_rows = 9,
-                              .bin_columns = 3, .bin_rows = 2, .flip_columns = TRUE };
+  const TdScanFrame frame = { .crop_column = 5,
+                              .crop_row = 2,
+                              .crop_columns = 12,
+                              .crop_rows = 9,
+                              .bin_columns = 3,
+                              .bin_rows = 2,
+                              .flip_columns = TRUE };
 
   /* Column 17 from the right end of 23 is column 5 of the mirrored image: the first of a group. */
   g_assert_cmpfloat (td_scan_frame_column (&frame, 23, 17), ==, -1 / 3.0);
   g_assert_cmpfloat (td_scan_frame_column (&frame, 23, 16), ==, 0);
   g_assert_cmpfloat (td_scan_frame_row (&frame, 17, 2.5), ==, 0);
   for (double at = -3; at < 30; at += 0.7) {
-    const double column = td_scan_frame_column (&frame, 23, at), row = td_scan_frame_row (&frame, 17, at);
+    const double column = td_scan_frame_column (&frame, 23, at),
+                 row = td_scan_frame_row (&frame, 17, at);
     g_assert_cmpfloat_with_epsilon (td_scan_frame_column_back (&frame, 23, column), at, 1e-12);
     g_assert_cmpfloat_with_epsilon (td_scan_frame_row_back (&frame, 17, row), at, 1e-12);
   }
@@ -223,7 +252,10 @@ test_refused (void)
   const float values[4] = { 0 };
   const double angles[4] = { 0, 1.94, 3.88, 5.83 };
   const TdScanFrame pairs = { .bin_views = 2 };
-  TdScanFacts facts = { .n_columns = 1, .n_rows = 1, .n_views = 4, .angles_rad = (double *) angles,
+  TdScanFacts facts = { .n_columns = 1,
+                        .n_rows = 1,
+                        .n_views = 4,
+                        .angles_rad = (double *) angles,
                         .sample_type = TD_SAMPLE_FLOAT32 };
   g_autoptr (GError) error = NULL;
   td_geometry_init_parallel (&facts.geometry);
@@ -238,8 +270,12 @@ check_cone (TdGeometry *geometry, const TdScanFrame *frame)
 {
   Arrays *arrays = g_new0 (Arrays, 1);
   TdScanFacts facts = {
-    .n_columns = COLUMNS, .n_rows = ROWS, .n_views = 1, .sample_type = TD_SAMPLE_FLOAT32,
-    .angles_rad = arrays->angles, .centre_px = NAN,
+    .n_columns = COLUMNS,
+    .n_rows = ROWS,
+    .n_views = 1,
+    .sample_type = TD_SAMPLE_FLOAT32,
+    .angles_rad = arrays->angles,
+    .centre_px = NAN,
   };
   const double points[][3] = { { 0, 0, 0 }, { 1, -2, 3 }, { -3, 1, -1 } };
   double before[12], after[12];
@@ -273,12 +309,22 @@ check_cone (TdGeometry *geometry, const TdScanFrame *frame)
 static void
 test_cone (void)
 {
-  const TdScanFrame frame = { .crop_column = 3, .crop_row = 4, .crop_columns = 18, .crop_rows = 11,
-                              .bin_columns = 2, .bin_rows = 3 };
+  const TdScanFrame frame = { .crop_column = 3,
+                              .crop_row = 4,
+                              .crop_columns = 18,
+                              .crop_rows = 11,
+                              .bin_columns = 2,
+                              .bin_rows = 3 };
   TdGeometry geometry = {
-    .beam = TD_BEAM_CONE, .pixel_width_mm = 0.8, .pixel_height_mm = 0.7, .source_axis_mm = 50,
-    .source_detector_mm = 90, .detector_offset_u_px = 1.7, .detector_offset_v_px = -0.6,
-    .axis_offset_mm = 0.3, .detector_tilt_rad = { 0.03, -0.05, 0.1 },
+    .beam = TD_BEAM_CONE,
+    .pixel_width_mm = 0.8,
+    .pixel_height_mm = 0.7,
+    .source_axis_mm = 50,
+    .source_detector_mm = 90,
+    .detector_offset_u_px = 1.7,
+    .detector_offset_v_px = -0.6,
+    .axis_offset_mm = 0.3,
+    .detector_tilt_rad = { 0.03, -0.05, 0.1 },
   };
 
   check_cone (&geometry, &frame);
@@ -289,7 +335,8 @@ test_cone (void)
   td_geometry_clear (&geometry);
 }
 
-/* Turned by a quarter to the left: every kind of frame, any rows, bad pixels, sizes; and where rays meet it. */
+/* Turned by a quarter to the left: every kind of frame, any rows, bad pixels, sizes; and where rays
+ * meet it. */
 static void
 test_turned (void)
 {
@@ -306,8 +353,9 @@ test_turned (void)
   TdScanFrame frame;
 
   g_assert_true (td_scan_view_base (turned, &frame) == scan);
-  g_assert_true (td_scan_frame_equal (&frame, &(TdScanFrame) { .crop_column = 2, .crop_row = 1,
-                                                               .crop_columns = 20, .crop_rows = 13 }));
+  g_assert_true (td_scan_frame_equal (
+      &frame,
+      &(TdScanFrame) { .crop_column = 2, .crop_row = 1, .crop_columns = 20, .crop_rows = 13 }));
   g_assert_false (td_scan_frame_is_plain (&turn));
   g_assert_cmpuint (facts->n_columns, ==, 13);
   g_assert_cmpuint (facts->n_rows, ==, 20);
@@ -315,7 +363,8 @@ test_turned (void)
   g_assert_cmpfloat (facts->geometry.pixel_height_mm, ==, 0.5);
   for (guint row = 0; row < 20; row += 4) {
     for (guint kind = 0; kind < 2; kind++) {
-      td_scan_read (turned, kind ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, 2, 1, row, 4, out, NULL, &error);
+      td_scan_read (turned, kind ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, 2, 1, row, 4, out, NULL,
+                    &error);
       g_assert_no_error (error);
       for (guint r = 0; r < 4; r++)
         for (guint c = 0; c < 13; c++) {
@@ -328,16 +377,22 @@ test_turned (void)
   }
 }
 
-/* A point that was seen at (u, v) is seen at (v, n_columns - 1 - u), by distances and by matrices. */
+/* A point that was seen at (u, v) is seen at (v, n_columns - 1 - u), by distances and by matrices.
+ */
 static void
 test_turned_geometry (void)
 {
   const double point[3] = { 3, -2, 5 }, angle = 0.7;
 
   for (guint own = 0; own < 2; own++) {
-    TdGeometry geometry = { .beam = TD_BEAM_CONE, .pixel_width_mm = 0.5, .pixel_height_mm = 0.25,
-                            .source_axis_mm = 200, .source_detector_mm = 300, .axis_offset_mm = 1,
-                            .detector_offset_u_px = 2.5, .detector_offset_v_px = -4,
+    TdGeometry geometry = { .beam = TD_BEAM_CONE,
+                            .pixel_width_mm = 0.5,
+                            .pixel_height_mm = 0.25,
+                            .source_axis_mm = 200,
+                            .source_detector_mm = 300,
+                            .axis_offset_mm = 1,
+                            .detector_offset_u_px = 2.5,
+                            .detector_offset_v_px = -4,
                             .detector_tilt_rad = { 0.1, -0.2, 1.4 } };
     double m[12], u, v, w, turned_u, turned_v;
 

@@ -219,7 +219,8 @@ test_sinograms (void)
 
     path = test_folder_file (folder, name);
     for (guint v = 0; v < VIEWS; v++)
-      memcpy (image + v * COLUMNS, made.frames[0] + (v * ROWS + r) * COLUMNS, sizeof (float) * COLUMNS);
+      memcpy (image + v * COLUMNS, made.frames[0] + (v * ROWS + r) * COLUMNS,
+              sizeof (float) * COLUMNS);
     g_assert_true (td_tiff_save_single (path, name, &tiff, image, NULL));
   }
   scan = open_scan (folder->path, &options);
@@ -235,8 +236,11 @@ test_raw (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "frames.raw");
   g_autofree guint8 *bytes = g_malloc0 (7 + VIEWS * ROWS * COLUMNS * 2);
-  TdScanOptions options = { .angles = "0:180", .raw_columns = COLUMNS, .raw_rows = ROWS,
-                            .raw_type = TD_SAMPLE_UINT16, .raw_header_bytes = 7 };
+  TdScanOptions options = { .angles = "0:180",
+                            .raw_columns = COLUMNS,
+                            .raw_rows = ROWS,
+                            .raw_type = TD_SAMPLE_UINT16,
+                            .raw_header_bytes = 7 };
   g_auto (Made) made = { 0 };
   g_autoptr (GError) error = NULL;
 
@@ -250,7 +254,8 @@ test_raw (void)
       value = big ? GUINT16_TO_BE (value) : GUINT16_TO_LE (value);
       memcpy (bytes + 7 + 2 * i, &value, 2);
     }
-    g_assert_true (g_file_set_contents (path, (char *) bytes, 7 + VIEWS * ROWS * COLUMNS * 2, NULL));
+    g_assert_true (
+        g_file_set_contents (path, (char *) bytes, 7 + VIEWS * ROWS * COLUMNS * 2, NULL));
     options.raw_big_endian = !big;
     td_scan_options_set_raw (&options, big ? "17x9:uint16be:7" : "17x9:uint16:7", &error);
     g_assert_no_error (error);

@@ -19,10 +19,14 @@ typedef struct {
 } Type;
 
 static const Type types[] = {
-  [TD_SAMPLE_UINT8] = { 8, SAMPLEFORMAT_UINT },       [TD_SAMPLE_INT8] = { 8, SAMPLEFORMAT_INT },
-  [TD_SAMPLE_UINT16] = { 16, SAMPLEFORMAT_UINT },     [TD_SAMPLE_INT16] = { 16, SAMPLEFORMAT_INT },
-  [TD_SAMPLE_UINT32] = { 32, SAMPLEFORMAT_UINT },     [TD_SAMPLE_INT32] = { 32, SAMPLEFORMAT_INT },
-  [TD_SAMPLE_FLOAT32] = { 32, SAMPLEFORMAT_IEEEFP },  [TD_SAMPLE_FLOAT64] = { 64, SAMPLEFORMAT_IEEEFP },
+  [TD_SAMPLE_UINT8] = { 8, SAMPLEFORMAT_UINT },
+  [TD_SAMPLE_INT8] = { 8, SAMPLEFORMAT_INT },
+  [TD_SAMPLE_UINT16] = { 16, SAMPLEFORMAT_UINT },
+  [TD_SAMPLE_INT16] = { 16, SAMPLEFORMAT_INT },
+  [TD_SAMPLE_UINT32] = { 32, SAMPLEFORMAT_UINT },
+  [TD_SAMPLE_INT32] = { 32, SAMPLEFORMAT_INT },
+  [TD_SAMPLE_FLOAT32] = { 32, SAMPLEFORMAT_IEEEFP },
+  [TD_SAMPLE_FLOAT64] = { 64, SAMPLEFORMAT_IEEEFP },
 };
 
 typedef struct {
@@ -113,7 +117,7 @@ check_rows (const char *path, const float *values, guint row0, guint n_rows)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdTiff) tiff = td_tiff_open (path, &error);
-  g_autofree float *read = g_new (float, WIDTH * n_rows + 1);
+  g_autofree float *read = g_new (float, WIDTH *n_rows + 1);
 
   g_assert_no_error (error);
   read[WIDTH * n_rows] = -77; /* nothing behind what was asked for is touched */
@@ -136,16 +140,26 @@ test_round_trip (gconstpointer data)
   struct {
     guint compression, predictor;
   } ways[] = {
-    { COMPRESSION_NONE, 0 },   { COMPRESSION_LZW, 0 },
+    { COMPRESSION_NONE, 0 },
+    { COMPRESSION_LZW, 0 },
     { COMPRESSION_LZW, is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL },
     { COMPRESSION_ADOBE_DEFLATE, is_float ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL },
-    { COMPRESSION_PACKBITS, 0 }, { COMPRESSION_ZSTD, 0 }, { COMPRESSION_LZMA, 0 },
+    { COMPRESSION_PACKBITS, 0 },
+    { COMPRESSION_ZSTD, 0 },
+    { COMPRESSION_LZMA, 0 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
     for (guint j = 0; j < G_N_ELEMENTS (layouts); j++) {
-      Make make = { modes[(i + j) % 4], type, layouts[j], ways[i].compression, ways[i].predictor,
-                    PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+      Make make = { modes[(i + j) % 4],
+                    type,
+                    layouts[j],
+                    ways[i].compression,
+                    ways[i].predictor,
+                    PHOTOMETRIC_MINISBLACK,
+                    ORIENTATION_TOPLEFT,
+                    WIDTH,
+                    HEIGHT };
       g_autofree float *values = make_values (WIDTH * HEIGHT, 100 * i + j);
       g_autoptr (TdTiff) tiff = NULL;
 
@@ -177,7 +191,7 @@ test_special_values (void)
 
   values[0] = NAN, values[1] = INFINITY, values[2] = -INFINITY, values[3] = -0.37f;
   for (TdSampleType type = TD_SAMPLE_FLOAT32; type <= TD_SAMPLE_FLOAT64; type++) {
-    Make make = { "w", type, 7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT,
+    Make make = { "w",   type,  7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT,
                   WIDTH, HEIGHT };
 
     write_image (path, &make, values);
@@ -218,8 +232,9 @@ test_orientations (void)
 
   for (guint orientation = 1; orientation <= 8; orientation++)
     for (guint tiles = 0; tiles < 2; tiles++) {
-      Make make = { "w", TD_SAMPLE_UINT16, tiles ? 0 : 7, COMPRESSION_NONE, 0,
-                    PHOTOMETRIC_MINISBLACK, orientation, WIDTH, HEIGHT };
+      Make make = { "w",   TD_SAMPLE_UINT16,       tiles ? 0 : 7, COMPRESSION_NONE,
+                    0,     PHOTOMETRIC_MINISBLACK, orientation,   WIDTH,
+                    HEIGHT };
       g_autoptr (TdTiff) tiff = NULL;
       guint width = orientation > 4 ? HEIGHT : WIDTH;
 
@@ -237,16 +252,17 @@ test_orientations (void)
 static void
 test_min_is_white (void)
 {
-  static const double largest[] = { [TD_SAMPLE_UINT8] = 255, [TD_SAMPLE_UINT16] = 65535,
-                                    [TD_SAMPLE_FLOAT32] = 0 };
+  static const double largest[]
+      = { [TD_SAMPLE_UINT8] = 255, [TD_SAMPLE_UINT16] = 65535, [TD_SAMPLE_FLOAT32] = 0 };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "image.tif");
   g_autofree float *values = make_values (WIDTH * HEIGHT, 4), *read = g_new (float, WIDTH);
   const TdSampleType which[] = { TD_SAMPLE_UINT8, TD_SAMPLE_UINT16, TD_SAMPLE_FLOAT32 };
 
   for (guint i = 0; i < G_N_ELEMENTS (which); i++) {
-    Make make = { "w", which[i], 7, COMPRESSION_NONE, 0, PHOTOMETRIC_MINISWHITE,
-                  ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+    Make make
+        = { "w",   which[i], 7, COMPRESSION_NONE, 0, PHOTOMETRIC_MINISWHITE, ORIENTATION_TOPLEFT,
+            WIDTH, HEIGHT };
     g_autoptr (TdTiff) tiff = NULL;
 
     write_image (path, &make, values);
@@ -254,9 +270,9 @@ test_min_is_white (void)
     g_assert_cmpint (td_tiff_layout (tiff)->inverted, ==, largest[which[i]] > 0);
     g_assert_true (td_tiff_read_rows (tiff, 2, 1, read, NULL));
     for (guint x = 0; x < WIDTH; x++)
-      g_assert_cmpfloat (read[x], ==, largest[which[i]] > 0
-                                        ? (float) largest[which[i]] - values[2 * WIDTH + x]
-                                        : values[2 * WIDTH + x]);
+      g_assert_cmpfloat (read[x], ==,
+                         largest[which[i]] > 0 ? (float) largest[which[i]] - values[2 * WIDTH + x]
+                                               : values[2 * WIDTH + x]);
   }
 }
 
@@ -266,12 +282,19 @@ test_pages (gconstpointer data)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "pages.tif");
-  Make make = { data, TD_SAMPLE_UINT16, 7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+  Make make = { data,
+                TD_SAMPLE_UINT16,
+                7,
+                COMPRESSION_LZW,
+                0,
+                PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT,
+                WIDTH,
+                HEIGHT };
   Make small = make;
   static const guint order[] = { 6, 0, 3, 3, 1 };
   g_autofree float *values = make_values (7 * WIDTH * HEIGHT, 5);
-  g_autofree float *read = g_new (float, WIDTH * HEIGHT);
+  g_autofree float *read = g_new (float, WIDTH *HEIGHT);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdTiff) tiff = NULL;
   g_autoptr (GArray) pages = NULL;
@@ -306,8 +329,15 @@ test_pages_differ (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "pages.tif");
-  Make make = { "w", TD_SAMPLE_UINT16, 7, COMPRESSION_LZW, 0, PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+  Make make = { "w",
+                TD_SAMPLE_UINT16,
+                7,
+                COMPRESSION_LZW,
+                0,
+                PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT,
+                WIDTH,
+                HEIGHT };
   g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdTiff) tiff = NULL;
@@ -328,8 +358,15 @@ test_pages_circle (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "circle.tif");
-  Make make = { "wl", TD_SAMPLE_UINT8, HEIGHT, COMPRESSION_NONE, 0, PHOTOMETRIC_MINISBLACK,
-                ORIENTATION_TOPLEFT, WIDTH, HEIGHT };
+  Make make = { "wl",
+                TD_SAMPLE_UINT8,
+                HEIGHT,
+                COMPRESSION_NONE,
+                0,
+                PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT,
+                WIDTH,
+                HEIGHT };
   g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdTiff) tiff = NULL;
@@ -358,7 +395,8 @@ test_imagej (void)
   g_autofree float *values = make_values (3 * WIDTH * HEIGHT, 6);
   g_autofree float *read = g_new (float, WIDTH * 2);
   g_autofree guint8 *samples = g_malloc (3 * WIDTH * HEIGHT * 2);
-  TdTiffImage image = { WIDTH, 3 * HEIGHT, TD_SAMPLE_UINT16, 0, "ImageJ=1.53t\nimages=3\nslices=3\n" };
+  TdTiffImage image
+      = { WIDTH, 3 * HEIGHT, TD_SAMPLE_UINT16, 0, "ImageJ=1.53t\nimages=3\nslices=3\n" };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdTiff) tiff = NULL;
   g_autoptr (GArray) pages = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tuner with made-up measures; its store; what both and the self-test do to "auto" on the host. */
+/* The tuner with made-up measures; its store; what both and the self-test do to "auto" on the host.
+ */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "compute/parallel/tune-store.h"
 #include "compute/parallel/tune.h"
 
-/* ── The tuner ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The tuner ── */
 
 typedef struct {
   const double *seconds;     /* a run of each candidate takes; negative: does not build */
@@ -63,8 +64,12 @@ fake_release (guint index, gpointer user)
 static int
 run_fake (Fake *fake, guint n, TdTunerResult *results, GCancellable *cancellable, GError **error)
 {
-  const TdTuner tuner = { .n_candidates = n, .user = fake, .prepare = fake_prepare,
-                          .measure = fake_measure, .judge = fake_judge, .release = fake_release };
+  const TdTuner tuner = { .n_candidates = n,
+                          .user = fake,
+                          .prepare = fake_prepare,
+                          .measure = fake_measure,
+                          .judge = fake_judge,
+                          .release = fake_release };
 
   return td_tuner_run (&tuner, 5, results, cancellable, error);
 }
@@ -119,19 +124,25 @@ test_cancel (void)
   g_assert_cmpuint (fake.measured[2], ==, 0);
 }
 
-/* ── The store ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The store ── */
 
 static TdDeviceInfo
 some_card (void)
 {
-  return (TdDeviceInfo) { .id = (char *) "cuda:0", .name = (char *) "Card", .api = (char *) "cuda",
+  return (TdDeviceInfo) { .id = (char *) "cuda:0",
+                          .name = (char *) "Card",
+                          .api = (char *) "cuda",
                           .driver = (char *) "1.0" };
 }
 
 static TdBackprojectTask
 some_task (guint size)
 {
-  return (TdBackprojectTask) { .n_columns = size, .n_views = size, .nx = size, .ny = size, .step = 1,
+  return (TdBackprojectTask) { .n_columns = size,
+                               .n_views = size,
+                               .nx = size,
+                               .ny = size,
+                               .step = 1,
                                .interpolation = TD_INTERPOLATION_LINEAR };
 }
 
@@ -201,7 +212,7 @@ test_damaged (gconstpointer text)
   clean ();
 }
 
-/* ── On the host ──────────────────────────────────────────────────────────────────────────────── */
+/* ── On the host ── */
 
 static void
 test_host (void)
@@ -254,9 +265,10 @@ main (int argc, char **argv)
   g_test_add_func ("/tune/store", test_store);
   g_test_add_data_func ("/tune/damaged/empty", "", test_damaged);
   g_test_add_data_func ("/tune/damaged/text", "{ \"format\": 1, \"entries\": [ {", test_damaged);
-  g_test_add_data_func ("/tune/damaged/types", "{ \"format\": 1, \"entries\": [ 1, {}, { \"key\": 3 } ] }",
+  g_test_add_data_func ("/tune/damaged/types",
+                        "{ \"format\": 1, \"entries\": [ 1, {}, { \"key\": 3 } ] }", test_damaged);
+  g_test_add_data_func ("/tune/damaged/format", "{ \"format\": [1], \"entries\": {} }",
                         test_damaged);
-  g_test_add_data_func ("/tune/damaged/format", "{ \"format\": [1], \"entries\": {} }", test_damaged);
   g_test_add_func ("/tune/host", test_host);
   status = g_test_run ();
   g_autofree char *cache = g_build_filename (folder, "tomodesk", NULL);

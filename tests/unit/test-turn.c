@@ -35,10 +35,12 @@ static const struct {
   { 1, 20, 0, "part of a turn, 1 view" },
   { 2, 0, 180, "part of a turn, 2 views 180° apart, 1 view repeated" },
   /* Half a turn in radians, taken for degrees, with its end point and without. */
-  { 61, 0, G_PI / 60, "part of a turn, 61 views 0.05236° apart, 176.8° missing: if these angles are radians, "
-                      "say so where they are stated, or state them in degrees" },
-  { 100, 1, -G_PI / 50, "part of a turn, 100 views 0.06283° apart, angles falling, 173.7° missing: if these "
-                        "angles are radians, say so where they are stated, or state them in degrees" },
+  { 61, 0, G_PI / 60,
+    "part of a turn, 61 views 0.05236° apart, 176.8° missing: if these angles are radians, "
+    "say so where they are stated, or state them in degrees" },
+  { 100, 1, -G_PI / 50,
+    "part of a turn, 100 views 0.06283° apart, angles falling, 173.7° missing: if these "
+    "angles are radians, say so where they are stated, or state them in degrees" },
 };
 
 static void

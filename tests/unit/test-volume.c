@@ -18,7 +18,7 @@ static float *
 make_slices (guint32 seed)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (seed);
-  float *slices = g_new (float, NX * NY * N);
+  float *slices = g_new (float, NX *NY *N);
 
   for (guint i = 0; i < NX * NY * N; i++)
     slices[i] = (float) g_rand_double_range (random, -1.5, 3.5);
@@ -28,9 +28,17 @@ make_slices (guint32 seed)
 static TdVolumeSpec
 make_spec (const char *path, TdVolumeFormat format, guint bits)
 {
-  return (TdVolumeSpec) { .path = (char *) path, .format = format, .bits = bits, .low = -1,
-                          .high = 3, .nx = NX, .ny = NY, .n_slices = N, .first_slice = 17,
-                          .voxel_mm = 0.0125, .units = "1/mm" };
+  return (TdVolumeSpec) { .path = (char *) path,
+                          .format = format,
+                          .bits = bits,
+                          .low = -1,
+                          .high = 3,
+                          .nx = NX,
+                          .ny = NY,
+                          .n_slices = N,
+                          .first_slice = 17,
+                          .voxel_mm = 0.0125,
+                          .units = "1/mm" };
 }
 
 static void
@@ -69,7 +77,7 @@ test_round_trip (gconstpointer data)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = g_build_filename (folder->path, names[format], NULL);
   g_autofree char *part = g_strconcat (path, ".part", NULL);
-  g_autofree float *slices = make_slices (which + 1), *read = g_new (float, NX * NY * N);
+  g_autofree float *slices = make_slices (which + 1), *read = g_new (float, NX *NY *N);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdVolumeWriter) writer = NULL;
   g_autoptr (TdVolume) volume = NULL;
@@ -103,8 +111,7 @@ test_round_trip (gconstpointer data)
   td_volume_read (volume, 3, 1, read, &error);
   g_assert_no_error (error);
   if (bits == 32)
-    g_assert_cmpmem (read, NX * NY * sizeof *read, slices + 3 * NX * NY,
-                     NX * NY * sizeof *read);
+    g_assert_cmpmem (read, NX * NY * sizeof *read, slices + 3 * NX * NY, NX * NY * sizeof *read);
   g_assert_false (td_volume_read (volume, 4, 2, read, &error));
   test_assert_sentence (error, names[format]);
 }
@@ -141,7 +148,7 @@ test_existing (gconstpointer data)
   TdVolumeFormat format = GPOINTER_TO_UINT (data);
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = g_build_filename (folder->path, names[format], NULL);
-  g_autofree float *slices = make_slices (8), *read = g_new (float, NX * NY * N);
+  g_autofree float *slices = make_slices (8), *read = g_new (float, NX *NY *N);
   g_autoptr (GError) error = NULL;
   TdVolumeSpec spec = make_spec (path, format, 32);
 
@@ -255,7 +262,7 @@ test_nan_passes (gconstpointer data)
   TdVolumeFormat format = GPOINTER_TO_UINT (data);
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = g_build_filename (folder->path, names[format], NULL);
-  g_autofree float *slices = make_slices (9), *read = g_new (float, NX * NY * N);
+  g_autofree float *slices = make_slices (9), *read = g_new (float, NX *NY *N);
   g_autoptr (GError) error = NULL;
   TdVolumeSpec spec = make_spec (path, format, 32);
   g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
@@ -280,7 +287,8 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < 9; i++) {
-    g_autofree char *name = g_strdup_printf ("/volume/round-trip/%s/%s", names[i / 3], depths[i % 3]);
+    g_autofree char *name
+        = g_strdup_printf ("/volume/round-trip/%s/%s", names[i / 3], depths[i % 3]);
 
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_round_trip);
   }

@@ -53,7 +53,8 @@ blended_anew (const TdFbpKit *kit, const TdPlan *plan)
 
   return fbp->blend != kit->blend
          || (fbp->blend
-             && (fbp->centre_px != kit->centre_px || plan->recipe.tilt_deg != kit->recipe.tilt_deg));
+             && (fbp->centre_px != kit->centre_px
+                 || plan->recipe.tilt_deg != kit->recipe.tilt_deg));
 }
 
 /* Rows around the slice that what follows `early` needs. */
@@ -62,7 +63,8 @@ halo_after_early (const TdFbpKit *kit, const TdRecipe *recipe)
 {
   const guint done = MIN (kit->early_steps, recipe->n_steps);
 
-  return td_preparation_halo (recipe->steps + done, recipe->n_steps - done, td_scan_facts (kit->scan));
+  return td_preparation_halo (recipe->steps + done, recipe->n_steps - done,
+                              td_scan_facts (kit->scan));
 }
 
 static void
@@ -75,7 +77,8 @@ change_steps (TdFbpKit *kit, const TdRecipe *recipe)
   td_preparation_set_steps (kit->preparation, recipe->steps, recipe->n_steps);
   kit->held_rows = kit->held_count = 0;
   if (kit->early_steps > changed
-      || (kit->early_left.n_rows < kit->early_rows && halo_after_early (kit, recipe) != kit->early_halo))
+      || (kit->early_left.n_rows < kit->early_rows
+          && halo_after_early (kit, recipe) != kit->early_halo))
     kit->early_rows = 0;
   kit->changed_step = changed;
 }
@@ -108,8 +111,8 @@ make_ready (TdFbpKit *kit, TdJob *job, GError **error)
       return FALSE;
   }
   kit->recipe = plan->recipe;
-  td_job_set_family (job, kit->projector->description ? kit->projector->description
-                                                      : kit->family->name);
+  td_job_set_family (job,
+                     kit->projector->description ? kit->projector->description : kit->family->name);
   td_backprojector_set_cancellable (kit->projector, job->cancellable);
   return td_backprojector_update (kit->projector, &task, error);
 }
@@ -155,7 +158,7 @@ td_fbp_kit_settle (TdFbpKit *kit)
              || (td_queue_finish (kit->up, NULL) && td_queue_finish (kit->down, NULL)));
 }
 
-/* ── Preparation ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Preparation ── */
 
 static TdFbpMade
 made_of (const TdPreparationRows *rows, const TdFbpWork *work)
@@ -173,13 +176,14 @@ fbp_kit_keep_serves (const TdFbpMade *made, const TdFbpWork *work)
 gboolean
 td_fbp_kit_holds_early (const TdFbpKit *kit, const TdFbpWork *work)
 {
-  return kit->early_rows == work->n_rows && kit->early_row0 == work->row0 && fbp_kit_keep_serves (&kit->early_made, work);
+  return kit->early_rows == work->n_rows && kit->early_row0 == work->row0
+         && fbp_kit_keep_serves (&kit->early_made, work);
 }
 
 /* Rows as far as the last changed step: `early`, or raw ones. Sets @done to the steps run. */
 static gboolean
-load_rows (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows, guint *done,
-           GError **error)
+load_rows (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows,
+           guint *done, GError **error)
 {
   *done = 0;
   if (td_fbp_kit_holds_early (kit, work)) {
@@ -196,8 +200,8 @@ load_rows (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdPreparationR
                                    work->n_rows, error);
 }
 
-/* The lane's rows become `early`, and what was early before makes room for what follows. Only saves time:
-   without memory for it, it is left. */
+/* The lane's rows become `early`, and what was early before makes room for what follows. Only saves
+   time: without memory for it, it is left. */
 static gboolean
 keep_early (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows,
             GError **error)
@@ -241,14 +245,14 @@ td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, 
   /* Of the first step too, for what is raw need not be copied and repaired anew. */
   if (kit->changed_step != G_MAXUINT
       && (done < kit->changed_step || !td_fbp_kit_holds_early (kit, work))) {
-    if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first, work->count,
-                                   done, kit->changed_step, cancellable, error)
+    if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first,
+                                   work->count, done, kit->changed_step, cancellable, error)
         || !keep_early (kit, lane, work, &rows, error))
       return FALSE;
     done = kit->changed_step;
   }
-  if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first, work->count,
-                                 done, G_MAXUINT, cancellable, error))
+  if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first,
+                                 work->count, done, G_MAXUINT, cancellable, error))
     return FALSE;
   kit->prepared = made_of (&rows, work);
   return TRUE;
@@ -275,5 +279,6 @@ td_fbp_kit_needs_rows (const TdFbpKit *kit, const TdFbpWork *work)
 gboolean
 td_fbp_kit_holds (const TdFbpKit *kit, const TdFbpWork *work)
 {
-  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0 && fbp_kit_keep_serves (&kit->prepared, work);
+  return kit->held_rows == work->n_rows && kit->held_row0 == work->row0
+         && fbp_kit_keep_serves (&kit->prepared, work);
 }

@@ -2,7 +2,7 @@
 #include "compute/engine/engine-private.h"
 #include "fbp-kit-private.h"
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static gboolean
 make_queues (TdFbpKit *kit, GError **error)
@@ -20,8 +20,7 @@ static gboolean
 make_inputs (TdFbpKit *kit, const TdFbp *fbp, GError **error)
 {
   for (guint i = 0; i < kit->n_lanes && !fbp->direct; i++) {
-    kit->lanes[i].data
-        = td_buffer_new (kit->device, kit->max_rows * td_fbp_row_bytes (fbp), error);
+    kit->lanes[i].data = td_buffer_new (kit->device, kit->max_rows * td_fbp_row_bytes (fbp), error);
     if (!kit->lanes[i].data)
       return FALSE;
   }
@@ -55,8 +54,7 @@ td_fbp_kit_make_field (TdFbpKit *kit, const TdPlan *plan, GError **error)
   if (!kit->filter || !td_row_filter_set (kit->filter, &plan->recipe.filter, error))
     return FALSE;
   td_fbp_task (plan, kit->projector_row, &task);
-  kit->projector
-      = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
+  kit->projector = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
   if (!kit->projector)
     return FALSE;
   td_backprojector_set_cancellable (kit->projector, kit->job->cancellable);
@@ -112,8 +110,7 @@ td_fbp_kit_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
     td_fbp_kit_free (kit);
     return NULL;
   }
-  td_job_set_family (job, kit->projector->description ? kit->projector->description
-                                                      : family->name);
+  td_job_set_family (job, kit->projector->description ? kit->projector->description : family->name);
   return kit;
 }
 
@@ -165,7 +162,7 @@ td_fbp_kit_max_slices (const TdFbpKit *kit)
   return kit->max_slices;
 }
 
-/* ── Submitting ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Submitting ── */
 
 gboolean
 td_fbp_kit_mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
@@ -196,8 +193,7 @@ td_fbp_kit_upload (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError
   return td_fbp_kit_mark (kit->up, lane, UP, error)
          && td_upload (kit->up, lane->data, 0, from, work->n_rows * row, error)
          && td_fbp_kit_mark (kit->up, lane, UPPED, error)
-         && (kit->up == kit->compute
-             || td_event_wait (kit->compute, lane->marks[UPPED], error))
+         && (kit->up == kit->compute || td_event_wait (kit->compute, lane->marks[UPPED], error))
          && td_fbp_kit_mark (kit->compute, lane, START, error);
 }
 
@@ -217,7 +213,8 @@ fbp_kit_prepare (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *data, guint *ro
 
 /* The work's core rows, from @rows at @offset to `filtered`, or in place where there is none. */
 static gboolean
-fbp_kit_filter (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *rows, guint64 offset, GError **error)
+fbp_kit_filter (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *rows, guint64 offset,
+                GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   const guint64 n_rows = (guint64) work->count * fbp->n_views;
@@ -265,17 +262,17 @@ fbp_kit_aim (TdFbpKit *kit, guint row, GError **error)
     return FALSE;
   }
   td_backprojector_free (kit->projector);
-  kit->projector
-      = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
+  kit->projector = td_backprojector_new (kit->family, kit->device, &task, NULL, kit->batch, error);
   if (kit->projector)
     td_backprojector_set_cancellable (kit->projector, kit->job->cancellable);
   return kit->projector != NULL;
 }
 
-/* From `filtered`, or where there is none from @rows at @offset, where they were filtered in place. */
+/* From `filtered`, or where there is none from @rows at @offset, where they were filtered in place.
+ */
 static gboolean
-fbp_kit_project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer *rows, guint64 offset,
-         TdBuffer *slices, guint64 slices_offset, GError **error)
+fbp_kit_project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer *rows,
+                 guint64 offset, TdBuffer *slices, guint64 slices_offset, GError **error)
 {
   const TdFbp *fbp = kit->job->plan->extra;
   TdBuffer *sinograms = kit->filtered ? kit->filtered : rows;
@@ -309,8 +306,7 @@ fbp_kit_download (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError 
   lane->downloads = lane->slices != NULL;
   if (!lane->slices)
     return TRUE;
-  return (kit->down == kit->compute
-          || td_event_wait (kit->down, lane->marks[PROJECTED], error))
+  return (kit->down == kit->compute || td_event_wait (kit->down, lane->marks[PROJECTED], error))
          && td_fbp_kit_mark (kit->down, lane, DOWN, error)
          && td_download (kit->down, to, lane->slices, 0, work->count * slice, error)
          && td_fbp_kit_mark (kit->down, lane, DOWNED, error);
@@ -352,7 +348,8 @@ submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **err
   if (held ? !td_fbp_kit_mark (kit->compute, lane, START, error)
            : !prepare_anew (kit, lane, work, error))
     return FALSE;
-  const guint64 core = (work->first - kit->prepared.row0) * td_fbp_row_bytes (kit->job->plan->extra);
+  const guint64 core
+      = (work->first - kit->prepared.row0) * td_fbp_row_bytes (kit->job->plan->extra);
   if (!td_fbp_kit_mark (kit->compute, lane, PREPARED, error) || !end_of_piece (kit, error)
       || !show_row (kit, lane->data, core, error))
     return FALSE;
@@ -365,7 +362,8 @@ submit_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, GError **err
   }
   return td_fbp_kit_mark (kit->compute, lane, FILTERED, error)
          && fbp_kit_project (kit, lane, work, lane->data, core, lane->slices, 0, error)
-         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && fbp_kit_download (kit, lane, work, error);
+         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error)
+         && fbp_kit_download (kit, lane, work, error);
 }
 
 gboolean
@@ -382,20 +380,23 @@ td_fbp_kit_submit (TdFbpKit *kit, guint index, const TdFbpWork *work, GError **e
   lane->updates = 0;
   if (kit->keep)
     return submit_kept (kit, lane, work, error);
-  if (!td_fbp_kit_upload (kit, lane, work, error) || !fbp_kit_prepare (kit, work, data, &row0, error))
+  if (!td_fbp_kit_upload (kit, lane, work, error)
+      || !fbp_kit_prepare (kit, work, data, &row0, error))
     return FALSE;
   const guint64 core = (work->first - row0) * td_fbp_row_bytes (fbp);
   return td_fbp_kit_mark (kit->compute, lane, PREPARED, error) && end_of_piece (kit, error)
          && fbp_kit_filter (kit, work, data, core, error)
          && td_fbp_kit_mark (kit->compute, lane, FILTERED, error)
          && fbp_kit_project (kit, lane, work, data, core, slices, out, error)
-         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error) && fbp_kit_download (kit, lane, work, error);
+         && td_fbp_kit_mark (kit->compute, lane, PROJECTED, error)
+         && fbp_kit_download (kit, lane, work, error);
 }
 
-/* ── Completing ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Completing ── */
 
 static gboolean
-fbp_kit_book (TdFbpKit *kit, TdFbpLane *lane, guint from, guint to, const char *stage, GError **error)
+fbp_kit_book (TdFbpKit *kit, TdFbpLane *lane, guint from, guint to, const char *stage,
+              GError **error)
 {
   double seconds;
 

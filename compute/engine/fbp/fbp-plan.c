@@ -18,7 +18,7 @@
 #define KEEP_BYTES ((guint64) 256 << 20)
 #define MAX_ELEMENTS ((guint64) G_MAXINT32)
 
-/* ── Geometry ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Geometry ── */
 
 static void
 fbp_free (gpointer data)
@@ -140,7 +140,7 @@ td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily
                           td_precision_name (plan->recipe.precision));
 }
 
-/* ── Buffers ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Buffers ── */
 
 typedef struct {
   guint64 host, device; /* device: the largest of all devices */
@@ -164,11 +164,10 @@ kit_bytes (const TdPlan *plan, guint index)
   TdBackprojectTask task;
 
   td_fbp_task (plan, 0, &task);
-  guint64 bytes
-      = td_preparation_workspace_bytes (recipe->steps, recipe->n_steps, td_scan_facts (plan->scan),
-                                        rows)
-        + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
-        + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
+  guint64 bytes = td_preparation_workspace_bytes (recipe->steps, recipe->n_steps,
+                                                  td_scan_facts (plan->scan), rows)
+                  + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
+                  + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
   if (td_fbp_filters_apart (fbp))
     bytes += fbp->slab_slices * td_fbp_filtered_bytes (fbp);
   if (fbp->direct)
@@ -213,8 +212,7 @@ fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
 
   fbp->slab_slices = slab;
   fbp->n_slabs = (n_slices + slab - 1) / slab;
-  fbp->keep = fbp->n_slabs == 1
-              && (slab + 2 * fbp->halo) * td_fbp_row_bytes (fbp) <= KEEP_BYTES / 2
+  fbp->keep = fbp->n_slabs == 1 && (slab + 2 * fbp->halo) * td_fbp_row_bytes (fbp) <= KEEP_BYTES / 2
               && slab * td_fbp_filtered_bytes (fbp) <= KEEP_BYTES / 2
               && slab * td_fbp_slice_bytes (fbp) <= KEEP_BYTES / 2;
   for (guint i = 0; i < plan->devices->len; i++) {
@@ -257,7 +255,8 @@ fbp_plan_too_large (const TdPlan *plan)
   Bytes bytes = job_bytes (plan);
   guint64 budget = td_plan_host_budget (plan);
   guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
-  guint64 largest = MAX (rows * td_fbp_row_bytes (fbp), fbp->slab_slices * td_fbp_slice_bytes (fbp));
+  guint64 largest
+      = MAX (rows * td_fbp_row_bytes (fbp), fbp->slab_slices * td_fbp_slice_bytes (fbp));
 
   if (td_fbp_filters_apart (fbp))
     largest = MAX (largest, fbp->slab_slices * td_fbp_filtered_bytes (fbp));
@@ -283,8 +282,9 @@ fbp_plan_too_large (const TdPlan *plan)
   return NULL;
 }
 
-/* Slabs as small as graphics cards still do at their full rate, where small ones cost nothing to read:
-   the first one is under way sooner, the last one ends sooner, and less memory has to be pinned. */
+/* Slabs as small as graphics cards still do at their full rate, where small ones cost nothing to
+   read: the first one is under way sooner, the last one ends sooner, and less memory has to be
+   pinned. */
 static guint
 small_slab (const TdPlan *plan, const TdFbp *fbp)
 {
@@ -320,8 +320,7 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
   guint usual = usual_slab (plan, fbp);
   g_autofree char *reason = NULL;
 
-  for (guint slab = usual; slab >= 1;
-       slab = slab > GRAIN ? (slab - 1) / GRAIN * GRAIN : slab / 2) {
+  for (guint slab = usual; slab >= 1; slab = slab > GRAIN ? (slab - 1) / GRAIN * GRAIN : slab / 2) {
     fbp_plan_set_slab (plan, fbp, slab);
     g_free (reason);
     reason = fbp_plan_too_large (plan);
@@ -336,9 +335,11 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
       return TRUE;
     }
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "Even one slice at a time needs %s; raise --memory-limit, take a smaller --region or "
-               "another --device", reason);
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_TOO_LARGE,
+      "Even one slice at a time needs %s; raise --memory-limit, take a smaller --region or "
+      "another --device",
+      reason);
   return FALSE;
 }
 
@@ -350,11 +351,12 @@ check_elements (const TdFbp *fbp, GError **error)
 
   if (sinogram <= MAX_ELEMENTS && slice <= MAX_ELEMENTS)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); "
-               "%s", sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_filtered,
-               fbp->nx, fbp->ny,
-               sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller --region");
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_TOO_LARGE,
+      "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); "
+      "%s",
+      sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_filtered, fbp->nx,
+      fbp->ny, sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller --region");
   return FALSE;
 }
 
@@ -367,7 +369,7 @@ td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   return NULL;
 }
 
-/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The plan ── */
 
 /* The Fourier method has one family of its own. */
 static const TdBackprojectFamily *
@@ -393,9 +395,9 @@ fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
   td_fbp_task (plan, (fbp->n_rows - 1) / 2.0, &task);
   for (guint i = 0; i < plan->devices->len; i++) {
     TdDevice *device = g_ptr_array_index (plan->devices, i);
-    fbp->families[i] = fourier ? fourier_family (&task, device, error)
-                               : td_backproject_choose (plan->recipe.family, &task, device, slices,
-                                                        error);
+    fbp->families[i]
+        = fourier ? fourier_family (&task, device, error)
+                  : td_backproject_choose (plan->recipe.family, &task, device, slices, error);
     if (!fbp->families[i])
       return FALSE;
   }
@@ -418,8 +420,7 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
   facts->ny = fbp->ny;
   facts->slab_slices = fbp->slab_slices;
   facts->n_slabs = fbp->n_slabs;
-  facts->read_bytes
-      = td_plan_read_bytes (plan, MIN (facts->n_slices + 2 * fbp->halo, fbp->n_rows));
+  facts->read_bytes = td_plan_read_bytes (plan, MIN (facts->n_slices + 2 * fbp->halo, fbp->n_rows));
   facts->write_bytes = plan->output ? (guint64) facts->n_slices * fbp->nx * fbp->ny
                                           * (plan->recipe.output_bits / 8)
                                     : 0;
@@ -440,7 +441,8 @@ set_halo (const TdPlan *plan, TdFbp *fbp)
 {
   const guint halo
       = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (plan->scan));
-  /* A preview has up to an eighth more, so that its rows are still enough for a slider's next places. */
+  /* A preview has up to an eighth more, so that its rows are still enough for a slider's next
+   * places. */
   const guint bits = g_bit_storage (halo);
   const guint step = plan->facts.n_slices == 1 && bits > 4 ? 1u << (bits - 4) : 1;
 
@@ -462,8 +464,9 @@ td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   set_axis (plan, fbp);
   set_halo (plan, fbp);
   set_scale (plan, fbp);
-  if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error) || !check_elements (fbp, error)
-      || !fbp_plan_choose_families (plan, fbp, error) || !choose_slab (plan, fbp, error))
+  if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error)
+      || !check_elements (fbp, error) || !fbp_plan_choose_families (plan, fbp, error)
+      || !choose_slab (plan, fbp, error))
     return FALSE;
   if (!fbp->blend && (fbp->centre_px < 0 || fbp->centre_px > fbp->n_columns - 1))
     td_plan_note (plan, "The rotation axis, column %.2f, is outside the detector.", fbp->centre_px);

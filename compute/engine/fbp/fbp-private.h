@@ -7,29 +7,29 @@
 /**
  * Parallel-beam filtered back-projection, in eight files:
  *   fbp-plan.c  geometry, weights, slabs and buffers: fills TdFbp
- *   fbp-field.c the directions and the field of view: half acquisition (compute/parallel/row-blend.h)
- *   fbp-kit.c   what one device needs to turn a slab of raw rows into slices: TdFbpKit;
- *               fbp-kit-keep.c keeps a preview's for the next one
- *   fbp-slots.c the memory that travels between the threads
- *   fbp-run.c   the threads: fbp-reader.c -> slabs -> fbp-worker.c, one a device -> the job's writer
+ *   fbp-field.c the directions and the field of view: half acquisition
+ * (compute/parallel/row-blend.h) fbp-kit.c   what one device needs to turn a slab of raw rows into
+ * slices: TdFbpKit; fbp-kit-keep.c keeps a preview's for the next one fbp-slots.c the memory that
+ * travels between the threads fbp-run.c   the threads: fbp-reader.c -> slabs -> fbp-worker.c, one a
+ * device -> the job's writer
  *
  * Rows are detector rows; slice i of the volume is row first_slice + i. A slab is read with `halo`
  * rows more on either side where the preparation needs them.
  */
 typedef struct {
   guint n_columns, n_views, n_rows;
-  double *angles_rad, *weights;       /* as the projector wants them: offset and direction applied */
-  gboolean blend;     /* half acquisition: rows are weighted and filtered into wider ones */
-  guint n_filtered;   /* columns of a filtered row: n_columns, or the wide field's */
-  guint shift;        /* column of a filtered row that the measured one's first comes to */
+  double *angles_rad, *weights; /* as the projector wants them: offset and direction applied */
+  gboolean blend;   /* half acquisition: rows are weighted and filtered into wider ones */
+  guint n_filtered; /* columns of a filtered row: n_columns, or the wide field's */
+  guint shift;      /* column of a filtered row that the measured one's first comes to */
   guint nx, ny;
-  double x0, y0, scale, centre_px, tilt;  /* tilt: columns a row */
+  double x0, y0, scale, centre_px, tilt; /* tilt: columns a row */
   guint halo, slab_slices, n_slabs;
-  guint batch;        /* slices a projector call */
-  guint filter_rows;  /* sinogram rows a filter call */
+  guint batch;       /* slices a projector call */
+  guint filter_rows; /* sinogram rows a filter call */
   guint in_slots, out_slots;
-  gboolean direct;    /* the slots are the only device's own buffers: nothing is copied */
-  gboolean keep;      /* one slab, small: the working set stays with the engine for the next preview */
+  gboolean direct; /* the slots are the only device's own buffers: nothing is copied */
+  gboolean keep;   /* one slab, small: the working set stays with the engine for the next preview */
   const TdBackprojectFamily **families; /* one a device */
 } TdFbp;
 
@@ -37,7 +37,7 @@ typedef struct {
 void td_fbp_task (const TdPlan *plan, double row, TdBackprojectTask *task);
 /* Slabs in flight on a device: 2 where transfers can overlap kernels. */
 guint td_fbp_lanes (const TdFbp *fbp, const TdDeviceInfo *info);
-guint64 td_fbp_row_bytes (const TdFbp *fbp);   /* one raw row, all views */
+guint64 td_fbp_row_bytes (const TdFbp *fbp);      /* one raw row, all views */
 guint64 td_fbp_filtered_bytes (const TdFbp *fbp); /* the same when filtered */
 /* Where the axis is at detector row @row, in measured columns. */
 double td_fbp_centre (const TdFbp *fbp, double row);
@@ -51,13 +51,14 @@ char *td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackproject
 gboolean td_fbp_set_field (TdPlan *plan, TdFbp *fbp, GError **error);
 
 const char *td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
-gboolean td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,
-                      GCancellable *cancellable, GError **error);
+gboolean td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
+                      GError **error);
 gboolean td_fbp_run (TdJob *job, GCancellable *cancellable, GError **error);
 
-/* ── Slots ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Slots ── */
 
-/* A piece of host memory that travels through the pipeline; on direct runs it is a device buffer. */
+/* A piece of host memory that travels through the pipeline; on direct runs it is a device buffer.
+ */
 typedef struct {
   float *host;
   TdBuffer *buffer; /* NULL unless direct */
@@ -67,7 +68,7 @@ typedef struct {
 TdFbpSlot *td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, GError **error);
 void td_fbp_slot_free (TdFbpSlot *slot);
 
-/* ── Kit ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Kit ── */
 
 typedef struct TdFbpKit TdFbpKit;
 

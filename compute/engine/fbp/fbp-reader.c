@@ -18,16 +18,15 @@ td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry, 
   if (carry && carry->n_rows && carry->row0 <= work->row0
       && work->row0 < carry->row0 + carry->n_rows) {
     known = MIN (carry->row0 + carry->n_rows - work->row0, work->n_rows);
-    memcpy (rows, carry->rows + (work->row0 - carry->row0) * row,
-            known * row * sizeof (float));
+    memcpy (rows, carry->rows + (work->row0 - carry->row0) * row, known * row * sizeof (float));
   }
   if (run->fbp->keep) {
     if (!td_engine_read_rows (run->plan->engine, scan, work->row0, work->n_rows, rows,
                               run->job->cancellable, error))
       return FALSE;
   } else if (known < work->n_rows
-             && !td_scan_rows (scan, work->row0 + known, work->n_rows - known,
-                               rows + known * row, run->job->cancellable, error))
+             && !td_scan_rows (scan, work->row0 + known, work->n_rows - known, rows + known * row,
+                               run->job->cancellable, error))
     return FALSE;
   if (carry && run->fbp->halo) {
     carry->n_rows = MIN (2 * run->fbp->halo, work->n_rows);
@@ -57,7 +56,8 @@ keep_read_rate (TdFbpRun *run, gint64 busy_us)
 void
 td_fbp_read (TdFbpRun *run, gpointer unused)
 {
-  TdFbpCarry carry = { .rows = g_malloc (MAX (2 * run->fbp->halo * td_fbp_row_bytes (run->fbp), 1)) };
+  TdFbpCarry carry
+      = { .rows = g_malloc (MAX (2 * run->fbp->halo * td_fbp_row_bytes (run->fbp), 1)) };
   GError *error = NULL;
   gint64 busy_us = 0;
 
@@ -84,6 +84,6 @@ td_fbp_reader_died (TdFbpRun *run, gpointer unused)
 {
   td_job_fail (run->job, g_error_new (TD_ERROR, TD_ERROR_IO,
                                       "The thread that read %s ended before its time; look at the "
-                                      "system log.", td_scan_facts (run->plan->scan)->path));
+                                      "system log.",
+                                      td_scan_facts (run->plan->scan)->path));
 }
-

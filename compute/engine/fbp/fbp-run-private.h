@@ -8,7 +8,7 @@
    counted, for a cancelled run is left before its threads have ended. */
 typedef struct {
   TdFbpWork work;
-  gboolean read;  /* the slot holds the raw rows */
+  gboolean read; /* the slot holds the raw rows */
 } TdFbpSlab;
 
 typedef struct {
@@ -16,16 +16,16 @@ typedef struct {
   TdJob *job;
   TdPlan *plan;
   const TdFbp *fbp;
-  GPtrArray *slots;    /* TdFbpSlot: all of them */
+  GPtrArray *slots; /* TdFbpSlot: all of them */
   TdFbpSlab *slabs;
   guint n_slabs, slab_slices;
   gint64 slot_bytes;
 
-  GMutex lock;         /* all below */
+  GMutex lock; /* all below */
   GCond changed;
   GQueue free_in, free_out; /* TdFbpSlot */
-  GQueue ready;        /* TdFbpSlab */
-  guint unfinished;    /* slabs */
+  GQueue ready;             /* TdFbpSlab */
+  guint unfinished;         /* slabs */
   guint threads, workers;
   gboolean stop;
 } TdFbpRun;
@@ -49,7 +49,8 @@ typedef struct {
 } TdFbpCarry;
 
 /* To @to; NULL: to the slot. @carry may be NULL. */
-gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry, GError **error);
+gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry,
+                           GError **error);
 
 /* Thread bodies, and what is called instead of the rest if a thread is ended from outside. */
 void td_fbp_read (TdFbpRun *run, gpointer unused);

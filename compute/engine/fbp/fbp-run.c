@@ -3,17 +3,17 @@
 #include "fbp-run-private.h"
 
 /**
- * Carrying a plan out. One thread reads slabs in order; one worker a device takes the next slab that
- * is there, whichever device is free first; finished slices go to the job's writing thread. What
- * passes between them are slots, of which there are few: a thread that is ahead waits.
+ * Carrying a plan out. One thread reads slabs in order; one worker a device takes the next slab
+ * that is there, whichever device is free first; finished slices go to the job's writing thread.
+ * What passes between them are slots, of which there are few: a thread that is ahead waits.
  *
- * A device that fails gives its slabs back, works on with less memory or another kernel, or retires;
- * the others go on. A cancelled run returns at once; its threads hold what they use and end when
- * the piece they are at is done.
+ * A device that fails gives its slabs back, works on with less memory or another kernel, or
+ * retires; the others go on. A cancelled run returns at once; its threads hold what they use and
+ * end when the piece they are at is done.
  */
 #define GRACE_US (120 * 1000)
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 TdFbpRun *
 td_fbp_run_ref (TdFbpRun *run)
@@ -116,7 +116,7 @@ fbp_run_new (TdJob *job)
   return run;
 }
 
-/* ── Between the threads ──────────────────────────────────────────────────────────────────────── */
+/* ── Between the threads ── */
 
 void
 td_fbp_run_put (TdFbpRun *run, GQueue *queue, gpointer item)
@@ -191,7 +191,7 @@ td_fbp_run_slab_done (TdFbpRun *run)
   g_mutex_unlock (&run->lock);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 /* In direct runs the slots are device memory: with less of it, smaller slabs. */
 static gboolean
@@ -312,8 +312,8 @@ fbp_run_threads (TdFbpRun *run, GCancellable *cancellable, GError **error)
   if (!make_slots_that_fit (run, error))
     return FALSE;
   cut_slabs (run);
-  handler = g_cancellable_connect (cancellable, G_CALLBACK (fbp_run_on_cancel), td_fbp_run_ref (run),
-                                   (GDestroyNotify) td_fbp_run_unref);
+  handler = g_cancellable_connect (cancellable, G_CALLBACK (fbp_run_on_cancel),
+                                   td_fbp_run_ref (run), (GDestroyNotify) td_fbp_run_unref);
   start_threads (run);
   wait_for_threads (run);
   g_cancellable_disconnect (cancellable, handler);

@@ -16,7 +16,7 @@ struct TdFbpWorker {
   TdFbpSlab *flying[2]; /* by lane */
 };
 
-/* ── Slices out ───────────────────────────────────────────────────────────────────────────────── */
+/* ── Slices out ── */
 
 typedef struct {
   TdFbpRun *run;
@@ -42,13 +42,13 @@ fbp_worker_emit (TdFbpRun *run, TdFbpSlab *slab, GError **error)
 
   *emitted = (Emitted) { td_fbp_run_ref (run), slot };
   td_fbp_run_put (run, &run->free_in, g_steal_pointer (&fbp_worker_work->in));
-  gboolean ok = td_job_emit (run->job, fbp_worker_work->first - run->plan->facts.first_slice, fbp_worker_work->count,
-                             slot->host, release_slot, emitted, error);
+  gboolean ok = td_job_emit (run->job, fbp_worker_work->first - run->plan->facts.first_slice,
+                             fbp_worker_work->count, slot->host, release_slot, emitted, error);
   td_fbp_run_slab_done (run);
   return ok;
 }
 
-/* ── Slabs through the device ─────────────────────────────────────────────────────────────────── */
+/* ── Slabs through the device ── */
 
 static gboolean
 fbp_worker_land (Worker *worker, guint lane, GError **error)
@@ -76,7 +76,9 @@ work_in_parts (Worker *worker, guint lane, GError **error)
     fbp_worker_work.first += done;
     fbp_worker_work.count = MIN (part, slab->work.count - done);
     fbp_worker_work.row0 = fbp_worker_work.first - MIN (fbp->halo, fbp_worker_work.first);
-    fbp_worker_work.n_rows = MIN (fbp_worker_work.first + fbp_worker_work.count + fbp->halo, fbp->n_rows) - fbp_worker_work.row0;
+    fbp_worker_work.n_rows
+        = MIN (fbp_worker_work.first + fbp_worker_work.count + fbp->halo, fbp->n_rows)
+          - fbp_worker_work.row0;
     if (!td_fbp_kit_submit (worker->kit, lane, &fbp_worker_work, error)
         || !td_fbp_kit_complete (worker->kit, lane, error))
       return FALSE;
@@ -145,7 +147,7 @@ fbp_worker_work (Worker *worker, GError **error)
   }
 }
 
-/* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Failures ── */
 
 static gboolean
 smaller_batch (Worker *worker)
@@ -182,8 +184,7 @@ fbp_worker_another_family (Worker *worker)
   td_fbp_task (worker->run->plan, worker->run->plan->facts.first_slice, &task);
   while (families[worker->families_tried]) {
     const TdBackprojectFamily *family = families[worker->families_tried++];
-    if (family != worker->family
-        && !family->unsupported (&task, td_device_info (worker->device))) {
+    if (family != worker->family && !family->unsupported (&task, td_device_info (worker->device))) {
       worker->family = family;
       return TRUE;
     }
@@ -256,7 +257,7 @@ give_slabs_back (Worker *worker)
       td_fbp_run_give_back (worker->run, g_steal_pointer (&worker->flying[lane]));
 }
 
-/* ── The thread ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The thread ── */
 
 /* On the heap: what the worker has outlives a thread that is ended from outside. */
 TdFbpWorker *
@@ -300,8 +301,10 @@ td_fbp_worker_died (TdFbpRun *run, gpointer data)
 
   put_kit_away (worker, FALSE);
   give_slabs_back (worker);
-  fbp_worker_retire (worker, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
-                               "A thread that worked for %s ended before its time; look at the system "
-                               "log.", td_device_info (worker->device)->name));
+  fbp_worker_retire (
+      worker, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
+                           "A thread that worked for %s ended before its time; look at the system "
+                           "log.",
+                           td_device_info (worker->device)->name));
   g_free (worker);
 }

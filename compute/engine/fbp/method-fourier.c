@@ -2,15 +2,16 @@
 #include "fbp-private.h"
 
 /**
- * The Fourier method for parallel beams: filtered back-projection whose second half is done by gridding
- * (compute/parallel/fourier-shape.h). Plan, slabs, threads and previews are those of td_method_fbp; what
- * differs is the family.
+ * The Fourier method for parallel beams: filtered back-projection whose second half is done by
+ * gridding (compute/parallel/fourier-shape.h). Plan, slabs, threads and previews are those of
+ * td_method_fbp; what differs is the family.
  */
 static const char *
 method_fourier_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
-    return "The scan was taken with a fan or cone beam, and the Fourier method (--method fourier) is for "
+    return "The scan was taken with a fan or cone beam, and the Fourier method (--method fourier) "
+           "is for "
            "parallel beams";
   return NULL;
 }

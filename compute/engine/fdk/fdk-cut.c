@@ -5,10 +5,11 @@
 #include "compute/engine/plan-private.h"
 
 /**
- * Where slabs begin and end, and in which order a device takes its own. While a graphics card waits for
- * the first rows, and while its last slices are fetched, it computes nothing: the first slabs are small
- * and see few rows, each twice as large as the one before, and the last ones are small again. Who has slices
- * far from the mid-plane, which see many rows, begins with some near it all the same.
+ * Where slabs begin and end, and in which order a device takes its own. While a graphics card waits
+ * for the first rows, and while its last slices are fetched, it computes nothing: the first slabs
+ * are small and see few rows, each twice as large as the one before, and the last ones are small
+ * again. Who has slices far from the mid-plane, which see many rows, begins with some near it all
+ * the same.
  */
 #define FIRST_PART 12 /* of a whole slab */
 #define LEAST_SLAB 16 /* slices: what a kernel's groups take at once */
@@ -28,13 +29,14 @@ make_cut (const TdFdkPlan *fdk, guint slice0, guint n)
 /* From slice @from on to @to, downwards or, if that is above, upwards. */
 typedef struct {
   guint from, to;
-  guint size;    /* of the first slab; then each is twice as large */
-  gboolean last; /* the device ends here */
+  guint size;      /* of the first slab; then each is twice as large */
+  gboolean last;   /* the device ends here */
   guint n_devices; /* that end at the same time */
 } Way;
 
-/* The last slabs: each some eighths of the one before it, down to the least. The more devices, the more of
-   them: all come to their end at the same time, and the host takes the slices of all one after the other. */
+/* The last slabs: each some eighths of the one before it, down to the least. The more devices, the
+   more of them: all come to their end at the same time, and the host takes the slices of all one
+   after the other. */
 static guint
 last_size (guint left, guint n_devices)
 {
@@ -44,8 +46,9 @@ last_size (guint left, guint n_devices)
   return left < 3 * LEAST_SLAB / 2 ? left : (size + LEAST_SLAB / 2) / LEAST_SLAB * LEAST_SLAB;
 }
 
-/* The next slab's slices of those that are left. Where others follow, what is over when these are cut into
-   whole slabs comes before them: after one it would have to wait until that has been fetched. */
+/* The next slab's slices of those that are left. Where others follow, what is over when these are
+   cut into whole slabs comes before them: after one it would have to wait until that has been
+   fetched. */
 static guint
 next_size (const TdFdkPlan *fdk, const Way *way, guint left)
 {
@@ -75,8 +78,8 @@ cut_way (const TdFdkPlan *fdk, Way way, GArray *cuts)
   }
 }
 
-/* What a device has of the volume: slices above the mid-plane and below it; and a start, if that is all
-   far from it. */
+/* What a device has of the volume: slices above the mid-plane and below it; and a start, if that is
+   all far from it. */
 typedef struct {
   guint up, down, start;
   guint up_from, down_from, start_from; /* the slices nearest the mid-plane */
@@ -123,7 +126,8 @@ cut_portion (const TdFdkPlan *fdk, const Portion *p, guint n_devices, GArray *cu
   const guint down = p->up == 0 ? p->down - p->start : p->down;
   const guint up = p->up > 0 ? p->up - p->start : 0;
   cut_way (fdk, (Way) { p->down_from, p->down_from + down, size, up == 0, n_devices }, cuts);
-  cut_way (fdk, (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->slab : size, TRUE, n_devices }, cuts);
+  cut_way (fdk, (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->slab : size, TRUE, n_devices },
+           cuts);
 }
 
 /* Graphics cards with windows: from the mid-plane outwards. */

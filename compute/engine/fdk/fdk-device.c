@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fdk-run.h"
 
-/* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Failures ── */
 
 void
 td_fdk_device_fail (TdFdkDevice *device, GError *error)
@@ -39,7 +39,8 @@ td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *event
 
   *sum = 0;
   for (guint i = 0; i + 1 < events->len; i += 2) {
-    TdEvent *from = g_array_index (events, TdEvent *, i), *to = g_array_index (events, TdEvent *, i + 1);
+    TdEvent *from = g_array_index (events, TdEvent *, i),
+            *to = g_array_index (events, TdEvent *, i + 1);
     double seconds, start = 0;
     if (!td_event_elapsed (from, to, &seconds, error)
         || (td_job_keeps_spans (job) && !td_event_elapsed (device->origin, from, &start, error)))
@@ -61,7 +62,8 @@ any_sound (const TdFdkRun *run)
   return FALSE;
 }
 
-/* The last thread of the device has ended: its memory goes, what it did not deliver is free again. */
+/* The last thread of the device has ended: its memory goes, what it did not deliver is free again.
+ */
 static void
 close_device (TdFdkDevice *device)
 {
@@ -77,7 +79,8 @@ close_device (TdFdkDevice *device)
       = --run->devices_left == 0 && run->unfinished > 0 && !run->error && !any_sound (run);
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
-  if (!device->error || td_fdk_can_retry (device->error) || !td_fdk_others_can_go_on (device->error))
+  if (!device->error || td_fdk_can_retry (device->error)
+      || !td_fdk_others_can_go_on (device->error))
     return;
   if (last && run->n_devices > 1)
     g_prefix_error (&device->error, "No device is left; the last to fail was ");
@@ -88,7 +91,7 @@ close_device (TdFdkDevice *device)
                  td_device_info (device->device)->id, device->error->message);
 }
 
-/* ── Threads ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Threads ── */
 
 typedef struct {
   TdFdkDevice *device;
@@ -104,10 +107,11 @@ fdk_device_thread_gone (gpointer data)
   TdFdkRun *run = device->run;
 
   if (!start->returned)
-    td_fdk_device_fail (device,
-                        g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
-                                     "A thread that worked for %s ended before its time; look at the "
-                                     "system log.", td_device_info (device->device)->name));
+    td_fdk_device_fail (
+        device, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
+                             "A thread that worked for %s ended before its time; look at the "
+                             "system log.",
+                             td_device_info (device->device)->name));
   g_mutex_lock (&run->lock);
   const gboolean last = --device->running == 0;
   g_mutex_unlock (&run->lock);
@@ -138,7 +142,8 @@ td_fdk_device_start (TdFdkDevice *device)
   static const struct {
     const char *name;
     gboolean (*body) (TdFdkDevice *device, GError **error);
-  } bodies[] = { { "fdk-compute", td_fdk_compute }, { "fdk-land", td_fdk_land },
+  } bodies[] = { { "fdk-compute", td_fdk_compute },
+                 { "fdk-land", td_fdk_land },
                  { "fdk-feed", td_fdk_window_feed } };
   const guint n = device->window ? 3 : 2;
 

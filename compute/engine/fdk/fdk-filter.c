@@ -14,9 +14,9 @@ typedef struct {
   TdQueue *queue;
   TdPreparation *preparation;
   TdConeFilter *filter;
-  TdBuffer *rows;   /* [row][view][column] */
-  TdFdkHeld held;   /* the scan's, on the host */
-  float *filtered;  /* what becomes of them; the same memory if none is wanted again */
+  TdBuffer *rows;  /* [row][view][column] */
+  TdFdkHeld held;  /* the scan's, on the host */
+  float *filtered; /* what becomes of them; the same memory if none is wanted again */
 } Stage;
 
 typedef struct {
@@ -72,7 +72,8 @@ scatter_view (guint view, gpointer user)
     g_atomic_int_set (&run->file_errno, failed);
 }
 
-/* Detector rows [row, row + n) of the run: read with the halo that preparation needs, filter, store. */
+/* Detector rows [row, row + n) of the run: read with the halo that preparation needs, filter,
+ * store. */
 static gboolean
 fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
 {
@@ -90,8 +91,8 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
     return FALSE;
   gint64 start = g_get_monotonic_time ();
   if (!td_upload (stage->queue, stage->rows, 0, stage->held.rows, bytes, error)
-      || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from_row0, span.from_rows,
-                              NULL, run->cancellable, error)
+      || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from_row0,
+                              span.from_rows, NULL, run->cancellable, error)
       || !td_preparation_counts (stage->preparation, stage->queue, &counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
@@ -139,8 +140,9 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
   if (!stage->preparation)
     return FALSE;
   if (!td_scan_facts (plan->scan)->filtered) {
-    stage->filter = td_cone_filter_new (stage->device, &fdk->task, &fdk->geometry, fdk->angles_rad,
-                                        &recipe->filter, td_fdk_most_filtered (fdk, max_rows, step), error);
+    stage->filter
+        = td_cone_filter_new (stage->device, &fdk->task, &fdk->geometry, fdk->angles_rad,
+                              &recipe->filter, td_fdk_most_filtered (fdk, max_rows, step), error);
     if (!stage->filter)
       return FALSE;
   }
@@ -148,9 +150,10 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
   if (!stage->rows)
     return FALSE;
   stage->held.rows = td_device_host_alloc (stage->device, bytes, error);
-  stage->filtered = td_fdk_holds (fdk) && stage->held.rows
-                        ? td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk, step), error)
-                        : stage->held.rows;
+  stage->filtered
+      = td_fdk_holds (fdk) && stage->held.rows
+            ? td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk, step), error)
+            : stage->held.rows;
   return stage->filtered != NULL;
 }
 
@@ -255,7 +258,8 @@ td_fdk_filter_thread (gpointer data)
     td_job_add_host_bytes (run->job, extra ? -(gint64) run->fdk->filter_bytes : 0);
     if (ok)
       return NULL;
-    if (i + 1 == devices->len || error->domain != TD_ERROR || error->code < TD_ERROR_DEVICE_MEMORY) {
+    if (i + 1 == devices->len || error->domain != TD_ERROR
+        || error->code < TD_ERROR_DEVICE_MEMORY) {
       td_fdk_fail (run, error);
       return NULL;
     }

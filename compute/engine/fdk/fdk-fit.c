@@ -3,22 +3,27 @@
 #include "fdk.h"
 #include "compute/engine/plan-private.h"
 
-/* Slices of a slab: enough for the CPU's vectors and to bring each row of projections into a kernel's order
-   rarely; few enough that two leave memory for rows. A GPU's first and last slabs are smaller (fdk-cut.c). */
+/* Slices of a slab: enough for the CPU's vectors and to bring each row of projections into a
+   kernel's order rarely; few enough that two leave memory for rows. A GPU's first and last slabs
+   are smaller (fdk-cut.c). */
 #define CPU_SLAB 128
 #define GPU_SLAB 192
-#define GPU_BATCH 256 /* views: as many as the kernels add in two launches; of half storage twice that */
-/* Below these every launch and every row costs more than it should; below the second ones much more. */
+#define GPU_BATCH                                                                                  \
+  256 /* views: as many as the kernels add in two launches; of half storage twice that */
+/* Below these every launch and every row costs more than it should; below the second ones much
+ * more. */
 #define GOOD_SLAB 16
 #define GOOD_BATCH 64
-#define GOOD_SENT_BATCH 32        /* of what is sent to a card: larger slabs want fewer rows twice */
+#define GOOD_SENT_BATCH 32 /* of what is sent to a card: larger slabs want fewer rows twice */
 #define MIN_SLAB 8
 #define MIN_BATCH 16
-#define CHUNK_BYTES (32u << 20)   /* window: one transfer, one pass of the filter; for large rows twice that */
-#define FILTER_BYTES (256u << 20) /* host */
-#define LEAST_FILTER_BYTES (64u << 20) /* on a card that has little memory, which slabs need more */
+#define CHUNK_BYTES                                                                                \
+  (32u << 20) /* window: one transfer, one pass of the filter; for large rows twice that */
+#define FILTER_BYTES (256u << 20)      /* host */
+#define LEAST_FILTER_BYTES (64u << 20) /* on a card that has little memory, which slabs need more  \
+                                        */
 #define LAND_BYTES (64u << 20)
-#define AHEAD 4                   /* chunks beyond a slab's own that make a window worth having */
+#define AHEAD 4 /* chunks beyond a slab's own that make a window worth having */
 
 static guint
 parts_of (guint64 whole, guint64 part)
@@ -38,7 +43,8 @@ fdk_fit_read_bytes (const TdScanFacts *facts)
   return (guint64) facts->n_views * facts->n_columns * sizeof (float);
 }
 
-/* Rows to read at once on the host. Of turned frames (scan-turned.h) that are not copied any few cost as much as all:
+/* Rows to read at once on the host. Of turned frames (scan-turned.h) that are not copied any few
+   cost as much as all:
    @most. */
 static guint64
 reading_bytes (const TdFdkPlan *fdk, guint64 most)
@@ -80,8 +86,8 @@ least_chunks (const TdFdkPlan *fdk)
   return MIN (fdk->n_chunks, parts_of (fdk->slab_rows, fdk->filter_rows) + 1 + AHEAD);
 }
 
-/* And those of the next two slabs, which may lie on the other side of the mid-plane: more would bring
-   nothing. */
+/* And those of the next two slabs, which may lie on the other side of the mid-plane: more would
+   bring nothing. */
 static guint
 enough_chunks (const TdFdkPlan *fdk)
 {
@@ -101,7 +107,7 @@ set_filter_rows (TdFdkPlan *fdk, guint rows)
   fdk->window_chunks = enough_chunks (fdk);
 }
 
-/* ── Bytes ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Bytes ── */
 
 static guint64
 filter_workspace (const TdFdkPlan *fdk, const TdPlan *plan)
@@ -120,12 +126,15 @@ filter_bytes (const TdFdkPlan *fdk, const TdPlan *plan)
 }
 
 static guint64
-device_bytes (const TdFdkPlan *fdk, const TdPlan *plan, TdDevice *device, const TdConeFamily *family)
+device_bytes (const TdFdkPlan *fdk, const TdPlan *plan, TdDevice *device,
+              const TdConeFamily *family)
 {
   const TdDeviceInfo *info = td_device_info (device);
   const TdConeLimits limits = { fdk->batch, fdk->slab_rows, fdk->slab, plan->recipe.precision };
-  const guint64 batch = (guint64) fdk->batch * fdk->slab_rows * fdk->task.n_columns * sizeof (float);
-  guint64 bytes = fdk->volumes * slab_bytes (fdk) + family->workspace_bytes (&fdk->task, &limits, info);
+  const guint64 batch
+      = (guint64) fdk->batch * fdk->slab_rows * fdk->task.n_columns * sizeof (float);
+  guint64 bytes
+      = fdk->volumes * slab_bytes (fdk) + family->workspace_bytes (&fdk->task, &limits, info);
 
   if (fdk->window)
     return bytes + batch + filter_workspace (fdk, plan)
@@ -140,16 +149,17 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *device
   return device_bytes (fdk, plan, devices->pdata[index], fdk->families[index]);
 }
 
-/* ── Shrinking ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Shrinking ── */
 
-/* One step smaller, what costs least first; FALSE: there is none left. @sent: the rows come from the host's
-   store to a card. */
+/* One step smaller, what costs least first; FALSE: there is none left. @sent: the rows come from
+   the host's store to a card. */
 static gboolean
 fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
 {
   if (fdk->window && fdk->window_chunks > least_chunks (fdk))
     fdk->window_chunks = MAX (least_chunks (fdk), fdk->window_chunks * 3 / 4);
-  else if (sent && fdk->filter_on_device && fdk->filter_rows * fdk_fit_row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
+  else if (sent && fdk->filter_on_device
+           && fdk->filter_rows * fdk_fit_row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
     set_filter_rows (fdk, fdk->filter_rows / 2);
   else if (fdk->batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
     set_batch (fdk, fdk->batch / 2);
@@ -174,8 +184,8 @@ fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
 
 /* Out of core is nothing but this. */
 static gboolean
-fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family, guint64 budget,
-            GError **error)
+fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family,
+            guint64 budget, GError **error)
 {
   const gboolean sent = !fdk->window && td_device_info (device)->kind != TD_DEVICE_CPU;
   guint64 need;
@@ -183,7 +193,8 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFa
   while ((need = device_bytes (fdk, plan, device, family)) > budget)
     if (!fdk_fit_shrink (fdk, sent)) {
       g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                   "%s has %" G_GUINT64_FORMAT " MiB for this, but one slice needs %" G_GUINT64_FORMAT
+                   "%s has %" G_GUINT64_FORMAT
+                   " MiB for this, but one slice needs %" G_GUINT64_FORMAT
                    " MiB; use another device, a higher memory limit or a smaller region.",
                    td_device_info (device)->name, budget >> 20, (need >> 20) + 1);
       return FALSE;
@@ -191,8 +202,8 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFa
   return TRUE;
 }
 
-/* Pinned memory: a quarter of what the host has left for slices that land, an eighth for rows that are
-   sent. */
+/* Pinned memory: a quarter of what the host has left for slices that land, an eighth for rows that
+   are sent. */
 static void
 fit_pinned (TdFdkPlan *fdk, guint n_devices, guint64 left)
 {
@@ -202,25 +213,26 @@ fit_pinned (TdFdkPlan *fdk, guint n_devices, guint64 left)
   const guint64 most_ring = (fdk->window ? 2 * CHUNK_BYTES : CHUNK_BYTES) >> fdk->halvings;
 
   if (fdk->share == TD_SHARE_PROJECTION) {
-    /* Each device fetches one and holds a part of two others at most: with three for each, and one on
-       its way to the writer, somebody can always go on. */
+    /* Each device fetches one and holds a part of two others at most: with three for each, and one
+       on its way to the writer, somebody can always go on. */
     fdk->n_landing = 3 * n_devices + 1;
     while (fdk->slab > 1 && fdk->n_landing * slab_bytes (fdk) > left / 4)
       fdk_fit_set_slab (fdk, (fdk->slab + 1) / 2);
     fdk->land_slices = fdk->slab;
   } else {
     fdk->n_landing = 2 * n_devices + 2;
-    fdk->land_slices
-        = (guint) CLAMP (MIN (most_landing, left / 4 / fdk->n_landing) / slice, 1, (guint64) fdk->slab);
+    fdk->land_slices = (guint) CLAMP (MIN (most_landing, left / 4 / fdk->n_landing) / slice, 1,
+                                      (guint64) fdk->slab);
   }
   while (fdk->window && fdk->filter_rows > 1 && td_fdk_chunk_bytes (fdk) > MIN (ring, most_ring))
     set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
-  fdk->ring_bytes = fdk->window ? td_fdk_chunk_bytes (fdk)
-                                : MAX (MIN (most_ring, ring),
-                                       (guint64) fdk->task.n_columns * fdk->slab_rows * sizeof (float));
+  fdk->ring_bytes = fdk->window
+                        ? td_fdk_chunk_bytes (fdk)
+                        : MAX (MIN (most_ring, ring),
+                               (guint64) fdk->task.n_columns * fdk->slab_rows * sizeof (float));
 }
 
-/* ── All together ─────────────────────────────────────────────────────────────────────────────── */
+/* ── All together ── */
 
 static gboolean
 any_device (GPtrArray *devices, gboolean (*is) (const TdDeviceInfo *info))
@@ -252,7 +264,8 @@ most_views (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
   for (guint i = 0; i < devices->len; i++) {
     const guint64 layers = td_device_info (devices->pdata[i])->texture_max_layers;
     if (layers > 0)
-      most = MIN (most, layers * fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
+      most = MIN (most,
+                  layers * fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
   }
   return (guint) most;
 }
@@ -275,14 +288,16 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
   fdk->projection_bytes = fdk->n_rows * fdk_fit_row_bytes (fdk);
   fdk->turns = 1;
   for (guint i = 0; i < n; i++)
-    fdk->turns = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
+    fdk->turns
+        = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
   fdk->most_views = most_views (plan, fdk, devices);
   if (fdk->share == TD_SHARE_PROJECTION) {
     fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, fdk->task.n_views / (4 * n));
   } else {
     if (any_device (devices, fdk_fit_is_cpu))
-      fdk_fit_set_slab (fdk, n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
+      fdk_fit_set_slab (fdk,
+                        n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
     else
       fdk_fit_set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
     /* What is allocated must be freed, which takes a card as long as many a slab. */
@@ -307,9 +322,10 @@ fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
   if (filter_bytes (fdk, plan) <= host)
     return TRUE;
   g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "The host has %" G_GUINT64_FORMAT " MiB for this, but filtering one row of the detector needs %"
-               G_GUINT64_FORMAT " MiB; use a higher memory limit, or crop or bin the scan.", host >> 20,
-               (filter_bytes (fdk, plan) >> 20) + 1);
+               "The host has %" G_GUINT64_FORMAT
+               " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
+               " MiB; use a higher memory limit, or crop or bin the scan.",
+               host >> 20, (filter_bytes (fdk, plan) >> 20) + 1);
   return FALSE;
 }
 
@@ -322,9 +338,11 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spil
 
   fdk_fit_wish (plan, fdk, devices);
   if (!td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "The detector is tilted so much that %u of its rows make one row of a level one, which is "
-                 "more than 2^31 samples; crop the scan or bin it (--crop, --bin).", fdk->chunk_rows);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_TOO_LARGE,
+        "The detector is tilted so much that %u of its rows make one row of a level one, which is "
+        "more than 2^31 samples; crop the scan or bin it (--crop, --bin).",
+        fdk->chunk_rows);
     return FALSE;
   }
   const guint64 spool = fdk->spool == TD_FDK_SPOOL_MEMORY ? td_fdk_spool_bytes (plan, fdk) : 0;
@@ -350,9 +368,10 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spil
 
   fdk->block_rows = 0;
   if (fdk->window && fdk->n_chunks > 1 && !facts->in_memory && !facts->sinogram_order)
-    fdk->block_rows = MIN (facts->n_rows, fdk->chunk_rows
-                                              + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / devices->len)
-                                                         / fdk_fit_read_bytes (facts)));
+    fdk->block_rows = MIN (
+        facts->n_rows, fdk->chunk_rows
+                           + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / devices->len)
+                                      / fdk_fit_read_bytes (facts)));
   fdk->filter_bytes = filter_bytes (fdk, plan);
   fdk->device_bytes = fdk->host_bytes = 0;
   for (guint i = 0; i < devices->len; i++) {
@@ -360,22 +379,24 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spil
     fdk->device_bytes = MAX (fdk->device_bytes, bytes);
     fdk->host_bytes += fdk_fit_is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
   }
-  fdk->host_bytes += spool + td_fdk_spool_work_bytes (plan, fdk)
-                     + fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
-                     + devices->len * (TD_FDK_RING * fdk->ring_bytes
-                                       + fdk->block_rows * fdk_fit_read_bytes (facts));
+  fdk->host_bytes
+      += spool + td_fdk_spool_work_bytes (plan, fdk)
+         + fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
+         + devices->len
+               * (TD_FDK_RING * fdk->ring_bytes + fdk->block_rows * fdk_fit_read_bytes (facts));
   if (!fdk->window)
-    fdk->host_bytes += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk)
-                       + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk, fdk->filter_rows) : 0)
-                       + (fdk->filter_on_device || any_device (devices, is_host) ? 0
-                                                                                : fdk->filter_bytes);
+    fdk->host_bytes
+        += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk)
+           + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk, fdk->filter_rows) : 0)
+           + (fdk->filter_on_device || any_device (devices, is_host) ? 0 : fdk->filter_bytes);
   return TRUE;
 }
 
 gboolean
 td_fdk_fit (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
 {
-  fdk->window = fdk->filter_on_device && fdk->share == TD_SHARE_VOLUME && !any_device (devices, is_host);
+  fdk->window
+      = fdk->filter_on_device && fdk->share == TD_SHARE_VOLUME && !any_device (devices, is_host);
   if (fdk->window && fit_place (plan, fdk, devices, FALSE, NULL))
     return TRUE;
   fdk->window = FALSE;

@@ -2,10 +2,10 @@
 #include "compute/device/host.h"
 #include "fdk-run.h"
 
-/* The fetching thread of a device: computed slabs into pinned memory and on to the writer, or, where
-   devices share the projections, into the slab's sum. */
+/* The fetching thread of a device: computed slabs into pinned memory and on to the writer, or,
+   where devices share the projections, into the slab's sum. */
 
-/* ── Buffers to land in ───────────────────────────────────────────────────────────────────────── */
+/* ── Buffers to land in ── */
 
 /* NULL: the device has stopped. */
 static float *
@@ -42,24 +42,27 @@ release_landing (float *landing, gpointer user)
 static gboolean
 fdk_land_emit (TdFdkRun *run, guint first, guint count, float *landing, GError **error)
 {
-  return td_job_emit (run->job, first, count, landing, release_landing, td_fdk_run_ref (run), error);
+  return td_job_emit (run->job, first, count, landing, release_landing, td_fdk_run_ref (run),
+                      error);
 }
 
-/* ── Fetching ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Fetching ── */
 
 static gboolean
-fdk_land_fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n, GError **error)
+fdk_land_fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n,
+                GError **error)
 {
   const TdFdkPlan *fdk = device->run->fdk;
   const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
   TdEvent **marks = device->fetch_marks;
   const gint64 start = g_get_monotonic_time ();
   double seconds = 0;
-  const gboolean ok = (marks[0] = td_event_record (device->fetch, error))
-                      && td_download (device->fetch, to, part->volume, slice0 * slice, n * slice, error)
-                      && (marks[1] = td_event_record (device->fetch, error))
-                      && td_queue_finish (device->fetch, error)
-                      && td_event_elapsed (marks[0], marks[1], &seconds, error);
+  const gboolean ok
+      = (marks[0] = td_event_record (device->fetch, error))
+        && td_download (device->fetch, to, part->volume, slice0 * slice, n * slice, error)
+        && (marks[1] = td_event_record (device->fetch, error))
+        && td_queue_finish (device->fetch, error)
+        && td_event_elapsed (marks[0], marks[1], &seconds, error);
 
   g_clear_pointer (&marks[0], td_event_free);
   g_clear_pointer (&marks[1], td_event_free);
@@ -106,7 +109,7 @@ slab_done (TdFdkRun *run)
   g_mutex_unlock (&run->lock);
 }
 
-/* ── Sharing the volume ───────────────────────────────────────────────────────────────────────── */
+/* ── Sharing the volume ── */
 
 /* Slices from @first on, @most at the most, that nobody has delivered. */
 static guint
@@ -119,8 +122,8 @@ fdk_land_undelivered (const TdFdkRun *run, guint first, guint most)
   return n;
 }
 
-/* A few slices at a time. What another device had already delivered of the slab before it failed is left
-   out. */
+/* A few slices at a time. What another device had already delivered of the slab before it failed is
+   left out. */
 static gboolean
 land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
 {
@@ -151,7 +154,7 @@ land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
   return TRUE;
 }
 
-/* ── Sharing the projections ──────────────────────────────────────────────────────────────────── */
+/* ── Sharing the projections ── */
 
 #define SUM_FLOATS (1u << 16)
 
@@ -223,7 +226,7 @@ land_share (TdFdkDevice *device, TdFdkPart *part, GError **error)
   return add_up (device->run, slab, landing, batches, error);
 }
 
-/* ── The thread ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The thread ── */
 
 /* NULL: no more will come. */
 static TdFdkPart *

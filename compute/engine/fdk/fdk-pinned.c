@@ -18,7 +18,8 @@ fdk_pinned_matches (gpointer item, gpointer user)
 {
   const TdFdkPinned *pinned = item, *wanted = user;
 
-  return pinned->device == wanted->device && pinned->n == wanted->n && pinned->bytes == wanted->bytes;
+  return pinned->device == wanted->device && pinned->n == wanted->n
+         && pinned->bytes == wanted->bytes;
 }
 
 TdFdkPinned *
@@ -52,7 +53,7 @@ td_fdk_pinned_give (TdEngine *engine, TdFdkPinned *pinned, gboolean sound)
     td_engine_give (engine, pinned, pinned->n * pinned->bytes, pinned_free);
 }
 
-/* ── Rings ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rings ── */
 
 void *
 td_fdk_ring_next (TdFdkRing *ring, GError **error)

@@ -30,12 +30,14 @@ const char *
 td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam == TD_BEAM_PARALLEL)
-    return "FDK is for cone and fan beams, and this scan is a parallel beam's; take --method fbp, or "
+    return "FDK is for cone and fan beams, and this scan is a parallel beam's; take --method fbp, "
+           "or "
            "give the source's distances";
   if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
     return "FDK interpolates linearly only; take --interpolation linear";
   if (recipe->tilt_deg != 0 && facts->geometry.view_matrices)
-    return "The scan gives a projection matrix for every view, which says how the axis stands: leave "
+    return "The scan gives a projection matrix for every view, which says how the axis stands: "
+           "leave "
            "--tilt out";
   if (recipe->reverse_rotation && facts->geometry.view_matrices)
     return "The scan gives a projection matrix for every view, which says how it turned: leave "
@@ -49,12 +51,13 @@ td_fdk_n_slices (const TdScanFacts *facts)
   const TdGeometry *geometry = &facts->geometry;
   if (td_geometry_has_volume (geometry))
     return geometry->volume_size[2];
-  return !facts->filtered && td_cone_portrait (geometry, facts->n_columns, facts->n_rows) ? facts->n_columns
-                                                                                          : facts->n_rows;
+  return !facts->filtered && td_cone_portrait (geometry, facts->n_columns, facts->n_rows)
+             ? facts->n_columns
+             : facts->n_rows;
 }
 
-/* The column that the axis is projected to, in the first view; of a circular orbit, before the detector is
-   tilted, so that a tilt moves no centre. */
+/* The column that the axis is projected to, in the first view; of a circular orbit, before the
+   detector is tilted, so that a tilt moves no centre. */
 static double
 axis_column (const TdGeometry *geometry, guint n_columns, guint n_rows)
 {
@@ -76,11 +79,12 @@ axis_column (const TdGeometry *geometry, guint n_columns, guint n_rows)
 double
 td_fdk_stated_centre (const TdScanFacts *facts)
 {
-  return isfinite (facts->centre_px) ? facts->centre_px
-                                     : axis_column (&facts->geometry, facts->n_columns, facts->n_rows);
+  return isfinite (facts->centre_px)
+             ? facts->centre_px
+             : axis_column (&facts->geometry, facts->n_columns, facts->n_rows);
 }
 
-/* ── Planning ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Planning ── */
 
 /* The recipe's centre is the column that the axis projects to; the geometry has it as an offset. */
 static void
@@ -94,7 +98,8 @@ apply_centre (TdGeometry *geometry, const TdScanFacts *facts, double centre_px)
       td_matrix_shift (geometry->view_matrices + 12 * (gsize) view, off);
     return;
   }
-  geometry->detector_offset_u_px += centre_px - axis_column (geometry, facts->n_columns, facts->n_rows);
+  geometry->detector_offset_u_px
+      += centre_px - axis_column (geometry, facts->n_columns, facts->n_rows);
 }
 
 /* The recipe's angles; matrices turn with them. (transfer full) */
@@ -133,8 +138,8 @@ make_level (TdFdkPlan *fdk)
     td_cone_task_level (&fdk->task);
 }
 
-/* Frames of a detector that lies on its side are turned by a quarter as they are read: rows are then rows of
-   what is reconstructed, for preparation too. */
+/* Frames of a detector that lies on its side are turned by a quarter as they are read: rows are
+   then rows of what is reconstructed, for preparation too. */
 static gboolean
 turn_portrait (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 {
@@ -151,8 +156,11 @@ turn_portrait (TdPlan *plan, TdFdkPlan *fdk, GError **error)
   td_geometry_turn_image (&fdk->geometry, facts->n_columns);
   td_scan_unref (plan->scan);
   plan->scan = turned;
-  td_plan_note (plan, "The detector lies on its side: its frames are turned by a quarter, to %u columns and %u "
-                      "rows.", td_scan_facts (turned)->n_columns, td_scan_facts (turned)->n_rows);
+  td_plan_note (
+      plan,
+      "The detector lies on its side: its frames are turned by a quarter, to %u columns and %u "
+      "rows.",
+      td_scan_facts (turned)->n_columns, td_scan_facts (turned)->n_rows);
   return TRUE;
 }
 
@@ -207,7 +215,7 @@ fdk_plan_choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GErr
   return TRUE;
 }
 
-/* ── What was planned, for those who carry it out ─────────────────────────────────────────────── */
+/* ── What was planned, for those who carry it out ── */
 
 TdFdkBatch
 td_fdk_batch (const TdFdkPlan *fdk, guint index)
@@ -249,7 +257,7 @@ td_fdk_transfer_rate_key (TdDevice *device)
   return g_strdup_printf ("transfer %s", td_device_info (device)->name);
 }
 
-/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The plan ── */
 
 /* What is done about it. */
 static void
@@ -258,12 +266,18 @@ note_lean (TdPlan *plan, const TdFdkPlan *fdk)
   const double lean_deg = fdk->lean_rad * 180 / G_PI;
 
   if (fdk->task.level.n_rows > 0)
-    td_plan_note (plan, "The detector is tilted (its rows lean by up to %.2g degrees against the plane of the "
-                        "orbit): projections are resampled to a level one of %u columns and %u rows, and "
-                        "filtered along its rows.", lean_deg, fdk->task.n_measured, fdk->task.n_rows);
+    td_plan_note (
+        plan,
+        "The detector is tilted (its rows lean by up to %.2g degrees against the plane of the "
+        "orbit): projections are resampled to a level one of %u columns and %u rows, and "
+        "filtered along its rows.",
+        lean_deg, fdk->task.n_measured, fdk->task.n_rows);
   else if (lean_deg > WORTH_TELLING_DEG)
-    td_plan_note (plan, "The detector's rows lean by up to %.2g degrees against the plane of the orbit, too "
-                        "little for resampling to be worth while.", lean_deg);
+    td_plan_note (
+        plan,
+        "The detector's rows lean by up to %.2g degrees against the plane of the orbit, too "
+        "little for resampling to be worth while.",
+        lean_deg);
 }
 
 /* What is measured from one side only, and is not made up for. */
@@ -274,9 +288,11 @@ fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
   const double off = fabs (task->matrices[3] - (task->n_columns - 1) / 2.0);
 
   if (task->redundancy.kind != TD_REDUNDANCY_WANG && off > WORTH_TELLING_COLUMNS)
-    td_plan_note (plan, "The axis is %.1f columns off the detector's middle: values are right within %.4g mm of it, "
-                        "and too low where the detector sees from one side only.", off,
-                  (task->n_columns / 2.0 - off) * task->pitch_mm);
+    td_plan_note (plan,
+                  "The axis is %.1f columns off the detector's middle: values are right within "
+                  "%.4g mm of it, "
+                  "and too low where the detector sees from one side only.",
+                  off, (task->n_columns / 2.0 - off) * task->pitch_mm);
 }
 
 static void
@@ -284,9 +300,12 @@ note_half (TdPlan *plan)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
 
-  if (plan->recipe.precision != TD_PRECISION_SINGLE && (facts->transmission_logged || facts->filtered))
-    td_plan_note (plan, "Half storage takes filtered values as they are, from 6e-5 to 65504: line integrals should "
-                        "not be far from 1; else take --precision single.");
+  if (plan->recipe.precision != TD_PRECISION_SINGLE
+      && (facts->transmission_logged || facts->filtered))
+    td_plan_note (
+        plan,
+        "Half storage takes filtered values as they are, from 6e-5 to 65504: line integrals should "
+        "not be far from 1; else take --precision single.");
 }
 
 static void
@@ -313,9 +332,10 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
   plan->facts.estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
   if (fdk->window)
-    td_plan_note (plan, "Detector rows %u to %u are filtered on the device that needs them, %u at a "
-                        "time; it keeps up to %u of them for its next slabs.", fdk->row0,
-                  fdk->row0 + fdk->n_rows - 1, fdk->filter_rows,
+    td_plan_note (plan,
+                  "Detector rows %u to %u are filtered on the device that needs them, %u at a "
+                  "time; it keeps up to %u of them for its next slabs.",
+                  fdk->row0, fdk->row0 + fdk->n_rows - 1, fdk->filter_rows,
                   MIN (fdk->window_chunks * fdk->filter_rows, fdk->n_rows));
   else
     td_plan_note (plan, "Detector rows %u to %u are filtered by %s into %s.", fdk->row0,
@@ -338,8 +358,10 @@ td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
 
   plan->extra = fdk;
   plan->free_extra = (GDestroyNotify) td_fdk_plan_free;
-  if (!fdk_plan_make_task (plan, fdk, error) || !fdk_plan_choose_families (plan, fdk, devices, error)
-      || !td_fdk_choose_share (plan, fdk, devices, error) || !td_fdk_plan_spool (plan, fdk, devices, error))
+  if (!fdk_plan_make_task (plan, fdk, error)
+      || !fdk_plan_choose_families (plan, fdk, devices, error)
+      || !td_fdk_choose_share (plan, fdk, devices, error)
+      || !td_fdk_plan_spool (plan, fdk, devices, error))
     return FALSE;
   fdk_plan_describe (plan, fdk);
   return TRUE;

@@ -34,7 +34,8 @@ td_fdk_hold (TdFdkRun *run, guint device, TdFdkHeld *held, guint row0, guint n, 
              (last - first) * row * sizeof *held->rows);
   held->n = 0;
   if ((first > row0 && !td_fdk_read (run, device, row0, first - row0, held->rows, error))
-      || (end > last && !td_fdk_read (run, device, last, end - last, held->rows + (last - row0) * row, error)))
+      || (end > last
+          && !td_fdk_read (run, device, last, end - last, held->rows + (last - row0) * row, error)))
     return FALSE;
   held->row0 = row0;
   held->n = n;

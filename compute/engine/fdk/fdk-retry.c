@@ -3,10 +3,10 @@
 #include "compute/engine/job-private.h"
 
 /**
- * A second try after a failure that something smaller or something else gets around: out of memory halves
- * what the device takes, a watchdog the launches, a kernel that does not build gives way to another
- * family. The attempt ends for all devices, since they share the slabs' cut; what has been delivered and
- * what has been filtered into host memory stays.
+ * A second try after a failure that something smaller or something else gets around: out of memory
+ * halves what the device takes, a watchdog the launches, a kernel that does not build gives way to
+ * another family. The attempt ends for all devices, since they share the slabs' cut; what has been
+ * delivered and what has been filtered into host memory stays.
  */
 
 gboolean
@@ -24,7 +24,7 @@ td_fdk_others_can_go_on (const GError *error)
   return error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY;
 }
 
-/* ── What to change ───────────────────────────────────────────────────────────────────────────── */
+/* ── What to change ── */
 
 static gboolean
 fdk_retry_less_memory (TdFdkRun *run, TdFdkDevice *device)
@@ -99,13 +99,15 @@ fdk_retry_relieve (TdFdkRun *run, TdFdkDevice *device)
   if (!td_fdk_fit (run->plan, fdk, devices, NULL))
     return FALSE;
   td_fdk_share_slabs (run->plan, fdk, devices);
-  td_job_note (run->job, "%s: %s; going on with slabs of %u slices, batches of %u views and the kernel "
-                         "\"%s\".", td_device_info (device->device)->id, device->error->message,
-               fdk->slab, fdk->batch, fdk->families[device->index]->name);
+  td_job_note (run->job,
+               "%s: %s; going on with slabs of %u slices, batches of %u views and the kernel "
+               "\"%s\".",
+               td_device_info (device->device)->id, device->error->message, fdk->slab, fdk->batch,
+               fdk->families[device->index]->name);
   return TRUE;
 }
 
-/* ── Trying again ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Trying again ── */
 
 /* The cut that the attempt had, for the devices that are left. */
 static void

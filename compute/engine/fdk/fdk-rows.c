@@ -38,7 +38,8 @@ guint64
 td_fdk_rows_bytes (const TdFdkPlan *fdk, guint from_rows, guint n)
 {
   const guint64 line = (guint64) fdk->task.n_views * sizeof (float);
-  const guint64 from = line * from_rows * (is_level (fdk) ? fdk->task.level.n_columns : fdk->task.n_columns);
+  const guint64 from
+      = line * from_rows * (is_level (fdk) ? fdk->task.level.n_columns : fdk->task.n_columns);
 
   return is_level (fdk) ? MAX (from, line * n * fdk->task.n_columns) : from;
 }
@@ -80,7 +81,7 @@ td_fdk_filter_span (const TdFdkPlan *fdk, TdConeFilter *filter, TdQueue *queue, 
                     const TdFdkSpan *span, GError **error)
 {
   if (is_level (fdk))
-    return td_cone_filter_run_level (filter, queue, rows, span->from_row0, span->from_rows, span->row0,
-                                     span->n_rows, error);
+    return td_cone_filter_run_level (filter, queue, rows, span->from_row0, span->from_rows,
+                                     span->row0, span->n_rows, error);
   return td_cone_filter_run (filter, queue, rows, span->from_row0, span->from_rows, error);
 }

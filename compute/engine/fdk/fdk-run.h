@@ -5,16 +5,17 @@
 #include "fdk.h"
 
 /**
- * The running half of td_method_fdk. Each device has a thread that computes (fdk-worker.c), one that
- * fetches finished slabs (fdk-land.c) and, with a window, one that feeds it rows (fdk-window.c). The
- * last of them to end, however it ended, hands back what the device had not delivered (fdk-device.c).
+ * The running half of td_method_fdk. Each device has a thread that computes (fdk-worker.c), one
+ * that fetches finished slabs (fdk-land.c) and, with a window, one that feeds it rows
+ * (fdk-window.c). The last of them to end, however it ended, hands back what the device had not
+ * delivered (fdk-device.c).
  */
 typedef struct TdFdkRun TdFdkRun;
 typedef struct TdFdkDevice TdFdkDevice;
 typedef struct TdFdkWindow TdFdkWindow;
 typedef struct TdFdkWorker TdFdkWorker;
 
-/* ── Pinned memory (fdk-pinned.c) ─────────────────────────────────────────────────────────────── */
+/* ── Pinned memory (fdk-pinned.c) ── */
 
 /* Buffers of equal size for transfers, kept by the engine between jobs: pinning takes longer than
    copying. */
@@ -30,7 +31,8 @@ TdFdkPinned *td_fdk_pinned_take (TdEngine *engine, TdDevice *device, guint n, gu
 /* Keeps it, or frees what a failed device may have left unsound; NULL is allowed. */
 void td_fdk_pinned_give (TdEngine *engine, TdFdkPinned *pinned, gboolean sound);
 
-/* Uploads through a few pinned buffers in turns: one is filled while the others are on their way. */
+/* Uploads through a few pinned buffers in turns: one is filled while the others are on their way.
+ */
 typedef struct {
   TdFdkPinned *pinned;
   TdQueue *queue;
@@ -46,35 +48,35 @@ gboolean td_fdk_ring_send (TdFdkRing *ring, TdBuffer *to, guint64 offset, guint6
 /* The queue has been finished; @sound: without failing. */
 void td_fdk_ring_clear (TdFdkRing *ring, TdEngine *engine, gboolean sound);
 
-/* ── Work (fdk-work.c) ────────────────────────────────────────────────────────────────────────── */
+/* ── Work (fdk-work.c) ── */
 
 /* A slab as the run sees it. */
 typedef struct {
-  gboolean taken;     /* volume share: by somebody */
-  GQueue todo;        /* projection share: batches nobody has taken, GUINT_TO_POINTER (batch) */
-  float *sum;         /* projection share: the parts delivered so far, in pinned memory */
-  guint summed;       /* batches in it */
+  gboolean taken; /* volume share: by somebody */
+  GQueue todo;    /* projection share: batches nobody has taken, GUINT_TO_POINTER (batch) */
+  float *sum;     /* projection share: the parts delivered so far, in pinned memory */
+  guint summed;   /* batches in it */
 } TdFdkSlab;
 
 /* What one device adds to one slab: all batches, or those that it took. */
 typedef struct {
   guint slab;
-  GArray *batches;    /* guint, taken so far */
-  TdBuffer *volume;   /* the device's; NULL before the first batch */
-  GArray *events;     /* TdEvent *, pairs around every call of the projector */
+  GArray *batches;  /* guint, taken so far */
+  TdBuffer *volume; /* the device's; NULL before the first batch */
+  GArray *events;   /* TdEvent *, pairs around every call of the projector */
   TdEvent *computed;
-  double updates;     /* reported so far */
+  double updates; /* reported so far */
 } TdFdkPart;
 
-/* The next batch for @device: of *@part, or of a new part if that is NULL or has none left. FALSE: none
-   now; with @wait, where projections are shared, only once all is delivered or the run or the device has
-   failed. */
+/* The next batch for @device: of *@part, or of a new part if that is NULL or has none left. FALSE:
+   none now; with @wait, where projections are shared, only once all is delivered or the run or the
+   device has failed. */
 gboolean td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait);
 /* Under the lock: what @device took and did not deliver is free again. */
 void td_fdk_give_back (TdFdkDevice *device);
 void td_fdk_part_free (TdFdkPart *part);
 
-/* ── The run (method-fdk.c) ───────────────────────────────────────────────────────────────────── */
+/* ── The run (method-fdk.c) ── */
 
 /* One attempt, or several if a failure can be got around (fdk-retry.c): devices and slabs are an
    attempt's, all else is kept. */
@@ -82,32 +84,32 @@ struct TdFdkRun {
   gatomicrefcount references; /* slices on their way to the writer hold one */
   TdJob *job;
   TdPlan *plan;
-  TdFdkPlan now;              /* the plan's, as failures have changed it; owns families, own, retired,
-                                 budgets */
-  const TdFdkPlan *fdk;       /* now */
-  GCancellable *cancellable;  /* the attempt's, cancelled by the first failure too */
-  float *projections;         /* host: [view][n_rows][column]; NULL: in the file */
-  int projections_file;       /* -1: in memory. Not mapped: its pages would count as ours, and more of them
-                                 than were touched */
-  gint file_errno;            /* atomic: reading or writing it failed */
+  TdFdkPlan now;        /* the plan's, as failures have changed it; owns families, own, retired,
+                           budgets */
+  const TdFdkPlan *fdk; /* now */
+  GCancellable *cancellable; /* the attempt's, cancelled by the first failure too */
+  float *projections;        /* host: [view][n_rows][column]; NULL: in the file */
+  int projections_file; /* -1: in memory. Not mapped: its pages would count as ours, and more of
+                           them than were touched */
+  gint file_errno;      /* atomic: reading or writing it failed */
   TdFdkPinned *landing;
   TdFdkDevice *devices;
   guint n_devices;
-  gboolean *delivered;        /* by slice: has gone to the writer; whoever has taken its slab writes it */
-  guint *families_tried;      /* by device */
+  gboolean *delivered; /* by slice: has gone to the writer; whoever has taken its slab writes it */
+  guint *families_tried; /* by device */
   guint n_retired;
   gboolean dropped_idle;
 
-  GMutex lock;                /* all below, and what TdFdkDevice says */
+  GMutex lock; /* all below, and what TdFdkDevice says */
   GCond changed;
-  guint rows_done;            /* host: of n_rows, from the top */
+  guint rows_done; /* host: of n_rows, from the top */
   TdFdkSlab *slabs;
   guint n_slabs;
-  guint unfinished;           /* slabs not yet emitted */
-  GQueue free_landing;        /* float * of landing */
+  guint unfinished;    /* slabs not yet emitted */
+  GQueue free_landing; /* float * of landing */
   guint devices_left;
-  GError *error;              /* the first */
-  TdFdkDevice *failed;        /* whose error it is, if another attempt may get around it */
+  GError *error;       /* the first */
+  TdFdkDevice *failed; /* whose error it is, if another attempt may get around it */
 };
 
 struct TdFdkDevice {
@@ -116,37 +118,37 @@ struct TdFdkDevice {
   const TdConeFamily *family;
   guint index;
   TdFdkWorker *worker;
-  TdFdkWindow *window;        /* NULL: host */
+  TdFdkWindow *window; /* NULL: host */
   GThread *threads[3];
-  TdQueue *fetch;             /* the fetching thread's, as the next two lines */
-  TdEvent *origin;            /* on the computing queue; device times of spans count from it */
-  gint64 origin_us;           /* and when it passed */
-  TdEvent *fetch_marks[2];    /* kept here, so that a thread that ends loses nothing */
+  TdQueue *fetch;          /* the fetching thread's, as the next two lines */
+  TdEvent *origin;         /* on the computing queue; device times of spans count from it */
+  gint64 origin_us;        /* and when it passed */
+  TdEvent *fetch_marks[2]; /* kept here, so that a thread that ends loses nothing */
   double kernel_s, kernel_updates, fetch_s, fetch_bytes;
 
-  guint running;              /* threads; under the run's lock, as all below */
-  GError *error;              /* the first: the device is retired */
-  gboolean computed_all;      /* no more slabs will come to be fetched, the kernels have ended */
-  GQueue landing;             /* TdFdkPart, computed */
-  GPtrArray *open;            /* TdFdkPart, taken and not delivered; owned */
-  GQueue free_volumes;        /* TdBuffer of the worker */
+  guint running;         /* threads; under the run's lock, as all below */
+  GError *error;         /* the first: the device is retired */
+  gboolean computed_all; /* no more slabs will come to be fetched, the kernels have ended */
+  GQueue landing;        /* TdFdkPart, computed */
+  GPtrArray *open;       /* TdFdkPart, taken and not delivered; owned */
+  GQueue free_volumes;   /* TdBuffer of the worker */
 };
 
-void td_fdk_fail (TdFdkRun *run, GError *error); /* takes @error */
+void td_fdk_fail (TdFdkRun *run, GError *error);              /* takes @error */
 void td_fdk_device_fail (TdFdkDevice *device, GError *error); /* takes @error */
 /* fdk-device.c: seconds between pairs of events that have passed, each a span of the job. */
-gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events, double *sum,
-                              GError **error);
+gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events,
+                              double *sum, GError **error);
 /* Under the lock. */
 gboolean td_fdk_device_stopped (const TdFdkDevice *device);
 /* fdk-retry.c: another attempt may do; another device may. */
 gboolean td_fdk_can_retry (const GError *error);
 gboolean td_fdk_others_can_go_on (const GError *error);
-/* All threads of the attempt have ended with run->error. TRUE: with what was changed the next may do
-   better. */
+/* All threads of the attempt have ended with run->error. TRUE: with what was changed the next may
+   do better. */
 gboolean td_fdk_retry (TdFdkRun *run);
-/* All threads of the attempt have ended without run->error, but slabs have come back from devices that
-   failed when the others had ended: those compute them in the next. */
+/* All threads of the attempt have ended without run->error, but slabs have come back from devices
+   that failed when the others had ended: those compute them in the next. */
 void td_fdk_go_on (TdFdkRun *run);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
@@ -158,29 +160,32 @@ typedef struct {
 } TdFdkHeld;
 
 /* Makes it [row0, row0 + n); none of it after an error. */
-gboolean td_fdk_hold (TdFdkRun *run, guint device, TdFdkHeld *held, guint row0, guint n, GError **error);
+gboolean td_fdk_hold (TdFdkRun *run, guint device, TdFdkHeld *held, guint row0, guint n,
+                      GError **error);
 /* Reads rows [row0, row0 + n) as [row][view][column] for @device, with all cores (fdk-read.c). */
 gboolean td_fdk_read (TdFdkRun *run, guint device, guint row0, guint n, float *out, GError **error);
 
-/* ── The host's store (fdk-filter.c) ──────────────────────────────────────────────────────────── */
+/* ── The host's store (fdk-filter.c) ── */
 
-/* Blocks until detector rows up to @end (counted in n_rows) are filtered; FALSE: the run or the device
-   has failed. */
+/* Blocks until detector rows up to @end (counted in n_rows) are filtered; FALSE: the run or the
+   device has failed. */
 gboolean td_fdk_wait_rows (TdFdkDevice *device, guint end);
 /* FALSE with @error: the file of the projections could not be read or written. */
 gboolean td_fdk_file_sound (TdFdkRun *run, GError **error);
-/* The thread's body: filters all rows; a device that fails leaves the rest to the next that works. */
+/* The thread's body: filters all rows; a device that fails leaves the rest to the next that works.
+ */
 gpointer td_fdk_filter_thread (gpointer run);
 
-/* ── The devices' windows (fdk-window.c) ──────────────────────────────────────────────────────── */
+/* ── The devices' windows (fdk-window.c) ── */
 
 TdFdkWindow *td_fdk_window_new (TdFdkDevice *device);
 /* @sound: without failing. NULL is allowed. */
 void td_fdk_window_free (TdFdkWindow *window, gboolean sound);
 /* The fetching thread's, which has nothing to fetch yet: the filter and the kernel that gathers. */
 gboolean td_fdk_window_open (TdFdkWindow *window, GError **error);
-/* The computing thread's, on its queue. Blocks until all is enqueued that brings and filters the rows
-   that the slab sees; they stay until td_fdk_window_passed(). FALSE without @error: stopped. */
+/* The computing thread's, on its queue. Blocks until all is enqueued that brings and filters the
+   rows that the slab sees; they stay until td_fdk_window_passed(). FALSE without @error: stopped.
+ */
 gboolean td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **error);
 /* Enqueues: rows [row0, row0 + n_rows) of the batch's views into @to, [place][row][column]. */
 gboolean td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch,
@@ -188,7 +193,7 @@ gboolean td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkB
 /* What was enqueued so far is all that this slab wants of its rows. */
 gboolean td_fdk_window_passed (TdFdkWindow *window, TdQueue *queue, GError **error);
 
-/* ── Threads of a device ──────────────────────────────────────────────────────────────────────── */
+/* ── Threads of a device ── */
 
 /* Starts them (fdk-device.c). */
 void td_fdk_device_start (TdFdkDevice *device);

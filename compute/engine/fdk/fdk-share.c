@@ -6,17 +6,17 @@
 #include "compute/engine/plan-private.h"
 
 /* Taken until a job has measured them. Only their ratios decide. */
-#define GPU_RATE 3e11       /* updates a second */
+#define GPU_RATE 3e11 /* updates a second */
 #define CPU_RATE 3e9
-#define GPU_TRANSFER 2e10   /* bytes a second, each way */
+#define GPU_TRANSFER 2e10 /* bytes a second, each way */
 #define CPU_TRANSFER 5e9
-#define HOST_SUM_RATE 4e9   /* bytes added a second */
-#define GPU_PACK 3e11       /* bytes of projections a second that are brought into a kernel's order */
+#define HOST_SUM_RATE 4e9 /* bytes added a second */
+#define GPU_PACK 3e11     /* bytes of projections a second that are brought into a kernel's order */
 #define CPU_PACK 2e9
-#define GPU_FILTER 5e10     /* bytes a second */
-#define CPU_FILTER 1e9      /* bytes a second, each thread */
+#define GPU_FILTER 5e10 /* bytes a second */
+#define CPU_FILTER 1e9  /* bytes a second, each thread */
 
-/* ── Rates ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Rates ── */
 
 static gboolean
 is_gpu (TdDevice *device)
@@ -55,7 +55,7 @@ filter_rate (const TdPlan *plan, TdDevice *device)
                                   : CPU_FILTER * td_device_info (device)->compute_units);
 }
 
-/* ── Who filters ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Who filters ── */
 
 static void
 choose_filter (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
@@ -70,15 +70,15 @@ choose_filter (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
     device += filter_rate (plan, devices->pdata[i]);
   }
   const double cpu = host ? filter_rate (plan, host->pdata[0]) : 0;
-  fdk->filter_on_device = wish == TD_FILTER_ON_DEVICE
-                          || (wish == TD_FILTER_ON_AUTO && gpus && device > cpu);
+  fdk->filter_on_device
+      = wish == TD_FILTER_ON_DEVICE || (wish == TD_FILTER_ON_AUTO && gpus && device > cpu);
   if (wish == TD_FILTER_ON_AUTO && gpus)
     td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s (--filter-on).",
                   fdk->filter_on_device ? "device" : "CPU", MAX (device, cpu) * 1e-9,
                   MIN (device, cpu) * 1e-9, fdk->filter_on_device ? "CPU" : "device");
 }
 
-/* ── What they share ──────────────────────────────────────────────────────────────────────────── */
+/* ── What they share ── */
 
 /* Seconds of each resource; they work beside each other, so the longest decides. */
 typedef struct {
@@ -95,8 +95,9 @@ cost_of (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
   const double row_bytes = (double) fdk->task.n_views * fdk->task.n_columns * sizeof (float);
   const double volume_bytes = (double) fdk->task.nz * fdk->task.ny * fdk->task.nx * sizeof (float);
   const double updates = volume_bytes / sizeof (float) * fdk->task.n_views;
-  const double rows_sent = fdk->window ? MIN (fdk->n_rows, (double) fdk->n_rows / n + fdk->slab_rows)
-                                       : (double) fdk->n_slabs * fdk->slab_rows / n;
+  const double rows_sent = fdk->window
+                               ? MIN (fdk->n_rows, (double) fdk->n_rows / n + fdk->slab_rows)
+                               : (double) fdk->n_slabs * fdk->slab_rows / n;
   /* Parts that are not a multiple of the devices leave some idle at the end. */
   const guint parts = volume ? fdk->n_slabs : fdk->n_batches;
   const double idle = (double) ((parts + n - 1) / n) * n / parts;
@@ -117,16 +118,18 @@ cost_of (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
     cost.kernel += cost.filter = rows_sent * row_bytes / filters;
   else
     cost.filter = fdk->n_rows * row_bytes / filters;
-  cost.total = MAX (MAX (MAX (cost.kernel, cost.upload), MAX (cost.download, cost.sum)), cost.filter);
+  cost.total
+      = MAX (MAX (MAX (cost.kernel, cost.upload), MAX (cost.download, cost.sum)), cost.filter);
   return cost;
 }
 
 static void
 note_costs (TdPlan *plan, gboolean volume, const Cost *cost, const Cost *other)
 {
-  td_plan_note (plan, "The devices share the %s: about %.3g s, %.3g s if they shared the %s (kernels "
-                      "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, adding up %.3g and "
-                      "%.3g s; --share).",
+  td_plan_note (plan,
+                "The devices share the %s: about %.3g s, %.3g s if they shared the %s (kernels "
+                "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, adding up %.3g and "
+                "%.3g s; --share).",
                 volume ? "volume" : "projections", cost->total, other->total,
                 volume ? "projections" : "volume", cost->kernel, other->kernel, cost->upload,
                 other->upload, cost->download, other->download, cost->sum, other->sum);
@@ -154,8 +157,8 @@ fdk_share_compare (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **er
   return TRUE;
 }
 
-/* In proportion to what the devices did earlier. Without windows all take the top slab: the rows that it
-   sees are filtered first. */
+/* In proportion to what the devices did earlier. Without windows all take the top slab: the rows
+   that it sees are filtered first. */
 void
 td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
 {

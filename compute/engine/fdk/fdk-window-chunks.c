@@ -19,8 +19,8 @@ td_fdk_window_rows (const TdFdkWindow *window, guint index)
   return td_fdk_span (fdk, first, MIN (fdk->filter_rows, fdk->n_rows - first));
 }
 
-/* The device's own slabs that nobody has taken yet, from @slab on. FALSE: there are no more. Under the
-   lock, as the three below. */
+/* The device's own slabs that nobody has taken yet, from @slab on. FALSE: there are no more. Under
+   the lock, as the three below. */
 static gboolean
 next_slab (const TdFdkWindow *window, guint *slab)
 {
@@ -32,8 +32,8 @@ next_slab (const TdFdkWindow *window, guint *slab)
   return *slab < end;
 }
 
-/* The next chunk that is not here: of the slab being computed, else of the next ones, as far as a slab
-   ahead: what a device does not want soon may be kept from another that does. */
+/* The next chunk that is not here: of the slab being computed, else of the next ones, as far as a
+   slab ahead: what a device does not want soon may be kept from another that does. */
 static gboolean
 next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
 {
@@ -44,8 +44,8 @@ next_chunk (const TdFdkWindow *window, guint *index, gboolean *urgent)
   *urgent = FALSE;
   const TdFdkPlan *fdk = window->device->run->fdk;
   guint ahead = 0;
-  for (guint slab = fdk->own[window->device->index]; ahead <= fdk->slab && next_slab (window, &slab);
-       ahead += fdk->cuts[slab++].n_slices) {
+  for (guint slab = fdk->own[window->device->index];
+       ahead <= fdk->slab && next_slab (window, &slab); ahead += fdk->cuts[slab++].n_slices) {
     guint end;
     for (td_fdk_window_chunks (fdk, slab, index, &end); *index < end; (*index)++)
       if (!window->chunks[*index].data)
@@ -71,8 +71,8 @@ wanted_in (const TdFdkWindow *window, guint index)
   return G_MAXUINT;
 }
 
-/* A chunk whose memory may go to another: one that no slab wants any more, or, if it must be, the one
-   that is wanted last. */
+/* A chunk whose memory may go to another: one that no slab wants any more, or, if it must be, the
+   one that is wanted last. */
 static TdFdkChunk *
 fdk_window_chunks_dispensable (const TdFdkWindow *window, gboolean urgent)
 {

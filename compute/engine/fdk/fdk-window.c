@@ -4,7 +4,7 @@
 #include "fdk-window-private.h"
 #include "kernels/params.h"
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 TdFdkWindow *
 td_fdk_window_new (TdFdkDevice *device)
@@ -55,7 +55,7 @@ td_fdk_window_free (TdFdkWindow *window, gboolean sound)
   g_free (window);
 }
 
-/* ── Feeding ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Feeding ── */
 
 /* Rows into pinned memory. Files like to be read in large pieces, and once. */
 static gboolean
@@ -71,7 +71,7 @@ fdk_window_fill (TdFdkWindow *window, guint row0, guint end, float *to, GError *
   TdFdkHeld *block = &window->block;
   if (row0 < block->row0 || end > block->row0 + block->n) {
     if (!block->rows)
-      block->rows = g_try_new (float, fdk->block_rows * row);
+      block->rows = g_try_new (float, fdk->block_rows *row);
     /* Downwards, or upwards where the slabs go that way. */
     const TdFdkSpan all = td_fdk_span (fdk, 0, fdk->n_rows);
     const gboolean upwards = block->n > 0 && row0 < block->row0;
@@ -92,8 +92,8 @@ fdk_window_fill (TdFdkWindow *window, guint row0, guint end, float *to, GError *
   return TRUE;
 }
 
-/* Enqueues the raw rows of a chunk. Its memory may have had another, which was filtered, though perhaps
-   for nobody, and used until @passed. */
+/* Enqueues the raw rows of a chunk. Its memory may have had another, which was filtered, though
+   perhaps for nobody, and used until @passed. */
 static gboolean
 send_chunk (TdFdkWindow *window, guint index, GError **error)
 {
@@ -105,7 +105,8 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
   const TdFdkSpan span = td_fdk_window_rows (window, index);
   float *staging = td_fdk_ring_next (&window->ring, error);
 
-  if (!staging || !fdk_window_fill (window, span.from_row0, span.from_row0 + span.from_rows, staging, error))
+  if (!staging
+      || !fdk_window_fill (window, span.from_row0, span.from_row0 + span.from_rows, staging, error))
     return FALSE;
   if (!chunk->data) {
     chunk->data = td_buffer_new (window->device->device, td_fdk_chunk_bytes (run->fdk), error);
@@ -114,7 +115,8 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
     g_ptr_array_add (window->memory, chunk->data);
   }
   g_mutex_lock (&run->lock);
-  gboolean ok = !used || !window->passed || td_event_wait (window->ring.queue, window->passed, error);
+  gboolean ok
+      = !used || !window->passed || td_event_wait (window->ring.queue, window->passed, error);
   ok = ok && (!used || td_event_wait (window->ring.queue, window->before, error));
   g_mutex_unlock (&run->lock);
   if (!ok || !td_fdk_ring_send (&window->ring, chunk->data, 0, span.from_rows * row, error))
@@ -126,7 +128,7 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
   return TRUE;
 }
 
-/* ── Filtering ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Filtering ── */
 
 static gboolean
 open_filter (TdFdkWindow *window, GError **error)
@@ -139,9 +141,10 @@ open_filter (TdFdkWindow *window, GError **error)
   TdDevice *device = window->device->device;
 
   const gboolean quads = fdk->task.n_columns % 4 == 0;
-  window->program
-      = td_program_build (device, "rows-gather", (const char *[]) { quads ? "QUADS" : NULL, NULL }, error);
-  window->gather = window->program ? td_program_kernel (window->program, "rows_gather", error) : NULL;
+  window->program = td_program_build (device, "rows-gather",
+                                      (const char *[]) { quads ? "QUADS" : NULL, NULL }, error);
+  window->gather
+      = window->program ? td_program_kernel (window->program, "rows_gather", error) : NULL;
   if (!window->gather)
     return FALSE;
   window->preparation = td_preparation_new (device, run->plan->scan, NULL, recipe->steps,
@@ -191,8 +194,8 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
   const TdFdkSpan span = td_fdk_window_rows (window, index);
 
   if (!td_event_wait (queue, chunk->sent, error) || !fdk_window_record (window, error)
-      || !td_preparation_run (window->preparation, queue, chunk->data, span.from_row0, span.from_rows,
-                              NULL, run->cancellable, error)
+      || !td_preparation_run (window->preparation, queue, chunk->data, span.from_row0,
+                              span.from_rows, NULL, run->cancellable, error)
       || (window->filter
           && !td_fdk_filter_span (run->fdk, window->filter, queue, chunk->data, &span, error))
       || !fdk_window_record (window, error))
@@ -200,7 +203,8 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
   TdEvent *filtered = td_event_record (queue, error);
   if (!filtered)
     return FALSE;
-  window->filtered_bytes += (double) span.from_rows * facts->n_views * facts->n_columns * sizeof (float);
+  window->filtered_bytes
+      += (double) span.from_rows * facts->n_views * facts->n_columns * sizeof (float);
   g_mutex_lock (&run->lock);
   chunk->filtered = filtered;
   chunk->here = TRUE;
@@ -261,7 +265,7 @@ td_fdk_window_feed (TdFdkDevice *device, GError **error)
   return TRUE;
 }
 
-/* ── For the computing thread ─────────────────────────────────────────────────────────────────── */
+/* ── For the computing thread ── */
 
 static gboolean
 wait_for (TdFdkWindow *window, guint index)
@@ -319,8 +323,8 @@ td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *bat
     };
     const guint local[3] = { 64, 4, 1 };
     const guint groups[3] = { (wide + 63) / 64, (batch->n + 3) / 4, end - from };
-    const TdArg args[] = { TD_ARG_BUFFER (window->chunks[i].data), TD_ARG_BUFFER (to),
-                           TD_ARG_VALUE (params) };
+    const TdArg args[]
+        = { TD_ARG_BUFFER (window->chunks[i].data), TD_ARG_BUFFER (to), TD_ARG_VALUE (params) };
     if (!td_launch (queue, window->gather, groups, local, args, G_N_ELEMENTS (args), error))
       return FALSE;
   }

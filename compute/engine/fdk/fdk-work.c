@@ -26,7 +26,7 @@ fdk_work_open_part (TdFdkDevice *device, guint slab)
   return part;
 }
 
-/* ── Sharing the volume ───────────────────────────────────────────────────────────────────────── */
+/* ── Sharing the volume ── */
 
 /* The first of the device's own, which follows the one before it; else the last of whoever has most
    left, who would come to it last. */
@@ -74,7 +74,7 @@ take_of_volume (TdFdkDevice *device, TdFdkPart **part, guint *batch)
   return TRUE;
 }
 
-/* ── Sharing the projections ──────────────────────────────────────────────────────────────────── */
+/* ── Sharing the projections ── */
 
 static gboolean
 take_of_projections (TdFdkDevice *device, TdFdkPart **part, guint *batch)
@@ -93,7 +93,7 @@ take_of_projections (TdFdkDevice *device, TdFdkPart **part, guint *batch)
   return TRUE;
 }
 
-/* ── Both ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Both ── */
 
 gboolean
 td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait)
@@ -104,7 +104,8 @@ td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait)
 
   g_mutex_lock (&run->lock);
   while (!td_fdk_device_stopped (device)) {
-    found = volume ? take_of_volume (device, part, batch) : take_of_projections (device, part, batch);
+    found
+        = volume ? take_of_volume (device, part, batch) : take_of_projections (device, part, batch);
     /* Somebody may still give something back; of the volume that is another attempt's. */
     if (found || volume || !wait || run->unfinished == 0)
       break;

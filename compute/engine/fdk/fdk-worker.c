@@ -10,15 +10,15 @@ struct TdFdkWorker {
   TdFdkDevice *device;
   TdQueue *queue;
   TdConeProjector *projector;
-  TdBuffer *rows[2];       /* batches of projections, in turns; windows need one */
+  TdBuffer *rows[2]; /* batches of projections, in turns; windows need one */
   TdEvent *filled[2], *used[2];
-  TdFdkRing ring;          /* host: what rows are filled through */
-  guint turn;              /* of rows */
+  TdFdkRing ring; /* host: what rows are filled through */
+  guint turn;     /* of rows */
   TdBuffer *volumes[2];
   guint *views;
 };
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 TdFdkWorker *
 td_fdk_worker_new (TdFdkDevice *device)
@@ -68,10 +68,10 @@ open_worker (TdFdkWorker *worker, GError **error)
   if (fdk->window || td_device_info (device->device)->host_pointers)
     return TRUE;
   worker->ring.queue = td_queue_new (device->device, error);
-  worker->ring.pinned = worker->ring.queue
-                            ? td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
-                                                  fdk->ring_bytes, error)
-                            : NULL;
+  worker->ring.pinned
+      = worker->ring.queue
+            ? td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING, fdk->ring_bytes, error)
+            : NULL;
   return worker->ring.pinned != NULL;
 }
 
@@ -102,12 +102,12 @@ td_fdk_worker_free (TdFdkWorker *worker)
   g_free (worker);
 }
 
-/* ── Sending a batch from the host ────────────────────────────────────────────────────────────── */
+/* ── Sending a batch from the host ── */
 
 typedef struct {
   TdFdkRun *run;
   TdFdkBatch batch;
-  guint first;         /* place of the first view copied */
+  guint first; /* place of the first view copied */
   guint row0, n_rows;
   float *to;
 } Gather;
@@ -132,7 +132,8 @@ gather_view (guint index, gpointer user)
     memcpy (to, work->run->projections + first, floats * sizeof (float));
     return;
   }
-  const int failed = td_file_read (work->run->projections_file, to, floats * sizeof (float), first * sizeof (float));
+  const int failed = td_file_read (work->run->projections_file, to, floats * sizeof (float),
+                                   first * sizeof (float));
   if (failed)
     g_atomic_int_set (&work->run->file_errno, failed);
 }
@@ -164,7 +165,9 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
   const TdFdkPlan *fdk = device->run->fdk;
   const TdFdkSlabCut *cut = &fdk->cuts[part->slab];
   const guint slot = worker->rows[1] ? worker->turn % 2 : 0;
-  Gather work = { .run = device->run, .batch = td_fdk_batch (fdk, batch), .row0 = cut->row0,
+  Gather work = { .run = device->run,
+                  .batch = td_fdk_batch (fdk, batch),
+                  .row0 = cut->row0,
                   .n_rows = cut->row_end - cut->row0 };
 
   if (fdk->window)
@@ -191,9 +194,10 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
   return TRUE;
 }
 
-/* ── Adding a batch ───────────────────────────────────────────────────────────────────────────── */
+/* ── Adding a batch ── */
 
-/* Blocks until a slab has been fetched, if all are waiting for that; FALSE: the device has stopped. */
+/* Blocks until a slab has been fetched, if all are waiting for that; FALSE: the device has stopped.
+ */
 static gboolean
 fdk_worker_take_volume (TdFdkDevice *device, TdFdkPart *part)
 {
@@ -218,8 +222,8 @@ fdk_worker_record (TdFdkPart *part, TdQueue *queue, GError **error)
 }
 
 static gboolean
-fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot, guint row0,
-         guint n_rows, GError **error)
+fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot,
+                    guint row0, guint n_rows, GError **error)
 {
   TdFdkRun *run = worker->device->run;
   const TdFdkPlan *fdk = run->fdk;
@@ -275,14 +279,13 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
     if (!worker->used[slot])
       return FALSE;
   }
-  const double updates
-      = (double) batch.n * cut->n_slices * fdk->task.ny * fdk->task.nx;
+  const double updates = (double) batch.n * cut->n_slices * fdk->task.ny * fdk->task.nx;
   part->updates += updates;
   td_job_add_updates (run->job, updates);
   return TRUE;
 }
 
-/* ── The thread ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The thread ── */
 
 /* All of the part that this device will add is enqueued. */
 static gboolean

@@ -11,7 +11,7 @@
 #define LEAST_KERNEL_S 0.05
 #define LEAST_TRANSFER_S 0.005
 
-/* ── Failures ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Failures ── */
 
 void
 td_fdk_fail (TdFdkRun *run, GError *error)
@@ -41,7 +41,7 @@ cancel_run (GCancellable *from, gpointer run_cancellable)
   g_cancellable_cancel (run_cancellable);
 }
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 static gboolean
 make_projections (TdFdkRun *run, GError **error)
@@ -57,7 +57,8 @@ make_projections (TdFdkRun *run, GError **error)
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.", bytes >> 20);
+                 "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.",
+                 bytes >> 20);
     return FALSE;
   }
   madvise (memory, bytes, MADV_HUGEPAGE);
@@ -71,9 +72,11 @@ td_fdk_file_sound (TdFdkRun *run, GError **error)
   const int reason = g_atomic_int_get (&run->file_errno);
 
   if (reason)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "The temporary file of filtered projections in %s failed: %s; set TMPDIR to another "
-                 "disk.", g_get_tmp_dir (), g_strerror (reason));
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_IO,
+        "The temporary file of filtered projections in %s failed: %s; set TMPDIR to another "
+        "disk.",
+        g_get_tmp_dir (), g_strerror (reason));
   return reason == 0;
 }
 
@@ -250,7 +253,7 @@ td_fdk_run_unref (TdFdkRun *run)
   g_free (run);
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 /* What the job's result tells, and what later plans know, once it has ended well. */
 static void
@@ -336,7 +339,8 @@ method_fdk_try (TdFdkRun *run, GCancellable *cancellable, GError **error)
     return FALSE;
   method_fdk_clear_attempt (run);
   run->cancellable = g_cancellable_new ();
-  const gulong woken = g_cancellable_connect (run->cancellable, G_CALLBACK (method_fdk_on_cancel), run, NULL);
+  const gulong woken
+      = g_cancellable_connect (run->cancellable, G_CALLBACK (method_fdk_on_cancel), run, NULL);
   const gulong handler
       = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (cancel_run),
                                              g_object_ref (run->cancellable), g_object_unref)

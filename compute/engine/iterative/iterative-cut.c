@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How devices share a volume: rows by their speed, as far as their memory goes, and the host has the rest. */
+/* How devices share a volume: rows by their speed, as far as their memory goes, and the host has
+ * the rest. */
 #include "iterative.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/plan-private.h"
@@ -45,9 +46,11 @@ member_bytes (const TdPlan *plan, guint n, guint batch)
   const TdIterativePlan *self = plan->extra;
 
   const guint64 slice = (guint64) self->task.nx * self->task.ny * sizeof (float);
-  const guint64 at_once = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES, td_iterative_slab_bytes (self)));
+  const guint64 at_once
+      = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES, td_iterative_slab_bytes (self)));
 
-  return td_solver_member_bytes (&self->task, &self->settings, n, batch) + at_once / self->task.ny * n;
+  return td_solver_member_bytes (&self->task, &self->settings, n, batch)
+         + at_once / self->task.ny * n;
 }
 
 gboolean
@@ -67,9 +70,10 @@ td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut, guint 
 {
   const TdIterativePlan *self = plan->extra;
 
-  return cut->batch_views ? member_bytes (plan, cut->members[index].n, cut->batch_views)
-                          : td_solver_bytes (&self->task, &self->settings, stored_rows (self, cut->in_file))
-                                + td_iterative_aside_bytes (plan);
+  return cut->batch_views
+             ? member_bytes (plan, cut->members[index].n, cut->batch_views)
+             : td_solver_bytes (&self->task, &self->settings, stored_rows (self, cut->in_file))
+                   + td_iterative_aside_bytes (plan);
 }
 
 guint64
@@ -77,9 +81,10 @@ td_iterative_host_bytes (const TdPlan *plan, const TdIterativeCut *cut)
 {
   const TdIterativePlan *self = plan->extra;
 
-  return cut->batch_views == 0
-             ? 0 : td_solver_lines_bytes (&self->task, &self->settings, cut->n, stored_rows (self, cut->in_file))
-                       + td_iterative_aside_bytes (plan);
+  return cut->batch_views == 0 ? 0
+                               : td_solver_lines_bytes (&self->task, &self->settings, cut->n,
+                                                        stored_rows (self, cut->in_file))
+                                     + td_iterative_aside_bytes (plan);
 }
 
 /* Rows that the device has memory for. */
@@ -97,7 +102,8 @@ most_rows (const TdPlan *plan, GPtrArray *devices, TdDevice *device, guint batch
     const guint64 largest = MAX (td_team_volume_bytes (&self->task, n),
                                  td_rays_projection_bytes (&self->task, batch));
 
-    if (member_bytes (plan, n, batch) <= budget && (!info->max_alloc_bytes || largest <= info->max_alloc_bytes))
+    if (member_bytes (plan, n, batch) <= budget
+        && (!info->max_alloc_bytes || largest <= info->max_alloc_bytes))
       low = n;
     else
       high = n - 1;
@@ -121,7 +127,8 @@ set_speeds (const TdPlan *plan, GPtrArray *devices, double *speeds)
     speeds[i] = 1;
 }
 
-/* Rows for each device, no more than it has room for; what is left over goes to whoever has room. */
+/* Rows for each device, no more than it has room for; what is left over goes to whoever has room.
+ */
 static guint
 share_rows (guint rows, const double *speeds, const guint *most, guint n, guint *shares)
 {
@@ -143,8 +150,8 @@ share_rows (guint rows, const double *speeds, const guint *most, guint n, guint 
 }
 
 static void
-fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice *host, guint left, guint batch,
-          gboolean in_file)
+fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice *host, guint left,
+          guint batch, gboolean in_file)
 {
   guint first = 0;
 
@@ -156,17 +163,20 @@ fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice
     const guint n = i < devices->len ? shares[i] : left;
 
     if (n > 0)
-      cut->members[cut->n++] = (TdTeamMember) { i < devices->len ? devices->pdata[i] : host, first, n };
+      cut->members[cut->n++]
+          = (TdTeamMember) { i < devices->len ? devices->pdata[i] : host, first, n };
     first += n;
   }
 }
 
 /* If it is to help, the host has what the devices have no room for. */
 static gboolean
-iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped, gboolean in_file, TdIterativeCut *cut)
+iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboolean helped,
+                     gboolean in_file, TdIterativeCut *cut)
 {
   const TdIterativePlan *self = plan->extra;
-  const guint64 lines = td_solver_lines_bytes (&self->task, &self->settings, devices->len + 1, stored_rows (self, in_file))
+  const guint64 lines = td_solver_lines_bytes (&self->task, &self->settings, devices->len + 1,
+                                               stored_rows (self, in_file))
                         + td_iterative_aside_bytes (plan);
   g_autofree double *speeds = g_new (double, devices->len);
   g_autofree guint *most = g_new (guint, devices->len), *shares = g_new (guint, devices->len);
@@ -180,7 +190,8 @@ iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboole
     has_host = has_host || td_device_info (devices->pdata[i])->host_pointers;
   }
   const guint left = share_rows (self->task.ny, speeds, most, devices->len, shares);
-  if (left > 0 && (!helped || has_host || most_rows (plan, devices, self->host, batch, lines) < left))
+  if (left > 0
+      && (!helped || has_host || most_rows (plan, devices, self->host, batch, lines) < left))
     return FALSE;
   fill_cut (cut, devices, shares, self->host, left, batch, in_file);
   return TRUE;
@@ -192,17 +203,19 @@ iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
   const gboolean in_file = td_iterative_can_store (self);
-  g_autofree char *need = g_format_size (
-      td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file)) + td_iterative_aside_bytes (plan));
+  g_autofree char *need
+      = g_format_size (td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file))
+                       + td_iterative_aside_bytes (plan));
   g_autofree char *free = g_format_size (budget_of (plan, devices, devices->pdata[0]));
 
-  return g_strdup_printf ("%s of memory%s, and %s has %s free%s%s", need,
-                          in_file ? " even with the projections in a file" : "", info->id, free,
-                          info->host_pointers ? "" : " and the host too little for the projections",
-                          in_file || self->slabs ? ""
-                          : self->settings.kind == TD_SOLVER_CGLS
-                              ? " (sirt and fista-tv can leave projections in a file, cgls cannot)"
-                              : " (with more subsets, --subsets, projections could be left in a file)");
+  return g_strdup_printf (
+      "%s of memory%s, and %s has %s free%s%s", need,
+      in_file ? " even with the projections in a file" : "", info->id, free,
+      info->host_pointers ? "" : " and the host too little for the projections",
+      in_file || self->slabs ? ""
+      : self->settings.kind == TD_SOLVER_CGLS
+          ? " (sirt and fista-tv can leave projections in a file, cgls cannot)"
+          : " (with more subsets, --subsets, projections could be left in a file)");
 }
 
 /* Everything on the one device, or all but what was measured: that only on the host. */
@@ -216,13 +229,15 @@ fits_alone (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
                                td_rays_projection_bytes (&self->task, self->task.n_views));
 
   return devices->len == 1 && (!in_file || info->host_pointers)
-         && td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file)) + td_iterative_aside_bytes (plan)
+         && td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file))
+                    + td_iterative_aside_bytes (plan)
                 <= budget_of (plan, devices, device)
          && (in_file || !info->max_alloc_bytes || largest <= info->max_alloc_bytes);
 }
 
 gboolean
-td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIterativeCut *cut, char **reason)
+td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIterativeCut *cut,
+                  char **reason)
 {
   const TdIterativePlan *self = plan->extra;
   TdDevice *first = devices->pdata[0];
@@ -238,7 +253,8 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
   }
   /* Views in parts cost less than rows that the host computes. */
   for (gint helped = 0; helped < 2 && !alone; helped++)
-    for (guint batch = td_solver_most_views (self->task.n_views, &self->settings); batch >= 1; batch /= 2)
+    for (guint batch = td_solver_most_views (self->task.n_views, &self->settings); batch >= 1;
+         batch /= 2)
       if (iterative_cut_share (plan, devices, batch, helped, in_file, cut))
         return TRUE;
   if (reason)

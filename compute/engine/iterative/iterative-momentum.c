@@ -25,8 +25,8 @@ typedef struct {
 } Header;
 
 typedef struct {
-  guint32 first, n;   /* slices */
-  guint64 sum;        /* over the volume's values */
+  guint32 first, n; /* slices */
+  guint64 sum;      /* over the volume's values */
   guint32 passes, zero;
   double numbers[TD_SOLVER_NUMBERS];
 } Record;
@@ -40,17 +40,17 @@ struct TdIterativeMomentum {
   TdJob *job;
   const TdIterativePlan *self;
   Header header;
-  int from;               /* -1: none */
-  guint64 at;             /* in it, the slab's volumes */
-  TdOutput *output;       /* NULL: nothing is kept */
+  int from;         /* -1: none */
+  guint64 at;       /* in it, the slab's volumes */
+  TdOutput *output; /* NULL: nothing is kept */
   int to;
-  guint64 slab, end;      /* in it, the slab's record and what follows */
-  guint slices;           /* that are whole in it */
-  gboolean saved;         /* the slab */
-  guint64 took, gave;     /* sums */
+  guint64 slab, end;  /* in it, the slab's record and what follows */
+  guint slices;       /* that are whole in it */
+  gboolean saved;     /* the slab */
+  guint64 took, gave; /* sums */
 };
 
-/* ── Files ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Files ── */
 
 static char *
 path_beside (const char *volume)
@@ -63,7 +63,10 @@ path_beside (const char *volume)
 static Header
 make_header (const TdPlan *plan, const TdIterativePlan *self)
 {
-  Header header = { .order = ORDER, .version = VERSION, .nx = self->task.nx, .ny = self->task.ny,
+  Header header = { .order = ORDER,
+                    .version = VERSION,
+                    .nx = self->task.nx,
+                    .ny = self->task.ny,
                     .n_slices = self->slabs ? self->n_rows : self->task.nz,
                     .n_volumes = td_solver_momentum_volumes (self->settings.kind) };
 
@@ -92,8 +95,8 @@ open_earlier (const char *path, const Header *wanted, const char **reason)
   }
   if (fstat (file, &facts) != 0 || !S_ISREG (facts.st_mode)
       || td_file_read (file, &header, sizeof header, 0) != 0
-      || memcmp (header.magic, wanted->magic, sizeof header.magic) != 0 || header.order != wanted->order
-      || header.version != wanted->version)
+      || memcmp (header.magic, wanted->magic, sizeof header.magic) != 0
+      || header.order != wanted->order || header.version != wanted->version)
     *reason = "the file beside it is damaged, or of another machine or version";
   else if (memcmp (&header, wanted, sizeof header) != 0)
     *reason = "the file beside it is of another method or size";
@@ -115,12 +118,15 @@ td_iterative_momentum_note (TdPlan *plan, const TdIterativePlan *self)
   const int file = open_earlier (path, &header, &reason);
   if (file >= 0) {
     close (file);
-    td_plan_note (plan, "Momentum lies beside it (“%s”): if it is this volume's, iterations go on as if they had not stopped.", path);
+    td_plan_note (plan,
+                  "Momentum lies beside it (“%s”): if it is this volume's, iterations go on as if "
+                  "they had not stopped.",
+                  path);
   } else
     td_plan_note (plan, "Their momentum begins anew: %s (“%s”).", reason, path);
 }
 
-/* ── Life ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Life ── */
 
 /* Only the whole volume can be gone on from, and only as it is. */
 static const char *
@@ -202,7 +208,8 @@ td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound)
     return;
   if (sound && momentum->output && momentum->slices == momentum->header.n_slices) {
     g_autofree char *size = g_format_size (momentum->end);
-    td_job_note (momentum->job, "What it takes to go on as if the iterations had not stopped is in “%s” (%s).",
+    td_job_note (momentum->job,
+                 "What it takes to go on as if the iterations had not stopped is in “%s” (%s).",
                  td_output_path (momentum->output), size);
     td_job_take_companion (momentum->job, g_steal_pointer (&momentum->output));
   }
@@ -212,7 +219,7 @@ td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound)
   g_free (momentum);
 }
 
-/* ── The volume's values ──────────────────────────────────────────────────────────────────────── */
+/* ── The volume's values ── */
 
 /* Fowler, Noll and Vo's, word by word. */
 static guint64
@@ -249,10 +256,11 @@ td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, 
     momentum->gave = iterative_momentum_add_values (momentum->gave, values, n);
 }
 
-/* ── From a file ──────────────────────────────────────────────────────────────────────────────── */
+/* ── From a file ── */
 
 gboolean
-td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n, TdSolverMomentum *numbers)
+td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n,
+                              TdSolverMomentum *numbers)
 {
   Record record;
   guint64 at = sizeof (Header);
@@ -260,13 +268,15 @@ td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint 
   if (!momentum || momentum->from < 0)
     return FALSE;
   for (guint next = 0; next < momentum->header.n_slices; next += record.n) {
-    if (td_file_read (momentum->from, &record, sizeof record, at) != 0 || record.first != next || record.n == 0)
+    if (td_file_read (momentum->from, &record, sizeof record, at) != 0 || record.first != next
+        || record.n == 0)
       break;
     at += sizeof record;
     if (record.first == first && record.n == n) {
       momentum->at = at;
       if (record.sum != momentum->took) {
-        td_job_note (momentum->job, "The momentum begins anew: the file beside the volume is of another one.");
+        td_job_note (momentum->job,
+                     "The momentum begins anew: the file beside the volume is of another one.");
         return FALSE;
       }
       numbers->passes = record.passes;
@@ -275,27 +285,34 @@ td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint 
     }
     at += volumes_bytes (&momentum->header, MIN (record.n, momentum->header.n_slices));
   }
-  td_job_note (momentum->job, "The momentum of slices %u to %u begins anew: the file beside the volume is damaged, or was "
-                              "cut otherwise.", first, first + n - 1);
+  td_job_note (
+      momentum->job,
+      "The momentum of slices %u to %u begins anew: the file beside the volume is damaged, or was "
+      "cut otherwise.",
+      first, first + n - 1);
   return FALSE;
 }
 
 void
 td_iterative_momentum_refuse (TdIterativeMomentum *momentum)
 {
-  td_job_note (momentum->job, "The momentum begins anew: what was measured, or the geometry, is not what it belongs to.");
+  td_job_note (
+      momentum->job,
+      "The momentum begins anew: what was measured, or the geometry, is not what it belongs to.");
 }
 
-/* ── Between file and team ────────────────────────────────────────────────────────────────────── */
+/* ── Between file and team ── */
 
 /* Slices of all volumes, one after the other; 0 or errno in @failed. */
 static gboolean
-iterative_momentum_move (int file, gboolean save, guint64 at, TdRayTeam *team, const TdConeTask *task, TdTeamVolume *const *volumes, guint n,
-      GCancellable *cancellable, int *failed, GError **error)
+iterative_momentum_move (int file, gboolean save, guint64 at, TdRayTeam *team,
+                         const TdConeTask *task, TdTeamVolume *const *volumes, guint n,
+                         GCancellable *cancellable, int *failed, GError **error)
 {
   const gsize slice = (gsize) task->nx * task->ny;
-  const guint step = (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / (slice * sizeof (float)), 1, (guint64) task->nz);
-  g_autofree float *slices = g_new (float, step * slice);
+  const guint step
+      = (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / (slice * sizeof (float)), 1, (guint64) task->nz);
+  g_autofree float *slices = g_new (float, step *slice);
 
   *failed = 0;
   for (guint i = 0; i < n * task->nz && !*failed;) {
@@ -306,8 +323,10 @@ iterative_momentum_move (int file, gboolean save, guint64 at, TdRayTeam *team, c
 
     if (save && !td_team_give (team, volume, first, size, slices, cancellable, error))
       return FALSE;
-    *failed = save ? td_file_write (file, slices, bytes, at) : td_file_read (file, slices, bytes, at);
-    if (!save && !*failed && !td_team_put (team, slices, first, size, -G_MAXFLOAT, volume, cancellable, error))
+    *failed
+        = save ? td_file_write (file, slices, bytes, at) : td_file_read (file, slices, bytes, at);
+    if (!save && !*failed
+        && !td_team_put (team, slices, first, size, -G_MAXFLOAT, volume, cancellable, error))
       return FALSE;
     at += bytes;
     i += count;
@@ -317,16 +336,19 @@ iterative_momentum_move (int file, gboolean save, guint64 at, TdRayTeam *team, c
 
 gboolean
 td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team, const TdConeTask *task,
-                            TdTeamVolume *const *volumes, guint n, GCancellable *cancellable, GError **error)
+                            TdTeamVolume *const *volumes, guint n, GCancellable *cancellable,
+                            GError **error)
 {
   int failed;
 
-  if (!iterative_momentum_move (momentum->from, FALSE, momentum->at, team, task, volumes, n, cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum->from, FALSE, momentum->at, team, task, volumes, n,
+                                cancellable, &failed, error))
     return FALSE;
   if (failed)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "The momentum beside “%s” cannot be read: %s; move it away to begin with the volume alone.",
-                 td_job_plan (momentum->job)->recipe.start, g_strerror (failed));
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_IO,
+        "The momentum beside “%s” cannot be read: %s; move it away to begin with the volume alone.",
+        td_job_plan (momentum->job)->recipe.start, g_strerror (failed));
   return !failed;
 }
 
@@ -351,16 +373,17 @@ iterative_momentum_wants (TdIterativeMomentum *momentum)
 static void
 give_up (TdIterativeMomentum *momentum, int failed)
 {
-  td_job_note (momentum->job, "The momentum is not kept: “%s” cannot be written: %s.", td_output_path (momentum->output),
-               g_strerror (failed));
+  td_job_note (momentum->job, "The momentum is not kept: “%s” cannot be written: %s.",
+               td_output_path (momentum->output), g_strerror (failed));
   drop_output (momentum);
   momentum->saved = FALSE;
 }
 
 gboolean
-td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team, const TdConeTask *task, guint first,
-                            const TdSolverMomentum *numbers, TdTeamVolume *const *volumes, guint n,
-                            GCancellable *cancellable, GError **error)
+td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team, const TdConeTask *task,
+                            guint first, const TdSolverMomentum *numbers,
+                            TdTeamVolume *const *volumes, guint n, GCancellable *cancellable,
+                            GError **error)
 {
   Record record = { .first = first, .n = task->nz, .passes = numbers->passes };
   int failed;
@@ -370,7 +393,8 @@ td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team, cons
   memcpy (record.numbers, numbers->numbers, sizeof record.numbers);
   momentum->slab = momentum->end;
   momentum->gave = SUM_START;
-  if (!iterative_momentum_move (momentum->to, TRUE, momentum->slab + sizeof record, team, task, volumes, n, cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum->to, TRUE, momentum->slab + sizeof record, team, task,
+                                volumes, n, cancellable, &failed, error))
     return FALSE;
   if (!failed)
     failed = td_file_write (momentum->to, &record, sizeof record, momentum->slab);
@@ -388,7 +412,7 @@ td_iterative_momentum_end_slab (TdIterativeMomentum *momentum, guint n)
   if (!momentum || !momentum->saved)
     return;
   const int failed = td_file_write (momentum->to, &momentum->gave, sizeof momentum->gave,
-                               momentum->slab + G_STRUCT_OFFSET (Record, sum));
+                                    momentum->slab + G_STRUCT_OFFSET (Record, sum));
   if (failed) {
     give_up (momentum, failed);
     return;

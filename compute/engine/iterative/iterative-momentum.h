@@ -4,10 +4,11 @@
 #include "iterative.h"
 
 /**
- * The momentum of "fista-tv" and the direction of "cgls", in a file beside the volume that they made: "VOLUME.momentum"
- * (docs/formats.md). With both a run goes on as if it had never stopped. The file is written if the job was asked to
- * (td_job_keep_momentum()) or was ended early; it knows its volume by a sum over the values, and the solver knows the
- * projections again, so that nothing goes on from what it does not belong to.
+ * The momentum of "fista-tv" and the direction of "cgls", in a file beside the volume that they
+ * made: "VOLUME.momentum" (docs/formats.md). With both a run goes on as if it had never stopped.
+ * The file is written if the job was asked to (td_job_keep_momentum()) or was ended early; it knows
+ * its volume by a sum over the values, and the solver knows the projections again, so that nothing
+ * goes on from what it does not belong to.
  *
  * One thread at a time.
  */
@@ -18,24 +19,28 @@ void td_iterative_momentum_note (TdPlan *plan, const TdIterativePlan *self);
 
 /* NULL without error: the method has none. FALSE if room for what is to be kept cannot be had. */
 gboolean td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, GError **error);
-/* What was kept belongs to the job now and appears when its volume is complete. All calls take NULL. */
+/* What was kept belongs to the job now and appears when its volume is complete. All calls take
+ * NULL. */
 void td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound);
 
-/* The values that a slab begins with and those that it came to, in order; begin: there are none yet, and nothing of the
-   slab has been saved. */
+/* The values that a slab begins with and those that it came to, in order; begin: there are none
+   yet, and nothing of the slab has been saved. */
 void td_iterative_momentum_begin (TdIterativeMomentum *momentum);
 void td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n);
 void td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, gsize n);
 
 /* Of the slab's rows [first, first + n), for those values that were taken. FALSE: not known. */
-gboolean td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n, TdSolverMomentum *numbers);
-gboolean td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team, const TdConeTask *task,
-                                     TdTeamVolume *const *volumes, guint n, GCancellable *cancellable, GError **error);
+gboolean td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n,
+                                       TdSolverMomentum *numbers);
+gboolean td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team,
+                                     const TdConeTask *task, TdTeamVolume *const *volumes, guint n,
+                                     GCancellable *cancellable, GError **error);
 /* It is of other projections. */
 void td_iterative_momentum_refuse (TdIterativeMomentum *momentum);
 /* If it is to be kept. What goes wrong with the file is a note; FALSE: with a device. */
-gboolean td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team, const TdConeTask *task, guint first,
-                                     const TdSolverMomentum *numbers, TdTeamVolume *const *volumes, guint n,
-                                     GCancellable *cancellable, GError **error);
+gboolean td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team,
+                                     const TdConeTask *task, guint first,
+                                     const TdSolverMomentum *numbers, TdTeamVolume *const *volumes,
+                                     guint n, GCancellable *cancellable, GError **error);
 /* The slab's values, @n slices, have all been given. */
 void td_iterative_momentum_end_slab (TdIterativeMomentum *momentum, guint n);

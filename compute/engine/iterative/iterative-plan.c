@@ -30,7 +30,7 @@ iterative_plan_is_parallel (const TdPlan *plan)
   return td_scan_facts (plan->scan)->geometry.beam == TD_BEAM_PARALLEL;
 }
 
-/* ── The volume ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The volume ── */
 
 static gboolean
 make_cone (TdPlan *plan, TdIterativePlan *self, GError **error)
@@ -60,9 +60,8 @@ make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdRecipe *recipe = &plan->recipe;
   const double pixel_mm = facts->geometry.pixel_width_mm;
-  const TdAxisLine axis
-      = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame, facts->n_rows,
-                           recipe->centre_px, recipe->tilt_deg);
+  const TdAxisLine axis = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame,
+                                             facts->n_rows, recipe->centre_px, recipe->tilt_deg);
   TdField field;
   TdTurn turn;
 
@@ -77,13 +76,15 @@ make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
   self->row0 = plan->facts.first_slice;
   self->n_rows = plan->facts.n_slices;
   self->tilt = axis.slope;
-  self->centre_px = axis.centre_px
-                    + axis.slope * (self->row0 + (self->n_rows - 1) / 2.0 - (facts->n_rows - 1) / 2.0);
+  self->centre_px
+      = axis.centre_px
+        + axis.slope * (self->row0 + (self->n_rows - 1) / 2.0 - (facts->n_rows - 1) / 2.0);
   plan->facts.half_acquisition = field.wide;
   plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
   plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
-  td_ray_task_parallel (&self->task, self->angles_rad, facts->n_views, facts->n_columns, self->n_rows,
-                        self->centre_px, self->tilt, field.columns, pixel_mm > 0 ? pixel_mm : 1);
+  td_ray_task_parallel (&self->task, self->angles_rad, facts->n_views, facts->n_columns,
+                        self->n_rows, self->centre_px, self->tilt, field.columns,
+                        pixel_mm > 0 ? pixel_mm : 1);
   return TRUE;
 }
 
@@ -135,8 +136,8 @@ set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
                                                                    : TD_SOLVER_CGLS;
 
   if (recipe->subsets > n_views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "%u views do not make %u subsets (--subsets)", n_views, recipe->subsets);
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%u views do not make %u subsets (--subsets)",
+                 n_views, recipe->subsets);
     return FALSE;
   }
   if (recipe->subsets == 0 || kind == TD_SOLVER_CGLS)
@@ -154,7 +155,7 @@ set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
   return TRUE;
 }
 
-/* ── Memory ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Memory ── */
 
 guint64
 td_iterative_chunk_bytes (const TdPlan *plan)
@@ -180,7 +181,8 @@ give_bytes (const TdIterativePlan *self)
 {
   const guint64 give = (guint64) td_iterative_give_slices (self) * self->size[0] * self->size[1];
   const guint64 slice = (guint64) self->task.nx * self->task.ny;
-  const guint64 put = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES / sizeof (float), slice * self->task.nz));
+  const guint64 put
+      = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES / sizeof (float), slice * self->task.nz));
 
   return (self->start == TD_ITERATIVE_ZERO ? give : MAX (give, put)) * sizeof (float);
 }
@@ -207,7 +209,8 @@ td_iterative_aside_bytes (const TdPlan *plan)
          + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
 }
 
-/* What is left of the host's memory goes first to a copy of the iterate, then to a filtered volume. */
+/* What is left of the host's memory goes first to a copy of the iterate, then to a filtered volume.
+ */
 static void
 use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
 {
@@ -240,7 +243,8 @@ iterative_plan_fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GEr
       /* Preparing fewer rows at once takes longer, but less. */
       for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
         g_clear_pointer (&reason, g_free);
-        if (!td_iterative_cut (plan, devices, in_file, &self->cut, &reason) && rows == self->n_rows) {
+        if (!td_iterative_cut (plan, devices, in_file, &self->cut, &reason)
+            && rows == self->n_rows) {
           td_engine_drop_idle (plan->engine); /* earlier previews' memory */
           g_clear_pointer (&reason, g_free);
           td_iterative_cut (plan, devices, in_file, &self->cut, &reason);
@@ -249,19 +253,22 @@ iterative_plan_fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GEr
           return td_rays_check (&self->task, error);
       }
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
-               "detector (--bin 2), crop it (--crop), name more devices (--device), or take --method %s",
-               reason ? reason : "more than 2^31 voxels a slice", iterative_plan_is_parallel (plan) ? "fbp" : "fdk");
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_TOO_LARGE,
+      "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
+      "detector (--bin 2), crop it (--crop), name more devices (--device), or take --method %s",
+      reason ? reason : "more than 2^31 voxels a slice",
+      iterative_plan_is_parallel (plan) ? "fbp" : "fdk");
   return FALSE;
 }
 
-/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The plan ── */
 
 char *
 td_iterative_rate_key (const TdPlan *plan)
 {
-  return g_strdup_printf ("%s %s", plan->method->name, td_device_info (plan->devices->pdata[0])->name);
+  return g_strdup_printf ("%s %s", plan->method->name,
+                          td_device_info (plan->devices->pdata[0])->name);
 }
 
 /* Why the projections are not on the device, and who has what of the volume. */
@@ -273,8 +280,11 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
   g_autoptr (GString) shares = g_string_new (NULL);
 
   if (cut->in_file)
-    td_plan_note (plan, "The projections, %s, are kept in a temporary file, because memory is short, and read for each "
-                        "subset.", all);
+    td_plan_note (plan,
+                  "The projections, %s, are kept in a temporary file, because memory is short, and "
+                  "read for each "
+                  "subset.",
+                  all);
   if (cut->batch_views == 0)
     return;
   for (guint i = 0; i < cut->n; i++)
@@ -282,7 +292,8 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
                             td_device_info (cut->members[i].device)->id);
   td_plan_note (plan, "The projections, %s, stay %s and go to %s, up to %u views at a time.", all,
                 cut->in_file ? "with the host" : "in the host's memory",
-                cut->n > 1 ? "the devices that share the volume" : "the device, which has no room for all",
+                cut->n > 1 ? "the devices that share the volume"
+                           : "the device, which has no room for all",
                 cut->batch_views);
   if (cut->n > 1)
     td_plan_note (plan, "Of the volume's %u rows y there are %s.", self->task.ny, shares->str);
@@ -302,7 +313,8 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   facts->n_slabs = self->n_slabs;
   facts->scale = 1;
   facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
-  facts->write_bytes = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
+  facts->write_bytes
+      = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
   facts->host_bytes = OWN_BYTES + td_iterative_chunk_bytes (plan) + 3 * give_bytes (self)
                       + td_iterative_start_bytes (self) + td_iterative_host_bytes (plan, &self->cut)
                       + (self->keeps ? td_iterative_slab_bytes (self) : 0);
@@ -310,23 +322,27 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
     TdDevice *device = self->cut.members[i].device;
     const guint64 bytes = td_iterative_member_bytes (plan, &self->cut, i);
     /* The projections are in the host's memory as a device too. */
-    const gboolean with_lines = device == self->host && g_ptr_array_find (plan->devices, device, NULL);
+    const gboolean with_lines
+        = device == self->host && g_ptr_array_find (plan->devices, device, NULL);
 
     facts->host_bytes += td_device_info (device)->kind == TD_DEVICE_CPU ? bytes : 0;
-    facts->device_bytes = MAX (facts->device_bytes,
-                               bytes + (with_lines ? td_iterative_host_bytes (plan, &self->cut) : 0));
+    facts->device_bytes = MAX (
+        facts->device_bytes, bytes + (with_lines ? td_iterative_host_bytes (plan, &self->cut) : 0));
   }
-  facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views * settings->iterations
-                   * (self->slabs ? self->n_rows : self->task.nz);
+  facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views
+                   * settings->iterations * (self->slabs ? self->n_rows : self->task.nz);
   facts->estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
-  td_plan_note (plan, settings->kind == TD_SOLVER_CGLS
-                          ? "%u iterations over all %u views." : "%u iterations over %u views in %u subsets.",
+  td_plan_note (plan,
+                settings->kind == TD_SOLVER_CGLS ? "%u iterations over all %u views."
+                                                 : "%u iterations over %u views in %u subsets.",
                 settings->iterations, self->task.n_views, settings->subsets);
-  if (!self->slabs && (facts->n_slices < self->task.nz || facts->nx < self->task.nx
-                       || facts->ny < self->task.ny))
-    td_plan_note (plan, "The whole volume of %u × %u × %u voxels is computed, since every ray passes "
-                        "all of it; what was asked for is cut out.", self->task.nx, self->task.ny,
-                  self->task.nz);
+  if (!self->slabs
+      && (facts->n_slices < self->task.nz || facts->nx < self->task.nx
+          || facts->ny < self->task.ny))
+    td_plan_note (plan,
+                  "The whole volume of %u × %u × %u voxels is computed, since every ray passes "
+                  "all of it; what was asked for is cut out.",
+                  self->task.nx, self->task.ny, self->task.nz);
   describe_cut (plan, self);
 }
 
@@ -344,7 +360,8 @@ td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancella
     return FALSE;
   self->host = td_device_ref (host->pdata[0]);
   self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
-  if (!(iterative_plan_is_parallel (plan) ? make_parallel (plan, self, error) : make_cone (plan, self, error))
+  if (!(iterative_plan_is_parallel (plan) ? make_parallel (plan, self, error)
+                                          : make_cone (plan, self, error))
       || !set_part (plan, self, error) || !set_solver (plan, self, error)
       || !td_iterative_plan_start (plan, self, cancellable, error)
       || !iterative_plan_fit (plan, self, devices, error))

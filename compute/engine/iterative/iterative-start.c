@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier run. */
+/* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier
+ * run. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +9,9 @@
 #include "compute/engine/plan-private.h"
 
 struct TdIterativeBeginning {
-  gsize slice;       /* values */
-  float *slices;     /* filtered */
-  TdVolume *volume;  /* a file */
+  gsize slice;      /* values */
+  float *slices;    /* filtered */
+  TdVolume *volume; /* a file */
 };
 
 /* Slices of the whole volume, whatever part is delivered. */
@@ -24,10 +25,11 @@ guint64
 td_iterative_start_bytes (const TdIterativePlan *self)
 {
   return self->start == TD_ITERATIVE_FILTERED
-             ? (guint64) self->task.nx * self->task.ny * n_slices (self) * sizeof (float) : 0;
+             ? (guint64) self->task.nx * self->task.ny * n_slices (self) * sizeof (float)
+             : 0;
 }
 
-/* ── The plan ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The plan ── */
 
 static gboolean
 iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GError **error)
@@ -41,16 +43,19 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
   }
   const TdVolumeFacts *facts = td_volume_facts (volume);
   if (facts->nx != task->nx || facts->ny != task->ny || facts->n_slices != n_slices (self)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s” has %u × %u × %u voxels, and what iterations go on from (--start) must be the whole "
-                 "volume of %u × %u × %u; without --rows and --region it is written so", facts->path,
-                 facts->nx, facts->ny, facts->n_slices, task->nx, task->ny, n_slices (self));
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "“%s” has %u × %u × %u voxels, and what iterations go on from (--start) must be the whole "
+        "volume of %u × %u × %u; without --rows and --region it is written so",
+        facts->path, facts->nx, facts->ny, facts->n_slices, task->nx, task->ny, n_slices (self));
     return FALSE;
   }
   if (facts->voxel_mm > 0 && fabs (facts->voxel_mm / task->voxel_mm - 1) > 1e-3) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s” has voxels of %g mm, and this scan's are %g mm: iterations cannot go on from it "
-                 "(--start)", facts->path, facts->voxel_mm, task->voxel_mm);
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
+        "“%s” has voxels of %g mm, and this scan's are %g mm: iterations cannot go on from it "
+        "(--start)",
+        facts->path, facts->voxel_mm, task->voxel_mm);
     return FALSE;
   }
   return TRUE;
@@ -71,7 +76,8 @@ plan_filtered (const TdPlan *plan, GCancellable *cancellable, GError **error)
 }
 
 gboolean
-td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable, GError **error)
+td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
+                         GError **error)
 {
   const char *start = plan->recipe.start;
 
@@ -92,37 +98,42 @@ td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *canc
 }
 
 gboolean
-td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes, GCancellable *cancellable)
+td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
+                           GCancellable *cancellable)
 {
   g_autoptr (GError) reason = NULL;
 
   if (strcmp (plan->recipe.start, "auto") != 0)
     return FALSE;
   self->start = TD_ITERATIVE_FILTERED;
-  g_autoptr (TdPlan) filtered
-      = td_iterative_start_bytes (self) <= spare_bytes ? plan_filtered (plan, cancellable, &reason) : NULL;
+  g_autoptr (TdPlan) filtered = td_iterative_start_bytes (self) <= spare_bytes
+                                    ? plan_filtered (plan, cancellable, &reason)
+                                    : NULL;
   if (filtered)
     td_plan_note (plan, "Iterations begin with the volume that %s makes, which saves some.",
                   filtered->method->name);
   else
     self->start = TD_ITERATIVE_ZERO;
   if (reason)
-    td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %s", reason->message);
+    td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %s",
+                  reason->message);
   return filtered != NULL;
 }
 
-/* ── The job ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── The job ── */
 
 static void
 iterative_start_take_slices (guint first, guint count, const float *slices, gpointer user)
 {
   TdIterativeBeginning *beginning = user;
 
-  memcpy (beginning->slices + first * beginning->slice, slices, count * beginning->slice * sizeof *slices);
+  memcpy (beginning->slices + first * beginning->slice, slices,
+          count * beginning->slice * sizeof *slices);
 }
 
 static gboolean
-run_filtered (TdJob *job, TdIterativeBeginning *beginning, GCancellable *cancellable, GError **error)
+run_filtered (TdJob *job, TdIterativeBeginning *beginning, GCancellable *cancellable,
+              GError **error)
 {
   const TdPlan *plan = td_job_plan (job);
   g_autoptr (TdPlan) filtered = plan_filtered (plan, cancellable, error);
@@ -148,19 +159,22 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
   g_autoptr (TdIterativeBeginning) beginning = g_new0 (TdIterativeBeginning, 1);
   beginning->slice = (gsize) self->task.nx * self->task.ny;
   if (self->start == TD_ITERATIVE_FILE)
-    return (beginning->volume = td_volume_open (plan->recipe.start, error)) ? g_steal_pointer (&beginning)
-                                                                            : NULL;
+    return (beginning->volume = td_volume_open (plan->recipe.start, error))
+               ? g_steal_pointer (&beginning)
+               : NULL;
   beginning->slices = g_try_malloc (bytes);
   if (!beginning->slices) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "Not enough memory for the filtered volume that iterations begin with; take --start zero");
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_TOO_LARGE,
+        "Not enough memory for the filtered volume that iterations begin with; take --start zero");
     return NULL;
   }
   return run_filtered (job, beginning, cancellable, error) ? g_steal_pointer (&beginning) : NULL;
 }
 
 gboolean
-td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, float *out, GError **error)
+td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, float *out,
+                             GError **error)
 {
   if (beginning->volume)
     return td_volume_read (beginning->volume, first, n, out, error);

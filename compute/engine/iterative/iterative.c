@@ -11,7 +11,7 @@
 /* Shorter runs are not measured well enough to be remembered. */
 #define LEAST_S 0.2
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 /* Keeping what a pass came to may take this part of the time. */
 #define KEEPING 0.05
@@ -21,23 +21,23 @@ typedef struct {
   const TdPlan *plan;
   const TdIterativePlan *self;
   GCancellable *cancellable;
-  GPtrArray *devices;     /* those that have not failed */
-  TdIterativeCut cut;     /* how they share the slab */
-  TdConeTask task;        /* of the slab */
+  GPtrArray *devices; /* those that have not failed */
+  TdIterativeCut cut; /* how they share the slab */
+  TdConeTask task;    /* of the slab */
   guint slab, row0, n_rows;
-  TdDevice *device;       /* who holds the projections */
+  TdDevice *device; /* who holds the projections */
   TdRayTeam *team;
-  guint failed;           /* the member for want of whom there is none */
-  TdBuffer *measured;     /* NULL: in the store */
+  guint failed;       /* the member for want of whom there is none */
+  TdBuffer *measured; /* NULL: in the store */
   TdRayStore *store;
   TdIterativeBeginning *beginning; /* NULL: zeros */
-  TdIterativeMomentum *momentum; /* NULL: the method has none */
-  float *kept;            /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
+  TdIterativeMomentum *momentum;   /* NULL: the method has none */
+  float *kept; /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
   guint kept_passes;
   gint64 kept_us, keeping_us; /* when, and how long it took */
-  double residual;        /* the last pass's */
-  guint passes;           /* of the slab, over all attempts */
-  double seconds;         /* of iterating */
+  double residual;            /* the last pass's */
+  guint passes;               /* of the slab, over all attempts */
+  double seconds;             /* of iterating */
   TdSolverEnd end;
 } Run;
 
@@ -62,19 +62,21 @@ store_rows (Run *run, TdBuffer *rows, guint from, guint row, guint n, GError **e
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const float *values = td_buffer_map (rows);
 
-  return td_ray_store_take (run->store, values + (gsize) (row - from) * facts->n_views * facts->n_columns,
+  return td_ray_store_take (run->store,
+                            values + (gsize) (row - from) * facts->n_views * facts->n_columns,
                             row - run->row0, n, error);
 }
 
 /* Detector rows [row, row + n), prepared, to their places in @measured; NULL: in the store. */
 static gboolean
-load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging, guint row, guint n,
-            TdBuffer *measured, GError **error)
+load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging, guint row,
+            guint n, TdBuffer *measured, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const guint halo = run->self->halo;
   const guint first = row - MIN (row, halo), end = MIN (facts->n_rows, row + n + halo);
-  const guint64 bytes = (guint64) (end - first) * facts->n_views * facts->n_columns * sizeof (float);
+  const guint64 bytes
+      = (guint64) (end - first) * facts->n_views * facts->n_columns * sizeof (float);
   TdQueue *queue = td_rays_queue (td_team_lead (run->team));
   TdPreparationCounts counts;
   gint64 start = g_get_monotonic_time ();
@@ -84,10 +86,12 @@ load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging
   td_job_add_stage (run->job, "read", seconds_since (start));
   start = g_get_monotonic_time ();
   if (!td_upload (queue, rows, 0, staging, bytes, error)
-      || !td_preparation_run (preparation, queue, rows, first, end - first, NULL, run->cancellable, error)
+      || !td_preparation_run (preparation, queue, rows, first, end - first, NULL, run->cancellable,
+                              error)
       || !td_preparation_counts (preparation, queue, &counts, error)
       || (measured
-          && !td_rays_take (td_team_lead (run->team), rows, first, row, run->row0, n, measured, error))
+          && !td_rays_take (td_team_lead (run->team), rows, first, row, run->row0, n, measured,
+                            error))
       || !td_queue_finish (queue, error)
       || (!measured && !store_rows (run, rows, first, row, n, error)))
     return FALSE;
@@ -104,24 +108,28 @@ iterative_load (Run *run, const guint *order, GError **error)
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const guint most = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
   g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (run->device, plan->scan, flats, plan->recipe.steps, plan->recipe.n_steps, most,
-                            error);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (
+      run->device, plan->scan, flats, plan->recipe.steps, plan->recipe.n_steps, most, error);
   const guint subset = td_solver_most_views (facts->n_views, &self->settings);
 
   if (preparation && run->cut.in_file)
-    run->store = td_ray_store_new (td_team_lead (run->team), &run->task, order, self->chunk_rows, subset, error);
+    run->store = td_ray_store_new (td_team_lead (run->team), &run->task, order, self->chunk_rows,
+                                   subset, error);
   else if (preparation)
     run->measured = td_team_lines_new (run->team, facts->n_views, error);
   g_autoptr (TdBuffer) rows
-      = run->store || run->measured ? td_buffer_new (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
-  float *staging = rows ? td_device_host_alloc (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
+      = run->store || run->measured
+            ? td_buffer_new (run->device, td_iterative_chunk_bytes (plan), error)
+            : NULL;
+  float *staging
+      = rows ? td_device_host_alloc (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
   gboolean ok = staging != NULL;
 
   for (guint row = run->row0; ok && row < run->row0 + run->n_rows; row += self->chunk_rows)
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && load_chunk (run, preparation, rows, staging, row,
-                        MIN (self->chunk_rows, run->row0 + run->n_rows - row), run->measured, error);
+                        MIN (self->chunk_rows, run->row0 + run->n_rows - row), run->measured,
+                        error);
   td_queue_finish (td_rays_queue (td_team_lead (run->team)), NULL);
   if (staging)
     td_device_host_free (run->device, staging);
@@ -133,8 +141,8 @@ iterative_load (Run *run, const guint *order, GError **error)
 static guint
 slices_at_once (const TdConeTask *task)
 {
-  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / ((guint64) task->nx * task->ny * sizeof (float)), 1,
-                        (guint64) task->nz);
+  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / ((guint64) task->nx * task->ny * sizeof (float)),
+                        1, (guint64) task->nz);
 }
 
 /* Devices fail, and what they have goes with them. */
@@ -150,9 +158,11 @@ iterative_keep (Run *run, TdTeamVolume *volume, GError **error)
     return TRUE;
   run->kept_passes = 0; /* nothing whole is there while it is being replaced */
   for (guint z = 0; z < task->nz; z += at_once) {
-    const guint first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, MIN (at_once, task->nz - z) };
+    const guint first[3] = { 0, 0, z },
+                size[3] = { task->nx, task->ny, MIN (at_once, task->nz - z) };
 
-    if (!td_team_give (run->team, volume, first, size, run->kept + z * slice, run->cancellable, error)) {
+    if (!td_team_give (run->team, volume, first, size, run->kept + z * slice, run->cancellable,
+                       error)) {
       run->kept_passes = z == 0 ? before : 0;
       return FALSE;
     }
@@ -183,7 +193,7 @@ on_progress (double updates, gpointer user)
   return !td_job_ends_early (run->job);
 }
 
-/* ── Momentum ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Momentum ── */
 
 /* That of an earlier run is not that of what an attempt had come to. */
 static gboolean
@@ -192,7 +202,8 @@ iterative_recall (TdSolverMomentum *momentum, gpointer user)
   Run *run = user;
 
   return run->kept_passes == 0
-         && td_iterative_momentum_recall (run->momentum, run->slab * run->self->slab_rows, run->task.nz, momentum);
+         && td_iterative_momentum_recall (run->momentum, run->slab * run->self->slab_rows,
+                                          run->task.nz, momentum);
 }
 
 static gboolean
@@ -200,7 +211,8 @@ recall_volumes (TdTeamVolume *const *volumes, guint n, gpointer user, GError **e
 {
   Run *run = user;
 
-  return td_iterative_momentum_load (run->momentum, run->team, &run->task, volumes, n, run->cancellable, error);
+  return td_iterative_momentum_load (run->momentum, run->team, &run->task, volumes, n,
+                                     run->cancellable, error);
 }
 
 static void
@@ -212,15 +224,17 @@ recall_failed (gpointer user)
 }
 
 static gboolean
-iterative_remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
+iterative_remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n,
+                    gpointer user, GError **error)
 {
   Run *run = user;
 
-  return td_iterative_momentum_save (run->momentum, run->team, &run->task, run->slab * run->self->slab_rows, momentum,
-                                     volumes, n, run->cancellable, error);
+  return td_iterative_momentum_save (run->momentum, run->team, &run->task,
+                                     run->slab * run->self->slab_rows, momentum, volumes, n,
+                                     run->cancellable, error);
 }
 
-/* ── In and out ───────────────────────────────────────────────────────────────────────────────── */
+/* ── In and out ── */
 
 /* What the slab's iterations begin with: what an earlier attempt had come to, or the plan's. */
 static gboolean
@@ -232,19 +246,21 @@ iterative_begin (TdTeamVolume *volume, gpointer user, GError **error)
   const gsize slice = (gsize) task->nx * task->ny;
   const guint at_once = slices_at_once (task);
   const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
-  g_autofree float *staging = run->kept_passes > 0 ? NULL : g_new (float, at_once * slice);
+  g_autofree float *staging = run->kept_passes > 0 ? NULL : g_new (float, at_once *slice);
 
   td_iterative_momentum_begin (run->momentum);
   for (guint z = 0; z < task->nz; z += at_once) {
-    const guint n = MIN (at_once, task->nz - z), first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, n };
+    const guint n = MIN (at_once, task->nz - z), first[3] = { 0, 0, z },
+                size[3] = { task->nx, task->ny, n };
 
     if (staging
-        && !td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n, staging, error))
+        && !td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n,
+                                         staging, error))
       return FALSE;
     if (staging)
       td_iterative_momentum_took (run->momentum, staging, n * slice);
-    if (!td_team_put (run->team, staging ? staging : run->kept + z * slice, first, size, least, volume,
-                      run->cancellable, error))
+    if (!td_team_put (run->team, staging ? staging : run->kept + z * slice, first, size, least,
+                      volume, run->cancellable, error))
       return FALSE;
   }
   return TRUE;
@@ -258,16 +274,18 @@ iterative_release (float *slices, gpointer user)
 
 /* The box of a volume that is on the host. */
 static void
-copy_box (const TdConeTask *task, const float *volume, const guint from[3], const guint size[3], float *out)
+copy_box (const TdConeTask *task, const float *volume, const guint from[3], const guint size[3],
+          float *out)
 {
   for (guint z = 0; z < size[2]; z++)
     for (guint y = 0; y < size[1]; y++)
       memcpy (out + ((gsize) z * size[1] + y) * size[0],
-              volume + ((gsize) (from[2] + z) * task->ny + from[1] + y) * task->nx + from[0], size[0] * sizeof *out);
+              volume + ((gsize) (from[2] + z) * task->ny + from[1] + y) * task->nx + from[0],
+              size[0] * sizeof *out);
 }
 
-/* What was asked for of the volume (NULL: of what was kept), from its slice @z on; @first counts from the
-   plan's first slice. */
+/* What was asked for of the volume (NULL: of what was kept), from its slice @z on; @first counts
+   from the plan's first slice. */
 static gboolean
 iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **error)
 {
@@ -282,8 +300,10 @@ iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, G
     float *out = g_try_malloc (count * slice);
 
     if (!out) {
-      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "Not enough memory for %u slices to be written; "
-                   "close other programs or take a smaller --region", count);
+      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                   "Not enough memory for %u slices to be written; "
+                   "close other programs or take a smaller --region",
+                   count);
       return FALSE;
     }
     if (!volume)
@@ -304,32 +324,39 @@ give_slab (Run *run, TdTeamVolume *volume, GError **error)
 {
   const TdIterativePlan *self = run->self;
 
-  return self->slabs ? iterative_give (run, volume, 0, run->n_rows, run->slab * self->slab_rows, error)
-                     : iterative_give (run, volume, self->first[2], self->size[2], 0, error);
+  return self->slabs
+             ? iterative_give (run, volume, 0, run->n_rows, run->slab * self->slab_rows, error)
+             : iterative_give (run, volume, self->first[2], self->size[2], 0, error);
 }
 
-/* ── Attempts ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Attempts ── */
 
 static TdTeamVolume *
 iterative_iterate (Run *run, GError **error)
 {
   TdSolverSettings settings = run->self->settings;
-  const TdSolverWatch watch = { .begin = run->beginning || run->kept_passes > 0 ? iterative_begin : NULL, .pass = on_pass,
-                                .progress = on_progress, .recall = iterative_recall, .recall_volumes = recall_volumes,
-                                .recall_failed = recall_failed, .remember = iterative_remember, .user = run };
+  const TdSolverWatch watch
+      = { .begin = run->beginning || run->kept_passes > 0 ? iterative_begin : NULL,
+          .pass = on_pass,
+          .progress = on_progress,
+          .recall = iterative_recall,
+          .recall_volumes = recall_volumes,
+          .recall_failed = recall_failed,
+          .remember = iterative_remember,
+          .user = run };
   g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
 
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
-  run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order, run->cut.batch_views,
-                           &run->failed, error);
+  run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order,
+                           run->cut.batch_views, &run->failed, error);
   if (!run->team || (!run->measured && !run->store && !iterative_load (run, order, error)))
     return NULL;
   td_team_set_store (run->team, run->store);
   const gint64 start = g_get_monotonic_time ();
   settings.iterations -= run->kept_passes;
   run->passes = run->kept_passes;
-  TdTeamVolume *volume = td_solver_run (run->team, &run->task, &settings, run->measured, &watch, &run->end,
-                                        run->cancellable, error);
+  TdTeamVolume *volume = td_solver_run (run->team, &run->task, &settings, run->measured, &watch,
+                                        &run->end, run->cancellable, error);
   run->seconds += seconds_since (start);
   td_job_add_stage (run->job, "iterate", seconds_since (start));
   return volume;
@@ -366,7 +393,8 @@ iterative_is_device_error (const GError *error)
              || error->code == TD_ERROR_DEVICE_BUG);
 }
 
-/* The others go on without the device that failed, at last the host; FALSE: nobody is left who could. */
+/* The others go on without the device that failed, at last the host; FALSE: nobody is left who
+ * could. */
 static gboolean
 go_on (Run *run, const GError *reason)
 {
@@ -383,13 +411,18 @@ go_on (Run *run, const GError *reason)
   if (run->devices->len == 0)
     g_ptr_array_add (run->devices, td_device_ref (run->self->host));
   if (!td_iterative_cut (run->plan, run->devices, FALSE, &run->cut, NULL)
-      && !(td_iterative_can_store (run->self) && td_iterative_cut (run->plan, run->devices, TRUE, &run->cut, NULL)))
+      && !(td_iterative_can_store (run->self)
+           && td_iterative_cut (run->plan, run->devices, TRUE, &run->cut, NULL)))
     return FALSE;
   /* One device alone wants them to itself. */
-  if ((run->cut.batch_views == 0 && run->cut.members[0].device != run->device) || run->cut.in_file != in_file)
+  if ((run->cut.batch_views == 0 && run->cut.members[0].device != run->device)
+      || run->cut.in_file != in_file)
     iterative_forget (run);
-  td_job_note (run->job, "%s failed after %u passes: %s. %s went on without it, from what %u passes had come to.", id,
-               run->passes, reason->message, td_device_info (run->cut.members[0].device)->id, run->kept_passes);
+  td_job_note (
+      run->job,
+      "%s failed after %u passes: %s. %s went on without it, from what %u passes had come to.", id,
+      run->passes, reason->message, td_device_info (run->cut.members[0].device)->id,
+      run->kept_passes);
   return TRUE;
 }
 
@@ -402,8 +435,11 @@ give_kept (Run *run, const GError *reason)
     return FALSE;
   run->passes = run->kept_passes;
   run->end = TD_SOLVER_ALL;
-  td_job_note (run->job, "The iterations ended early: %s. What was written is what %u of %u passes came to; --start goes "
-                         "on from it.", reason->message, run->kept_passes, run->self->settings.iterations);
+  td_job_note (run->job,
+               "The iterations ended early: %s. What was written is what %u of %u passes came to; "
+               "--start goes "
+               "on from it.",
+               reason->message, run->kept_passes, run->self->settings.iterations);
   return TRUE;
 }
 
@@ -440,8 +476,8 @@ iterative_report (Run *run)
     [TD_SOLVER_SETTLED] = ", which no longer changes (--tolerance)",
     [TD_SOLVER_ASKED] = ", and were ended there as asked",
   };
-  td_job_note (run->job, "%u iterations left a relative residual of %.4f%s.", run->passes, run->residual,
-               ends[run->end]);
+  td_job_note (run->job, "%u iterations left a relative residual of %.4f%s.", run->passes,
+               run->residual, ends[run->end]);
   if (run->seconds > LEAST_S && run->passes == settings->iterations && run->cut.n == 1)
     td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / run->seconds);
 }
@@ -466,9 +502,10 @@ td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
   TdPlan *plan = td_job_plan (job);
   const TdIterativePlan *self = plan->extra;
   Run run = { .job = job, .plan = plan, .self = self, .cancellable = cancellable };
-  const gint64 taken = (gint64) (td_iterative_chunk_bytes (plan) + td_iterative_host_bytes (plan, &self->cut)
-                                 + (self->keeps ? td_iterative_slab_bytes (self) : 0)
-                                 + td_iterative_start_bytes (self));
+  const gint64 taken
+      = (gint64) (td_iterative_chunk_bytes (plan) + td_iterative_host_bytes (plan, &self->cut)
+                  + (self->keeps ? td_iterative_slab_bytes (self) : 0)
+                  + td_iterative_start_bytes (self));
   GError *reason = NULL;
 
   if (!td_iterative_momentum_new (job, &run.momentum, error))

@@ -8,7 +8,8 @@ static const char *
 method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->filtered)
-    return "The scan's projections are filtered already, and iterative methods compare with what was "
+    return "The scan's projections are filtered already, and iterative methods compare with what "
+           "was "
            "measured; take --method fdk";
   if (recipe->precision != TD_PRECISION_SINGLE)
     return "Iterative methods compute in single precision; leave --precision out";
@@ -22,7 +23,8 @@ method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 static const char *
 parallel_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  return facts->geometry.beam == TD_BEAM_PARALLEL ? method_iterative_unsupported (facts, recipe) : "not a parallel beam";
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? method_iterative_unsupported (facts, recipe)
+                                                  : "not a parallel beam";
 }
 
 static const char *
@@ -31,7 +33,8 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   const char *reason = method_iterative_unsupported (facts, recipe);
 
   /* What matrices say already is told so there. */
-  return reason || facts->geometry.beam == TD_BEAM_PARALLEL ? reason : td_fdk_unsupported (facts, recipe);
+  return reason || facts->geometry.beam == TD_BEAM_PARALLEL ? reason
+                                                            : td_fdk_unsupported (facts, recipe);
 }
 
 #define METHOD(symbol, title, number)                                                              \
@@ -41,7 +44,7 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
     .by_name = TRUE,                                                                               \
     .unsupported = parallel_unsupported,                                                           \
     .plan = td_iterative_plan,                                                                     \
-    .run = td_iterative_run,                                                                          \
+    .run = td_iterative_run,                                                                       \
   };                                                                                               \
   const TdMethod td_method_##symbol##_cone = {                                                     \
     .name = title,                                                                                 \
@@ -51,7 +54,7 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
     .n_slices = td_fdk_n_slices,                                                                   \
     .stated_centre = td_fdk_stated_centre,                                                         \
     .plan = td_iterative_plan,                                                                     \
-    .run = td_iterative_run,                                                                          \
+    .run = td_iterative_run,                                                                       \
   };
 
 METHOD (sirt, "sirt", TD_METHOD_SIRT)

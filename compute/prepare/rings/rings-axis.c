@@ -6,12 +6,13 @@
 #define N TD_RINGS_AXIS_MODES
 #define LEAST_ERROR 0.02 /* columns, whatever the offsets are */
 #define LEAST_COLUMNS 16
-#define BEYOND 1.0   /* steps from a view that another is continued for */
-#define SURE 4.0     /* standard deviations within which the axis is looked for */
-#define TELLING 2.0  /* times the slopes of what should not be there */
-#define BROADEST 16   /* columns apart that differences are smoothed over */
-#define ENDS 8       /* columns: offsets average out */
-#define CUT_OFF 0.05 /* of the largest column: an object that is that much at the detector's ends goes on */
+#define BEYOND 1.0  /* steps from a view that another is continued for */
+#define SURE 4.0    /* standard deviations within which the axis is looked for */
+#define TELLING 2.0 /* times the slopes of what should not be there */
+#define BROADEST 16 /* columns apart that differences are smoothed over */
+#define ENDS 8      /* columns: offsets average out */
+#define CUT_OFF                                                                                    \
+  0.05 /* of the largest column: an object that is that much at the detector's ends goes on */
 
 static double
 rings_axis_mode_at (guint mode, double angle)
@@ -60,7 +61,8 @@ first_unknown (double a[N][N + 1])
 }
 
 TdRingsAxis
-td_rings_axis (const float *modes, guint n_columns, const double *angles_rad, guint n_views, double offsets)
+td_rings_axis (const float *modes, guint n_columns, const double *angles_rad, guint n_views,
+               double offsets)
 {
   static const TdRingsAxis unknown = { NAN, NAN, 0 };
   double a[N][N + 1] = { { 0 } }, mass = 0, arms = 0, middle = 0.5 * (n_columns - 1);
@@ -70,7 +72,8 @@ td_rings_axis (const float *modes, guint n_columns, const double *angles_rad, gu
   for (guint view = 0; view < n_views; view++)
     for (guint i = 0; i < N; i++)
       for (guint j = 0; j < N; j++)
-        a[i][j] += rings_axis_mode_at (i, angles_rad[view]) * rings_axis_mode_at (j, angles_rad[view]);
+        a[i][j]
+            += rings_axis_mode_at (i, angles_rad[view]) * rings_axis_mode_at (j, angles_rad[view]);
   for (guint c = 0; c < n_columns; c++) {
     mass += (double) modes[c] / n_views;
     arms += (c - middle) * (c - middle);
@@ -79,13 +82,15 @@ td_rings_axis (const float *modes, guint n_columns, const double *angles_rad, gu
   }
   if (!(mass > 0))
     return unknown;
-  double axis = middle + first_unknown (a) / mass, error = hypot (LEAST_ERROR, offsets * sqrt (arms) / mass);
+  double axis = middle + first_unknown (a) / mass,
+         error = hypot (LEAST_ERROR, offsets * sqrt (arms) / mass);
   return axis >= 0 && axis <= n_columns - 1 ? (TdRingsAxis) { axis, error, mass } : unknown;
 }
 
-/* ── Views half a turn apart ──────────────────────────────────────────────────────────────────── */
+/* ── Views half a turn apart ── */
 
-/* The neighbours that @angle lies between, or next to; FALSE: it is further away than a view's step. */
+/* The neighbours that @angle lies between, or next to; FALSE: it is further away than a view's
+ * step. */
 static gboolean
 find_views (const double *angles_rad, guint n_views, double angle, guint *view, double *further)
 {
@@ -126,7 +131,8 @@ rings_axis_subtract (const TdRingsPair *pair, const float *views, gsize n, doubl
 {
   for (gsize c = 0; c < n; c++)
     difference[c] = (1 - pair->further[0]) * views[c] + pair->further[0] * views[n + c]
-                    - (1 - pair->further[1]) * views[2 * n + c] - pair->further[1] * views[3 * n + c];
+                    - (1 - pair->further[1]) * views[2 * n + c]
+                    - pair->further[1] * views[3 * n + c];
 }
 
 /* A binomial of three columns, so far apart. */
@@ -136,7 +142,8 @@ rings_axis_smooth (double *values, guint n, guint apart)
   g_autofree double *sharp = g_memdup2 (values, n * sizeof *values);
 
   for (guint c = 0; c < n; c++)
-    values[c] = 0.25 * (sharp[c > apart ? c - apart : 0] + 2 * sharp[c] + sharp[MIN (c + apart, n - 1)]);
+    values[c]
+        = 0.25 * (sharp[c > apart ? c - apart : 0] + 2 * sharp[c] + sharp[MIN (c + apart, n - 1)]);
 }
 
 typedef struct {
@@ -197,8 +204,8 @@ rings_axis_search (const Differences *all, double axis, double reach, guint grai
   return best;
 }
 
-/* The likeliest axis and its error, infinite if there is nothing to tell it. @together: columns that noise makes
-   wrong together. */
+/* The likeliest axis and its error, infinite if there is nothing to tell it. @together: columns
+   that noise makes wrong together. */
 static TdRingsAxis
 rings_axis_look (const Differences *all, double axis, double reach, double together)
 {
@@ -237,9 +244,10 @@ td_rings_axis_refine (TdRingsAxis axis, const TdRingsPair *pairs, guint n_pairs,
   }
   if (!isfinite (best.error))
     return axis;
-  double own = 1 / (best.error * best.error + LEAST_ERROR * LEAST_ERROR), before = pow (axis.error, -2);
-  return (TdRingsAxis) { (own * best.axis + before * axis.axis) / (own + before), pow (own + before, -0.5),
-                         axis.mass };
+  double own = 1 / (best.error * best.error + LEAST_ERROR * LEAST_ERROR),
+         before = pow (axis.error, -2);
+  return (TdRingsAxis) { (own * best.axis + before * axis.axis) / (own + before),
+                         pow (own + before, -0.5), axis.mass };
 }
 
 double

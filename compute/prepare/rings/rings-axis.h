@@ -4,19 +4,20 @@
 #include <glib.h>
 
 /**
- * About where the axis is, from one row alone: the centre of mass of every view, axis + x cos + y sin, is
- * that of the object (Helgason and Ludwig's first condition). Good to a part of a column where the whole
- * object is seen, and no better than what the columns' offsets add to it. These are not in the difference of two
- * views, and two such differences half a turn apart mirror each other about the axis. Of what is round about it
- * they say nothing. What has to be exact searches by itself (axis.h).
+ * About where the axis is, from one row alone: the centre of mass of every view, axis + x cos + y
+ * sin, is that of the object (Helgason and Ludwig's first condition). Good to a part of a column
+ * where the whole object is seen, and no better than what the columns' offsets add to it. These are
+ * not in the difference of two views, and two such differences half a turn apart mirror each other
+ * about the axis. Of what is round about it they say nothing. What has to be exact searches by
+ * itself (axis.h).
  */
 #define TD_RINGS_AXIS_MODES 3
 #define TD_RINGS_AXIS_PAIRS 4
 
 /* Views half a turn apart, by a straight line between, or a little beyond, two neighbours each. */
 typedef struct {
-  guint views[2];     /* the first of two neighbours */
-  double further[2];  /* the share of the second */
+  guint views[2];    /* the first of two neighbours */
+  double further[2]; /* the share of the second */
 } TdRingsPair;
 
 typedef struct {
@@ -26,16 +27,19 @@ typedef struct {
 
 /* [mode][view]: 1, cos, sin of the angles. */
 void td_rings_axis_table (const double *angles_rad, guint n_views, float *table);
-/* @modes: [mode][n_columns], the sums over the views of the row times each mode; @offsets: how large columns'
-   offsets are, about. NAN where the object goes beyond the detector, or there is none. */
-TdRingsAxis td_rings_axis (const float *modes, guint n_columns, const double *angles_rad, guint n_views,
-                           double offsets);
+/* @modes: [mode][n_columns], the sums over the views of the row times each mode; @offsets: how
+   large columns' offsets are, about. NAN where the object goes beyond the detector, or there is
+   none. */
+TdRingsAxis td_rings_axis (const float *modes, guint n_columns, const double *angles_rad,
+                           guint n_views, double offsets);
 /* How many of TD_RINGS_AXIS_PAIRS there are. */
 guint td_rings_axis_pairs (const double *angles_rad, guint n_views, TdRingsPair *pairs);
-/* @axis refined. @views: [pair][2][2][n_columns], the neighbours of the first and of the second view. */
-TdRingsAxis td_rings_axis_refine (TdRingsAxis axis, const TdRingsPair *pairs, guint n_pairs, const float *views,
-                                  guint n_columns);
-/* What columns' offsets times their distances from the axis come to, from what the centre of mass, @mass, lies
-   beside it; and the standard deviation of that, infinite where @axis is known by the mass alone. */
+/* @axis refined. @views: [pair][2][2][n_columns], the neighbours of the first and of the second
+ * view. */
+TdRingsAxis td_rings_axis_refine (TdRingsAxis axis, const TdRingsPair *pairs, guint n_pairs,
+                                  const float *views, guint n_columns);
+/* What columns' offsets times their distances from the axis come to, from what the centre of mass,
+   @mass, lies beside it; and the standard deviation of that, infinite where @axis is known by the
+   mass alone. */
 double td_rings_axis_moment (TdRingsAxis mass, TdRingsAxis axis);
 double td_rings_axis_moment_error (TdRingsAxis mass, TdRingsAxis axis);

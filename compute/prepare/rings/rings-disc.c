@@ -11,7 +11,7 @@
 #define PLACES 21     /* of an edge that are compared */
 #define FIRST_REACH 1 /* columns about where an edge is at first */
 #define ZOOMS 4
-#define FINEST 0.02   /* columns about an edge where it need not be known better */
+#define FINEST 0.02 /* columns about an edge where it need not be known better */
 
 /* The columns about one edge, up to the disc's middle, and its places. */
 typedef struct {
@@ -20,8 +20,8 @@ typedef struct {
   double values[LINE], left_over[LINE]; /* of the profile; what no offsets explain */
   double energy;
   guint n_known;
-  double middle, reach;                 /* of the places */
-  double shapes[PLACES][LINE];          /* second differences of a disc of amplitude 1 */
+  double middle, reach;        /* of the places */
+  double shapes[PLACES][LINE]; /* second differences of a disc of amplitude 1 */
   double products[PLACES], norms[PLACES];
   double chances[PLACES], amplitudes[PLACES];
 } Edge;
@@ -108,7 +108,8 @@ chance_at (const TdRingsProfile *profile, const Edge edges[2], guint i, guint j,
   return exp (-0.5 * (cost + pow (away / profile->axis_error, 2)));
 }
 
-/* How likely the places of both edges are, together with each other and the axis; FALSE: no disc at all. */
+/* How likely the places of both edges are, together with each other and the axis; FALSE: no disc at
+ * all. */
 static gboolean
 rings_disc_weigh (const TdRingsProfile *profile, Edge edges[2], double *middle_error)
 {
@@ -131,7 +132,9 @@ rings_disc_weigh (const TdRingsProfile *profile, Edge edges[2], double *middle_e
   for (guint i = 0; i < PLACES; i++)
     for (guint j = 0; j < PLACES; j++) {
       double chance = chance_at (profile, edges, i, j, (costs[i][j] - least) / scale);
-      double away = 0.5 * (place_of (&edges[0], i) + place_of (&edges[1], j) - edges[0].middle - edges[1].middle);
+      double away = 0.5
+                    * (place_of (&edges[0], i) + place_of (&edges[1], j) - edges[0].middle
+                       - edges[1].middle);
       double amplitude = (edges[0].products[i] + edges[1].products[j])
                          / MAX (edges[0].norms[i] + edges[1].norms[j], DBL_MIN);
       sum += chance;
@@ -208,7 +211,8 @@ td_rings_fit_disc (const TdRingsProfile *profile, double reach, TdRingsDisc *dis
     edges[0].middle = disc->left;
     edges[1].middle = disc->right;
     for (guint e = 0; e < 2; e++)
-      edges[e].reach = CLAMP (4 * MAX (deviations[e], edges[e].reach / PLACES), FINEST, FIRST_REACH);
+      edges[e].reach
+          = CLAMP (4 * MAX (deviations[e], edges[e].reach / PLACES), FINEST, FIRST_REACH);
   }
   disc->axis = 0.5 * (disc->left + disc->right);
   disc->amplitude = 0;

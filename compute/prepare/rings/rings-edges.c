@@ -9,24 +9,26 @@
 #include "rings-offsets.h"
 
 #define MAX_DISCS 8
-#define SHIFTS 16       /* places in a column */
-#define STEP 4          /* of them, to the next place where edges are looked for at first */
-#define REACH 12        /* columns on either side of an edge that are compared with its shape */
-#define WIDE 8.0        /* what is smooth over so many columns is no edge */
-#define NARROW 4.0      /* enough of those that stand out far: less else is in it */
-#define FAR_OUT 80.0    /* columns times standard deviations that an edge stands out by: what is looked at */
-#define LINE 160        /* columns in which shapes are made */
-#define STANDS_OUT 5.0  /* standard deviations of the profile */
+#define SHIFTS 16  /* places in a column */
+#define STEP 4     /* of them, to the next place where edges are looked for at first */
+#define REACH 12   /* columns on either side of an edge that are compared with its shape */
+#define WIDE 8.0   /* what is smooth over so many columns is no edge */
+#define NARROW 4.0 /* enough of those that stand out far: less else is in it */
+#define FAR_OUT                                                                                    \
+  80.0 /* columns times standard deviations that an edge stands out by: what is looked at */
+#define LINE 160       /* columns in which shapes are made */
+#define STANDS_OUT 5.0 /* standard deviations of the profile */
 #define LIKENESS 0.5   /* part of the profile's energy there that the shape explains */
-#define RATIO 0.5       /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
-#define OFF_AXIS 0.75   /* columns by which a disc's middle may miss the axis */
+#define RATIO                                                                                      \
+  0.5 /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
+#define OFF_AXIS 0.75 /* columns by which a disc's middle may miss the axis */
 #define LEAST_AXIS_ERROR 0.02
-#define SURE 3.0        /* standard deviations of the axis' error */
-#define SMALLEST 1.5    /* radius */
-#define SMALL 10.0      /* a disc of this radius has edges of its own */
-#define LEAST 1e-5      /* quieter edges do no harm */
-#define WRONG 0.1       /* what of a disc's second difference may be wrong */
-#define STEEP 2.5       /* columns about an edge */
+#define SURE 3.0     /* standard deviations of the axis' error */
+#define SMALLEST 1.5 /* radius */
+#define SMALL 10.0   /* a disc of this radius has edges of its own */
+#define LEAST 1e-5   /* quieter edges do no harm */
+#define WRONG 0.1    /* what of a disc's second difference may be wrong */
+#define STEEP 2.5    /* columns about an edge */
 
 /* A profile, and what td_rings_solve() makes of its values where that goes so far. */
 typedef struct {
@@ -57,8 +59,7 @@ rings_edges_look (Seen *seen, const TdRingsProfile *profile, double reach)
 
 /* sqrt (x) from 0 on, as a wide look sees it: shapes[shift][REACH + column] of an edge at
    shift / SHIFTS. */
-static const double (*
-edge_shapes (void))[2 * REACH + 1]
+static const double (*edge_shapes (void))[2 * REACH + 1]
 {
   static double shapes[SHIFTS][2 * REACH + 1];
   static gsize done;
@@ -128,7 +129,8 @@ typedef struct {
   double product, norm;
 } Likeness;
 
-/* Compares a disc with the profile about the column @edge; a piece of it is enough where nothing else is. */
+/* Compares a disc with the profile about the column @edge; a piece of it is enough where nothing
+ * else is. */
 static void
 compare_edge (const Seen *seen, double left, double right, int edge, Likeness *sum)
 {
@@ -155,7 +157,8 @@ compare_edge (const Seen *seen, double left, double right, int edge, Likeness *s
     }
 }
 
-/* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by @least. */
+/* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by
+ * @least. */
 static gboolean
 match_edges (const Seen *seen, double least, double *left, double *right)
 {
@@ -178,7 +181,8 @@ match_edges (const Seen *seen, double least, double *left, double *right)
       double high = MAX (fabs (a->amplitude), fabs (b->amplitude));
       double strength = MIN (fabs (a->score), fabs (b->score));
       if (to[j] <= from[i] || a->score * b->score <= 0 || low < RATIO * high
-          || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > off_axis || strength <= strongest)
+          || fabs (0.5 * (from[i] + to[j]) / SHIFTS - profile->axis) > off_axis
+          || strength <= strongest)
         continue;
       strongest = strength;
       *left = (double) from[i] / SHIFTS;
@@ -247,8 +251,8 @@ find_amplitude (const Seen *seen, const double *disc, double left, double right)
   return norm > 0 ? product / norm : 0;
 }
 
-/* Subtracts the disc, whose edges tell best what it is like where nothing but they stands out. FALSE: close
-   by it is none, but something smooth. */
+/* Subtracts the disc, whose edges tell best what it is like where nothing but they stands out.
+   FALSE: close by it is none, but something smooth. */
 static gboolean
 take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double left, double right)
 {
@@ -266,7 +270,8 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
     return FALSE;
   for (guint c = 0; c < n; c++) {
     profile->values[c] -= fitted.curvatures[c];
-    profile->errors[c] = hypot (profile->errors[c], MAX (fitted.errors[c], WRONG * fabs (fitted.curvatures[c])));
+    profile->errors[c]
+        = hypot (profile->errors[c], MAX (fitted.errors[c], WRONG * fabs (fitted.curvatures[c])));
     if (MIN (fabs (c - fitted.left), fabs (c - fitted.right)) < STEEP)
       profile->edges[c] = 1;
   }

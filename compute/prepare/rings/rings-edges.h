@@ -4,19 +4,20 @@
 #include <glib.h>
 
 /**
- * Edges of what is round about the axis: they stay in their columns over the whole turn, as stripes do. But
- * a disc has two of them, the axis in their middle, and a shape, a sqrt ((x - left) (right - x)), that
- * stripes do not have. Both edges are looked for by themselves, matched, and the disc is taken from the
- * second differences. Discs of a few columns are looked for as a whole. Pure; any thread.
+ * Edges of what is round about the axis: they stay in their columns over the whole turn, as stripes
+ * do. But a disc has two of them, the axis in their middle, and a shape, a sqrt ((x - left) (right
+ * - x)), that stripes do not have. Both edges are looked for by themselves, matched, and the disc
+ * is taken from the second differences. Discs of a few columns are looked for as a whole. Pure; any
+ * thread.
  */
 typedef struct {
   guint n;
-  double axis;     /* about, in columns; NAN: not known, and no disc is found */
+  double axis;       /* about, in columns; NAN: not known, and no disc is found */
   double axis_error; /* its standard deviation; both get better by every disc found */
-  double *values;  /* second differences across columns */
-  double *errors;  /* their standard errors: grow by what a disc may be wrong by */
-  guint8 *unknown; /* 1: the value means nothing */
-  guint8 *edges;   /* out: 1 within columns where a disc's second difference is steep */
+  double *values;    /* second differences across columns */
+  double *errors;    /* their standard errors: grow by what a disc may be wrong by */
+  guint8 *unknown;   /* 1: the value means nothing */
+  guint8 *edges;     /* out: 1 within columns where a disc's second difference is steep */
 } TdRingsProfile;
 
 void td_rings_take_discs (TdRingsProfile *profile);

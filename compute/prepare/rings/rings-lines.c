@@ -49,8 +49,9 @@ td_rings_to_lines (const TdRings *rings, TdBuffer *to, GError **error)
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (to), TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (to),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
   };
   return td_rings_launch (rings, kernel, td_rings_tiles (rings), args, G_N_ELEMENTS (args), error);
 }
@@ -65,14 +66,15 @@ td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *marks, GErr
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (from), TD_ARG_BUFFER (marks ? marks : from), TD_ARG_BUFFER (slab->data),
-    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_BUFFER (from),         TD_ARG_BUFFER (marks ? marks : from),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (only_marked),
   };
   return td_rings_launch (rings, kernel, td_rings_tiles (rings), args, G_N_ELEMENTS (args), error);
 }
 
-/* ── Sorting ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Sorting ── */
 
 static void
 rings_lines_swap (TdRingsLines *lines)
@@ -91,23 +93,34 @@ sort_on_cpu (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]), TD_ARG_BUFFER (lines->lines[1]),
-    TD_ARG_BUFFER (lines->order[1]), TD_ARG_VALUE (n), TD_ARG_VALUE (n_lines), TD_ARG_VALUE (block),
+    TD_ARG_BUFFER (lines->lines[0]),
+    TD_ARG_BUFFER (lines->order[0]),
+    TD_ARG_BUFFER (lines->lines[1]),
+    TD_ARG_BUFFER (lines->order[1]),
+    TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines),
+    TD_ARG_VALUE (block),
   };
   return td_rings_launch (rings, kernel, (n_lines + block - 1) / block, args, G_N_ELEMENTS (args),
                           error);
 }
 
 static gboolean
-rings_lines_merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, guint run, GError **error)
+rings_lines_merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, guint run,
+                   GError **error)
 {
   TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_merge_runs", error);
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]), TD_ARG_BUFFER (lines->lines[1]),
-    TD_ARG_BUFFER (lines->order[1]), TD_ARG_VALUE (n), TD_ARG_VALUE (n_lines), TD_ARG_VALUE (run),
+    TD_ARG_BUFFER (lines->lines[0]),
+    TD_ARG_BUFFER (lines->order[0]),
+    TD_ARG_BUFFER (lines->lines[1]),
+    TD_ARG_BUFFER (lines->order[1]),
+    TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines),
+    TD_ARG_VALUE (run),
   };
   if (!td_rings_launch (rings, kernel, (guint64) n * n_lines, args, G_N_ELEMENTS (args), error))
     return FALSE;
@@ -125,8 +138,9 @@ td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]), TD_ARG_BUFFER (lines->order[1]),
-    TD_ARG_VALUE (n), TD_ARG_VALUE (n_lines),
+    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]),
+    TD_ARG_BUFFER (lines->order[1]), TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines),
   };
   if (!td_rings_launch (rings, kernel, (guint64) n * n_lines, args, G_N_ELEMENTS (args), error))
     return FALSE;
@@ -146,14 +160,17 @@ td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks, GEr
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]), TD_ARG_BUFFER (lines->lines[1]),
-    TD_ARG_BUFFER (lines->order[1]), TD_ARG_BUFFER (marks), TD_ARG_VALUE (n), TD_ARG_VALUE (n_lines),
+    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]),
+    TD_ARG_BUFFER (lines->lines[1]), TD_ARG_BUFFER (lines->order[1]),
+    TD_ARG_BUFFER (marks),           TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines),
   };
   return td_rings_launch (rings, kernel, n_lines, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer *to, GError **error)
+td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer *to,
+                 GError **error)
 {
   guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
   guint strip = td_device_info (rings->slab->device)->cpu_shaped ? n : 1;
@@ -162,14 +179,14 @@ td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (from), TD_ARG_BUFFER (order), TD_ARG_BUFFER (to), TD_ARG_VALUE (n),
-    TD_ARG_VALUE (n_lines), TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (from), TD_ARG_BUFFER (order),  TD_ARG_BUFFER (to),
+    TD_ARG_VALUE (n),     TD_ARG_VALUE (n_lines), TD_ARG_VALUE (strip),
   };
   return td_rings_launch (rings, kernel, (guint64) n_lines * (n / strip), args, G_N_ELEMENTS (args),
                           error);
 }
 
-/* ── Medians and means ────────────────────────────────────────────────────────────────────────── */
+/* ── Medians and means ── */
 
 gboolean
 td_rings_median (const TdRings *rings, TdBuffer *from, TdBuffer *to, guint n, guint n_lines,
@@ -184,29 +201,32 @@ td_rings_median (const TdRings *rings, TdBuffer *from, TdBuffer *to, guint n, gu
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (from), TD_ARG_BUFFER (to), TD_ARG_VALUE (n), TD_ARG_VALUE (n_lines),
-    TD_ARG_VALUE (odd), TD_ARG_VALUE (segment),
+    TD_ARG_BUFFER (from),   TD_ARG_BUFFER (to), TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines), TD_ARG_VALUE (odd), TD_ARG_VALUE (segment),
   };
-  return td_rings_launch (rings, kernel, (guint64) blocks * segments, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, kernel, (guint64) blocks * segments, args, G_N_ELEMENTS (args),
+                          error);
 }
 
 gboolean
-td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first, guint end, TdBuffer *profile,
-                     GError **error)
+td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first, guint end,
+                     TdBuffer *profile, GError **error)
 {
   guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
   guint length = td_device_info (rings->slab->device)->cpu_shaped ? n : PIECE;
   guint n_pieces = (end - first + length - 1) / length;
   TdBuffer *sums = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * n_lines, error);
-  TdKernel *kernel = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_lines", error)
-                          : NULL;
+  TdKernel *kernel
+      = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_lines", error) : NULL;
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (lines), TD_ARG_BUFFER (sums), TD_ARG_VALUE (n), TD_ARG_VALUE (n_lines),
-    TD_ARG_VALUE (first), TD_ARG_VALUE (end), TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
+    TD_ARG_BUFFER (lines), TD_ARG_BUFFER (sums), TD_ARG_VALUE (n),      TD_ARG_VALUE (n_lines),
+    TD_ARG_VALUE (first),  TD_ARG_VALUE (end),   TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
   };
-  return td_rings_launch (rings, kernel, (guint64) n_pieces * n_lines, args, G_N_ELEMENTS (args), error)
-         && td_rings_join_sums (rings, sums, n_pieces, 1.0f / (float) (end - first), profile, error);
+  return td_rings_launch (rings, kernel, (guint64) n_pieces * n_lines, args, G_N_ELEMENTS (args),
+                          error)
+         && td_rings_join_sums (rings, sums, n_pieces, 1.0f / (float) (end - first), profile,
+                                error);
 }

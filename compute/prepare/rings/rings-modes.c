@@ -19,15 +19,17 @@ td_rings_project (const TdRings *rings, TdBuffer *data, guint first_row, guint n
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (data), TD_ARG_BUFFER (table), TD_ARG_BUFFER (modes), TD_ARG_VALUE (first_row),
-    TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns), TD_ARG_VALUE (n_modes),
+    TD_ARG_BUFFER (data),     TD_ARG_BUFFER (table),  TD_ARG_BUFFER (modes),
+    TD_ARG_VALUE (first_row), TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (n_modes),
   };
   return td_rings_launch (rings, kernel, blocks * groups, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
 td_rings_add_modes (const TdRings *rings, TdBuffer *data, guint first_row, guint n_views,
-                    guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes, GError **error)
+                    guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes,
+                    GError **error)
 {
   guint lanes = td_rings_lanes (rings);
   guint views = td_device_info (rings->slab->device)->cpu_shaped ? 64 : 8;
@@ -37,8 +39,9 @@ td_rings_add_modes (const TdRings *rings, TdBuffer *data, guint first_row, guint
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (data), TD_ARG_BUFFER (table), TD_ARG_BUFFER (modes), TD_ARG_VALUE (first_row),
-    TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns), TD_ARG_VALUE (n_modes), TD_ARG_VALUE (views),
+    TD_ARG_BUFFER (data),     TD_ARG_BUFFER (table),  TD_ARG_BUFFER (modes),
+    TD_ARG_VALUE (first_row), TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (n_modes),   TD_ARG_VALUE (views),
   };
   return td_rings_launch (rings, kernel, blocks * ((n_views + views - 1) / views), args,
                           G_N_ELEMENTS (args), error);
@@ -55,13 +58,14 @@ td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdBuffer 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (modes), TD_ARG_BUFFER (weights), TD_ARG_BUFFER (to), TD_ARG_VALUE (n_columns),
-    TD_ARG_VALUE (n_modes), TD_ARG_VALUE (radius), TD_ARG_VALUE (subtract),
+    TD_ARG_BUFFER (modes),    TD_ARG_BUFFER (weights), TD_ARG_BUFFER (to),
+    TD_ARG_VALUE (n_columns), TD_ARG_VALUE (n_modes),  TD_ARG_VALUE (radius),
+    TD_ARG_VALUE (subtract),
   };
   return td_rings_launch (rings, kernel, blocks * n_modes, args, G_N_ELEMENTS (args), error);
 }
 
-/* ── Low frequencies ──────────────────────────────────────────────────────────────────────────── */
+/* ── Low frequencies ── */
 
 /* Frequencies 0 … this one; two modes each, but one for the mean. */
 static guint
@@ -104,7 +108,8 @@ td_rings_low_analysis (guint n, guint pad, double sigma, double *table)
     guint k = (mode + 1) / 2;
     double weight = exp (-0.5 * pow (k / sigma, 2)) * (k == 0 || 2 * k == length ? 1 : 2) / length;
     for (guint u = 0; u < length; u++)
-      table[(gsize) mode * n + padded_view (u, n, pad)] += weight * rings_modes_mode_at (mode, u, length);
+      table[(gsize) mode * n + padded_view (u, n, pad)]
+          += weight * rings_modes_mode_at (mode, u, length);
   }
 }
 

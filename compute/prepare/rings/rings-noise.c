@@ -4,11 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BOUND 2.0     /* standard deviations */
-#define QUIETEST 0.2  /* of the columns have noise and little else */
-#define LEAST 2e-4    /* in -log; whole counts of a camera make less */
+#define BOUND 2.0    /* standard deviations */
+#define QUIETEST 0.2 /* of the columns have noise and little else */
+#define LEAST 2e-4   /* in -log; whole counts of a camera make less */
 
-/* Of the roughness of noise: |x - (x + y + z) / 3| is sqrt (2/3) sqrt (2/pi) standard deviations. */
+/* Of the roughness of noise: |x - (x + y + z) / 3| is sqrt (2/3) sqrt (2/pi) standard deviations.
+ */
 static double
 deviation_of (double roughness, guint n_views)
 {
@@ -30,7 +31,8 @@ rings_noise_rising (const void *a, const void *b)
 }
 
 void
-td_rings_noise_bounds (const float *sums, const float *roughness, guint n_columns, guint n_views, float *bounds)
+td_rings_noise_bounds (const float *sums, const float *roughness, guint n_columns, guint n_views,
+                       float *bounds)
 {
   g_autofree double *noises = g_new (double, n_columns);
 
@@ -39,8 +41,11 @@ td_rings_noise_bounds (const float *sums, const float *roughness, guint n_column
   qsort (noises, n_columns, sizeof *noises, rings_noise_rising);
   double noise = noises[(guint) (QUIETEST * (n_columns - 1))];
   for (guint c = 0; c < n_columns; c++) {
-    double left = photons_noise (sums, c > 0 ? c - 1 : 0, n_views), own = photons_noise (sums, c, n_views);
+    double left = photons_noise (sums, c > 0 ? c - 1 : 0, n_views),
+           own = photons_noise (sums, c, n_views);
     double right = photons_noise (sums, MIN (c + 1, n_columns - 1), n_views);
-    bounds[c] = noise > LEAST ? (float) (BOUND * noise * sqrt (4 * own * own + left * left + right * right)) : 0;
+    bounds[c] = noise > LEAST
+                    ? (float) (BOUND * noise * sqrt (4 * own * own + left * left + right * right))
+                    : 0;
   }
 }

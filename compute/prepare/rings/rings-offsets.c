@@ -6,20 +6,21 @@
 #include "compute/prepare/median.h"
 #include "rings-edges.h"
 
-#define CONSISTENCY 2.0   /* a stripe is that many times what the parts of the turn differ by */
-#define BESIDE 4          /* columns next to one that stands out count along */
-#define LEAST 2e-4        /* in -log; less is what a camera's whole counts make, and harms nobody */
-#define BLOCK 16          /* columns that are judged together, */
-#define AROUND 32         /* by those so far from their middle */
-#define GENERAL 2.0       /* columns in general have offsets if they differ by so many times the noise */
-#define NOISE_SHARE 0.1   /* of a median's variance that no offset can explain */
+#define CONSISTENCY 2.0 /* a stripe is that many times what the parts of the turn differ by */
+#define BESIDE 4        /* columns next to one that stands out count along */
+#define LEAST 2e-4      /* in -log; less is what a camera's whole counts make, and harms nobody */
+#define BLOCK 16        /* columns that are judged together, */
+#define AROUND 32       /* by those so far from their middle */
+#define GENERAL 2.0 /* columns in general have offsets if they differ by so many times the noise   \
+                     */
+#define NOISE_SHARE 0.1 /* of a median's variance that no offset can explain */
 #define LEAST_REACH 3.0
 #define REWEIGHTINGS 3
 #define SOFTEST 0.005
 #define STIFFEST 10.0
-#define NEAR 6            /* dead columns are compared with those from NEAR to FAR away */
+#define NEAR 6 /* dead columns are compared with those from NEAR to FAR away */
 #define FAR 9
-#define STANDS_STILL 1.5       /* times the most that the object does around */
+#define STANDS_STILL 1.5      /* times the most that the object does around */
 #define LEAST_ROUGHNESS 0.003 /* in -log: pixels that flicker less do no harm */
 #define LEAST_FAILURE 0.5     /* in -log: objects' edges differ less from part to part */
 
@@ -29,7 +30,8 @@ typedef struct {
 } Diagonals;
 
 static void
-rings_offsets_add_row (Diagonals *a, const double *values, const double *weights, guint c, guint n, double *q)
+rings_offsets_add_row (Diagonals *a, const double *values, const double *weights, guint c, guint n,
+                       double *q)
 {
   const double factors[3] = { -1, (c > 0) + (c + 1 < n), -1 };
 
@@ -47,7 +49,8 @@ rings_offsets_add_row (Diagonals *a, const double *values, const double *weights
 }
 
 void
-td_rings_solve (const double *values, const double *weights, const double *stiffness, guint n, double *q)
+td_rings_solve (const double *values, const double *weights, const double *stiffness, guint n,
+                double *q)
 {
   g_autofree double *memory = g_new0 (double, 3 * (gsize) n + 2);
   Diagonals a = { memory, memory + n, memory + 2 * (gsize) n };
@@ -60,7 +63,8 @@ td_rings_solve (const double *values, const double *weights, const double *stiff
     rings_offsets_add_row (&a, values, weights, c, n, q);
   /* L D L': first and second become the columns of L. */
   for (guint i = 0; i < n; i++) {
-    double first = i + 1 < n ? a.first[i] / a.main[i] : 0, second = i + 2 < n ? a.second[i] / a.main[i] : 0;
+    double first = i + 1 < n ? a.first[i] / a.main[i] : 0,
+           second = i + 2 < n ? a.second[i] / a.main[i] : 0;
     if (i + 1 < n) {
       a.main[i + 1] -= first * a.first[i];
       q[i + 1] -= first * q[i];
@@ -82,7 +86,7 @@ td_rings_solve (const double *values, const double *weights, const double *stiff
   }
 }
 
-/* ── Dead columns ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Dead columns ── */
 
 /* The least and the most of @profile a little away from @column, on both sides. */
 static void
@@ -102,7 +106,8 @@ range_around (const float *profile, guint n, guint column, double *low, double *
   }
 }
 
-/* Smooth along the angle, as what does not answer is; so are round edges about the axis, and air. */
+/* Smooth along the angle, as what does not answer is; so are round edges about the axis, and air.
+ */
 static gboolean
 is_smooth (const TdRingsColumns *columns, guint c, double factor)
 {
@@ -112,8 +117,8 @@ is_smooth (const TdRingsColumns *columns, guint c, double factor)
   return isfinite (low) && factor * columns->roughness[c] < low;
 }
 
-/* Columns that do not follow the object differ from their neighbours by another amount in each part of the
-   turn; all that the object does to smooth columns, it does to those around. */
+/* Columns that do not follow the object differ from their neighbours by another amount in each part
+   of the turn; all that the object does to smooth columns, it does to those around. */
 static gboolean
 stands_still (const TdRingsColumns *columns, guint first, guint last)
 {
@@ -128,8 +133,8 @@ stands_still (const TdRingsColumns *columns, guint first, guint last)
   return most > STANDS_STILL * around;
 }
 
-/* Pixels that flicker are rough; those that fail for a part of the turn differ from part to part, twice as
-   much as their neighbours, whose second differences have them, too. */
+/* Pixels that flicker are rough; those that fail for a part of the turn differ from part to part,
+   twice as much as their neighbours, whose second differences have them, too. */
 static gboolean
 is_failing (const TdRingsColumns *columns, guint c, double factor)
 {
@@ -163,15 +168,15 @@ find_dead (const TdRingsColumns *columns, double factor, float *dead)
   }
 }
 
-/* ── What counts ──────────────────────────────────────────────────────────────────────────────── */
+/* ── What counts ── */
 
 typedef struct {
   const TdRingsColumns *columns;
   const TdRingsLimits *limits;
   TdRingsProfile profile;
-  double *noise;     /* standard errors, with what the parts of the turn differ by */
-  guint8 *general;   /* columns here have offsets in general */
-  double *reach4;    /* 1 / reach^4 */
+  double *noise;   /* standard errors, with what the parts of the turn differ by */
+  guint8 *general; /* columns here have offsets in general */
+  double *reach4;  /* 1 / reach^4 */
 } Row;
 
 /* What is smooth: the median of the columns next to @c. */
@@ -205,19 +210,22 @@ judge_block (Row *row, guint first)
 {
   guint n = row->profile.n, middle = first + BLOCK / 2, count = 0;
   guint from = middle > AROUND ? middle - AROUND : 0, end = MIN (middle + AROUND, n);
-  const double *values = row->profile.values, stiffest = pow (MIN (row->limits->size, LEAST_REACH), -4);
+  const double *values = row->profile.values,
+               stiffest = pow (MIN (row->limits->size, LEAST_REACH), -4);
   float rough[2 * AROUND], sizes[2 * AROUND], noises[2 * AROUND];
 
   for (guint c = from; c < end; c++) {
     if (row->profile.unknown[c] || row->profile.edges[c])
       continue;
-    rough[count] = fabs (values[c] - 0.5 * (values[c > 0 ? c - 1 : 0] + values[MIN (c + 1, n - 1)]));
+    rough[count]
+        = fabs (values[c] - 0.5 * (values[c > 0 ? c - 1 : 0] + values[MIN (c + 1, n - 1)]));
     sizes[count] = fabs (values[c]);
     noises[count++] = row->noise[c];
   }
   if (count == 0)
     return;
-  /* Neighbours' values differ by sqrt (3/2) deviations of noise in themselves, smooth objects' do not. */
+  /* Neighbours' values differ by sqrt (3/2) deviations of noise in themselves, smooth objects' do
+   * not. */
   double differ = 1.4826 * td_median (rough, count) / sqrt (1.5);
   double offsets = 1.4826 * td_median (sizes, count) / sqrt (6), noise = td_median (noises, count);
   gboolean general = row->limits->threshold == 0 || (differ > LEAST && differ > GENERAL * noise);
@@ -228,8 +236,8 @@ judge_block (Row *row, guint first)
   }
 }
 
-/* Values to be explained: of columns beside those that stand out, and all where columns have offsets in
-   general. */
+/* Values to be explained: of columns beside those that stand out, and all where columns have
+   offsets in general. */
 static void
 rings_offsets_choose (Row *row, double *kept)
 {
@@ -241,13 +249,14 @@ rings_offsets_choose (Row *row, double *kept)
       for (guint i = c > BESIDE ? c - BESIDE : 0; i <= MIN (c + BESIDE, n - 1); i++)
         marks[i] = 1;
   for (guint c = 0; c < n; c++)
-    kept[c] = (marks[c] || row->general[c]) && !row->profile.unknown[c] ? row->profile.values[c] : 0;
+    kept[c]
+        = (marks[c] || row->general[c]) && !row->profile.unknown[c] ? row->profile.values[c] : 0;
   for (guint c = 0; c < n; c++)
     if (!row->general[c])
       row->reach4[c] = pow (row->limits->size, -4);
 }
 
-/* ── Offsets ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Offsets ── */
 
 /* Less stiffness where q is large against what it is around, more where it is small. */
 static void
@@ -299,23 +308,27 @@ td_rings_size (const float *medians, guint n_columns)
 }
 
 TdRingsAxis
-td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets, float *dead)
+td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets,
+                  float *dead)
 {
   guint n = columns->n_columns;
   g_autofree double *memory = g_new0 (double, 4 * (gsize) n);
   g_autofree guint8 *flags = g_new0 (guint8, 3 * (gsize) n);
   Row row = {
-    .columns = columns, .limits = limits,
+    .columns = columns,
+    .limits = limits,
     .profile = { n, columns->axis.axis, columns->axis.error, memory, memory + n, flags, flags + n },
-    .noise = memory + 2 * (gsize) n, .reach4 = memory + 3 * (gsize) n, .general = flags + 2 * (gsize) n,
+    .noise = memory + 2 * (gsize) n,
+    .reach4 = memory + 3 * (gsize) n,
+    .general = flags + 2 * (gsize) n,
   };
 
   find_dead (columns, limits->dead, dead);
   for (guint c = 0; c < n; c++) {
     for (guint i = c > 0 ? c - 1 : 0; i <= MIN (c + 1, n - 1) && dead[c]; i++)
       row.profile.unknown[i] = 1;
-    /* A normal distribution's quartiles are 1.349 apart, and its median has 1.2533 times the mean's standard
-       error. */
+    /* A normal distribution's quartiles are 1.349 apart, and its median has 1.2533 times the mean's
+       standard error. */
     double error = columns->widths[c] * (1.2533 / 1.349) / sqrt (columns->n_samples);
     row.profile.values[c] = columns->medians[c];
     row.profile.errors[c] = hypot (error, columns->skews[c]);

@@ -14,21 +14,22 @@
 #define MOST_BINS 256
 #define ROUNDS 3
 #define REWEIGHTINGS 4
-#define AROUND 32       /* columns that offsets are compared over */
-#define DRAWS 4         /* rows of random offsets that say how steep shade is */
-#define STEEPEST 8.0    /* times as steep as these are usually */
-#define LEAK 2e-3       /* in -log, what objects leave in offsets */
-#define ERROR 0.1       /* of that which slopes are wrong by at least */
-#define BESIDE 2        /* times a slope's columns that are as bad as one that is too steep */
-#define NO_AIR 4.0      /* times as much as offsets of that size */
-#define LEAST 2e-4      /* in -log, of an offset */
+#define AROUND 32    /* columns that offsets are compared over */
+#define DRAWS 4      /* rows of random offsets that say how steep shade is */
+#define STEEPEST 8.0 /* times as steep as these are usually */
+#define LEAK 2e-3    /* in -log, what objects leave in offsets */
+#define ERROR 0.1    /* of that which slopes are wrong by at least */
+#define BESIDE 2     /* times a slope's columns that are as bad as one that is too steep */
+#define NO_AIR 4.0   /* times as much as offsets of that size */
+#define LEAST 2e-4   /* in -log, of an offset */
 
 guint
 td_rings_half_turns (const double *angles_rad, guint n_views)
 {
   if (n_views < LEAST_VIEWS)
     return 0;
-  double step = (angles_rad[n_views - 1] - angles_rad[0]) / (n_views - 1), turns = fabs (step) * n_views / G_PI;
+  double step = (angles_rad[n_views - 1] - angles_rad[0]) / (n_views - 1),
+         turns = fabs (step) * n_views / G_PI;
   for (guint view = 0; view < n_views; view++)
     if (fabs (angles_rad[view] - angles_rad[0] - step * view) > 2 * fabs (step))
       return 0;
@@ -53,7 +54,7 @@ td_rings_have_shade (const float *offsets, guint n_columns)
   return count > n_columns / 4;
 }
 
-/* ── How steep shade is ───────────────────────────────────────────────────────────────────────── */
+/* ── How steep shade is ── */
 
 /* Takes out of @offsets what td_rings_offsets() finds. */
 static void
@@ -111,9 +112,10 @@ find_tallest (const TdRingsSlopes *lines, const double *sizes, double reach, dou
   find_sizes (means, n_slopes, tallest);
 }
 
-/* ── What all directions agree upon ───────────────────────────────────────────────────────────── */
+/* ── What all directions agree upon ── */
 
-/* A robust mean (Geman and McClure's weights), and the standard error if every direction were one value. */
+/* A robust mean (Geman and McClure's weights), and the standard error if every direction were one
+ * value. */
 static double
 rings_shade_agree (float *values, guint n, double *error)
 {
@@ -150,7 +152,7 @@ find_common_at (guint s, gpointer user)
   const Common *all = user;
   const TdRingsSlopes *lines = all->lines;
   const guint n = lines->n_slopes, beside = lines->lag, width = 2 * beside + 1;
-  g_autofree float *values = g_new (float, (gsize) TD_RINGS_DIRECTIONS * width);
+  g_autofree float *values = g_new (float, (gsize) TD_RINGS_DIRECTIONS *width);
   guint count = 0;
 
   for (guint i = s > beside ? s - beside : 0; i <= MIN (s + beside, n - 1); i++)
@@ -162,10 +164,11 @@ find_common_at (guint s, gpointer user)
   all->weights[s] = 1 / (error * error + ERROR * ERROR * usual * usual) / width;
 }
 
-/* What is left of slopes once those of @lines->rings are taken out, and what they count: 0 where no shade can
-   be as steep. */
+/* What is left of slopes once those of @lines->rings are taken out, and what they count: 0 where no
+   shade can be as steep. */
 static void
-rings_shade_find_common (const TdRingsSlopes *lines, const double *tallest, double *common, double *weights)
+rings_shade_find_common (const TdRingsSlopes *lines, const double *tallest, double *common,
+                         double *weights)
 {
   guint n = lines->n_slopes, beside = lines->lag;
   g_autofree guint8 *impossible = g_new (guint8, n);
@@ -203,7 +206,7 @@ rings_shade_solve (double *a, double *b, guint n)
   }
 }
 
-/* ── What is known besides ────────────────────────────────────────────────────────────────────── */
+/* ── What is known besides ── */
 
 /* Offsets show in columns that see nothing but air all the time. */
 typedef struct {
@@ -221,8 +224,10 @@ count_air (const TdRingsShade *shade, const double *sizes, gboolean right)
   for (; count < n / 4; count++) {
     guint c = right ? n - 1 - count : count;
     double value = shade->sums[c] / shade->n_views;
-    sum += value - (count >= TD_RINGS_KNOTS
-                    ? shade->sums[right ? c + TD_RINGS_KNOTS : c - TD_RINGS_KNOTS] / shade->n_views : 0);
+    sum += value
+           - (count >= TD_RINGS_KNOTS
+                  ? shade->sums[right ? c + TD_RINGS_KNOTS : c - TD_RINGS_KNOTS] / shade->n_views
+                  : 0);
     guint of = MIN (count + 1, TD_RINGS_KNOTS);
     if (fabs (value) > NO_AIR * sizes[c] || fabs (sum / of) > 0.75 * NO_AIR * sizes[c] / sqrt (of))
       break;
@@ -270,7 +275,8 @@ add_equation (double *a, double *b, guint n, const double *row, double value, do
 
 /* Equations of the air and of the moment, which stay the same. */
 static void
-add_known (const TdRingsShade *shade, const Air *air, const float *offsets, double *a, double *b, guint n_knots)
+add_known (const TdRingsShade *shade, const Air *air, const float *offsets, double *a, double *b,
+           guint n_knots)
 {
   guint n = shade->turn.n_columns;
   g_autofree double *row = g_new0 (double, n_knots), *moments = g_new0 (double, n_knots);
@@ -295,10 +301,11 @@ add_known (const TdRingsShade *shade, const Air *air, const float *offsets, doub
     add_equation (a, b, n_knots, moments, moment, pow (shade->moment_error, -2));
 }
 
-/* The likeliest @knots: what is left of slopes against what offsets of that size leave, and what is @known. */
+/* The likeliest @knots: what is left of slopes against what offsets of that size leave, and what is
+ * @known. */
 static void
-move_knots (const TdRingsSlopes *lines, const double *common, const double *weights, const double *known,
-            double *knots)
+move_knots (const TdRingsSlopes *lines, const double *common, const double *weights,
+            const double *known, double *knots)
 {
   guint n = lines->n_knots;
   g_autofree double *a = g_memdup2 (known, (gsize) n * n * sizeof *known);
@@ -331,9 +338,10 @@ join_knots (const TdRingsSlopes *lines, const double *knots, double *offsets)
   }
 }
 
-/* ── All of it ────────────────────────────────────────────────────────────────────────────────── */
+/* ── All of it ── */
 
-/* The filtered row without @offsets; dead columns take the straight line between their neighbours. */
+/* The filtered row without @offsets; dead columns take the straight line between their neighbours.
+ */
 static float *
 rings_shade_prepare (const TdRingsSlopes *lines, const TdRingsShade *shade, const float *offsets)
 {
@@ -365,19 +373,22 @@ td_rings_add_shade (const TdRingsShade *shade, float *offsets)
     return;
   g_autofree float *rows = rings_shade_prepare (&lines, shade, offsets);
   g_autofree double *found = g_new0 (double, n), *sizes = g_new (double, n);
-  g_autofree double *common = g_new (double, lines.n_slopes), *weights = g_new (double, lines.n_slopes);
+  g_autofree double *common = g_new (double, lines.n_slopes),
+                    *weights = g_new (double, lines.n_slopes);
   g_autofree double *tallest = g_new (double, lines.n_slopes);
   g_autofree double *knots = g_new0 (double, lines.n_knots);
-  g_autofree double *known = g_new0 (double, (gsize) lines.n_knots * (lines.n_knots + 1));
+  g_autofree double *known = g_new0 (double, (gsize) lines.n_knots *(lines.n_knots + 1));
   td_rings_slopes_of_rows (&lines, rows);
   for (guint c = 0; c < n; c++)
     found[c] = offsets[c];
   find_sizes (found, n, sizes);
   find_tallest (&lines, sizes, shade->reach, tallest);
   for (guint k = 0; k < lines.n_knots; k++)
-    known[(gsize) k * lines.n_knots + k] = 1 / (pow (sizes[MIN (k * TD_RINGS_KNOTS, n - 1)], 2) / TD_RINGS_KNOTS + LEAK * LEAK);
+    known[(gsize) k * lines.n_knots + k]
+        = 1 / (pow (sizes[MIN (k * TD_RINGS_KNOTS, n - 1)], 2) / TD_RINGS_KNOTS + LEAK * LEAK);
   const Air air = find_air (shade, sizes);
-  add_known (shade, &air, offsets, known, known + (gsize) lines.n_knots * lines.n_knots, lines.n_knots);
+  add_known (shade, &air, offsets, known, known + (gsize) lines.n_knots * lines.n_knots,
+             lines.n_knots);
   memset (lines.rings, 0, (gsize) TD_RINGS_DIRECTIONS * lines.n_slopes * sizeof *lines.rings);
   for (guint i = 0; i < ROUNDS; i++) {
     rings_shade_find_common (&lines, tallest, common, weights);

@@ -10,7 +10,7 @@
 #define LAG 3    /* columns a slope is taken over */
 #define FINE 768 /* places of wider rows are LAG columns apart, else one */
 
-/* ── Filter ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Filter ── */
 
 static void
 ramp_clear (TdRingsRamp *ramp)
@@ -66,7 +66,7 @@ ramp_run (const TdRingsRamp *ramp, float *first, float *second)
       second[i] = ramp->from[i > 0 ? length - i : 0][1];
   }
 }
-/* ── Along radii ──────────────────────────────────────────────────────────────────────────────── */
+/* ── Along radii ── */
 
 void
 td_rings_slopes_clear (TdRingsSlopes *lines)
@@ -99,13 +99,14 @@ filtered_knot (guint n)
   return values;
 }
 
-/* The same by how far knots are from the one at or before a column: [column % TD_RINGS_KNOTS][distance +
-   n_knots - 1], so that what all knots give at a column lies side by side. Nobody asks beyond the row's width. */
+/* The same by how far knots are from the one at or before a column: [column %
+   TD_RINGS_KNOTS][distance + n_knots - 1], so that what all knots give at a column lies side by
+   side. Nobody asks beyond the row's width. */
 static float *
 filtered_knots (guint n_columns, guint n_knots)
 {
   g_autofree float *knot = filtered_knot (n_columns + 2 * TD_RINGS_KNOTS + 2);
-  float *table = g_new (float, TD_RINGS_KNOTS * (2 * (gsize) n_knots - 1)), *to = table;
+  float *table = g_new (float, TD_RINGS_KNOTS *(2 * (gsize) n_knots - 1)), *to = table;
 
   for (int place = 0; place < TD_RINGS_KNOTS; place++)
     for (int k = 1 - (int) n_knots; k < (int) n_knots; k++) {
@@ -167,8 +168,9 @@ find_response (TdRingsSlopes *lines)
 {
   const TdRingsTurn *turn = &lines->turn;
   guint n_knots = lines->n_knots;
-  g_autofree float *knots = filtered_knots (turn->n_columns, n_knots), *shares = g_new (float, turn->n_bins);
-  g_autofree float *places = g_new0 (float, (gsize) lines->n_places * n_knots);
+  g_autofree float *knots = filtered_knots (turn->n_columns, n_knots),
+                   *shares = g_new (float, turn->n_bins);
+  g_autofree float *places = g_new0 (float, (gsize) lines->n_places *n_knots);
   Response response = { lines, knots, shares, places };
   double weight = G_PI / turn->n_bins;
 
@@ -214,7 +216,8 @@ td_rings_slopes_filter (const TdRingsSlopes *lines, float *rows, guint n_rows)
   guint n = lines->turn.n_columns;
 
   for (guint row = 0; row < n_rows; row += 2)
-    ramp_run (&lines->ramp, rows + (gsize) row * n, row + 1 < n_rows ? rows + (gsize) (row + 1) * n : NULL);
+    ramp_run (&lines->ramp, rows + (gsize) row * n,
+              row + 1 < n_rows ? rows + (gsize) (row + 1) * n : NULL);
 }
 
 /* Adds the filtered @row, seen at an angle of that cosine, to the places. */
@@ -255,7 +258,8 @@ find_direction (guint d, gpointer user)
 
   for (guint b = 0; b < turn->n_bins; b++) {
     guint apart = b > lines->bins[d] ? b - lines->bins[d] : lines->bins[d] - b;
-    rings_slopes_add_row (lines, rows->sinogram + (gsize) b * turn->n_columns, lines->turns[apart], places);
+    rings_slopes_add_row (lines, rows->sinogram + (gsize) b * turn->n_columns, lines->turns[apart],
+                          places);
   }
   take_slopes (lines, places, lines->slopes + (gsize) d * lines->n_slopes);
 }
@@ -269,14 +273,14 @@ td_rings_slopes_of_rows (const TdRingsSlopes *lines, const float *sinogram)
   td_parallel_for (TD_RINGS_DIRECTIONS, find_direction, &rows);
 }
 
-/* The slopes of rings that @offsets make: bins on either side of a direction, @lines->bins[d] of them before
-   it. Sums over the bins to one side serve all directions. */
+/* The slopes of rings that @offsets make: bins on either side of a direction, @lines->bins[d] of
+   them before it. Sums over the bins to one side serve all directions. */
 void
 td_rings_slopes_of_rings (const TdRingsSlopes *lines, const double *offsets, float *slopes)
 {
   const TdRingsTurn *turn = &lines->turn;
   guint n = turn->n_columns, n_bins = turn->n_bins, np = lines->n_places;
-  g_autofree float *row = g_new (float, n), *sums = g_new0 (float, (gsize) n_bins * np);
+  g_autofree float *row = g_new (float, n), *sums = g_new0 (float, (gsize) n_bins *np);
   g_autofree float *places = g_new (float, np);
 
   for (guint c = 0; c < n; c++)

@@ -4,15 +4,15 @@
 #include "compute/device/host-fftw.h"
 
 /**
- * Slopes of a slice along lines through the axis, reconstructed from one row, and those that offsets of columns
- * make there. For rings-shade.h. Pure but for FFTW's plans; any thread.
+ * Slopes of a slice along lines through the axis, reconstructed from one row, and those that
+ * offsets of columns make there. For rings-shade.h. Pure but for FFTW's plans; any thread.
  */
 #define TD_RINGS_DIRECTIONS 48
 #define TD_RINGS_KNOTS 8 /* columns from one unknown of the shade to the next */
 
 typedef struct {
   guint n_columns;
-  guint n_bins;     /* of views, evenly over the half turns */
+  guint n_bins; /* of views, evenly over the half turns */
   guint half_turns;
   double axis;
 } TdRingsTurn;
@@ -30,11 +30,11 @@ typedef struct {
   TdRingsRamp ramp;
   guint spacing, reach, n_places, lag, n_slopes;
   guint bins[TD_RINGS_DIRECTIONS]; /* the bin in whose direction a line lies */
-  float *turns;           /* cosines of the angle between bins */
-  float *slopes;          /* [direction][slope] of the slice */
-  float *rings;           /* the same of what has been found */
+  float *turns;                    /* cosines of the angle between bins */
+  float *slopes;                   /* [direction][slope] of the slice */
+  float *rings;                    /* the same of what has been found */
   guint n_knots;
-  double *response;       /* [slope][knot], the mean over the directions */
+  double *response; /* [slope][knot], the mean over the directions */
 } TdRingsSlopes;
 
 /* FALSE: no memory, or the axis is at the row's end; clear it all the same. */

@@ -15,7 +15,8 @@ rows_in_chunk (guint n_rows, guint64 row_bytes)
 }
 
 gboolean
-td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gconstpointer user, GError **error)
+td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gconstpointer user,
+               GError **error)
 {
   guint most = rows_in_chunk (slab->n_rows, row_bytes);
 
@@ -62,7 +63,7 @@ td_rings_buffer (const TdRings *rings, const char *key, guint64 row_floats, GErr
   return td_slab_buffer (rings->slab, key, rings->n_rows * row_floats * sizeof (float), error);
 }
 
-/* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tables ── */
 
 TdBuffer *
 td_rings_table (TdSlab *slab, const char *key, const double made_for[TD_RINGS_TABLE_KEYS],
@@ -82,7 +83,7 @@ td_rings_table (TdSlab *slab, const char *key, const double made_for[TD_RINGS_TA
   return buffer;
 }
 
-/* ── Profiles ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Profiles ── */
 
 guint64
 td_rings_profiles_bytes (const TdScanFacts *facts)
@@ -102,8 +103,8 @@ td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (sums), TD_ARG_BUFFER (profile), TD_ARG_VALUE (n_columns), TD_ARG_VALUE (n_pieces),
-    TD_ARG_VALUE (scale),
+    TD_ARG_BUFFER (sums),    TD_ARG_BUFFER (profile), TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (n_pieces), TD_ARG_VALUE (scale),
   };
   return td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
 }
@@ -114,24 +115,27 @@ td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profile, GErro
   const TdSlab *slab = rings->slab;
   guint length = td_device_info (slab->device)->cpu_shaped ? CPU_PIECE : TD_RINGS_LEAST_PIECE;
   guint n_pieces = (slab->n_views + length - 1) / length, lanes = td_rings_lanes (rings);
-  TdBuffer *sums = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * slab->n_columns, error);
-  TdKernel *kernel = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_roughness", error)
-                          : NULL;
+  TdBuffer *sums
+      = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * slab->n_columns, error);
+  TdKernel *kernel
+      = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_roughness", error) : NULL;
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (sums), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (sums),           TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (window),
-    TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
+    TD_ARG_VALUE (length),        TD_ARG_VALUE (n_pieces),
   };
-  return td_rings_launch (rings, kernel, (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes),
-                          args, G_N_ELEMENTS (args), error)
+  return td_rings_launch (rings, kernel,
+                          (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes), args,
+                          G_N_ELEMENTS (args), error)
          && td_rings_join_sums (rings, sums, n_pieces, 1, profile, error);
 }
 
 static gboolean
-make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffer *ratio, GError **error)
+make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffer *ratio,
+            GError **error)
 {
   TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_ratio", error);
   guint n_columns = rings->slab->n_columns;
@@ -140,30 +144,35 @@ make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffe
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (a), TD_ARG_BUFFER (b), TD_ARG_BUFFER (ratio), TD_ARG_VALUE (n_columns),
-    TD_ARG_VALUE (factor),
+    TD_ARG_BUFFER (a),        TD_ARG_BUFFER (b),     TD_ARG_BUFFER (ratio),
+    TD_ARG_VALUE (n_columns), TD_ARG_VALUE (factor),
   };
   return td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean
 rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, double snr, guint margin,
-      TdBuffer *marks, GError **error)
+            TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
   const float least = (float) snr;
   TdBuffer *thresholds = td_rings_buffer (rings, "rings thresholds", 2, error);
-  TdKernel *find = thresholds ? td_slab_kernel (rings->slab, "rings-columns", "rings_thresholds", error)
-                              : NULL;
-  TdKernel *kernel = find ? td_slab_kernel (rings->slab, "rings-columns", "rings_mark", error) : NULL;
+  TdKernel *find = thresholds
+                       ? td_slab_kernel (rings->slab, "rings-columns", "rings_thresholds", error)
+                       : NULL;
+  TdKernel *kernel
+      = find ? td_slab_kernel (rings->slab, "rings-columns", "rings_mark", error) : NULL;
 
   if (!kernel)
     return FALSE;
   const TdArg find_args[] = {
-    TD_ARG_BUFFER (sorted), TD_ARG_BUFFER (thresholds), TD_ARG_VALUE (n_columns), TD_ARG_VALUE (least),
+    TD_ARG_BUFFER (sorted),
+    TD_ARG_BUFFER (thresholds),
+    TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (least),
   };
   const TdArg args[] = {
-    TD_ARG_BUFFER (ratio), TD_ARG_BUFFER (thresholds), TD_ARG_BUFFER (marks),
+    TD_ARG_BUFFER (ratio),    TD_ARG_BUFFER (thresholds), TD_ARG_BUFFER (marks),
     TD_ARG_VALUE (n_columns), TD_ARG_VALUE (margin),
   };
   return td_rings_launch (rings, find, 1, find_args, G_N_ELEMENTS (find_args), error)
@@ -171,8 +180,8 @@ rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, double snr,
 }
 
 gboolean
-td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, double snr, guint margin,
-                 TdBuffer *ratio, TdBuffer *marks, GError **error)
+td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, double snr,
+                 guint margin, TdBuffer *ratio, TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
   guint64 bytes = (guint64) rings->n_rows * n_columns * sizeof (float);
@@ -182,7 +191,8 @@ td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, do
     const char *const keys[] = { "rings profile 0", "rings profile 1" };
     const char *const orders[] = { "rings profile order 0", "rings profile order 1" };
     profile.lines[i] = td_rings_buffer (rings, keys[i], n_columns, error);
-    profile.order[i] = profile.lines[i] ? td_rings_buffer (rings, orders[i], n_columns, error) : NULL;
+    profile.order[i]
+        = profile.lines[i] ? td_rings_buffer (rings, orders[i], n_columns, error) : NULL;
     if (!profile.order[i])
       return FALSE;
   }
@@ -203,7 +213,7 @@ td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error)
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (marks), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (marks),          TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
   return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);

@@ -4,19 +4,19 @@
 #include "compute/prepare/slab.h"
 
 /**
- * What the steps against stripes share (kernels/rings-*.cl). A stripe stands along the angle, so they
- * work on columns of sinograms, either as lines, [row][column][view], or as sums of modes, functions of
- * the view. A profile is [row][column].
+ * What the steps against stripes share (kernels/rings-*.cl). A stripe stands along the angle, so
+ * they work on columns of sinograms, either as lines, [row][column][view], or as sums of modes,
+ * functions of the view. A profile is [row][column].
  *
- * Rows are independent; workspaces hold a chunk of them. All buffers belong to the preparation and are
- * shared by these steps. Called on the thread that runs the preparation.
+ * Rows are independent; workspaces hold a chunk of them. All buffers belong to the preparation and
+ * are shared by these steps. Called on the thread that runs the preparation.
  */
 typedef struct {
   TdSlab *slab;
   guint first_row, n_rows; /* of the slab */
 } TdRings;
 
-/* ── Chunks ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Chunks ── */
 
 typedef gboolean (*TdRingsBody) (const TdRings *rings, gconstpointer user, GError **error);
 
@@ -27,14 +27,15 @@ gboolean td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gcons
 guint64 td_rings_workspace_bytes (guint n_rows, guint64 row_bytes);
 
 /* One item for each of @n_items in each row of the chunk. */
-gboolean td_rings_launch (const TdRings *rings, TdKernel *kernel, guint64 n_items, const TdArg *args,
-                          guint n_args, GError **error);
+gboolean td_rings_launch (const TdRings *rings, TdKernel *kernel, guint64 n_items,
+                          const TdArg *args, guint n_args, GError **error);
 /* Columns that an item takes beside each other. */
 guint td_rings_lanes (const TdRings *rings);
 /* float [n_rows][row_floats], kept under @key. */
-TdBuffer *td_rings_buffer (const TdRings *rings, const char *key, guint64 row_floats, GError **error);
+TdBuffer *td_rings_buffer (const TdRings *rings, const char *key, guint64 row_floats,
+                           GError **error);
 
-/* ── Lines ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Lines ── */
 
 /* lines[0] is what is to be sorted and was sorted, order[0][line][i] the view of the i-th smallest;
    lines[1] is free in between. order is NULL before sorting is asked for. */
@@ -43,33 +44,37 @@ typedef struct {
 } TdRingsLines;
 
 guint64 td_rings_lines_bytes (const TdScanFacts *facts, gboolean sorting); /* a row's share */
-gboolean td_rings_lines (const TdRings *rings, gboolean sorting, TdRingsLines *lines, GError **error);
+gboolean td_rings_lines (const TdRings *rings, gboolean sorting, TdRingsLines *lines,
+                         GError **error);
 /* Items of a kernel that turns columns to lines or back. */
 guint64 td_rings_tiles (const TdRings *rings);
 /* The slab's columns to @to; the other way for all columns, or those with marks (may be NULL). */
 gboolean td_rings_to_lines (const TdRings *rings, TdBuffer *to, GError **error);
-gboolean td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *marks, GError **error);
+gboolean td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *marks,
+                              GError **error);
 /* Each of @n_lines lines of @n samples; stable. */
 gboolean td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
                         GError **error);
-/* On CPUs: of sorted lines of the slab's columns those with @marks take the values of lines[1], which stand in
-   the same ranks, and are sorted again; what they were in the columns comes to the same. */
-gboolean td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks, GError **error);
-/* What the step "rings-large" finds, before it mends: the columns sorted in lines[0] and, as they should be,
-   in lines[1], and which are too far from that. */
+/* On CPUs: of sorted lines of the slab's columns those with @marks take the values of lines[1],
+   which stand in the same ranks, and are sorted again; what they were in the columns comes to the
+   same. */
+gboolean td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks,
+                          GError **error);
+/* What the step "rings-large" finds, before it mends: the columns sorted in lines[0] and, as they
+   should be, in lines[1], and which are too far from that. */
 gboolean td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines,
                               TdBuffer **marks, GError **error);
 /* @to[line][order[line][i]] = @from[line][i]. */
 gboolean td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer *to,
                           GError **error);
 /* Median over @size lines around each; even sizes take one more. */
-gboolean td_rings_median (const TdRings *rings, TdBuffer *from, TdBuffer *to, guint n, guint n_lines,
-                          guint size, GError **error);
+gboolean td_rings_median (const TdRings *rings, TdBuffer *from, TdBuffer *to, guint n,
+                          guint n_lines, guint size, GError **error);
 /* @profile: mean of each line's places [first, end). */
 gboolean td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first, guint end,
                               TdBuffer *profile, GError **error);
 
-/* ── Profiles ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Profiles ── */
 
 /* scale × the sum of [row][piece][column]. */
 gboolean td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float scale,
@@ -86,18 +91,17 @@ guint64 td_rings_profiles_bytes (const TdScanFacts *facts);
 gboolean td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, double snr,
                           guint margin, TdBuffer *ratio, TdBuffer *marks, GError **error);
 
-/* Columns with marks take the straight line between the nearest ones without; the first and the last
-   column have none. */
+/* Columns with marks take the straight line between the nearest ones without; the first and the
+   last column have none. */
 gboolean td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error);
 
-/* ── Modes ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Modes ── */
 
 /* Floats that depend on @made_for only, on the device; filled again when that changes. */
 #define TD_RINGS_TABLE_KEYS 4
 typedef void (*TdRingsFill) (float *table, const double *made_for);
-TdBuffer *td_rings_table (TdSlab *slab, const char *key,
-                          const double made_for[TD_RINGS_TABLE_KEYS], guint64 n_floats,
-                          TdRingsFill fill, GError **error);
+TdBuffer *td_rings_table (TdSlab *slab, const char *key, const double made_for[TD_RINGS_TABLE_KEYS],
+                          guint64 n_floats, TdRingsFill fill, GError **error);
 
 /* @modes[row][mode][column] = sum over views of @table[mode][view] data[view][column]. @data is
    [row][n_views][n_columns], of which the chunk begins at @first_row. */
@@ -113,13 +117,14 @@ gboolean td_rings_add_modes (const TdRings *rings, TdBuffer *data, guint first_r
 gboolean td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdBuffer *weights,
                           guint radius, gboolean subtract, TdBuffer *to, GError **error);
 
-/* ── Low frequencies along the angle ──────────────────────────────────────────────────────────── */
+/* ── Low frequencies along the angle ── */
 
 /**
- * exp (-k^2 / 2 sigma^2) times the DFT of a line of @n views, mirrored about its first and last view by
+ * exp (-k^2 / 2 sigma^2) times the DFT of a line of @n views, mirrored about its first and last
+ * view by
  * @pad views at either end, as two tables for td_rings_project() and td_rings_add_modes(). Few
- * frequencies pass, so that sums over them cost less than an FFT, fit every length exactly and need no
- * padding to sizes that an FFT likes.
+ * frequencies pass, so that sums over them cost less than an FFT, fit every length exactly and need
+ * no padding to sizes that an FFT likes.
  */
 guint td_rings_low_modes (guint n, guint pad, double sigma);
 /* [mode][view] */

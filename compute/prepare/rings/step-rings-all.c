@@ -16,8 +16,8 @@ static const TdStepParameter parameters[] = {
   [LARGE] = { "large", "Width of wide stripes' median (columns)",
               "Two to three times the widest stripe.", 51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SNR] = { "snr", "Detection threshold",
-            "Of dead pixels and wide stripes; lower finds fainter ones and harms more.", 3, 1, 100, 1,
-            NULL },
+            "Of dead pixels and wide stripes; lower finds fainter ones and harms more.", 3, 1, 100,
+            1, NULL },
 };
 
 enum { DEAD_PART, LARGE_PART, SORTING_PART, N_PARTS };
@@ -55,8 +55,8 @@ step_rings_all_lines_bytes (const TdScanFacts *facts)
   return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts);
 }
 
-/* Wide stripes and all others, for which columns are turned and sorted once: but for those that the first
-   changes, what the second would sort is what the first has. The same to the last bit. */
+/* Wide stripes and all others, for which columns are turned and sorted once: but for those that the
+   first changes, what the second would sort is what the first has. The same to the last bit. */
 static gboolean
 run_together (const TdRings *rings, gconstpointer user, GError **error)
 {
@@ -82,7 +82,8 @@ step_rings_all_run (const TdStep *step, TdSlab *slab, GError **error)
   make_parts (step, kinds, parts);
   if (td_device_info (slab->device)->cpu_shaped)
     return kinds[DEAD_PART]->run (&parts[DEAD_PART], slab, error)
-           && td_rings_each (slab, step_rings_all_lines_bytes (td_scan_facts (slab->scan)), run_together, parts, error);
+           && td_rings_each (slab, step_rings_all_lines_bytes (td_scan_facts (slab->scan)),
+                             run_together, parts, error);
   for (guint i = 0; i < N_PARTS; i++)
     if (!kinds[i]->run (&parts[i], slab, error))
       return FALSE;

@@ -4,9 +4,10 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 6: pixels that do not answer vary less along the angle
- * than their neighbours, fluctuating ones more. Columns whose roughness stands out from the median of
- * those around (algorithm 4) are replaced by the straight line between the sound ones beside them.
+ * Vo et al., Opt. Express 26 (2018), algorithm 6: pixels that do not answer vary less along the
+ * angle than their neighbours, fluctuating ones more. Columns whose roughness stands out from the
+ * median of those around (algorithm 4) are replaced by the straight line between the sound ones
+ * beside them.
  */
 enum { SIZE, SNR };
 
@@ -14,8 +15,8 @@ static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of the median (columns)", "A few times the widest stripe.", 51, 3,
              TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SNR] = { "snr", "Detection threshold",
-            "How far a column's roughness stands out; lower finds more and harms more.", 3, 1, 100, 1,
-            NULL },
+            "How far a column's roughness stands out; lower finds more and harms more.", 3, 1, 100,
+            1, NULL },
 };
 
 #define WINDOW 10 /* views that a column is compared with the mean of, as published */
@@ -46,7 +47,8 @@ step_rings_dead_run_chunk (const TdRings *rings, gconstpointer user, GError **er
 static gboolean
 step_rings_dead_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, td_rings_profiles_bytes (td_scan_facts (slab->scan)), step_rings_dead_run_chunk, step, error);
+  return td_rings_each (slab, td_rings_profiles_bytes (td_scan_facts (slab->scan)),
+                        step_rings_dead_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_dead = {

@@ -6,9 +6,10 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 2: of each column's low frequencies along the angle, where
- * stripes of full length live, the median across columns is taken; the high ones stay. The Gaussian
- * window stands at frequency 0 (the published program's is half a frequency off for even lengths).
+ * Vo et al., Opt. Express 26 (2018), algorithm 2: of each column's low frequencies along the angle,
+ * where stripes of full length live, the median across columns is taken; the high ones stay. The
+ * Gaussian window stands at frequency 0 (the published program's is half a frequency off for even
+ * lengths).
  */
 enum { SIZE, SIGMA };
 
@@ -16,8 +17,8 @@ static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of the median (columns)", "At least twice the widest stripe.", 5, 3,
              TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SIGMA] = { "sigma", "Width of the window (frequencies)",
-              "Larger also takes stripes of part of the turn, and more of the object.", 3, 0.5, 50, 1,
-              NULL },
+              "Larger also takes stripes of part of the turn, and more of the object.", 3, 0.5, 50,
+              1, NULL },
 };
 
 /* Mirrored views at either end, as published. */
@@ -30,14 +31,17 @@ step_rings_filtering_padding (guint n_views)
 static guint64
 step_rings_filtering_row_bytes (const TdStep *step, const TdScanFacts *facts)
 {
-  guint n_modes = td_rings_low_modes (facts->n_views, step_rings_filtering_padding (facts->n_views), step->values[SIGMA]);
-  return td_rings_lines_bytes (facts, FALSE) + (guint64) n_modes * facts->n_columns * sizeof (float);
+  guint n_modes = td_rings_low_modes (facts->n_views, step_rings_filtering_padding (facts->n_views),
+                                      step->values[SIGMA]);
+  return td_rings_lines_bytes (facts, FALSE)
+         + (guint64) n_modes * facts->n_columns * sizeof (float);
 }
 
 static guint64
 step_rings_filtering_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  guint n_modes = td_rings_low_modes (facts->n_views, step_rings_filtering_padding (facts->n_views), step->values[SIGMA]);
+  guint n_modes = td_rings_low_modes (facts->n_views, step_rings_filtering_padding (facts->n_views),
+                                      step->values[SIGMA]);
   return td_rings_workspace_bytes (n_rows, step_rings_filtering_row_bytes (step, facts))
          + 2 * sizeof (float) * (guint64) n_modes * facts->n_views;
 }
@@ -71,8 +75,8 @@ make_lines (const TdRings *rings, TdBuffer *table, TdBuffer *modes, guint n_mode
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (table), TD_ARG_BUFFER (modes), TD_ARG_BUFFER (lines), TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_modes),
+    TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),          TD_ARG_BUFFER (lines),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_modes),
   };
   return td_rings_launch (rings, kernel, items, args, G_N_ELEMENTS (args), error);
 }
@@ -86,8 +90,9 @@ add_difference (const TdRings *rings, const TdRingsLines *lines, GError **error)
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]), TD_ARG_BUFFER (slab->data),
-    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]),
+    TD_ARG_BUFFER (slab->data),      TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views),    TD_ARG_VALUE (slab->n_columns),
   };
   return td_rings_launch (rings, kernel, td_rings_tiles (rings), args, G_N_ELEMENTS (args), error);
 }
@@ -102,11 +107,11 @@ step_rings_filtering_run_chunk (const TdRings *rings, gconstpointer user, GError
   guint64 floats = (guint64) n_modes * slab->n_views;
   const double there[TD_RINGS_TABLE_KEYS] = { slab->n_views, pad, step->values[SIGMA], FALSE };
   const double back[TD_RINGS_TABLE_KEYS] = { slab->n_views, pad, step->values[SIGMA], TRUE };
-  TdBuffer *analysis
-      = td_rings_table (slab, "rings-filtering analysis", there, floats, step_rings_filtering_fill_table, error);
-  TdBuffer *synthesis
-      = analysis ? td_rings_table (slab, "rings-filtering synthesis", back, floats, step_rings_filtering_fill_table, error)
-                 : NULL;
+  TdBuffer *analysis = td_rings_table (slab, "rings-filtering analysis", there, floats,
+                                       step_rings_filtering_fill_table, error);
+  TdBuffer *synthesis = analysis ? td_rings_table (slab, "rings-filtering synthesis", back, floats,
+                                                   step_rings_filtering_fill_table, error)
+                                 : NULL;
   TdBuffer *modes = synthesis ? td_rings_buffer (rings, "rings modes 0",
                                                  (guint64) n_modes * slab->n_columns, error)
                               : NULL;
@@ -124,7 +129,8 @@ step_rings_filtering_run_chunk (const TdRings *rings, gconstpointer user, GError
 static gboolean
 step_rings_filtering_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, step_rings_filtering_row_bytes (step, td_scan_facts (slab->scan)), step_rings_filtering_run_chunk, step, error);
+  return td_rings_each (slab, step_rings_filtering_row_bytes (step, td_scan_facts (slab->scan)),
+                        step_rings_filtering_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_filtering = {

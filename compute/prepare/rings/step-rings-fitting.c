@@ -5,10 +5,10 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 1: a polynomial of low order is fitted to each column
- * along the angle; the fits are smoothed across columns, and what the smoothing took away is taken from
- * the column: as a factor, as published for intensities, or as a difference, which suits line integrals,
- * where a pixel's gain is a sum and a fit may be 0.
+ * Vo et al., Opt. Express 26 (2018), algorithm 1: a polynomial of low order is fitted to each
+ * column along the angle; the fits are smoothed across columns, and what the smoothing took away is
+ * taken from the column: as a factor, as published for intensities, or as a difference, which suits
+ * line integrals, where a pixel's gain is a sum and a fit may be 0.
  *
  * A fit is a sum of orthonormal polynomials, so that smoothing its coefficients smooths it.
  */
@@ -17,11 +17,12 @@ enum { SUBTRACT, DIVIDE };
 
 static const char *const correction_names[] = { "subtract", "divide", NULL };
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Smoothing across columns (columns)",
-             "Standard deviation of the Gaussian; about the widest stripe.", 3, 0.5, 50, 1, NULL, TRUE },
+  [SIZE]
+  = { "size", "Smoothing across columns (columns)",
+      "Standard deviation of the Gaussian; about the widest stripe.", 3, 0.5, 50, 1, NULL, TRUE },
   [ORDER] = { "order", "Order of the polynomial",
-              "1 to 3; higher follows stripes that change over the turn, and the object.", 2, 0, 7, 0,
-              NULL },
+              "1 to 3; higher follows stripes that change over the turn, and the object.", 2, 0, 7,
+              0, NULL },
   [CORRECTION] = { "correction", "Correction", "Subtract on line integrals; divide as published.",
                    SUBTRACT, 0, 1, 0, correction_names },
 };
@@ -45,8 +46,9 @@ static guint64
 step_rings_fitting_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, step_rings_fitting_row_bytes (step, facts))
-         + sizeof (float) * ((guint64) modes_of (step, facts->n_views) * facts->n_views
-                             + (guint64) ceil (REACH * step->values[SIZE]) + 1);
+         + sizeof (float)
+               * ((guint64) modes_of (step, facts->n_views) * facts->n_views
+                  + (guint64) ceil (REACH * step->values[SIZE]) + 1);
 }
 
 /* Orthonormal on the views: powers times the one before, less what the others hold (twice: Gram and
@@ -55,7 +57,7 @@ static void
 fill_polynomials (float *table, const double *made_for)
 {
   guint n = (guint) made_for[0], n_modes = (guint) made_for[1];
-  g_autofree double *modes = g_new (double, (gsize) n * n_modes);
+  g_autofree double *modes = g_new (double, (gsize) n *n_modes);
 
   for (guint k = 0; k < n_modes; k++) {
     double *own = modes + (gsize) k * n, norm = 0;
@@ -93,8 +95,8 @@ fill_gaussian (float *weights, const double *made_for)
 }
 
 static gboolean
-step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit, TdBuffer *smooth, guint n_modes,
-        GError **error)
+step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit, TdBuffer *smooth,
+                           guint n_modes, GError **error)
 {
   const TdSlab *slab = rings->slab;
   guint strip = td_slab_strip (slab);
@@ -105,9 +107,16 @@ step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit,
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (table), TD_ARG_BUFFER (fit), TD_ARG_BUFFER (smooth),
-    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (n_modes), TD_ARG_VALUE (strip), TD_ARG_VALUE (most),
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (table),
+    TD_ARG_BUFFER (fit),
+    TD_ARG_BUFFER (smooth),
+    TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_modes),
+    TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (most),
   };
   return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
 }
@@ -125,27 +134,28 @@ step_rings_fitting_run_chunk (const TdRings *rings, gconstpointer user, GError *
   guint64 floats = (guint64) n_modes * slab->n_columns;
   TdBuffer *table = td_rings_table (slab, "rings-fitting polynomials", table_for,
                                     (guint64) n_modes * slab->n_views, fill_polynomials, error);
-  TdBuffer *weights = table ? td_rings_table (slab, "rings-fitting weights", weights_for, radius + 1,
-                                              fill_gaussian, error)
+  TdBuffer *weights = table ? td_rings_table (slab, "rings-fitting weights", weights_for,
+                                              radius + 1, fill_gaussian, error)
                             : NULL;
   TdBuffer *fit = weights ? td_rings_buffer (rings, "rings modes 0", floats, error) : NULL;
   TdBuffer *smooth = fit ? td_rings_buffer (rings, "rings modes 1", floats, error) : NULL;
 
   if (!smooth
-      || !td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
-                            n_modes, fit, error)
+      || !td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
+                            table, n_modes, fit, error)
       || !td_rings_smooth (rings, fit, n_modes, weights, radius, subtract, smooth, error))
     return FALSE;
   if (!subtract)
     return step_rings_fitting_divide (rings, table, fit, smooth, n_modes, error);
-  return td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
-                             n_modes, smooth, error);
+  return td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
+                             table, n_modes, smooth, error);
 }
 
 static gboolean
 step_rings_fitting_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, step_rings_fitting_row_bytes (step, td_scan_facts (slab->scan)), step_rings_fitting_run_chunk, step, error);
+  return td_rings_each (slab, step_rings_fitting_row_bytes (step, td_scan_facts (slab->scan)),
+                        step_rings_fitting_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_fitting = {

@@ -4,27 +4,28 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 5: columns whose mean over the middle of the sorted values
- * differs from the median of the columns around are stripes (algorithm 4); they take their neighbours'
- * sorted values in their own order. As published, but that means which differ by more than MOST_RATIO are
- * not compared.
+ * Vo et al., Opt. Express 26 (2018), algorithm 5: columns whose mean over the middle of the sorted
+ * values differs from the median of the columns around are stripes (algorithm 4); they take their
+ * neighbours' sorted values in their own order. As published, but that means which differ by more
+ * than MOST_RATIO are not compared.
  */
 enum { SIZE, SNR, DROP, NORMALISE };
 
 static const char *const switch_names[] = { "no", "yes", NULL };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Width of the median (columns)",
-             "Two to three times the widest stripe, which is then seen against its surroundings.", 51, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+             "Two to three times the widest stripe, which is then seen against its surroundings.",
+             51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
   [SNR] = { "snr", "Detection threshold",
-            "How far a stripe stands out from the noise; lower finds fainter ones and harms more.", 3,
-            1, 100, 1, NULL },
+            "How far a stripe stands out from the noise; lower finds fainter ones and harms more.",
+            3, 1, 100, 1, NULL },
   [DROP] = { "drop", "Share of values left out",
-             "The largest and smallest values of a column, together, that its mean passes over.", 0.1,
-             0, 0.8, 2, NULL },
+             "The largest and smallest values of a column, together, that its mean passes over.",
+             0.1, 0, 0.8, 2, NULL },
   [NORMALISE] = { "normalise", "Divide all columns",
                   "Also divides every column by its factor, as published; leave it off where the "
-                  "object ends within the detector.", 0, 0, 1, 0, switch_names },
+                  "object ends within the detector.",
+                  0, 0, 1, 0, switch_names },
 };
 
 /* No gain is so wrong: there the object ends, and means are compared with next to nothing. */
@@ -53,15 +54,15 @@ step_rings_large_divide (const TdRings *rings, TdBuffer *factors, GError **error
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (factors), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (factors),        TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
   return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines, TdBuffer **found,
-                     GError **error)
+td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines,
+                     TdBuffer **found, GError **error)
 {
   guint n_views = rings->slab->n_views, n_columns = rings->slab->n_columns;
   guint dropped = (guint) (0.5 * step->values[DROP] * n_views);
@@ -78,7 +79,8 @@ td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lin
                              (guint) step->values[SIZE], error)
          && td_rings_line_means (rings, lines->lines[0], dropped, n_views - dropped, own, error)
          && td_rings_line_means (rings, lines->lines[1], dropped, n_views - dropped, around, error)
-         && td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks, error)
+         && td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks,
+                             error)
          && (step->values[NORMALISE] == 0 || step_rings_large_divide (rings, ratio, error));
 }
 
@@ -97,7 +99,8 @@ step_rings_large_run_chunk (const TdRings *rings, gconstpointer user, GError **e
 static gboolean
 step_rings_large_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, step_rings_large_row_bytes (td_scan_facts (slab->scan)), step_rings_large_run_chunk, step, error);
+  return td_rings_each (slab, step_rings_large_row_bytes (td_scan_facts (slab->scan)),
+                        step_rings_large_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_large = {

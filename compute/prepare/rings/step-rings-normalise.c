@@ -5,21 +5,22 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Titarenko, Withers and Yagola, Appl. Math. Lett. 23 (2010): a stripe adds q to its column, and the q
- * sought are small and make the columns' mean p smooth: they minimise
+ * Titarenko, Withers and Yagola, Appl. Math. Lett. 23 (2010): a stripe adds q to its column, and
+ * the q sought are small and make the columns' mean p smooth: they minimise
  *
  *   sum over columns of (p + q)'^2 + alpha q^2, thus (alpha + L) q = -L p
  *
- * with L the second difference, mirrored at the ends. Its inverse is a convolution, alpha / (alpha + L) =
- * tanh (t / 2) exp (-|i| t) with alpha = 4 sinh^2 (t / 2); so q is a smoothed p less p, and 1 / t, the
- * reach of the smoothing in columns, is the strength. In blocks of views each has a q of its own.
+ * with L the second difference, mirrored at the ends. Its inverse is a convolution, alpha / (alpha
+ * + L) = tanh (t / 2) exp (-|i| t) with alpha = 4 sinh^2 (t / 2); so q is a smoothed p less p, and
+ * 1 / t, the reach of the smoothing in columns, is the strength. In blocks of views each has a q of
+ * its own.
  */
 enum { SIZE, BLOCKS };
 
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", "Reach of the smoothing (columns)",
-             "About the widest stripe; larger takes wider stripes and more of the object.", 3, 0.3, 50, 1,
-             NULL, TRUE },
+             "About the widest stripe; larger takes wider stripes and more of the object.", 3, 0.3,
+             50, 1, NULL, TRUE },
   [BLOCKS] = { "blocks", "Blocks of views",
                "1 for stripes of full length; more where they come and go.", 1, 1, 32, 0, NULL },
 };
@@ -42,8 +43,9 @@ static guint64
 step_rings_normalise_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   return td_rings_workspace_bytes (n_rows, step_rings_normalise_row_bytes (step, facts))
-         + sizeof (float) * (2 * (guint64) blocks_of (step, facts->n_views) * facts->n_views
-                             + (guint64) ceil (REACH * step->values[SIZE]) + 1);
+         + sizeof (float)
+               * (2 * (guint64) blocks_of (step, facts->n_views) * facts->n_views
+                  + (guint64) ceil (REACH * step->values[SIZE]) + 1);
 }
 
 /* made_for: views, blocks, TRUE for means and FALSE for ones. */
@@ -55,8 +57,9 @@ fill_blocks (float *table, const double *made_for)
   for (guint block = 0; block < n_blocks; block++) {
     guint first = (guint64) n * block / n_blocks, end = (guint64) n * (block + 1) / n_blocks;
     for (guint view = 0; view < n; view++)
-      table[(gsize) block * n + view]
-          = view < first || view >= end ? 0 : made_for[2] != 0 ? 1.0f / (float) (end - first) : 1;
+      table[(gsize) block * n + view] = view < first || view >= end ? 0
+                                        : made_for[2] != 0          ? 1.0f / (float) (end - first)
+                                                                    : 1;
   }
 }
 
@@ -75,7 +78,8 @@ step_rings_normalise_run_chunk (const TdRings *rings, gconstpointer user, GError
 {
   const TdStep *step = user;
   TdSlab *slab = rings->slab;
-  guint n_blocks = blocks_of (step, slab->n_views), radius = (guint) ceil (REACH * step->values[SIZE]);
+  guint n_blocks = blocks_of (step, slab->n_views),
+        radius = (guint) ceil (REACH * step->values[SIZE]);
   const double means_for[TD_RINGS_TABLE_KEYS] = { slab->n_views, n_blocks, TRUE };
   const double ones_for[TD_RINGS_TABLE_KEYS] = { slab->n_views, n_blocks, FALSE };
   const double weights_for[TD_RINGS_TABLE_KEYS] = { step->values[SIZE] };
@@ -86,24 +90,25 @@ step_rings_normalise_run_chunk (const TdRings *rings, gconstpointer user, GError
   TdBuffer *ones = means ? td_rings_table (slab, "rings-normalise ones", ones_for, table_floats,
                                            fill_blocks, error)
                          : NULL;
-  TdBuffer *weights = ones ? td_rings_table (slab, "rings-normalise weights", weights_for, radius + 1,
-                                             fill_weights, error)
+  TdBuffer *weights = ones ? td_rings_table (slab, "rings-normalise weights", weights_for,
+                                             radius + 1, fill_weights, error)
                            : NULL;
   TdBuffer *p = weights ? td_rings_buffer (rings, "rings modes 0", floats, error) : NULL;
   TdBuffer *q = p ? td_rings_buffer (rings, "rings modes 1", floats, error) : NULL;
 
   return q
-         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, means,
-                              n_blocks, p, error)
+         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
+                              means, n_blocks, p, error)
          && td_rings_smooth (rings, p, n_blocks, weights, radius, TRUE, q, error)
-         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, ones,
-                                n_blocks, q, error);
+         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
+                                ones, n_blocks, q, error);
 }
 
 static gboolean
 step_rings_normalise_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, step_rings_normalise_row_bytes (step, td_scan_facts (slab->scan)), step_rings_normalise_run_chunk, step, error);
+  return td_rings_each (slab, step_rings_normalise_row_bytes (step, td_scan_facts (slab->scan)),
+                        step_rings_normalise_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_normalise = {

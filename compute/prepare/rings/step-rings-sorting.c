@@ -5,9 +5,10 @@
 
 /**
  * Vo et al., Opt. Express 26 (2018), algorithm 3: each column is sorted along the angle, the sorted
- * sinogram is smoothed across columns by a median, and every value goes back to where it came from. What
- * a column's pixel adds to all its samples goes; what the object does in single views does not take
- * part, since it stands elsewhere in the neighbouring columns but at the same place once sorted.
+ * sinogram is smoothed across columns by a median, and every value goes back to where it came from.
+ * What a column's pixel adds to all its samples goes; what the object does in single views does not
+ * take part, since it stands elsewhere in the neighbouring columns but at the same place once
+ * sorted.
  */
 enum { SIZE };
 
@@ -43,8 +44,8 @@ step_rings_sorting_run_chunk (const TdRings *rings, gconstpointer user, GError *
 static gboolean
 step_rings_sorting_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  return td_rings_each (slab, td_rings_lines_bytes (td_scan_facts (slab->scan), TRUE), step_rings_sorting_run_chunk, step,
-                        error);
+  return td_rings_each (slab, td_rings_lines_bytes (td_scan_facts (slab->scan), TRUE),
+                        step_rings_sorting_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings_sorting = {

@@ -7,26 +7,30 @@
 #include "wavelet.h"
 
 /**
- * Muench et al., Opt. Express 17 (2009): in a wavelet decomposition of the sinogram, stripes are in the
- * details across columns of every level, and there in the low frequencies along the angle, which are
- * damped by 1 - exp (-k^2 / 2 sigma^2).
+ * Muench et al., Opt. Express 17 (2009): in a wavelet decomposition of the sinogram, stripes are in
+ * the details across columns of every level, and there in the low frequencies along the angle,
+ * which are damped by 1 - exp (-k^2 / 2 sigma^2).
  *
- * Of each level's band across columns, that takes away a linear function along the angle (the level's low
- * pass, then the low frequencies, then back), of low rank: few analysing and as many synthesising
- * functions of the view, made here once. So the sinogram is projected on the former, only their few
- * profiles go through the wavelet transform across columns, and the latter bring them back: the same
- * result as with the whole two-dimensional transform and its FFTs, for a fraction of the work.
+ * Of each level's band across columns, that takes away a linear function along the angle (the
+ * level's low pass, then the low frequencies, then back), of low rank: few analysing and as many
+ * synthesising functions of the view, made here once. So the sinogram is projected on the former,
+ * only their few profiles go through the wavelet transform across columns, and the latter bring
+ * them back: the same result as with the whole two-dimensional transform and its FFTs, for a
+ * fraction of the work.
  */
 enum { SIZE, SIGMA, WAVELET };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Widest stripe (columns)",
-             "Stripes up to this width; each doubling is one more level.", 16, 2, 1024, 0, NULL, TRUE },
-  [SIGMA] = { "sigma", "Damping (frequencies)",
-              "1 to 3 for stripes of full length; more for such as come and go, and it takes more of "
-              "the object.", 1.5, 0.3, 20, 1, NULL },
-  [WAVELET] = { "wavelet", "Wavelet", "Longer ones separate stripes more sharply and ring further.", 1, 0,
-                2, 0, td_wavelet_names },
+  [SIZE]
+  = { "size", "Widest stripe (columns)",
+      "Stripes up to this width; each doubling is one more level.", 16, 2, 1024, 0, NULL, TRUE },
+  [SIGMA]
+  = { "sigma", "Damping (frequencies)",
+      "1 to 3 for stripes of full length; more for such as come and go, and it takes more of "
+      "the object.",
+      1.5, 0.3, 20, 1, NULL },
+  [WAVELET] = { "wavelet", "Wavelet", "Longer ones separate stripes more sharply and ring further.",
+                1, 0, 2, 0, td_wavelet_names },
 };
 
 #define MAX_LEVELS 16
@@ -42,8 +46,8 @@ typedef struct {
 } Levels;
 
 static void
-init_levels (Levels *levels, const TdWavelet *wavelet, guint n_levels, guint n_views, guint n_columns,
-             double sigma)
+init_levels (Levels *levels, const TdWavelet *wavelet, guint n_levels, guint n_views,
+             guint n_columns, double sigma)
 {
   *levels = (Levels) { .wavelet = wavelet, .n_levels = n_levels };
   levels->n_views[0] = n_views;
@@ -94,7 +98,7 @@ step_rings_wavelet_workspace_bytes (const TdStep *step, const TdScanFacts *facts
          + 2 * sizeof (float) * ((guint64) levels.n_modes * facts->n_views + levels.wavelet->taps);
 }
 
-/* ── Tables ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tables ── */
 
 /* made_for: views, levels, sigma, wavelet. */
 static void
@@ -103,15 +107,15 @@ step_rings_wavelet_fill_table (float *table, const double *made_for, gboolean sy
   Levels levels;
   double sigma = made_for[2];
 
-  init_levels (&levels, &td_wavelets[(guint) made_for[3]], (guint) made_for[1], (guint) made_for[0], 1,
-               sigma);
+  init_levels (&levels, &td_wavelets[(guint) made_for[3]], (guint) made_for[1], (guint) made_for[0],
+               1, sigma);
   const double *low = levels.wavelet->low;
   guint taps = levels.wavelet->taps, n = levels.n_views[0];
   g_autofree double *line = g_new (double, n + taps), *next = g_new (double, n + taps);
 
   for (guint level = 1; level <= levels.n_levels; level++) {
     guint own = levels.n_views[level], n_modes = td_rings_low_modes (own, 0, sigma);
-    g_autofree double *modes = g_new (double, (gsize) n_modes * own);
+    g_autofree double *modes = g_new (double, (gsize) n_modes *own);
     if (synthesis)
       td_rings_low_synthesis (own, 0, sigma, modes);
     else
@@ -122,7 +126,8 @@ step_rings_wavelet_fill_table (float *table, const double *made_for, gboolean sy
         if (synthesis)
           td_wavelet_up (low, taps, line, levels.n_views[i + 1], next, levels.n_views[i]);
         else
-          td_wavelet_down_transposed (low, taps, line, levels.n_views[i + 1], next, levels.n_views[i]);
+          td_wavelet_down_transposed (low, taps, line, levels.n_views[i + 1], next,
+                                      levels.n_views[i]);
         memcpy (line, next, levels.n_views[i] * sizeof *line);
       }
       for (guint view = 0; view < n; view++)
@@ -165,7 +170,7 @@ fill_high (float *filter, const double *made_for)
     filter[i] = (float) high[i];
 }
 
-/* ── Running ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Running ── */
 
 /* Lines of a buffer: @first … of @lines in a row, each of @n samples. */
 typedef struct {
@@ -174,8 +179,8 @@ typedef struct {
 } Profiles;
 
 static gboolean
-step_rings_wavelet_down (const TdRings *rings, const Levels *levels, guint n_lines, const Profiles *from, TdBuffer *filter,
-      const Profiles *to, GError **error)
+step_rings_wavelet_down (const TdRings *rings, const Levels *levels, guint n_lines,
+                         const Profiles *from, TdBuffer *filter, const Profiles *to, GError **error)
 {
   guint lanes = td_rings_lanes (rings);
   guint64 blocks = (to->n + lanes - 1) / lanes;
@@ -184,17 +189,18 @@ step_rings_wavelet_down (const TdRings *rings, const Levels *levels, guint n_lin
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (from->buffer), TD_ARG_BUFFER (filter), TD_ARG_BUFFER (to->buffer),
-    TD_ARG_VALUE (levels->wavelet->taps), TD_ARG_VALUE (n_lines), TD_ARG_VALUE (from->n),
-    TD_ARG_VALUE (from->lines), TD_ARG_VALUE (from->first), TD_ARG_VALUE (to->n),
-    TD_ARG_VALUE (to->lines),
+    TD_ARG_BUFFER (from->buffer), TD_ARG_BUFFER (filter),
+    TD_ARG_BUFFER (to->buffer),   TD_ARG_VALUE (levels->wavelet->taps),
+    TD_ARG_VALUE (n_lines),       TD_ARG_VALUE (from->n),
+    TD_ARG_VALUE (from->lines),   TD_ARG_VALUE (from->first),
+    TD_ARG_VALUE (to->n),         TD_ARG_VALUE (to->lines),
   };
   return td_rings_launch (rings, kernel, blocks * n_lines, args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean
-step_rings_wavelet_up (const TdRings *rings, const Levels *levels, guint n_lines, const Profiles *from, TdBuffer *filter,
-    const Profiles *to, GError **error)
+step_rings_wavelet_up (const TdRings *rings, const Levels *levels, guint n_lines,
+                       const Profiles *from, TdBuffer *filter, const Profiles *to, GError **error)
 {
   guint lanes = td_rings_lanes (rings);
   guint64 blocks = (to->n + lanes - 1) / lanes;
@@ -203,16 +209,17 @@ step_rings_wavelet_up (const TdRings *rings, const Levels *levels, guint n_lines
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (from->buffer), TD_ARG_BUFFER (filter), TD_ARG_BUFFER (to->buffer),
-    TD_ARG_VALUE (levels->wavelet->taps), TD_ARG_VALUE (n_lines), TD_ARG_VALUE (from->n),
-    TD_ARG_VALUE (from->lines), TD_ARG_VALUE (to->n), TD_ARG_VALUE (to->lines),
-    TD_ARG_VALUE (to->first),
+    TD_ARG_BUFFER (from->buffer), TD_ARG_BUFFER (filter),
+    TD_ARG_BUFFER (to->buffer),   TD_ARG_VALUE (levels->wavelet->taps),
+    TD_ARG_VALUE (n_lines),       TD_ARG_VALUE (from->n),
+    TD_ARG_VALUE (from->lines),   TD_ARG_VALUE (to->n),
+    TD_ARG_VALUE (to->lines),     TD_ARG_VALUE (to->first),
   };
   return td_rings_launch (rings, kernel, blocks * n_lines, args, G_N_ELEMENTS (args), error);
 }
 
-/* What of a level's profiles lies in its band across columns: down to its details, and up again from
-   nothing but these. */
+/* What of a level's profiles lies in its band across columns: down to its details, and up again
+   from nothing but these. */
 static gboolean
 keep_band (const TdRings *rings, const Levels *levels, guint level, TdBuffer *const filters[2],
            TdBuffer *modes, TdBuffer *const spare[2], TdBuffer *bands, GError **error)
@@ -259,10 +266,10 @@ step_rings_wavelet_run_chunk (const TdRings *rings, gconstpointer user, GError *
                                    fill_analysis, error))
       || !(synthesis = td_rings_table (slab, "rings-wavelet synthesis", tables_for, table_floats,
                                        fill_synthesis, error))
-      || !(filters[0] = td_rings_table (slab, "rings-wavelet low", filters_for, levels.wavelet->taps,
-                                        fill_low, error))
-      || !(filters[1] = td_rings_table (slab, "rings-wavelet high", filters_for, levels.wavelet->taps,
-                                        fill_high, error))
+      || !(filters[0] = td_rings_table (slab, "rings-wavelet low", filters_for,
+                                        levels.wavelet->taps, fill_low, error))
+      || !(filters[1] = td_rings_table (slab, "rings-wavelet high", filters_for,
+                                        levels.wavelet->taps, fill_high, error))
       || !(spare[0] = td_rings_buffer (rings, "rings wavelet 0", spare_floats, error))
       || !(spare[1] = td_rings_buffer (rings, "rings wavelet 1", spare_floats, error))
       || !(modes = td_rings_buffer (rings, "rings modes 0", floats, error))
@@ -284,7 +291,8 @@ step_rings_wavelet_run (const TdStep *step, TdSlab *slab, GError **error)
   Levels levels;
 
   levels_of (step, facts->n_views, facts->n_columns, &levels);
-  return td_rings_each (slab, step_rings_wavelet_row_bytes (&levels), step_rings_wavelet_run_chunk, step, error);
+  return td_rings_each (slab, step_rings_wavelet_row_bytes (&levels), step_rings_wavelet_run_chunk,
+                        step, error);
 }
 
 const TdStepKind td_step_rings_wavelet = {

@@ -11,31 +11,34 @@
 #include "compute/prepare/steps.h"
 
 /**
- * The one to begin with. What a pixel's gain adds to its column is the same in every view; what the object
- * does is not. So the median over the views of a column's second difference across columns is that of the
- * offsets sought, however sharp the object's edges are; where there is noise, rings-noise.h says what is better. The
- * device finds the medians, and how sure they are;
- * rings-offsets.h tells from them what each column adds, and rings-shade.h what too many columns add to be told
- * from the object there; the device takes it away, and bridges the dead columns.
+ * The one to begin with. What a pixel's gain adds to its column is the same in every view; what the
+ * object does is not. So the median over the views of a column's second difference across columns
+ * is that of the offsets sought, however sharp the object's edges are; where there is noise,
+ * rings-noise.h says what is better. The device finds the medians, and how sure they are;
+ * rings-offsets.h tells from them what each column adds, and rings-shade.h what too many columns
+ * add to be told from the object there; the device takes it away, and bridges the dead columns.
  */
 enum { SIZE, THRESHOLD, DEAD };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Reach (columns)",
-             "How far an offset may be told from its neighbours': larger for strong, wide rings, smaller "
-             "where smooth shades come of it.", 6, 0.5, 50, 1, NULL, TRUE },
-  [THRESHOLD] = { "threshold", "Detection threshold (standard errors)",
-                  "0 corrects every column; 3 to 5 leave a scan without rings alone.", 4, 0, 20, 1,
-                  NULL },
-  [DEAD] = { "dead", "Detection threshold of dead pixels",
-             "Bridges pixels that vary so many times less, or more, along the turn than those around do.",
-             3, 1.5, 100, 1, NULL },
+  [SIZE]
+  = { "size", "Reach (columns)",
+      "How far an offset may be told from its neighbours': larger for strong, wide rings, smaller "
+      "where smooth shades come of it.",
+      6, 0.5, 50, 1, NULL, TRUE },
+  [THRESHOLD]
+  = { "threshold", "Detection threshold (standard errors)",
+      "0 corrects every column; 3 to 5 leave a scan without rings alone.", 4, 0, 20, 1, NULL },
+  [DEAD]
+  = { "dead", "Detection threshold of dead pixels",
+      "Bridges pixels that vary so many times less, or more, along the turn than those around do.",
+      3, 1.5, 100, 1, NULL },
 };
 
 #define MAX_BLOCKS 8  /* as in kernels/rings-sort.cl */
 #define LEAST_BLOCK 8 /* views */
 #define LEAST_VIEWS 16
-#define FOUND 4       /* profiles of kernels/rings-sort.cl */
+#define FOUND 4 /* profiles of kernels/rings-sort.cl */
 
 static guint64
 step_rings_row_bytes (const TdScanFacts *facts)
@@ -53,14 +56,14 @@ step_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint 
          + (1 + TD_RINGS_AXIS_MODES) * sizeof (float) * (guint64) facts->n_views;
 }
 
-/* ── What the columns show ────────────────────────────────────────────────────────────────────── */
+/* ── What the columns show ── */
 
 /* Profiles of a chunk, on the device and on the host. */
 typedef struct {
   TdBuffer *found, *modes, *roughness, *offsets, *dead;
   float *host_found, *host_modes, *host_roughness, *host_offsets, *host_dead;
-  float *host_bins; /* NULL: no row needs them */
-  float *host_views; /* for the axis */
+  float *host_bins;           /* NULL: no row needs them */
+  float *host_views;          /* for the axis */
   TdRingsAxis *masses, *axes; /* by the centre of mass, and with all that is known */
   TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
   guint n_pairs;
@@ -89,18 +92,19 @@ profiles_init (Profiles *profiles, const TdRings *rings, GError **error)
   guint n = rings->slab->n_columns;
   gsize floats = (gsize) rings->n_rows * n;
 
-  profiles->host_found = g_new (float, FOUND * floats);
-  profiles->host_modes = g_new (float, TD_RINGS_AXIS_MODES * floats);
+  profiles->host_found = g_new (float, FOUND *floats);
+  profiles->host_modes = g_new (float, TD_RINGS_AXIS_MODES *floats);
   profiles->host_roughness = g_new (float, floats);
   profiles->host_offsets = g_new (float, floats);
   profiles->host_dead = g_new (float, floats);
   profiles->masses = g_new (TdRingsAxis, rings->n_rows);
   profiles->axes = g_new (TdRingsAxis, rings->n_rows);
-  profiles->n_pairs = td_rings_axis_pairs (td_scan_facts (rings->slab->scan)->angles_rad, rings->slab->n_views,
-                                           profiles->pairs);
+  profiles->n_pairs = td_rings_axis_pairs (td_scan_facts (rings->slab->scan)->angles_rad,
+                                           rings->slab->n_views, profiles->pairs);
   profiles->host_views = g_new (float, 4 * profiles->n_pairs * floats);
   return (profiles->found = td_rings_buffer (rings, "rings found", FOUND * n, error))
-         && (profiles->modes = td_rings_buffer (rings, "rings axis modes", TD_RINGS_AXIS_MODES * n, error))
+         && (profiles->modes
+             = td_rings_buffer (rings, "rings axis modes", TD_RINGS_AXIS_MODES * n, error))
          && (profiles->roughness = td_rings_buffer (rings, "rings own means", n, error))
          && (profiles->offsets = td_rings_buffer (rings, "rings offsets", n, error))
          && (profiles->dead = td_rings_buffer (rings, "rings marks", n, error));
@@ -114,25 +118,28 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
   guint n_blocks = CLAMP (slab->n_views / LEAST_BLOCK, 1, MAX_BLOCKS), n = slab->n_views / n_blocks;
   const guint n_used = n_blocks * n;
   TdKernel *turn = td_slab_kernel (rings->slab, "rings-sort", "rings_curvature_to_lines", error);
-  TdKernel *medians = turn ? td_slab_kernel (rings->slab, "rings-sort", "rings_block_medians", error) : NULL;
+  TdKernel *medians
+      = turn ? td_slab_kernel (rings->slab, "rings-sort", "rings_block_medians", error) : NULL;
   TdRingsLines lines;
 
   profiles->n_samples = n_used;
   if (!medians || !td_rings_lines (rings, TRUE, &lines, error))
     return FALSE;
   const TdArg turn_args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (lines.lines[0]), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (lines.lines[0]), TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_used),
   };
-  if (!td_rings_launch (rings, turn, td_rings_tiles (rings), turn_args, G_N_ELEMENTS (turn_args), error)
+  if (!td_rings_launch (rings, turn, td_rings_tiles (rings), turn_args, G_N_ELEMENTS (turn_args),
+                        error)
       || !td_rings_sort (rings, &lines, n, slab->n_columns * n_blocks, error))
     return FALSE;
   const TdArg median_args[] = {
-    TD_ARG_BUFFER (lines.lines[0]), TD_ARG_BUFFER (profiles->offsets), TD_ARG_BUFFER (profiles->found),
-    TD_ARG_VALUE (n),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_blocks),
+    TD_ARG_BUFFER (lines.lines[0]),  TD_ARG_BUFFER (profiles->offsets),
+    TD_ARG_BUFFER (profiles->found), TD_ARG_VALUE (n),
+    TD_ARG_VALUE (slab->n_columns),  TD_ARG_VALUE (n_blocks),
   };
-  return td_rings_launch (rings, medians, slab->n_columns, median_args, G_N_ELEMENTS (median_args), error);
+  return td_rings_launch (rings, medians, slab->n_columns, median_args, G_N_ELEMENTS (median_args),
+                          error);
 }
 
 /* The table of the axis; its key is the scan's, which has the same angles as long as it lives. */
@@ -162,8 +169,11 @@ fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
   for (guint row = 0; row < rings->n_rows; row++)
     for (guint i = 0; i < profiles->n_pairs; i++)
       for (guint k = 0; k < 2; k++, to += 2 * n) {
-        guint64 from = ((guint64) (rings->first_row + row) * slab->n_views + profiles->pairs[i].views[k]) * n;
-        if (!td_download (slab->queue, to, slab->data, from * sizeof (float), 2 * n * sizeof (float), error))
+        guint64 from
+            = ((guint64) (rings->first_row + row) * slab->n_views + profiles->pairs[i].views[k])
+              * n;
+        if (!td_download (slab->queue, to, slab->data, from * sizeof (float),
+                          2 * n * sizeof (float), error))
           return FALSE;
       }
   return TRUE;
@@ -177,7 +187,8 @@ send_bounds (const TdRings *rings, Profiles *profiles, GError **error)
   gsize n = slab->n_columns;
   guint64 bytes = (guint64) rings->n_rows * n * sizeof (float);
 
-  if (!td_download (slab->queue, profiles->host_modes, profiles->modes, 0, TD_RINGS_AXIS_MODES * bytes, error)
+  if (!td_download (slab->queue, profiles->host_modes, profiles->modes, 0,
+                    TD_RINGS_AXIS_MODES * bytes, error)
       || !td_download (slab->queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
       || !fetch_views (rings, profiles, error) || !td_queue_finish (slab->queue, error))
     return FALSE;
@@ -196,15 +207,16 @@ step_rings_measure (const TdRings *rings, Profiles *profiles, GError **error)
   guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
 
   return table
-         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, table,
-                              TD_RINGS_AXIS_MODES, profiles->modes, error)
+         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
+                              table, TD_RINGS_AXIS_MODES, profiles->modes, error)
          && td_rings_roughness (rings, TD_RINGS_ROUGHNESS, profiles->roughness, error)
          && send_bounds (rings, profiles, error) && find_medians (rings, profiles, error)
-         && td_download (slab->queue, profiles->host_found, profiles->found, 0, FOUND * bytes, error)
+         && td_download (slab->queue, profiles->host_found, profiles->found, 0, FOUND * bytes,
+                         error)
          && td_queue_finish (slab->queue, error);
 }
 
-/* ── What is done about it ────────────────────────────────────────────────────────────────────── */
+/* ── What is done about it ── */
 
 typedef struct {
   const TdRings *rings;
@@ -220,14 +232,19 @@ decide_row (guint row, gpointer data)
   const TdSlab *slab = decision->rings->slab;
   gsize n = slab->n_columns, at = row * n;
   const float *found = profiles->host_found + FOUND * at;
-  const TdRingsAxis mass = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
-                                          td_scan_facts (slab->scan)->angles_rad, slab->n_views,
-                                          td_rings_size (found, slab->n_columns));
+  const TdRingsAxis mass = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at,
+                                          slab->n_columns, td_scan_facts (slab->scan)->angles_rad,
+                                          slab->n_views, td_rings_size (found, slab->n_columns));
   const TdRingsColumns columns = {
-    .n_columns = slab->n_columns, .n_samples = profiles->n_samples,
-    .axis = td_rings_axis_refine (mass, profiles->pairs, profiles->n_pairs,
-                                  profiles->host_views + 4 * profiles->n_pairs * at, slab->n_columns),
-    .medians = found, .spreads = found + n, .widths = found + 2 * n, .skews = found + 3 * n,
+    .n_columns = slab->n_columns,
+    .n_samples = profiles->n_samples,
+    .axis
+    = td_rings_axis_refine (mass, profiles->pairs, profiles->n_pairs,
+                            profiles->host_views + 4 * profiles->n_pairs * at, slab->n_columns),
+    .medians = found,
+    .spreads = found + n,
+    .widths = found + 2 * n,
+    .skews = found + 3 * n,
     .roughness = profiles->host_roughness + at,
   };
   const double *values = decision->step->values;
@@ -238,7 +255,7 @@ decide_row (guint row, gpointer data)
       = td_rings_offsets (&columns, &limits, profiles->host_offsets + at, profiles->host_dead + at);
 }
 
-/* ── Shade ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Shade ── */
 
 /* Slices of a cone beam are not of one row. */
 static guint
@@ -246,14 +263,17 @@ half_turns (const TdSlab *slab)
 {
   const TdScanFacts *facts = td_scan_facts (slab->scan);
 
-  return facts->geometry.beam == TD_BEAM_PARALLEL ? td_rings_half_turns (facts->angles_rad, slab->n_views) : 0;
+  return facts->geometry.beam == TD_BEAM_PARALLEL
+             ? td_rings_half_turns (facts->angles_rad, slab->n_views)
+             : 0;
 }
 
 static gboolean
 has_shade (const Profiles *profiles, const TdSlab *slab, guint row)
 {
   return isfinite (profiles->axes[row].axis)
-         && td_rings_have_shade (profiles->host_offsets + (gsize) row * slab->n_columns, slab->n_columns);
+         && td_rings_have_shade (profiles->host_offsets + (gsize) row * slab->n_columns,
+                                 slab->n_columns);
 }
 
 /* What of the offsets is too broad for their neighbours to tell. */
@@ -267,8 +287,10 @@ decide_shade (guint row, gpointer data)
   guint n_bins = td_rings_shade_bins (slab->n_views);
   const TdRingsShade shade = {
     .turn = { slab->n_columns, n_bins, half_turns (slab), profiles->axes[row].axis },
-    .reach = decision->step->values[SIZE], .sinogram = profiles->host_bins + row * n_bins * n,
-    .dead = profiles->host_dead + row * n, .sums = profiles->host_modes + TD_RINGS_AXIS_MODES * row * n,
+    .reach = decision->step->values[SIZE],
+    .sinogram = profiles->host_bins + row * n_bins * n,
+    .dead = profiles->host_dead + row * n,
+    .sums = profiles->host_modes + TD_RINGS_AXIS_MODES * row * n,
     .n_views = slab->n_views,
     .moment = td_rings_axis_moment (profiles->masses[row], profiles->axes[row]),
     .moment_error = td_rings_axis_moment_error (profiles->masses[row], profiles->axes[row]),
@@ -291,18 +313,19 @@ fetch_bins (const TdRings *rings, Profiles *profiles, GError **error)
   if (row == rings->n_rows || half_turns (slab) == 0)
     return TRUE;
   TdBuffer *bins = td_rings_buffer (rings, "rings bins", floats, error);
-  TdKernel *kernel = bins ? td_slab_kernel (rings->slab, "rings-columns", "rings_bin_views", error) : NULL;
+  TdKernel *kernel
+      = bins ? td_slab_kernel (rings->slab, "rings-columns", "rings_bin_views", error) : NULL;
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_BUFFER (bins), TD_ARG_VALUE (rings->first_row),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (bins),           TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_bins),
   };
-  profiles->host_bins = g_new (float, rings->n_rows * floats);
-  return td_rings_launch (rings, kernel, (guint64) n_bins * ((slab->n_columns + lanes - 1) / lanes), args,
-                          G_N_ELEMENTS (args), error)
-         && td_download (slab->queue, profiles->host_bins, bins, 0, rings->n_rows * floats * sizeof (float),
-                         error)
+  profiles->host_bins = g_new (float, rings->n_rows *floats);
+  return td_rings_launch (rings, kernel, (guint64) n_bins * ((slab->n_columns + lanes - 1) / lanes),
+                          args, G_N_ELEMENTS (args), error)
+         && td_download (slab->queue, profiles->host_bins, bins, 0,
+                         rings->n_rows * floats * sizeof (float), error)
          && td_queue_finish (slab->queue, error);
 }
 
@@ -323,7 +346,8 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   Decision decision = { rings, user, &profiles };
   TdBuffer *ones = td_rings_table (slab, "rings ones", ones_for, slab->n_views, fill_ones, error);
 
-  if (!ones || !profiles_init (&profiles, rings, error) || !step_rings_measure (rings, &profiles, error))
+  if (!ones || !profiles_init (&profiles, rings, error)
+      || !step_rings_measure (rings, &profiles, error))
     return FALSE;
   td_parallel_for (rings->n_rows, decide_row, &decision);
   if (!fetch_bins (rings, &profiles, error))
@@ -334,8 +358,8 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
     profiles.host_offsets[i] *= -1; /* to be added */
   return td_slab_upload (slab, profiles.offsets, profiles.host_offsets, bytes, error)
          && td_slab_upload (slab, profiles.dead, profiles.host_dead, bytes, error)
-         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns, ones, 1,
-                                profiles.offsets, error)
+         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
+                                ones, 1, profiles.offsets, error)
          && td_rings_bridge (rings, profiles.dead, error);
 }
 
@@ -345,7 +369,8 @@ step_rings_run (const TdStep *step, TdSlab *slab, GError **error)
   /* What stays the same cannot be told from so little. */
   if (slab->n_views < LEAST_VIEWS)
     return TRUE;
-  return td_rings_each (slab, step_rings_row_bytes (td_scan_facts (slab->scan)), step_rings_run_chunk, step, error);
+  return td_rings_each (slab, step_rings_row_bytes (td_scan_facts (slab->scan)),
+                        step_rings_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings = {

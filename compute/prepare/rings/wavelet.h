@@ -4,9 +4,9 @@
 #include <glib.h>
 
 /**
- * TdWavelet: Daubechies' orthogonal wavelets of extremal phase. One level of the transform takes a line
- * to its low (or, with the other filter, its high) half; lines are mirrored at their ends, half a sample
- * beyond the last, so that a half has (n + taps - 1) / 2 samples.
+ * TdWavelet: Daubechies' orthogonal wavelets of extremal phase. One level of the transform takes a
+ * line to its low (or, with the other filter, its high) half; lines are mirrored at their ends,
+ * half a sample beyond the last, so that a half has (n + taps - 1) / 2 samples.
  */
 typedef struct {
   const char *name; /* "db5" */
@@ -28,7 +28,8 @@ guint td_wavelet_max_levels (const TdWavelet *wavelet, guint n);
 /* @out: what the half at @half gives back of a line of @n samples. */
 void td_wavelet_up (const double *filter, guint taps, const double *half, guint n_half, double *out,
                     guint n);
-/* The transpose of going down: @out[i] = how much sample i of a line of @n counts in the sum over k of
+/* The transpose of going down: @out[i] = how much sample i of a line of @n counts in the sum over k
+   of
    @weights[k] half[k]. */
 void td_wavelet_down_transposed (const double *filter, guint taps, const double *weights,
                                  guint n_half, double *out, guint n);
