@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "error.h"
 
-G_DEFINE_QUARK (td - error - quark, td_error)
+/* clang-format off: the first word is a name with hyphens. */
+G_DEFINE_QUARK (td-error-quark, td_error)
+/* clang-format on */
