@@ -6,7 +6,9 @@
 
 #include "render-resources.h"
 
-G_DEFINE_QUARK (td - render - error, td_render_error)
+/* clang-format off: the first word is a name with hyphens. */
+G_DEFINE_QUARK (td-render-error, td_render_error)
+/* clang-format on */
 
 #define FAIL(error, ...) g_set_error (error, TD_RENDER_ERROR, 0, __VA_ARGS__)
 
