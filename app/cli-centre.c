@@ -9,6 +9,7 @@
 #include "cli-verbs.h"
 #include "compute/engine/centre.h"
 #include "dataset/output.h"
+#include "dataset/sort.h"
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
@@ -42,13 +43,6 @@ typedef struct {
 
 /* ── Text and JSON ── */
 
-static int
-cli_centre_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 /* Median of a method's trials: those used, else all that found something. At the middle row. */
 static double
 method_centre (const TdAxisResult *result, TdAxisMethod method, double middle_row)
@@ -63,7 +57,7 @@ method_centre (const TdAxisResult *result, TdAxisMethod method, double middle_ro
       if (trial->method == method && isfinite (trial->centre_px) && (trial->used || !used))
         values[n++] = trial->centre_px - slope * (trial->row - middle_row);
     }
-    qsort (values, n, sizeof *values, cli_centre_compare_doubles);
+    qsort (values, n, sizeof *values, td_compare_doubles);
     if (n > 0)
       return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
   }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dataset/error.h"
+#include "dataset/sort.h"
 #include "dataset/volume.h"
 
 #define GAP 4
@@ -31,13 +32,6 @@ make_mosaic (const float *slices, guint n, guint side, guint across, float gap, 
   return mosaic;
 }
 
-static int
-cli_picture_compare_floats (const void *a, const void *b)
-{
-  float x = *(const float *) a, y = *(const float *) b;
-  return (x > y) - (x < y);
-}
-
 static void
 find_window (const float *values, gsize n, float *low, float *high)
 {
@@ -46,7 +40,7 @@ find_window (const float *values, gsize n, float *low, float *high)
 
   for (gsize i = 0; i < n; i += every)
     some[count++] = values[i];
-  qsort (some, count, sizeof *some, cli_picture_compare_floats);
+  qsort (some, count, sizeof *some, td_compare_floats);
   *low = some[count / 200];
   *high = some[count - 1 - count / 200];
 }

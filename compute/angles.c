@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/sort.h"
+
 /* A gap beyond this many steps is a missing wedge: neither the median gap nor the even spacing of
    as many views explains it. */
 #define WEDGE_STEPS 4
@@ -19,13 +21,6 @@ static int
 angles_compare_directions (const void *a, const void *b)
 {
   double x = ((const Direction *) a)->angle, y = ((const Direction *) b)->angle;
-  return (x > y) - (x < y);
-}
-
-static int
-angles_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
   return (x > y) - (x < y);
 }
 
@@ -71,7 +66,7 @@ median_of (const double *values, guint n)
 {
   g_autofree double *sorted = g_memdup2 (values, n * sizeof *values);
 
-  qsort (sorted, n, sizeof *sorted, angles_compare_doubles);
+  qsort (sorted, n, sizeof *sorted, td_compare_doubles);
   return sorted[n / 2];
 }
 

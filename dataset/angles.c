@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "series.h"
+#include "sort.h"
 
 #define MAX_TEXT_BYTES ((gsize) 256 << 20)
 
@@ -299,14 +300,6 @@ take_by_number (const GArray *entries, const char *const *names, guint n_views, 
   return angles;
 }
 
-static int
-angles_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 /* The step of a turning stage: the median of the steps that are not rest. */
 static double
 turning_step (const GArray *entries)
@@ -325,7 +318,7 @@ turning_step (const GArray *entries)
       steps[n++] = steps[i];
   if (n == 0)
     return 0;
-  qsort (steps, n, sizeof *steps, angles_compare_doubles);
+  qsort (steps, n, sizeof *steps, td_compare_doubles);
   return steps[n / 2];
 }
 

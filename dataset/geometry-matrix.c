@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "sort.h"
 
 static double
 geometry_matrix_dot (const double a[3], const double b[3])
@@ -147,14 +148,6 @@ check_view (const double *m, guint view, guint n_columns, guint n_rows, const ch
   return geometry_matrix_refuse (error, name, view, place);
 }
 
-static int
-geometry_matrix_compare_doubles (const void *a, const void *b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 /* The angle behind the widest gap of the sorted angles of a turn. */
 static double
 turn_begin (const double *angles, guint n)
@@ -162,7 +155,7 @@ turn_begin (const double *angles, guint n)
   g_autofree double *sorted = g_memdup2 (angles, n * sizeof *angles);
   double begin, widest;
 
-  qsort (sorted, n, sizeof *sorted, geometry_matrix_compare_doubles);
+  qsort (sorted, n, sizeof *sorted, td_compare_doubles);
   begin = sorted[0];
   widest = sorted[0] + 2 * G_PI - sorted[n - 1];
   for (guint i = 1; i < n; i++)

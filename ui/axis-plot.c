@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/sort.h"
+
 #define HEIGHT_PX 120
 #define EDGE_PX 10.0
 #define FOOT_PX 16.0
@@ -41,14 +43,6 @@ td_axis_method_colour (TdAxisMethod method, GdkRGBA *colour)
 
 /* ── Places ── */
 
-static int
-compare_centres (gconstpointer a, gconstpointer b)
-{
-  const double difference = *(const double *) a - *(const double *) b;
-
-  return difference > 0 ? 1 : difference < 0 ? -1 : 0;
-}
-
 /* Around the consensus and the answers it took; where there is doubt, nine tenths of all that are
    better than chance. One that is far off must not press the others together. */
 static void
@@ -65,7 +59,7 @@ axis_plot_find_range (TdAxisPlot *self)
     if (counts && isfinite (trial->centre_px))
       centres[n++] = trial->centre_px;
   }
-  qsort (centres, n, sizeof *centres, compare_centres);
+  qsort (centres, n, sizeof *centres, td_compare_doubles);
   if (n > 0) {
     low = centres[n / 10];
     high = centres[n - 1 - n / 10];

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataset/sort.h"
+
 /* Confidence below which a trial is no better than chance. */
 #define CHANCE 0.2
 /* Trials this far from a line, in columns, may still belong to it. */
@@ -133,13 +135,6 @@ td_axis_line_mode (const TdAxisTrial *trials, guint n_trials, double middle_row)
 
 /* ── The fit ── */
 
-static int
-axis_consensus_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 /* Median residual of those near the line, in units of their sigma; at least 1. */
 static double
 robust_scale (const Fit *fit)
@@ -154,7 +149,7 @@ robust_scale (const Fit *fit)
   }
   if (n == 0)
     return 1;
-  qsort (size, n, sizeof *size, axis_consensus_compare_doubles);
+  qsort (size, n, sizeof *size, td_compare_doubles);
   return MAX (1, 1.4826 * size[n / 2]);
 }
 
@@ -243,7 +238,7 @@ widen_sigmas (Fit *fit)
     }
     if (n < 3)
       continue;
-    qsort (away, n, sizeof *away, axis_consensus_compare_doubles);
+    qsort (away, n, sizeof *away, td_compare_doubles);
     double scatter = 1.4826 * (n % 2 ? away[n / 2] : (away[n / 2 - 1] + away[n / 2]) / 2);
     for (guint i = 0; i < fit->n; i++)
       if (fit->trials[i].method == m && fit->sigma[i] > 0)

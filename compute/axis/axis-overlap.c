@@ -6,6 +6,7 @@
 #include "axis-methods.h"
 #include "axis-pairs.h"
 #include "compute/device/host-fftw.h"
+#include "dataset/sort.h"
 
 /**
  * Overlap search: with views all round, each view is compared with the mirrored opposite one for
@@ -40,13 +41,6 @@ typedef struct {
   guint view;
 } Place;
 
-static int
-axis_overlap_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 static Place *
 sorted_places (const double *angles_rad, guint n)
 {
@@ -78,7 +72,7 @@ usual_step (const Place *places, guint n)
   }
   if (count == 0)
     return 2 * G_PI;
-  qsort (steps, count, sizeof *steps, axis_overlap_compare_doubles);
+  qsort (steps, count, sizeof *steps, td_compare_doubles);
   return steps[count / 2];
 }
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/sort.h"
+
 /* A pair is exact if it misses half a turn by less than this part of a step. */
 #define EXACT 0.02
 /* Views this many steps apart still bracket a third. */
@@ -53,13 +55,6 @@ td_axis_order (const double *angles_rad, guint n_views)
   return order;
 }
 
-static int
-axis_pairs_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 double
 td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
 {
@@ -74,7 +69,7 @@ td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
     *range_rad = places[n_views - 1].angle - places[0].angle;
   if (n == 0)
     return 0;
-  qsort (steps, n, sizeof *steps, axis_pairs_compare_doubles);
+  qsort (steps, n, sizeof *steps, td_compare_doubles);
   return steps[n / 2];
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/prepare/prepare.h"
+#include "dataset/sort.h"
 
 #define ROWS_TRIED 5
 /* Neighbouring rows averaged to one, at most: an axis tilted by a degree moves 0.14 columns. */
@@ -154,13 +155,6 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
 
 /* ── Stripes and emptiness ── */
 
-static int
-axis_rows_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 /* A median, for it keeps the edges of what turns with the sample but stays at its place. */
 static double
 axis_rows_median_around (const double *values, guint n, guint at)
@@ -169,7 +163,7 @@ axis_rows_median_around (const double *values, guint n, guint at)
   guint first = at > STRIPE_REACH ? at - STRIPE_REACH : 0, end = MIN (at + STRIPE_REACH + 1, n);
 
   memcpy (window, values + first, (end - first) * sizeof *window);
-  qsort (window, end - first, sizeof *window, axis_rows_compare_doubles);
+  qsort (window, end - first, sizeof *window, td_compare_doubles);
   return window[(end - first) / 2];
 }
 

@@ -7,18 +7,12 @@
 
 #include "axis-spectrum.h"
 #include "compute/device/host.h"
+#include "dataset/sort.h"
 
 /* Cycles a pixel below which rows are whitened. */
 #define CORNER 0.06
 /* Columns at either end that the filter's edges reach. */
 #define EDGE 2
-
-static int
-axis_search_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
 
 double
 td_axis_parabola (double left, double middle, double right)
@@ -56,7 +50,7 @@ td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
     if (merit[i] > merit[best])
       best = i;
   g_autofree double *sorted = g_memdup2 (merit, curve->n * sizeof *merit);
-  qsort (sorted, curve->n, sizeof *sorted, axis_search_compare_doubles);
+  qsort (sorted, curve->n, sizeof *sorted, td_compare_doubles);
   double height = merit[best] - sorted[curve->n / 2];
   if (!(height > 1e-9 * fabs (merit[best])) || !isfinite (merit[best])) {
     estimate->reason = "no centre is better than another";

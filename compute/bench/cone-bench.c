@@ -6,6 +6,7 @@
 
 #include "compute/cone/cone-host.h"
 #include "dataset/random.h"
+#include "dataset/sort.h"
 
 #define GUPS (1024.0 * 1024.0 * 1024.0)
 #define BLOCK 12 /* voxels along the sides of the blocks that are judged */
@@ -171,13 +172,6 @@ cone_bench_run_once (TdConeBench *bench, TdConeProjector *projector, double *sec
   return TRUE;
 }
 
-static int
-cone_bench_compare_times (gconstpointer a, gconstpointer b)
-{
-  const double difference = *(const double *) a - *(const double *) b;
-  return difference < 0 ? -1 : difference > 0;
-}
-
 gboolean
 td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision precision,
                    TdConeBenchRow *row, GError **error)
@@ -201,7 +195,7 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
   for (guint i = 0; i < spec->runs; i++)
     if (!cone_bench_run_once (bench, projector, &times[i], error))
       return FALSE;
-  qsort (times, spec->runs, sizeof *times, cone_bench_compare_times);
+  qsort (times, spec->runs, sizeof *times, td_compare_doubles);
   *row = (TdConeBenchRow) {
     .family = family->name,
     .title = family->title,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "parallel-bench.h"
 
+#include "dataset/sort.h"
 #include "host-baseline.h"
 #include "compute/parallel/trial.h"
 
@@ -19,17 +20,10 @@ td_bench_baseline_name (TdDevice *device)
   return baseline_is_host (device) ? "plain per-pixel loop in C" : "standard";
 }
 
-static int
-parallel_bench_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 TdBenchTimes
 td_bench_times (double *seconds, guint n)
 {
-  qsort (seconds, n, sizeof *seconds, parallel_bench_compare_doubles);
+  qsort (seconds, n, sizeof *seconds, td_compare_doubles);
   return (TdBenchTimes) { .median_s = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
                           .low_s = seconds[0],
                           .high_s = seconds[n - 1] };

@@ -6,6 +6,7 @@
 
 #include "cone-bench.h"
 #include "compute/device/host.h"
+#include "dataset/sort.h"
 
 #define GUPS (1024.0 * 1024.0 * 1024.0)
 #define JUDGED 48u
@@ -119,14 +120,6 @@ rays_bench_act (Bench *bench, guint what, GError **error)
   }
 }
 
-static int
-rays_bench_compare_doubles (const void *a, const void *b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 static gboolean
 time_row (Bench *bench, guint what, TdRaysBenchRow *row, GError **error)
 {
@@ -143,7 +136,7 @@ time_row (Bench *bench, guint what, TdRaysBenchRow *row, GError **error)
     if (run > 0)
       seconds[run - 1] = (g_get_monotonic_time () - start) * 1e-6;
   }
-  qsort (seconds, runs, sizeof *seconds, rays_bench_compare_doubles);
+  qsort (seconds, runs, sizeof *seconds, td_compare_doubles);
   *row = (TdRaysBenchRow) { names[what], seconds[runs / 2], seconds[0], seconds[runs - 1], 0, 0 };
   row->gups = (double) task->nx * task->ny * task->nz * (what < 3 ? task->n_views : 1)
               / row->median_s / GUPS;

@@ -7,6 +7,7 @@
 
 #include "dataset/error.h"
 #include "dataset/geometry-matrix.h"
+#include "dataset/sort.h"
 
 /* Rows may move a column's ray by this part of a column before each row gets weights of its own. */
 #define LEAN 0.005
@@ -123,14 +124,6 @@ typedef struct {
       open; /* the gap is between the first view and the last: where the stage began and stopped */
 } Arc;
 
-static int
-cone_weights_compare_doubles (const void *a, const void *b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 static double
 on_turn (double angle_rad)
 {
@@ -154,7 +147,7 @@ find_arc (const double *angles_rad, guint n_views, Arc *arc)
 
   for (guint view = 0; view < n_views; view++)
     sorted[view] = on_turn (angles_rad[view]);
-  qsort (sorted, n_views, sizeof *sorted, cone_weights_compare_doubles);
+  qsort (sorted, n_views, sizeof *sorted, td_compare_doubles);
   arc->gap = sorted[0] + 2 * G_PI - sorted[n_views - 1];
   for (guint i = 1; i < n_views; i++)
     if (sorted[i] - sorted[i - 1] > arc->gap) {

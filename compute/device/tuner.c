@@ -5,19 +5,12 @@
 #include <stdlib.h>
 
 #include "dataset/error.h"
+#include "dataset/sort.h"
 
 /* A slower first run (clocks, caches) must not count; a candidate far behind is not timed often. */
 #define WARM_UP 2
 #define HOPELESS 2.0
 #define WORTH_CHANGING 0.98
-
-static int
-by_value (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
 
 static gboolean
 time_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless,
@@ -38,7 +31,7 @@ time_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless,
     for (; n < runs; n++)
       if (!tuner->measure (index, tuner->user, &seconds[n], error))
         return FALSE;
-  qsort (seconds, n, sizeof *seconds, by_value);
+  qsort (seconds, n, sizeof *seconds, td_compare_doubles);
   result->seconds = seconds[0];
   result->spread = seconds[0] > 0 ? (seconds[n / 2] - seconds[0]) / seconds[0] : 0;
   return TRUE;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/sort.h"
 #include "job-private.h"
 
 /* Part of the samples left out at either end, against single hot pixels, and the margin added then.
@@ -22,13 +23,6 @@ take_slice (guint first, guint count, const float *slices, gpointer user)
   middle->slice = g_memdup2 (slices, middle->n * sizeof *slices);
 }
 
-static int
-job_range_compare_floats (const void *a, const void *b)
-{
-  float x = *(const float *) a, y = *(const float *) b;
-  return (x > y) - (x < y);
-}
-
 static void
 range_of (float *values, gsize n, double *low, double *high)
 {
@@ -41,7 +35,7 @@ range_of (float *values, gsize n, double *low, double *high)
   *high = 1;
   if (finite == 0)
     return;
-  qsort (values, finite, sizeof *values, job_range_compare_floats);
+  qsort (values, finite, sizeof *values, td_compare_floats);
   gsize tail = (gsize) (TAIL * finite);
   double first = values[tail], last = values[finite - 1 - tail];
   double margin = last > first ? MARGIN * (last - first) : 0.5;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dataset/angles.h"
+#include "dataset/sort.h"
 
 /* A turn is whole though a wedge of so much of it is missing. */
 #define SPARE 0.015
@@ -12,13 +13,6 @@
 #define SAME 0.05
 /* Larger steps than this are no order in which to look for a direction. */
 #define LARGEST_STEP_RAD (G_PI / 3)
-
-static int
-turn_compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
 
 /* Few views are far apart, but one gap of a third is none between views of a whole turn. */
 static gboolean
@@ -35,7 +29,7 @@ sorted_steps (const double *angles_rad, guint n)
 
   for (guint i = 0; i + 1 < n; i++)
     steps[i] = remainder (angles_rad[i + 1] - angles_rad[i], 2 * G_PI);
-  qsort (steps, n - 1, sizeof *steps, turn_compare_doubles);
+  qsort (steps, n - 1, sizeof *steps, td_compare_doubles);
   return steps;
 }
 

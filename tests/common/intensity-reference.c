@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/sort.h"
+
 double
 td_step_value (const TdStep *step, const char *name)
 {
@@ -21,18 +23,10 @@ at (const TdFrames *f, guint row, guint view, guint column)
   return ((gsize) row * f->n_views + view) * f->n_columns + column;
 }
 
-static int
-compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-
-  return x < y ? -1 : x > y;
-}
-
 static double
 median (double *values, guint n)
 {
-  qsort (values, n, sizeof *values, compare_doubles);
+  qsort (values, n, sizeof *values, td_compare_doubles);
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataset/geometry-matrix.h"
+#include "dataset/sort.h"
 
 void
 td_mesh_load (TdMesh *mesh, const char *path)
@@ -52,14 +53,6 @@ meets (double corner[3][3], double x, double y, double *z)
   return TRUE;
 }
 
-static int
-compare_doubles (const void *a, const void *b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 /* Adds @share to the voxels of a column whose samples lie between pairs of crossings. */
 static void
 fill_column (const double *z, guint crossings, guint nz, double voxel_mm, guint samples,
@@ -95,7 +88,7 @@ td_mesh_coverage (const TdMesh *mesh, guint nx, guint ny, guint nz, double voxel
         n += meets (mesh->corners[t], x, y, &z[n]);
       if (n == 0)
         continue;
-      qsort (z, n, sizeof *z, compare_doubles);
+      qsort (z, n, sizeof *z, td_compare_doubles);
       fill_column (z, n, nz, voxel_mm, samples, 1.0f / (samples * samples * samples), slice,
                    out + j / samples * nx + i / samples);
     }

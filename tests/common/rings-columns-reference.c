@@ -5,20 +5,14 @@
 #include <stdlib.h>
 
 #include "compute/prepare/rings/rings-noise.h"
+#include "dataset/sort.h"
 
 #define AT(s, view, column) ((s)->values[(gsize) (view) * (s)->n_columns + (column)])
-
-static int
-rising (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
 
 static double
 middle (double *list, guint n)
 {
-  qsort (list, n, sizeof *list, rising);
+  qsort (list, n, sizeof *list, td_compare_doubles);
   return 0.5 * (list[(n - 1) / 2] + list[n / 2]);
 }
 

@@ -3,6 +3,7 @@
 
 #include "compute/prepare/rings/rings-axis.h"
 #include "compute/prepare/rings/rings-offsets.h"
+#include "dataset/sort.h"
 #include "rings-columns-reference.h"
 
 #include <complex.h>
@@ -12,13 +13,6 @@
 #define AT(s, view, column) ((s)->values[(gsize) (view) * (s)->n_columns + (column)])
 
 /* ── Lists ── */
-
-static int
-rising (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return x < y ? -1 : x > y;
-}
 
 /* d c b a | a b c d | d c b a */
 static guint
@@ -38,7 +32,7 @@ median_filter (const double *list, guint n, guint size)
   for (guint i = 0; i < n; i++) {
     for (guint j = 0; j < size; j++)
       window[j] = list[half_sample ((gint64) i + j - size / 2, n)];
-    qsort (window, size, sizeof *window, rising);
+    qsort (window, size, sizeof *window, td_compare_doubles);
     out[i] = window[size / 2];
   }
   return out;
@@ -56,7 +50,7 @@ detect (const double *list, guint n, double snr, guint margin)
 
   if (end < drop + 2)
     return mask;
-  qsort (falling, n, sizeof *falling, rising);
+  qsort (falling, n, sizeof *falling, td_compare_doubles);
   for (guint i = 0; i < n / 2; i++) {
     double value = falling[i];
     falling[i] = falling[n - 1 - i];

@@ -9,6 +9,7 @@
 #include "compute/engine/plan.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-private.h"
+#include "dataset/sort.h"
 #include "tests/common/devices.h"
 #include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
@@ -20,13 +21,6 @@ recipe_init (TdRecipe *recipe, const char *device)
 {
   td_recipe_init (recipe);
   g_strlcpy (recipe->devices, device, sizeof recipe->devices);
-}
-
-static int
-compare_doubles (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
 }
 
 /* How many methods' medians, of the trials that were used, lie within @within. */
@@ -45,7 +39,7 @@ methods_near (const TdAxisResult *result, double truth, double within)
       g_test_message ("%s, row %u: %.3f", td_axis_method_name (m), trial->row, trial->centre_px);
       values[n++] = trial->centre_px;
     }
-    qsort (values, n, sizeof *values, compare_doubles);
+    qsort (values, n, sizeof *values, td_compare_doubles);
     near += n > 0 && fabs (values[n / 2] - truth) <= within;
   }
   return near;

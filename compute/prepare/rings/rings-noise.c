@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/sort.h"
+
 #define BOUND 2.0    /* standard deviations */
 #define QUIETEST 0.2 /* of the columns have noise and little else */
 #define LEAST 2e-4   /* in -log; whole counts of a camera make less */
@@ -23,13 +25,6 @@ photons_noise (const float *sums, guint c, guint n_views)
   return exp (0.5 * CLAMP (sums[c] / n_views, -1, 20));
 }
 
-static int
-rings_noise_rising (const void *a, const void *b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 void
 td_rings_noise_bounds (const float *sums, const float *roughness, guint n_columns, guint n_views,
                        float *bounds)
@@ -38,7 +33,7 @@ td_rings_noise_bounds (const float *sums, const float *roughness, guint n_column
 
   for (guint c = 0; c < n_columns; c++)
     noises[c] = deviation_of (roughness[c], n_views) / photons_noise (sums, c, n_views);
-  qsort (noises, n_columns, sizeof *noises, rings_noise_rising);
+  qsort (noises, n_columns, sizeof *noises, td_compare_doubles);
   double noise = noises[(guint) (QUIETEST * (n_columns - 1))];
   for (guint c = 0; c < n_columns; c++) {
     double left = photons_noise (sums, c > 0 ? c - 1 : 0, n_views),
