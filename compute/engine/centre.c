@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "centre-private.h"
+#include "compute/device/device-reaction.h"
 #include "engine-private.h"
 #include "compute/engine/fdk/fdk.h"
 #include "plan-private.h"
@@ -150,13 +151,6 @@ make_key (const TdRecipe *recipe, const TdAxisOptions *options)
   return g_string_free (key, FALSE);
 }
 
-static gboolean
-centre_is_device_error (const GError *error)
-{
-  return error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY
-         && error->code != TD_ERROR_DEVICE_BUG;
-}
-
 /* Once more if memory is short: other jobs' idle working sets go. */
 static TdAxisResult *
 search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *recipe,
@@ -167,7 +161,7 @@ search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *rec
   td_plan_limit_memory (recipe, device);
   TdAxisResult *result
       = td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable, &problem);
-  if (g_error_matches (problem, TD_ERROR, TD_ERROR_DEVICE_MEMORY)) {
+  if (td_device_reaction (problem) == TD_REACTION_RETRY_SMALLER) {
     td_engine_drop_idle (engine);
     return td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable, error);
   }
@@ -191,7 +185,7 @@ centre_search (TdEngine *engine, GPtrArray *devices, TdScan *scan, const TdRecip
     TdAxisResult *result = search_on (engine, device, scan, recipe, options, cancellable, &problem);
     if (result)
       return result;
-    if (!centre_is_device_error (problem) || device == host->pdata[0]) {
+    if (!td_device_others_can (problem) || device == host->pdata[0]) {
       g_propagate_error (error, g_steal_pointer (&problem));
       return NULL;
     }

@@ -165,15 +165,10 @@ take_turn (gpointer data)
   return NULL;
 }
 
-/* A device's fault counts for more than that the others were cancelled; a driver may end a thread
-   without a word. */
+/* A device's fault counts for more than that the others were cancelled. */
 static void
 take_error (TdRayTeam *team, Turn *turn, GError **error)
 {
-  if (!turn->ok && !turn->error)
-    g_set_error (&turn->error, TD_ERROR, TD_ERROR_DEVICE_LOST,
-                 "The thread of %s ended from outside",
-                 td_device_info (team->members[turn->index].rays->device)->id);
   if (turn->error && (!*error || g_error_matches (*error, G_IO_ERROR, G_IO_ERROR_CANCELLED))) {
     g_clear_error (error);
     *error = g_steal_pointer (&turn->error);

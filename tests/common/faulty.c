@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "faulty.h"
 
-#include <pthread.h>
-
 #define PATIENCE_MS 60000 /* sanitizers on a busy machine are slow */
 
 TdFaulty td_faulty;
@@ -31,8 +29,6 @@ fail (GError **error)
     td_faulty.gave_up |= !has_ended (td_faulty.outlasts);
   }
   g_atomic_int_set (&failed, 1);
-  if (td_faulty.dies)
-    pthread_exit (NULL);
   g_set_error (error, TD_ERROR, td_faulty.code, "made to fail");
   return FALSE;
 }

@@ -3,14 +3,13 @@
 
 #include "compute/device/device.h"
 
-/* A device with faults: its operations but for those that fail, or end their thread. One device of
-   a kind at a time; what fails when is set after td_faulty_begin(), in any order. */
+/* A device with faults: some of its operations fail. One device of a kind at a time; the test says
+   what fails when after td_faulty_begin(), in any order. */
 typedef struct {
   gint launches_left, uploads_left, downloads_left, allocations_left; /* before it fails */
   guint64 least_bytes;     /* smaller transfers and allocations do not count */
   gint failures_left;      /* then all is well again */
   const char *unbuildable; /* a program; NULL: none */
-  gboolean dies;           /* the thread, not the call */
   TdErrorCode code;
   TdDevice *outlasts; /* td_faulty_outlast(); NULL: fails at once */
   gboolean gave_up;   /* waiting for that */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The device contract, over the host and every device of every API found here. Its programs and
    FFTs are tested in test-device-program.c and test-device-fft.c. */
+#include "compute/device/device-reaction.h"
 #include "compute/device/device-check.h"
 #include "compute/device/host.h"
 #include "compute/device/texture-check.h"
@@ -368,6 +369,35 @@ test_list (void)
   g_assert_nonnull (any);
 }
 
+/* One policy for every method. */
+static void
+test_reaction (void)
+{
+  static const struct {
+    TdErrorCode code;
+    TdReaction reaction;
+  } cases[] = {
+    { TD_ERROR_IO, TD_REACTION_GIVE_UP },
+    { TD_ERROR_TOO_LARGE, TD_REACTION_GIVE_UP },
+    { TD_ERROR_DEVICE_MEMORY, TD_REACTION_RETRY_SMALLER },
+    { TD_ERROR_DEVICE_BUILD, TD_REACTION_ANOTHER_KERNEL },
+    { TD_ERROR_DEVICE_TIMEOUT, TD_REACTION_SMALLER_LAUNCHES },
+    { TD_ERROR_DEVICE_LOST, TD_REACTION_RETIRE },
+    { TD_ERROR_DEVICE_BUG, TD_REACTION_RETIRE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = g_error_new_literal (TD_ERROR, (int) cases[i].code, "made to fail");
+    g_assert_cmpint (td_device_reaction (error), ==, cases[i].reaction);
+    g_assert_cmpint (td_device_may_retry (error), ==, cases[i].reaction < TD_REACTION_RETIRE);
+    g_assert_cmpint (td_device_others_can (error), ==, cases[i].reaction < TD_REACTION_GIVE_UP);
+  }
+  g_autoptr (GError) cancelled
+      = g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "cancelled");
+  g_assert_cmpint (td_device_reaction (cancelled), ==, TD_REACTION_GIVE_UP);
+  g_assert_cmpint (td_device_reaction (NULL), ==, TD_REACTION_GIVE_UP);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -382,5 +412,6 @@ main (int argc, char **argv)
   g_test_add_func ("/device/parallel", test_parallel);
   g_test_add_func ("/device/isa", test_isa);
   td_test_each_device ("device", tests, G_N_ELEMENTS (tests));
+  g_test_add_func ("/device/reaction", test_reaction);
   return g_test_run ();
 }

@@ -33,32 +33,25 @@ typedef struct {
   TdShareKind share;
   TdFilterPlace filter_on;
   gint launches, downloads; /* before it fails */
-  gboolean dies;
   TdErrorCode code;
 } Fault;
 
 static const Fault faults[] = {
-  { "volume-window-lost", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 17, G_MAXINT, FALSE,
+  { "volume-window-lost", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 17, G_MAXINT,
     TD_ERROR_DEVICE_LOST },
-  { "volume-window-killed", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 17, G_MAXINT, TRUE, 0 },
-  { "volume-window-fetching", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, G_MAXINT, 3, FALSE,
+  { "volume-window-fetching", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, G_MAXINT, 3,
     TD_ERROR_DEVICE_BUG },
-  { "volume-lost", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, FALSE, TD_ERROR_DEVICE_LOST },
-  { "volume-killed", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, TRUE, 0 },
-  { "volume-fetching-killed", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, G_MAXINT, 2, TRUE, 0 },
-  { "volume-memory", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 0, G_MAXINT, FALSE,
+  { "volume-lost", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, TD_ERROR_DEVICE_LOST },
+  { "volume-fetching", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, G_MAXINT, 2, TD_ERROR_DEVICE_LOST },
+  { "volume-memory", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 0, G_MAXINT, TD_ERROR_DEVICE_MEMORY },
+  { "volume-window-memory", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 17, G_MAXINT,
     TD_ERROR_DEVICE_MEMORY },
-  { "volume-window-memory", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 17, G_MAXINT, FALSE,
+  { "volume-build", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, TD_ERROR_DEVICE_BUILD },
+  { "volume-timeout", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, TD_ERROR_DEVICE_TIMEOUT },
+  { "projection-memory", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT,
     TD_ERROR_DEVICE_MEMORY },
-  { "volume-build", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, FALSE, TD_ERROR_DEVICE_BUILD },
-  { "volume-timeout", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, 2, G_MAXINT, FALSE,
-    TD_ERROR_DEVICE_TIMEOUT },
-  { "projection-memory", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, FALSE,
-    TD_ERROR_DEVICE_MEMORY },
-  { "projection-lost", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, FALSE,
-    TD_ERROR_DEVICE_LOST },
-  { "projection-killed", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, TRUE, 0 },
-  { "projection-fetching", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, G_MAXINT, 0, FALSE,
+  { "projection-lost", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, 3, G_MAXINT, TD_ERROR_DEVICE_LOST },
+  { "projection-fetching", TD_SHARE_PROJECTION, TD_FILTER_ON_CPU, G_MAXINT, 0,
     TD_ERROR_DEVICE_TIMEOUT },
 };
 
@@ -91,7 +84,6 @@ test_fault (gconstpointer data)
   const guint64 live = td_device_live_objects (device);
   td_faulty.launches_left = fault->launches;
   td_faulty.downloads_left = fault->downloads;
-  td_faulty.dies = fault->dies;
   td_faulty.code = fault->code;
   td_faulty_wait (device_of ("opencl:0"));
   td_fdk_test_run (plan, &two, &error);
@@ -103,8 +95,7 @@ test_fault (gconstpointer data)
   g_assert_true (strstr (two.notes, "was retired") || strstr (two.notes, "going on with"));
   td_fdk_test_close (&two, &one);
   td_engine_trim (td_fdk_engine);
-  if (!fault->dies) /* a thread that dies leaves what was on its stack */
-    g_assert_cmpuint (td_device_live_objects (device), ==, live);
+  g_assert_cmpuint (td_device_live_objects (device), ==, live);
 }
 
 /* The other device has ended by then, and begins again for what comes back. */

@@ -270,18 +270,16 @@ test_file (void)
 typedef struct {
   const char *path, *devices, *on;
   gint launches, downloads, allocations;
-  gboolean dies;
   TdErrorCode code;
 } Fault;
 
 static const Fault faults[] = {
-  { "first", "opencl:0,opencl:1", "opencl:0", 0, 1000, 100000, FALSE, TD_ERROR_DEVICE_LOST },
-  { "midway", "opencl:0,opencl:1", "opencl:1", 45, 1000, 100000, FALSE, TD_ERROR_DEVICE_LOST },
-  { "download", "opencl:0,opencl:1", "opencl:0", 100000, 12, 100000, FALSE, TD_ERROR_DEVICE_BUG },
-  { "thread", "opencl:0,opencl:1", "opencl:1", 45, 1000, 100000, TRUE, TD_ERROR_DEVICE_LOST },
-  { "alone", "opencl:0", "opencl:0", 60, 1000, 100000, FALSE, TD_ERROR_DEVICE_LOST },
-  { "full", "opencl:0", "opencl:0", 60, 1000, 100000, FALSE, TD_ERROR_DEVICE_MEMORY },
-  { "no-room", "opencl:0,opencl:1", "opencl:1", 100000, 1000, 0, FALSE, TD_ERROR_DEVICE_MEMORY },
+  { "first", "opencl:0,opencl:1", "opencl:0", 0, 1000, 100000, TD_ERROR_DEVICE_LOST },
+  { "midway", "opencl:0,opencl:1", "opencl:1", 45, 1000, 100000, TD_ERROR_DEVICE_LOST },
+  { "download", "opencl:0,opencl:1", "opencl:0", 100000, 12, 100000, TD_ERROR_DEVICE_BUG },
+  { "alone", "opencl:0", "opencl:0", 60, 1000, 100000, TD_ERROR_DEVICE_LOST },
+  { "full", "opencl:0", "opencl:0", 60, 1000, 100000, TD_ERROR_DEVICE_MEMORY },
+  { "no-room", "opencl:0,opencl:1", "opencl:1", 100000, 1000, 0, TD_ERROR_DEVICE_MEMORY },
 };
 
 static void
@@ -305,7 +303,6 @@ test_fault (gconstpointer data)
   td_faulty.launches_left = fault->launches;
   td_faulty.downloads_left = fault->downloads;
   td_faulty.allocations_left = fault->allocations;
-  td_faulty.dies = fault->dies;
   td_faulty.code = fault->code;
   td_test_reconstruct_well (engine, scan, &recipe, &volume);
   td_faulty_end ();

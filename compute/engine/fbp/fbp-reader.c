@@ -78,12 +78,3 @@ td_fbp_read (TdFbpRun *run, gpointer unused)
     td_job_fail (run->job, error);
   g_free (carry.rows);
 }
-
-void
-td_fbp_reader_died (TdFbpRun *run, gpointer unused)
-{
-  td_job_fail (run->job, g_error_new (TD_ERROR, TD_ERROR_IO,
-                                      "The thread that read %s ended before its time; look at the "
-                                      "system log.",
-                                      td_scan_facts (run->plan->scan)->path));
-}

@@ -52,10 +52,8 @@ typedef struct {
 gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry,
                            GError **error);
 
-/* Thread bodies, and what is called instead of the rest if a thread is ended from outside. */
+/* Thread bodies. */
 void td_fbp_read (TdFbpRun *run, gpointer unused);
-void td_fbp_reader_died (TdFbpRun *run, gpointer unused);
 typedef struct TdFbpWorker TdFbpWorker;
 TdFbpWorker *td_fbp_worker_new (TdFbpRun *run, TdDevice *device, const TdBackprojectFamily *family);
-void td_fbp_work (TdFbpRun *run, gpointer worker); /* frees it, as the next does */
-void td_fbp_worker_died (TdFbpRun *run, gpointer worker);
+void td_fbp_work (TdFbpRun *run, gpointer worker); /* frees it */

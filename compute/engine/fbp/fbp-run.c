@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/device/device-reaction.h"
 #include "compute/engine/engine-private.h"
 #include "fbp-run-private.h"
 
@@ -202,7 +203,7 @@ make_slots_that_fit (TdFbpRun *run, GError **error)
 
     if (make_all_slots (run, &reason))
       return TRUE;
-    if (!g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_MEMORY) || run->slab_slices == 1) {
+    if (td_device_reaction (reason) != TD_REACTION_RETRY_SMALLER || run->slab_slices == 1) {
       g_propagate_error (error, g_steal_pointer (&reason));
       return FALSE;
     }
@@ -220,48 +221,32 @@ make_slots_that_fit (TdFbpRun *run, GError **error)
 typedef struct {
   TdFbpRun *run;
   void (*body) (TdFbpRun *run, gpointer data);
-  void (*died) (TdFbpRun *run, gpointer data);
   gpointer data;
-  gboolean returned;
 } Thread;
 
-static void
-fbp_run_thread_gone (gpointer user)
+static gpointer
+fbp_run_thread_body (gpointer user)
 {
   Thread *thread = user;
   TdFbpRun *run = thread->run;
 
-  if (!thread->returned)
-    thread->died (run, thread->data);
+  thread->body (run, thread->data);
   g_mutex_lock (&run->lock);
   run->threads--;
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
   td_fbp_run_unref (run);
   g_free (thread);
-}
-
-/* Called however the thread ends, so that nothing waits for work that nobody does. */
-static GPrivate guard = G_PRIVATE_INIT (fbp_run_thread_gone);
-
-static gpointer
-fbp_run_thread_body (gpointer user)
-{
-  Thread *thread = user;
-
-  g_private_set (&guard, thread);
-  thread->body (thread->run, thread->data);
-  thread->returned = TRUE;
   return NULL;
 }
 
 static void
 start_thread (TdFbpRun *run, const char *name, void (*body) (TdFbpRun *run, gpointer data),
-              void (*died) (TdFbpRun *run, gpointer data), gpointer data)
+              gpointer data)
 {
   Thread *thread = g_new0 (Thread, 1);
 
-  *thread = (Thread) { td_fbp_run_ref (run), body, died, data };
+  *thread = (Thread) { td_fbp_run_ref (run), body, data };
   run->threads++;
   g_thread_unref (g_thread_new (name, fbp_run_thread_body, thread));
 }
@@ -277,11 +262,11 @@ start_threads (TdFbpRun *run)
     run->slabs[0].work.in = g_queue_pop_head (&run->free_in);
     g_queue_push_tail (&run->ready, &run->slabs[0]);
   } else {
-    start_thread (run, "reader", td_fbp_read, td_fbp_reader_died, NULL);
+    start_thread (run, "reader", td_fbp_read, NULL);
   }
   run->workers = MIN (devices->len, run->n_slabs);
   for (guint i = 0; i < run->workers; i++)
-    start_thread (run, "device", td_fbp_work, td_fbp_worker_died,
+    start_thread (run, "device", td_fbp_work,
                   td_fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]));
   g_mutex_unlock (&run->lock);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/device/device-reaction.h"
 #include "compute/engine/engine-private.h"
 #include "fbp-run-private.h"
 
@@ -196,28 +197,20 @@ fbp_worker_another_family (Worker *worker)
 static gboolean
 fbp_worker_recover (Worker *worker, const GError *error)
 {
+  const TdReaction reaction = td_device_reaction (error);
   gboolean again = FALSE;
 
-  if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY))
+  if (reaction == TD_REACTION_RETRY_SMALLER)
     again = fbp_worker_less_memory (worker);
-  else if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_TIMEOUT))
+  else if (reaction == TD_REACTION_SMALLER_LAUNCHES)
     again = smaller_batch (worker);
-  else if (g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_BUILD))
+  else if (reaction == TD_REACTION_ANOTHER_KERNEL)
     again = fbp_worker_another_family (worker);
   if (again)
     td_job_note (worker->run->job, "%s: %s; going on with %u slices at a time, kernel %s.",
                  td_device_info (worker->device)->id, error->message,
                  MIN (worker->max_slices, worker->batch), worker->family->name);
   return again;
-}
-
-static gboolean
-others_can_go_on (const GError *error)
-{
-  return g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY)
-         || g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_TIMEOUT)
-         || g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_BUILD)
-         || g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_LOST);
 }
 
 static void
@@ -228,7 +221,7 @@ fbp_worker_retire (Worker *worker, GError *error)
   g_mutex_lock (&run->lock);
   guint left = --run->workers;
   g_mutex_unlock (&run->lock);
-  if (left == 0 || !others_can_go_on (error)) {
+  if (left == 0 || !td_device_others_can (error)) {
     td_job_fail (run->job, error);
     return;
   }
@@ -259,7 +252,6 @@ give_slabs_back (Worker *worker)
 
 /* ── The thread ── */
 
-/* On the heap: what the worker has outlives a thread that is ended from outside. */
 TdFbpWorker *
 td_fbp_worker_new (TdFbpRun *run, TdDevice *device, const TdBackprojectFamily *family)
 {
@@ -291,20 +283,5 @@ td_fbp_work (TdFbpRun *run, gpointer data)
     g_clear_error (&error);
   }
   put_kit_away (worker, TRUE);
-  g_free (worker);
-}
-
-void
-td_fbp_worker_died (TdFbpRun *run, gpointer data)
-{
-  Worker *worker = data;
-
-  put_kit_away (worker, FALSE);
-  give_slabs_back (worker);
-  fbp_worker_retire (
-      worker, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
-                           "A thread that worked for %s ended before its time; look at the system "
-                           "log.",
-                           td_device_info (worker->device)->name));
   g_free (worker);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/device/device-reaction.h"
 #include "fdk-run.h"
 
 /* ── Failures ── */
@@ -9,8 +10,8 @@ td_fdk_device_fail (TdFdkDevice *device, GError *error)
   TdFdkRun *run = device->run;
 
   g_mutex_lock (&run->lock);
-  const gboolean again = td_fdk_can_retry (error) && !device->error;
-  const gboolean stop = again || !td_fdk_others_can_go_on (error);
+  const gboolean again = td_device_may_retry (error) && !device->error;
+  const gboolean stop = again || !td_device_others_can (error);
   if (stop && !run->error) {
     run->error = g_error_copy (error);
     run->failed = again ? device : NULL;
@@ -79,8 +80,7 @@ close_device (TdFdkDevice *device)
       = --run->devices_left == 0 && run->unfinished > 0 && !run->error && !any_sound (run);
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
-  if (!device->error || td_fdk_can_retry (device->error)
-      || !td_fdk_others_can_go_on (device->error))
+  if (td_device_reaction (device->error) != TD_REACTION_RETIRE)
     return;
   if (last && run->n_devices > 1)
     g_prefix_error (&device->error, "No device is left; the last to fail was ");
@@ -96,43 +96,24 @@ close_device (TdFdkDevice *device)
 typedef struct {
   TdFdkDevice *device;
   gboolean (*body) (TdFdkDevice *device, GError **error);
-  gboolean returned;
 } Start;
 
-static void
-fdk_device_thread_gone (gpointer data)
+static gpointer
+fdk_device_thread_body (gpointer data)
 {
   Start *start = data;
   TdFdkDevice *device = start->device;
   TdFdkRun *run = device->run;
+  GError *error = NULL;
 
-  if (!start->returned)
-    td_fdk_device_fail (
-        device, g_error_new (TD_ERROR, TD_ERROR_DEVICE_LOST,
-                             "A thread that worked for %s ended before its time; look at the "
-                             "system log.",
-                             td_device_info (device->device)->name));
+  if (!start->body (device, &error) && error)
+    td_fdk_device_fail (device, error);
   g_mutex_lock (&run->lock);
   const gboolean last = --device->running == 0;
   g_mutex_unlock (&run->lock);
   if (last)
     close_device (device);
   g_free (start);
-}
-
-/* Called however the thread ends, so that nothing waits for work that nobody does. */
-static GPrivate guard = G_PRIVATE_INIT (fdk_device_thread_gone);
-
-static gpointer
-fdk_device_thread_body (gpointer data)
-{
-  Start *start = data;
-  GError *error = NULL;
-
-  g_private_set (&guard, start);
-  if (!start->body (start->device, &error) && error)
-    td_fdk_device_fail (start->device, error);
-  start->returned = TRUE;
   return NULL;
 }
 

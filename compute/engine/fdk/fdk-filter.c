@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "compute/device/device-reaction.h"
 #include "compute/device/host.h"
 #include "compute/prepare/prepare.h"
 #include "fdk-run.h"
@@ -206,8 +207,9 @@ filter_on (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
   GError *reason = NULL;
 
   for (guint step = run->fdk->filter_rows; !filter_from (run, device, step, row, &reason);) {
-    const gboolean memory = g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
-    if (step == 1 || (!memory && !g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_TIMEOUT))) {
+    const TdReaction reaction = td_device_reaction (reason);
+    if (step == 1
+        || (reaction != TD_REACTION_RETRY_SMALLER && reaction != TD_REACTION_SMALLER_LAUNCHES)) {
       g_propagate_error (error, reason);
       return FALSE;
     }
@@ -258,8 +260,7 @@ td_fdk_filter_thread (gpointer data)
     td_job_add_host_bytes (run->job, extra ? -(gint64) run->fdk->filter_bytes : 0);
     if (ok)
       return NULL;
-    if (i + 1 == devices->len || error->domain != TD_ERROR
-        || error->code < TD_ERROR_DEVICE_MEMORY) {
+    if (i + 1 == devices->len || !td_device_others_can (error)) {
       td_fdk_fail (run, error);
       return NULL;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fdk-run.h"
+#include "compute/device/device-reaction.h"
 #include "compute/engine/job-private.h"
 
 /**
@@ -8,21 +9,6 @@
  * another family. The attempt ends for all devices, since they share the slabs' cut; what has been
  * delivered and what has been filtered into host memory stays.
  */
-
-gboolean
-td_fdk_can_retry (const GError *error)
-{
-  return g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY)
-         || g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_BUILD)
-         || g_error_matches (error, TD_ERROR, TD_ERROR_DEVICE_TIMEOUT);
-}
-
-/* Others can do what a device did not; anything else would fail there too. */
-gboolean
-td_fdk_others_can_go_on (const GError *error)
-{
-  return error->domain == TD_ERROR && error->code >= TD_ERROR_DEVICE_MEMORY;
-}
 
 /* ── What to change ── */
 
@@ -85,11 +71,12 @@ fdk_retry_relieve (TdFdkRun *run, TdFdkDevice *device)
 {
   TdFdkPlan *fdk = &run->now;
   GPtrArray *devices = run->plan->devices;
+  const TdReaction reaction = td_device_reaction (device->error);
   gboolean changed;
 
-  if (device->error->code == TD_ERROR_DEVICE_MEMORY)
+  if (reaction == TD_REACTION_RETRY_SMALLER)
     changed = fdk_retry_less_memory (run, device);
-  else if (device->error->code == TD_ERROR_DEVICE_TIMEOUT)
+  else if (reaction == TD_REACTION_SMALLER_LAUNCHES)
     changed = smaller_launches (run);
   else
     changed = fdk_retry_another_family (run, device);
@@ -150,7 +137,7 @@ td_fdk_retry (TdFdkRun *run)
     return FALSE;
   for (guint i = 0; i < run->n_devices; i++) {
     const GError *error = run->devices[i].error;
-    if (error && td_fdk_others_can_go_on (error) && !td_fdk_can_retry (error))
+    if (error && td_device_reaction (error) == TD_REACTION_RETIRE)
       fdk_retry_retire (run, &run->devices[i]);
   }
   if (!fdk_retry_relieve (run, failed)) {

@@ -141,11 +141,8 @@ gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArr
                               double *sum, GError **error);
 /* Under the lock. */
 gboolean td_fdk_device_stopped (const TdFdkDevice *device);
-/* fdk-retry.c: another attempt may do; another device may. */
-gboolean td_fdk_can_retry (const GError *error);
-gboolean td_fdk_others_can_go_on (const GError *error);
-/* All threads of the attempt have ended with run->error. TRUE: with what was changed the next may
-   do better. */
+/* fdk-retry.c. All threads of the attempt have ended with run->error. TRUE: with what was changed
+   the next may do better. */
 gboolean td_fdk_retry (TdFdkRun *run);
 /* All threads of the attempt have ended without run->error, but slabs have come back from devices
    that failed when the others had ended: those compute them in the next. */

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "compute/device/device-reaction.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
 #include "fdk-run.h"
@@ -111,7 +112,7 @@ make_landing (TdFdkRun *run, GError **error)
     if (run->landing)
       break;
     /* Sums of projections' parts need whole slabs. */
-    if (!g_error_matches (reason, TD_ERROR, TD_ERROR_DEVICE_MEMORY) || fdk->land_slices == 1
+    if (td_device_reaction (reason) != TD_REACTION_RETRY_SMALLER || fdk->land_slices == 1
         || fdk->share == TD_SHARE_PROJECTION) {
       g_propagate_error (error, g_steal_pointer (&reason));
       return FALSE;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compute/device/device-reaction.h"
 #include "compute/prepare/prepare.h"
 #include "compute/engine/engine-private.h"
 #include "iterative-momentum.h"
@@ -384,15 +385,6 @@ iterative_clear_attempt (Run *run, gboolean all)
   g_clear_pointer (&run->team, td_team_free);
 }
 
-static gboolean
-iterative_is_device_error (const GError *error)
-{
-  return error && error->domain == TD_ERROR
-         && (error->code == TD_ERROR_DEVICE_MEMORY || error->code == TD_ERROR_DEVICE_LOST
-             || error->code == TD_ERROR_DEVICE_BUILD || error->code == TD_ERROR_DEVICE_TIMEOUT
-             || error->code == TD_ERROR_DEVICE_BUG);
-}
-
 /* The others go on without the device that failed, at last the host; FALSE: nobody is left who
  * could. */
 static gboolean
@@ -402,7 +394,7 @@ go_on (Run *run, const GError *reason)
   TdDevice *device = failed < run->cut.n ? run->cut.members[failed].device : NULL;
   g_autofree char *id = device ? g_strdup (td_device_info (device)->id) : NULL;
 
-  if (!iterative_is_device_error (reason) || !device || device == run->self->host)
+  if (!td_device_others_can (reason) || !device || device == run->self->host)
     return FALSE;
   const gboolean in_file = run->cut.in_file;
 
@@ -431,7 +423,7 @@ static gboolean
 give_kept (Run *run, const GError *reason)
 {
   td_iterative_momentum_begin (run->momentum); /* what may have been saved is of a later pass */
-  if (run->kept_passes == 0 || !iterative_is_device_error (reason) || !give_slab (run, NULL, NULL))
+  if (run->kept_passes == 0 || !td_device_others_can (reason) || !give_slab (run, NULL, NULL))
     return FALSE;
   run->passes = run->kept_passes;
   run->end = TD_SOLVER_ALL;
