@@ -242,7 +242,8 @@ make_frame (guint index, gpointer user)
   const TdScanFacts *facts = td_scan_facts (chunk->scan);
 
   /* A phantom's frames fail only by cancelling, which is asked for after the chunk. */
-  td_scan_read (chunk->scan, chunk->kind, chunk->first + index, 1, 0, facts->n_rows,
+  td_scan_read (chunk->scan,
+                &(TdFrameRange) { chunk->kind, chunk->first + index, 1, 0, facts->n_rows },
                 chunk->frames + (gsize) index * facts->n_rows * facts->n_columns, NULL, NULL);
 }
 

@@ -2,5 +2,5 @@
 #include "error.h"
 
 /* clang-format off: the first word is a name with hyphens. */
-G_DEFINE_QUARK (td-error-quark, td_error)
+G_DEFINE_QUARK (td - error - quark, td_error)
 /* clang-format on */

@@ -226,14 +226,24 @@ td_h5_frames_type (const TdH5Frames *frames)
   return frames->type;
 }
 
-/* [first, first + count) of the first dimension and [from, from + n) of the second, in one call of
- * the library. */
+/* Ranges below are in the file's order: frames of the first dimension, rows of the second. A data
+ * set opened by rows therefore has its rows as the ranges' frames. */
+static TdFrameRange
+stored_range (const TdH5Frames *frames, const TdFrameRange *range)
+{
+  if (!frames->by_rows)
+    return *range;
+  return (TdFrameRange) { range->kind, range->row0, range->n_rows, range->first, range->count };
+}
+
+/* Reads @range in one call of the library. */
 static gboolean
-hdf5_frames_read_piece (TdH5Frames *frames, guint first, guint count, guint from, guint n,
-                        void *buffer, float *out, GError **error)
+hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buffer, float *out,
+                        GError **error)
 {
   TD_H5_GUARD;
-  hsize_t start[3] = { first, from, 0 }, size[3] = { count, n, frames->n_columns };
+  hsize_t start[3] = { range->first, range->row0, 0 };
+  hsize_t size[3] = { range->count, range->n_rows, frames->n_columns };
   int skip = 3 - frames->rank;
   g_auto (TdH5Id) file_space = H5Dget_space (frames->dataset);
   g_auto (TdH5Id) memory_space = H5Screate_simple (frames->rank, size + skip, NULL);
@@ -247,11 +257,12 @@ hdf5_frames_read_piece (TdH5Frames *frames, guint first, guint count, guint from
              < 0) {
     g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
                  "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
-                 frames->by_rows ? "row" : "frame", first);
+                 frames->by_rows ? "row" : "frame", range->first);
     return FALSE;
   }
   if (!direct)
-    td_samples_to_float (frames->type, FALSE, buffer, (gsize) count * n * frames->n_columns, out);
+    td_samples_to_float (frames->type, FALSE, buffer,
+                         (gsize) range->count * range->n_rows * frames->n_columns, out);
   return TRUE;
 }
 
@@ -265,12 +276,12 @@ piece_length (const TdH5Frames *frames, guint at, guint left, gsize band_bytes)
   return most == left || over >= most ? most : most - over;
 }
 
-/* [@count of the first dimension][@n from @from on of the second][column], as stored. */
+/* Reads @range, or the frames @indices[0] … in place of the range's, in the file's order. */
 static gboolean
-hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, guint first, guint count,
-                         guint from, guint n, float *out, GCancellable *cancellable, GError **error)
+hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                         float *out, GCancellable *cancellable, GError **error)
 {
-  gsize band = (gsize) n * frames->n_columns;
+  gsize band = (gsize) range->n_rows * frames->n_columns;
   gsize band_bytes = band * MAX (td_sample_size (frames->type), sizeof (float));
   g_autofree void *buffer = NULL;
 
@@ -280,64 +291,66 @@ hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, guint first, 
       return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
                                  "needs more memory to be read than is free");
   }
-  for (guint done = 0; done < count;) {
-    guint at = indices ? indices[done] : first + done, run = 1;
+  for (guint done = 0; done < range->count;) {
+    guint at = indices ? indices[done] : range->first + done, run = 1;
 
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
-    while (done + run < count && (!indices || indices[done + run] == at + run))
+    while (done + run < range->count && (!indices || indices[done + run] == at + run))
       run++;
     run = piece_length (frames, at, run, band_bytes);
-    if (!hdf5_frames_read_piece (frames, at, run, from, n, buffer, out + done * band, error))
+    const TdFrameRange piece = { range->kind, at, run, range->row0, range->n_rows };
+    if (!hdf5_frames_read_piece (frames, &piece, buffer, out + done * band, error))
       return FALSE;
     done += run;
   }
   return TRUE;
 }
 
-/* The other order: rows (or frames) of the first dimension are read one after another and their
- * lines put where they belong. */
+/* Reads @range a block of frames after another, and transposes each block: @out is [row][frame]. */
 static gboolean
-hdf5_frames_read_turned (TdH5Frames *frames, guint first, guint count, guint from, guint n,
-                         float *out, GCancellable *cancellable, GError **error)
+hdf5_frames_read_transposed (TdH5Frames *frames, const TdFrameRange *range, float *out,
+                             GCancellable *cancellable, GError **error)
 {
-  gsize columns = frames->n_columns;
-  guint block = (guint) CLAMP (PIECE_BYTES / (n * columns * sizeof (float)), 1, count);
-  g_autofree float *stored = g_try_new (float, block *n *columns);
+  const gsize columns = frames->n_columns, n_rows = range->n_rows;
+  guint block = (guint) CLAMP (PIECE_BYTES / (n_rows * columns * sizeof (float)), 1, range->count);
+  g_autofree float *stored = g_try_new (float, block *n_rows *columns);
 
   if (!stored)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
                                "needs more memory to be read than is free");
-  for (guint done = 0; done < count; done += block) {
-    guint now = MIN (block, count - done);
+  for (guint done = 0; done < range->count; done += block) {
+    const guint now = MIN (block, range->count - done);
+    const TdFrameRange part = { range->kind, range->first + done, now, range->row0, range->n_rows };
 
-    if (!hdf5_frames_read_stored (frames, NULL, first + done, now, from, n, stored, cancellable,
-                                  error))
+    if (!hdf5_frames_read_stored (frames, NULL, &part, stored, cancellable, error))
       return FALSE;
     for (gsize i = 0; i < now; i++)
-      for (gsize j = 0; j < n; j++)
-        memcpy (out + (j * count + done + i) * columns, stored + (i * n + j) * columns,
+      for (gsize j = 0; j < n_rows; j++)
+        memcpy (out + (j * range->count + done + i) * columns, stored + (i * n_rows + j) * columns,
                 columns * sizeof *out);
   }
   return TRUE;
 }
 
 gboolean
-td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint count, guint row0,
-                   guint n_rows, float *out, GCancellable *cancellable, GError **error)
+td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange *range, float *out,
+                   GCancellable *cancellable, GError **error)
 {
+  const TdFrameRange stored = stored_range (frames, range);
+
   if (frames->by_rows)
-    return hdf5_frames_read_turned (frames, row0, n_rows, first, count, out, cancellable, error);
-  return hdf5_frames_read_stored (frames, indices, first, count, row0, n_rows, out, cancellable,
-                                  error);
+    return hdf5_frames_read_transposed (frames, &stored, out, cancellable, error);
+  return hdf5_frames_read_stored (frames, indices, &stored, out, cancellable, error);
 }
 
 gboolean
-td_h5_frames_read_sinograms (TdH5Frames *frames, guint first, guint count, guint row0, guint n_rows,
-                             float *out, GCancellable *cancellable, GError **error)
+td_h5_frames_read_sinograms (TdH5Frames *frames, const TdFrameRange *range, float *out,
+                             GCancellable *cancellable, GError **error)
 {
+  const TdFrameRange stored = stored_range (frames, range);
+
   if (frames->by_rows)
-    return hdf5_frames_read_stored (frames, NULL, row0, n_rows, first, count, out, cancellable,
-                                    error);
-  return hdf5_frames_read_turned (frames, first, count, row0, n_rows, out, cancellable, error);
+    return hdf5_frames_read_stored (frames, NULL, &stored, out, cancellable, error);
+  return hdf5_frames_read_transposed (frames, &stored, out, cancellable, error);
 }

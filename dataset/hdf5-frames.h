@@ -23,10 +23,8 @@ guint td_h5_frames_columns (const TdH5Frames *frames);
 TdSampleType td_h5_frames_type (const TdH5Frames *frames);
 
 /* Rows as sinograms, [row][frame][column]: the order of a set opened by rows. */
-gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, guint first, guint count, guint row0,
-                                      guint n_rows, float *out, GCancellable *cancellable,
-                                      GError **error);
-/* Rows of @count frames, which are @indices[0] … (NULL: @first, @first + 1, …), as float. */
-gboolean td_h5_frames_read (TdH5Frames *frames, const guint *indices, guint first, guint count,
-                            guint row0, guint n_rows, float *out, GCancellable *cancellable,
-                            GError **error);
+gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, const TdFrameRange *range, float *out,
+                                      GCancellable *cancellable, GError **error);
+/* The range's rows as float. @indices: of the file's frames to take (NULL: those of the range). */
+gboolean td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                            float *out, GCancellable *cancellable, GError **error);

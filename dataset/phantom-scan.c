@@ -87,28 +87,30 @@ phantom_scan_make_row (const TdPhantomSource *source, TdFrameKind kind, guint fr
 }
 
 static gboolean
-phantom_scan_read_frames (gpointer data, TdFrameKind kind, guint first, guint count, guint row0,
-                          guint n_rows, float *out, GCancellable *cancellable, GError **error)
+phantom_scan_read_frames (gpointer data, const TdFrameRange *range, float *out,
+                          GCancellable *cancellable, GError **error)
 {
   const TdPhantomSource *source = data;
 
-  for (guint frame = first; frame < first + count; frame++) {
+  for (guint frame = range->first; frame < range->first + range->count; frame++) {
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
-    for (guint row = row0; row < row0 + n_rows; row++, out += source->spec.n_columns)
-      phantom_scan_make_row (source, kind, frame, row, out);
+    for (guint row = range->row0; row < range->row0 + range->n_rows;
+         row++, out += source->spec.n_columns)
+      phantom_scan_make_row (source, range->kind, frame, row, out);
   }
   return TRUE;
 }
 
 static gboolean
-read_sinograms (gpointer data, guint first, guint count, guint row0, guint n_rows, float *out,
-                GCancellable *cancellable, GError **error)
+read_sinograms (gpointer data, const TdFrameRange *range, float *out, GCancellable *cancellable,
+                GError **error)
 {
   const TdPhantomSource *source = data;
 
-  for (guint row = row0; row < row0 + n_rows; row++)
-    for (guint view = first; view < first + count; view++, out += source->spec.n_columns) {
+  for (guint row = range->row0; row < range->row0 + range->n_rows; row++)
+    for (guint view = range->first; view < range->first + range->count;
+         view++, out += source->spec.n_columns) {
       if (g_cancellable_set_error_if_cancelled (cancellable, error))
         return FALSE;
       phantom_scan_make_row (source, TD_FRAME_PROJECTION, view, row, out);

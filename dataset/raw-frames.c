@@ -151,21 +151,21 @@ raw_frames_find_file (const TdRawFrames *frames, guint frame, guint *within)
 }
 
 gboolean
-td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint row0, guint n_rows,
-                    float *out, GCancellable *cancellable, GError **error)
+td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, float *out,
+                    GCancellable *cancellable, GError **error)
 {
   const TdRawLayout *layout = &frames->layout;
-  gsize band = (gsize) n_rows * layout->n_columns;
+  gsize band = (gsize) range->n_rows * layout->n_columns;
   guint64 step = frame_bytes (layout) + layout->frame_header_bytes;
   guint64 skip = layout->file_header_bytes + layout->frame_header_bytes
-                 + (guint64) row0 * layout->n_columns * td_sample_size (layout->type);
+                 + (guint64) range->row0 * layout->n_columns * td_sample_size (layout->type);
   g_autofree guint8 *buffer = g_malloc (PIECE_BYTES);
   guint open_file = G_MAXUINT;
   gboolean good = TRUE;
   int fd = -1;
 
-  for (guint i = 0; i < count && good; i++) {
-    guint within, file = raw_frames_find_file (frames, first + i, &within);
+  for (guint i = 0; i < range->count && good; i++) {
+    guint within, file = raw_frames_find_file (frames, range->first + i, &within);
     const char *path = frames->paths->pdata[file];
 
     if (file != open_file) {
@@ -193,11 +193,11 @@ typedef struct {
 } RawSource;
 
 static gboolean
-raw_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-          float *out, GCancellable *cancellable, GError **error)
+raw_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+          GError **error)
 {
-  return td_raw_frames_read (((RawSource *) source)->frames[kind], first, count, row0, n_rows, out,
-                             cancellable, error);
+  return td_raw_frames_read (((RawSource *) source)->frames[range->kind], range, out, cancellable,
+                             error);
 }
 
 static void

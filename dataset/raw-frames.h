@@ -26,8 +26,8 @@ void td_raw_frames_free (TdRawFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRawFrames, td_raw_frames_free)
 guint td_raw_frames_count (const TdRawFrames *frames);
 /* Any thread; each read opens the file anew. */
-gboolean td_raw_frames_read (const TdRawFrames *frames, guint first, guint count, guint row0,
-                             guint n_rows, float *out, GCancellable *cancellable, GError **error);
+gboolean td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, float *out,
+                             GCancellable *cancellable, GError **error);
 
 /* A scan over raw frames of each kind (NULL: none), which it takes; size and counts are filled in.
  */

@@ -26,11 +26,11 @@ typedef struct {
 } Companions;
 
 static gboolean
-read_images (TdVolume *volume, guint first, guint count, guint row0, guint n_rows, float *out,
-             GCancellable *cancellable, GError **error)
+read_images (TdVolume *volume, const TdFrameRange *range, float *out, GCancellable *cancellable,
+             GError **error)
 {
   const TdVolumeFacts *facts = td_volume_facts (volume);
-  gsize band = (gsize) n_rows * facts->nx, pixels = (gsize) facts->nx * facts->ny;
+  gsize band = (gsize) range->n_rows * facts->nx, pixels = (gsize) facts->nx * facts->ny;
   g_autofree float *frame = g_try_new (float, pixels);
 
   if (!frame) {
@@ -40,38 +40,39 @@ read_images (TdVolume *volume, guint first, guint count, guint row0, guint n_row
                  facts->path);
     return FALSE;
   }
-  for (guint i = 0; i < count; i++) {
+  for (guint i = 0; i < range->count; i++) {
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !td_volume_read (volume, first + i, 1, frame, error))
+        || !td_volume_read (volume, range->first + i, 1, frame, error))
       return FALSE;
-    memcpy (out + i * band, frame + (gsize) row0 * facts->nx, band * sizeof *out);
+    memcpy (out + i * band, frame + (gsize) range->row0 * facts->nx, band * sizeof *out);
   }
   return TRUE;
 }
 
 static gboolean
-companions_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
-                 guint n_rows, float *out, GCancellable *cancellable, GError **error)
+companions_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+                 GError **error)
 {
   Companions *own = source;
-  const Stated *stated = &own->stated[kind];
+  const Stated *stated = &own->stated[range->kind];
 
   if (stated->scan)
-    return td_scan_read (stated->scan, stated->kind, first, count, row0, n_rows, out, cancellable,
-                         error);
+    return td_scan_read (
+        stated->scan,
+        &(TdFrameRange) { stated->kind, range->first, range->count, range->row0, range->n_rows },
+        out, cancellable, error);
   if (stated->images)
-    return read_images (stated->images, first, count, row0, n_rows, out, cancellable, error);
-  return own->vtable->read (own->source, kind, first, count, row0, n_rows, out, cancellable, error);
+    return read_images (stated->images, range, out, cancellable, error);
+  return own->vtable->read (own->source, range, out, cancellable, error);
 }
 
 static gboolean
-companions_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                           float *out, GCancellable *cancellable, GError **error)
+companions_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                           GCancellable *cancellable, GError **error)
 {
   Companions *own = source;
 
-  return own->vtable->read_sinograms (own->source, first, count, row0, n_rows, out, cancellable,
-                                      error);
+  return own->vtable->read_sinograms (own->source, range, out, cancellable, error);
 }
 
 static void

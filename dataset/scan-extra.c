@@ -23,13 +23,12 @@ td_scan_extra_frames (const TdScan *scan)
 }
 
 static gboolean
-extra_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-            float *out, GCancellable *cancellable, GError **error)
+extra_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+            GError **error)
 {
   TdScan *scan = source;
 
-  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable,
-                             error);
+  return scan->vtable->read (scan->source, range, out, cancellable, error);
 }
 
 static void

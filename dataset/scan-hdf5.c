@@ -6,14 +6,14 @@
 #include "error.h"
 
 static gboolean
-scan_hdf5_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
-                guint n_rows, float *out, GCancellable *cancellable, GError **error)
+scan_hdf5_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+                GError **error)
 {
   TdH5Source *own = source;
-  const guint *indices = own->indices[kind] ? own->indices[kind] + first : NULL;
+  const guint *indices
+      = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
 
-  return td_h5_frames_read (own->frames[kind], indices, first, count, row0, n_rows, out,
-                            cancellable, error);
+  return td_h5_frames_read (own->frames[range->kind], indices, range, out, cancellable, error);
 }
 
 static void
@@ -35,11 +35,11 @@ scan_hdf5_free (gpointer source)
 
 /* Only for data sets by rows: transposing others is scan.c's. */
 static gboolean
-hdf5_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                     float *out, GCancellable *cancellable, GError **error)
+hdf5_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                     GCancellable *cancellable, GError **error)
 {
-  return td_h5_frames_read_sinograms (((TdH5Source *) source)->frames[TD_FRAME_PROJECTION], first,
-                                      count, row0, n_rows, out, cancellable, error);
+  return td_h5_frames_read_sinograms (((TdH5Source *) source)->frames[TD_FRAME_PROJECTION], range,
+                                      out, cancellable, error);
 }
 
 static const TdScanSource hdf5_vtable = { .read = scan_hdf5_read, .free = scan_hdf5_free };

@@ -65,23 +65,21 @@ scan_mask_read_mask (const TdScan *scan, const char *path, GError **error)
 /* ── The scan ── */
 
 static gboolean
-masked_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-             float *out, GCancellable *cancellable, GError **error)
+masked_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+             GError **error)
 {
   TdScan *scan = source;
 
-  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable,
-                             error);
+  return scan->vtable->read (scan->source, range, out, cancellable, error);
 }
 
 static gboolean
-masked_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                       float *out, GCancellable *cancellable, GError **error)
+masked_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                       GCancellable *cancellable, GError **error)
 {
   TdScan *scan = source;
 
-  return scan->vtable->read_sinograms (scan->source, first, count, row0, n_rows, out, cancellable,
-                                       error);
+  return scan->vtable->read_sinograms (scan->source, range, out, cancellable, error);
 }
 
 static void

@@ -12,35 +12,37 @@ typedef struct {
 } MemorySource;
 
 static gboolean
-memory_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-             float *out, GCancellable *cancellable, GError **error)
+memory_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+             GError **error)
 {
   MemorySource *memory = source;
-  gsize band = memory->n_columns * n_rows;
+  gsize band = memory->n_columns * range->n_rows;
 
-  for (gsize i = 0; i < count; i++) {
-    gsize row = (first + i) * memory->n_rows + row0;
+  for (gsize i = 0; i < range->count; i++) {
+    gsize row = (range->first + i) * memory->n_rows + range->row0;
 
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
-    memcpy (out + i * band, memory->frames[kind] + row * memory->n_columns, band * sizeof *out);
+    memcpy (out + i * band, memory->frames[range->kind] + row * memory->n_columns,
+            band * sizeof *out);
   }
   return TRUE;
 }
 
 static gboolean
-memory_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                       float *out, GCancellable *cancellable, GError **error)
+memory_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                       GCancellable *cancellable, GError **error)
 {
   MemorySource *memory = source;
   const gsize columns = memory->n_columns;
 
-  for (gsize row = row0; row < (gsize) row0 + n_rows; row++) {
+  for (gsize row = range->row0; row < (gsize) range->row0 + range->n_rows; row++) {
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
-    for (gsize i = 0; i < count; i++, out += columns)
+    for (gsize i = 0; i < range->count; i++, out += columns)
       memcpy (out,
-              memory->frames[TD_FRAME_PROJECTION] + ((first + i) * memory->n_rows + row) * columns,
+              memory->frames[TD_FRAME_PROJECTION]
+                  + ((range->first + i) * memory->n_rows + row) * columns,
               columns * sizeof *out);
   }
   return TRUE;

@@ -8,13 +8,13 @@
  * more than one file, and an open that fills the facts. To add one, see DESIGN.md, "add a reader".
  */
 typedef struct {
-  /* Frames [first, first+count) of @kind, rows [row0, row0+n_rows), as float [frame][row][column].
-     The ranges have been checked. Any thread, several at once. */
-  gboolean (*read) (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
-                    guint n_rows, float *out, GCancellable *cancellable, GError **error);
+  /* The frames' rows as float [frame][row][column]. The caller has checked the range. Any thread,
+     several at once. */
+  gboolean (*read) (gpointer source, const TdFrameRange *range, float *out,
+                    GCancellable *cancellable, GError **error);
   /* The same for projections as [row][view][column]; NULL: scan.c transposes. */
-  gboolean (*read_sinograms) (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                              float *out, GCancellable *cancellable, GError **error);
+  gboolean (*read_sinograms) (gpointer source, const TdFrameRange *range, float *out,
+                              GCancellable *cancellable, GError **error);
   void (*free) (gpointer source);
 } TdScanSource;
 

@@ -110,8 +110,9 @@ copy_frames (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError *
   }
   while (frames->done < frames->n) {
     const guint n = MIN (portion, frames->n - frames->done);
-    if (!td_scan_read (spool->scan, kind, frames->done, n, spool->row0, spool->n_rows, values,
-                       cancellable, error)
+    if (!td_scan_read (spool->scan,
+                       &(TdFrameRange) { kind, frames->done, n, spool->row0, spool->n_rows },
+                       values, cancellable, error)
         || !scan_spool_transfer (spool, TRUE, values, n * frame,
                                  frames->base + frames->done * frame, error))
       return FALSE;
@@ -134,20 +135,20 @@ scan_spool_ready (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GEr
 /* ── The scan ── */
 
 static gboolean
-spool_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-            float *out, GCancellable *cancellable, GError **error)
+spool_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+            GError **error)
 {
   Spool *spool = source;
-  const Frames *frames = &spool->frames[kind];
-  const gsize band = n_rows * spool->n_columns;
+  const Frames *frames = &spool->frames[range->kind];
+  const gsize band = range->n_rows * spool->n_columns;
 
-  if (row0 < spool->row0 || row0 + n_rows > spool->row0 + spool->n_rows
-      || first + count > frames->n)
-    return td_scan_read (spool->scan, kind, first, count, row0, n_rows, out, cancellable, error);
-  if (!scan_spool_ready (spool, kind, cancellable, error))
+  if (range->row0 < spool->row0 || range->row0 + range->n_rows > spool->row0 + spool->n_rows
+      || range->first + range->count > frames->n)
+    return td_scan_read (spool->scan, range, out, cancellable, error);
+  if (!scan_spool_ready (spool, range->kind, cancellable, error))
     return FALSE;
-  for (guint i = 0; i < count; i++) {
-    const guint64 row = (guint64) (first + i) * spool->n_rows + row0 - spool->row0;
+  for (guint i = 0; i < range->count; i++) {
+    const guint64 row = (guint64) (range->first + i) * spool->n_rows + range->row0 - spool->row0;
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
         || !scan_spool_transfer (spool, FALSE, out + i * band, band,
                                  frames->base + row * spool->n_columns, error))

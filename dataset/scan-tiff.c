@@ -16,57 +16,61 @@ typedef struct {
 } TiffSource;
 
 static gboolean
-scan_tiff_read_frames (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
-                       guint n_rows, float *out, GCancellable *cancellable, GError **error)
+scan_tiff_read_frames (gpointer source, const TdFrameRange *range, float *out,
+                       GCancellable *cancellable, GError **error)
 {
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[kind];
-  gsize band = (gsize) n_rows * frames->layout.width;
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[range->kind];
+  gsize band = (gsize) range->n_rows * frames->layout.width;
 
-  for (guint i = 0; i < count; i++)
+  for (guint i = 0; i < range->count; i++)
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !td_tiff_frames_read (frames, first + i, row0, n_rows, out + i * band, error))
+        || !td_tiff_frames_read (frames, range->first + i, range->row0, range->n_rows,
+                                 out + i * band, error))
       return FALSE;
   return TRUE;
 }
 
 /* Sinogram stacks: image r holds row r, its lines are the views. */
 static gboolean
-scan_tiff_read_rows (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                     float *out, GCancellable *cancellable, GError **error)
+scan_tiff_read_rows (gpointer source, const TdFrameRange *range, float *out,
+                     GCancellable *cancellable, GError **error)
 {
   const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
-  gsize sinogram = (gsize) count * frames->layout.width;
+  gsize sinogram = (gsize) range->count * frames->layout.width;
 
-  for (guint i = 0; i < n_rows; i++)
+  for (guint i = 0; i < range->n_rows; i++)
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !td_tiff_frames_read (frames, row0 + i, first, count, out + i * sinogram, error))
+        || !td_tiff_frames_read (frames, range->row0 + i, range->first, range->count,
+                                 out + i * sinogram, error))
       return FALSE;
   return TRUE;
 }
 
 static gboolean
-read_views (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-            float *out, GCancellable *cancellable, GError **error)
+read_views (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+            GError **error)
 {
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[kind];
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[range->kind];
   gsize columns = frames->layout.width;
   g_autofree float *sinogram = NULL;
 
-  if (kind != TD_FRAME_PROJECTION)
-    return scan_tiff_read_frames (source, kind, first, count, row0, n_rows, out, cancellable,
-                                  error);
-  sinogram = g_try_new (float, count *columns);
+  if (range->kind != TD_FRAME_PROJECTION)
+    return scan_tiff_read_frames (source, range, out, cancellable, error);
+  sinogram = g_try_new (float, range->count *columns);
   if (!sinogram) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                  "“%s”: there is no memory to read %u views at once",
-                 td_tiff_frames_path (frames, row0), count);
+                 td_tiff_frames_path (frames, range->row0), range->count);
     return FALSE;
   }
-  for (guint row = 0; row < n_rows; row++) {
-    if (!scan_tiff_read_rows (source, first, count, row0 + row, 1, sinogram, cancellable, error))
+  for (guint row = 0; row < range->n_rows; row++) {
+    if (!scan_tiff_read_rows (
+            source,
+            &(TdFrameRange) { range->kind, range->first, range->count, range->row0 + row, 1 },
+            sinogram, cancellable, error))
       return FALSE;
-    for (gsize view = 0; view < count; view++)
-      memcpy (out + (view * n_rows + row) * columns, sinogram + view * columns,
+    for (gsize view = 0; view < range->count; view++)
+      memcpy (out + (view * range->n_rows + row) * columns, sinogram + view * columns,
               columns * sizeof *out);
   }
   return TRUE;

@@ -19,13 +19,14 @@ turn_row (const float *frame, guint n_columns, guint n_rows, guint row, float *o
 }
 
 static gboolean
-turned_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-             float *out, GCancellable *cancellable, GError **error)
+turned_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+             GError **error)
 {
   TdScan *scan = source;
   const TdScanFacts *facts = td_scan_facts (scan);
   const gsize frame = (gsize) facts->n_columns * facts->n_rows;
-  const guint portion = (guint) CLAMP (PORTION_BYTES / (frame * sizeof (float)), 1, MAX (count, 1));
+  const guint portion
+      = (guint) CLAMP (PORTION_BYTES / (frame * sizeof (float)), 1, MAX (range->count, 1));
   g_autofree float *frames = g_try_new (float, frame *portion);
 
   if (!frames) {
@@ -33,13 +34,15 @@ turned_read (gpointer source, TdFrameKind kind, guint first, guint count, guint 
                  facts->n_columns, facts->n_rows);
     return FALSE;
   }
-  for (guint done = 0; done < count; done += portion) {
-    const guint now = MIN (portion, count - done);
-    if (!td_scan_read (scan, kind, first + done, now, 0, facts->n_rows, frames, cancellable, error))
+  for (guint done = 0; done < range->count; done += portion) {
+    const guint now = MIN (portion, range->count - done);
+    if (!td_scan_read (scan,
+                       &(TdFrameRange) { range->kind, range->first + done, now, 0, facts->n_rows },
+                       frames, cancellable, error))
       return FALSE;
     for (guint f = 0; f < now; f++)
-      for (guint row = 0; row < n_rows; row++, out += facts->n_rows)
-        turn_row (frames + f * frame, facts->n_columns, facts->n_rows, row0 + row, out);
+      for (guint row = 0; row < range->n_rows; row++, out += facts->n_rows)
+        turn_row (frames + f * frame, facts->n_columns, facts->n_rows, range->row0 + row, out);
   }
   return TRUE;
 }

@@ -23,10 +23,13 @@ column_profile (TdScan *scan, GCancellable *cancellable, GError **error)
 
   if (!image
       || !(facts->sinogram_order
-               ? td_scan_read_sinograms (scan, 0, n_lines, facts->n_rows / 2, 1, image, cancellable,
-                                         error)
-               : td_scan_read (scan, TD_FRAME_PROJECTION, facts->n_views / 2, 1,
-                               (all - n_lines) / 2, n_lines, image, cancellable, error)))
+               ? td_scan_read_sinograms (
+                   scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, n_lines, facts->n_rows / 2, 1 },
+                   image, cancellable, error)
+               : td_scan_read (scan,
+                               &(TdFrameRange) { TD_FRAME_PROJECTION, facts->n_views / 2, 1,
+                                                 (all - n_lines) / 2, n_lines },
+                               image, cancellable, error)))
     return NULL;
   for (gsize y = 0; y < n_lines; y++)
     for (gsize x = 0; x < width; x++)

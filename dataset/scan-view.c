@@ -198,30 +198,34 @@ end_of_groups (const View *view, TdFrameKind kind, guint end)
 }
 
 static gboolean
-view_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-           float *out, GCancellable *cancellable, GError **error)
+view_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+           GError **error)
 {
   const View *view = source;
-  const guint group = frames_in_group (view, kind), bin = view->frame.bin_rows;
+  const guint group = frames_in_group (view, range->kind), bin = view->frame.bin_rows;
   const gsize columns = td_scan_facts (view->scan)->n_columns;
-  const gsize frame = columns * n_rows * bin;
-  const guint portion = (guint) CLAMP (PORTION_BYTES / (frame * group * sizeof (float)), 1, count);
+  const gsize frame = columns * range->n_rows * bin;
+  const guint portion
+      = (guint) CLAMP (PORTION_BYTES / (frame * group * sizeof (float)), 1, range->count);
   Workspace work;
   gboolean ok = workspace_init (&work, view, frame * group * portion, error);
 
   if (!ok)
     return FALSE;
-  for (guint done = 0; ok && done < count; done += portion) {
-    const guint now = MIN (portion, count - done), begin = (first + done) * group;
-    const guint end = end_of_groups (view, kind, first + done + now);
+  for (guint done = 0; ok && done < range->count; done += portion) {
+    const guint now = MIN (portion, range->count - done), begin = (range->first + done) * group;
+    const guint end = end_of_groups (view, range->kind, range->first + done + now);
 
-    ok = td_scan_read (view->scan, kind, begin, end - begin, first_row (view, row0, n_rows),
-                       n_rows * bin, work.frames, cancellable, error);
+    ok = td_scan_read (view->scan,
+                       &(TdFrameRange) { range->kind, begin, end - begin,
+                                         first_row (view, range->row0, range->n_rows),
+                                         range->n_rows * bin },
+                       work.frames, cancellable, error);
     for (guint f = 0; ok && f < now; f++) {
       const guint members = MIN (group, end - begin - f * group);
-      for (guint row = 0; row < n_rows; row++, out += view->n_columns) {
-        const guint from = view->frame.flip_rows ? n_rows - 1 - row : row;
-        scan_view_make_row (view, row0 + row,
+      for (guint row = 0; row < range->n_rows; row++, out += view->n_columns) {
+        const guint from = view->frame.flip_rows ? range->n_rows - 1 - row : row;
+        scan_view_make_row (view, range->row0 + row,
                             work.frames + f * group * frame + from * bin * columns, members, frame,
                             work.sums, work.counts, out);
       }
@@ -234,14 +238,14 @@ view_read (gpointer source, TdFrameKind kind, guint first, guint count, guint ro
 /* For scans stored by rows: one row seen after another, as many views at once as the portion takes.
  */
 static gboolean
-view_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                     float *out, GCancellable *cancellable, GError **error)
+view_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                     GCancellable *cancellable, GError **error)
 {
   const View *view = source;
   const guint group = view->frame.bin_views, bin = view->frame.bin_rows;
   const gsize columns = td_scan_facts (view->scan)->n_columns;
   const guint portion
-      = (guint) CLAMP (PORTION_BYTES / (columns * bin * group * sizeof (float)), 1, count);
+      = (guint) CLAMP (PORTION_BYTES / (columns * bin * group * sizeof (float)), 1, range->count);
   Workspace work, rows;
   gboolean ok = workspace_init (&work, view, columns * bin * group * portion, error);
 
@@ -251,12 +255,15 @@ view_read_sinograms (gpointer source, guint first, guint count, guint row0, guin
     workspace_clear (&work);
     return FALSE;
   }
-  for (guint row = 0; ok && row < n_rows; row++)
-    for (guint done = 0; ok && done < count; done += portion) {
-      const guint now = MIN (portion, count - done), begin = (first + done) * group;
-      const guint views = end_of_groups (view, TD_FRAME_PROJECTION, first + done + now) - begin;
+  for (guint row = 0; ok && row < range->n_rows; row++)
+    for (guint done = 0; ok && done < range->count; done += portion) {
+      const guint now = MIN (portion, range->count - done), begin = (range->first + done) * group;
+      const guint views
+          = end_of_groups (view, TD_FRAME_PROJECTION, range->first + done + now) - begin;
 
-      ok = td_scan_read_sinograms (view->scan, begin, views, first_row (view, row0 + row, 1), bin,
+      ok = td_scan_read_sinograms (view->scan,
+                                   &(TdFrameRange) { TD_FRAME_PROJECTION, begin, views,
+                                                     first_row (view, range->row0 + row, 1), bin },
                                    work.frames, cancellable, error);
       for (guint v = 0; ok && v < now; v++, out += view->n_columns) {
         const guint members = MIN (group, views - v * group);
@@ -266,7 +273,7 @@ view_read_sinograms (gpointer source, guint first, guint count, guint row0, guin
             memcpy (rows.frames + (m * bin + r) * columns,
                     work.frames + ((gsize) r * views + v * group + m) * columns,
                     columns * sizeof (float));
-        scan_view_make_row (view, row0 + row, rows.frames, members, bin * columns, rows.sums,
+        scan_view_make_row (view, range->row0 + row, rows.frames, members, bin * columns, rows.sums,
                             rows.counts, out);
       }
     }

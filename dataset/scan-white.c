@@ -12,27 +12,25 @@ typedef struct {
 } White;
 
 static gboolean
-white_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-            float *out, GCancellable *cancellable, GError **error)
+white_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+            GError **error)
 {
   White *own = source;
 
-  if (kind != TD_FRAME_FLAT)
-    return own->vtable->read (own->source, kind, first, count, row0, n_rows, out, cancellable,
-                              error);
-  for (gsize i = 0; i < (gsize) count * n_rows * own->n_columns; i++)
+  if (range->kind != TD_FRAME_FLAT)
+    return own->vtable->read (own->source, range, out, cancellable, error);
+  for (gsize i = 0; i < (gsize) range->count * range->n_rows * own->n_columns; i++)
     out[i] = own->level;
   return TRUE;
 }
 
 static gboolean
-white_read_sinograms (gpointer source, guint first, guint count, guint row0, guint n_rows,
-                      float *out, GCancellable *cancellable, GError **error)
+white_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                      GCancellable *cancellable, GError **error)
 {
   White *own = source;
 
-  return own->vtable->read_sinograms (own->source, first, count, row0, n_rows, out, cancellable,
-                                      error);
+  return own->vtable->read_sinograms (own->source, range, out, cancellable, error);
 }
 
 static void

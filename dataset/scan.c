@@ -371,77 +371,78 @@ frames_of (const TdScanFacts *facts, TdFrameKind kind)
 }
 
 static gboolean
-check_range (TdScan *scan, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-             GCancellable *cancellable, GError **error)
+check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable, GError **error)
 {
   static const char *const kinds[] = { "projections", "flats", "darks" };
   const TdScanFacts *facts = &scan->facts;
-  guint n = frames_of (facts, kind);
+  guint n = frames_of (facts, range->kind);
 
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
-  if (first > n || count > n - first || row0 > facts->n_rows || n_rows > facts->n_rows - row0) {
+  if (range->first > n || range->count > n - range->first || range->row0 > facts->n_rows
+      || range->n_rows > facts->n_rows - range->row0) {
     g_set_error (
         error, TD_ERROR, TD_ERROR_INVALID,
         "“%s”: %s %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
-        facts->path, kinds[kind], first, first + count, row0, row0 + n_rows, n, facts->n_rows);
+        facts->path, kinds[range->kind], range->first, range->first + range->count, range->row0,
+        range->row0 + range->n_rows, n, facts->n_rows);
     return FALSE;
   }
   return TRUE;
 }
 
 gboolean
-td_scan_read (TdScan *scan, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-              float *out, GCancellable *cancellable, GError **error)
+td_scan_read (TdScan *scan, const TdFrameRange *range, float *out, GCancellable *cancellable,
+              GError **error)
 {
-  if (!check_range (scan, kind, first, count, row0, n_rows, cancellable, error))
+  if (!check_range (scan, range, cancellable, error))
     return FALSE;
-  if (count == 0 || n_rows == 0)
+  if (range->count == 0 || range->n_rows == 0)
     return TRUE;
-  return scan->vtable->read (scan->source, kind, first, count, row0, n_rows, out, cancellable,
-                             error);
+  return scan->vtable->read (scan->source, range, out, cancellable, error);
 }
 
 /* [view][row][column] in blocks of views, copied to [row][view][column]. */
 static gboolean
-read_transposed (TdScan *scan, guint first, guint count, guint row0, guint n_rows, float *out,
-                 GCancellable *cancellable, GError **error)
+read_transposed (TdScan *scan, const TdFrameRange *range, float *out, GCancellable *cancellable,
+                 GError **error)
 {
   gsize columns = scan->facts.n_columns;
-  gsize frame = columns * n_rows;
-  guint block = (guint) CLAMP (TRANSPOSE_BYTES / (frame * sizeof (float)), 1, count);
+  gsize frame = columns * range->n_rows;
+  guint block = (guint) CLAMP (TRANSPOSE_BYTES / (frame * sizeof (float)), 1, range->count);
   g_autofree float *frames = g_try_new (float, frame *block);
 
   if (!frames) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                  "“%s”: no memory to read %u rows at once; read fewer rows", scan->facts.path,
-                 n_rows);
+                 range->n_rows);
     return FALSE;
   }
-  for (guint done = 0; done < count; done += block) {
-    guint now = MIN (block, count - done);
+  for (guint done = 0; done < range->count; done += block) {
+    guint now = MIN (block, range->count - done);
 
-    if (!scan->vtable->read (scan->source, TD_FRAME_PROJECTION, first + done, now, row0, n_rows,
+    if (!scan->vtable->read (scan->source,
+                             &(TdFrameRange) { TD_FRAME_PROJECTION, range->first + done, now,
+                                               range->row0, range->n_rows },
                              frames, cancellable, error))
       return FALSE;
-    for (gsize row = 0; row < n_rows; row++)
+    for (gsize row = 0; row < range->n_rows; row++)
       for (gsize view = 0; view < now; view++)
-        memcpy (out + (row * count + done + view) * columns, frames + view * frame + row * columns,
-                columns * sizeof *out);
+        memcpy (out + (row * range->count + done + view) * columns,
+                frames + view * frame + row * columns, columns * sizeof *out);
   }
   return TRUE;
 }
 
 gboolean
-td_scan_read_sinograms (TdScan *scan, guint first, guint count, guint row0, guint n_rows,
-                        float *out, GCancellable *cancellable, GError **error)
+td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
+                        GCancellable *cancellable, GError **error)
 {
-  if (!check_range (scan, TD_FRAME_PROJECTION, first, count, row0, n_rows, cancellable, error))
+  if (!check_range (scan, range, cancellable, error))
     return FALSE;
-  if (count == 0 || n_rows == 0)
+  if (range->count == 0 || range->n_rows == 0)
     return TRUE;
   if (scan->vtable->read_sinograms)
-    return scan->vtable->read_sinograms (scan->source, first, count, row0, n_rows, out, cancellable,
-                                         error);
-  return read_transposed (scan, first, count, row0, n_rows, out, cancellable, error);
+    return scan->vtable->read_sinograms (scan->source, range, out, cancellable, error);
+  return read_transposed (scan, range, out, cancellable, error);
 }

@@ -21,6 +21,14 @@ typedef enum {
   TD_FRAME_DARK,
 } TdFrameKind;
 
+/* Frames [first, first + count) of a kind (views in stored order), and of each of them the detector
+   rows [row0, row0 + n_rows). */
+typedef struct {
+  TdFrameKind kind;
+  guint first, count;
+  guint row0, n_rows;
+} TdFrameRange;
+
 typedef enum {
   TD_SAMPLE_UINT8,
   TD_SAMPLE_INT8,
@@ -114,23 +122,23 @@ const TdScanFacts *td_scan_facts (const TdScan *scan);
 
 /**
  * td_scan_read:
- * @kind: which frames; @first, @count: which of them (views in stored order).
- * @row0, @n_rows: detector rows, so that a slab reads only what it needs.
- * @out: caller's, count * n_rows * n_columns floats as [frame][row][column].
+ * @range: which rows of which frames.
+ * @out: the caller's, count * n_rows * n_columns floats as [frame][row][column].
  *
  * Reads and converts. NaNs and infinities pass through: preparation counts and reports them.
  * Any thread; blocks on the disk; checks @cancellable at least once a frame.
  */
-gboolean td_scan_read (TdScan *scan, TdFrameKind kind, guint first, guint count, guint row0,
-                       guint n_rows, float *out, GCancellable *cancellable, GError **error);
+gboolean td_scan_read (TdScan *scan, const TdFrameRange *range, float *out,
+                       GCancellable *cancellable, GError **error);
 
 /**
  * td_scan_read_sinograms:
- * As td_scan_read() for projections, but @out is [row][view][column]: n_rows * count * n_columns.
- * The layout that reconstruction wants; sinogram-ordered files deliver it without transposing.
+ * As td_scan_read(), but @out is [row][view][column], which reconstruction wants: n_rows * count *
+ * n_columns floats. Files that hold sinograms deliver it without transposing.
+ * @range: of projections; its kind is TD_FRAME_PROJECTION.
  */
-gboolean td_scan_read_sinograms (TdScan *scan, guint first, guint count, guint row0, guint n_rows,
-                                 float *out, GCancellable *cancellable, GError **error);
+gboolean td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
+                                 GCancellable *cancellable, GError **error);
 
 /* Projections taken beside the views, for alignment: one at 180 degrees, or some when the stage had
    come round. How many there are, and a scan that has them behind its views: for those who look for

@@ -10,9 +10,10 @@ static gboolean
 volume_reader_hdf5_read (gpointer source, guint first, guint count, float *out, GError **error)
 {
   TdH5Frames *frames = source;
+  const TdFrameRange slices
+      = { .first = first, .count = count, .n_rows = td_h5_frames_rows (frames) };
 
-  return td_h5_frames_read (frames, NULL, first, count, 0, td_h5_frames_rows (frames), out, NULL,
-                            error);
+  return td_h5_frames_read (frames, NULL, &slices, out, NULL, error);
 }
 
 static void

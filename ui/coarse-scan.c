@@ -78,7 +78,7 @@ read_binned (TdScan *scan, const Binning *binning, TdFrameKind kind, guint n, gu
   if (n == 0)
     return TRUE;
   g_autofree float *full = g_new (float, (gsize) n * binning->n_columns);
-  if (!td_scan_read (scan, kind, 0, n, row, 1, full, cancellable, error))
+  if (!td_scan_read (scan, &(TdFrameRange) { kind, 0, n, row, 1 }, full, cancellable, error))
     return FALSE;
   *out = g_new (float, (gsize) n *(binning->n_columns / binning->factor));
   bin_rows (binning, full, *out, n, 1);
@@ -131,7 +131,9 @@ td_coarse_scan_new (TdScan *scan, guint row, guint factor, gboolean mended,
   guint n_views = (facts->n_views + factor - 1) / factor;
   g_autofree float *full = g_new (float, (gsize) facts->n_views * facts->n_columns);
 
-  if (!td_scan_read_sinograms (scan, 0, facts->n_views, row, 1, full, cancellable, error))
+  if (!td_scan_read_sinograms (scan,
+                               &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row, 1 },
+                               full, cancellable, error))
     return NULL;
   binning_init (&binning, facts->n_columns, factor,
                 mended && facts->bad_pixels ? facts->bad_pixels + (gsize) row * facts->n_columns

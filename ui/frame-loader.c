@@ -51,7 +51,8 @@ mean_frame (TdScan *scan, TdFrameKind kind, guint n_frames, float fallback,
   for (gsize i = 0; used == 0 && i < n; i++)
     mean[i] = fallback;
   for (guint f = 0; f < used; f++) {
-    if (!td_scan_read (scan, kind, f, 1, 0, facts->n_rows, frame, cancellable, error))
+    if (!td_scan_read (scan, &(TdFrameRange) { kind, f, 1, 0, facts->n_rows }, frame, cancellable,
+                       error))
       return NULL;
     for (gsize i = 0; i < n; i++)
       mean[i] += frame[i] / (float) used;
@@ -86,8 +87,9 @@ load_projection (const Request *request, GCancellable *cancellable, GError **err
   const TdScanFacts *facts = td_scan_facts (request->scan);
   g_autofree float *frame = g_new (float, (gsize) facts->n_rows * facts->n_columns);
 
-  if (!td_scan_read (request->scan, TD_FRAME_PROJECTION, request->index, 1, 0, facts->n_rows, frame,
-                     cancellable, error)
+  if (!td_scan_read (request->scan,
+                     &(TdFrameRange) { TD_FRAME_PROJECTION, request->index, 1, 0, facts->n_rows },
+                     frame, cancellable, error)
       || (request->corrected && !frame_loader_correct (request->scan, frame, cancellable, error)))
     return NULL;
   return td_image_new_take (g_steal_pointer (&frame), facts->n_columns, facts->n_rows);
@@ -140,8 +142,10 @@ frame_loader_load_sinogram (const Request *request, GCancellable *cancellable, G
   gsize bytes = (end - first) * n * sizeof (float);
   g_autofree float *rows = g_malloc (bytes);
 
-  if (!td_scan_read_sinograms (request->scan, 0, facts->n_views, first, end - first, rows,
-                               cancellable, error)
+  if (!td_scan_read_sinograms (
+          request->scan,
+          &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, first, end - first }, rows,
+          cancellable, error)
       || (recipe && !prepare_rows (request, first, end - first, rows, bytes, cancellable, error)))
     return NULL;
   const guint place = recipe ? 0 : request->index - first;

@@ -141,8 +141,9 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
                  "There is no memory for %u rows of %u views", n_rows, facts->n_views);
     return NULL;
   }
-  if (!td_scan_read_sinograms (self->scan, 0, facts->n_views, row0, n_rows, rows, cancellable,
-                               error)
+  if (!td_scan_read_sinograms (
+          self->scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row0, n_rows },
+          rows, cancellable, error)
       || !axis_rows_prepare (self, rows, row0, n_rows, first, end, cancellable, error))
     return NULL;
   float *mean = g_new0 (float, samples);

@@ -92,8 +92,8 @@ axis_tilt_read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellabl
   g_autofree float *frame = g_new (float, pixels), *mean = g_new0 (float, pixels);
 
   for (guint i = 0; i < n; i++) {
-    if (!td_scan_read (scan, kind, i * n_frames / n, 1, 0, facts->n_rows, frame, cancellable,
-                       error))
+    if (!td_scan_read (scan, &(TdFrameRange) { kind, i * n_frames / n, 1, 0, facts->n_rows }, frame,
+                       cancellable, error))
       return NULL;
     for (gsize p = 0; p < pixels; p++)
       mean[p] += frame[p] / n;
@@ -113,8 +113,8 @@ few_views (TdScan *scan, const GArray *views, float *frames, const float *flat, 
   for (guint i = 0; i < views->len; i++) {
     guint view = g_array_index (views, guint, i);
     angles[i] = facts.angles_rad[view];
-    if (!td_scan_read (scan, TD_FRAME_PROJECTION, view, 1, 0, facts.n_rows, frames + i * pixels,
-                       cancellable, error))
+    if (!td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view, 1, 0, facts.n_rows },
+                       frames + i * pixels, cancellable, error))
       return NULL;
   }
   facts.n_views = views->len;
@@ -151,8 +151,9 @@ axis_tilt_prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps,
   g_autoptr (TdBuffer) buffer = queue ? td_buffer_new (self->device, bytes, error) : NULL;
 
   return buffer
-         && td_scan_read_sinograms (few, 0, self->n_frames, 0, self->n_rows, self->frames,
-                                    cancellable, error)
+         && td_scan_read_sinograms (
+             few, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, self->n_frames, 0, self->n_rows },
+             self->frames, cancellable, error)
          && td_upload (queue, buffer, 0, self->frames, bytes, error)
          && td_preparation_run (preparation, queue, buffer, 0, self->n_rows, NULL, cancellable,
                                 error)

@@ -191,7 +191,9 @@ td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, f
 
   if (copy_kept_rows (engine, scan, row0, n_rows, out))
     return TRUE;
-  if (!td_scan_read_sinograms (scan, 0, facts->n_views, row0, n_rows, out, cancellable, error))
+  if (!td_scan_read_sinograms (
+          scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row0, n_rows }, out,
+          cancellable, error))
     return FALSE;
   if (bytes <= ROWS_BUDGET / 2)
     keep_rows (engine, scan, row0, n_rows, out, bytes);

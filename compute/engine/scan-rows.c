@@ -26,8 +26,9 @@ scan_rows_read_piece (guint index, gpointer user)
   GError *error = NULL;
 
   if (!g_atomic_pointer_get (&read->error)
-      && !td_scan_read_sinograms (read->scan, first, n, read->row0 + row, 1, out, read->cancellable,
-                                  &error)
+      && !td_scan_read_sinograms (
+          read->scan, &(TdFrameRange) { TD_FRAME_PROJECTION, first, n, read->row0 + row, 1 }, out,
+          read->cancellable, &error)
       && !g_atomic_pointer_compare_and_exchange (&read->error, NULL, error))
     g_error_free (error);
 }
@@ -39,7 +40,9 @@ td_scan_rows (TdScan *scan, guint row0, guint n, float *out, GCancellable *cance
   const TdScanFacts *facts = td_scan_facts (scan);
 
   if (!facts->in_memory)
-    return td_scan_read_sinograms (scan, 0, facts->n_views, row0, n, out, cancellable, error);
+    return td_scan_read_sinograms (
+        scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row0, n }, out, cancellable,
+        error);
 
   const guint step = MAX (1, PIECE_BYTES / (facts->n_columns * (guint) sizeof (float)));
   Read read = { scan, row0, step, (facts->n_views + step - 1) / step, out, cancellable, NULL };

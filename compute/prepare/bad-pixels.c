@@ -44,7 +44,8 @@ read_statistics (TdScan *scan, TdFrameKind kind, guint n_frames, const Band *ban
 
   for (guint done = 0; done < n_frames; done += portion) {
     guint n = MIN (portion, n_frames - done);
-    if (!td_scan_read (scan, kind, done, n, band->first, n_rows, samples, cancellable, error))
+    if (!td_scan_read (scan, &(TdFrameRange) { kind, done, n, band->first, n_rows }, samples,
+                       cancellable, error))
       return FALSE;
     /* Welford's update: the difference of two large sums would drown the variance. */
     for (guint f = 0; f < n; f++)

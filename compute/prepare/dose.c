@@ -127,8 +127,9 @@ dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand 
                                       cancellable, error);
   for (guint view0 = 0; ok && view0 < air->n_views; view0 += portion) {
     guint n = MIN (portion, air->n_views - view0);
-    ok = td_scan_read_sinograms (scan, view0, n, band->row0, band->n_rows, rows, cancellable,
-                                 error);
+    ok = td_scan_read_sinograms (
+        scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view0, n, band->row0, band->n_rows }, rows,
+        cancellable, error);
     if (ok)
       take_band (air, spec->flat_field.enabled ? &beam : NULL, rows, band->n_rows, at, view0, n,
                  n_columns);

@@ -166,8 +166,9 @@ flats_read_mean (const Frames *frames, float *out, GError **error)
 
   for (guint first = 0; first < frames->n_frames; first += portion) {
     guint n = MIN (portion, frames->n_frames - first);
-    if (!td_scan_read (frames->scan, frames->kind, first, n, frames->row0, frames->n_rows, samples,
-                       frames->cancellable, error))
+    if (!td_scan_read (frames->scan,
+                       &(TdFrameRange) { frames->kind, first, n, frames->row0, frames->n_rows },
+                       samples, frames->cancellable, error))
       return FALSE;
     for (guint f = 0; f < n; f++) {
       gsize base = pixels * frames->group[first + f];
@@ -223,8 +224,10 @@ read_median (const Frames *frames, float *out, GError **error)
     guint n = MIN (portion, frames->n_rows - first);
     Medians medians = { frames, samples, first, n, out };
     if (frames->n_frames > 0
-        && !td_scan_read (frames->scan, frames->kind, 0, frames->n_frames, frames->row0 + first, n,
-                          samples, frames->cancellable, error))
+        && !td_scan_read (
+            frames->scan,
+            &(TdFrameRange) { frames->kind, 0, frames->n_frames, frames->row0 + first, n }, samples,
+            frames->cancellable, error))
       return FALSE;
     td_parallel_for (n, median_row, &medians);
   }

@@ -31,9 +31,11 @@ check_scan (const char *path, const TdPhantomScan *spec)
     gsize n = (gsize) counts[k] * a->n_rows * a->n_columns;
     g_autofree float *read = g_new (float, n);
     g_autofree float *expected = g_new (float, n);
-    td_scan_read (scan, kinds[k], 0, counts[k], 0, a->n_rows, read, NULL, &error);
+    td_scan_read (scan, &(TdFrameRange) { kinds[k], 0, counts[k], 0, a->n_rows }, read, NULL,
+                  &error);
     g_assert_no_error (error);
-    td_scan_read (truth, kinds[k], 0, counts[k], 0, a->n_rows, expected, NULL, &error);
+    td_scan_read (truth, &(TdFrameRange) { kinds[k], 0, counts[k], 0, a->n_rows }, expected, NULL,
+                  &error);
     g_assert_no_error (error);
     g_assert_cmpmem (read, n * sizeof (float), expected, n * sizeof (float));
   }

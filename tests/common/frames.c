@@ -131,8 +131,9 @@ td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   float *data = g_new (float, n);
 
-  g_assert_true (
-      td_scan_read_sinograms (x->scan, 0, f->n_views, first, end - first, data, NULL, &error));
+  g_assert_true (td_scan_read_sinograms (
+      x->scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, f->n_views, first, end - first }, data,
+      NULL, &error));
   TdBuffer *buffer = td_test_buffer (device, queue, data, n * sizeof (float));
   g_autoptr (TdPreparation) preparation
       = td_preparation_new (device, x->scan, NULL, steps, n_steps, end - first, &error);

@@ -27,13 +27,13 @@ happened (Watched *watched)
 }
 
 static gboolean
-watched_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-              float *out, GCancellable *cancellable, GError **error)
+watched_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+              GError **error)
 {
   Watched *watched = source;
 
   happened (watched);
-  return td_scan_read (watched->inner, kind, first, count, row0, n_rows, out, NULL, error);
+  return td_scan_read (watched->inner, range, out, NULL, error);
 }
 
 static void

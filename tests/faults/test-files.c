@@ -45,7 +45,7 @@ read_all (const char *path)
       g_autofree float *frame = g_new (float, pixels);
       g_autoptr (GError) own = NULL;
 
-      if (!td_scan_read (scan, kind, i, 1, 0, facts->n_rows, frame, NULL, &own))
+      if (!td_scan_read (scan, &(TdFrameRange) { kind, i, 1, 0, facts->n_rows }, frame, NULL, &own))
         test_assert_sentence (own, NULL);
     }
   }
@@ -275,7 +275,8 @@ test_huge (gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, HUGE_PAGES);
   rows = g_new (float, 16 * HUGE_SIDE);
-  td_scan_read (scan, TD_FRAME_PROJECTION, HUGE_PAGES - 1, 1, 1000, 16, rows, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, HUGE_PAGES - 1, 1, 1000, 16 }, rows,
+                NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpfloat (rows[17], ==, 0);
   g_assert_cmpuint (peak_memory () - before, <, (gsize) 200 << 20);
@@ -324,8 +325,10 @@ test_many_files (void)
   g_assert_no_error (error);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 6000);
   g_assert_cmpuint (peak_memory () - before, <, (gsize) 50 << 20);
-  g_assert_true (td_scan_read (scan, TD_FRAME_PROJECTION, 5999, 1, 0, 1, row, NULL, NULL));
-  g_assert_false (td_scan_read (scan, TD_FRAME_PROJECTION, 77, 1, 0, 1, row, NULL, &error));
+  g_assert_true (
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 5999, 1, 0, 1 }, row, NULL, NULL));
+  g_assert_false (
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 77, 1, 0, 1 }, row, NULL, &error));
   test_assert_sentence (error, "p_77.tif");
 }
 
@@ -345,10 +348,13 @@ test_cancelled (gconstpointer data)
   scan = td_scan_open (path, &options, cancellable, &error);
   g_assert_no_error (error);
   g_cancellable_cancel (cancellable);
-  g_assert_false (td_scan_read (scan, 0, 0, VIEWS, 0, ROWS, frames, cancellable, &error));
+  g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, VIEWS, 0, ROWS },
+                                frames, cancellable, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
   g_clear_error (&error);
-  g_assert_false (td_scan_read_sinograms (scan, 0, VIEWS, 0, ROWS, frames, cancellable, &error));
+  g_assert_false (
+      td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, VIEWS, 0, ROWS },
+                              frames, cancellable, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
   g_clear_error (&error);
   g_assert_null (td_scan_open (path, &options, cancellable, &error));

@@ -198,7 +198,8 @@ check_open (const TestFolder *folder, guint kind, gboolean as_geometry)
     g_autoptr (GError) own = NULL;
 
     if (counts[frame] > 0
-        && !td_scan_read (scan, frame, counts[frame] - 1, 1, 0, facts->n_rows, out, NULL, &own))
+        && !td_scan_read (scan, &(TdFrameRange) { frame, counts[frame] - 1, 1, 0, facts->n_rows },
+                          out, NULL, &own))
       test_assert_sentence (own, NULL);
   }
 }

@@ -25,9 +25,9 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
     g_autoptr (TdScan) opened = td_scan_open (scan, &options[i], NULL, NULL);
     float out[4 * 8];
     if (opened && td_scan_facts (opened)->n_flats)
-      td_scan_read (opened, TD_FRAME_FLAT, 0, 1, 0, 4, out, NULL, NULL);
+      td_scan_read (opened, &(TdFrameRange) { TD_FRAME_FLAT, 0, 1, 0, 4 }, out, NULL, NULL);
     if (opened && td_scan_facts (opened)->n_darks)
-      td_scan_read (opened, TD_FRAME_DARK, 0, 1, 0, 4, out, NULL, NULL);
+      td_scan_read (opened, &(TdFrameRange) { TD_FRAME_DARK, 0, 1, 0, 4 }, out, NULL, NULL);
   }
   g_autoptr (TdScan) bare = td_scan_open (scan, &raw, NULL, NULL);
   g_autoptr (TdScan) masked = bare ? td_scan_with_mask (bare, path, NULL) : NULL;

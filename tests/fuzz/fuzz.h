@@ -33,8 +33,10 @@ fuzz_open (const char *path, const TdScanOptions *options)
     g_autofree float *out = g_try_new (float, (gsize) rows *views * facts->n_columns);
 
     if (out && facts->n_columns <= 65536) {
-      td_scan_read (scan, TD_FRAME_PROJECTION, 0, views, 0, rows, out, NULL, NULL);
-      td_scan_read_sinograms (scan, 0, views, 0, rows, out, NULL, NULL);
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, views, 0, rows }, out, NULL,
+                    NULL);
+      td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, views, 0, rows }, out,
+                              NULL, NULL);
     }
   }
   if (volume) {

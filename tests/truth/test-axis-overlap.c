@@ -28,7 +28,8 @@ prepared_row (TdScan *scan, guint row)
   g_autoptr (TdPreparation) preparation
       = td_preparation_new (device, scan, NULL, recipe.steps, recipe.n_steps, 1, &error);
   g_assert_no_error (error);
-  td_scan_read_sinograms (scan, 0, facts->n_views, row, 1, td_buffer_map (buffer), NULL, &error);
+  td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row, 1 },
+                          td_buffer_map (buffer), NULL, &error);
   g_assert_no_error (error);
   td_preparation_run (preparation, queue, buffer, row, 1, NULL, NULL, &error);
   g_assert_no_error (error);

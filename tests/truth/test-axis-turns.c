@@ -42,13 +42,16 @@ pick (const TdPhantomScan *spec, const guint *views, guint n, guint n_extra)
 
   for (guint i = 0; i < n + n_extra; i++) {
     angles[i] = facts.angles_rad[views[i]];
-    g_assert_true (td_scan_read (whole, TD_FRAME_PROJECTION, views[i], 1, 0, facts.n_rows,
-                                 frames + i * pixels, NULL, &error));
+    g_assert_true (
+        td_scan_read (whole, &(TdFrameRange) { TD_FRAME_PROJECTION, views[i], 1, 0, facts.n_rows },
+                      frames + i * pixels, NULL, &error));
   }
-  g_assert_true (
-      td_scan_read (whole, TD_FRAME_FLAT, 0, facts.n_flats, 0, facts.n_rows, flats, NULL, &error));
-  g_assert_true (
-      td_scan_read (whole, TD_FRAME_DARK, 0, facts.n_darks, 0, facts.n_rows, darks, NULL, &error));
+  g_assert_true (td_scan_read (whole,
+                               &(TdFrameRange) { TD_FRAME_FLAT, 0, facts.n_flats, 0, facts.n_rows },
+                               flats, NULL, &error));
+  g_assert_true (td_scan_read (whole,
+                               &(TdFrameRange) { TD_FRAME_DARK, 0, facts.n_darks, 0, facts.n_rows },
+                               darks, NULL, &error));
   facts.n_views = n;
   facts.angles_rad = angles;
   facts.centre_px = NAN;

@@ -36,18 +36,18 @@ typedef struct {
 } Counter;
 
 static gboolean
-counter_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0, guint n_rows,
-              float *out, GCancellable *cancellable, GError **error)
+counter_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+              GError **error)
 {
   Counter *counter = source;
   const guint rows = td_scan_facts (counter->inner)->n_rows;
 
   g_mutex_lock (&counter->lock);
-  for (guint i = 0; kind == TD_FRAME_PROJECTION && i < count; i++)
-    for (guint k = 0; k < n_rows; k++)
-      counter->projections[(gsize) (first + i) * rows + row0 + k]++;
+  for (guint i = 0; range->kind == TD_FRAME_PROJECTION && i < range->count; i++)
+    for (guint k = 0; k < range->n_rows; k++)
+      counter->projections[(gsize) (range->first + i) * rows + range->row0 + k]++;
   g_mutex_unlock (&counter->lock);
-  return td_scan_read (counter->inner, kind, first, count, row0, n_rows, out, cancellable, error);
+  return td_scan_read (counter->inner, range, out, cancellable, error);
 }
 
 static void

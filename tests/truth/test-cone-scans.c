@@ -179,7 +179,7 @@ write_scan (TdScan *scan, const char *path, TdScanFormat format)
   g_assert_no_error (error);
   for (guint kind = 0; kind < 3; kind++)
     for (guint i = 0; i < counts[kind]; i++) {
-      td_scan_read (scan, kind, i, 1, 0, facts->n_rows, frame, NULL, &error);
+      td_scan_read (scan, &(TdFrameRange) { kind, i, 1, 0, facts->n_rows }, frame, NULL, &error);
       td_scan_writer_write (writer, kind, i, 1, frame, &error);
       g_assert_no_error (error);
     }

@@ -164,7 +164,7 @@ read_all (TdScan *scan, TdFrameKind kind, guint n)
   float *frames = g_new (float, (gsize) MAX (n, 1) * facts->n_rows * facts->n_columns);
   g_autoptr (GError) error = NULL;
 
-  td_scan_read (scan, kind, 0, n, 0, facts->n_rows, frames, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { kind, 0, n, 0, facts->n_rows }, frames, NULL, &error);
   g_assert_no_error (error);
   return frames;
 }
@@ -230,7 +230,9 @@ try_sinograms (Trial *trial, const TestFolder *folder)
   g_autoptr (GString) text = g_string_new ("angle_rad\n");
   g_autoptr (GError) error = NULL;
 
-  g_assert_true (td_scan_read_sinograms (trial->of.scan, 0, n_views, 0, n_rows, rows, NULL, NULL));
+  g_assert_true (td_scan_read_sinograms (
+      trial->of.scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, n_views, 0, n_rows }, rows, NULL,
+      NULL));
   save_stack (folder, "rows.tif", n_columns, n_views, n_rows, rows);
   if (facts->n_flats)
     save_stack (folder, "f.tif", n_columns, n_rows, facts->n_flats, flats);

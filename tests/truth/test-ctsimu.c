@@ -138,12 +138,13 @@ test_projections (void)
   g_autoptr (GError) error = NULL;
   double off = 0, norm = 0;
 
-  td_scan_read (scan, TD_FRAME_FLAT, 0, 1, 0, N, flat, NULL, &error);
-  td_scan_read (scan, TD_FRAME_DARK, 0, 1, 0, N, dark, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_FLAT, 0, 1, 0, N }, flat, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_DARK, 0, 1, 0, N }, dark, NULL, &error);
   for (guint view = 0; view < facts->n_views; view += 5) {
     double matrix[12];
 
-    td_scan_read (scan, TD_FRAME_PROJECTION, view, 1, 0, N, frame, NULL, &error);
+    td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view, 1, 0, N }, frame, NULL,
+                  &error);
     g_assert_no_error (error);
     td_cone_matrix (&facts->geometry, facts->angles_rad[view], N, N, matrix);
     td_mesh_project (&mesh, matrix, N, N, 3, PER_MM, exact);

@@ -391,9 +391,12 @@ without_centre (TdScan *scan)
   g_autoptr (GError) error = NULL;
 
   facts.centre_px = NAN;
-  td_scan_read (scan, TD_FRAME_PROJECTION, 0, facts.n_views, 0, facts.n_rows, all, NULL, &error);
-  td_scan_read (scan, TD_FRAME_FLAT, 0, facts.n_flats, 0, facts.n_rows, flats, NULL, &error);
-  td_scan_read (scan, TD_FRAME_DARK, 0, facts.n_darks, 0, facts.n_rows, darks, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts.n_views, 0, facts.n_rows },
+                all, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_FLAT, 0, facts.n_flats, 0, facts.n_rows }, flats,
+                NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_DARK, 0, facts.n_darks, 0, facts.n_rows }, darks,
+                NULL, &error);
   g_assert_no_error (error);
   return td_scan_new_from_memory (&facts, all, flats, darks, g_free, all);
 }

@@ -38,11 +38,13 @@ prepared_row (TdScan *scan, const TdRecipe *recipe, guint row)
       = td_preparation_new (device, scan, NULL, recipe->steps, recipe->n_steps, 1, &error);
   float *data = g_malloc (bytes);
 
-  g_assert_true (td_scan_read_sinograms (scan, 0, facts->n_views, row, 1, data, NULL, &error)
-                 && td_upload (queue, buffer, 0, data, bytes, &error)
-                 && td_preparation_run (preparation, queue, buffer, row, 1, NULL, NULL, &error)
-                 && td_download (queue, data, buffer, 0, bytes, &error)
-                 && td_queue_finish (queue, &error));
+  g_assert_true (
+      td_scan_read_sinograms (scan,
+                              &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row, 1 },
+                              data, NULL, &error)
+      && td_upload (queue, buffer, 0, data, bytes, &error)
+      && td_preparation_run (preparation, queue, buffer, row, 1, NULL, NULL, &error)
+      && td_download (queue, data, buffer, 0, bytes, &error) && td_queue_finish (queue, &error));
   return data;
 }
 

@@ -21,18 +21,18 @@ typedef struct {
 } Counting;
 
 static inline gboolean
-counting_read (gpointer source, TdFrameKind kind, guint first, guint count, guint row0,
-               guint n_rows, float *out, GCancellable *cancellable, GError **error)
+counting_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+               GError **error)
 {
   Counting *counting = source;
 
-  if (kind == TD_FRAME_PROJECTION)
+  if (range->kind == TD_FRAME_PROJECTION)
     g_atomic_int_inc (&counting->reads);
-  if (!td_scan_read (counting->inner, kind, first, count, row0, n_rows, out, cancellable, error))
+  if (!td_scan_read (counting->inner, range, out, cancellable, error))
     return FALSE;
   if (counting->spoil)
-    counting->spoil (kind, first, row0, n_rows, td_scan_facts (counting->inner)->n_columns, count,
-                     out);
+    counting->spoil (range->kind, range->first, range->row0, range->n_rows,
+                     td_scan_facts (counting->inner)->n_columns, range->count, out);
   return TRUE;
 }
 

@@ -83,7 +83,7 @@ check_frame (TdScan *scan, TdFrameKind kind, guint number, guint stored)
   float rows[3 * COLUMNS];
   g_autoptr (GError) error = NULL;
 
-  td_scan_read (scan, kind, number, 1, 2, 3, rows, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { kind, number, 1, 2, 3 }, rows, NULL, &error);
   g_assert_no_error (error);
   for (guint r = 0; r < 3; r++)
     for (guint c = 0; c < COLUMNS; c++)
@@ -99,9 +99,10 @@ check_sinograms (TdScan *scan)
   g_autofree float *sinograms = g_new (float, n * 3 * COLUMNS);
   g_autoptr (GError) error = NULL;
 
-  td_scan_read (scan, TD_FRAME_PROJECTION, 0, n, 0, ROWS, frames, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, n, 0, ROWS }, frames, NULL, &error);
   g_assert_no_error (error);
-  td_scan_read_sinograms (scan, 1, n - 1, 2, 3, sinograms, NULL, &error);
+  td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 1, n - 1, 2, 3 }, sinograms,
+                          NULL, &error);
   g_assert_no_error (error);
   for (guint r = 0; r < 3; r++)
     for (guint v = 0; v + 1 < n; v++)

@@ -21,7 +21,7 @@ first_value (TdScan *scan, TdFrameKind kind, guint number)
   g_autofree float *row = g_new (float, td_scan_facts (scan)->n_columns);
   g_autoptr (GError) error = NULL;
 
-  td_scan_read (scan, kind, number, 1, 0, 1, row, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { kind, number, 1, 0, 1 }, row, NULL, &error);
   g_assert_no_error (error);
   return row[0];
 }

@@ -107,15 +107,18 @@ test_flips (gconstpointer which)
   g_assert_cmpuint (td_scan_facts (all)->n_views, ==, VIEWS + 1);
   for (guint i = 0; i < 3; i++) {
     static const guint numbers[] = { 0, VIEWS, 0 }, stored[] = { 2, 12, 1 };
-    td_scan_read (all, i == 2 ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, numbers[i], 1, 0, ROWS,
-                  &frame[0][0], NULL, &error);
+    td_scan_read (
+        all,
+        &(TdFrameRange) { i == 2 ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, numbers[i], 1, 0, ROWS },
+        &frame[0][0], NULL, &error);
     g_assert_no_error (error);
     for (guint r = 0; r < ROWS; r++)
       for (guint c = 0; c < COLUMNS; c++)
         g_assert_cmpfloat (frame[r][c], ==,
                            value_of (stored[i], y ? ROWS - 1 - r : r, x ? COLUMNS - 1 - c : c));
   }
-  td_scan_read_sinograms (scan, 0, VIEWS, 1, 2, &rows[0][0][0], NULL, &error);
+  td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, VIEWS, 1, 2 },
+                          &rows[0][0][0], NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpfloat (rows[1][3][4], ==, value_of (5, y ? ROWS - 3 : 2, x ? COLUMNS - 5 : 4));
 }

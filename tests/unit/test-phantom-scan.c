@@ -22,7 +22,7 @@ read_all (TdScan *scan, TdFrameKind kind, guint count)
   float *out = g_new (float, (gsize) count * facts->n_rows * facts->n_columns);
   g_autoptr (GError) error = NULL;
 
-  td_scan_read (scan, kind, 0, count, 0, facts->n_rows, out, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { kind, 0, count, 0, facts->n_rows }, out, NULL, &error);
   g_assert_no_error (error);
   return out;
 }
@@ -111,12 +111,14 @@ test_deterministic (void)
 
   g_assert_cmpmem (views, 11 * 7 * 33 * 4, views_again, 11 * 7 * 33 * 4);
   g_assert_cmpint (memcmp (views, views_other, 11 * 7 * 33 * 4), !=, 0);
-  g_assert_true (td_scan_read_sinograms (scan, 0, 11, 0, 7, sinograms, NULL, NULL));
+  g_assert_true (td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, 11, 0, 7 },
+                                         sinograms, NULL, NULL));
   for (guint view = 0; view < 11; view++)
     for (guint v = 0; v < 7; v++)
       g_assert_cmpmem (views + (view * 7 + v) * 33, 33 * 4, sinograms + (v * 11 + view) * 33,
                        33 * 4);
-  g_assert_true (td_scan_read (scan, TD_FRAME_PROJECTION, 8, 1, 3, 1, row, NULL, NULL));
+  g_assert_true (
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 8, 1, 3, 1 }, row, NULL, NULL));
   g_assert_cmpmem (row, sizeof row, views + (8 * 7 + 3) * 33, sizeof row);
 }
 
@@ -337,8 +339,10 @@ test_fill (void)
   g_assert_no_error (error);
   g_autoptr (TdScan) small_scan = td_phantom_scan_new (&half, &error);
   g_assert_no_error (error);
-  g_assert_true (td_scan_read (filled, TD_FRAME_PROJECTION, 1, 1, 1, 1, wide, NULL, &error));
-  g_assert_true (td_scan_read (small_scan, TD_FRAME_PROJECTION, 1, 1, 1, 1, narrow, NULL, &error));
+  g_assert_true (td_scan_read (filled, &(TdFrameRange) { TD_FRAME_PROJECTION, 1, 1, 1, 1 }, wide,
+                               NULL, &error));
+  g_assert_true (td_scan_read (small_scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 1, 1, 1, 1 },
+                               narrow, NULL, &error));
   for (guint u = 0; u < 40; u++)
     g_assert_cmpfloat_with_epsilon (wide[u], u >= 10 && u < 30 ? narrow[u - 10] : 0, 1e-5);
 }

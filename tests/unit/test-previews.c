@@ -226,7 +226,8 @@ test_sinogram (gconstpointer id)
   const guint n = 2 * halo + 1, row0 = recipe.row_first - halo;
   const gsize bytes = (gsize) n * VIEWS * COLUMNS * sizeof (float);
   g_autofree float *rows = g_malloc (bytes);
-  g_assert_true (td_scan_read_sinograms (scan, 0, VIEWS, row0, n, rows, NULL, &error));
+  g_assert_true (td_scan_read_sinograms (
+      scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, VIEWS, row0, n }, rows, NULL, &error));
   g_autoptr (TdDevice) device = td_device_open (id, &error);
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, bytes, &error);

@@ -262,10 +262,12 @@ test_middle_frame (void)
   scan = open_scan (folder->path, &options);
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 4);
   g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 3), ==, 3);
-  g_assert_false (td_scan_read (scan, TD_FRAME_PROJECTION, 0, 4, 0, ROWS, frames, NULL, &error));
+  g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, 4, 0, ROWS },
+                                frames, NULL, &error));
   test_assert_sentence (error, "a_1.tif");
   g_clear_error (&error);
-  g_assert_false (td_scan_read (scan, TD_FRAME_PROJECTION, 2, 1, 0, ROWS, frames, NULL, &error));
+  g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 2, 1, 0, ROWS },
+                                frames, NULL, &error));
   test_assert_sentence (error, "a_2.tif");
 }
 
@@ -483,8 +485,10 @@ test_ctsimu (void)
   g_assert_cmpfloat (facts->geometry.detector_offset_u_px, ==, 0);
   g_assert_cmpfloat (facts->geometry.voxel_mm, ==, 0.975);
   g_assert_cmpfloat_with_epsilon (facts->angles_rad[1], -18 * G_PI / 180, 1e-12);
-  g_assert_true (td_scan_read (scan, TD_FRAME_PROJECTION, 20, 1, 75, 1, row, NULL, NULL));
-  g_assert_true (td_scan_read (scan, TD_FRAME_FLAT, 2, 1, 75, 1, flat, NULL, NULL));
+  g_assert_true (
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 20, 1, 75, 1 }, row, NULL, NULL));
+  g_assert_true (
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_FLAT, 2, 1, 75, 1 }, flat, NULL, NULL));
   g_assert_cmpfloat (row[75], <, 0.95f * flat[75]);
   g_assert_cmpfloat (row[2], >, 0.9f * flat[2]);
 }

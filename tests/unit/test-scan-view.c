@@ -147,7 +147,7 @@ check_frames (TdScan *view, const Arrays *arrays, TdFrameKind kind, const TdScan
   g_autofree float *out = g_new (float, (gsize) count *rows * facts->n_columns);
   g_autoptr (GError) error = NULL;
 
-  td_scan_read (view, kind, first, count, row0, rows, out, NULL, &error);
+  td_scan_read (view, &(TdFrameRange) { kind, first, count, row0, rows }, out, NULL, &error);
   g_assert_no_error (error);
   for (guint f = 0; f < count; f++)
     for (guint r = 0; r < rows; r++)
@@ -156,7 +156,8 @@ check_frames (TdScan *view, const Arrays *arrays, TdFrameKind kind, const TdScan
                      by_hand (arrays, kind, frame, first + f, row0 + r, c));
   if (kind == TD_FRAME_FLAT)
     return;
-  td_scan_read_sinograms (view, first, count, row0, rows, out, NULL, &error);
+  td_scan_read_sinograms (view, &(TdFrameRange) { TD_FRAME_PROJECTION, first, count, row0, rows },
+                          out, NULL, &error);
   g_assert_no_error (error);
   for (guint r = 0; r < rows; r++)
     for (guint f = 0; f < count; f++)
@@ -363,8 +364,9 @@ test_turned (void)
   g_assert_cmpfloat (facts->geometry.pixel_height_mm, ==, 0.5);
   for (guint row = 0; row < 20; row += 4) {
     for (guint kind = 0; kind < 2; kind++) {
-      td_scan_read (turned, kind ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, 2, 1, row, 4, out, NULL,
-                    &error);
+      td_scan_read (turned,
+                    &(TdFrameRange) { kind ? TD_FRAME_FLAT : TD_FRAME_PROJECTION, 2, 1, row, 4 },
+                    out, NULL, &error);
       g_assert_no_error (error);
       for (guint r = 0; r < 4; r++)
         for (guint c = 0; c < 13; c++) {

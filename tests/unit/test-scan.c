@@ -91,7 +91,7 @@ check_scan (TdScan *scan, const Made *made)
     g_autofree float *read = g_new (float, n);
 
     g_assert_cmpuint (found[kind], ==, counts[kind]);
-    td_scan_read (scan, kind, 0, counts[kind], 0, ROWS, read, NULL, &error);
+    td_scan_read (scan, &(TdFrameRange) { kind, 0, counts[kind], 0, ROWS }, read, NULL, &error);
     g_assert_no_error (error);
     g_assert_cmpmem (read, n * sizeof *read, made->frames[kind], n * sizeof *read);
   }
@@ -103,9 +103,10 @@ check_rows (TdScan *scan, const Made *made)
   float frames[5 * 4 * COLUMNS], sinograms[4 * 5 * COLUMNS];
   g_autoptr (GError) error = NULL;
 
-  td_scan_read (scan, TD_FRAME_PROJECTION, 3, 5, 2, 4, frames, NULL, &error);
+  td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 3, 5, 2, 4 }, frames, NULL, &error);
   g_assert_no_error (error);
-  td_scan_read_sinograms (scan, 3, 5, 2, 4, sinograms, NULL, &error);
+  td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 3, 5, 2, 4 }, sinograms,
+                          NULL, &error);
   g_assert_no_error (error);
   for (guint v = 0; v < 5; v++)
     for (guint r = 0; r < 4; r++)
@@ -288,13 +289,16 @@ test_memory (void)
                                   NULL);
   check_scan (scan, &made);
   check_rows (scan, &made);
-  g_assert_false (td_scan_read (scan, TD_FRAME_FLAT, FLATS, 1, 0, 1, row, NULL, &error));
+  g_assert_false (
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_FLAT, FLATS, 1, 0, 1 }, row, NULL, &error));
   test_assert_sentence (error, "flats");
   g_clear_error (&error);
-  g_assert_false (td_scan_read (scan, 0, 0, 1, ROWS - 1, 2, row, NULL, &error));
+  g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, 1, ROWS - 1, 2 },
+                                row, NULL, &error));
   g_clear_error (&error);
   g_cancellable_cancel (cancellable);
-  g_assert_false (td_scan_read (scan, 0, 0, 1, 0, 1, row, cancellable, &error));
+  g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, 1, 0, 1 }, row,
+                                cancellable, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
