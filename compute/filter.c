@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "compute/device/device.h"
 #include "compute/device/host-fftw.h"
 
 static const char *const names[] = {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coarse-scan.h"
+#include "compute/row-blend.h"
 #include "compute/engine/job.h"
 #include "latest.h"
 

@@ -7,7 +7,7 @@
 #include "axis-spectrum.h"
 #include "compute/angles.h"
 #include "compute/parallel/backproject.h"
-#include "compute/filter.h"
+#include "compute/row-filter.h"
 
 #define MOST_AT_ONCE 16
 /* Of one batch's sinograms and slices, on the device and on the host. */

@@ -4,6 +4,7 @@
 #include "dataset/sort.h"
 #include "host-baseline.h"
 #include "compute/parallel/trial.h"
+#include "compute/row-filter.h"
 
 #include <stdlib.h>
 

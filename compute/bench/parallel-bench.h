@@ -2,7 +2,6 @@
 #pragma once
 
 #include "compute/parallel/backproject.h"
-#include "compute/filter.h"
 
 /**
  * Measures parallel-beam back-projection on one device, always against a baseline in the same run:

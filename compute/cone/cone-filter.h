@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/filter.h"
+#include "compute/row-filter.h"
 #include "cone.h"
 
 /**

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/device/device.h"
-#include "compute/parallel/backproject.h"
+#include "compute/sampling.h"
 #include "dataset/geometry.h"
 
 /**

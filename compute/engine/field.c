@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "compute/parallel/row-blend.h"
+#include "compute/row-blend.h"
 
 /* Opposite views over less of a turn than this leave half of the wide field to chance. */
 #define LEAST_TURN_RAD (1.5 * G_PI)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/device/device.h"
+#include "compute/sampling.h"
 
 /**
  * Parallel-beam back-projection, every family (DESIGN.md, "families"; the review is in DESIGN.md,
@@ -14,13 +15,6 @@
  * Outside the detector the projection is 0: linear interpolation fades to 0 over the half-open
  * pixel beyond either edge; nearest takes column floor (u + 1/2) if that exists.
  */
-typedef enum { TD_INTERPOLATION_NEAREST, TD_INTERPOLATION_LINEAR } TdInterpolation;
-typedef enum {
-  TD_PRECISION_SINGLE,
-  TD_PRECISION_HALF,     /* half storage, single accumulation */
-  TD_PRECISION_HALF_RUN, /* half storage, short half-precision runs added to single */
-} TdPrecision;
-
 typedef struct {
   guint n_columns, n_views;
   guint nx, ny;  /* the pixels computed: a region of the slice or all of it */

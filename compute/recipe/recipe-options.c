@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-family.h"
+#include "compute/parallel/backproject.h"
 #include "recipe-option-values.h"
 
 /* ── Names ── */
@@ -12,8 +13,6 @@
 static const char *const method_names[]
     = { "auto", "fbp", "fdk", "fourier", "sirt", "fista-tv", "cgls", NULL };
 static const char *const field_names[] = { "auto", "full", "half", NULL };
-static const char *const interpolation_names[] = { "nearest", "linear", NULL };
-static const char *const precision_names[] = { "single", "half", "half-run", NULL };
 static const char *const share_names[] = { "auto", "volume", "projection", NULL };
 static const char *const filter_place_names[] = { "auto", "cpu", "device", NULL };
 
@@ -33,18 +32,6 @@ const char *
 td_field_of_view_name (TdFieldOfView field)
 {
   return field_names[field];
-}
-
-const char *
-td_interpolation_name (TdInterpolation kind)
-{
-  return interpolation_names[kind];
-}
-
-const char *
-td_precision_name (TdPrecision kind)
-{
-  return precision_names[kind];
 }
 
 const char *
@@ -165,7 +152,7 @@ set_interpolation (TdRecipe *recipe, const char *option, const char *value, GErr
 {
   int index = 0;
 
-  if (!td_option_name (option, value, interpolation_names, &index, error))
+  if (!td_option_name (option, value, td_interpolation_names (), &index, error))
     return FALSE;
   recipe->interpolation = index;
   return TRUE;
@@ -176,7 +163,7 @@ set_precision (TdRecipe *recipe, const char *option, const char *value, GError *
 {
   int index = 0;
 
-  if (!td_option_name (option, value, precision_names, &index, error))
+  if (!td_option_name (option, value, td_precision_names (), &index, error))
     return FALSE;
   recipe->precision = index;
   return TRUE;

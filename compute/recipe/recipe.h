@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
 #include "compute/filter.h"
+#include "compute/sampling.h"
 #include "compute/prepare/step.h"
 #include "dataset/volume.h"
 
@@ -119,11 +119,9 @@ const TdRecipeOption *td_recipe_options (void);
 
 const char *td_method_name (TdMethodKind kind); /* "auto", "fbp", "fdk", "sirt", … */
 gboolean td_method_iterates (TdMethodKind kind);
-const char *td_field_of_view_name (TdFieldOfView field);  /* "auto", "full", "half" */
-const char *td_interpolation_name (TdInterpolation kind); /* "nearest", "linear" */
-const char *td_precision_name (TdPrecision kind);         /* "single", "half", "half-run" */
-const char *td_share_name (TdShareKind kind);             /* "auto", "volume", "projection" */
-const char *td_filter_place_name (TdFilterPlace place);   /* "auto", "cpu", "device" */
+const char *td_field_of_view_name (TdFieldOfView field); /* "auto", "full", "half" */
+const char *td_share_name (TdShareKind kind);            /* "auto", "volume", "projection" */
+const char *td_filter_place_name (TdFilterPlace place);  /* "auto", "cpu", "device" */
 
 /* "512M", "1.5G", "2GiB", "1000000": powers of 1024. */
 gboolean td_parse_size (const char *text, guint64 *bytes, GError **error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Row filtering on every device against a direct computation in double. */
-#include "compute/filter.h"
+#include "compute/row-filter.h"
 
 #include <complex.h>
 #include <fftw3.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "compute/parallel/row-blend.h"
+#include "compute/row-blend.h"
 #include "dataset/angles.h"
 #include "fbp-private.h"
 #include "compute/engine/field.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/parallel/backproject.h"
+#include "compute/row-filter.h"
 #include "compute/prepare/prepare.h"
 #include "compute/engine/plan-private.h"
 
@@ -8,7 +10,7 @@
  * Parallel-beam filtered back-projection, in eight files:
  *   fbp-plan.c  geometry, weights, slabs and buffers: fills TdFbp
  *   fbp-field.c the directions and the field of view: half acquisition
- * (compute/parallel/row-blend.h) fbp-kit.c   what one device needs to turn a slab of raw rows into
+ * (compute/row-blend.h) fbp-kit.c   what one device needs to turn a slab of raw rows into
  * slices: TdFbpKit; fbp-kit-keep.c keeps a preview's for the next one fbp-slots.c the memory that
  * travels between the threads fbp-run.c   the threads: fbp-reader.c -> slabs -> fbp-worker.c, one a
  * device -> the job's writer

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/filter.h"
+#include "filter.h"
+#include "row-blend.h"
 
 /* Rows filtered where the host's memory is the device's: two at a time as one
    complex line, which FFTW does in half the time of two real ones, in the cache. */

@@ -2,7 +2,7 @@
 /* Filtering rows of sinograms on a device: two rows to a complex line, FFT, response, inverse FFT,
    a chunk of rows at a time so that the workspace stays small (and in a large cache). Relative
    error 2 log2 (padded) roundings of single precision at random signs: 5e-7 at most. */
-#include "compute/filter.h"
+#include "row-filter.h"
 #include "row-filter-host.h"
 #include "kernels/params.h"
 
