@@ -1,12 +1,51 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "window-private.h"
+#include "window.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
-#include "render/colour-map.h"
+#include "demo-scan.h"
+#include "settings.h"
+#include "ui/job-row.h"
+#include "ui/open-dialog.h"
+#include "ui/quantity.h"
+#include "ui/recipe-panel.h"
+#include "ui/reconstruct-dialog.h"
 #include "ui/window-words.h"
+
+struct _TdWindow {
+  AdwApplicationWindow parent_instance;
+  GSettings *settings;
+  TdSession *session;
+  TdJobQueue *jobs;
+  GCancellable *opening;      /* NULL: nothing is being opened */
+  TdScanStatement *statement; /* of the scan that is open, or was to be; NULL: none */
+  char *failure;              /* why the last one did not open; NULL: none failed */
+  guint n_recalls;            /* scans that were asked for an earlier recipe of theirs */
+  gboolean leaving;           /* the user said to close with jobs running */
+
+  AdwToastOverlay *toasts;
+  GtkStack *stack;
+  AdwViewStack *pages;
+  AdwViewSwitcherTitle *switcher;
+  AdwFlap *flap;
+  GtkToggleButton *sidebar_button;
+  AdwStatusPage *failed_page;
+  GtkLabel *opening_label;
+  GtkListBox *recent_list;
+  GtkWidget *recent_box, *reconstruct_button;
+  GMenu *recent_menu;
+  GtkInfoBar *notice;
+  GtkLabel *notice_label;
+  TdRecipePanel *panel;
+  TdScanView *scan_view;
+  TdCompareView *compare_view;
+  TdGeometryView *geometry_view;
+  TdVolumeView *volume_view;
+  GtkRevealer *jobs_revealer;
+  GtkListBox *jobs_list;
+};
 
 G_DEFINE_FINAL_TYPE (TdWindow, td_window, ADW_TYPE_APPLICATION_WINDOW)
 
@@ -20,8 +59,8 @@ td_window_toast (TdWindow *self, const char *text)
   adw_toast_overlay_add_toast (self->toasts, adw_toast_new (escaped));
 }
 
-void
-td_window_error_dialog (TdWindow *self, const char *heading, const char *text)
+static void
+window_error_dialog (TdWindow *self, const char *heading, const char *text)
 {
   g_autofree char *words = td_window_words (text);
   GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, words);
@@ -41,6 +80,664 @@ static void
 on_notice_response (GtkInfoBar *bar, int response, TdWindow *self)
 {
   gtk_info_bar_set_revealed (bar, FALSE);
+}
+
+/* ── A scan that is opened again has the recipe it was left with ── */
+
+/* What a new scan begins with. */
+static void
+window_preset_recipe (TdWindow *self, TdRecipe *recipe)
+{
+  g_autofree char *device = g_settings_get_string (self->settings, "device");
+
+  td_recipe_init (recipe);
+  g_strlcpy (recipe->devices, device, sizeof recipe->devices);
+  recipe->memory_limit_bytes
+      = td_bytes_from_gib (g_settings_get_double (self->settings, "memory-limit-gib"));
+  recipe->device_memory_limit_bytes
+      = td_bytes_from_gib (g_settings_get_double (self->settings, "device-memory-limit-gib"));
+}
+
+static char *
+detector_of (const TdScanFacts *facts)
+{
+  return g_strdup_printf ("%u x %u x %u", facts->n_columns, facts->n_rows, facts->n_views);
+}
+
+/* What is the machine's and not the scan's is as the preferences have it. */
+static void
+take_machine (TdRecipe *recipe, const TdRecipe *preset)
+{
+  g_strlcpy (recipe->devices, preset->devices, sizeof recipe->devices);
+  recipe->memory_limit_bytes = preset->memory_limit_bytes;
+  recipe->device_memory_limit_bytes = preset->device_memory_limit_bytes;
+}
+
+/* Before the scan goes. */
+static void
+window_remember_recipe (TdWindow *self)
+{
+  const TdScanFacts *facts = self->session ? td_session_facts (self->session) : NULL;
+
+  if (!facts || !self->statement)
+    return;
+  TdRecipe preset, recipe = *td_session_recipe (self->session);
+  window_preset_recipe (self, &preset);
+  take_machine (&recipe, &preset);
+  g_autofree char *detector = detector_of (facts);
+  g_autofree char *json = td_recipe_equal (&recipe, &preset) ? NULL : td_recipe_to_json (&recipe);
+  td_settings_set_recipe (self->settings, self->statement->path, detector, json);
+}
+
+/* The toast may still be there when another scan is. */
+static void
+on_afresh (AdwToast *toast, TdWindow *self)
+{
+  TdRecipe preset;
+
+  if (!td_session_scan (self->session)
+      || GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (toast), "recall")) != self->n_recalls)
+    return;
+  window_preset_recipe (self, &preset);
+  td_session_edit (self->session, &preset, NULL);
+}
+
+/* Once the scan is open; the user can undo it. */
+static void
+window_recall_recipe (TdWindow *self)
+{
+  g_autofree char *detector = detector_of (td_session_facts (self->session));
+
+  self->n_recalls++;
+  g_autofree char *json = td_settings_get_recipe (self->settings, self->statement->path, detector);
+  TdRecipe preset, recipe;
+
+  /* One that an older or newer version cannot read is no loss worth a message. */
+  if (!json || !td_recipe_from_json (&recipe, json, NULL))
+    return;
+  window_preset_recipe (self, &preset);
+  take_machine (&recipe, &preset);
+  td_session_edit (self->session, &recipe, NULL);
+  AdwToast *toast = adw_toast_new (_ ("The recipe is as this scan was left"));
+  adw_toast_set_button_label (toast, _ ("Begin Afresh"));
+  g_signal_connect_object (toast, "button-clicked", G_CALLBACK (on_afresh), self, 0);
+  g_object_set_data (G_OBJECT (toast), "recall", GUINT_TO_POINTER (self->n_recalls));
+  adw_toast_overlay_add_toast (self->toasts, toast);
+}
+
+/* ── Opening ── */
+
+static void
+open_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  const TdScanStatement *statement = data;
+  TdScanOptions options;
+  GError *error = NULL;
+  TdScan *scan = td_scan_statement_options (statement, &options, &error)
+                     ? td_scan_open (statement->path, &options, cancellable, &error)
+                     : NULL;
+
+  if (scan)
+    g_task_return_pointer (task, scan, (GDestroyNotify) td_scan_unref);
+  else
+    g_task_return_error (task, error);
+}
+
+static void
+keep_statement (TdWindow *self, const TdScanStatement *statement)
+{
+  TdScanStatement *old = self->statement;
+
+  self->statement = statement ? td_scan_statement_copy (statement) : NULL;
+  td_scan_statement_free (old);
+}
+
+/* The scan that is open, stated anew: what was chosen for it still holds. */
+static gboolean
+is_same_detector (const TdScanFacts *open, const TdScanFacts *opened)
+{
+  return open && g_strcmp0 (open->path, opened->path) == 0 && open->n_columns == opened->n_columns
+         && open->n_rows == opened->n_rows && open->n_views == opened->n_views
+         && open->geometry.beam == opened->geometry.beam;
+}
+
+static void
+free_statement (gpointer statement)
+{
+  td_scan_statement_free (statement);
+}
+
+static void
+on_details_accepted (TdOpenDialog *dialog, gpointer statement, TdWindow *self)
+{
+  td_window_open_statement (self, statement);
+}
+
+static void
+ask_details (TdWindow *self, const TdScanStatement *statement, const char *problem)
+{
+  GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (self), statement, problem);
+
+  g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_details_accepted), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+on_failure_response (AdwMessageDialog *dialog, const char *response, TdWindow *self)
+{
+  if (g_strcmp0 (response, "details") == 0)
+    ask_details (self, g_object_get_data (G_OBJECT (dialog), "statement"),
+                 adw_message_dialog_get_body (dialog));
+}
+
+static void
+offer_details (TdWindow *self, const TdScanStatement *statement, const char *problem)
+{
+  GtkWidget *dialog
+      = adw_message_dialog_new (GTK_WINDOW (self), _ ("This scan does not open"), problem);
+
+  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "details",
+                                    _ ("Open with _Details…"), "close", _ ("_Close"), NULL);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  g_object_set_data_full (G_OBJECT (dialog), "statement", td_scan_statement_copy (statement),
+                          free_statement);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_failure_response), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+show_failure (TdWindow *self, const TdScanStatement *statement, const GError *error)
+{
+  g_autofree char *words = td_window_words (error->message);
+  g_autofree char *escaped = g_markup_escape_text (words, -1);
+
+  /* An open scan stays: only the message says that the other did not open. */
+  if (td_session_scan (self->session)) {
+    gtk_stack_set_visible_child_name (self->stack, "scan");
+    offer_details (self, statement, words);
+    return;
+  }
+  keep_statement (self, statement);
+  g_free (self->failure);
+  self->failure = g_steal_pointer (&words);
+  adw_status_page_set_description (self->failed_page, escaped);
+  gtk_stack_set_visible_child_name (self->stack, "failed");
+}
+
+static void
+on_opened (GObject *source, GAsyncResult *result, gpointer user)
+{
+  TdWindow *self = TD_WINDOW (source);
+  const TdScanStatement *statement = g_task_get_task_data (G_TASK (result));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = g_task_propagate_pointer (G_TASK (result), &error);
+
+  /* A newer opening, or the window's end, has taken the place of this one. */
+  if (self->opening != g_task_get_cancellable (G_TASK (result)))
+    return;
+  g_clear_object (&self->opening);
+  if (!scan) {
+    show_failure (self, statement, error);
+    return;
+  }
+  const gboolean stated_anew
+      = is_same_detector (td_session_facts (self->session), td_scan_facts (scan));
+  TdRecipe recipe = *td_session_recipe (self->session);
+  if (!stated_anew)
+    window_preset_recipe (self, &recipe);
+  window_remember_recipe (self);
+  keep_statement (self, statement);
+  td_settings_add_recent (self->settings, statement->path);
+  td_settings_set_details (
+      self->settings, statement->path,
+      td_scan_statement_is_plain (statement) ? NULL : td_scan_statement_to_variant (statement));
+  td_session_open (self->session, scan, &recipe);
+  if (!stated_anew)
+    window_recall_recipe (self);
+}
+
+static void
+stop_opening (TdWindow *self)
+{
+  if (self->opening)
+    g_cancellable_cancel (self->opening);
+  g_clear_object (&self->opening);
+}
+
+void
+td_window_open_statement (TdWindow *self, const TdScanStatement *statement)
+{
+  g_autofree char *name = g_path_get_basename (statement->path);
+  g_autofree char *text = g_strdup_printf (_ ("Opening %s"), name);
+
+  stop_opening (self);
+  self->opening = g_cancellable_new ();
+  gtk_label_set_text (self->opening_label, text);
+  gtk_stack_set_visible_child_name (self->stack, "opening");
+  g_autoptr (GTask) task = g_task_new (self, self->opening, on_opened, NULL);
+  g_task_set_task_data (task, td_scan_statement_copy (statement), free_statement);
+  g_task_run_in_thread (task, open_in_thread);
+}
+
+/* What was stated about a scan when it was opened last is stated again. */
+void
+td_window_open_path (TdWindow *self, const char *path)
+{
+  g_autoptr (GVariant) details = td_settings_get_details (self->settings, path);
+  g_autoptr (TdScanStatement) statement
+      = details ? td_scan_statement_from_variant (path, details) : td_scan_statement_new (path);
+
+  td_window_open_statement (self, statement);
+}
+
+static void
+on_open_details (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  const gboolean failed = g_strcmp0 (td_window_state (self), "failed") == 0;
+
+  ask_details (self, self->statement, failed ? self->failure : NULL);
+}
+
+static void
+on_close_scan (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  TdRecipe recipe;
+
+  stop_opening (self);
+  window_remember_recipe (self);
+  keep_statement (self, NULL);
+  window_preset_recipe (self, &recipe);
+  td_session_open (self->session, NULL, &recipe);
+}
+
+/* The scan that was open before stays as it was. */
+static void
+on_cancel_opening (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+
+  stop_opening (self);
+  gtk_stack_set_visible_child_name (self->stack,
+                                    td_session_scan (self->session) ? "scan" : "empty");
+}
+
+static void
+on_open_demo (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = td_demo_scan_new (&error);
+  TdRecipe recipe;
+
+  if (!scan) {
+    window_error_dialog (self, _ ("There is no demonstration"), error->message);
+    return;
+  }
+  stop_opening (self);
+  window_remember_recipe (self);
+  keep_statement (self, NULL);
+  window_preset_recipe (self, &recipe);
+  td_session_open (self->session, scan, &recipe);
+}
+
+static void
+on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  td_window_open_path (user, g_variant_get_string (parameter, NULL));
+}
+
+/* ── Choosing files ── */
+
+typedef void (*Chosen) (TdWindow *self, const char *path);
+
+static void
+window_on_file_response (GtkNativeDialog *dialog, int response, TdWindow *self)
+{
+  Chosen chosen = g_object_get_data (G_OBJECT (dialog), "chosen");
+
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+    g_autofree char *path = file ? g_file_get_path (file) : NULL;
+    if (path)
+      chosen (self, path);
+    else
+      td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
+  }
+  g_object_unref (dialog);
+}
+
+static GtkFileChooser *
+window_choose_file (TdWindow *self, const char *title, GtkFileChooserAction action, Chosen chosen)
+{
+  GtkFileChooserNative *dialog
+      = gtk_file_chooser_native_new (title, GTK_WINDOW (self), action, NULL, NULL);
+
+  g_object_set_data (G_OBJECT (dialog), "chosen", chosen);
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (window_on_file_response), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+  return GTK_FILE_CHOOSER (dialog);
+}
+
+static void
+add_filter (GtkFileChooser *chooser, const char *name, const char *const *patterns)
+{
+  g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
+
+  gtk_file_filter_set_name (filter, name);
+  for (guint i = 0; patterns[i]; i++)
+    gtk_file_filter_add_pattern (filter, patterns[i]);
+  gtk_file_chooser_add_filter (chooser, filter);
+}
+
+static void
+on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  static const char *const scans[]
+      = { "*.nxs", "*.nx",   "*.h5",  "*.hdf5", "*.hdf", "*.xtekct", "*.log", "*.rctd",
+          "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.raw", "*.json",   NULL };
+  static const char *const all[] = { "*", NULL };
+  GtkFileChooser *chooser = window_choose_file (user, _ ("Open a Scan"),
+                                                GTK_FILE_CHOOSER_ACTION_OPEN, td_window_open_path);
+
+  add_filter (chooser, _ ("Scans"), scans);
+  add_filter (chooser, _ ("All files"), all);
+}
+
+static void
+on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  window_choose_file (user, _ ("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                      td_window_open_path);
+}
+
+/* ── Recipes ── */
+
+static void
+save_recipe (TdWindow *self, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (td_recipe_save (td_session_recipe (self->session), path, &error))
+    td_window_toast (self, _ ("Recipe saved"));
+  else
+    window_error_dialog (self, _ ("The recipe was not saved"), error->message);
+}
+
+static void
+load_recipe (TdWindow *self, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (td_recipe_load (&recipe, path, &error))
+    td_session_edit (self->session, &recipe, NULL);
+  else
+    window_error_dialog (self, _ ("The recipe does not load"), error->message);
+}
+
+static void
+on_save_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  GtkFileChooser *chooser
+      = window_choose_file (self, _ ("Save the Recipe"), GTK_FILE_CHOOSER_ACTION_SAVE, save_recipe);
+  g_autofree char *name
+      = g_strdup_printf ("%s.recipe.json", td_session_facts (self->session)->title);
+
+  gtk_file_chooser_set_current_name (chooser, name);
+}
+
+static void
+on_load_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  static const char *const recipes[] = { "*.json", NULL };
+  GtkFileChooser *chooser
+      = window_choose_file (user, _ ("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN, load_recipe);
+
+  add_filter (chooser, _ ("Recipes"), recipes);
+}
+
+/* ── Recent scans ── */
+
+static void
+add_recent (TdWindow *self, const char *path)
+{
+  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *folder = g_path_get_dirname (path);
+  GtkWidget *row
+      = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "subtitle", folder,
+                      "subtitle-lines", 1, "activatable", TRUE, NULL);
+  g_autoptr (GMenuItem) item = g_menu_item_new (name, NULL);
+
+  g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
+  gtk_list_box_append (self->recent_list, row);
+  g_menu_item_set_action_and_target (item, "win.open-path", "s", path);
+  g_menu_append_item (self->recent_menu, item);
+}
+
+static void
+window_show_recent (TdWindow *self)
+{
+  g_auto (GStrv) paths = g_settings_get_strv (self->settings, "recent-scans");
+  GtkListBoxRow *row;
+
+  while ((row = gtk_list_box_get_row_at_index (self->recent_list, 0)))
+    gtk_list_box_remove (self->recent_list, GTK_WIDGET (row));
+  g_menu_remove_all (self->recent_menu);
+  for (guint i = 0; paths[i]; i++)
+    add_recent (self, paths[i]);
+  gtk_widget_set_visible (self->recent_box, paths[0] != NULL);
+}
+
+static void
+on_recent_activated (GtkListBox *box, GtkListBoxRow *row, TdWindow *self)
+{
+  td_window_open_path (self, g_object_get_data (G_OBJECT (row), "path"));
+}
+
+/* ── Dropping ── */
+
+static gboolean
+window_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, TdWindow *self)
+{
+  GSList *files = g_value_get_boxed (value);
+  g_autofree char *path = files ? g_file_get_path (files->data) : NULL;
+
+  gtk_widget_remove_css_class (GTK_WIDGET (self->stack), "drop-here");
+  if (!path) {
+    td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
+    return FALSE;
+  }
+  if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))
+    load_recipe (self, path);
+  else
+    td_window_open_path (self, path);
+  return TRUE;
+}
+
+static GdkDragAction
+on_drop_enter (GtkDropTarget *target, double x, double y, TdWindow *self)
+{
+  gtk_widget_add_css_class (GTK_WIDGET (self->stack), "drop-here");
+  return GDK_ACTION_COPY;
+}
+
+static void
+on_drop_leave (GtkDropTarget *target, TdWindow *self)
+{
+  gtk_widget_remove_css_class (GTK_WIDGET (self->stack), "drop-here");
+}
+
+static void
+window_add_drop_target (TdWindow *self)
+{
+  GtkDropTarget *target = gtk_drop_target_new (GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
+
+  g_signal_connect (target, "drop", G_CALLBACK (window_on_drop), self);
+  g_signal_connect (target, "enter", G_CALLBACK (on_drop_enter), self);
+  g_signal_connect (target, "leave", G_CALLBACK (on_drop_leave), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (target));
+}
+
+/* ── Asking for a volume ── */
+
+static void
+on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, TdWindow *self)
+{
+  g_autoptr (TdJobItem) item = td_job_item_new (td_session_engine (self->session),
+                                                td_session_scan (self->session), recipe, output);
+  g_autofree char *folder = g_path_get_dirname (output);
+
+  /* Format and bits were chosen in the dialog: they are the recipe's from now on. */
+  td_session_edit (self->session, recipe, "output");
+  window_remember_recipe (self);
+  g_settings_set_string (self->settings, "output-folder", folder);
+  td_job_queue_add (self->jobs, item);
+  td_volume_view_show_job (self->volume_view, item);
+}
+
+static void
+on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  g_autofree char *folder = g_settings_get_string (self->settings, "output-folder");
+  GtkWidget *dialog = td_reconstruct_dialog_new (
+      GTK_WINDOW (self), td_session_engine (self->session), td_session_scan (self->session),
+      td_session_recipe (self->session), folder);
+
+  g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_accepted), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+/* ── The list ── */
+
+static void
+on_show_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
+{
+  td_volume_view_show_job (self->volume_view, item);
+  if (td_session_scan (self->session))
+    td_window_show_page (self, "volume");
+}
+
+static void
+on_dismiss_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
+{
+  td_job_queue_dismiss (self->jobs, item);
+}
+
+static void
+on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
+{
+  g_autoptr (TdJobItem) again = td_job_item_again (item);
+
+  if (!again)
+    return;
+  td_job_queue_dismiss (self->jobs, item);
+  td_job_queue_add (self->jobs, again);
+  td_volume_view_show_job (self->volume_view, again);
+}
+
+static GtkWidget *
+window_make_job_row (gpointer item, gpointer user)
+{
+  GtkWidget *row = td_job_row_new (item);
+
+  g_signal_connect_object (row, "show-requested", G_CALLBACK (on_show_requested), user, 0);
+  g_signal_connect_object (row, "again-requested", G_CALLBACK (on_again_requested), user, 0);
+  g_signal_connect_object (row, "dismiss-requested", G_CALLBACK (on_dismiss_requested), user, 0);
+  return row;
+}
+
+static void
+on_jobs_changed (GListModel *model, guint position, guint removed, guint added, TdWindow *self)
+{
+  gtk_revealer_set_reveal_child (self->jobs_revealer, g_list_model_get_n_items (model) > 0);
+}
+
+/* ── At the end ── */
+
+static void
+on_toast_folder (AdwToast *toast, TdJobItem *item)
+{
+  td_job_show_folder (NULL, item);
+}
+
+static void
+unref_item (gpointer item, GClosure *closure)
+{
+  g_object_unref (item);
+}
+
+static void
+on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
+{
+  if (td_job_item_state (item) == TD_JOB_FAILED) {
+    g_autofree char *heading
+        = g_strdup_printf (_ ("“%s” was not reconstructed"), td_job_item_title (item));
+    window_error_dialog (self, heading, td_job_item_error (item));
+  } else if (td_job_item_state (item) == TD_JOB_DONE) {
+    g_autofree char *escaped = g_markup_escape_text (td_job_item_title (item), -1);
+    g_autofree char *text = g_strdup_printf (_ ("%s is written"), escaped);
+    AdwToast *toast = adw_toast_new (text);
+    adw_toast_set_button_label (toast, _ ("Open Folder"));
+    g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
+                           g_object_ref (item), unref_item, 0);
+    adw_toast_overlay_add_toast (self->toasts, toast);
+  }
+}
+
+/* ── Closing ── */
+
+static gboolean
+close_now (gpointer window)
+{
+  gtk_window_close (window);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_close_response (AdwMessageDialog *dialog, const char *response, TdWindow *self)
+{
+  if (g_strcmp0 (response, "stop") != 0)
+    return;
+  self->leaving = TRUE;
+  td_job_queue_cancel_all (self->jobs);
+  /* After the dialog, which still knows the window as its parent. */
+  g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, close_now, g_object_ref (self), g_object_unref);
+}
+
+static gboolean
+window_may_close (TdWindow *self)
+{
+  guint active = td_job_queue_active (self->jobs);
+
+  if (active == 0 || self->leaving)
+    return TRUE;
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
+      GTK_WINDOW (self), _ ("Stop the reconstruction?"),
+      _ ("A volume is still being written. If the window closes now, nothing of it is kept.")));
+  adw_message_dialog_add_responses (dialog, "keep", _ ("_Keep Running"), "stop",
+                                    _ ("_Stop and Close"), NULL);
+  adw_message_dialog_set_response_appearance (dialog, "stop", ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_default_response (dialog, "keep");
+  adw_message_dialog_set_close_response (dialog, "keep");
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_close_response), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+  return FALSE;
+}
+
+static void
+window_bind_jobs (TdWindow *self)
+{
+  GListModel *model = td_job_queue_model (self->jobs);
+
+  gtk_list_box_bind_model (self->jobs_list, model, window_make_job_row, self, NULL);
+  g_signal_connect_object (model, "items-changed", G_CALLBACK (on_jobs_changed), self, 0);
+  g_signal_connect (self->jobs, "ended", G_CALLBACK (on_job_ended), self);
 }
 
 /* ── The session ── */
@@ -216,6 +913,16 @@ static void
 window_add_actions (TdWindow *self)
 {
   static const GActionEntry entries[] = {
+    { .name = "open", .activate = on_open },
+    { .name = "open-details", .activate = on_open_details },
+    { .name = "open-folder", .activate = on_open_folder },
+    { .name = "open-demo", .activate = on_open_demo },
+    { .name = "open-path", .activate = on_open_path, .parameter_type = "s" },
+    { .name = "close-scan", .activate = on_close_scan },
+    { .name = "cancel-opening", .activate = on_cancel_opening },
+    { .name = "save-recipe", .activate = on_save_recipe },
+    { .name = "load-recipe", .activate = on_load_recipe },
+    { .name = "reconstruct", .activate = on_reconstruct },
     { .name = "undo", .activate = on_undo },
     { .name = "redo", .activate = on_redo },
     { .name = "toggle-sidebar", .activate = on_toggle_sidebar },
@@ -223,8 +930,6 @@ window_add_actions (TdWindow *self)
   };
 
   g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);
-  td_window_add_open_actions (self);
-  td_window_add_job_actions (self);
 }
 
 /* ── Interface ── */
@@ -296,7 +1001,7 @@ td_window_close_request (GtkWindow *window)
 {
   TdWindow *self = TD_WINDOW (window);
 
-  if (!td_window_may_close (self))
+  if (!window_may_close (self))
     return TRUE;
   return GTK_WINDOW_CLASS (td_window_parent_class)->close_request (window);
 }
@@ -309,7 +1014,7 @@ td_window_dispose (GObject *object)
   if (self->opening)
     g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
-  td_window_remember_recipe (self);
+  window_remember_recipe (self);
   g_clear_pointer (&self->statement, td_scan_statement_free);
   g_clear_pointer (&self->failure, g_free);
   if (self->jobs)
@@ -351,12 +1056,6 @@ window_bind_children (GtkWidgetClass *widget)
 }
 
 static void
-on_recent_activated (GtkListBox *box, GtkListBoxRow *row, TdWindow *self)
-{
-  td_window_open_path (self, g_object_get_data (G_OBJECT (row), "path"));
-}
-
-static void
 td_window_class_init (TdWindowClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
@@ -392,13 +1091,10 @@ static void
 apply_colour_map (TdWindow *self)
 {
   g_autofree char *name = g_settings_get_string (self->settings, "colour-map");
-  TdColourMap map;
 
-  if (!td_colour_map_parse (name, &map))
-    map = TD_COLOUR_GREY;
-  td_scan_view_set_colour_map (self->scan_view, map);
-  td_compare_view_set_colour_map (self->compare_view, map);
-  td_volume_view_set_colour_map (self->volume_view, map);
+  td_scan_view_set_colour_map (self->scan_view, name);
+  td_compare_view_set_colour_map (self->compare_view, name);
+  td_volume_view_set_colour_map (self->volume_view, name);
 }
 
 TdWindow *
@@ -412,7 +1108,8 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   td_scan_view_set_engine (self->scan_view, engine);
   td_compare_view_set_engine (self->compare_view, engine);
   window_add_actions (self);
-  td_window_add_drop_target (self);
+  window_bind_jobs (self);
+  window_add_drop_target (self);
   GtkEventController *keys = gtk_event_controller_key_new ();
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key_pressed), self);
   g_signal_connect (keys, "key-released", G_CALLBACK (on_key_released), self);
@@ -425,10 +1122,10 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   g_settings_bind (settings, "window-maximized", self, "maximized", G_SETTINGS_BIND_DEFAULT);
   g_signal_connect_object (settings, "changed::colour-map", G_CALLBACK (apply_colour_map), self,
                            G_CONNECT_SWAPPED);
-  g_signal_connect_object (settings, "changed::recent-scans", G_CALLBACK (td_window_show_recent),
-                           self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (settings, "changed::recent-scans", G_CALLBACK (window_show_recent), self,
+                           G_CONNECT_SWAPPED);
   apply_colour_map (self);
-  td_window_show_recent (self);
+  window_show_recent (self);
   update_actions (self);
   return self;
 }

@@ -177,7 +177,7 @@ td_image_quantile (const TdImage *image, double fraction)
 }
 
 void
-td_image_auto_window (const TdImage *image, double *low, double *high)
+td_image_auto_range (const TdImage *image, double *low, double *high)
 {
   *low = td_image_quantile (image, 0.005);
   *high = td_image_quantile (image, 0.995);

@@ -37,7 +37,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdImage, td_image_unref)
 /* @fraction: 0 … 1, interpolated between the stored quantiles. */
 double td_image_quantile (const TdImage *image, double fraction);
 /* A contrast that shows most of the picture: 0.5 to 99.5 per cent, never empty. */
-void td_image_auto_window (const TdImage *image, double *low, double *high);
+void td_image_auto_range (const TdImage *image, double *low, double *high);
 /* The sample under (column, row) in full-resolution pixels, first pixel's centre 0; FALSE: outside.
  */
 gboolean td_image_value (const TdImage *image, double column, double row, float *value);

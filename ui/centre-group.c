@@ -7,9 +7,7 @@
 #include "axis-answer.h"
 #include "axis-finder.h"
 #include "compute/engine/centre.h"
-#include "decimal.h"
 #include "number-row.h"
-#include "scroll.h"
 #include "window-words.h"
 
 #define SLIDER_LEAST_PX 5.0   /* the slider spans at least this to either side */

@@ -95,7 +95,7 @@ show_difference (TdCompareView *self, const TdCompareFigures *figures)
     reach = MAX (figures->max_abs, 1e-12);
   td_image_pane_set_image (self->pane_d, figures->difference);
   /* Symmetric: white is no difference. */
-  td_image_pane_set_window (self->pane_d, -reach, reach);
+  td_image_pane_set_range (self->pane_d, -reach, reach);
 }
 
 static void
@@ -214,9 +214,9 @@ on_contrast (TdImagePane *pane, double low, double high, TdCompareView *self)
     return;
   self->linking = TRUE;
   if (pane == self->pane_a)
-    td_image_pane_set_window (other, low, high);
+    td_image_pane_set_range (other, low, high);
   else
-    td_image_pane_set_window (self->pane_a, low, high);
+    td_image_pane_set_range (self->pane_a, low, high);
   self->linking = FALSE;
 }
 
@@ -305,10 +305,10 @@ td_compare_view_set_active (TdCompareView *self, gboolean active)
 }
 
 void
-td_compare_view_set_colour_map (TdCompareView *self, TdColourMap map)
+td_compare_view_set_colour_map (TdCompareView *self, const char *name)
 {
-  td_image_pane_set_colour_map (self->pane_a, map);
-  td_image_pane_set_colour_map (self->pane_b, map);
+  td_image_pane_set_colour_map (self->pane_a, name);
+  td_image_pane_set_colour_map (self->pane_b, name);
 }
 
 void
@@ -388,13 +388,13 @@ link_panes (TdCompareView *self)
     g_signal_connect (td_image_pane_view (panes[i]), "view-changed",
                       G_CALLBACK (compare_view_on_view_changed), self);
   }
-  td_image_pane_set_window (self->pane_b, 0, 1); /* not automatic: it has A's */
+  td_image_pane_set_range (self->pane_b, 0, 1); /* not automatic: it has A's */
   g_signal_connect (self->pane_a, "contrast-changed", G_CALLBACK (on_contrast), self);
   g_signal_connect (self->pane_b, "contrast-changed", G_CALLBACK (on_contrast), self);
   td_image_pane_set_title (self->pane_a, _ ("A | B"));
   td_image_pane_set_title (self->pane_b, "B");
   td_image_pane_set_title (self->pane_d, _ ("A − B"));
-  td_image_pane_set_colour_map (self->pane_d, TD_COLOUR_DIVERGING);
+  td_image_pane_set_colour_map (self->pane_d, td_colour_map_name (TD_COLOUR_DIVERGING));
 }
 
 static void

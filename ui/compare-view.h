@@ -22,7 +22,7 @@ void td_compare_view_set_scan (TdCompareView *self, TdScan *scan); /* (nullable)
 void td_compare_view_set_base (TdCompareView *self, const TdRecipe *recipe, guint row);
 /* Nothing is computed while it is not looked at. */
 void td_compare_view_set_active (TdCompareView *self, gboolean active);
-void td_compare_view_set_colour_map (TdCompareView *self, TdColourMap map);
+void td_compare_view_set_colour_map (TdCompareView *self, const char *name);
 /* "wipe", "side", "difference" */
 void td_compare_view_set_mode (TdCompareView *self, const char *mode);
 TdCompareSide *td_compare_view_side (TdCompareView *self, guint side); /* 0: A, 1: B */

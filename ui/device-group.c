@@ -5,8 +5,8 @@
 
 #include "device-catalog.h"
 #include "device-row.h"
-#include "gib.h"
 #include "number-row.h"
+#include "quantity.h"
 #include "tuning-row.h"
 
 struct _TdDeviceGroup {

@@ -19,13 +19,13 @@ struct _TdHistogram {
   char units[16];
 };
 
-enum { WINDOW_CHANGED, AUTO_REQUESTED, N_SIGNALS };
+enum { RANGE_CHANGED, AUTO_REQUESTED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdHistogram, td_histogram, GTK_TYPE_WIDGET)
 
 static void
-update_range (TdHistogram *self)
+histogram_update_ends (TdHistogram *self)
 {
   if (!self->image || self->grab != GRAB_NONE)
     return;
@@ -49,7 +49,7 @@ to_value (TdHistogram *self, double x)
 }
 
 static void
-change_window (TdHistogram *self, double low, double high)
+histogram_change_range (TdHistogram *self, double low, double high)
 {
   double least = 1e-4 * (self->to - self->from);
 
@@ -57,9 +57,9 @@ change_window (TdHistogram *self, double low, double high)
     return;
   self->low = low;
   self->high = high;
-  update_range (self);
+  histogram_update_ends (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
-  g_signal_emit (self, signals[WINDOW_CHANGED], 0, low, high);
+  g_signal_emit (self, signals[RANGE_CHANGED], 0, low, high);
 }
 
 /* ── Drawing ── */
@@ -204,18 +204,18 @@ histogram_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdHisto
   double shift = to_value (self, dx) - to_value (self, 0);
 
   if (self->grab == GRAB_LOW)
-    change_window (self, to_value (self, self->grab_x + dx), self->high);
+    histogram_change_range (self, to_value (self, self->grab_x + dx), self->high);
   else if (self->grab == GRAB_HIGH)
-    change_window (self, self->low, to_value (self, self->grab_x + dx));
+    histogram_change_range (self, self->low, to_value (self, self->grab_x + dx));
   else if (self->grab == GRAB_BOTH)
-    change_window (self, self->grab_low + shift, self->grab_high + shift);
+    histogram_change_range (self, self->grab_low + shift, self->grab_high + shift);
 }
 
 static void
 histogram_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdHistogram *self)
 {
   self->grab = GRAB_NONE;
-  update_range (self);
+  histogram_update_ends (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -236,8 +236,8 @@ histogram_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifie
     return FALSE;
   if (key == GDK_KEY_Left)
     step = -step;
-  change_window (self, state & GDK_SHIFT_MASK ? self->low - step : self->low + step,
-                 self->high + step);
+  histogram_change_range (self, state & GDK_SHIFT_MASK ? self->low - step : self->low + step,
+                          self->high + step);
   return TRUE;
 }
 
@@ -250,16 +250,16 @@ td_histogram_set_image (TdHistogram *self, TdImage *image)
     return;
   g_clear_pointer (&self->image, td_image_unref);
   self->image = image ? td_image_ref (image) : NULL;
-  update_range (self);
+  histogram_update_ends (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void
-td_histogram_set_window (TdHistogram *self, double low, double high)
+td_histogram_set_range (TdHistogram *self, double low, double high)
 {
   self->low = low;
   self->high = high;
-  update_range (self);
+  histogram_update_ends (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -294,8 +294,8 @@ td_histogram_class_init (TdHistogramClass *class)
   widget->measure = td_histogram_measure;
   gtk_widget_class_set_css_name (widget, "histogram");
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_GROUP);
-  signals[WINDOW_CHANGED]
-      = g_signal_new ("window-changed", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+  signals[RANGE_CHANGED]
+      = g_signal_new ("range-changed", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
   signals[AUTO_REQUESTED] = g_signal_new ("auto-requested", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST, 0,
                                           NULL, NULL, NULL, G_TYPE_NONE, 0);

@@ -7,17 +7,17 @@
 #include "render/image.h"
 
 /**
- * TdHistogram: the values of a picture and the window that is shown of them. The two handles are
- * dragged, the stretch between them moves both, a double click asks for automatic contrast. Keys:
- * left and right move the window, with Shift they widen it.
+ * TdHistogram: the values of a picture and the display range, from black to white. The user drags
+ * the two handles, or both together by the stretch between them. A double click asks for automatic
+ * contrast. The keys left and right move the range; with Shift they widen it.
  *
- * Signals: "window-changed" (double low, double high), "auto-requested" ().
+ * Signals: "range-changed" (double low, double high), "auto-requested" ().
  */
 #define TD_TYPE_HISTOGRAM (td_histogram_get_type ())
 G_DECLARE_FINAL_TYPE (TdHistogram, td_histogram, TD, HISTOGRAM, GtkWidget)
 
 void td_histogram_set_image (TdHistogram *self, TdImage *image); /* (nullable) */
-void td_histogram_set_window (TdHistogram *self, double low, double high);
+void td_histogram_set_range (TdHistogram *self, double low, double high);
 /* Of the values, written with the white point; "": none. */
 void td_histogram_set_units (TdHistogram *self, const char *units);
 void td_histogram_set_colour_map (TdHistogram *self, TdColourMap map);

@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "image-pane-private.h"
+#include "image-pane.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
+#include "histogram.h"
+#include "picture-save.h"
+#include "profile.h"
 #include "window-words.h"
+
+struct _TdImagePane {
+  GtkWidget parent_instance;
+  GtkBox *box;
+  GMenu *option_section;
+  GtkLabel *title, *subtitle, *message, *readout, *badge, *statistics;
+  GtkSpinner *spinner;
+  GtkToggleButton *enlarge;
+  TdSliceView *view;
+  TdHistogram *histogram;
+  TdProfile *profile;
+  GtkWidget *footer;
+  GSimpleActionGroup *actions;
+  gboolean auto_contrast, updating;
+  guint spinner_timeout;
+  TdReadout describe;
+  gpointer describe_user;
+  gboolean pointed;
+  double column, row; /* under the pointer, now or last; NAN: it never was there */
+  char units[16];     /* of the values */
+  double measured[4]; /* the box to measure in: x, y, width, height; width 0: none */
+};
 
 #define SPINNER_AFTER_MS 120 /* what comes sooner needs no spinner, and no drawing of one */
 
@@ -16,10 +42,10 @@ G_DEFINE_FINAL_TYPE (TdImagePane, td_image_pane, GTK_TYPE_WIDGET)
 /* ── Contrast ── */
 
 static void
-show_window (TdImagePane *self, double low, double high)
+image_pane_show_range (TdImagePane *self, double low, double high)
 {
-  td_slice_view_set_window (self->view, low, high);
-  td_histogram_set_window (self->histogram, low, high);
+  td_slice_view_set_range (self->view, low, high);
+  td_histogram_set_range (self->histogram, low, high);
   g_signal_emit (self, signals[CONTRAST_CHANGED], 0, low, high);
 }
 
@@ -33,23 +59,23 @@ set_auto_contrast (TdImagePane *self, gboolean automatic)
   g_simple_action_set_state (G_SIMPLE_ACTION (action), g_variant_new_boolean (automatic));
   if (automatic && image) {
     double low, high;
-    td_image_auto_window (image, &low, &high);
-    show_window (self, low, high);
+    td_image_auto_range (image, &low, &high);
+    image_pane_show_range (self, low, high);
   }
 }
 
 static void
-on_window_changed (TdSliceView *view, double low, double high, TdImagePane *self)
+on_range_changed (TdSliceView *view, double low, double high, TdImagePane *self)
 {
   set_auto_contrast (self, FALSE);
-  show_window (self, low, high);
+  image_pane_show_range (self, low, high);
 }
 
 static void
-on_histogram_window (TdHistogram *histogram, double low, double high, TdImagePane *self)
+on_histogram_range (TdHistogram *histogram, double low, double high, TdImagePane *self)
 {
   set_auto_contrast (self, FALSE);
-  show_window (self, low, high);
+  image_pane_show_range (self, low, high);
 }
 
 static void
@@ -59,10 +85,106 @@ on_auto_requested (TdHistogram *histogram, TdImagePane *self)
 }
 
 void
-td_image_pane_set_window (TdImagePane *self, double low, double high)
+td_image_pane_set_range (TdImagePane *self, double low, double high)
 {
   set_auto_contrast (self, FALSE);
-  show_window (self, low, high);
+  image_pane_show_range (self, low, high);
+}
+
+/* ── A profile along the row under the pointer ── */
+
+static void
+image_pane_update_profile (TdImagePane *self)
+{
+  TdImage *image = td_slice_view_get_image (self->view);
+  const double row = isfinite (self->row) ? self->row : image ? (image->extent_height - 1) / 2 : 0;
+
+  if (gtk_widget_get_visible (GTK_WIDGET (self->profile)))
+    td_profile_show (self->profile, image, td_slice_view_get_view (self->view, NULL), round (row),
+                     self->pointed ? self->column : NAN);
+}
+
+static void
+on_profile (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TdImagePane *self = user;
+
+  g_simple_action_set_state (action, state);
+  gtk_widget_set_visible (GTK_WIDGET (self->profile), g_variant_get_boolean (state));
+  image_pane_update_profile (self);
+}
+
+/* ── Statistics of a box ── */
+
+static char *
+statistics_text (const TdImageStatistics *s, const char *units, double width, double height)
+{
+  g_autofree char *bad = g_strdup_printf ("%" G_GUINT64_FORMAT, s->n_bad);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  /* σ: the standard deviation. */
+  g_string_append_printf (text, _ ("mean %.5g  σ %.3g  %.5g … %.5g %s (%.0f × %.0f)"), s->mean,
+                          s->deviation, s->minimum, s->maximum, units, width, height);
+  if (s->n_bad)
+    g_string_append_printf (text, _ (", %s not finite"), bad);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static void
+update_statistics (TdImagePane *self)
+{
+  const double *box = self->measured;
+  TdImage *image = td_slice_view_get_image (self->view);
+  TdImageStatistics statistics;
+  g_autofree char *text = NULL;
+
+  if (box[2] > 0 && image
+      && td_image_statistics (image, box[0], box[1], box[2], box[3], &statistics))
+    text = statistics_text (&statistics, self->units, box[2], box[3]);
+  gtk_label_set_text (self->statistics, text ? text : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->statistics), text != NULL);
+}
+
+void
+td_image_pane_set_units (TdImagePane *self, const char *units)
+{
+  if (strcmp (units, self->units) == 0)
+    return;
+  g_strlcpy (self->units, units, sizeof self->units);
+  td_histogram_set_units (self->histogram, units);
+  td_profile_set_units (self->profile, units);
+  update_statistics (self);
+}
+
+static void
+image_pane_measure (TdImagePane *self, const double box[4])
+{
+  memcpy (self->measured, box, sizeof self->measured);
+  update_statistics (self);
+}
+
+/* ── Saving ── */
+
+static void
+on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdImagePane *self = user;
+  TdImage *image = td_slice_view_get_image (self->view);
+  g_autofree char *name = g_utf8_strdown (gtk_label_get_text (self->title), -1);
+
+  if (image)
+    td_picture_save_ask (GTK_WIDGET (self), image, td_slice_view_get_style (self->view), name);
+}
+
+static void
+image_pane_picture_changed (TdImagePane *self)
+{
+  GAction *save = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "save");
+
+  g_simple_action_set_enabled (G_SIMPLE_ACTION (save),
+                               td_slice_view_get_image (self->view) != NULL);
+  image_pane_update_profile (self);
+  update_statistics (self);
 }
 
 /* ── Read-out ── */
@@ -94,7 +216,7 @@ on_pointed (TdSliceView *view, double column, double row, gboolean inside, TdIma
     self->row = row;
   }
   update_readout (self);
-  td_image_pane_update_tools (self);
+  image_pane_update_profile (self);
 }
 
 static void
@@ -112,13 +234,13 @@ static void
 image_pane_on_view_changed (TdSliceView *view, TdImagePane *self)
 {
   update_zoom (self);
-  td_image_pane_update_tools (self);
+  image_pane_update_profile (self);
 }
 
 static void
 on_measured (TdSliceView *view, double x, double y, double width, double height, TdImagePane *self)
 {
-  td_image_pane_measure (self, (double[]) { x, y, width, height });
+  image_pane_measure (self, (double[]) { x, y, width, height });
 }
 
 /* ── Interface ── */
@@ -143,7 +265,7 @@ td_image_pane_flip_image (TdImagePane *self, TdImage *image)
   td_slice_view_set_image (self->view, image);
   td_histogram_set_image (self->histogram, image);
   update_readout (self);
-  td_image_pane_picture_changed (self);
+  image_pane_picture_changed (self);
 }
 
 void
@@ -214,10 +336,13 @@ td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user)
 }
 
 void
-td_image_pane_set_colour_map (TdImagePane *self, TdColourMap map)
+td_image_pane_set_colour_map (TdImagePane *self, const char *name)
 {
   GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "colours");
+  TdColourMap map;
 
+  if (!td_colour_map_parse (name, &map))
+    map = TD_COLOUR_GREY;
   td_slice_view_set_colour_map (self->view, map);
   td_histogram_set_colour_map (self->histogram, map);
   g_simple_action_set_state (G_SIMPLE_ACTION (action),
@@ -296,10 +421,7 @@ on_auto_contrast (GSimpleAction *action, GVariant *state, gpointer user)
 static void
 on_colours (GSimpleAction *action, GVariant *state, gpointer user)
 {
-  TdColourMap map;
-
-  if (td_colour_map_parse (g_variant_get_string (state, NULL), &map))
-    td_image_pane_set_colour_map (user, map);
+  td_image_pane_set_colour_map (user, g_variant_get_string (state, NULL));
 }
 
 static void
@@ -364,9 +486,9 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_child (widget, TdImagePane, histogram);
   gtk_widget_class_bind_template_callback (widget, on_pointed);
   gtk_widget_class_bind_template_callback (widget, on_measured);
-  gtk_widget_class_bind_template_callback (widget, on_window_changed);
+  gtk_widget_class_bind_template_callback (widget, on_range_changed);
   gtk_widget_class_bind_template_callback (widget, image_pane_on_view_changed);
-  gtk_widget_class_bind_template_callback (widget, on_histogram_window);
+  gtk_widget_class_bind_template_callback (widget, on_histogram_range);
   gtk_widget_class_bind_template_callback (widget, on_auto_requested);
   gtk_widget_class_bind_template_callback (widget, on_enlarge_toggled);
   signals[ENLARGE_TOGGLED] = g_signal_new ("enlarge-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
@@ -388,6 +510,8 @@ td_image_pane_init (TdImagePane *self)
     { .name = "colours", .parameter_type = "s", .state = "'grey'", .change_state = on_colours },
     { .name = "option", .state = "true", .change_state = image_pane_on_option },
     { .name = "smooth", .state = "false", .change_state = on_smooth },
+    { .name = "profile", .state = "false", .change_state = on_profile },
+    { .name = "save", .activate = on_save },
   };
 
   self->auto_contrast = TRUE;
@@ -395,7 +519,6 @@ td_image_pane_init (TdImagePane *self)
   self->actions = g_simple_action_group_new ();
   g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries),
                                    self);
-  td_image_pane_add_tools (self);
   gtk_widget_insert_action_group (GTK_WIDGET (self), "pane", G_ACTION_GROUP (self->actions));
   gtk_widget_init_template (GTK_WIDGET (self));
 }

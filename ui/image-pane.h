@@ -35,8 +35,9 @@ void td_image_pane_set_badge (TdImagePane *self, const char *badge);
 /* Of the picture's values, beside every value but the read-out's; "": none. */
 void td_image_pane_set_units (TdImagePane *self, const char *units);
 void td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user);
-void td_image_pane_set_colour_map (TdImagePane *self, TdColourMap map);
-void td_image_pane_set_window (TdImagePane *self, double low, double high); /* ends automatic */
+/* A colour map by its name in the preferences; a name that is unknown: grey. */
+void td_image_pane_set_colour_map (TdImagePane *self, const char *name);
+void td_image_pane_set_range (TdImagePane *self, double low, double high); /* ends automatic */
 void td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged);
 void td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can);
 TdSliceView *td_image_pane_view (TdImagePane *self);

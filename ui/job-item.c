@@ -3,7 +3,7 @@
 
 #include <glib/gi18n.h>
 
-#include "duration.h"
+#include "quantity.h"
 #include "window-words.h"
 
 #define POLL_MS 120

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "number-row.h"
 
-#include "decimal.h"
-#include "scroll.h"
+#include <math.h>
 
 struct _TdNumberRow {
   AdwActionRow parent_instance;
@@ -13,6 +12,41 @@ enum { CHANGED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdNumberRow, td_number_row, ADW_TYPE_ACTION_ROW)
+
+static int
+number_row_on_input (GtkSpinButton *spin, double *value, gpointer user)
+{
+  g_autoptr (GString) text = g_string_new (gtk_editable_get_text (GTK_EDITABLE (spin)));
+  char *end;
+
+  g_string_replace (text, ",", ".", 0);
+  g_string_replace (text, "−", "-", 0);
+  g_strstrip (text->str);
+  *value = g_ascii_strtod (text->str, &end);
+  if (end == text->str || *end || !isfinite (*value))
+    *value = gtk_spin_button_get_value (spin);
+  return TRUE;
+}
+
+void
+td_accept_decimals (GtkSpinButton *spin)
+{
+  /* Else the locale's other sign is dropped while it is typed. */
+  gtk_spin_button_set_numeric (spin, FALSE);
+  g_signal_connect (spin, "input", G_CALLBACK (number_row_on_input), NULL);
+}
+
+void
+td_ignore_scroll (GtkWidget *widget)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
+    g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+    if (GTK_IS_EVENT_CONTROLLER_SCROLL (controller))
+      gtk_event_controller_set_propagation_phase (controller, GTK_PHASE_NONE);
+  }
+}
 
 static void
 on_value_changed (GtkSpinButton *spin, TdNumberRow *self)

@@ -16,3 +16,10 @@ void td_number_row_set_range (TdNumberRow *self, double minimum, double maximum)
 void td_number_row_set_steps (TdNumberRow *self, double step, double page, guint digits);
 void td_number_row_set_value (TdNumberRow *self, double value);
 double td_number_row_get_value (TdNumberRow *self);
+
+/* Lets a number be typed or pasted with a point or a comma, whatever the locale writes: "190.75"
+   must not become 19075. What is no number leaves the value as it was. */
+void td_accept_decimals (GtkSpinButton *spin);
+/* Takes the wheel from a spin button or slider that sits in a scrolled panel: scrolling past it
+   must not change the recipe. */
+void td_ignore_scroll (GtkWidget *widget);

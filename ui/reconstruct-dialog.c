@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "compute/engine/plan.h"
-#include "duration.h"
 #include "latest.h"
 #include "number-row.h"
+#include "quantity.h"
 #include "target-check.h"
 #include "window-words.h"
 

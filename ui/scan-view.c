@@ -1,18 +1,56 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "scan-view-private.h"
+#include "scan-view.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
 #include "dataset/angles.h"
+#include "frame-loader.h"
+#include "preview.h"
+#include "scan-readout.h"
 
-guint td_scan_view_signals[TD_SCAN_VIEW_N_SIGNALS];
+#define NUDGE_PX 0.5
+#define NUDGE_FINE_PX 0.05
+
+/* The pictures without a step, kept beside those of the recipe so that going from one to the other
+   takes no time. */
+typedef struct {
+  gboolean on;   /* these are shown */
+  char step[32]; /* left out; "": all that the presets do not have */
+  TdPreview *preview;
+  TdFrameLoader *sinograms;
+  TdImage *slice, *sinogram;             /* NULL: to be asked for when they are wanted */
+  TdImage *after_slice, *after_sinogram; /* the recipe's; NULL: on its way */
+  char *after_subtitle;
+  char *slice_problem, *sinogram_problem; /* why there is none of the recipe's; NULL: there is */
+} TdBefore;
+
+struct _TdScanView {
+  GtkWidget parent_instance;
+  GtkWidget *across, *down;
+  TdImagePane *projection, *sinogram, *slice;
+  GtkWidget *view_footer, *row_footer;
+  GtkAdjustment *view_adjustment, *row_adjustment;
+  TdPreview *preview;
+  TdFrameLoader *projections, *sinograms;
+  TdBefore before;
+  TdScan *scan;
+  TdRecipe recipe;
+  gboolean has_recipe;
+  gboolean sinogram_due; /* comes on the way to the slice */
+  guint row, view;
+  TdSliceReadout slice_readout;
+  gboolean told_no_gl;
+};
+
+enum { NUDGE_CENTRE, REGION_DRAWN, CROP_DRAWN, ROW_CHANGED, SLICE_SHOWN, NO_GL, N_SIGNALS };
+static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdScanView, td_scan_view, GTK_TYPE_WIDGET)
 
-void
-td_scan_view_show_busy (TdScanView *self)
+static void
+scan_view_show_busy (TdScanView *self)
 {
   const TdBefore *before = &self->before;
 
@@ -25,6 +63,259 @@ td_scan_view_show_busy (TdScanView *self)
                                   || (before->on && td_preview_busy (before->preview)));
 }
 
+/* ── Pictures without a step ── */
+
+/* The recipe without the step, or without all steps that are not part of the presets: flat field
+   and logarithm make a slice of counts, the others mend it. */
+static void
+recipe_before (TdScanView *self, TdRecipe *recipe)
+{
+  const char *left_out = self->before.step;
+
+  *recipe = self->recipe;
+  for (guint i = 0; i < recipe->n_steps; i++) {
+    TdStep *step = &recipe->steps[i];
+    const TdStepKind *kind = td_prepare_step (step->name, NULL);
+    if (*left_out ? strcmp (step->name, left_out) == 0 : kind && !kind->preset_on)
+      step->enabled = FALSE;
+  }
+}
+
+/* Without flat field or logarithm the values have another meaning: the contrast cannot stay. */
+static gboolean
+scan_view_before_comparable (TdScanView *self)
+{
+  const TdStepKind *kind = *self->before.step ? td_prepare_step (self->before.step, NULL) : NULL;
+
+  return !kind || !kind->preset_on;
+}
+
+static void
+put_image (TdScanView *self, TdImagePane *pane, TdImage *image)
+{
+  if (scan_view_before_comparable (self))
+    td_image_pane_flip_image (pane, image);
+  else
+    td_image_pane_set_image (pane, image);
+}
+
+static void
+show_badges (TdScanView *self)
+{
+  const TdStepKind *kind = *self->before.step ? td_prepare_step (self->before.step, NULL) : NULL;
+  g_autofree char *text = kind ? g_strdup_printf (_ ("Before: without “%s”"), _ (kind->title))
+                               : g_strdup (_ ("Before: without the added steps"));
+  const char *badge = self->before.on ? text : NULL;
+
+  td_image_pane_set_badge (self->slice, badge);
+  td_image_pane_set_badge (self->sinogram,
+                           td_image_pane_get_option (self->sinogram) ? badge : NULL);
+}
+
+static void
+on_slice_before (const TdPreviewResult *result, const GError *error, gboolean last, gpointer user)
+{
+  TdScanView *self = user;
+
+  if (result) {
+    g_clear_pointer (&self->before.slice, td_image_unref);
+    if (last)
+      self->before.slice = td_image_ref (result->image);
+  }
+  if (!self->before.on)
+    return;
+  if (result)
+    put_image (self, self->slice, result->image);
+  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    td_image_pane_set_message (self->slice, error->message);
+  scan_view_show_busy (self);
+}
+
+static void
+on_sinogram_before (TdImage *image, const GError *error, gpointer user)
+{
+  TdScanView *self = user;
+
+  g_clear_pointer (&self->before.sinogram, td_image_unref);
+  if (image)
+    self->before.sinogram = td_image_ref (image);
+  if (!self->before.on)
+    return;
+  if (image)
+    put_image (self, self->sinogram, image);
+  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    td_image_pane_set_message (self->sinogram, error->message);
+  scan_view_show_busy (self);
+}
+
+static void
+ask_slice (TdScanView *self)
+{
+  TdRecipe recipe;
+
+  if (self->before.slice) {
+    put_image (self, self->slice, self->before.slice);
+    return;
+  }
+  recipe_before (self, &recipe);
+  td_preview_request (self->before.preview, self->scan, &recipe, self->row, FALSE);
+  scan_view_show_busy (self);
+}
+
+static void
+ask_sinogram (TdScanView *self)
+{
+  TdRecipe recipe;
+
+  if (!td_image_pane_get_option (self->sinogram))
+    return; /* as stored: no step was in it */
+  if (self->before.sinogram) {
+    put_image (self, self->sinogram, self->before.sinogram);
+    return;
+  }
+  recipe_before (self, &recipe);
+  td_frame_loader_sinogram (self->before.sinograms, self->scan, self->row, &recipe);
+  scan_view_show_busy (self);
+}
+
+static void
+scan_view_before_keep (TdImage **kept, TdImage *image)
+{
+  g_clear_pointer (kept, td_image_unref);
+  *kept = image ? td_image_ref (image) : NULL;
+}
+
+static void
+keep_problem (char **kept, const GError *error)
+{
+  g_free (*kept);
+  *kept = error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+              ? g_strdup (error->message)
+              : NULL;
+}
+
+/* Keeps a picture of the recipe's, or why there is none. TRUE: it is not to be shown now. */
+static gboolean
+scan_view_before_keep_slice (TdScanView *self, TdImage *image, const char *subtitle,
+                             const GError *error)
+{
+  scan_view_before_keep (&self->before.after_slice, image);
+  keep_problem (&self->before.slice_problem, error);
+  g_free (self->before.after_subtitle);
+  self->before.after_subtitle = g_strdup (subtitle);
+  return self->before.on;
+}
+
+static gboolean
+scan_view_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *error)
+{
+  scan_view_before_keep (&self->before.after_sinogram, image);
+  keep_problem (&self->before.sinogram_problem, error);
+  return self->before.on && td_image_pane_get_option (self->sinogram);
+}
+
+/* What was kept is old: recipe or row changed. Asks anew while it is shown. */
+static void
+scan_view_before_slice_stale (TdScanView *self)
+{
+  scan_view_before_keep (&self->before.slice, NULL);
+  scan_view_before_keep (&self->before.after_slice, NULL);
+  keep_problem (&self->before.slice_problem, NULL);
+  if (self->before.on)
+    ask_slice (self);
+}
+
+static void
+scan_view_before_sinogram_stale (TdScanView *self)
+{
+  scan_view_before_keep (&self->before.sinogram, NULL);
+  scan_view_before_keep (&self->before.after_sinogram, NULL);
+  keep_problem (&self->before.sinogram_problem, NULL);
+  if (self->before.on)
+    ask_sinogram (self);
+  show_badges (self);
+}
+
+/* One that is on its way comes by itself. */
+static void
+put_after (TdScanView *self, TdImagePane *pane, TdImage *image, const char *problem)
+{
+  if (image)
+    put_image (self, pane, image);
+  else if (problem)
+    td_image_pane_set_message (pane, problem);
+}
+
+static void
+show_after (TdScanView *self)
+{
+  put_after (self, self->slice, self->before.after_slice, self->before.slice_problem);
+  put_after (self, self->sinogram, self->before.after_sinogram, self->before.sinogram_problem);
+  td_image_pane_set_subtitle (self->slice, self->before.after_subtitle);
+  scan_view_show_busy (self);
+}
+
+void
+td_scan_view_set_before (TdScanView *self, const char *step)
+{
+  if (!self->scan || !self->has_recipe || (!step && !self->before.on))
+    return;
+  if (!step) {
+    self->before.on = FALSE;
+    show_after (self);
+    show_badges (self);
+    return;
+  }
+  if (strcmp (step, self->before.step) != 0) {
+    scan_view_before_keep (&self->before.slice, NULL);
+    scan_view_before_keep (&self->before.sinogram, NULL);
+    g_strlcpy (self->before.step, step, sizeof self->before.step);
+  }
+  self->before.on = TRUE;
+  ask_slice (self);
+  ask_sinogram (self);
+  show_badges (self);
+}
+
+/* scan-view-before.c */
+static void
+scan_view_before_init (TdScanView *self, TdEngine *engine)
+{
+  self->before.preview = td_preview_new (engine, on_slice_before, NULL, self);
+  self->before.sinograms = td_frame_loader_new (engine, on_sinogram_before, self);
+}
+
+static void
+scan_view_before_forget (TdBefore *before)
+{
+  scan_view_before_keep (&before->slice, NULL);
+  scan_view_before_keep (&before->sinogram, NULL);
+  scan_view_before_keep (&before->after_slice, NULL);
+  scan_view_before_keep (&before->after_sinogram, NULL);
+  g_clear_pointer (&before->after_subtitle, g_free);
+  g_clear_pointer (&before->slice_problem, g_free);
+  g_clear_pointer (&before->sinogram_problem, g_free);
+}
+
+/* Another scan: nothing is kept, and the recipe's pictures are shown. */
+static void
+scan_view_before_reset (TdScanView *self)
+{
+  td_preview_cancel (self->before.preview);
+  td_frame_loader_cancel (self->before.sinograms);
+  self->before.on = FALSE;
+  scan_view_before_forget (&self->before);
+  show_badges (self);
+}
+
+static void
+scan_view_before_clear (TdScanView *self)
+{
+  g_clear_pointer (&self->before.preview, td_preview_free);
+  g_clear_pointer (&self->before.sinograms, td_frame_loader_free);
+  scan_view_before_forget (&self->before);
+}
+
 /* ── Asking for pictures ── */
 
 static void
@@ -32,7 +323,7 @@ request_projection (TdScanView *self)
 {
   td_frame_loader_projection (self->projections, self->scan, self->view,
                               td_image_pane_get_option (self->projection));
-  td_scan_view_show_busy (self);
+  scan_view_show_busy (self);
 }
 
 /* The slice is made of the very row that is shown: its preparation need not be done twice. */
@@ -55,7 +346,7 @@ scan_view_load_sinogram (TdScanView *self)
   self->sinogram_due = FALSE;
   td_frame_loader_sinogram (self->sinograms, self->scan, self->row,
                             prepared ? &self->recipe : NULL);
-  td_scan_view_show_busy (self);
+  scan_view_show_busy (self);
 }
 
 /* Before the slice is asked for. */
@@ -65,11 +356,11 @@ request_sinogram (TdScanView *self)
   if (sinogram_follows_slice (self)) {
     td_frame_loader_cancel (self->sinograms);
     self->sinogram_due = TRUE;
-    td_scan_view_show_busy (self);
+    scan_view_show_busy (self);
   } else {
     scan_view_load_sinogram (self);
   }
-  td_before_sinogram_stale (self);
+  scan_view_before_sinogram_stale (self);
 }
 
 static void
@@ -78,8 +369,8 @@ scan_view_request_slice (TdScanView *self)
   if (!self->has_recipe)
     return;
   td_preview_request (self->preview, self->scan, &self->recipe, self->row, self->sinogram_due);
-  td_scan_view_show_busy (self);
-  td_before_slice_stale (self);
+  scan_view_show_busy (self);
+  scan_view_before_slice_stale (self);
 }
 
 /* ── Showing them ── */
@@ -99,7 +390,7 @@ on_projection (TdImage *image, const GError *error, gpointer user)
   TdScanView *self = user;
 
   show_frame (self->projection, image, error);
-  td_scan_view_show_busy (self);
+  scan_view_show_busy (self);
 }
 
 static void
@@ -107,9 +398,9 @@ on_sinogram (TdImage *image, const GError *error, gpointer user)
 {
   TdScanView *self = user;
 
-  if (!td_before_keep_sinogram (self, image, error))
+  if (!scan_view_before_keep_sinogram (self, image, error))
     show_frame (self->sinogram, image, error);
-  td_scan_view_show_busy (self);
+  scan_view_show_busy (self);
 }
 
 /* The width of a 64-bit number differs between machines: it must not be in a translated format. */
@@ -146,12 +437,12 @@ scan_view_show_slice (TdScanView *self, const TdPreviewResult *result)
   td_image_pane_set_units (self->slice, result->units);
   self->slice_readout.width = result->image->extent_width;
   self->slice_readout.height = result->image->extent_height;
-  if (td_before_keep_slice (self, result->image, subtitle, NULL))
+  if (scan_view_before_keep_slice (self, result->image, subtitle, NULL))
     return;
   td_slice_view_set_pixel_mm (td_image_pane_view (self->slice), result->pixel_mm, result->pixel_mm);
   td_image_pane_set_image (self->slice, result->image);
   td_image_pane_set_subtitle (self->slice, subtitle);
-  g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN], 0, result->coarse);
+  g_signal_emit (self, signals[SLICE_SHOWN], 0, result->coarse);
 }
 
 static void
@@ -173,7 +464,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   if (result)
     scan_view_show_slice (self, result);
   else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
-           && !td_before_keep_slice (self, NULL, NULL, error)) {
+           && !scan_view_before_keep_slice (self, NULL, NULL, error)) {
     td_image_pane_set_message (self->slice, error->message);
     td_image_pane_set_subtitle (self->slice, NULL);
   }
@@ -181,7 +472,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   if (last && !td_preview_busy (self->preview) && sinogram_follows_slice (self)
       && (self->sinogram_due || error))
     scan_view_load_sinogram (self);
-  td_scan_view_show_busy (self);
+  scan_view_show_busy (self);
 }
 
 /* ── Lines ── */
@@ -241,7 +532,7 @@ td_scan_view_set_row (TdScanView *self, guint row)
   show_titles (self);
   request_sinogram (self);
   scan_view_request_slice (self);
-  g_signal_emit (self, td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED], 0, row);
+  g_signal_emit (self, signals[ROW_CHANGED], 0, row);
 }
 
 guint
@@ -290,7 +581,113 @@ on_prepared_toggled (TdImagePane *pane, gboolean on, TdScanView *self)
   if (!self->scan)
     return;
   scan_view_load_sinogram (self);
-  td_before_sinogram_stale (self);
+  scan_view_before_sinogram_stale (self);
+}
+
+/* ── What is done in one picture moves the others ── */
+
+static void
+move_row (TdScanView *self, double row)
+{
+  if (self->scan)
+    td_scan_view_set_row (self,
+                          (guint) CLAMP (round (row), 0, td_scan_facts (self->scan)->n_rows - 1));
+}
+
+static void
+move_view (TdScanView *self, double view)
+{
+  if (self->scan)
+    td_scan_view_set_view (
+        self, (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
+}
+
+static void
+on_projection_picked (TdSliceView *view, double column, double row, TdScanView *self)
+{
+  move_row (self, row);
+}
+
+static void
+on_projection_line (TdSliceView *view, double row, TdScanView *self)
+{
+  move_row (self, row);
+}
+
+static void
+on_projection_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
+{
+  move_row (self, (double) self->row + dy);
+  move_view (self, (double) self->view + dx);
+}
+
+static void
+on_sinogram_picked (TdSliceView *view, double column, double row, TdScanView *self)
+{
+  move_view (self, row);
+}
+
+static void
+on_sinogram_line (TdSliceView *view, double row, TdScanView *self)
+{
+  move_view (self, row);
+}
+
+static void
+on_sinogram_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
+{
+  move_view (self, (double) self->view + dy);
+  move_row (self, (double) self->row + dx);
+}
+
+static void
+on_slice_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
+{
+  if (dx != 0)
+    g_signal_emit (self, signals[NUDGE_CENTRE], 0, dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
+  else
+    move_row (self, (double) self->row + dy);
+}
+
+static void
+on_slice_region (TdSliceView *view, double x, double y, double width, double height,
+                 TdScanView *self)
+{
+  g_signal_emit (self, signals[REGION_DRAWN], 0, (int) x, (int) y, (int) width, (int) height);
+}
+
+static void
+on_projection_region (TdSliceView *view, double x, double y, double width, double height,
+                      TdScanView *self)
+{
+  g_signal_emit (self, signals[CROP_DRAWN], 0, (int) x, (int) y, (int) width, (int) height);
+}
+
+static void
+scan_view_on_no_gl (TdSliceView *view, const char *reason, TdScanView *self)
+{
+  if (!self->told_no_gl)
+    g_signal_emit (self, signals[NO_GL], 0, reason);
+  self->told_no_gl = TRUE;
+}
+
+static void
+scan_view_connect_panes (TdScanView *self)
+{
+  TdSliceView *projection = td_image_pane_view (self->projection);
+  TdSliceView *sinogram = td_image_pane_view (self->sinogram);
+  TdSliceView *slice = td_image_pane_view (self->slice);
+
+  g_signal_connect (projection, "picked", G_CALLBACK (on_projection_picked), self);
+  g_signal_connect (projection, "line-moved", G_CALLBACK (on_projection_line), self);
+  g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
+  g_signal_connect (projection, "region-drawn", G_CALLBACK (on_projection_region), self);
+  g_signal_connect (projection, "failed", G_CALLBACK (scan_view_on_no_gl), self);
+  g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
+  g_signal_connect (sinogram, "line-moved", G_CALLBACK (on_sinogram_line), self);
+  g_signal_connect (sinogram, "nudged", G_CALLBACK (on_sinogram_nudged), self);
+  g_signal_connect (slice, "nudged", G_CALLBACK (on_slice_nudged), self);
+  g_signal_connect (slice, "region-drawn", G_CALLBACK (on_slice_region), self);
 }
 
 /* ── Layout ── */
@@ -335,7 +732,7 @@ td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
   self->preview = td_preview_new (engine, on_slice, on_slice_sinogram, self);
   self->projections = td_frame_loader_new (engine, on_projection, self);
   self->sinograms = td_frame_loader_new (engine, on_sinogram, self);
-  td_before_init (self, engine);
+  scan_view_before_init (self, engine);
 }
 
 void
@@ -344,7 +741,7 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
   td_preview_cancel (self->preview);
   td_frame_loader_cancel (self->projections);
   td_frame_loader_cancel (self->sinograms);
-  td_before_reset (self);
+  scan_view_before_reset (self);
   g_clear_pointer (&self->scan, td_scan_unref);
   self->has_recipe = self->sinogram_due = FALSE;
   clear_panes (self);
@@ -386,11 +783,11 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
 }
 
 void
-td_scan_view_set_colour_map (TdScanView *self, TdColourMap map)
+td_scan_view_set_colour_map (TdScanView *self, const char *name)
 {
-  td_image_pane_set_colour_map (self->projection, map);
-  td_image_pane_set_colour_map (self->sinogram, map);
-  td_image_pane_set_colour_map (self->slice, map);
+  td_image_pane_set_colour_map (self->projection, name);
+  td_image_pane_set_colour_map (self->sinogram, name);
+  td_image_pane_set_colour_map (self->slice, name);
 }
 
 gboolean
@@ -425,7 +822,7 @@ td_scan_view_dispose (GObject *object)
 {
   TdScanView *self = TD_SCAN_VIEW (object);
 
-  td_before_clear (self);
+  scan_view_before_clear (self);
   g_clear_pointer (&self->preview, td_preview_free);
   g_clear_pointer (&self->projections, td_frame_loader_free);
   g_clear_pointer (&self->sinograms, td_frame_loader_free);
@@ -462,24 +859,20 @@ td_scan_view_class_init (TdScanViewClass *class)
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
   scan_view_bind_children (widget);
-  td_scan_view_signals[TD_SCAN_VIEW_NUDGE_CENTRE]
-      = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 1, G_TYPE_DOUBLE);
-  td_scan_view_signals[TD_SCAN_VIEW_REGION_DRAWN]
+  signals[NUDGE_CENTRE] = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0,
+                                        NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
+  signals[REGION_DRAWN]
       = g_signal_new ("region-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
-  td_scan_view_signals[TD_SCAN_VIEW_CROP_DRAWN]
+  signals[CROP_DRAWN]
       = g_signal_new ("crop-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                       G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
-  td_scan_view_signals[TD_SCAN_VIEW_ROW_CHANGED]
-      = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 1, G_TYPE_UINT);
-  td_scan_view_signals[TD_SCAN_VIEW_SLICE_SHOWN]
-      = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
-  td_scan_view_signals[TD_SCAN_VIEW_NO_GL]
-      = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[ROW_CHANGED] = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
+                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
+  signals[SLICE_SHOWN] = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
+                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+  signals[NO_GL] = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                 G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void
@@ -495,5 +888,5 @@ td_scan_view_init (TdScanView *self)
   td_image_pane_set_footer (self->slice, self->row_footer);
   td_slice_view_set_filling (td_image_pane_view (self->sinogram), TRUE);
   td_image_pane_set_readout (self->slice, td_slice_readout, &self->slice_readout);
-  td_scan_view_connect (self);
+  scan_view_connect_panes (self);
 }

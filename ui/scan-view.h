@@ -35,7 +35,7 @@ void td_scan_view_set_view (TdScanView *self, guint view);
 /* Slice and sinogram without the step of that name; "": without the steps that the presets do not
    have; NULL: by the recipe again. Contrast stays where the values can be compared. */
 void td_scan_view_set_before (TdScanView *self, const char *step);
-void td_scan_view_set_colour_map (TdScanView *self, TdColourMap map);
+void td_scan_view_set_colour_map (TdScanView *self, const char *name);
 /* What is asked for is shown: nothing is on its way. */
 gboolean td_scan_view_settled (TdScanView *self);
 TdImagePane *td_scan_view_slice_pane (TdScanView *self);

@@ -1,20 +1,61 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "slice-view-private.h"
+#include "slice-view.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "drawing.h"
-#include "slice-view-overlay.h"
+#include "picture-input.h"
+#include "slice-canvas.h"
+#include "ui.h"
 
-guint td_slice_view_signals[TD_SLICE_VIEW_N_SIGNALS];
+#define GRAB_PX 7.0  /* how near a line the pointer must be to take it */
+#define CLICK_PX 4.0 /* a drag shorter than this is a click */
+#define WHEEL_FACTOR 1.18
+#define PAN_STEP_PX 40.0
+
+struct _TdSliceView {
+  GtkWidget parent_instance;
+  GtkWidget *canvas;
+  gboolean uses_gl;
+  TdScene scene;
+  gboolean filling; /* fitted means stretched over the widget */
+  gboolean fitted;  /* stays fitted when the widget or the picture changes size */
+  double row_line, column_line;
+  gboolean row_draggable;
+  double region[4];   /* width 0: none */
+  double measured[4]; /* width 0: none */
+  double pixel_mm[2];
+
+  /* Input */
+  double pointer_x, pointer_y; /* where it was last, widget pixels */
+  enum { DRAG_NONE, DRAG_PAN, DRAG_RANGE, DRAG_LINE, DRAG_WIPE, DRAG_REGION, DRAG_MEASURE } drag;
+  TdView drag_view;
+  double drag_range[2];
+  double drag_x, drag_y; /* where it began, widget pixels */
+  gboolean drag_moved;
+  double pinch_zoom;
+};
+
+enum {
+  POINTED,
+  PICKED,
+  LINE_MOVED,
+  NUDGED,
+  VIEW_CHANGED,
+  RANGE_CHANGED,
+  REGION_DRAWN,
+  MEASURED,
+  FAILED,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdSliceView, td_slice_view, GTK_TYPE_WIDGET)
 
 /* ── State ── */
 
-void
-td_slice_view_redraw (TdSliceView *self)
+static void
+slice_view_redraw (TdSliceView *self)
 {
   if (self->uses_gl && self->canvas)
     gtk_gl_area_queue_render (GTK_GL_AREA (self->canvas));
@@ -23,11 +64,12 @@ td_slice_view_redraw (TdSliceView *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-void
-td_slice_view_moved (TdSliceView *self)
+/* After scene.view was changed by hand. */
+static void
+slice_view_moved (TdSliceView *self)
 {
-  td_slice_view_redraw (self);
-  g_signal_emit (self, td_slice_view_signals[TD_SIGNAL_VIEW_CHANGED], 0);
+  slice_view_redraw (self);
+  g_signal_emit (self, signals[VIEW_CHANGED], 0);
 }
 
 static void
@@ -56,9 +98,9 @@ td_slice_view_set_image (TdSliceView *self, TdImage *image)
   g_clear_pointer (&old, td_image_unref);
   if (resized && self->fitted) {
     slice_view_refit (self);
-    td_slice_view_moved (self);
+    slice_view_moved (self);
   }
-  td_slice_view_redraw (self);
+  slice_view_redraw (self);
 }
 
 TdImage *
@@ -74,24 +116,24 @@ td_slice_view_set_second (TdSliceView *self, TdImage *image)
     return;
   g_clear_pointer (&self->scene.second, td_image_unref);
   self->scene.second = image ? td_image_ref (image) : NULL;
-  td_slice_view_redraw (self);
+  slice_view_redraw (self);
 }
 
 void
-td_slice_view_set_window (TdSliceView *self, double low, double high)
+td_slice_view_set_range (TdSliceView *self, double low, double high)
 {
   if (low == self->scene.style.low && high == self->scene.style.high)
     return;
   self->scene.style.low = low;
   self->scene.style.high = high;
-  td_slice_view_redraw (self);
+  slice_view_redraw (self);
 }
 
 void
 td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map)
 {
   self->scene.style.map = map;
-  td_slice_view_redraw (self);
+  slice_view_redraw (self);
 }
 
 TdColourMap
@@ -110,7 +152,7 @@ void
 td_slice_view_set_smooth (TdSliceView *self, gboolean smooth)
 {
   self->scene.style.smooth = smooth;
-  td_slice_view_redraw (self);
+  slice_view_redraw (self);
 }
 
 void
@@ -118,7 +160,7 @@ td_slice_view_fit (TdSliceView *self)
 {
   self->fitted = TRUE;
   slice_view_refit (self);
-  td_slice_view_moved (self);
+  slice_view_moved (self);
 }
 
 void
@@ -146,7 +188,7 @@ td_slice_view_zoom_by (TdSliceView *self, double factor)
 
   self->fitted = FALSE;
   td_view_zoom_about (&self->scene.view, w, h, w / 2, h / 2, factor);
-  td_slice_view_moved (self);
+  slice_view_moved (self);
 }
 
 const TdView *
@@ -164,7 +206,7 @@ td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fitted)
   self->fitted = fitted;
   if (fitted)
     slice_view_refit (self);
-  td_slice_view_redraw (self);
+  slice_view_redraw (self);
 }
 
 /* Of a line: NAN is none. What stays where it is need not be drawn again. */
@@ -200,7 +242,7 @@ td_slice_view_set_measured (TdSliceView *self, double x, double y, double width,
   const double box[4] = { x, y, width, height };
 
   memcpy (self->measured, box, sizeof box);
-  td_slice_view_redraw (self);
+  slice_view_redraw (self);
 }
 
 void
@@ -238,8 +280,9 @@ td_slice_view_uses_gl (TdSliceView *self)
   return self->uses_gl;
 }
 
-gboolean
-td_slice_view_locate (TdSliceView *self, double wx, double wy, double *column, double *row)
+/* Widget position to picture position; FALSE without a picture. */
+static gboolean
+slice_view_locate (TdSliceView *self, double wx, double wy, double *column, double *row)
 {
   const TdImage *image = self->scene.image;
   double px, py;
@@ -253,8 +296,9 @@ td_slice_view_locate (TdSliceView *self, double wx, double wy, double *column, d
   return TRUE;
 }
 
-void
-td_slice_view_place (TdSliceView *self, double column, double row, double *wx, double *wy)
+/* Picture position to widget position. */
+static void
+slice_view_place (TdSliceView *self, double column, double row, double *wx, double *wy)
 {
   const TdImage *image = self->scene.image;
   double width = image ? image->extent_width : 1, height = image ? image->extent_height : 1;
@@ -262,6 +306,402 @@ td_slice_view_place (TdSliceView *self, double column, double row, double *wx, d
   td_view_from_picture (&self->scene.view, gtk_widget_get_width (GTK_WIDGET (self)),
                         gtk_widget_get_height (GTK_WIDGET (self)), column - (width - 1) / 2,
                         row - (height - 1) / 2, wx, wy);
+}
+
+/* ── Drawing over the picture ── */
+
+static const GdkRGBA accent = { 1.0f, 0.72f, 0.16f, 0.95f };
+static const GdkRGBA measuring = { 0.35f, 0.85f, 1.0f, 0.95f };
+static const GdkRGBA shade = { 0, 0, 0, 0.55f };
+static const GdkRGBA white = { 1, 1, 1, 0.95f };
+
+/* A bright line with a dark edge is seen on any picture. */
+static void
+draw_bar (GtkSnapshot *snapshot, const GdkRGBA *colour, double x, double y, double width,
+          double height)
+{
+  gtk_snapshot_append_color (
+      snapshot, &shade,
+      &GRAPHENE_RECT_INIT ((float) x - 1, (float) y - 1, (float) width + 2, (float) height + 2));
+  gtk_snapshot_append_color (
+      snapshot, colour, &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height));
+}
+
+static void
+draw_lines (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
+{
+  double x, y;
+
+  if (isfinite (self->row_line)) {
+    slice_view_place (self, 0, self->row_line, &x, &y);
+    draw_bar (snapshot, &accent, 0, round (y), width, 1);
+  }
+  if (isfinite (self->column_line)) {
+    slice_view_place (self, self->column_line, 0, &x, &y);
+    draw_bar (snapshot, &accent, round (x), 0, 1, height);
+  }
+  if (self->scene.second) {
+    x = round (self->scene.wipe * width);
+    draw_bar (snapshot, &white, x - 1, 0, 2, height);
+    draw_bar (snapshot, &white, x - 3, height / 2 - 18, 6, 36);
+  }
+}
+
+static void
+draw_box (TdSliceView *self, GtkSnapshot *snapshot, const double r[4], const GdkRGBA *colour)
+{
+  double x0, y0, x1, y1;
+
+  if (r[2] <= 0)
+    return;
+  slice_view_place (self, r[0] - 0.5, r[1] - 0.5, &x0, &y0);
+  slice_view_place (self, r[0] + r[2] - 0.5, r[1] + r[3] - 0.5, &x1, &y1);
+  GskRoundedRect outline = GSK_ROUNDED_RECT_INIT ((float) round (x0), (float) round (y0),
+                                                  (float) (x1 - x0), (float) (y1 - y0));
+  float widths[4] = { 1.5f, 1.5f, 1.5f, 1.5f };
+  GdkRGBA colours[4] = { *colour, *colour, *colour, *colour };
+  gtk_snapshot_append_border (snapshot, &outline, widths, colours);
+}
+
+/* The largest 1, 2 or 5 times a power of ten that is no longer than @most. */
+static double
+round_length (double most)
+{
+  double power = pow (10, floor (log10 (most)));
+  double factor = most / power;
+
+  return power * (factor >= 5 ? 5 : factor >= 2 ? 2 : 1);
+}
+
+static char *
+length_text (double length, gboolean in_mm)
+{
+  if (!in_mm)
+    return g_strdup_printf ("%g px", length);
+  if (length < 1e-3 * 0.9999)
+    return g_strdup_printf ("%g nm", length * 1e6);
+  if (length < 0.9999)
+    return g_strdup_printf ("%g µm", length * 1e3);
+  return g_strdup_printf ("%g mm", length);
+}
+
+static void
+draw_scale_bar (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
+{
+  gboolean in_mm = self->pixel_mm[0] > 0;
+  double pixel = in_mm ? self->pixel_mm[0] : 1;
+
+  if (self->pixel_mm[0] != self->pixel_mm[1] || width < 140)
+    return;
+  double length = round_length (MIN (width * 0.28, 180) / self->scene.view.zoom * pixel);
+  if (!in_mm && length < 1)
+    return;
+  double bar = length / pixel * self->scene.view.zoom;
+  g_autofree char *text = length_text (length, in_mm);
+  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  int tw, th;
+
+  pango_attr_list_insert (attributes, pango_attr_scale_new (0.85));
+  pango_layout_set_attributes (layout, attributes);
+  pango_layout_get_pixel_size (layout, &tw, &th);
+  double box = MAX (bar, tw) + 16, x = 10, y = height - th - 24;
+  GskRoundedRect back;
+  gsk_rounded_rect_init_from_rect (
+      &back, &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) box, (float) th + 14), 6);
+  gtk_snapshot_push_rounded_clip (snapshot, &back);
+  gtk_snapshot_append_color (snapshot, &shade, &back.bounds);
+  gtk_snapshot_pop (snapshot);
+  gtk_snapshot_save (snapshot);
+  gtk_snapshot_translate (snapshot,
+                          &GRAPHENE_POINT_INIT ((float) (x + (box - tw) / 2), (float) y + 2));
+  gtk_snapshot_append_layout (snapshot, layout, &white);
+  gtk_snapshot_restore (snapshot);
+  gtk_snapshot_append_color (
+      snapshot, &white,
+      &GRAPHENE_RECT_INIT ((float) (x + (box - bar) / 2), (float) y + th + 6, (float) bar, 3));
+}
+
+static void
+slice_view_draw_overlay (TdSliceView *self, GtkSnapshot *snapshot)
+{
+  double width = gtk_widget_get_width (GTK_WIDGET (self));
+  double height = gtk_widget_get_height (GTK_WIDGET (self));
+
+  draw_lines (self, snapshot, width, height);
+  draw_box (self, snapshot, self->region, &accent);
+  draw_box (self, snapshot, self->measured, &measuring);
+  draw_scale_bar (self, snapshot, width, height);
+  td_draw_focus (GTK_WIDGET (self), snapshot);
+}
+
+/* ── Pointer ── */
+
+static void
+emit_pointed (TdSliceView *self, double wx, double wy)
+{
+  double column = 0, row = 0;
+  gboolean inside = slice_view_locate (self, wx, wy, &column, &row);
+  const TdImage *image = self->scene.image;
+
+  inside = inside && column >= -0.5 && row >= -0.5 && column < image->extent_width - 0.5
+           && row < image->extent_height - 0.5;
+  g_signal_emit (self, signals[POINTED], 0, column, row, inside);
+}
+
+static gboolean
+near_row_line (TdSliceView *self, double wy)
+{
+  double x, y;
+
+  if (!self->row_draggable || !isfinite (self->row_line))
+    return FALSE;
+  slice_view_place (self, 0, self->row_line, &x, &y);
+  return fabs (wy - y) <= GRAB_PX;
+}
+
+static gboolean
+near_wipe (TdSliceView *self, double wx)
+{
+  double width = gtk_widget_get_width (GTK_WIDGET (self));
+  return self->scene.second && fabs (wx - self->scene.wipe * width) <= GRAB_PX;
+}
+
+static void
+on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *self)
+{
+  const char *cursor = near_wipe (self, x)       ? "col-resize"
+                       : near_row_line (self, y) ? "row-resize"
+                                                 : "crosshair";
+
+  self->pointer_x = x;
+  self->pointer_y = y;
+  gtk_widget_set_cursor_from_name (GTK_WIDGET (self), cursor);
+  emit_pointed (self, x, y);
+}
+
+static void
+on_leave (GtkEventControllerMotion *motion, TdSliceView *self)
+{
+  g_signal_emit (self, signals[POINTED], 0, 0.0, 0.0, FALSE);
+}
+
+static void
+zoom_about (TdSliceView *self, double wx, double wy, double factor)
+{
+  self->fitted = FALSE;
+  td_view_zoom_about (&self->scene.view, gtk_widget_get_width (GTK_WIDGET (self)),
+                      gtk_widget_get_height (GTK_WIDGET (self)), wx, wy, factor);
+  slice_view_moved (self);
+}
+
+static gboolean
+slice_view_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSliceView *self)
+{
+  if (!self->scene.image)
+    return FALSE;
+  zoom_about (self, self->pointer_x, self->pointer_y, pow (WHEEL_FACTOR, -dy));
+  emit_pointed (self, self->pointer_x, self->pointer_y);
+  return TRUE;
+}
+
+static void
+slice_view_on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, TdSliceView *self)
+{
+  self->pinch_zoom = self->scene.view.zoom;
+}
+
+static void
+slice_view_on_pinch (GtkGestureZoom *gesture, double scale, TdSliceView *self)
+{
+  double x, y;
+
+  if (gtk_gesture_get_bounding_box_center (GTK_GESTURE (gesture), &x, &y))
+    zoom_about (self, x, y, self->pinch_zoom * scale / self->scene.view.zoom);
+}
+
+/* ── Dragging ── */
+
+static void
+slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
+{
+  guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
+  GdkModifierType state
+      = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
+
+  gtk_widget_grab_focus (GTK_WIDGET (self));
+  self->drag_view = self->scene.view;
+  self->drag_range[0] = self->scene.style.low;
+  self->drag_range[1] = self->scene.style.high;
+  self->drag_x = x;
+  self->drag_y = y;
+  self->drag_moved = FALSE;
+  if (button == GDK_BUTTON_SECONDARY)
+    self->drag = DRAG_RANGE;
+  else if (button == GDK_BUTTON_MIDDLE)
+    self->drag = DRAG_PAN;
+  else if (near_wipe (self, x))
+    self->drag = DRAG_WIPE;
+  else if (near_row_line (self, y))
+    self->drag = DRAG_LINE;
+  else
+    self->drag = state & GDK_SHIFT_MASK     ? DRAG_REGION
+                 : state & GDK_CONTROL_MASK ? DRAG_MEASURE
+                                            : DRAG_PAN;
+}
+
+static void
+drag_range (TdSliceView *self, double dx, double dy)
+{
+  double low = self->drag_range[0], high = self->drag_range[1];
+  double level = (low + high) / 2, width = high - low;
+
+  level += dy / 300 * width;
+  width *= exp (dx / 200);
+  td_slice_view_set_range (self, level - width / 2, level + width / 2);
+  g_signal_emit (self, signals[RANGE_CHANGED], 0, self->scene.style.low, self->scene.style.high);
+}
+
+static void
+drag_line (TdSliceView *self, double wx, double wy)
+{
+  double column, row;
+
+  if (!slice_view_locate (self, wx, wy, &column, &row))
+    return;
+  row = CLAMP (round (row), 0, self->scene.image->extent_height - 1);
+  td_slice_view_set_row_line (self, row, TRUE);
+  g_signal_emit (self, signals[LINE_MOVED], 0, row);
+}
+
+/* The pixels from where the drag began to the pointer: x, y, width, height. */
+static gboolean
+drag_box (TdSliceView *self, double dx, double dy, double box[4])
+{
+  double c0, r0, c1, r1;
+
+  if (!slice_view_locate (self, self->drag_x, self->drag_y, &c0, &r0))
+    return FALSE;
+  slice_view_locate (self, self->drag_x + dx, self->drag_y + dy, &c1, &r1);
+  double x = MAX (round (MIN (c0, c1)), 0), y = MAX (round (MIN (r0, r1)), 0);
+  double right = MIN (round (MAX (c0, c1)), self->scene.image->extent_width - 1);
+  double bottom = MIN (round (MAX (r0, r1)), self->scene.image->extent_height - 1);
+  memcpy (box, (double[]) { x, y, MAX (right - x + 1, 1), MAX (bottom - y + 1, 1) },
+          4 * sizeof *box);
+  return TRUE;
+}
+
+static void
+slice_view_measure (TdSliceView *self, const double box[4])
+{
+  td_slice_view_set_measured (self, box[0], box[1], box[2], box[3]);
+  g_signal_emit (self, signals[MEASURED], 0, box[0], box[1], box[2], box[3]);
+}
+
+static void
+slice_view_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
+{
+  double box[4];
+
+  if (!self->drag_moved && hypot (dx, dy) < CLICK_PX)
+    return;
+  self->drag_moved = TRUE;
+  switch (self->drag) {
+  case DRAG_PAN:
+    self->fitted = FALSE;
+    self->scene.view.x = self->drag_view.x - dx / self->scene.view.zoom;
+    self->scene.view.y = self->drag_view.y - dy / td_view_zoom_down (&self->scene.view);
+    slice_view_moved (self);
+    break;
+  case DRAG_RANGE: drag_range (self, dx, dy); break;
+  case DRAG_LINE: drag_line (self, self->drag_x + dx, self->drag_y + dy); break;
+  case DRAG_WIPE:
+    self->scene.wipe
+        = CLAMP ((self->drag_x + dx) / gtk_widget_get_width (GTK_WIDGET (self)), 0.02, 0.98);
+    slice_view_redraw (self);
+    break;
+  case DRAG_REGION:
+    if (drag_box (self, dx, dy, box))
+      td_slice_view_set_region (self, box[0], box[1], box[2], box[3]);
+    break;
+  case DRAG_MEASURE:
+    if (drag_box (self, dx, dy, box))
+      slice_view_measure (self, box);
+    break;
+  case DRAG_NONE: break;
+  }
+}
+
+static void
+slice_view_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceView *self)
+{
+  guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
+  double column, row;
+
+  if (self->drag == DRAG_REGION && self->drag_moved)
+    g_signal_emit (self, signals[REGION_DRAWN], 0, self->region[0], self->region[1],
+                   self->region[2], self->region[3]);
+  else if (self->drag == DRAG_MEASURE && !self->drag_moved)
+    slice_view_measure (self, (double[4]) { 0 });
+  else if (!self->drag_moved && button == GDK_BUTTON_PRIMARY
+           && slice_view_locate (self, self->drag_x, self->drag_y, &column, &row))
+    g_signal_emit (self, signals[PICKED], 0, column, row);
+  self->drag = DRAG_NONE;
+}
+
+/* ── Keys ── */
+
+static void
+slice_view_on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
+{
+  if (state & GDK_CONTROL_MASK) {
+    self->fitted = FALSE;
+    self->scene.view.x += dx * PAN_STEP_PX / self->scene.view.zoom;
+    self->scene.view.y += dy * PAN_STEP_PX / td_view_zoom_down (&self->scene.view);
+    slice_view_moved (self);
+  } else {
+    g_signal_emit (self, signals[NUDGED], 0, dx, dy, (state & GDK_SHIFT_MASK) != 0);
+  }
+}
+
+static gboolean
+slice_view_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
+                   TdSliceView *self)
+{
+  int dx, dy;
+
+  if (td_key_arrow (key, &dx, &dy))
+    slice_view_on_arrow (self, dx, dy, state);
+  else if (td_key_zoom (key))
+    td_slice_view_zoom_by (self, td_key_zoom (key) > 0 ? 1.25 : 0.8);
+  else if (td_key_is_digit (key, 0))
+    td_slice_view_fit (self);
+  else if (td_key_is_digit (key, 1))
+    td_slice_view_one_to_one (self);
+  else
+    return FALSE;
+  return TRUE;
+}
+
+static void
+slice_view_add_input (TdSliceView *self)
+{
+  static const TdPictureInput input = {
+    .scroll = G_CALLBACK (slice_view_on_scroll),
+    .key_pressed = G_CALLBACK (slice_view_on_key),
+    .pinch_begin = G_CALLBACK (slice_view_on_pinch_begin),
+    .pinch_changed = G_CALLBACK (slice_view_on_pinch),
+    .drag_begin = G_CALLBACK (slice_view_on_drag_begin),
+    .drag_update = G_CALLBACK (slice_view_on_drag_update),
+    .drag_end = G_CALLBACK (slice_view_on_drag_end),
+  };
+  GtkEventController *motion = gtk_event_controller_motion_new ();
+
+  g_signal_connect (motion, "enter", G_CALLBACK (on_motion), self);
+  g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
+  g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), motion);
+  td_picture_input_add (GTK_WIDGET (self), &input);
 }
 
 /* ── Widget ── */
@@ -290,7 +730,7 @@ slice_view_go_without_gl (gpointer user)
 static void
 slice_view_gl_failed (const char *reason, gpointer user)
 {
-  g_signal_emit (user, td_slice_view_signals[TD_SIGNAL_FAILED], 0, reason);
+  g_signal_emit (user, signals[FAILED], 0, reason);
   g_idle_add_full (G_PRIORITY_HIGH, slice_view_go_without_gl, g_object_ref (user), g_object_unref);
 }
 
@@ -320,7 +760,7 @@ td_slice_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
   gtk_widget_snapshot_child (widget, self->canvas, snapshot);
   if (self->scene.image)
-    td_slice_view_draw_overlay (self, snapshot);
+    slice_view_draw_overlay (self, snapshot);
 }
 
 static void
@@ -345,7 +785,6 @@ static void
 td_slice_view_class_init (TdSliceViewClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
-  guint *signals = td_slice_view_signals;
   GType number = G_TYPE_DOUBLE, flag = G_TYPE_BOOLEAN, none = G_TYPE_NONE;
 
   G_OBJECT_CLASS (class)->dispose = td_slice_view_dispose;
@@ -355,16 +794,15 @@ td_slice_view_class_init (TdSliceViewClass *class)
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget, "sliceview");
 
-  signals[TD_SIGNAL_POINTED] = add_signal ("pointed", 3, number, number, flag, none);
-  signals[TD_SIGNAL_PICKED] = add_signal ("picked", 2, number, number, none, none);
-  signals[TD_SIGNAL_LINE_MOVED] = add_signal ("line-moved", 1, number, none, none, none);
-  signals[TD_SIGNAL_NUDGED] = add_signal ("nudged", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
-  signals[TD_SIGNAL_VIEW_CHANGED] = add_signal ("view-changed", 0, none, none, none, none);
-  signals[TD_SIGNAL_WINDOW_CHANGED] = add_signal ("window-changed", 2, number, number, none, none);
-  signals[TD_SIGNAL_REGION_DRAWN] = add_signal ("region-drawn", 4, number, number, number, number);
-  td_slice_view_signals[TD_SIGNAL_MEASURED]
-      = add_signal ("measured", 4, number, number, number, number);
-  signals[TD_SIGNAL_FAILED] = add_signal ("failed", 1, G_TYPE_STRING, none, none, none);
+  signals[POINTED] = add_signal ("pointed", 3, number, number, flag, none);
+  signals[PICKED] = add_signal ("picked", 2, number, number, none, none);
+  signals[LINE_MOVED] = add_signal ("line-moved", 1, number, none, none, none);
+  signals[NUDGED] = add_signal ("nudged", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
+  signals[VIEW_CHANGED] = add_signal ("view-changed", 0, none, none, none, none);
+  signals[RANGE_CHANGED] = add_signal ("range-changed", 2, number, number, none, none);
+  signals[REGION_DRAWN] = add_signal ("region-drawn", 4, number, number, number, number);
+  signals[MEASURED] = add_signal ("measured", 4, number, number, number, number);
+  signals[FAILED] = add_signal ("failed", 1, G_TYPE_STRING, none, none, none);
 }
 
 static void
@@ -386,5 +824,5 @@ td_slice_view_init (TdSliceView *self)
     set_canvas (self, td_soft_canvas_new (&self->scene), FALSE);
   else
     set_canvas (self, td_gl_canvas_new (&self->scene, slice_view_gl_failed, self), TRUE);
-  td_slice_view_add_input (self);
+  slice_view_add_input (self);
 }

@@ -24,7 +24,7 @@
  *   "line-moved" (double row)             the horizontal line was dragged
  *   "nudged" (int dx, int dy, gboolean fine)
  *   "view-changed" ()                     zoom or position, by the user or a new picture
- *   "window-changed" (double low, double high)  contrast, by the user
+ *   "range-changed" (double low, double high)  contrast, by the user
  *   "region-drawn" (double x, double y, double width, double height)
  *   "measured" (double x, double y, double width, double height)  the box, while it is drawn; width
  *                                         0: taken away by a click with Ctrl
@@ -39,7 +39,7 @@ TdImage *td_slice_view_get_image (TdSliceView *self); /* (transfer none) (nullab
 /* Shown right of the wipe; NULL: no wipe. */
 void td_slice_view_set_second (TdSliceView *self, TdImage *image);
 
-void td_slice_view_set_window (TdSliceView *self, double low, double high);
+void td_slice_view_set_range (TdSliceView *self, double low, double high);
 void td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map);
 TdColourMap td_slice_view_get_colour_map (TdSliceView *self);
 const TdStyle *td_slice_view_get_style (TdSliceView *self);

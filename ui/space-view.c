@@ -1,21 +1,130 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "space-view-private.h"
+#include "space-view.h"
 
 #include <math.h>
 
-#include "drawing.h"
-#include "focus-ring.h"
+#include "picture-input.h"
 #include "render/soft-space.h"
+#include "render/space-renderer.h"
+#include "ui.h"
 
 #define FIRST_YAW_DEG 38.0
 #define FIRST_PITCH_DEG 24.0
+#define TURN_RAD_A_PX 0.008
+#define STEP_DEG 5.0
+#define STEP_FINE_DEG 1.0
+#define PAN_STEP 0.05
+#define ZOOM_STEP 1.25
+#define MOST_ZOOM 50.0
 
-G_DEFINE_FINAL_TYPE (TdSpaceView, td_space_view, GTK_TYPE_WIDGET)
+/* What a canvas draws; owned by the space view, which outlives its canvas. */
+typedef struct {
+  TdSpace *space; /* NULL: nothing */
+  TdCamera camera;
+  TdInk background;
+} TdSpaceScene;
+
+/* Called once, while realising, when GL is missing or too old. */
+typedef void (*TdSpaceFailed) (gpointer user);
+
+/* ── The canvas of OpenGL ── */
+
+#define TD_TYPE_SPACE_CANVAS (td_space_canvas_get_type ())
+G_DECLARE_FINAL_TYPE (TdSpaceCanvas, td_space_canvas, TD, SPACE_CANVAS, GtkGLArea)
+
+struct _TdSpaceCanvas {
+  GtkGLArea parent_instance;
+  const TdSpaceScene *scene;
+  TdSpaceFailed failed;
+  gpointer failed_user;
+  TdSpaceRenderer *renderer;
+};
+
+G_DEFINE_FINAL_TYPE (TdSpaceCanvas, td_space_canvas, GTK_TYPE_GL_AREA)
+
+static gboolean
+td_space_canvas_render (GtkGLArea *area, GdkGLContext *context)
+{
+  TdSpaceCanvas *self = TD_SPACE_CANVAS (area);
+  double scale = gtk_widget_get_scale_factor (GTK_WIDGET (area));
+  guint width = (guint) (gtk_widget_get_width (GTK_WIDGET (area)) * scale);
+  guint height = (guint) (gtk_widget_get_height (GTK_WIDGET (area)) * scale);
+
+  if (!self->renderer)
+    return FALSE;
+  g_autoptr (GArray) shapes
+      = self->scene->space
+            ? td_space_project (self->scene->space, &self->scene->camera, width, height, scale)
+            : g_array_new (FALSE, FALSE, sizeof (TdShape));
+  td_space_renderer_draw (self->renderer, shapes, self->scene->background, width, height);
+  return TRUE;
+}
+
+static void
+td_space_canvas_realize (GtkWidget *widget)
+{
+  TdSpaceCanvas *self = TD_SPACE_CANVAS (widget);
+
+  GTK_WIDGET_CLASS (td_space_canvas_parent_class)->realize (widget);
+  gtk_gl_area_make_current (GTK_GL_AREA (widget));
+  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget)))
+    self->renderer = td_space_renderer_new (NULL);
+  if (!self->renderer)
+    self->failed (self->failed_user);
+}
+
+static void
+td_space_canvas_unrealize (GtkWidget *widget)
+{
+  TdSpaceCanvas *self = TD_SPACE_CANVAS (widget);
+
+  gtk_gl_area_make_current (GTK_GL_AREA (widget));
+  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget)))
+    g_clear_pointer (&self->renderer, td_space_renderer_free);
+  GTK_WIDGET_CLASS (td_space_canvas_parent_class)->unrealize (widget);
+}
+
+static void
+td_space_canvas_class_init (TdSpaceCanvasClass *class)
+{
+  GTK_WIDGET_CLASS (class)->realize = td_space_canvas_realize;
+  GTK_WIDGET_CLASS (class)->unrealize = td_space_canvas_unrealize;
+  GTK_GL_AREA_CLASS (class)->render = td_space_canvas_render;
+}
+
+static void
+td_space_canvas_init (TdSpaceCanvas *self)
+{
+  gtk_gl_area_set_required_version (GTK_GL_AREA (self), 3, 2);
+  gtk_gl_area_set_auto_render (GTK_GL_AREA (self), FALSE);
+}
+
+static GtkWidget *
+space_canvas_new (const TdSpaceScene *scene, TdSpaceFailed failed, gpointer user)
+{
+  TdSpaceCanvas *self = g_object_new (TD_TYPE_SPACE_CANVAS, NULL);
+
+  self->scene = scene;
+  self->failed = failed;
+  self->failed_user = user;
+  return GTK_WIDGET (self);
+}
 
 /* ── State ── */
 
-void
-td_space_view_redraw (TdSpaceView *self)
+struct _TdSpaceView {
+  GtkWidget parent_instance;
+  GtkWidget *canvas; /* NULL: drawn by the processor */
+  TdSpaceScene scene;
+  TdCamera drag_camera; /* as the drag began */
+  gboolean drag_moves;
+  double pinch_zoom;
+};
+
+G_DEFINE_FINAL_TYPE (TdSpaceView, td_space_view, GTK_TYPE_WIDGET)
+
+static void
+space_view_redraw (TdSpaceView *self)
 {
   if (self->canvas)
     gtk_gl_area_queue_render (GTK_GL_AREA (self->canvas));
@@ -27,7 +136,7 @@ td_space_view_take_space (TdSpaceView *self, TdSpace *space)
 {
   td_space_free (self->scene.space);
   self->scene.space = space;
-  td_space_view_redraw (self);
+  space_view_redraw (self);
 }
 
 void
@@ -41,7 +150,7 @@ td_space_view_set_ball (TdSpaceView *self, const double centre[3], double radius
   self->scene.camera.zoom = before.zoom;
   self->scene.camera.pan_x = before.pan_x;
   self->scene.camera.pan_y = before.pan_y;
-  td_space_view_redraw (self);
+  space_view_redraw (self);
 }
 
 void
@@ -49,7 +158,7 @@ td_space_view_look_from (TdSpaceView *self, double yaw_deg, double pitch_deg)
 {
   self->scene.camera.yaw_rad = yaw_deg * G_PI / 180;
   self->scene.camera.pitch_rad = pitch_deg * G_PI / 180;
-  td_space_view_redraw (self);
+  space_view_redraw (self);
 }
 
 void
@@ -181,6 +290,109 @@ td_space_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   td_draw_focus (widget, snapshot);
 }
 
+static void
+space_view_turn (TdSpaceView *self, double yaw_rad, double pitch_rad)
+{
+  TdCamera *camera = &self->scene.camera;
+
+  camera->yaw_rad = remainder (yaw_rad, 2 * G_PI);
+  camera->pitch_rad = CLAMP (pitch_rad, -G_PI / 2, G_PI / 2);
+  space_view_redraw (self);
+}
+
+static void
+zoom_to (TdSpaceView *self, double zoom)
+{
+  self->scene.camera.zoom = CLAMP (zoom, 0.2, MOST_ZOOM);
+  space_view_redraw (self);
+}
+
+/* ── Pointer ── */
+
+static void
+space_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSpaceView *self)
+{
+  guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
+  GdkModifierType state
+      = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (gesture));
+
+  gtk_widget_grab_focus (GTK_WIDGET (self));
+  self->drag_camera = self->scene.camera;
+  self->drag_moves = button != GDK_BUTTON_PRIMARY || (state & GDK_SHIFT_MASK);
+}
+
+static void
+space_view_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSpaceView *self)
+{
+  TdCamera *camera = &self->scene.camera;
+  const TdCamera *from = &self->drag_camera;
+  double side
+      = MIN (gtk_widget_get_width (GTK_WIDGET (self)), gtk_widget_get_height (GTK_WIDGET (self)));
+
+  if (!self->drag_moves) {
+    /* The near side follows the pointer. */
+    space_view_turn (self, from->yaw_rad - dx * TURN_RAD_A_PX,
+                     from->pitch_rad + dy * TURN_RAD_A_PX);
+    return;
+  }
+  camera->pan_x = from->pan_x + dx / side / camera->zoom;
+  camera->pan_y = from->pan_y + dy / side / camera->zoom;
+  space_view_redraw (self);
+}
+
+static gboolean
+space_view_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSpaceView *self)
+{
+  zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, -dy));
+  return TRUE;
+}
+
+static void
+space_view_on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, TdSpaceView *self)
+{
+  self->pinch_zoom = self->scene.camera.zoom;
+}
+
+static void
+space_view_on_pinch (GtkGestureZoom *gesture, double scale, TdSpaceView *self)
+{
+  zoom_to (self, self->pinch_zoom * scale);
+}
+
+/* ── Keys ── */
+
+static void
+space_view_on_arrow (TdSpaceView *self, int dx, int dy, GdkModifierType state)
+{
+  TdCamera *camera = &self->scene.camera;
+  double step = (state & GDK_SHIFT_MASK ? STEP_FINE_DEG : STEP_DEG) * G_PI / 180;
+
+  if (!(state & GDK_CONTROL_MASK)) {
+    space_view_turn (self, camera->yaw_rad - dx * step, camera->pitch_rad + dy * step);
+    return;
+  }
+  camera->pan_x += dx * PAN_STEP / camera->zoom;
+  camera->pan_y += dy * PAN_STEP / camera->zoom;
+  space_view_redraw (self);
+}
+
+static gboolean
+space_view_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state,
+                   TdSpaceView *self)
+{
+  int dx, dy;
+
+  if (td_key_arrow (key, &dx, &dy))
+    space_view_on_arrow (self, dx, dy, state);
+  else if (td_key_zoom (key))
+    zoom_to (self, self->scene.camera.zoom * pow (ZOOM_STEP, td_key_zoom (key)));
+  else if (td_key_is_digit (key, 0))
+    td_space_view_reset (self);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 /* ── Widget ── */
 
 static gboolean
@@ -189,7 +401,7 @@ space_view_go_without_gl (gpointer user)
   TdSpaceView *self = user;
 
   g_clear_pointer (&self->canvas, gtk_widget_unparent);
-  td_space_view_redraw (self);
+  space_view_redraw (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -243,6 +455,14 @@ td_space_view_class_init (TdSpaceViewClass *class)
 static void
 td_space_view_init (TdSpaceView *self)
 {
+  static const TdPictureInput input = {
+    .scroll = G_CALLBACK (space_view_on_scroll),
+    .key_pressed = G_CALLBACK (space_view_on_key),
+    .pinch_begin = G_CALLBACK (space_view_on_pinch_begin),
+    .pinch_changed = G_CALLBACK (space_view_on_pinch),
+    .drag_begin = G_CALLBACK (space_view_on_drag_begin),
+    .drag_update = G_CALLBACK (space_view_on_drag_update),
+  };
   const double origin[3] = { 0 };
 
   self->scene.background = (TdInk) { { 0.11f, 0.11f, 0.12f, 1 } };
@@ -253,10 +473,10 @@ td_space_view_init (TdSpaceView *self)
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "grab");
-  td_space_view_add_input (self);
+  td_picture_input_add (GTK_WIDGET (self), &input);
   if (td_drawing_by_processor ())
     return;
-  self->canvas = td_space_canvas_new (&self->scene, space_view_gl_failed, self);
+  self->canvas = space_canvas_new (&self->scene, space_view_gl_failed, self);
   gtk_widget_set_can_target (self->canvas, FALSE);
   gtk_widget_set_parent (self->canvas, GTK_WIDGET (self));
 }

@@ -2,8 +2,7 @@
 #include "step-chooser.h"
 
 #include <glib/gi18n.h>
-
-#include "step-sections.h"
+#include <string.h>
 
 struct _TdStepChooser {
   GtkPopover parent_instance;
@@ -15,6 +14,34 @@ enum { CHOSEN, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdStepChooser, td_step_chooser, GTK_TYPE_POPOVER)
+
+/* Finer than a step's stage, which only orders them: phase retrieval stands between flat field and
+   logarithm, and ring removal is a family of its own. */
+TdStepSection
+td_step_section (const TdStepKind *kind)
+{
+  if (g_str_has_prefix (kind->name, "rings"))
+    return TD_SECTION_RINGS;
+  if (strcmp (kind->name, "paganin") == 0)
+    return TD_SECTION_PHASE;
+  switch (kind->stage) {
+  case TD_STEP_INTENSITY: return TD_SECTION_INTENSITY;
+  case TD_STEP_FLAT: return TD_SECTION_FLAT;
+  default: return TD_SECTION_ABSORPTION;
+  }
+}
+
+const char *
+td_step_section_title (TdStepSection section)
+{
+  const char *const titles[TD_N_SECTIONS] = {
+    [TD_SECTION_INTENSITY] = _ ("Intensity"),   [TD_SECTION_FLAT] = _ ("Flat field and logarithm"),
+    [TD_SECTION_PHASE] = _ ("Phase"),           [TD_SECTION_RINGS] = _ ("Rings"),
+    [TD_SECTION_ABSORPTION] = _ ("Absorption"),
+  };
+
+  return titles[section];
+}
 
 static const TdStepKind *
 row_kind (GtkListBoxRow *row)

@@ -233,9 +233,9 @@ td_volume_view_set_slice (TdVolumeView *self, guint slice)
 }
 
 void
-td_volume_view_set_colour_map (TdVolumeView *self, TdColourMap map)
+td_volume_view_set_colour_map (TdVolumeView *self, const char *name)
 {
-  td_image_pane_set_colour_map (self->pane, map);
+  td_image_pane_set_colour_map (self->pane, name);
 }
 
 TdImagePane *

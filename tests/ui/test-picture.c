@@ -44,7 +44,7 @@ test_degenerate (void)
       pixels[i] = k ? NAN : 4.5f;
     g_autoptr (TdImage) image = td_image_new_take (pixels, 3, 4);
     double low, high;
-    td_image_auto_window (image, &low, &high);
+    td_image_auto_range (image, &low, &high);
     g_assert_true (isfinite (low) && isfinite (high) && high > low);
   }
 }
