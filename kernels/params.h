@@ -51,17 +51,17 @@ typedef struct {
   float overscan;                 /* by row: Parker's, radians */
 } TdConeWeight;
 
-/* kernels/cone-level.cl */
+/* kernels/cone-rectify.cl */
 typedef struct {
   int n_columns, n_views, n_rows; /* made */
-  int row0;                       /* the level detector's row of their first */
+  int row0;                       /* the rectified detector's row of their first */
   int from_columns, from_rows;    /* read */
   int from_row0;                  /* the detector's row of their first */
   int form_stride;                /* floats from view to view; 0: one form for all */
   int columns;                    /* that a work-item makes */
-  float u_middle, v_middle;       /* of the level detector */
+  float u_middle, v_middle;       /* of the rectified detector */
   float from_u, from_v;           /* of the whole detector */
-} TdConeLevelRows;
+} TdConeRectifyRows;
 
 typedef struct {
   int nx, ny, n_slices;       /* of the slab of the volume */

@@ -162,10 +162,10 @@ cone_bench_run_once (TdConeBench *bench, TdConeProjector *projector, double *sec
                         error)
       || !td_queue_finish (bench->queue, error))
     return FALSE;
+  const TdConeBatch batch = { bench->rows, { 0, spec->n_columns }, bench->views, spec->n_views };
+  const TdConeSlab slab = { bench->volume, 0, spec->slices };
   const gint64 start = g_get_monotonic_time ();
-  if (!td_cone_projector_add (projector, bench->queue, bench->rows, 0, spec->n_columns,
-                              bench->views, spec->n_views, bench->volume, 0, spec->slices,
-                              spec->cancellable, error)
+  if (!td_cone_projector_add (projector, bench->queue, &batch, &slab, spec->cancellable, error)
       || !td_queue_finish (bench->queue, error))
     return FALSE;
   *seconds = (g_get_monotonic_time () - start) * 1e-6;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cone-family.h"
+#include "cone-families.h"
 
 #include <math.h>
 
-#include "cone-family-rows.h"
-
 static const TdConeFamily *const families[] = {
-  &td_cone_family_host,       &td_cone_family_turned,   &td_cone_family_texture,
-  &td_cone_family_arithmetic, &td_cone_family_standard, NULL,
+  &td_cone_family_host,       &td_cone_family_symmetric, &td_cone_family_texture,
+  &td_cone_family_arithmetic, &td_cone_family_standard,  NULL,
 };
 
 const TdConeFamily *const *
@@ -56,17 +54,27 @@ td_cone_projector_new (const TdConeFamily *family, TdDevice *device, const TdCon
     return NULL;
   projector->family = family;
   projector->device = td_device_ref (device);
+  projector->limits = *limits;
+  projector->symmetric_views = family->symmetric_views (task, limits->precision);
   return projector;
 }
 
 gboolean
-td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, TdBuffer *projections,
-                       guint row0, guint n_rows, const guint *views, guint n_views,
-                       TdBuffer *volume, guint slice0, guint n_slices, GCancellable *cancellable,
-                       GError **error)
+td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, const TdConeBatch *batch,
+                       const TdConeSlab *slab, GCancellable *cancellable, GError **error)
 {
-  return projector->family->add (projector, queue, projections, row0, n_rows, views, n_views,
-                                 volume, slice0, n_slices, cancellable, error);
+  const TdConeLimits *limits = &projector->limits;
+
+  g_return_val_if_fail (queue->device == projector->device, FALSE);
+  g_return_val_if_fail (slab->n_slices > 0 && slab->n_slices <= limits->max_slices, FALSE);
+  if (batch->n_views % projector->symmetric_views != 0 || batch->n_views > limits->max_views
+      || batch->rows.n > limits->max_rows) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
+                 "A batch of %u views of %u rows does not fit the projector (%u, %u).",
+                 batch->n_views, batch->rows.n, limits->max_views, limits->max_rows);
+    return FALSE;
+  }
+  return projector->family->add (projector, queue, batch, slab, cancellable, error);
 }
 
 void
@@ -96,7 +104,7 @@ same_matrix (const double a[12], const double b[12], double quarter_turns)
 }
 
 gboolean
-td_cone_turned (const TdConeTask *task, guint turns)
+td_cone_symmetric (const TdConeTask *task, guint turns)
 {
   const guint apart = task->n_views / turns;
   const double quarters = 4.0 / turns;

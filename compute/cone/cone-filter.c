@@ -18,8 +18,8 @@ struct TdConeFilter {
   TdProgram *program;
   TdKernel *kernel;
   TdRowFilter *ramp;
-  TdConeResample *level; /* NULL: rows are the task's as they come */
-  TdBuffer *levelled;    /* rows between it and the ramp */
+  TdConeResample *resample; /* NULL: rows are the task's as they come */
+  TdBuffer *rectified;      /* rows between it and the ramp */
 };
 
 /* The quadratic form of cone.h moved to the detector's middle: large coordinates would cancel in
@@ -73,7 +73,7 @@ weights_by_row (const TdConeFilter *filter, const TdConeFan *fan, double angle_r
     out[3 * i + 2] = (float) (form[0] * (filter->u_middle + filter->shift)
                               + form[1] * filter->v_middle + form[2]);
   }
-  out[6] = (float) td_cone_redundancy_turned (&filter->shares, angle_rad);
+  out[6] = (float) td_cone_redundancy_angle (&filter->shares, angle_rad);
 }
 
 static float *
@@ -160,12 +160,13 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
                                          filter->rows_at_once * task->n_views, error);
   if (!filter->ramp || !td_row_filter_set (filter->ramp, spec, error))
     return NULL;
-  if (task->level.n_rows > 0) {
-    filter->level = td_cone_resample_new (device, task, error);
-    filter->levelled
-        = filter->level ? td_buffer_new (device, lines * filter->n_columns * sizeof (float), error)
-                        : NULL;
-    if (!filter->levelled)
+  if (task->tilted.n_rows > 0) {
+    filter->resample = td_cone_resample_new (device, task, error);
+    filter->rectified
+        = filter->resample
+              ? td_buffer_new (device, lines * filter->n_columns * sizeof (float), error)
+              : NULL;
+    if (!filter->rectified)
       return NULL;
   } else if (filter->n_wide > filter->n_columns) {
     filter->wide = td_buffer_new (device, lines * filter->n_wide * sizeof (float), error);
@@ -194,14 +195,13 @@ run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, gu
 }
 
 static gboolean
-run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows,
-             GError **error)
+run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdConeRows which, GError **error)
 {
   const TdConeWeight params = {
     .n_columns = (int) filter->n_columns,
     .n_views = (int) filter->n_views,
-    .n_rows = (int) n_rows,
-    .row0 = (int) row0,
+    .n_rows = (int) which.n,
+    .row0 = (int) which.row0,
     .u_middle = (float) filter->u_middle,
     .v_middle = (float) filter->v_middle,
     .overlap = (float) filter->shares.overlap_rad,
@@ -209,7 +209,7 @@ run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, g
     .overscan = (float) filter->shares.overscan_rad,
   };
   const guint local[3] = { 256, 1, 1 };
-  const guint groups[3] = { (filter->n_columns + 255) / 256, filter->n_views, n_rows };
+  const guint groups[3] = { (filter->n_columns + 255) / 256, filter->n_views, which.n };
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
                          TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
 
@@ -217,41 +217,39 @@ run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, g
 }
 
 gboolean
-td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint row0, guint n_rows,
+td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdConeRows which,
                     GError **error)
 {
-  g_return_val_if_fail (!filter->level, FALSE);
-  if (!run_weights (filter, queue, rows, row0, n_rows, error)
-      || !run_ramp (filter, queue, rows, filter->wide ? filter->wide : rows, n_rows, error))
+  g_return_val_if_fail (!filter->resample, FALSE);
+  if (!run_weights (filter, queue, rows, which, error)
+      || !run_ramp (filter, queue, rows, filter->wide ? filter->wide : rows, which.n, error))
     return FALSE;
   return !filter->wide
          || td_copy (queue, rows, 0, filter->wide, 0,
-                     (guint64) n_rows * filter->n_views * filter->n_wide * sizeof (float), error);
+                     (guint64) which.n * filter->n_views * filter->n_wide * sizeof (float), error);
 }
 
 gboolean
-td_cone_filter_run_level (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, guint from_row0,
-                          guint from_rows, guint row0, guint n_rows, GError **error)
+td_cone_filter_run_rectified (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows,
+                              TdConeRows given, TdConeRows which, GError **error)
 {
-  return td_cone_resample_run (filter->level, queue, rows, from_row0, from_rows, filter->levelled,
-                               row0, n_rows, error)
-         && run_weights (filter, queue, filter->levelled, row0, n_rows, error)
-         && run_ramp (filter, queue, filter->levelled, rows, n_rows, error);
+  g_return_val_if_fail (filter->resample, FALSE);
+  return td_cone_resample_run (filter->resample, queue, rows, given, filter->rectified, which,
+                               error)
+         && run_weights (filter, queue, filter->rectified, which, error)
+         && run_ramp (filter, queue, filter->rectified, rows, which.n, error);
 }
 
 guint64
 td_cone_filter_workspace_bytes (const TdConeTask *task, guint max_rows)
 {
   const guint64 lines = (guint64) max_rows * task->n_views;
+  const gboolean rectified = task->tilted.n_rows > 0, wide = task->n_columns > task->n_measured;
+  const guint64 between = rectified ? task->n_measured : wide ? task->n_columns : 0;
+  const guint64 tables = 6 + (rectified ? TD_CONE_RECTIFY_FORM : 0) + (guint64) task->n_columns;
 
-  if (task->level.n_rows > 0)
-    return td_row_filter_workspace_bytes (task->n_columns, max_rows * task->n_views)
-           + lines * task->n_measured * sizeof (float)
-           + (6 + TD_CONE_LEVEL_FORM + (guint64) task->n_columns) * task->n_views * sizeof (float);
-  const gboolean wide = task->n_columns > task->n_measured;
   return td_row_filter_workspace_bytes (task->n_columns, max_rows * task->n_views)
-         + (wide ? (guint64) max_rows * task->n_views * task->n_columns * sizeof (float) : 0)
-         + (6 + (guint64) task->n_columns) * task->n_views * sizeof (float);
+         + (lines * between + tables * task->n_views) * sizeof (float);
 }
 
 void
@@ -264,8 +262,8 @@ td_cone_filter_free (TdConeFilter *filter)
   td_buffer_free (filter->cosine);
   td_buffer_free (filter->redundancy);
   td_buffer_free (filter->wide);
-  td_buffer_free (filter->levelled);
-  td_cone_resample_free (filter->level);
+  td_buffer_free (filter->rectified);
+  td_cone_resample_free (filter->resample);
   td_device_unref (filter->device);
   g_free (filter);
 }

@@ -31,7 +31,7 @@ row_of (const Ray *ray, guint slice)
 
 /* FALSE: the voxel column does not see this view's detector. */
 static inline gboolean
-aim (const TdConeBatch *batch, guint view, double x, double y, Ray *ray)
+aim (const TdConeUpright *batch, guint view, double x, double y, Ray *ray)
 {
   const TdConeTask *task = batch->task;
   const double *m = task->matrices + 12 * (gsize) batch->numbers[view];
@@ -55,9 +55,9 @@ aim (const TdConeBatch *batch, guint view, double x, double y, Ray *ray)
 /* The voxels [*first, *end) of a chunk of n from @slice on, in steps of 16, that touch the kept
  * rows. */
 static inline gboolean
-touch (const TdConeBatch *batch, const Ray *ray, guint slice, guint n, guint *first, guint *end)
+touch (const TdConeUpright *batch, const Ray *ray, guint slice, guint n, guint *first, guint *end)
 {
-  const double low = batch->row0 + TD_CONE_PAD - 1.0, high = low + 1 + batch->n_rows;
+  const double low = batch->rows.row0 + TD_CONE_PAD - 1.0, high = low + 1 + batch->rows.n;
   guint a = 0, b = (n + 15) / 16;
 
   while (a < b && row_of (ray, slice + 16 * a + 15) <= low)
@@ -131,7 +131,7 @@ add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float 
 /* Slices [slice, end) of a column of voxels, @slice the first of a group; the batch may begin
  * later. */
 static void
-column (const TdConeBatch *batch, guint i, guint j, guint slice, guint end)
+column (const TdConeUpright *batch, guint i, guint j, guint slice, guint end)
 {
   const TdConeTask *task = batch->task;
   float sums[TD_CONE_CHUNK] __attribute__ ((aligned (64))) = { 0 };
@@ -146,13 +146,13 @@ column (const TdConeBatch *batch, guint i, guint j, guint slice, guint end)
     Ray ray;
     guint a, b;
     if (aim (batch, view, x, y, &ray) && touch (batch, &ray, slice, end - slice, &a, &b))
-      add_ray (&ray, batch->row0, slice, a, b, sums);
+      add_ray (&ray, batch->rows.row0, slice, a, b, sums);
   }
   memcpy (voxels, sums + (from - slice), (end - from) * sizeof *sums);
 }
 
 static void
-tile_columns (const TdConeBatch *batch, guint tile)
+tile_columns (const TdConeUpright *batch, guint tile)
 {
   const TdConeTask *task = batch->task;
   const guint i0 = tile % batch->tiles_x * TD_CONE_TILE, j0 = tile / batch->tiles_x * TD_CONE_TILE;
@@ -185,11 +185,11 @@ static inline void
 find_places (const TdConeGeneral *general, const Line *line, guint n, Places *places)
 {
   const double right = general->task->n_columns;
-  const double above = general->row0 - 1.0, bottom = above + 1 + general->n_rows;
+  const double above = general->rows.row0 - 1.0, bottom = above + 1 + general->rows.n;
   const double u0 = line->u, v0 = line->v, w0 = line->w, du = line->du, dv = line->dv,
                dw = line->dw;
   const double scale = line->scale;
-  const int pitch = (int) general->pitch, row0 = (int) general->row0;
+  const int pitch = (int) general->pitch, row0 = (int) general->rows.row0;
 
   for (int i = 0; i < (int) n; i++) {
     const double w = w0 + i * dw;
@@ -252,12 +252,12 @@ add_slowly (const TdConeGeneral *general, const Line *line, guint n, float *out)
 #define BLOCK_ROWS 6 /* rows of a view that a block may see; more are rare and go by gathers */
 
 /* Where the blocks of a strip are seen. Numerators count from the upper left pixel of a block's own
-   window, so that single precision is enough for its voxels. */
+   footprint, so that single precision is enough for its voxels. */
 typedef struct {
   int column[BLOCKS], row[BLOCKS], rows[BLOCKS]; /* row: of those kept; rows 0: not surely inside,
                                                     or too wide */
   float nu[BLOCKS], du[BLOCKS], nv[BLOCKS], dv[BLOCKS], nw[BLOCKS];
-} Windows;
+} Footprints;
 
 /* start + index step */
 static inline __m512d
@@ -270,7 +270,8 @@ at_index (__m512d index, double start, double step)
    first and last voxel bound what lies between, and see no row that is not kept, unless it is
    beyond the detector. Places of blocks that are not inside are never looked at. */
 static inline void
-find_eight (const TdConeGeneral *general, const Line *line, int first, guint n, Windows *windows)
+find_eight (const TdConeGeneral *general, const Line *line, int first, guint n,
+            Footprints *footprints)
 {
   const __m512d block
       = _mm512_add_pd (_mm512_set1_pd (first), _mm512_set_pd (7, 6, 5, 4, 3, 2, 1, 0));
@@ -279,8 +280,8 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, guint n, 
       = _mm512_min_pd (_mm512_add_pd (index, _mm512_set1_pd (BLOCK - 1)), _mm512_set1_pd (n - 1.0));
   const __m512d one = _mm512_set1_pd (1), near = _mm512_set1_pd (1e-8);
   const __m512d left = _mm512_set1_pd (-1), right = _mm512_set1_pd (general->task->n_columns);
-  const __m512d above = _mm512_set1_pd (general->row0 - 1.0);
-  const __m512d bottom = _mm512_set1_pd ((double) general->row0 + general->n_rows);
+  const __m512d above = _mm512_set1_pd (general->rows.row0 - 1.0);
+  const __m512d bottom = _mm512_set1_pd ((double) general->rows.row0 + general->rows.n);
   const __m512d u = at_index (index, line->u, line->du), v = at_index (index, line->v, line->dv);
   const __m512d w = at_index (index, line->w, line->dw), end = at_index (last, line->w, line->dw);
   const __m512d near_depth = _mm512_div_pd (one, w), far_depth = _mm512_div_pd (one, end);
@@ -304,20 +305,20 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, guint n, 
                           _mm256_set1_epi32 (2));
   good &= _mm256_cmple_epi32_mask (rows, _mm256_set1_epi32 (BLOCK_ROWS));
   good &= _mm256_cmplt_epi32_mask (wide, _mm256_set1_epi32 (31));
-  _mm256_storeu_si256 ((__m256i *) (windows->column + first), column);
-  _mm256_storeu_si256 ((__m256i *) (windows->row + first),
-                       _mm256_sub_epi32 (row, _mm256_set1_epi32 ((int) general->row0)));
-  _mm256_storeu_si256 ((__m256i *) (windows->rows + first), _mm256_maskz_mov_epi32 (good, rows));
+  _mm256_storeu_si256 ((__m256i *) (footprints->column + first), column);
+  _mm256_storeu_si256 ((__m256i *) (footprints->row + first),
+                       _mm256_sub_epi32 (row, _mm256_set1_epi32 ((int) general->rows.row0)));
+  _mm256_storeu_si256 ((__m256i *) (footprints->rows + first), _mm256_maskz_mov_epi32 (good, rows));
 
   const __m512d uc = _mm512_sub_pd (_mm512_cvtepi32_pd (column), one);
   const __m512d vr = _mm512_sub_pd (_mm512_cvtepi32_pd (row), one);
   const __m512d dw = _mm512_set1_pd (line->dw);
-  _mm256_storeu_ps (windows->nu + first, _mm512_cvtpd_ps (_mm512_fnmadd_pd (uc, w, u)));
-  _mm256_storeu_ps (windows->nv + first, _mm512_cvtpd_ps (_mm512_fnmadd_pd (vr, w, v)));
-  _mm256_storeu_ps (windows->nw + first, _mm512_cvtpd_ps (w));
-  _mm256_storeu_ps (windows->du + first,
+  _mm256_storeu_ps (footprints->nu + first, _mm512_cvtpd_ps (_mm512_fnmadd_pd (uc, w, u)));
+  _mm256_storeu_ps (footprints->nv + first, _mm512_cvtpd_ps (_mm512_fnmadd_pd (vr, w, v)));
+  _mm256_storeu_ps (footprints->nw + first, _mm512_cvtpd_ps (w));
+  _mm256_storeu_ps (footprints->du + first,
                     _mm512_cvtpd_ps (_mm512_fnmadd_pd (uc, dw, _mm512_set1_pd (line->du))));
-  _mm256_storeu_ps (windows->dv + first,
+  _mm256_storeu_ps (footprints->dv + first,
                     _mm512_cvtpd_ps (_mm512_fnmadd_pd (vr, dw, _mm512_set1_pd (line->dv))));
 }
 
@@ -343,29 +344,29 @@ inverse (__m512 w)
 /* Sixteen voxels of a row see few columns and rows: each row's two vectors are loaded once, and the
    voxels pick their columns by permutes. */
 static inline void
-add_block (const Line *line, const Windows *windows, int i, gsize pitch, guint n, float *out)
+add_block (const Line *line, const Footprints *footprints, int i, gsize pitch, guint n, float *out)
 {
   const __m512 lanes = _mm512_set_ps (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   const __m512 zero = _mm512_setzero_ps ();
-  const __m512 w
-      = _mm512_fmadd_ps (lanes, _mm512_set1_ps ((float) line->dw), _mm512_set1_ps (windows->nw[i]));
+  const __m512 w = _mm512_fmadd_ps (lanes, _mm512_set1_ps ((float) line->dw),
+                                    _mm512_set1_ps (footprints->nw[i]));
   const __m512 depth = inverse (w);
   const __m512 u = _mm512_max_ps (
-      zero, _mm512_mul_ps (depth, _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->du[i]),
-                                                   _mm512_set1_ps (windows->nu[i]))));
+      zero, _mm512_mul_ps (depth, _mm512_fmadd_ps (lanes, _mm512_set1_ps (footprints->du[i]),
+                                                   _mm512_set1_ps (footprints->nu[i]))));
   const __m512 v = _mm512_max_ps (
-      zero, _mm512_mul_ps (depth, _mm512_fmadd_ps (lanes, _mm512_set1_ps (windows->dv[i]),
-                                                   _mm512_set1_ps (windows->nv[i]))));
-  /* Rounding may lift a voxel to the window's last row: it is that one whole then. */
+      zero, _mm512_mul_ps (depth, _mm512_fmadd_ps (lanes, _mm512_set1_ps (footprints->dv[i]),
+                                                   _mm512_set1_ps (footprints->nv[i]))));
+  /* Rounding may lift a voxel to the footprint's last row: it is that one whole then. */
   const __m512i at = _mm512_cvttps_epi32 (u);
   const __m512i down
-      = _mm512_min_epi32 (_mm512_cvttps_epi32 (v), _mm512_set1_epi32 (windows->rows[i] - 2));
+      = _mm512_min_epi32 (_mm512_cvttps_epi32 (v), _mm512_set1_epi32 (footprints->rows[i] - 2));
   const __m512 fu = _mm512_sub_ps (u, _mm512_cvtepi32_ps (at));
   const __m512 fv = _mm512_sub_ps (v, _mm512_cvtepi32_ps (down));
-  const float *from = line->view + windows->row[i] * pitch + windows->column[i];
+  const float *from = line->view + footprints->row[i] * pitch + footprints->column[i];
   __m512 top = across (from, at, fu), bottom = across (from + pitch, at, fu);
 
-  for (int k = 1; k + 1 < windows->rows[i]; k++) {
+  for (int k = 1; k + 1 < footprints->rows[i]; k++) {
     const __mmask16 below = _mm512_cmpge_epi32_mask (down, _mm512_set1_epi32 (k));
     from += pitch;
     top = _mm512_mask_mov_ps (top, below, bottom);
@@ -383,15 +384,15 @@ static inline void
 add_line (const TdConeGeneral *general, const Line *line, guint n, float *out)
 {
   const int blocks = (int) (n + BLOCK - 1) / BLOCK;
-  Windows windows;
+  Footprints footprints;
 
   for (int i = 0; i < blocks; i += 8)
-    find_eight (general, line, i, n, &windows);
+    find_eight (general, line, i, n, &footprints);
   for (int i = 0; i < blocks; i++) {
     const guint now = MIN (BLOCK, n - BLOCK * (guint) i);
 
-    if (windows.rows[i] > 0) {
-      add_block (line, &windows, i, general->pitch, now, out + BLOCK * i);
+    if (footprints.rows[i] > 0) {
+      add_block (line, &footprints, i, general->pitch, now, out + BLOCK * i);
       continue;
     }
     Line block = *line;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The host's family. Upright geometries interpolate each pair of detector columns once for a whole
+   column of voxels, then along v by permutes of vectors (iFDK, Algorithm 4, on a CPU). Others take
+   a plain bilinear loop. Both use all of the host's threads. */
 #include "cone-host.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "cone-families.h"
 
 const TdConeFuncs *
 td_cone_funcs (void)
@@ -40,7 +45,7 @@ fast_path_fits (const TdConeTask *task)
 }
 
 typedef struct {
-  TdConeBatch batch;
+  TdConeUpright batch;
   const TdConeFuncs *funcs;
   const float *projections; /* first kept row of the batch's first view */
   gsize view_floats;        /* from view to view there */
@@ -53,13 +58,13 @@ static void
 transpose_view (guint index, gpointer user)
 {
   Work *work = user;
-  const TdConeBatch *batch = &work->batch;
+  const TdConeUpright *batch = &work->batch;
   const guint n_columns = batch->task->n_columns;
   const float *from = work->projections + index * work->view_floats;
   float *to = work->views + index * batch->view_stride + batch->column_stride + TD_CONE_PAD;
 
   for (guint c0 = 0; c0 < n_columns; c0 += 16)
-    for (guint row = 0; row < batch->n_rows; row++)
+    for (guint row = 0; row < batch->rows.n; row++)
       for (guint c = c0; c < MIN (c0 + 16, n_columns); c++)
         to[c * batch->column_stride + row] = from[(gsize) row * n_columns + c];
 }
@@ -76,7 +81,7 @@ static void
 cone_host_load_row (guint j, gpointer user)
 {
   Work *work = user;
-  const TdConeBatch *batch = &work->batch;
+  const TdConeUpright *batch = &work->batch;
   const guint nx = batch->task->nx;
   float *to = batch->volume + (gsize) j * nx * batch->n_slices;
 
@@ -93,7 +98,7 @@ static void
 store_row (guint j, gpointer user)
 {
   Work *work = user;
-  const TdConeBatch *batch = &work->batch;
+  const TdConeUpright *batch = &work->batch;
   const guint nx = batch->task->nx;
   const float *from = batch->volume + (gsize) j * nx * batch->n_slices;
 
@@ -107,51 +112,49 @@ store_row (guint j, gpointer user)
 
 /* The detector rows that are both given and seen, and the sizes that follow. */
 static void
-cone_host_lay_out (TdConeBatch *batch, guint row0, guint n_rows)
+cone_host_lay_out (TdConeUpright *batch, TdConeRows given)
 {
   const TdConeTask *task = batch->task;
   guint first, end;
 
   td_cone_rows_seen (task, batch->slice0, batch->n_slices, &first, &end);
-  first = MAX (first, row0);
-  end = MIN (end, row0 + n_rows);
-  batch->row0 = first;
-  batch->n_rows = end > first ? end - first : 0;
-  batch->column_stride = (batch->n_rows + 2 * TD_CONE_PAD + 15) / 16 * 16;
+  first = MAX (first, given.row0);
+  end = MIN (end, given.row0 + given.n);
+  batch->rows = (TdConeRows) { first, end > first ? end - first : 0 };
+  batch->column_stride = (batch->rows.n + 2 * TD_CONE_PAD + 15) / 16 * 16;
   batch->view_stride = batch->column_stride * (task->n_columns + 2);
   batch->tiles_x = (task->nx + TD_CONE_TILE - 1) / TD_CONE_TILE;
 }
 
 static gboolean
-add_upright (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
-             const guint *views, guint n_views, float *volume, guint slice0, guint n,
-             GCancellable *cancellable, GError **error)
+cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const TdConeSlab *slab,
+                       GCancellable *cancellable, GError **error)
 {
-  Work work = { .funcs = td_cone_funcs (), .out = volume };
-  TdConeBatch *batch = &work.batch;
+  const float *projections = td_buffer_map (given->projections);
+  Work work = { .funcs = td_cone_funcs (),
+                .batch = { .task = task, .slice0 = slab->slice0, .n_slices = slab->n_slices },
+                .out = td_buffer_map (slab->volume) };
+  TdConeUpright *batch = &work.batch;
 
-  batch->task = task;
-  batch->slice0 = slice0;
-  batch->n_slices = n;
-  cone_host_lay_out (batch, row0, n_rows);
-  if (batch->n_rows == 0)
+  cone_host_lay_out (batch, given->rows);
+  if (batch->rows.n == 0)
     return TRUE;
-  work.view_floats = (gsize) n_rows * task->n_columns;
-  batch->volume = g_try_new (float, (gsize) n * task->ny * task->nx);
+  work.view_floats = (gsize) given->rows.n * task->n_columns;
+  batch->volume = g_try_new (float, (gsize) slab->n_slices * task->ny * task->nx);
   work.views = g_try_new0 (float, batch->view_stride *TD_CONE_BATCH);
   gboolean ok = batch->volume && work.views;
   if (!ok)
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
                  "Not enough memory to back-project %u slices at once; use fewer (memory limit).",
-                 n);
+                 slab->n_slices);
   batch->views = work.views;
   if (ok)
     td_parallel_for (task->ny, cone_host_load_row, &work);
-  for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
-    batch->numbers = views + view;
-    batch->n_views = MIN (TD_CONE_BATCH, n_views - view);
-    work.projections
-        = projections + view * work.view_floats + (gsize) (batch->row0 - row0) * task->n_columns;
+  for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {
+    batch->numbers = given->views + view;
+    batch->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
+    work.projections = projections + view * work.view_floats
+                       + (gsize) (batch->rows.row0 - given->rows.row0) * task->n_columns;
     td_parallel_for (batch->n_views, transpose_view, &work);
     td_parallel_for (batch->tiles_x * ((task->ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile,
                      &work);
@@ -162,15 +165,6 @@ add_upright (const TdConeTask *task, const float *projections, guint row0, guint
   g_free (batch->volume);
   g_free (work.views);
   return ok;
-}
-
-guint64
-td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices)
-{
-  const guint64 column = (guint64) n_rows + 2 * TD_CONE_PAD + 15;
-  return sizeof (float)
-         * ((guint64) n_slices * task->ny * task->nx
-            + column * (task->n_columns + 2) * TD_CONE_BATCH);
 }
 
 /* ── Any geometry ── */
@@ -188,10 +182,10 @@ pad_view (guint index, gpointer user)
   const General *work = user;
   const TdConeGeneral *general = &work->general;
   const guint n_columns = general->task->n_columns;
-  const float *from = work->projections + (gsize) index * general->n_rows * n_columns;
+  const float *from = work->projections + (gsize) index * general->rows.n * n_columns;
   float *to = work->views + index * general->view_stride + general->pitch + 1;
 
-  for (guint row = 0; row < general->n_rows; row++)
+  for (guint row = 0; row < general->rows.n; row++)
     memcpy (to + (gsize) row * general->pitch, from + (gsize) row * n_columns,
             n_columns * sizeof *to);
 }
@@ -204,24 +198,23 @@ run_row (guint index, gpointer user)
 }
 
 static gboolean
-add_general (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
-             const guint *views, guint n_views, float *volume, guint slice0, guint n,
-             GCancellable *cancellable, GError **error)
+cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const TdConeSlab *slab,
+                       GCancellable *cancellable, GError **error)
 {
-  General work = { .funcs = td_cone_funcs () };
+  const float *projections = td_buffer_map (given->projections);
+  General work = { .funcs = td_cone_funcs (),
+                   .general = { .task = task,
+                                .slice0 = slab->slice0,
+                                .rows = given->rows,
+                                .pitch = task->n_columns + 3,
+                                .volume = td_buffer_map (slab->volume) } };
   TdConeGeneral *general = &work.general;
   gboolean ok = TRUE;
 
-  general->task = task;
-  general->slice0 = slice0;
-  general->row0 = row0;
-  general->n_rows = n_rows;
-  general->pitch = task->n_columns + 3;
-  general->view_stride = (gsize) general->pitch * (n_rows + 3);
-  general->volume = volume;
+  general->view_stride = (gsize) general->pitch * (given->rows.n + 3);
   if (general->view_stride > G_MAXINT) {
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "A view of %u × %u pixels is too large.",
-                 task->n_columns, n_rows);
+                 task->n_columns, given->rows.n);
     return FALSE;
   }
   general->views = work.views
@@ -231,25 +224,92 @@ add_general (const TdConeTask *task, const float *projections, guint row0, guint
                  TD_CONE_BATCH);
     return FALSE;
   }
-  for (guint view = 0; ok && view < n_views; view += TD_CONE_BATCH) {
-    general->numbers = views + view;
-    general->n_views = MIN (TD_CONE_BATCH, n_views - view);
-    work.projections = projections + (gsize) view * n_rows * task->n_columns;
+  for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {
+    general->numbers = given->views + view;
+    general->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
+    work.projections = projections + (gsize) view * given->rows.n * task->n_columns;
     td_parallel_for (general->n_views, pad_view, &work);
-    td_parallel_for (n * task->ny, run_row, &work);
+    td_parallel_for (slab->n_slices * task->ny, run_row, &work);
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
   }
   g_free (work.views);
   return ok;
 }
 
-gboolean
-td_cone_host_add (const TdConeTask *task, const float *projections, guint row0, guint n_rows,
-                  const guint *views, guint n_views, float *volume, guint slice0, guint n,
-                  GCancellable *cancellable, GError **error)
+/* ── The family ── */
+
+typedef struct {
+  TdConeProjector base;
+  TdConeTask task;
+} HostProjector;
+
+static const char *
+cone_host_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
 {
-  /* Chosen for the volume, since slabs of a few slices must come out as those of many. */
-  return (task->nz > td_cone_funcs ()->rows_up_to && fast_path_fits (task) ? add_upright
-                                                                           : add_general) (
-      task, projections, row0, n_rows, views, n_views, volume, slice0, n, cancellable, error);
+  if (!device->host_pointers)
+    return "it runs on the host only";
+  if (precision != TD_PRECISION_SINGLE)
+    return "the host computes in single precision only";
+  return NULL;
 }
+
+static gboolean
+cone_host_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
+                  const TdConeLimits *limits, TdConeProjector **out, GError **error)
+{
+  HostProjector *self = g_new0 (HostProjector, 1);
+
+  td_cone_task_copy (&self->task, task);
+  *out = &self->base;
+  return TRUE;
+}
+
+/* The way is chosen for the volume, since slabs of a few slices must come out as those of many. */
+static gboolean
+cone_host_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch,
+               const TdConeSlab *slab, GCancellable *cancellable, GError **error)
+{
+  const TdConeTask *task = &((HostProjector *) base)->task;
+  const gboolean upright = task->nz > td_cone_funcs ()->rows_up_to && fast_path_fits (task);
+
+  return td_queue_finish (queue, error)
+         && (upright ? cone_host_add_upright : cone_host_add_general) (task, batch, slab,
+                                                                       cancellable, error);
+}
+
+static void
+cone_host_free (TdConeProjector *base)
+{
+  HostProjector *self = (HostProjector *) base;
+
+  td_cone_task_clear (&self->task);
+  g_free (self);
+}
+
+static guint64
+cone_host_workspace_bytes (const TdConeTask *task, const TdConeLimits *limits,
+                           const TdDeviceInfo *device)
+{
+  const guint64 column = (guint64) limits->max_rows + 2 * TD_CONE_PAD + 15;
+
+  return sizeof (float)
+         * ((guint64) limits->max_slices * task->ny * task->nx
+            + column * (task->n_columns + 2) * TD_CONE_BATCH);
+}
+
+static guint
+one_view (const TdConeTask *task, TdPrecision precision)
+{
+  return 1;
+}
+
+const TdConeFamily td_cone_family_host = {
+  .name = "host",
+  .title = "CPU vectors along z",
+  .unsupported = cone_host_unsupported,
+  .create = cone_host_create,
+  .add = cone_host_add,
+  .free = cone_host_free,
+  .workspace_bytes = cone_host_workspace_bytes,
+  .symmetric_views = one_view,
+};

@@ -5,8 +5,8 @@
 
 struct TdConeResample {
   TdDevice *device;
-  TdConeLevelRows params; /* but for the rows */
-  TdBuffer *forms;        /* [view or 1][TD_CONE_LEVEL_FORM] */
+  TdConeRectifyRows params; /* but for the rows */
+  TdBuffer *forms;          /* [view or 1][TD_CONE_RECTIFY_FORM] */
   TdProgram *program;
   TdKernel *kernel;
 };
@@ -14,16 +14,16 @@ struct TdConeResample {
 static TdBuffer *
 upload_forms (TdDevice *device, const TdConeTask *task, GError **error)
 {
-  const guint64 bytes = (guint64) task->level.n * TD_CONE_LEVEL_FORM * sizeof (float);
+  const guint64 bytes = (guint64) task->tilted.n * TD_CONE_RECTIFY_FORM * sizeof (float);
   g_autofree float *forms = g_malloc (bytes);
   g_autoptr (TdQueue) queue = td_queue_new (device, error);
   g_autoptr (TdBuffer) buffer = queue ? td_buffer_new (device, bytes, error) : NULL;
 
-  for (guint view = 0; view < task->level.n; view++) {
-    double form[TD_CONE_LEVEL_FORM];
-    td_cone_level_form (task, view, form);
-    for (guint i = 0; i < TD_CONE_LEVEL_FORM; i++)
-      forms[(gsize) view * TD_CONE_LEVEL_FORM + i] = (float) form[i];
+  for (guint view = 0; view < task->tilted.n; view++) {
+    double form[TD_CONE_RECTIFY_FORM];
+    td_cone_rectify_form (task, view, form);
+    for (guint i = 0; i < TD_CONE_RECTIFY_FORM; i++)
+      forms[(gsize) view * TD_CONE_RECTIFY_FORM + i] = (float) form[i];
   }
   if (!buffer || !td_upload (queue, buffer, 0, forms, bytes, error)
       || !td_queue_finish (queue, error))
@@ -35,41 +35,41 @@ TdConeResample *
 td_cone_resample_new (TdDevice *device, const TdConeTask *task, GError **error)
 {
   g_autoptr (TdConeResample) self = g_new0 (TdConeResample, 1);
-  const TdConeLevel *level = &task->level;
+  const TdConeTilted *tilted = &task->tilted;
 
   self->device = td_device_ref (device);
-  self->params = (TdConeLevelRows) {
+  self->params = (TdConeRectifyRows) {
     .n_columns = (int) task->n_measured,
     .n_views = (int) task->n_views,
-    .from_columns = (int) level->n_columns,
+    .from_columns = (int) tilted->n_columns,
     .columns = td_device_info (device)->host_pointers ? (int) task->n_measured : 1,
-    .form_stride = level->n == 1 ? 0 : TD_CONE_LEVEL_FORM,
+    .form_stride = tilted->n == 1 ? 0 : TD_CONE_RECTIFY_FORM,
     .u_middle = (float) ((task->n_measured - 1) / 2.0),
     .v_middle = (float) ((task->n_rows - 1) / 2.0),
-    .from_u = (float) ((level->n_columns - 1) / 2.0),
-    .from_v = (float) ((level->n_rows - 1) / 2.0),
+    .from_u = (float) ((tilted->n_columns - 1) / 2.0),
+    .from_v = (float) ((tilted->n_rows - 1) / 2.0),
   };
   self->forms = upload_forms (device, task, error);
-  self->program = self->forms ? td_program_build (device, "cone-level", NULL, error) : NULL;
-  self->kernel = self->program ? td_program_kernel (self->program, "cone_level", error) : NULL;
+  self->program = self->forms ? td_program_build (device, "cone-rectify", NULL, error) : NULL;
+  self->kernel = self->program ? td_program_kernel (self->program, "cone_rectify", error) : NULL;
   return self->kernel ? g_steal_pointer (&self) : NULL;
 }
 
 gboolean
-td_cone_resample_run (TdConeResample *self, TdQueue *queue, TdBuffer *from, guint from_row0,
-                      guint from_rows, TdBuffer *to, guint row0, guint n_rows, GError **error)
+td_cone_resample_run (TdConeResample *self, TdQueue *queue, TdBuffer *from, TdConeRows given,
+                      TdBuffer *to, TdConeRows rows, GError **error)
 {
-  TdConeLevelRows params = self->params;
+  TdConeRectifyRows params = self->params;
   const guint items = (guint) (params.n_columns / params.columns), wide = MIN (items, 64);
   const guint local[3] = { wide, 1, 1 };
-  const guint groups[3] = { (items + wide - 1) / wide, (guint) params.n_views, n_rows };
+  const guint groups[3] = { (items + wide - 1) / wide, (guint) params.n_views, rows.n };
   const TdArg args[] = { TD_ARG_BUFFER (from), TD_ARG_BUFFER (to), TD_ARG_BUFFER (self->forms),
                          TD_ARG_VALUE (params) };
 
-  params.n_rows = (int) n_rows;
-  params.row0 = (int) row0;
-  params.from_rows = (int) from_rows;
-  params.from_row0 = (int) from_row0;
+  params.n_rows = (int) rows.n;
+  params.row0 = (int) rows.row0;
+  params.from_rows = (int) given.n;
+  params.from_row0 = (int) given.row0;
   return td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error);
 }
 

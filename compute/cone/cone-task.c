@@ -33,9 +33,9 @@ td_cone_filter_gain (const double matrix[12])
   td_cone_cosine (matrix, q);
   const double own
       = 1 / sqrt (q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v);
-  const double level
+  const double square
       = hypot (source[0], source[1]) / hypot (hypot (source[0], source[1]), source[2]);
-  return axis_pitch (matrix) * own / level;
+  return axis_pitch (matrix) * own / square;
 }
 
 static gboolean
@@ -276,8 +276,8 @@ td_cone_task_copy (TdConeTask *to, const TdConeTask *from)
   *to = *from;
   to->matrices = g_memdup2 (from->matrices, 12 * (gsize) from->n_views * sizeof (double));
   to->view_weights = g_memdup2 (from->view_weights, (gsize) from->n_views * sizeof (double));
-  to->level.homographies
-      = g_memdup2 (from->level.homographies, 9 * (gsize) from->level.n * sizeof (double));
+  to->tilted.homographies
+      = g_memdup2 (from->tilted.homographies, 9 * (gsize) from->tilted.n * sizeof (double));
 }
 
 void
@@ -285,6 +285,6 @@ td_cone_task_clear (TdConeTask *task)
 {
   g_free (task->matrices);
   g_free (task->view_weights);
-  g_free (task->level.homographies);
+  g_free (task->tilted.homographies);
   memset (task, 0, sizeof *task);
 }

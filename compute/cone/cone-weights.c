@@ -10,13 +10,13 @@
 #include "dataset/sort.h"
 
 /* Rows may move a column's ray by this part of a column before each row gets weights of its own. */
-#define LEAN 0.005
+#define LEAST_SLOPE 0.005
 
 /* ── Fan angles ── */
 
 /* The ray of pixel (u, v) runs along A^-1 (u, v, 1), A the matrix' left part; what counts is its
-   component towards the axis and the one to the right of that, both level. With the source at (D
-   sin, -D cos) they are along (-x, -y) / D and (-y, x) / D of the source's place. */
+   component towards the axis and the one to the right of that, both horizontal. With the source at
+   (D sin, -D cos) they are along (-x, -y) / D and (-y, x) / D of the source's place. */
 gboolean
 td_cone_fan (const double matrix[12], TdConeFan *fan)
 {
@@ -62,10 +62,12 @@ td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint
 
 /* ── What the scan asks for ── */
 
-/* Over all rows and views: fan angles that every row has on either side, the widest of any, and how
-   far the rows' rays of one column lie apart, in columns. */
+/* What the views see of the axis. */
 typedef struct {
-  double left, right, widest, lean;
+  double left, right; /* fan angles that every row of every view has on either side */
+  double widest;      /* fan angle of any ray */
+  double slope;       /* columns by which the rays of one column lie apart from row to row */
+  double axis_column; /* to which the first view projects the axis */
 } Reach;
 
 static void
@@ -85,17 +87,17 @@ cone_weights_reach_of (const TdConeFan *fan, guint n_columns, guint n_rows, Reac
     const double top = td_cone_fan_angle (fan, u, 0), foot = td_cone_fan_angle (fan, u, bottom);
     const double column
         = fabs (td_cone_fan_angle (fan, u + 0.5, 0) - td_cone_fan_angle (fan, u - 0.5, 0));
-    reach->lean = MAX (reach->lean, fabs (top - foot) / column);
+    reach->slope = MAX (reach->slope, fabs (top - foot) / column);
   }
 }
 
 static gboolean
 cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n_views,
-                   guint n_columns, guint n_rows, Reach *reach, double *axis_column, GError **error)
+                   guint n_columns, guint n_rows, Reach *reach, GError **error)
 {
   const guint n = geometry->view_matrices ? n_views : 1;
 
-  *reach = (Reach) { .left = INFINITY, .right = INFINITY };
+  *reach = (Reach) { .left = INFINITY, .right = INFINITY, .axis_column = NAN };
   for (guint view = 0; view < n; view++) {
     double matrix[12];
     TdConeFan fan;
@@ -110,7 +112,7 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
       return FALSE;
     }
     if (view == 0)
-      *axis_column = matrix[3];
+      reach->axis_column = matrix[3];
     cone_weights_reach_of (&fan, n_columns, n_rows, reach);
   }
   return TRUE;
@@ -176,13 +178,12 @@ gboolean
 td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint n_views,
                     guint n_columns, guint n_rows, TdRedundancy *redundancy, GError **error)
 {
-  double axis_column = NAN;
   Reach reach;
   Arc arc;
 
-  if (!cone_weights_look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, &axis_column,
-                          error))
+  if (!cone_weights_look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, error))
     return FALSE;
+  const double axis_column = reach.axis_column;
   if (!(axis_column > -0.5 && axis_column < n_columns - 0.5)) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
                  "The axis is projected to column %.1f, beside the detector's %u columns, so that "
@@ -211,7 +212,7 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
                  arc.range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);
     return FALSE;
   }
-  redundancy->by_row = reach.lean > LEAN;
+  redundancy->by_row = reach.slope > LEAST_SLOPE;
   return TRUE;
 }
 
@@ -244,7 +245,7 @@ cone_weights_wang (double gamma, double overlap)
 }
 
 double
-td_cone_redundancy_turned (const TdRedundancy *redundancy, double angle_rad)
+td_cone_redundancy_angle (const TdRedundancy *redundancy, double angle_rad)
 {
   const double turned = on_turn (angle_rad - redundancy->first_rad);
 
@@ -257,7 +258,7 @@ td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, dou
 {
   switch (redundancy->kind) {
   case TD_REDUNDANCY_PARKER:
-    return cone_weights_parker (td_cone_redundancy_turned (redundancy, angle_rad), fan_rad,
+    return cone_weights_parker (td_cone_redundancy_angle (redundancy, angle_rad), fan_rad,
                                 redundancy->overscan_rad);
   case TD_REDUNDANCY_WANG:
     return cone_weights_wang (redundancy->side * fan_rad, redundancy->overlap_rad);

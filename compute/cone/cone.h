@@ -23,6 +23,11 @@
  * (largest z), row 0 of a slice at the top (largest y): the parallel beam's conventions with slice
  * = row.
  */
+/* Detector rows [row0, row0 + n). */
+typedef struct {
+  guint row0, n;
+} TdConeRows;
+
 typedef enum {
   TD_REDUNDANCY_FULL,   /* 360 degrees: every ray twice */
   TD_REDUNDANCY_PARKER, /* short scan: Parker, Med. Phys. 9 (1982) */
@@ -31,26 +36,27 @@ typedef enum {
 
 typedef struct {
   TdRedundancyKind kind;
-  gboolean by_row; /* the weight of a column differs from row to row */
-  double
-      overlap_rad; /* Wang: fan angle up to which all rows have rays on either side of the axis */
-  double side;     /* Wang: 1 or -1, the sign of the longer side's fan angles */
+  gboolean by_row;     /* the weight of a column differs from row to row */
+  double overlap_rad;  /* Wang: fan angle up to which all rows see both sides of the axis */
+  double side;         /* Wang: 1 or -1, the sign of the longer side's fan angles */
   double overscan_rad; /* Parker: half of what the range has over 180 degrees */
   double first_rad;    /* Parker: where the turn begins */
 } TdRedundancy;
 
-/* The detector whose projections are resampled to the task's (cone-level.h). */
+/* The detector as it stands, where its projections are resampled to the task's
+   (cone-rectify.h). */
 typedef struct {
-  guint n_columns, n_rows; /* 0: none is, the task's detector is the scan's */
+  guint n_columns, n_rows; /* 0: the task's detector is the scan's */
   guint n;                 /* 1: the same for all views; else as many as these */
-  double *homographies; /* n x 9, row-major: a pixel of the task's detector to one of this; owned */
-} TdConeLevel;
+  double
+      *homographies; /* n x 9, row-major, from pixels of the task's detector to this one's; owned */
+} TdConeTilted;
 
 typedef struct {
   guint n_columns, n_rows, n_views; /* of the filtered projections */
   guint
       n_measured; /* columns before filtering: n_columns, unless td_cone_task_widen() added some */
-  guint shift;    /* and where the first of them lies among n_columns */
+  guint shift;    /* where the first measured column lies among n_columns */
   guint nx, ny, nz;
   double voxel_mm;
   double first_mm[3];   /* centre of the first stored voxel: smallest x, largest y, largest z */
@@ -59,7 +65,7 @@ typedef struct {
   double pitch_mm;      /* detector column pitch scaled to the axis */
   double source_axis_mm;
   TdRedundancy redundancy; /* how rays are weighted before filtering */
-  TdConeLevel level;
+  TdConeTilted tilted;
 } TdConeTask;
 
 /* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns
@@ -107,8 +113,8 @@ void td_cone_pixel (const double matrix[12], double u, double v, double point_mm
    families need it; the planner asks. */
 gboolean td_cone_upright (const TdConeTask *task);
 
-/* Detector rows [*first, *end) that slices [slice0, slice0 + n) see, all views, with the rows
-   linear interpolation touches, and what rounding may add to them. Empty (first = end) if none. */
+/* Detector rows [*first, *end) that slices [slice0, slice0 + n) see in any view. Rows that linear
+   interpolation touches and a margin for rounding are among them. Empty (first = end) if none. */
 void td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *first, guint *end);
 
 /* ── Weights before filtering ── */
@@ -137,9 +143,8 @@ gboolean td_cone_redundancy (const TdGeometry *geometry, const double *angles_ra
 /* A view's matrix of this geometry, scaled; FALSE as td_cone_matrix_normalise(). */
 gboolean td_cone_view_matrix (const TdGeometry *geometry, const double *angles_rad, guint view,
                               guint n_columns, guint n_rows, double matrix[12]);
-/* How far a view has turned from where the turn begins, 0 to 2 pi: angles may be counted in any
- * turn. */
-double td_cone_redundancy_turned (const TdRedundancy *redundancy, double angle_rad);
+/* How far a view lies from where the turn begins, 0 to 2 pi. Angles may count several turns. */
+double td_cone_redundancy_angle (const TdRedundancy *redundancy, double angle_rad);
 /* Of a ray (mean 1/2 over a full turn's pairs; times the cosine weight). */
 double td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, double fan_rad);
 
@@ -148,14 +153,3 @@ double td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_r
 /* The naive double-precision reference: slices [slice0, slice0 + n) into out[n][ny][nx]. */
 void td_cone_reference (const TdConeTask *task, const float *projections, guint slice0, guint n,
                         double *out);
-
-/* Host SIMD back-projection: upright geometries interpolate each pair of columns once for a whole
-   column of voxels, then along v by in-register permutes (iFDK, Algorithm 4, on a CPU); others take
-   a plain bilinear loop. projections: float [n_views][n_rows][n_columns] of views[] and detector
-   rows from row0 on (those that the slices see); volume: float [n][ny][nx] for slices from slice0
-   on, added to. Blocks; uses the host's threads; checks @cancellable. */
-gboolean td_cone_host_add (const TdConeTask *task, const float *projections, guint row0,
-                           guint n_rows, const guint *views, guint n_views, float *volume,
-                           guint slice0, guint n, GCancellable *cancellable, GError **error);
-/* Memory it takes besides. */
-guint64 td_cone_host_workspace_bytes (const TdConeTask *task, guint n_rows, guint n_slices);

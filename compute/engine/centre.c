@@ -6,7 +6,7 @@
 #include "centre-private.h"
 #include "compute/device/device-reaction.h"
 #include "engine-private.h"
-#include "compute/engine/fdk/fdk.h"
+#include "compute/cone/cone-scan.h"
 #include "plan-private.h"
 
 #define N_KEPT 16
@@ -114,7 +114,7 @@ td_centres_put (TdCentres *centres, TdScan *scan, const char *key, const TdAxisR
 double
 td_stated_centre (const TdScanFacts *facts)
 {
-  return facts->geometry.beam == TD_BEAM_PARALLEL ? facts->centre_px : td_fdk_stated_centre (facts);
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? facts->centre_px : td_cone_scan_centre (facts);
 }
 
 /* ── The search ── */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "compute/cone/cone-level.h"
+#include "compute/cone/cone-rectify.h"
 #include "truth.h"
 
 static double
@@ -41,8 +41,8 @@ td_cone_plain_trace (const double level[12], const double own[12], double column
   td_cone_project (own, point, u, v, &w);
 }
 
-/* What the level detector's pixel sees, the row taken no farther than the edge of the detector that
-   lies above or below. */
+/* What the rectified detector's pixel sees, the row taken no farther than the edge of the detector
+   that lies above or below. */
 static double
 resample (const TdConePlain *scan, const double level[12], const double own[12], const float *view,
           double column, double row)
@@ -110,7 +110,7 @@ td_cone_plain_fdk (const TdConePlain *scan, const TdFilter *filter, gboolean lev
   g_assert_no_error (error);
   td_cone_task_copy (task, &own);
   if (level)
-    g_assert_true (td_cone_task_level (task));
+    g_assert_true (td_cone_task_rectify (task));
   td_cone_task_widen (task);
   g_autofree float *views = filter_views (scan, &own, task, level, filter);
   double *out = g_new (double, (gsize) task->nz * task->ny * task->nx);

@@ -7,7 +7,7 @@
 /**
  * FDK in plain double precision, which shares with the product the matrices, the weights' formulas
  * and the ramp's response: of a detector as it stands, or resampled to the level one
- * (compute/cone/cone-level.h).
+ * (compute/cone/cone-rectify.h).
  */
 typedef struct {
   const TdGeometry *geometry;
@@ -21,6 +21,6 @@ typedef struct {
 double *td_cone_plain_fdk (const TdConePlain *scan, const TdFilter *filter, gboolean level,
                            TdConeTask *task);
 
-/* Where the ray of the level detector's pixel meets the scan's. */
+/* Where the ray of the rectified detector's pixel meets the scan's. */
 void td_cone_plain_trace (const double level[12], const double own[12], double column, double row,
                           double *u, double *v);

@@ -2,33 +2,33 @@
 #include "cone-slabs.h"
 
 typedef struct {
-  TdDevice *device;
+  const TdTestConeSlabs *how;
   TdQueue *queue;
   TdConeProjector *projector;
   const TdConeTask *task;
   const float *projections;
-  guint turns, per_turn;
 } Slabs;
 
+/* Views from @v on of each of the parts of a turn that come together. */
 static void
-add_views (const Slabs *s, TdBuffer *rows, guint first, guint end, guint v, TdBuffer *volume,
-           guint slice0, guint n)
+add_views (const Slabs *s, TdBuffer *projections, TdConeRows rows, guint v, const TdConeSlab *slab)
 {
   const TdConeTask *task = s->task;
-  const gsize view_floats = (gsize) (end - first) * task->n_columns;
-  const guint a_turn = task->n_views / s->turns, count = MIN (s->per_turn, a_turn - v);
-  g_autofree guint *views = g_new (guint, count * s->turns);
+  const gsize view_floats = (gsize) rows.n * task->n_columns;
+  const guint parts = s->projector->symmetric_views, a_part = task->n_views / parts;
+  const guint count = MIN (s->how->per_turn, a_part - v);
+  g_autofree guint *views = g_new (guint, count * parts);
+  const TdConeBatch batch = { projections, rows, views, count * parts };
   g_autoptr (GError) error = NULL;
 
-  for (guint i = 0; i < count * s->turns; i++) {
-    views[i] = v + i % count + i / count * a_turn;
-    td_upload (s->queue, rows, i * view_floats * sizeof (float),
-               s->projections + ((gsize) views[i] * task->n_rows + first) * task->n_columns,
+  for (guint i = 0; i < batch.n_views; i++) {
+    views[i] = v + i % count + i / count * a_part;
+    td_upload (s->queue, projections, i * view_floats * sizeof (float),
+               s->projections + ((gsize) views[i] * task->n_rows + rows.row0) * task->n_columns,
                view_floats * sizeof (float), &error);
   }
   g_assert_no_error (error);
-  td_cone_projector_add (s->projector, s->queue, rows, first, end - first, views, count * s->turns,
-                         volume, slice0, n, NULL, &error);
+  td_cone_projector_add (s->projector, s->queue, &batch, slab, NULL, &error);
   g_assert_no_error (error);
 }
 
@@ -36,6 +36,7 @@ static void
 make_slab (const Slabs *s, guint slice0, guint n, float *out)
 {
   const TdConeTask *task = s->task;
+  const guint parts = s->projector->symmetric_views;
   const gsize bytes = (gsize) n * task->ny * task->nx * sizeof (float);
   g_autoptr (GError) error = NULL;
   guint first, end;
@@ -45,33 +46,34 @@ make_slab (const Slabs *s, guint slice0, guint n, float *out)
     first = 0;
     end = 1;
   }
-  g_autoptr (TdBuffer) volume = td_buffer_new (s->device, bytes, &error);
-  g_autoptr (TdBuffer) rows = td_buffer_new (
-      s->device, (gsize) s->per_turn * s->turns * (end - first) * task->n_columns * sizeof (float),
+  const TdConeRows rows = { first, end - first };
+  g_autoptr (TdBuffer) volume = td_buffer_new (s->how->device, bytes, &error);
+  g_autoptr (TdBuffer) projections = td_buffer_new (
+      s->how->device, (gsize) s->how->per_turn * parts * rows.n * task->n_columns * sizeof (float),
       &error);
+  const TdConeSlab slab = { volume, slice0, n };
   g_assert_no_error (error);
   td_fill_zero (s->queue, volume, 0, bytes, &error);
-  for (guint v = 0; v < task->n_views / s->turns; v += s->per_turn)
-    add_views (s, rows, first, end, v, volume, slice0, n);
+  for (guint v = 0; v < task->n_views / parts; v += s->how->per_turn)
+    add_views (s, projections, rows, v, &slab);
   td_download (s->queue, out, volume, 0, bytes, &error);
   td_queue_finish (s->queue, &error);
   g_assert_no_error (error);
 }
 
 void
-td_test_cone_slabs (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                    TdPrecision precision, const float *projections, guint slab, guint per_turn,
+td_test_cone_slabs (const TdTestConeSlabs *how, const TdConeTask *task, const float *projections,
                     float *volume)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
-  const guint turns = family->turned_views (task, precision);
-  const TdConeLimits limits = { per_turn * turns, task->n_rows, slab, precision };
+  g_autoptr (TdQueue) queue = td_queue_new (how->device, &error);
+  const guint parts = how->family->symmetric_views (task, how->precision);
+  const TdConeLimits limits = { how->per_turn * parts, task->n_rows, how->slab, how->precision };
   g_autoptr (TdConeProjector) projector
-      = td_cone_projector_new (family, device, task, &limits, &error);
+      = td_cone_projector_new (how->family, how->device, task, &limits, &error);
   g_assert_no_error (error);
-  const Slabs slabs = { device, queue, projector, task, projections, turns, per_turn };
+  const Slabs slabs = { how, queue, projector, task, projections };
 
-  for (guint k = 0; k < task->nz; k += slab)
-    make_slab (&slabs, k, MIN (slab, task->nz - k), volume + (gsize) k * task->ny * task->nx);
+  for (guint k = 0; k < task->nz; k += how->slab)
+    make_slab (&slabs, k, MIN (how->slab, task->nz - k), volume + (gsize) k * task->ny * task->nx);
 }

@@ -3,10 +3,16 @@
 
 #include "compute/cone/cone-family.h"
 
-/* Back-projects @projections ([view][row][column]) in slabs of @slab slices and batches of
-   @per_turn views (times those that the family wants together), only the rows that a slab sees
-   given, into
-   @volume ([slice][y][x]). Asserts that it works. */
-void td_test_cone_slabs (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                         TdPrecision precision, const float *projections, guint slab,
-                         guint per_turn, float *volume);
+/* How a task is back-projected in pieces. */
+typedef struct {
+  const TdConeFamily *family;
+  TdDevice *device;
+  TdPrecision precision;
+  guint slab;     /* slices */
+  guint per_turn; /* views of a batch, times those that the family wants together */
+} TdTestConeSlabs;
+
+/* Back-projects @projections ([view][row][column]) into @volume ([slice][y][x]). Each call of the
+   projector gets only the rows that its slab sees. Asserts that it works. */
+void td_test_cone_slabs (const TdTestConeSlabs *how, const TdConeTask *task,
+                         const float *projections, float *volume);

@@ -383,7 +383,7 @@ static const struct {
   { "cone-pack", { "PACK=1", "HALF=1", "PADDED=0" } },
   { "cone-pack", { "PACK=2", "HALF=0", "PADDED=0" } },
   { "cone-pack", { "PACK=4", "HALF=1", "PADDED=0" } },
-  { "cone-level", { NULL } },
+  { "cone-rectify", { NULL } },
   { "cone-weight", { NULL } },
   { "filter", { NULL } },
   { "fourier", { "PAIRS=1" } },

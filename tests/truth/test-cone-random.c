@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/cone/cone-level.h"
+#include "compute/cone/cone-rectify.h"
 #include "dataset/random.h"
 #include "tests/common/cases.h"
 #include "tests/common/cone-plain.h"
@@ -163,11 +163,12 @@ test_families (void)
              precision++) {
           if ((*f)->unsupported (&task, precision, td_device_info (device)))
             continue;
-          const guint sets = task.n_views / (*f)->turned_views (&task, precision);
+          const guint sets = task.n_views / (*f)->symmetric_views (&task, precision);
           const guint slab = 1 + any_of (&random, task.nz), batch = 1 + any_of (&random, sets);
           const gboolean coarse = precision != TD_PRECISION_SINGLE
                                   || ((*f)->textures && !td_device_info (device)->texture_slow);
-          td_test_cone_slabs (*f, device, &task, precision, projections, slab, batch, got);
+          td_test_cone_slabs (&(TdTestConeSlabs) { *f, device, precision, slab, batch }, &task,
+                              projections, got);
           const double rms = task_error (&task, got, truth);
           runs++;
           /* 1e-5, as iFDK asks, where voxels are as far from the source as the axis: nearer ones

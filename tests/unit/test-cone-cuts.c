@@ -50,15 +50,17 @@ check_cuts (const TdConeFamily *family, TdDevice *device, const TdConeTask *task
             TdPrecision precision, const float *projections)
 {
   const gsize slice = (gsize) task->ny * task->nx, samples = slice * task->nz;
-  const guint sets = task->n_views / family->turned_views (task, precision);
+  const guint sets = task->n_views / family->symmetric_views (task, precision);
   const guint cuts[][2] = { { (task->nz + 1) / 2, 1 }, { 13, 3 }, { 5, sets } };
   g_autofree float *whole = g_new (float, samples), *cut = g_new (float, samples);
 
-  td_test_cone_slabs (family, device, task, precision, projections, task->nz, sets, whole);
+  td_test_cone_slabs (&(TdTestConeSlabs) { family, device, precision, task->nz, sets }, task,
+                      projections, whole);
   for (guint i = 0; i < G_N_ELEMENTS (cuts); i++) {
     memset (cut, 0xff, samples * sizeof *cut);
-    td_test_cone_slabs (family, device, task, precision, projections, cuts[i][0],
-                        MIN (sets, cuts[i][1]), cut);
+    td_test_cone_slabs (
+        &(TdTestConeSlabs) { family, device, precision, cuts[i][0], MIN (sets, cuts[i][1]) }, task,
+        projections, cut);
     gsize different = 0, first = 0;
     for (gsize k = samples; k-- > 0;)
       if (memcmp (&whole[k], &cut[k], sizeof *cut) != 0) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone-family.h"
+#include "compute/cone/cone-families.h"
 #include "compute/cone/cone-filter.h"
 #include "dataset/phantom.h"
 #include "tests/common/cone-slabs.h"
@@ -133,16 +133,16 @@ test_turned (void)
 
   geometry.detector_offset_u_px = 1.5;
   g_assert_true (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
-  g_assert_true (td_cone_turned (&task, 2));
-  g_assert_true (td_cone_turned (&task, 4));
+  g_assert_true (td_cone_symmetric (&task, 2));
+  g_assert_true (td_cone_symmetric (&task, 4));
   g_assert_true (td_cone_upright (&task));
   task.first_mm[0] += task.voxel_mm;
-  g_assert_false (td_cone_turned (&task, 2));
+  g_assert_false (td_cone_symmetric (&task, 2));
   td_cone_task_clear (&task);
 
   angle[5] += 0.01;
   g_assert_true (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
-  g_assert_false (td_cone_turned (&task, 2));
+  g_assert_false (td_cone_symmetric (&task, 2));
   td_cone_task_clear (&task);
 }
 
@@ -283,11 +283,12 @@ check_family (const TdConeFamily *family, TdDevice *device, const TdConeTask *ta
               TdPrecision precision, const float *projections, const double *truth, double bound)
 {
   const gsize samples = (gsize) task->nz * task->ny * task->nx;
-  const guint turns = family->turned_views (task, precision);
+  const guint turns = family->symmetric_views (task, precision);
   g_autofree float *got = g_new (float, samples);
 
-  td_test_cone_slabs (family, device, task, precision, projections, MAX (1, (task->nz + 1) / 2),
-                      MAX (1, task->n_views / turns / 2), got);
+  const TdTestConeSlabs how = { family, device, precision, MAX (1, (task->nz + 1) / 2),
+                                MAX (1, task->n_views / turns / 2) };
+  td_test_cone_slabs (&how, task, projections, got);
   check_close (truth, got, samples, bound);
 }
 
@@ -425,7 +426,7 @@ check_sphere (TdGeometry *geometry, double range_rad, guint n_views)
   g_autoptr (TdConeFilter) filter
       = td_cone_filter_new (device, &task, geometry, angle, &spec, n, &error);
   g_assert_no_error (error);
-  td_cone_filter_run (filter, queue, rows, 0, n, &error);
+  td_cone_filter_run (filter, queue, rows, (TdConeRows) { 0, n }, &error);
   td_queue_finish (queue, &error);
   g_assert_no_error (error);
 
@@ -435,11 +436,8 @@ check_sphere (TdGeometry *geometry, double range_rad, guint n_views)
       memcpy (views + ((gsize) view * n + row) * n, data + ((gsize) row * n_views + view) * n,
               n * sizeof *views);
   g_autofree float *volume = g_new0 (float, (gsize) n *n *n);
-  g_autofree guint *numbers = g_new (guint, n_views);
-  for (guint i = 0; i < n_views; i++)
-    numbers[i] = i;
-  td_cone_host_add (&task, views, 0, n, numbers, n_views, volume, 0, n, NULL, &error);
-  g_assert_no_error (error);
+  const TdTestConeSlabs how = { &td_cone_family_host, device, TD_PRECISION_SINGLE, n, n_views };
+  td_test_cone_slabs (&how, &task, views, volume);
 
   /* Inside (three pixels from the edge) 1 within 1 %; outside 0 within 2 %. */
   double inside = 0, worst = 0;

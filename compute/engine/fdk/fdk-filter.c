@@ -83,17 +83,17 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const gsize row_floats = (gsize) facts->n_views * facts->n_columns;
   const TdFdkSpan span = td_fdk_span (fdk, row, n);
-  const guint64 bytes = (guint64) span.from_rows * row_floats * sizeof (float);
+  const guint64 bytes = (guint64) span.from.n * row_floats * sizeof (float);
   TdPreparationCounts counts;
 
   if (stage->filtered == stage->held.rows)
     stage->held.n = 0;
-  if (!td_fdk_hold (run, 0, &stage->held, span.from_row0, span.from_rows, error))
+  if (!td_fdk_hold (run, 0, &stage->held, span.from.row0, span.from.n, error))
     return FALSE;
   gint64 start = g_get_monotonic_time ();
   if (!td_upload (stage->queue, stage->rows, 0, stage->held.rows, bytes, error)
-      || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from_row0,
-                              span.from_rows, NULL, run->cancellable, error)
+      || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from.row0,
+                              span.from.n, NULL, run->cancellable, error)
       || !td_preparation_counts (stage->preparation, stage->queue, &counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
@@ -104,7 +104,8 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   if ((stage->filter
        && !td_fdk_filter_span (fdk, stage->filter, stage->queue, stage->rows, &span, error))
       || !td_download (stage->queue, stage->filtered, stage->rows,
-                       (span.row0 - span.data_row0) * filtered_bytes, n * filtered_bytes, error)
+                       (span.rows.row0 - span.data_row0) * filtered_bytes, n * filtered_bytes,
+                       error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;
   Scatter scatter = { stage, stage->filtered, row, n };

@@ -19,9 +19,10 @@
 #define MIN_BATCH 16
 #define CHUNK_BYTES                                                                                \
   (32u << 20) /* window: one transfer, one pass of the filter; for large rows twice that */
-#define FILTER_BYTES (256u << 20)      /* host */
-#define LEAST_FILTER_BYTES (64u << 20) /* on a card that has little memory, which slabs need more  \
-                                        */
+#define FILTER_BYTES (256u << 20) /* host */
+#define LEAST_FILTER_BYTES                                                                         \
+  (64u << 20) /* on a card that has little memory, which slabs need more                           \
+               */
 #define LAND_BYTES (64u << 20)
 #define AHEAD 4 /* chunks beyond a slab's own that make a window worth having */
 
@@ -265,7 +266,7 @@ most_views (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
     const guint64 layers = td_device_info (devices->pdata[i])->texture_max_layers;
     if (layers > 0)
       most = MIN (most,
-                  layers * fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
+                  layers * fdk->families[i]->symmetric_views (&fdk->task, plan->recipe.precision));
   }
   return (guint) most;
 }
@@ -289,7 +290,7 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
   fdk->turns = 1;
   for (guint i = 0; i < n; i++)
     fdk->turns
-        = MAX (fdk->turns, fdk->families[i]->turned_views (&fdk->task, plan->recipe.precision));
+        = MAX (fdk->turns, fdk->families[i]->symmetric_views (&fdk->task, plan->recipe.precision));
   fdk->most_views = most_views (plan, fdk, devices);
   if (fdk->share == TD_SHARE_PROJECTION) {
     fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <string.h>
 
-#include "compute/cone/cone-level.h"
-#include "dataset/geometry-matrix.h"
+#include "compute/cone/cone-rectify.h"
+#include "compute/cone/cone-scan.h"
 #include "compute/engine/engine-private.h"
 #include "fdk.h"
 #include "compute/engine/plan-private.h"
@@ -35,107 +34,16 @@ td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
            "give the source's distances";
   if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
     return "FDK interpolates linearly only; take --interpolation linear";
-  if (recipe->tilt_deg != 0 && facts->geometry.view_matrices)
-    return "The scan gives a projection matrix for every view, which says how the axis stands: "
-           "leave "
-           "--tilt out";
-  if (recipe->reverse_rotation && facts->geometry.view_matrices)
-    return "The scan gives a projection matrix for every view, which says how it turned: leave "
-           "--reverse-rotation out";
-  return NULL;
-}
-
-guint
-td_fdk_n_slices (const TdScanFacts *facts)
-{
-  const TdGeometry *geometry = &facts->geometry;
-  if (td_geometry_has_volume (geometry))
-    return geometry->volume_size[2];
-  return !facts->filtered && td_cone_portrait (geometry, facts->n_columns, facts->n_rows)
-             ? facts->n_columns
-             : facts->n_rows;
-}
-
-/* The column that the axis is projected to, in the first view; of a circular orbit, before the
-   detector is tilted, so that a tilt moves no centre. */
-static double
-axis_column (const TdGeometry *geometry, guint n_columns, guint n_rows)
-{
-  const double origin[3] = { 0, 0, 0 };
-  TdGeometry straight = *geometry;
-  double matrix[12], u, v, w;
-
-  memset (straight.detector_tilt_rad, 0, sizeof straight.detector_tilt_rad);
-  if (geometry->view_matrices)
-    memcpy (matrix, geometry->view_matrices, sizeof matrix);
-  else
-    td_cone_matrix (&straight, 0, n_columns, n_rows, matrix);
-  if (!td_cone_matrix_normalise (matrix))
-    return NAN;
-  td_cone_project (matrix, origin, &u, &v, &w);
-  return u;
-}
-
-double
-td_fdk_stated_centre (const TdScanFacts *facts)
-{
-  return isfinite (facts->centre_px)
-             ? facts->centre_px
-             : axis_column (&facts->geometry, facts->n_columns, facts->n_rows);
-}
-
-/* ── Planning ── */
-
-/* The recipe's centre is the column that the axis projects to; the geometry has it as an offset. */
-static void
-apply_centre (TdGeometry *geometry, const TdScanFacts *facts, double centre_px)
-{
-  if (isnan (centre_px))
-    return;
-  if (geometry->view_matrices) {
-    const double off = centre_px - td_fdk_stated_centre (facts);
-    for (guint view = 0; view < geometry->n_view_matrices && isfinite (off) && off != 0; view++)
-      td_matrix_shift (geometry->view_matrices + 12 * (gsize) view, off);
-    return;
-  }
-  geometry->detector_offset_u_px
-      += centre_px - axis_column (geometry, facts->n_columns, facts->n_rows);
-}
-
-/* The recipe's angles; matrices turn with them. (transfer full) */
-static double *
-apply_angles (TdGeometry *geometry, const TdScanFacts *facts, const TdRecipe *recipe)
-{
-  double *angles_rad = g_new (double, facts->n_views);
-  const double direction = recipe->reverse_rotation ? -1 : 1;
-  const double offset = recipe->angle_offset_deg * G_PI / 180;
-
-  for (guint view = 0; view < facts->n_views; view++)
-    angles_rad[view] = direction * facts->angles_rad[view] + offset;
-  for (guint view = 0; view < geometry->n_view_matrices && offset != 0; view++)
-    td_matrix_turn (geometry->view_matrices + 12 * (gsize) view, offset);
-  return angles_rad;
-}
-
-void
-td_fdk_geometry (const TdPlan *plan, TdGeometry *geometry, double **angles_rad)
-{
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-
-  td_geometry_copy (geometry, &facts->geometry);
-  apply_centre (geometry, facts, plan->centre_px);
-  /* An axis that leans in the detector's plane is a detector turned about the beam. */
-  geometry->detector_tilt_rad[2] += plan->recipe.tilt_deg * G_PI / 180;
-  *angles_rad = apply_angles (geometry, facts, &plan->recipe);
+  return td_cone_scan_unsupported (facts, recipe);
 }
 
 /* A detector that stands askew is resampled to one that does not. */
 static void
-make_level (TdFdkPlan *fdk)
+fdk_plan_rectify (TdFdkPlan *fdk)
 {
-  fdk->lean_rad = td_cone_lean (&fdk->task);
-  if (td_cone_level_helps (&fdk->task, &fdk->geometry, fdk->lean_rad))
-    td_cone_task_level (&fdk->task);
+  fdk->lean_rad = td_cone_row_slope (&fdk->task);
+  if (td_cone_rectify_helps (&fdk->task, &fdk->geometry, fdk->lean_rad))
+    td_cone_task_rectify (&fdk->task);
 }
 
 /* Frames of a detector that lies on its side are turned by a quarter as they are read: rows are
@@ -146,8 +54,7 @@ turn_portrait (TdPlan *plan, TdFdkPlan *fdk, GError **error)
   const TdScanFrame frame = { .turned = TRUE };
   const TdScanFacts *facts = td_scan_facts (plan->scan);
 
-  fdk->turned
-      = !facts->filtered && td_cone_portrait (&facts->geometry, facts->n_columns, facts->n_rows);
+  fdk->turned = td_cone_scan_portrait (facts);
   if (!fdk->turned)
     return TRUE;
   TdScan *turned = td_engine_view (plan->engine, plan->scan, &frame, error);
@@ -170,7 +77,8 @@ fdk_plan_make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
   const TdRecipe *recipe = &plan->recipe;
   gboolean good;
 
-  td_fdk_geometry (plan, &fdk->geometry, &fdk->angles_rad);
+  td_cone_scan_geometry (td_scan_facts (plan->scan), &plan->recipe, plan->centre_px, &fdk->geometry,
+                         &fdk->angles_rad);
   if (!turn_portrait (plan, fdk, error))
     return FALSE;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
@@ -183,7 +91,7 @@ fdk_plan_make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
   if (!good)
     return FALSE;
   if (!facts->filtered) {
-    make_level (fdk);
+    fdk_plan_rectify (fdk);
     td_cone_task_widen (&fdk->task);
   }
 
@@ -265,7 +173,7 @@ note_lean (TdPlan *plan, const TdFdkPlan *fdk)
 {
   const double lean_deg = fdk->lean_rad * 180 / G_PI;
 
-  if (fdk->task.level.n_rows > 0)
+  if (fdk->task.tilted.n_rows > 0)
     td_plan_note (
         plan,
         "The detector is tilted (its rows lean by up to %.2g degrees against the plane of the "
@@ -325,7 +233,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";
   plan->facts.read_bytes = td_plan_read_bytes (
-      plan, fdk->turned ? facts->n_columns : td_fdk_span (fdk, 0, fdk->n_rows).from_rows);
+      plan, fdk->turned ? facts->n_columns : td_fdk_span (fdk, 0, fdk->n_rows).from.n);
   plan->facts.write_bytes
       = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;

@@ -15,7 +15,7 @@ td_fdk_spool_bytes (const TdPlan *plan, const TdFdkPlan *fdk)
   return fdk->spool == TD_FDK_SPOOL_NONE
              ? 0
              : td_scan_spool_bytes (td_scan_facts (plan->scan),
-                                    td_fdk_span (fdk, 0, fdk->n_rows).from_rows);
+                                    td_fdk_span (fdk, 0, fdk->n_rows).from.n);
 }
 
 guint64
@@ -24,7 +24,7 @@ td_fdk_spool_work_bytes (const TdPlan *plan, const TdFdkPlan *fdk)
   return fdk->spool == TD_FDK_SPOOL_NONE
              ? 0
              : td_scan_spool_work_bytes (td_scan_facts (plan->scan),
-                                         td_fdk_span (fdk, 0, fdk->n_rows).from_rows);
+                                         td_fdk_span (fdk, 0, fdk->n_rows).from.n);
 }
 
 static gboolean
@@ -33,7 +33,7 @@ reads_once (const TdFdkPlan *fdk, guint n_devices)
   if (fdk->n_chunks == 1)
     return !fdk->window || n_devices == 1;
   return fdk->window && n_devices == 1
-         && fdk->block_rows >= td_fdk_span (fdk, 0, fdk->n_rows).from_rows;
+         && fdk->block_rows >= td_fdk_span (fdk, 0, fdk->n_rows).from.n;
 }
 
 static guint64
@@ -81,7 +81,7 @@ td_fdk_plan_spool (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **er
     return TRUE;
   }
   const TdFdkSpan span = td_fdk_span (fdk, 0, fdk->n_rows);
-  TdScan *copy = td_scan_spool_new (plan->scan, span.from_row0, span.from_rows,
+  TdScan *copy = td_scan_spool_new (plan->scan, span.from.row0, span.from.n,
                                     fdk->spool == TD_FDK_SPOOL_MEMORY);
   g_autofree char *size = g_format_size (td_fdk_spool_bytes (plan, fdk));
 

@@ -75,10 +75,10 @@ fdk_window_fill (TdFdkWindow *window, guint row0, guint end, float *to, GError *
     /* Downwards, or upwards where the slabs go that way. */
     const TdFdkSpan all = td_fdk_span (fdk, 0, fdk->n_rows);
     const gboolean upwards = block->n > 0 && row0 < block->row0;
-    const guint rows = MIN (fdk->block_rows, all.from_rows);
-    const guint first = upwards ? end - MIN (end - all.from_row0, rows)
-                                : MIN (row0, all.from_row0 + all.from_rows - rows);
-    const guint n = MIN (rows, all.from_row0 + all.from_rows - first);
+    const guint rows = MIN (fdk->block_rows, all.from.n);
+    const guint first = upwards ? end - MIN (end - all.from.row0, rows)
+                                : MIN (row0, all.from.row0 + all.from.n - rows);
+    const guint n = MIN (rows, all.from.row0 + all.from.n - first);
     if (!block->rows) {
       g_set_error (error, TD_ERROR, TD_ERROR_IO,
                    "Not enough host memory to read %u rows at once; set a memory limit.",
@@ -106,7 +106,7 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
   float *staging = td_fdk_ring_next (&window->ring, error);
 
   if (!staging
-      || !fdk_window_fill (window, span.from_row0, span.from_row0 + span.from_rows, staging, error))
+      || !fdk_window_fill (window, span.from.row0, span.from.row0 + span.from.n, staging, error))
     return FALSE;
   if (!chunk->data) {
     chunk->data = td_buffer_new (window->device->device, td_fdk_chunk_bytes (run->fdk), error);
@@ -119,7 +119,7 @@ send_chunk (TdFdkWindow *window, guint index, GError **error)
       = !used || !window->passed || td_event_wait (window->ring.queue, window->passed, error);
   ok = ok && (!used || td_event_wait (window->ring.queue, window->before, error));
   g_mutex_unlock (&run->lock);
-  if (!ok || !td_fdk_ring_send (&window->ring, chunk->data, 0, span.from_rows * row, error))
+  if (!ok || !td_fdk_ring_send (&window->ring, chunk->data, 0, span.from.n * row, error))
     return FALSE;
   chunk->sent = td_event_record (window->ring.queue, error);
   if (!chunk->sent)
@@ -194,8 +194,8 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
   const TdFdkSpan span = td_fdk_window_rows (window, index);
 
   if (!td_event_wait (queue, chunk->sent, error) || !fdk_window_record (window, error)
-      || !td_preparation_run (window->preparation, queue, chunk->data, span.from_row0,
-                              span.from_rows, NULL, run->cancellable, error)
+      || !td_preparation_run (window->preparation, queue, chunk->data, span.from.row0, span.from.n,
+                              NULL, run->cancellable, error)
       || (window->filter
           && !td_fdk_filter_span (run->fdk, window->filter, queue, chunk->data, &span, error))
       || !fdk_window_record (window, error))
@@ -204,7 +204,7 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
   if (!filtered)
     return FALSE;
   window->filtered_bytes
-      += (double) span.from_rows * facts->n_views * facts->n_columns * sizeof (float);
+      += (double) span.from.n * facts->n_views * facts->n_columns * sizeof (float);
   g_mutex_lock (&run->lock);
   chunk->filtered = filtered;
   chunk->here = TRUE;

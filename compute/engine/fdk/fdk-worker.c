@@ -223,17 +223,23 @@ fdk_worker_record (TdFdkPart *part, TdQueue *queue, GError **error)
 
 static gboolean
 fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot,
-                    guint row0, guint n_rows, GError **error)
+                    GError **error)
 {
   TdFdkRun *run = worker->device->run;
   const TdFdkPlan *fdk = run->fdk;
+  const TdFdkSlabCut *cut = &fdk->cuts[part->slab];
+  const TdConeSlab slab = { part->volume, cut->slice0, cut->n_slices };
+  const TdConeBatch views = {
+    .projections = worker->rows[slot],
+    .rows = { fdk->row0 + cut->row0, cut->row_end - cut->row0 },
+    .views = worker->views,
+    .n_views = batch->n,
+  };
 
   for (guint i = 0; i < batch->n; i++)
     worker->views[i] = view_at (batch, i);
   return fdk_worker_record (part, worker->queue, error)
-         && td_cone_projector_add (worker->projector, worker->queue, worker->rows[slot],
-                                   fdk->row0 + row0, n_rows, worker->views, batch->n, part->volume,
-                                   fdk->cuts[part->slab].slice0, fdk->cuts[part->slab].n_slices,
+         && td_cone_projector_add (worker->projector, worker->queue, &views, &slab,
                                    run->cancellable, error)
          && fdk_worker_record (part, worker->queue, error);
 }
@@ -272,7 +278,7 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
     return part->volume == NULL;
   if (row0 < end) {
     if (!ready_rows (worker, part, &batch, slot, row0, end - row0, error)
-        || !fdk_worker_project (worker, part, &batch, slot, row0, end - row0, error))
+        || !fdk_worker_project (worker, part, &batch, slot, error))
       return FALSE;
     g_clear_pointer (&worker->used[slot], td_event_free);
     worker->used[slot] = td_event_record (worker->queue, error);

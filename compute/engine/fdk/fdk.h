@@ -3,7 +3,7 @@
 
 #include "compute/cone/cone-family.h"
 #include "compute/cone/cone-filter.h"
-#include "compute/cone/cone-level.h"
+#include "compute/cone/cone-rectify.h"
 #include "compute/engine/method.h"
 
 /**
@@ -78,10 +78,6 @@ typedef struct {
 void td_fdk_plan_free (TdFdkPlan *fdk);
 /* The planning half of td_method_fdk; see TdMethod. */
 const char *td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
-guint td_fdk_n_slices (const TdScanFacts *facts);
-double td_fdk_stated_centre (const TdScanFacts *facts);
-/* The scan's geometry with the recipe's centre, tilt and angles; clear the one, free the other. */
-void td_fdk_geometry (const TdPlan *plan, TdGeometry *geometry, double **angles_rad);
 /* fdk-spool.c: whether frames that the plan reads several times go to a copy, which is the plan's
  * scan then. */
 gboolean td_fdk_plan_spool (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
@@ -115,12 +111,12 @@ char *td_fdk_device_rate_key (TdDevice *device,
 char *td_fdk_filter_rate_key (TdDevice *device);           /* bytes/s */
 char *td_fdk_transfer_rate_key (TdDevice *device);         /* bytes/s */
 
-/* fdk-rows.c: what rows [row, row + n) of the plan's are made of. A level detector's (cone-level.h)
-   come of others, and more, of the scan's; else they are the same. */
+/* fdk-rows.c: what rows [row, row + n) of the plan's are made of. A level detector's
+   (cone-rectify.h) come of others, and more, of the scan's; else they are the same. */
 typedef struct {
-  guint from_row0, from_rows; /* the scan's, with the halo */
-  guint row0, n_rows;         /* those filtered, counted on the task's detector */
-  guint data_row0;            /* the first that their buffer holds when they are filtered */
+  TdConeRows from; /* the scan's, with the halo */
+  TdConeRows rows; /* those filtered, counted on the task's detector */
+  guint data_row0; /* the first that their buffer holds when they are filtered */
 } TdFdkSpan;
 
 TdFdkSpan td_fdk_span (const TdFdkPlan *fdk, guint row, guint n);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "compute/device/device-reaction.h"
+#include "compute/cone/cone-scan.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
 #include "fdk-run.h"
@@ -386,8 +387,8 @@ const TdMethod td_method_fdk = {
   .name = "fdk",
   .kind = TD_METHOD_FDK,
   .unsupported = td_fdk_unsupported,
-  .n_slices = td_fdk_n_slices,
-  .stated_centre = td_fdk_stated_centre,
+  .n_slices = td_cone_scan_slices,
+  .stated_centre = td_cone_scan_centre,
   .plan = td_fdk_plan,
   .run = run_fdk,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "compute/cone/cone-scan.h"
 #include "compute/prepare/prepare.h"
 #include "compute/engine/engine-private.h"
-#include "compute/engine/fdk/fdk.h"
 #include "compute/engine/field.h"
 #include "iterative.h"
 #include "compute/engine/plan-private.h"
@@ -39,7 +39,7 @@ make_cone (TdPlan *plan, TdIterativePlan *self, GError **error)
   g_autofree double *angles_rad = NULL;
   TdGeometry geometry;
 
-  td_fdk_geometry (plan, &geometry, &angles_rad);
+  td_cone_scan_geometry (facts, &plan->recipe, plan->centre_px, &geometry, &angles_rad);
   const gboolean good = td_cone_task_init_rays (&self->task, &geometry, angles_rad, facts->n_views,
                                                 facts->n_columns, facts->n_rows, error);
   td_geometry_clear (&geometry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "compute/engine/fdk/fdk.h"
+#include "compute/cone/cone-scan.h"
 #include "iterative.h"
 
 static const char *
@@ -32,9 +32,10 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   const char *reason = method_iterative_unsupported (facts, recipe);
 
-  /* What matrices say already is told so there. */
-  return reason || facts->geometry.beam == TD_BEAM_PARALLEL ? reason
-                                                            : td_fdk_unsupported (facts, recipe);
+  if (reason)
+    return reason;
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? "not a cone or fan beam"
+                                                  : td_cone_scan_unsupported (facts, recipe);
 }
 
 #define METHOD(symbol, title, number)                                                              \
@@ -51,8 +52,8 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
     .kind = number,                                                                                \
     .by_name = TRUE,                                                                               \
     .unsupported = cone_unsupported,                                                               \
-    .n_slices = td_fdk_n_slices,                                                                   \
-    .stated_centre = td_fdk_stated_centre,                                                         \
+    .n_slices = td_cone_scan_slices,                                                               \
+    .stated_centre = td_cone_scan_centre,                                                          \
     .plan = td_iterative_plan,                                                                     \
     .run = td_iterative_run,                                                                       \
   };

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone-level.h"
+#include "compute/cone/cone-rectify.h"
 #include "tests/common/cone-plain.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -354,19 +354,19 @@ test_geometry (void)
     td_cone_task_init (&own, &measured.geometry, measured.angles_rad, c->n_views, c->n_columns,
                        c->n_rows, &error);
     g_assert_no_error (error);
-    const double lean = td_cone_lean (&own);
+    const double lean = td_cone_row_slope (&own);
     g_assert_cmpfloat (lean, >=, 0);
     if (c->wobble == 0 && c->tilt_deg[0] == 0 && c->tilt_deg[1] == 0)
       g_assert_cmpfloat_with_epsilon (lean, fabs (asin (sin (c->tilt_deg[2] * G_PI / 180))), 1e-3);
-    g_assert_true (td_cone_level_helps (&own, &measured.geometry, lean));
+    g_assert_true (td_cone_rectify_helps (&own, &measured.geometry, lean));
     td_cone_task_copy (&task, &own);
-    g_assert_true (td_cone_task_level (&task));
-    g_assert_cmpuint (task.level.n, ==, c->wobble > 0 ? c->n_views : 1);
-    g_assert_cmpfloat (td_cone_lean (&task), <, 1e-9);
+    g_assert_true (td_cone_task_rectify (&task));
+    g_assert_cmpuint (task.tilted.n, ==, c->wobble > 0 ? c->n_views : 1);
+    g_assert_cmpfloat (td_cone_row_slope (&task), <, 1e-9);
     for (guint view = 0; view < c->n_views; view += 5)
       for (guint row = 0; row < task.n_rows; row += 3) {
-        guint first, end;
-        td_cone_level_rows (&task, row, 3, &first, &end);
+        const TdConeRows rows = td_cone_rectify_rows (&task, (TdConeRows) { row, 3 });
+        const guint first = rows.row0, end = first + rows.n;
         g_assert_cmpuint (first, <, end);
         g_assert_cmpuint (end, <=, c->n_rows);
         for (guint column = 0; column < task.n_measured; column++) {
@@ -408,7 +408,8 @@ test_left_alone (void)
     td_cone_task_init (&task, &measured.geometry, measured.angles_rad, c.n_views, c.n_columns,
                        c.n_rows, &error);
     g_assert_no_error (error);
-    const gboolean helps = td_cone_level_helps (&task, &measured.geometry, td_cone_lean (&task));
+    const gboolean helps
+        = td_cone_rectify_helps (&task, &measured.geometry, td_cone_row_slope (&task));
     g_assert_cmpint (helps, ==, i >= 2); /* a shaken gantry leans more than it is rolled */
     td_cone_task_clear (&task);
     measured_clear (&measured);
@@ -420,18 +421,18 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   engine = td_engine_new ();
-  g_test_add_func ("/cone-level/geometry", test_geometry);
-  g_test_add_func ("/cone-level/left-alone", test_left_alone);
+  g_test_add_func ("/cone-rectify/geometry", test_geometry);
+  g_test_add_func ("/cone-rectify/left-alone", test_left_alone);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autofree char *path = g_strconcat ("/cone-level/plain/", cases[i].name, NULL);
+    g_autofree char *path = g_strconcat ("/cone-rectify/plain/", cases[i].name, NULL);
     g_test_add_data_func (path, &cases[i], test_plain);
   }
   for (guint i = 0; i < G_N_ELEMENTS (cases); i += 4) {
-    g_autofree char *path = g_strconcat ("/cone-level/cuts/", cases[i].name, NULL);
+    g_autofree char *path = g_strconcat ("/cone-rectify/cuts/", cases[i].name, NULL);
     g_test_add_data_func (path, &cases[i], test_cuts);
   }
-  g_test_add_func ("/cone-level/small", test_small);
-  g_test_add_func ("/cone-level/shared", test_shared);
+  g_test_add_func ("/cone-rectify/small", test_small);
+  g_test_add_func ("/cone-rectify/shared", test_shared);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;

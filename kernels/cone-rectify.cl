@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Projections resampled to a level detector (compute/cone/cone-level.h): each pixel's ray is found on the
+/* Projections resampled to a level detector (compute/cone/cone-rectify.h): each pixel's ray is found on the
    detector by a homography, and read there with Lanczos' weights of three lobes. Positions count from
    the middle of either detector, so that single precision is enough. */
 typedef struct {
@@ -51,10 +51,10 @@ cone_across (const TD_GLOBAL float *from, int line, ConeLanczos w, int u, int n)
          + (w.c * from[line + cone_inside (u, n)] + w.d * from[line + cone_inside (u + 1, n)]);
 }
 
-/* Pixel (x, y) of the level detector. */
+/* Pixel (x, y) of the rectified detector. */
 TD_FN float
-cone_level_pixel (const TD_GLOBAL float *from, const TD_GLOBAL float *h, int line, float x, float y0,
-                  TdConeLevelRows p)
+cone_rectify_pixel (const TD_GLOBAL float *from, const TD_GLOBAL float *h, int line, float x, float y0,
+                  TdConeRectifyRows p)
 {
   const float a = h[9] * x + h[10], b = h[11] * x + h[12];
   const float y = td_max (td_min (a, b), td_min (y0, td_max (a, b)));
@@ -79,10 +79,10 @@ cone_level_pixel (const TD_GLOBAL float *from, const TD_GLOBAL float *h, int lin
 /* A work-item takes p.columns neighbours: one on a graphics card, whole rows on a CPU, whose vectors take
    pixels side by side. */
 TD_KERNEL void
-cone_level (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, /* [row][view][column], below 2^31 samples */
-            TD_GLOBAL float *TD_RESTRICT to,                 /* the same, of the level detector */
+cone_rectify (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, /* [row][view][column], below 2^31 samples */
+            TD_GLOBAL float *TD_RESTRICT to,                 /* the same, of the rectified detector */
             const TD_GLOBAL float *TD_RESTRICT forms,        /* [view or 1][14] */
-            TdConeLevelRows p)
+            TdConeRectifyRows p)
 {
   const int first = td_global_x () * p.columns, view = td_global_y (), row = td_global_z ();
 
@@ -92,6 +92,6 @@ cone_level (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, /* [row][view][colu
   const float y = (float) (row + p.row0) - p.v_middle;
   TD_GLOBAL float *line = to + ((size_t) row * p.n_views + view) * p.n_columns;
   for (int column = first; column < end; column++)
-    line[column] = cone_level_pixel (from, forms + view * p.form_stride, view * p.from_columns,
+    line[column] = cone_rectify_pixel (from, forms + view * p.form_stride, view * p.from_columns,
                                      (float) column - p.u_middle, y, p);
 }

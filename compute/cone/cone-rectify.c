@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cone-level.h"
+#include "cone-rectify.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,18 +9,19 @@
 #define LOBES 3
 #define ROUNDING 0.02 /* rows that single precision may be off by */
 #define LEAST_SIDE 4  /* columns and rows of a detector worth resampling */
-#define LITTLE_LEAN (0.1 * G_PI / 180)
+#define LITTLE_SLOPE (0.1 * G_PI / 180)
 
 /* ── The detector as it is ── */
 
-/* A view's source, and the level detector's directions: right along its rows, ahead to the axis. */
+/* A view's source, and the rectified detector's directions: right along its rows, ahead to the
+ * axis. */
 typedef struct {
   double source[3], right[3], ahead[3];
-  double distance; /* level, to the axis */
+  double distance; /* rectified, to the axis */
 } Stand;
 
 static double
-cone_level_dot (const double a[3], const double b[3])
+cone_rectify_dot (const double a[3], const double b[3])
 {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -39,30 +40,31 @@ stand_of (const double matrix[12], Stand *stand)
   return TRUE;
 }
 
-/* ── The level detector ── */
+/* ── The rectified detector ── */
 
 /* Its pixels at the axis, where that is seen, and its size. */
 typedef struct {
   double width_mm, height_mm;
   double u, v;
   guint n_columns, n_rows;
-} Level;
+} Rectified;
 
 /* u and w as on any upright detector; v counts from where the origin is seen, however high the
    source is, so that v stays the same as the source moves up and down. */
 static void
-level_matrix (const Stand *stand, const Level *level, double matrix[12])
+rectified_matrix (const Stand *stand, const Rectified *rectified, double matrix[12])
 {
   const double rise = stand->source[2] / stand->distance;
 
   for (guint i = 0; i < 3; i++) {
     const double depth = stand->ahead[i] / stand->distance;
     matrix[8 + i] = depth;
-    matrix[i] = stand->right[i] / level->width_mm + level->u * depth;
-    matrix[4 + i] = -((i == 2) + rise * stand->ahead[i]) / level->height_mm + level->v * depth;
+    matrix[i] = stand->right[i] / rectified->width_mm + rectified->u * depth;
+    matrix[4 + i]
+        = -((i == 2) + rise * stand->ahead[i]) / rectified->height_mm + rectified->v * depth;
   }
-  matrix[3] = level->u;
-  matrix[7] = level->v;
+  matrix[3] = rectified->u;
+  matrix[7] = rectified->v;
   matrix[11] = 1;
 }
 
@@ -70,43 +72,44 @@ level_matrix (const Stand *stand, const Level *level, double matrix[12])
 static double
 pixels_a_mm (const double m[12], const double direction[3])
 {
-  const double depth = cone_level_dot (m + 8, direction);
-  const double u = cone_level_dot (m, direction) - m[3] / m[11] * depth;
-  const double v = cone_level_dot (m + 4, direction) - m[7] / m[11] * depth;
+  const double depth = cone_rectify_dot (m + 8, direction);
+  const double u = cone_rectify_dot (m, direction) - m[3] / m[11] * depth;
+  const double v = cone_rectify_dot (m + 4, direction) - m[7] / m[11] * depth;
 
   return hypot (u, v) / m[11];
 }
 
 /* The mean of all views. */
 static gboolean
-choose_pixels (const TdConeTask *task, Level *level)
+choose_pixels (const TdConeTask *task, Rectified *rectified)
 {
   static const double up[3] = { 0, 0, 1 };
 
-  *level = (Level) { 0 };
+  *rectified = (Rectified) { 0 };
   for (guint view = 0; view < task->n_views; view++) {
     const double *m = task->matrices + 12 * (gsize) view;
     Stand stand;
     if (!stand_of (m, &stand))
       return FALSE;
-    level->width_mm += 1 / pixels_a_mm (m, stand.right) / task->n_views;
-    level->height_mm += 1 / pixels_a_mm (m, up) / task->n_views;
+    rectified->width_mm += 1 / pixels_a_mm (m, stand.right) / task->n_views;
+    rectified->height_mm += 1 / pixels_a_mm (m, up) / task->n_views;
   }
-  return isfinite (level->width_mm) && isfinite (level->height_mm);
+  return isfinite (rectified->width_mm) && isfinite (rectified->height_mm);
 }
 
 /* Where the ray of pixel (u, v) of @from meets @to; FALSE: not before the source. */
 static gboolean
-cone_level_transfer (const double from[12], const double to[12], double u, double v, double out[2])
+cone_rectify_transfer (const double from[12], const double to[12], double u, double v,
+                       double out[2])
 {
   const double pixel[3] = { u, v, 1 };
   double ray[3];
 
   if (!td_matrix_solve (from, pixel, ray))
     return FALSE;
-  const double depth = cone_level_dot (to + 8, ray);
-  out[0] = cone_level_dot (to, ray) / depth;
-  out[1] = cone_level_dot (to + 4, ray) / depth;
+  const double depth = cone_rectify_dot (to + 8, ray);
+  out[0] = cone_rectify_dot (to, ray) / depth;
+  out[1] = cone_rectify_dot (to + 4, ray) / depth;
   return depth > 0;
 }
 
@@ -119,9 +122,9 @@ side_of (double low, double high, double grid, double *zero)
 }
 
 /* As large as all views' images of the detector's outer edges, and with a pixel on one of the first
-   view's: what is nearly level is nearly copied. */
+   view's: what is nearly upright is nearly copied. */
 static gboolean
-choose_size (const TdConeTask *task, Level *level)
+choose_size (const TdConeTask *task, Rectified *rectified)
 {
   double low[2] = { INFINITY, INFINITY }, high[2] = { -INFINITY, -INFINITY };
   double grid[2] = { 0 };
@@ -132,13 +135,13 @@ choose_size (const TdConeTask *task, Level *level)
     Stand stand;
 
     stand_of (m, &stand);
-    level_matrix (&stand, level, matrix);
-    if (view == 0 && !cone_level_transfer (m, matrix, rint (m[3]), rint (m[7]), grid))
+    rectified_matrix (&stand, rectified, matrix);
+    if (view == 0 && !cone_rectify_transfer (m, matrix, rint (m[3]), rint (m[7]), grid))
       return FALSE;
     for (guint corner = 0; corner < 4; corner++) {
       double at[2];
-      if (!cone_level_transfer (m, matrix, corner & 1 ? task->n_columns - 0.5 : -0.5,
-                                corner & 2 ? task->n_rows - 0.5 : -0.5, at))
+      if (!cone_rectify_transfer (m, matrix, corner & 1 ? task->n_columns - 0.5 : -0.5,
+                                  corner & 2 ? task->n_rows - 0.5 : -0.5, at))
         return FALSE;
       for (guint i = 0; i < 2; i++) {
         low[i] = MIN (low[i], at[i]);
@@ -150,30 +153,30 @@ choose_size (const TdConeTask *task, Level *level)
   const double most = 4.0 * (task->n_columns + task->n_rows);
   if (!(high[0] - low[0] < most) || !(high[1] - low[1] < most))
     return FALSE;
-  level->n_columns = side_of (low[0], high[0], grid[0], &level->u);
-  level->n_rows = side_of (low[1], high[1], grid[1], &level->v);
+  rectified->n_columns = side_of (low[0], high[0], grid[0], &rectified->u);
+  rectified->n_rows = side_of (low[1], high[1], grid[1], &rectified->v);
   return TRUE;
 }
 
 /* ── How far from it ── */
 
-/* A row's slope on the level detector, which is a straight line there too. */
+/* A row's slope on the rectified detector, which is a straight line there too. */
 static gboolean
 slope_at (const double from[12], const double to[12], double v, double last, double *slope)
 {
   double a[2], b[2];
 
-  if (!cone_level_transfer (from, to, 0, v, a) || !cone_level_transfer (from, to, last, v, b))
+  if (!cone_rectify_transfer (from, to, 0, v, a) || !cone_rectify_transfer (from, to, last, v, b))
     return FALSE;
   *slope = fabs (atan2 (b[1] - a[1], fabs (b[0] - a[0])));
   return TRUE;
 }
 
 double
-td_cone_lean (const TdConeTask *task)
+td_cone_row_slope (const TdConeTask *task)
 {
-  const Level square = { .width_mm = 1, .height_mm = 1 };
-  double lean = 0;
+  const Rectified square = { .width_mm = 1, .height_mm = 1 };
+  double steepest = 0;
 
   for (guint view = 0; view < task->n_views; view++) {
     const double *m = task->matrices + 12 * (gsize) view;
@@ -182,29 +185,29 @@ td_cone_lean (const TdConeTask *task)
 
     if (!stand_of (m, &stand))
       return 0;
-    level_matrix (&stand, &square, matrix);
-    for (guint cone_level_edge = 0; cone_level_edge < 2; cone_level_edge++) {
-      if (!slope_at (m, matrix, cone_level_edge ? task->n_rows - 1.0 : 0,
-                     MAX (task->n_columns, 2) - 1.0, &slope))
+    rectified_matrix (&stand, &square, matrix);
+    for (guint edge = 0; edge < 2; edge++) {
+      if (!slope_at (m, matrix, edge ? task->n_rows - 1.0 : 0, MAX (task->n_columns, 2) - 1.0,
+                     &slope))
         return 0;
-      lean = MAX (lean, slope);
+      steepest = MAX (steepest, slope);
     }
   }
-  return lean;
+  return steepest;
 }
 
 gboolean
-td_cone_level_helps (const TdConeTask *task, const TdGeometry *geometry, double lean_rad)
+td_cone_rectify_helps (const TdConeTask *task, const TdGeometry *geometry, double slope_rad)
 {
   return MIN (task->n_columns, task->n_rows) >= LEAST_SIDE
-         && (lean_rad > LITTLE_LEAN || (!geometry->view_matrices && !td_cone_upright (task)));
+         && (slope_rad > LITTLE_SLOPE || (!geometry->view_matrices && !td_cone_upright (task)));
 }
 
 /* ── The task's ── */
 
 /* A B^-1 of the matrices' left parts: both views have one source. */
 static gboolean
-cone_level_homography (const double a[12], const double b[12], double out[9])
+cone_rectify_homography (const double a[12], const double b[12], double out[9])
 {
   for (guint k = 0; k < 3; k++) {
     const double unit[3] = { k == 0, k == 1, k == 2 };
@@ -212,7 +215,7 @@ cone_level_homography (const double a[12], const double b[12], double out[9])
     if (!td_matrix_solve (b, unit, ray))
       return FALSE;
     for (guint i = 0; i < 3; i++)
-      out[3 * i + k] = cone_level_dot (a + 4 * i, ray);
+      out[3 * i + k] = cone_rectify_dot (a + 4 * i, ray);
   }
   return TRUE;
 }
@@ -227,11 +230,11 @@ same_form (const double *a, const double *b)
 }
 
 gboolean
-td_cone_task_level (TdConeTask *task)
+td_cone_task_rectify (TdConeTask *task)
 {
-  Level level;
+  Rectified rectified;
 
-  if (!choose_pixels (task, &level) || !choose_size (task, &level))
+  if (!choose_pixels (task, &rectified) || !choose_size (task, &rectified))
     return FALSE;
   g_autofree double *matrices = g_new (double, 12 * (gsize) task->n_views);
   g_autofree double *forms = g_new (double, 9 * (gsize) task->n_views);
@@ -239,44 +242,44 @@ td_cone_task_level (TdConeTask *task)
   for (guint view = 0; view < task->n_views; view++) {
     Stand stand;
     stand_of (task->matrices + 12 * (gsize) view, &stand);
-    level_matrix (&stand, &level, matrices + 12 * (gsize) view);
-    if (!cone_level_homography (task->matrices + 12 * (gsize) view, matrices + 12 * (gsize) view,
-                                forms + 9 * (gsize) view))
+    rectified_matrix (&stand, &rectified, matrices + 12 * (gsize) view);
+    if (!cone_rectify_homography (task->matrices + 12 * (gsize) view, matrices + 12 * (gsize) view,
+                                  forms + 9 * (gsize) view))
       return FALSE;
     same = same && same_form (forms, forms + 9 * (gsize) view);
   }
   for (guint view = 0; view < task->n_views; view++)
     task->view_weights[view] *= td_cone_filter_gain (task->matrices + 12 * (gsize) view)
                                 / td_cone_filter_gain (matrices + 12 * (gsize) view);
-  task->level = (TdConeLevel) { task->n_columns, task->n_rows, same ? 1 : task->n_views,
-                                g_steal_pointer (&forms) };
+  task->tilted = (TdConeTilted) { task->n_columns, task->n_rows, same ? 1 : task->n_views,
+                                  g_steal_pointer (&forms) };
   g_free (task->matrices);
   task->matrices = g_steal_pointer (&matrices);
-  task->n_columns = task->n_measured = level.n_columns;
-  task->n_rows = level.n_rows;
-  task->pitch_mm = level.width_mm;
+  task->n_columns = task->n_measured = rectified.n_columns;
+  task->n_rows = rectified.n_rows;
+  task->pitch_mm = rectified.width_mm;
   task->redundancy.by_row = FALSE;
   return TRUE;
 }
 
 /* ── Rows ── */
 
-/* Whether the detector's first and last row are what bounds a level column, not its columns. */
+/* Whether the detector's first and last row are what bounds a rectified column, not its columns. */
 static gboolean
 rows_bound (const double h[9])
 {
   return fabs (h[4]) >= fabs (h[1]);
 }
 
-void
-td_cone_level_rows (const TdConeTask *task, guint row0, guint n, guint *first, guint *end)
+TdConeRows
+td_cone_rectify_rows (const TdConeTask *task, TdConeRows rows)
 {
-  const TdConeLevel *level = &task->level;
-  const double last = level->n_rows - 1.0;
+  const TdConeTilted *tilted = &task->tilted;
+  const double last = tilted->n_rows - 1.0;
   double low = INFINITY, high = -INFINITY;
 
-  for (guint view = 0; view < level->n; view++) {
-    const double *h = level->homographies + 9 * (gsize) view;
+  for (guint view = 0; view < tilted->n; view++) {
+    const double *h = tilted->homographies + 9 * (gsize) view;
     if (!rows_bound (h)) { /* what is taken from beyond its columns may be of any row */
       low = 0;
       high = last;
@@ -284,20 +287,24 @@ td_cone_level_rows (const TdConeTask *task, guint row0, guint n, guint *first, g
     /* v is a ratio of linear functions with no pole among the rows: the corners bound it. */
     for (guint corner = 0; corner < 4; corner++) {
       const double u = corner & 1 ? task->n_measured - 1.0 : 0;
-      const double v = corner & 2 ? row0 + n - 1.0 : row0;
+      const double v = corner & 2 ? rows.row0 + rows.n - 1.0 : rows.row0;
       const double at = (h[3] * u + h[4] * v + h[5]) / (h[6] * u + h[7] * v + h[8]);
       low = MIN (low, at);
       high = MAX (high, at);
     }
   }
-  *first = (guint) CLAMP (floor (CLAMP (low, 0, last) - ROUNDING) - (LOBES - 1), 0, last);
-  *end = (guint) CLAMP (floor (CLAMP (high, 0, last) + ROUNDING) + LOBES + 1, 1, last + 1);
+  const guint first
+      = (guint) CLAMP (floor (CLAMP (low, 0, last) - ROUNDING) - (LOBES - 1), 0, last);
+  const guint end
+      = (guint) CLAMP (floor (CLAMP (high, 0, last) + ROUNDING) + LOBES + 1, 1, last + 1);
+  return (TdConeRows) { first, end - first };
 }
 
-/* The line that row (or column) @at of the detector is on the level one: form . (x, y, 1) = 0. */
+/* The line that row (or column) @at of the detector is on the rectified one: form . (x, y, 1) = 0.
+ */
 static void
-cone_level_edge (const double form[3], const double depth[3], double middle, double at,
-                 double out[2])
+cone_rectify_edge (const double form[3], const double depth[3], double middle, double at,
+                   double out[2])
 {
   const double k = middle - at, y = form[1] + k * depth[1];
 
@@ -306,12 +313,12 @@ cone_level_edge (const double form[3], const double depth[3], double middle, dou
 }
 
 void
-td_cone_level_form (const TdConeTask *task, guint view, double form[TD_CONE_LEVEL_FORM])
+td_cone_rectify_form (const TdConeTask *task, guint view, double form[TD_CONE_RECTIFY_FORM])
 {
-  const TdConeLevel *level = &task->level;
-  const double *h = level->homographies + (level->n == 1 ? 0 : 9 * (gsize) view);
+  const TdConeTilted *tilted = &task->tilted;
+  const double *h = tilted->homographies + (tilted->n == 1 ? 0 : 9 * (gsize) view);
   const double to_u = (task->n_measured - 1) / 2.0, to_v = (task->n_rows - 1) / 2.0;
-  const double from[2] = { (level->n_columns - 1) / 2.0, (level->n_rows - 1) / 2.0 };
+  const double from[2] = { (tilted->n_columns - 1) / 2.0, (tilted->n_rows - 1) / 2.0 };
   double c[9];
 
   for (guint i = 0; i < 3; i++) {
@@ -325,8 +332,8 @@ td_cone_level_form (const TdConeTask *task, guint view, double form[TD_CONE_LEVE
   }
   const gboolean rows = rows_bound (h);
   memcpy (form, c, sizeof c);
-  cone_level_edge (c + 3 * rows, c + 6, from[rows], 0, form + 9);
-  cone_level_edge (c + 3 * rows, c + 6, from[rows], (rows ? level->n_rows : level->n_columns) - 1.0,
-                   form + 11);
+  cone_rectify_edge (c + 3 * rows, c + 6, from[rows], 0, form + 9);
+  cone_rectify_edge (c + 3 * rows, c + 6, from[rows],
+                     (rows ? tilted->n_rows : tilted->n_columns) - 1.0, form + 11);
   form[13] = rows;
 }

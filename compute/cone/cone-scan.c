@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cone-scan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cone.h"
+#include "dataset/geometry-matrix.h"
+
+const char *
+td_cone_scan_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  if (recipe->tilt_deg != 0 && facts->geometry.view_matrices)
+    return "The scan gives a projection matrix for every view, which says how the axis stands: "
+           "leave "
+           "--tilt out";
+  if (recipe->reverse_rotation && facts->geometry.view_matrices)
+    return "The scan gives a projection matrix for every view, which says how it turned: leave "
+           "--reverse-rotation out";
+  return NULL;
+}
+
+gboolean
+td_cone_scan_portrait (const TdScanFacts *facts)
+{
+  return !facts->filtered && td_cone_portrait (&facts->geometry, facts->n_columns, facts->n_rows);
+}
+
+guint
+td_cone_scan_slices (const TdScanFacts *facts)
+{
+  const TdGeometry *geometry = &facts->geometry;
+  if (td_geometry_has_volume (geometry))
+    return geometry->volume_size[2];
+  return td_cone_scan_portrait (facts) ? facts->n_columns : facts->n_rows;
+}
+
+/* The column to which the first view projects the axis. On a circular orbit the detector's tilts
+   are left out, so that a tilt moves no centre. */
+static double
+cone_scan_axis_column (const TdGeometry *geometry, guint n_columns, guint n_rows)
+{
+  const double origin[3] = { 0, 0, 0 };
+  TdGeometry straight = *geometry;
+  double matrix[12], u, v, w;
+
+  memset (straight.detector_tilt_rad, 0, sizeof straight.detector_tilt_rad);
+  if (geometry->view_matrices)
+    memcpy (matrix, geometry->view_matrices, sizeof matrix);
+  else
+    td_cone_matrix (&straight, 0, n_columns, n_rows, matrix);
+  if (!td_cone_matrix_normalise (matrix))
+    return NAN;
+  td_cone_project (matrix, origin, &u, &v, &w);
+  return u;
+}
+
+double
+td_cone_scan_centre (const TdScanFacts *facts)
+{
+  return isfinite (facts->centre_px)
+             ? facts->centre_px
+             : cone_scan_axis_column (&facts->geometry, facts->n_columns, facts->n_rows);
+}
+
+/* The recipe's centre is the column that the axis projects to; the geometry has it as an offset. */
+static void
+cone_scan_apply_centre (TdGeometry *geometry, const TdScanFacts *facts, double centre_px)
+{
+  if (isnan (centre_px))
+    return;
+  if (geometry->view_matrices) {
+    const double off = centre_px - td_cone_scan_centre (facts);
+    for (guint view = 0; view < geometry->n_view_matrices && isfinite (off) && off != 0; view++)
+      td_matrix_shift (geometry->view_matrices + 12 * (gsize) view, off);
+    return;
+  }
+  geometry->detector_offset_u_px
+      += centre_px - cone_scan_axis_column (geometry, facts->n_columns, facts->n_rows);
+}
+
+/* The recipe's angles; matrices turn with them. (transfer full) */
+static double *
+cone_scan_apply_angles (TdGeometry *geometry, const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  double *angles_rad = g_new (double, facts->n_views);
+  const double direction = recipe->reverse_rotation ? -1 : 1;
+  const double offset = recipe->angle_offset_deg * G_PI / 180;
+
+  for (guint view = 0; view < facts->n_views; view++)
+    angles_rad[view] = direction * facts->angles_rad[view] + offset;
+  for (guint view = 0; view < geometry->n_view_matrices && offset != 0; view++)
+    td_matrix_turn (geometry->view_matrices + 12 * (gsize) view, offset);
+  return angles_rad;
+}
+
+void
+td_cone_scan_geometry (const TdScanFacts *facts, const TdRecipe *recipe, double centre_px,
+                       TdGeometry *geometry, double **angles_rad)
+{
+  td_geometry_copy (geometry, &facts->geometry);
+  cone_scan_apply_centre (geometry, facts, centre_px);
+  /* An axis tilted in the detector's plane is a detector rolled about the beam. */
+  geometry->detector_tilt_rad[2] += recipe->tilt_deg * G_PI / 180;
+  *angles_rad = cone_scan_apply_angles (geometry, facts, recipe);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/recipe/recipe.h"
+#include "dataset/scan.h"
+
+/**
+ * What a scan and a recipe say of a cone's geometry, for every method that reconstructs cones.
+ * Pure; any thread.
+ */
+
+/* Why no method for cones can do what the recipe asks (static string); NULL: one can. */
+const char *td_cone_scan_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
+/* Slices of the whole volume. */
+guint td_cone_scan_slices (const TdScanFacts *facts);
+/* The detector lies on its side, so that its columns run along the axis. */
+gboolean td_cone_scan_portrait (const TdScanFacts *facts);
+/* The column of the axis as the scan states it, else where the geometry projects it; NAN: the
+   source is in the axis' plane. */
+double td_cone_scan_centre (const TdScanFacts *facts);
+/* The scan's geometry with the recipe's tilt and angles and the axis at column @centre_px (NAN: as
+   the scan says). Clear @geometry, free @angles_rad. */
+void td_cone_scan_geometry (const TdScanFacts *facts, const TdRecipe *recipe, double centre_px,
+                            TdGeometry *geometry, double **angles_rad);
