@@ -292,7 +292,7 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   const guint nz = rays->task.nz;
   const guint pieces = !rays->upright    ? rays_items (nz, rays->lanes)
                        : rays->lanes > 1 ? rays_items (nz, TD_RAY_BACK_LANES)
-                                         : rays->params.z_step;
+                                         : (guint) rays->params.z_step;
   return td_rays_launch (rays, rays->back, pieces, rays->task.nx, end - first, args,
                          G_N_ELEMENTS (args), error);
 }

@@ -210,7 +210,7 @@ assert_finish_fails (TdErrorCode code)
   g_autoptr (TdQueue) queue = td_queue_new (device, NULL);
 
   g_assert_false (td_queue_finish (queue, &error));
-  g_assert_error (error, TD_ERROR, code);
+  g_assert_error (error, TD_ERROR, (int) code);
 }
 
 static void

@@ -187,7 +187,7 @@ test_refused (gconstpointer data)
     save_frame (folder, case_->files[i], COLUMNS, i + 1 == case_->odd ? ROWS + 1 : ROWS, i + 1);
   g_assert_null (td_scan_open (path, &options, NULL, &error));
   test_assert_sentence (error, case_->mentioned);
-  g_assert_error (error, TD_ERROR, case_->code);
+  g_assert_error (error, TD_ERROR, (int) case_->code);
 }
 
 /* No image of a stack is lost because the first file holds one only. */
