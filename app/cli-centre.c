@@ -48,7 +48,7 @@ static double
 method_centre (const TdAxisResult *result, TdAxisMethod method, double middle_row)
 {
   g_autofree double *values = g_new (double, result->n_trials + 1);
-  double slope = tan (result->tilt_deg * G_PI / 180);
+  const double slope = td_axis_line (0, result->tilt_deg, 1).slope;
 
   for (guint used = 2; used-- > 0;) {
     guint n = 0;
@@ -201,8 +201,8 @@ static void
 place_trials (Picture *picture, const TdAxisResult *result, const TdScanFacts *facts,
               const TdAxisOptions *axis)
 {
-  double middle_row = (facts->n_rows - 1) / 2.0;
-  double at = result->centre_px + tan (result->tilt_deg * G_PI / 180) * (picture->row - middle_row);
+  const TdAxisLine axis_found = td_axis_line (result->centre_px, result->tilt_deg, facts->n_rows);
+  const double at = td_axis_line_at (&axis_found, picture->row);
   double reach = 0.3 * facts->n_columns;
 
   for (guint i = 0; i < G_N_ELEMENTS (offsets); i++) {
@@ -225,17 +225,19 @@ cli_centre_draw (Picture *picture, const TdAxisResult *result, TdEngine *engine,
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe->devices, error);
   g_autoptr (TdScan) masked
       = devices ? td_engine_masked (engine, scan, td_recipe_mask (recipe), error) : NULL;
-  guint side;
 
   if (!masked)
     return FALSE;
   picture->row = choose_row (result, (facts->n_rows - 1) / 2.0);
   place_trials (picture, result, facts, &options->axis);
-  g_autofree float *slices = td_axis_trial_slices (
-      g_ptr_array_index (devices, 0), masked, recipe->steps, recipe->n_steps, picture->row,
-      picture->centres_px, G_N_ELEMENTS (offsets), &side, td_cli_cancellable (), error);
+  const TdRowSource source
+      = { g_ptr_array_index (devices, 0), masked, NULL, recipe->steps, recipe->n_steps };
+  g_autofree float *slices
+      = td_axis_trial_slices (&source, picture->row, picture->centres_px, G_N_ELEMENTS (offsets),
+                              td_cli_cancellable (), error);
   return slices
-         && td_cli_picture (options->picture, slices, G_N_ELEMENTS (offsets), side, ACROSS, error);
+         && td_cli_picture (options->picture, slices, G_N_ELEMENTS (offsets), facts->n_columns,
+                            ACROSS, error);
 }
 
 /* ── The verb ── */

@@ -94,7 +94,9 @@ to_y (TdAxisPlot *self, double row)
 static double
 centre_at (double centre, double tilt_deg, double row, guint n_rows)
 {
-  return centre + tan (tilt_deg * G_PI / 180) * (row - (n_rows - 1) / 2.0);
+  const TdAxisLine line = td_axis_line (centre, tilt_deg, n_rows);
+
+  return td_axis_line_at (&line, row);
 }
 
 /* ── Drawing ── */

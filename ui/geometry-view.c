@@ -80,10 +80,9 @@ seen_centre (const TdScanFacts *facts, const TdScanFacts *seen, const TdScanFram
 
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
     return td_scan_frame_column (frame, facts->n_columns, recipe->centre_px);
-  return td_axis_line_seen (facts, frame, seen->n_rows,
-                            isfinite (recipe->centre_px) ? recipe->centre_px : stated,
-                            recipe->tilt_deg)
-      .centre_px;
+  const TdAxisLine line = td_axis_line (isfinite (recipe->centre_px) ? recipe->centre_px : stated,
+                                        recipe->tilt_deg, facts->n_rows);
+  return td_axis_line_seen (&line, facts, frame, seen->n_rows).centre_px;
 }
 
 /* Of what the recipe leaves of the frames. A crop that does not fit is told elsewhere. */

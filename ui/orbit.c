@@ -192,11 +192,10 @@ place_cone_volume (TdOrbit *orbit)
 static void
 place_parallel_volume (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  const double tilt = tan (recipe ? recipe->tilt_deg * G_PI / 180 : 0);
-  const TdAxisLine axis = { orbit->centre_px, tilt * orbit->geometry.pixel_height_mm
-                                                  / orbit->geometry.pixel_width_mm };
+  TdAxisLine axis = td_axis_line (orbit->centre_px, recipe ? recipe->tilt_deg : 0, orbit->n_rows);
   g_autoptr (GError) error = NULL;
 
+  axis.slope *= orbit->geometry.pixel_height_mm / orbit->geometry.pixel_width_mm;
   if (!td_field_choose (facts, recipe ? recipe->field_of_view : TD_FIELD_AUTO, &axis, &orbit->turn,
                         &orbit->field, &error))
     orbit->problem = g_strdup (error->message);

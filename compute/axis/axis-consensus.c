@@ -36,12 +36,6 @@ typedef struct {
   double scale; /* of the errors: how much more trials scatter than they say */
 } Fit;
 
-double
-td_axis_line_at (const TdAxisLine *line, double row)
-{
-  return line->centre_px + line->slope * (row - line->middle);
-}
-
 /* What a method is off by on good data, on all rows alike: a smaller spread means nothing, and
    neither do more rows. */
 static double
@@ -160,7 +154,7 @@ axis_consensus_solve (Fit *fit, gboolean with_slope)
   double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
 
   for (guint i = 0; i < fit->n; i++) {
-    double x = fit->trials[i].row - fit->line.middle, weight = fit->weight[i];
+    double x = fit->trials[i].row - fit->line.middle_row, weight = fit->weight[i];
     if (weight <= 0)
       continue;
     w += weight;

@@ -7,13 +7,6 @@
  * What many trials say together: a line, the centre against the row, through those that agree.
  * Everything here is pure.
  */
-typedef struct {
-  double centre_px; /* at the row @middle; NAN: there is none */
-  double slope;     /* columns a row */
-  double middle;
-} TdAxisLine;
-
-double td_axis_line_at (const TdAxisLine *line, double row);
 
 /* The line that has the most evidence within a few columns: robust, not yet exact. */
 TdAxisLine td_axis_line_mode (const TdAxisTrial *trials, guint n_trials, double middle_row);

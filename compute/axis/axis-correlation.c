@@ -260,7 +260,8 @@ axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *e
   g_autoptr (GArray) pairs = some_pairs (self);
   g_autoptr (TdAxisLikeness) likeness
       = response ? td_axis_likeness_new (input->sinogram, input->n_columns, pairs, response) : NULL;
-  double drift = lean * g_array_index (self->pairs, TdAxisPair, 0).off_rad / 2, top;
+  const double first_off_rad = g_array_index (self->pairs, TdAxisPair, 0).off_rad;
+  TdAxisMatch match = { .centre_px = estimate->centre_px, .drift_px = lean * first_off_rad / 2 };
 
   if (!likeness) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
@@ -268,14 +269,15 @@ axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *e
                  input->n_columns);
     return FALSE;
   }
-  if (!td_axis_likeness_climb (likeness, &estimate->centre_px, &drift, &top, &estimate->spread_px,
-                               input->cancellable, error))
+  if (!td_axis_likeness_climb (likeness, &match, input->cancellable, error))
     return FALSE;
+  estimate->centre_px = match.centre_px;
+  estimate->spread_px = match.spread_px;
   if (axis_correlation_leans (self))
     estimate->spread_px = hypot (estimate->spread_px, LEAN_SPREAD_PX);
   else if (self->pairs->len < FEW_PAIRS)
     estimate->spread_px = hypot (estimate->spread_px, FEW_SPREAD_PX);
-  if (top < 0.05) {
+  if (match.top < 0.05) {
     estimate->confidence = 0;
     estimate->reason = "views half a turn apart do not resemble each other";
   }

@@ -178,24 +178,23 @@ td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, do
 
 /* ── The climb ── */
 
-/* One step to the bottom of the parabola through three or six places @h apart; FALSE: it was on the
-   slope, and went down it by @h. @top: 1 - D / E where it began; @bend: of D / E. */
+/* One step to the bottom of the parabola through three or six places @h apart. FALSE: it was on the
+   slope, and went down it by @h. The match's top is that of where it began; @bend: of D / E. */
 static gboolean
-climb_once (TdAxisLikeness *self, double *centre, double *drift, double h, double *top,
-            double *bend)
+climb_once (TdAxisLikeness *self, TdAxisMatch *match, double h, double *bend)
 {
-  double c = *centre, d = *drift, energy;
+  double c = match->centre_px, d = match->drift_px, energy;
   double here = td_axis_likeness_at (self, c, d, c, &energy);
   double left = td_axis_likeness_at (self, c - h, d, c, NULL);
   double right = td_axis_likeness_at (self, c + h, d, c, NULL);
   double slope_c = (right - left) / (2 * h), bend_cc = (left - 2 * here + right) / (h * h);
 
   energy = MAX (energy, G_MINDOUBLE);
-  *top = 1 - here / energy;
+  match->top = 1 - here / energy;
   *bend = bend_cc / energy;
   if (self->first_off_rad == 0) {
     double step = bend_cc > 0 ? -slope_c / bend_cc : (right < left ? h : -h);
-    *centre = c + CLAMP (step, -h, h);
+    match->centre_px = c + CLAMP (step, -h, h);
     return bend_cc > 0 && fabs (step) <= h;
   }
   double below = td_axis_likeness_at (self, c, d - h, c, NULL);
@@ -208,18 +207,18 @@ climb_once (TdAxisLikeness *self, double *centre, double *drift, double h, doubl
     double step_c = (bend_cd * slope_d - bend_dd * slope_c) / determinant;
     double step_d = (bend_cd * slope_c - bend_cc * slope_d) / determinant;
     *bend = determinant / bend_dd / energy;
-    *centre = c + CLAMP (step_c, -h, h);
-    *drift = d + CLAMP (step_d, -h, h);
+    match->centre_px = c + CLAMP (step_c, -h, h);
+    match->drift_px = d + CLAMP (step_d, -h, h);
     return fabs (step_c) <= h && fabs (step_d) <= h;
   }
-  *centre = c + (right < left ? h : -h);
-  *drift = d + (above < below ? h : -h);
+  match->centre_px = c + (right < left ? h : -h);
+  match->drift_px = d + (above < below ? h : -h);
   return FALSE;
 }
 
 gboolean
-td_axis_likeness_climb (TdAxisLikeness *self, double *centre_px, double *drift_px, double *top,
-                        double *spread_px, GCancellable *cancellable, GError **error)
+td_axis_likeness_climb (TdAxisLikeness *self, TdAxisMatch *match, GCancellable *cancellable,
+                        GError **error)
 {
   double bend = 0;
 
@@ -228,14 +227,14 @@ td_axis_likeness_climb (TdAxisLikeness *self, double *centre_px, double *drift_p
     for (guint tries = 0; tries < 6; tries++) {
       if (g_cancellable_set_error_if_cancelled (cancellable, error))
         return FALSE;
-      if (climb_once (self, centre_px, drift_px, h, top, &bend))
+      if (climb_once (self, match, h, &bend))
         break;
     }
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
-  /* What does not match is taken for noise: independent in as many places as the rows have columns.
-   */
-  guint n = self->pairs->len * (2 * axis_likeness_reach_of (self, *centre_px) + 1);
-  *spread_px = bend > 0 ? sqrt (MAX (1 - *top, 0) * 2 / (bend * n)) : NAN;
+  /* What does not match is taken for noise, which is independent in as many places as the rows have
+     columns. */
+  guint n = self->pairs->len * (2 * axis_likeness_reach_of (self, match->centre_px) + 1);
+  match->spread_px = bend > 0 ? sqrt (MAX (1 - match->top, 0) * 2 / (bend * n)) : NAN;
   return TRUE;
 }

@@ -32,10 +32,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisLikeness, td_axis_likeness_free)
    @energy: E, may be NULL. */
 double td_axis_likeness_at (TdAxisLikeness *likeness, double centre_px, double drift_px,
                             double window_px, double *energy);
-/* Goes from @centre_px (and @drift_px, which stays 0 where all pairs are exact) to the least D
-   nearby.
-   @top: 1 - D / E there. @spread_px: the standard error by D and its bend. FALSE with @error:
-   cancelled. */
-gboolean td_axis_likeness_climb (TdAxisLikeness *likeness, double *centre_px, double *drift_px,
-                                 double *top, double *spread_px, GCancellable *cancellable,
-                                 GError **error);
+
+/* About which centre the rows match best. */
+typedef struct {
+  double centre_px;
+  double drift_px;  /* of the first pair; 0 where all pairs are exact */
+  double top;       /* 1 - D / E */
+  double spread_px; /* the standard error, by D and its bend; NAN: not known */
+} TdAxisMatch;
+
+/* Goes from the match's centre and drift to the least D nearby, and fills in the rest. FALSE with
+   @error: cancelled. */
+gboolean td_axis_likeness_climb (TdAxisLikeness *likeness, TdAxisMatch *match,
+                                 GCancellable *cancellable, GError **error);

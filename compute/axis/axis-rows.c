@@ -5,75 +5,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/prepare/prepare.h"
 #include "dataset/sort.h"
 
 #define ROWS_TRIED 5
-/* Neighbouring rows averaged to one, at most: an axis tilted by a degree moves 0.14 columns. */
+/* At most so many neighbouring rows are averaged: over them an axis tilted by one degree moves by
+   0.14 columns. */
 #define BAND 9
 #define SLAB_BYTES (512u << 20)
-/* Columns to either side that a stripe is compared with. */
+/* A stripe is compared with so many columns on either side. */
 #define STRIPE_REACH 6
-/* Of the variance of all samples, to that of neighbours: below, there is no sample. */
+/* Below this ratio of the variance of all samples to that of neighbours, a row has no sample. */
 #define BLANK_RATIO 1.25
 
 struct TdAxisRows {
-  TdDevice *device;
   TdScan *scan;
-  TdPreparation *preparation;
-  TdQueue *queue;
-  guint n_steps;
-  guint halo, band, most_rows; /* most_rows: a band with its halo */
-  guint first, end, count;
+  TdPreparedRows *source; /* NULL: all bands have been read */
+  guint band;             /* rows */
+  TdRowRange tried;       /* the bands' middles lie here */
+  guint count;
 };
 
 /* ── Life ── */
 
-/* The widest odd band that leaves the rows tried apart, on the detector, and fits. */
+/* The widest odd band that fits the memory and keeps the bands apart. */
 static guint
-choose_band (const TdAxisRows *self)
+choose_band (const TdRowSource *source, TdRowRange tried, guint count)
 {
-  const TdScanFacts *facts = td_scan_facts (self->scan);
+  const TdScanFacts *facts = td_scan_facts (source->scan);
+  const guint halo = td_preparation_halo (source->steps, source->n_steps, facts);
   guint64 row_bytes = (guint64) facts->n_views * facts->n_columns * sizeof (float);
-  guint64 room = MIN (SLAB_BYTES, td_device_memory_free (self->device) / 4);
+  guint64 room = MIN (SLAB_BYTES, td_device_memory_free (source->device) / 4);
   guint64 fits = room / row_bytes;
-  guint band = MIN (BAND, (self->end - self->first) / self->count);
+  guint band = MIN (BAND, tried.count / count);
 
-  if (fits < band + 2 * self->halo)
-    band = fits > 2 * self->halo ? (guint) (fits - 2 * self->halo) : 1;
+  if (fits < band + 2 * halo)
+    band = fits > 2 * halo ? (guint) (fits - 2 * halo) : 1;
   return MAX (1, band - (band % 2 == 0));
 }
 
 TdAxisRows *
-td_axis_rows_new (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
-                  const TdAxisOptions *options, GError **error)
+td_axis_rows_new (const TdRowSource *source, const TdAxisOptions *options, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (scan);
+  const TdScanFacts *facts = td_scan_facts (source->scan);
   g_autoptr (TdAxisRows) self = g_new0 (TdAxisRows, 1);
   guint wanted = options && options->n_rows ? options->n_rows : ROWS_TRIED;
+  guint first = 0, end = facts->n_rows;
 
-  self->device = td_device_ref (device);
-  self->scan = td_scan_ref (scan);
-  self->end = facts->n_rows;
   if (options && options->row_end > 0) {
-    self->first = options->row_first;
-    self->end = options->row_end;
+    first = options->row_first;
+    end = options->row_end;
   }
-  if (self->first >= self->end || self->end > facts->n_rows) {
+  if (first >= end || end > facts->n_rows) {
     g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Rows %u:%u are not on the detector, which has rows 0 to %u (--rows)", self->first,
-                 self->end, facts->n_rows - 1);
+                 "Rows %u:%u are not on the detector, which has rows 0 to %u (--rows)", first, end,
+                 facts->n_rows - 1);
     return NULL;
   }
-  self->count = MIN (wanted, self->end - self->first);
-  self->halo = td_preparation_halo (steps, n_steps, facts);
-  self->band = choose_band (self);
-  self->most_rows = MIN (self->band + 2 * self->halo, facts->n_rows);
-  self->preparation
-      = td_preparation_new (device, scan, NULL, steps, n_steps, self->most_rows, error);
-  if (!self->preparation || !(self->queue = td_queue_new (device, error)))
-    return NULL;
-  return g_steal_pointer (&self);
+  self->scan = td_scan_ref (source->scan);
+  self->tried = (TdRowRange) { first, end - first };
+  self->count = MIN (wanted, self->tried.count);
+  self->band = choose_band (source, self->tried, self->count);
+  const guint halo = td_preparation_halo (source->steps, source->n_steps, facts);
+  self->source
+      = td_prepared_rows_new (source, NULL, MIN (self->band + 2 * halo, facts->n_rows), 0, error);
+  return self->source ? g_steal_pointer (&self) : NULL;
+}
+
+void
+td_axis_rows_end (TdAxisRows *self)
+{
+  g_clear_pointer (&self->source, td_prepared_rows_free);
 }
 
 void
@@ -81,10 +82,8 @@ td_axis_rows_free (TdAxisRows *self)
 {
   if (!self)
     return;
-  td_preparation_free (self->preparation);
-  td_queue_free (self->queue);
+  td_axis_rows_end (self);
   td_scan_unref (self->scan);
-  td_device_unref (self->device);
   g_free (self);
 }
 
@@ -97,66 +96,33 @@ td_axis_rows_count (const TdAxisRows *self)
 guint
 td_axis_rows_row (const TdAxisRows *self, guint index)
 {
-  guint n = self->end - self->first;
+  const guint64 n = self->tried.count;
 
-  return self->first + (guint) ((2 * (guint64) index + 1) * n / (2 * self->count));
-}
-
-/* ── Reading ── */
-
-/* Raw rows to prepared ones, in place; of those, [first, end) come first. */
-static gboolean
-axis_rows_prepare (TdAxisRows *self, float *rows, guint row0, guint n_rows, guint first, guint end,
-                   GCancellable *cancellable, GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (self->scan);
-  const guint64 row_bytes = (guint64) facts->n_views * facts->n_columns * sizeof (float);
-  g_autoptr (TdBuffer) buffer = td_buffer_new (self->device, n_rows * row_bytes, error);
-  TdPreparationRows left = { buffer, row0, n_rows };
-
-  if (buffer && td_upload (self->queue, buffer, 0, rows, n_rows * row_bytes, error)
-      && td_preparation_run_for (self->preparation, self->queue, &left, first, end - first,
-                                 cancellable, error)
-      && td_download (self->queue, rows, buffer, (first - left.row0) * row_bytes,
-                      (end - first) * row_bytes, error))
-    return td_queue_finish (self->queue, error);
-  /* What failed comes after copies that may still be on their way out of @rows, which goes now. */
-  td_queue_finish (self->queue, NULL);
-  return FALSE;
+  return self->tried.first + (guint) ((2 * (guint64) index + 1) * n / (2 * self->count));
 }
 
 float *
 td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
-  gsize samples = (gsize) facts->n_views * facts->n_columns;
-  guint middle = td_axis_rows_row (self, index), reach = self->band / 2;
-  guint first = middle > reach ? middle - reach : 0, end = MIN (middle + reach + 1, facts->n_rows);
-  guint row0 = first > self->halo ? first - self->halo : 0;
-  guint n_rows = MIN (end + self->halo, facts->n_rows) - row0;
-  g_autofree float *rows = g_try_malloc_n (n_rows, samples * sizeof (float));
+  const gsize samples = (gsize) facts->n_views * facts->n_columns;
+  const TdRowRange middle = { td_axis_rows_row (self, index), 1 };
+  const TdRowRange band = td_row_range_with_halo (middle, self->band / 2, facts->n_rows);
+  const float *rows = td_prepared_rows_make (self->source, band, cancellable, error);
 
-  if (!rows) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "There is no memory for %u rows of %u views", n_rows, facts->n_views);
-    return NULL;
-  }
-  if (!td_scan_read_sinograms (
-          self->scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row0, n_rows },
-          rows, cancellable, error)
-      || !axis_rows_prepare (self, rows, row0, n_rows, first, end, cancellable, error))
+  if (!rows)
     return NULL;
   float *mean = g_new0 (float, samples);
-  for (guint row = 0; row < end - first; row++)
+  for (guint row = 0; row < band.count; row++)
     for (gsize i = 0; i < samples; i++)
-      mean[i] += rows[row * samples + i] / (end - first);
+      mean[i] += rows[row * samples + i] / band.count;
   td_axis_destripe (mean, facts->n_views, facts->n_columns);
   return mean;
 }
 
-/* ── Stripes and emptiness ── */
+/* ── Stripes, and rows without a sample ── */
 
-/* A median, for it keeps the edges of what turns with the sample but stays at its place. */
+/* The median keeps edges of the sample that stay at one column. */
 static double
 axis_rows_median_around (const double *values, guint n, guint at)
 {

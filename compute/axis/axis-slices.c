@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "axis-rows.h"
 #include "axis-spectrum.h"
 #include "compute/angles.h"
 #include "compute/parallel/backproject.h"
@@ -166,4 +167,45 @@ td_axis_slices_free (TdAxisSlices *self)
   td_axis_spectrum_free (self->spectrum);
   g_free (self->shifted);
   g_free (self);
+}
+
+/* ── Trial slices for people ── */
+
+float *
+td_axis_trial_slices (const TdRowSource *source, guint row, const double *centres_px, guint n,
+                      GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (source->scan);
+  const TdAxisOptions options = { .row_first = row, .row_end = row + 1, .n_rows = 1 };
+  g_autoptr (TdAxisRows) rows = td_axis_rows_new (source, &options, error);
+  g_autofree float *sinogram = rows ? td_axis_rows_read (rows, 0, cancellable, error) : NULL;
+
+  if (!sinogram)
+    return NULL;
+  td_axis_rows_end (rows);
+  const TdAxisInput input = {
+    .sinogram = sinogram,
+    .n_views = facts->n_views,
+    .n_columns = facts->n_columns,
+    .angles_rad = facts->angles_rad,
+    .row = row,
+    .device = source->device,
+    .cancellable = cancellable,
+  };
+  g_autoptr (TdAxisSlices) slices = td_axis_slices_new (&input, 1, 0, error);
+  if (!slices)
+    return NULL;
+  const gsize pixels = (gsize) facts->n_columns * facts->n_columns;
+  const guint batch = td_axis_slices_batch (slices);
+  g_autofree float *out = g_try_malloc_n (n, pixels * sizeof (float));
+  if (!out) {
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "There is no memory for %u trial slices",
+                 n);
+    return NULL;
+  }
+  for (guint first = 0; first < n; first += batch)
+    if (!td_axis_slices_run (slices, centres_px + first, MIN (batch, n - first),
+                             out + first * pixels, error))
+      return NULL;
+  return g_steal_pointer (&out);
 }

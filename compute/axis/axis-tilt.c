@@ -2,13 +2,11 @@
 #include "axis-tilt.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "axis-likeness.h"
 #include "axis-methods.h"
 #include "axis-pairs.h"
 #include "axis-search.h"
-#include "compute/prepare/prepare.h"
 
 #define MOST_PAIRS 12
 #define STILL_FRAMES 8 /* fewer show as much of the sample as of what stands still */
@@ -23,16 +21,17 @@
 #define LEAST_LIKENESS 0.1
 
 typedef struct {
-  TdScan *scan;
-  TdDevice *device;
+  const TdRowSource *source;
+  GCancellable *cancellable;
   guint n_columns, n_rows;
   GArray *pairs; /* TdAxisPair, of frames */
   guint n_frames;
-  float *frames;     /* [row][frame][column], -log values */
+  TdPreparedRows *rows;
+  float *frames;     /* [row][frame][column], prepared; in the memory of `rows` */
   guint count, band; /* rows compared; rows averaged to one */
   double *places;    /* [count] heights z */
   float *sheared;    /* [count][frame][column] */
-} Tilt;
+} Search;
 
 /* ── Frames ── */
 
@@ -81,19 +80,18 @@ axis_tilt_choose_pairs (const TdScanFacts *facts, GArray *views)
   return chosen;
 }
 
-/* The mean of some frames; NULL without error: there are none. */
+/* The mean of some frames. NULL without error: there are none. */
 static float *
-axis_tilt_read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellable *cancellable,
-                     GError **error)
+axis_tilt_read_mean (const Search *self, TdFrameKind kind, guint n_frames, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (scan);
-  gsize pixels = (gsize) facts->n_rows * facts->n_columns;
+  gsize pixels = (gsize) self->n_rows * self->n_columns;
   guint n = MIN (n_frames, MOST_FLATS);
   g_autofree float *frame = g_new (float, pixels), *mean = g_new0 (float, pixels);
 
   for (guint i = 0; i < n; i++) {
-    if (!td_scan_read (scan, &(TdFrameRange) { kind, i * n_frames / n, 1, 0, facts->n_rows }, frame,
-                       cancellable, error))
+    if (!td_scan_read (self->source->scan,
+                       &(TdFrameRange) { kind, i * n_frames / n, 1, 0, self->n_rows }, frame,
+                       self->cancellable, error))
       return NULL;
     for (gsize p = 0; p < pixels; p++)
       mean[p] += frame[p] / n;
@@ -101,27 +99,65 @@ axis_tilt_read_mean (TdScan *scan, TdFrameKind kind, guint n_frames, GCancellabl
   return n ? g_steal_pointer (&mean) : NULL;
 }
 
+/* The frames that a scan of a few views is made of. */
+typedef struct {
+  float *views, *flat, *dark; /* flat, dark: NULL: none */
+} Frames;
+
+static void
+frames_free (gpointer user)
+{
+  Frames *frames = user;
+
+  g_free (frames->views);
+  g_free (frames->flat);
+  g_free (frames->dark);
+  g_free (frames);
+}
+
+static gboolean
+frames_read (Frames *frames, const Search *self, const GArray *views, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (self->source->scan);
+  const gsize pixels = (gsize) self->n_rows * self->n_columns;
+  GError *problem = NULL;
+
+  frames->views = g_new (float, views->len *pixels);
+  for (guint i = 0; i < views->len; i++) {
+    const guint view = g_array_index (views, guint, i);
+    if (!td_scan_read (self->source->scan,
+                       &(TdFrameRange) { TD_FRAME_PROJECTION, view, 1, 0, self->n_rows },
+                       frames->views + i * pixels, self->cancellable, error))
+      return FALSE;
+  }
+  frames->flat = axis_tilt_read_mean (self, TD_FRAME_FLAT, facts->n_flats, &problem);
+  if (!problem)
+    frames->dark = axis_tilt_read_mean (self, TD_FRAME_DARK, facts->n_darks, &problem);
+  if (problem)
+    g_propagate_error (error, problem);
+  return !problem;
+}
+
 /* A scan of these views alone: the flat field and the logarithm run on it as on any other. */
 static TdScan *
-few_views (TdScan *scan, const GArray *views, float *frames, const float *flat, const float *dark,
-           GCancellable *cancellable, GError **error)
+few_views (const Search *self, const GArray *views, GError **error)
 {
-  TdScanFacts facts = *td_scan_facts (scan);
-  gsize pixels = (gsize) facts.n_rows * facts.n_columns;
+  TdScanFacts facts = *td_scan_facts (self->source->scan);
   g_autofree double *angles = g_new (double, views->len);
+  Frames *frames = g_new0 (Frames, 1);
 
-  for (guint i = 0; i < views->len; i++) {
-    guint view = g_array_index (views, guint, i);
-    angles[i] = facts.angles_rad[view];
-    if (!td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view, 1, 0, facts.n_rows },
-                       frames + i * pixels, cancellable, error))
-      return NULL;
+  if (!frames_read (frames, self, views, error)) {
+    frames_free (frames);
+    return NULL;
   }
+  for (guint i = 0; i < views->len; i++)
+    angles[i] = facts.angles_rad[g_array_index (views, guint, i)];
   facts.n_views = views->len;
   facts.angles_rad = angles;
   facts.flat_positions = NULL;
   facts.n_flats = facts.n_darks = 1;
-  return td_scan_new_from_memory (&facts, frames, flat, dark, NULL, NULL);
+  return td_scan_new_from_memory (&facts, frames->views, frames->flat, frames->dark, frames_free,
+                                  frames);
 }
 
 /* Steps that look at all views, or at the shape of what they make, are left out. */
@@ -139,49 +175,20 @@ plain_steps (const TdStep *steps, guint n_steps, TdStep *out)
 }
 
 static gboolean
-axis_tilt_prepare (Tilt *self, TdScan *few, const TdStep *steps, guint n_steps,
-                   GCancellable *cancellable, GError **error)
+axis_tilt_load (Search *self, const GArray *views, GError **error)
 {
-  guint64 bytes = (guint64) self->n_rows * self->n_frames * self->n_columns * sizeof (float);
-  g_autofree TdStep *plain = g_new (TdStep, n_steps + 1);
-  guint n_plain = plain_steps (steps, n_steps, plain);
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (self->device, few, NULL, plain, n_plain, self->n_rows, error);
-  g_autoptr (TdQueue) queue = preparation ? td_queue_new (self->device, error) : NULL;
-  g_autoptr (TdBuffer) buffer = queue ? td_buffer_new (self->device, bytes, error) : NULL;
+  const TdRowSource *source = self->source;
+  g_autofree TdStep *plain = g_new (TdStep, source->n_steps + 1);
+  const guint n_plain = plain_steps (source->steps, source->n_steps, plain);
+  g_autoptr (TdScan) few = few_views (self, views, error);
+  const TdRowSource frames = { source->device, few, NULL, plain, n_plain };
 
-  return buffer
-         && td_scan_read_sinograms (
-             few, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, self->n_frames, 0, self->n_rows },
-             self->frames, cancellable, error)
-         && td_upload (queue, buffer, 0, self->frames, bytes, error)
-         && td_preparation_run (preparation, queue, buffer, 0, self->n_rows, NULL, cancellable,
-                                error)
-         && td_download (queue, self->frames, buffer, 0, bytes, error)
-         && td_queue_finish (queue, error);
-}
-
-static gboolean
-axis_tilt_load (Tilt *self, const GArray *views, const TdStep *steps, guint n_steps,
-                GCancellable *cancellable, GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (self->scan);
-  gsize pixels = (gsize) self->n_rows * self->n_columns;
-  g_autoptr (GError) problem = NULL;
-  g_autofree float *raw = g_new (float, views->len *pixels);
-  g_autofree float *flat
-      = axis_tilt_read_mean (self->scan, TD_FRAME_FLAT, facts->n_flats, cancellable, &problem);
-  g_autofree float *dark = problem ? NULL
-                                   : axis_tilt_read_mean (self->scan, TD_FRAME_DARK, facts->n_darks,
-                                                          cancellable, &problem);
-
-  if (problem) {
-    g_propagate_error (error, g_steal_pointer (&problem));
-    return FALSE;
-  }
-  g_autoptr (TdScan) few = few_views (self->scan, views, raw, flat, dark, cancellable, error);
-  self->frames = g_new (float, views->len *pixels);
-  if (!few || !axis_tilt_prepare (self, few, steps, n_steps, cancellable, error))
+  if (few)
+    self->rows = td_prepared_rows_new (&frames, NULL, self->n_rows, 0, error);
+  if (self->rows)
+    self->frames = td_prepared_rows_make (self->rows, (TdRowRange) { 0, self->n_rows },
+                                          self->cancellable, error);
+  if (!self->frames)
     return FALSE;
   for (guint row = 0; row < self->n_rows && self->n_frames >= STILL_FRAMES; row++)
     td_axis_remove_mean (self->frames + (gsize) row * self->n_frames * self->n_columns,
@@ -193,7 +200,7 @@ axis_tilt_load (Tilt *self, const GArray *views, const TdStep *steps, guint n_st
 
 /* Rows compared, away from the top and the bottom by what the shear may reach. */
 static void
-choose_rows (Tilt *self)
+choose_rows (Search *self)
 {
   guint margin = MIN ((guint) (0.01 * self->n_columns) + 1, self->n_rows / 6);
   guint inner = self->n_rows - 2 * margin;
@@ -207,14 +214,15 @@ choose_rows (Tilt *self)
 
 /* The mean of the band about height z, each column from its own rows. */
 static void
-shear_row (const Tilt *self, guint frame, double z, double centre, double slope, float *out)
+shear_row (const Search *self, guint frame, double z, const TdAxisLine *line, float *out)
 {
-  gsize row_floats = (gsize) self->n_frames * self->n_columns;
+  const gsize row_floats = (gsize) self->n_frames * self->n_columns;
+  const double centre = td_axis_line_at (line, z);
 
   for (guint u = 0; u < self->n_columns; u++) {
     double sum = 0;
     for (guint b = 0; b < self->band; b++) {
-      double row = z + b - (self->band - 1) / 2.0 - slope * (u - centre);
+      double row = z + b - (self->band - 1) / 2.0 - line->slope * (u - centre);
       double at = CLAMP (row, 0, self->n_rows - 1.0);
       guint below = MIN ((guint) at, self->n_rows - 2);
       const float *p = self->frames + below * row_floats + (gsize) frame * self->n_columns + u;
@@ -224,29 +232,35 @@ shear_row (const Tilt *self, guint frame, double z, double centre, double slope,
   }
 }
 
-/* One climb with views sheared by line's slope: the line that they then say. */
-static gboolean
-axis_tilt_look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *top,
-                double *centre_error, double *slope_error, GCancellable *cancellable,
-                GError **error)
+/* The pairs of each height, in the sheared rows. What a pair is off by are rows from the middle:
+   the centre drifts along the axis. */
+static GArray *
+shear (Search *self, const TdAxisLine *line)
 {
-  g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
-  guint n = self->n_columns, rows = self->count * self->n_frames;
+  GArray *pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
 
   for (guint i = 0; i < self->count; i++) {
-    double centre = td_axis_line_at (line, self->places[i]);
     for (guint f = 0; f < self->n_frames; f++)
-      shear_row (self, f, self->places[i], centre, line->slope,
-                 self->sheared + ((gsize) i * self->n_frames + f) * n);
+      shear_row (self, f, self->places[i], line,
+                 self->sheared + ((gsize) i * self->n_frames + f) * self->n_columns);
     for (guint p = 0; p < self->pairs->len; p++) {
       TdAxisPair pair = g_array_index (self->pairs, TdAxisPair, p);
       pair.view += i * self->n_frames;
       pair.below += i * self->n_frames;
       pair.above += i * self->n_frames;
-      pair.off_rad = self->places[i] - line->middle; /* rows: the centre drifts along the axis */
+      pair.off_rad = self->places[i] - line->middle_row;
       g_array_append_val (pairs, pair);
     }
   }
+  return pairs;
+}
+
+/* One climb with views sheared by the line's slope: the line that they then say. */
+static gboolean
+axis_tilt_look (Search *self, const TdAxisLine *line, TdAxisTilt *said, double *top, GError **error)
+{
+  g_autoptr (GArray) pairs = shear (self, line);
+  guint n = self->n_columns, rows = self->count * self->n_frames;
   g_autofree double *response = td_axis_response (self->sheared, rows, n);
   g_autoptr (TdAxisLikeness) likeness
       = response ? td_axis_likeness_new (self->sheared, n, pairs, response) : NULL;
@@ -255,72 +269,71 @@ axis_tilt_look (Tilt *self, const TdAxisLine *line, TdAxisLine *said, double *to
                  rows);
     return FALSE;
   }
-  double first = self->places[0] - line->middle, drift = line->slope * first, spread;
-  *said = *line;
-  if (!td_axis_likeness_climb (likeness, &said->centre_px, &drift, top, &spread, cancellable,
-                               error))
+  const double first = self->places[0] - line->middle_row;
+  TdAxisMatch match = { .centre_px = line->centre_px, .drift_px = line->slope * first };
+  if (!td_axis_likeness_climb (likeness, &match, self->cancellable, error))
     return FALSE;
-  said->slope = drift / first;
-  /* More, for the noise of neighbours is not independent once it is whitened and sheared, and the
-     stripes of few frames stay. The error of a slope comes from that of the mean of evenly spread
+  said->line = (TdAxisLine) { match.centre_px, match.drift_px / first, line->middle_row };
+  *top = match.top;
+  /* The factor allows for noise that neighbours share, once it is whitened and sheared, and for
+     stripes, which few frames keep. The slope's error is that of a line through evenly spread
      places. */
-  double more = self->n_frames >= STILL_FRAMES ? 2 : 4;
-  *centre_error = more * spread;
-  *slope_error = *centre_error * sqrt (12) / (self->places[self->count - 1] - self->places[0]);
+  said->centre_error = (self->n_frames >= STILL_FRAMES ? 2 : 4) * match.spread_px;
+  said->slope_error
+      = said->centre_error * sqrt (12) / (self->places[self->count - 1] - self->places[0]);
   return TRUE;
 }
 
 /* The slope that confirms itself, by the secant through the last two looks. */
 static gboolean
-axis_tilt_settle (Tilt *self, TdAxisLine *line, double *centre_error, double *slope_error,
-                  gboolean *found, GCancellable *cancellable, GError **error)
+axis_tilt_settle (Search *self, TdAxisTilt *tilt, GError **error)
 {
-  TdAxisLine at = *line, said;
+  TdAxisLine at = tilt->line;
   double last_slope = 0, last_excess = 0, top = 0;
+  TdAxisTilt said = { 0 };
 
   for (guint round = 0; round < ROUNDS; round++) {
-    if (!axis_tilt_look (self, &at, &said, &top, centre_error, slope_error, cancellable, error))
+    if (!axis_tilt_look (self, &at, &said, &top, error))
       return FALSE;
-    double excess = said.slope - at.slope, slope = said.slope;
+    double excess = said.line.slope - at.slope, slope = said.line.slope;
     if (round > 0 && fabs (excess - last_excess) > 1e-12)
       slope = at.slope - excess * (at.slope - last_slope) / (excess - last_excess);
     last_slope = at.slope;
     last_excess = excess;
-    at = (TdAxisLine) { said.centre_px, CLAMP (slope, -STEEPEST, STEEPEST), line->middle };
+    at.centre_px = said.line.centre_px;
+    at.slope = CLAMP (slope, -STEEPEST, STEEPEST);
     if (fabs (excess) < CLOSE_SLOPE)
       break;
   }
-  *found = top > LEAST_LIKENESS && isfinite (*slope_error) && fabs (at.slope) < STEEPEST
-           && fabs (at.slope - last_slope) < 0.003;
-  if (*found)
-    *line = at;
+  *tilt = said;
+  tilt->line = at;
+  tilt->found = top > LEAST_LIKENESS && isfinite (said.slope_error) && fabs (at.slope) < STEEPEST
+                && fabs (at.slope - last_slope) < 0.003;
   return TRUE;
 }
 
 gboolean
-td_axis_tilt (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, TdAxisLine *line,
-              double *centre_error, double *slope_error, gboolean *found, GCancellable *cancellable,
-              GError **error)
+td_axis_tilt (const TdRowSource *source, const TdAxisLine *begin, TdAxisTilt *tilt,
+              GCancellable *cancellable, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (scan);
+  const TdScanFacts *facts = td_scan_facts (source->scan);
   g_autoptr (GArray) views = g_array_new (FALSE, FALSE, sizeof (guint));
   g_autoptr (GArray) pairs = axis_tilt_choose_pairs (facts, views);
-  Tilt self = { .scan = scan,
-                .device = device,
-                .n_columns = facts->n_columns,
-                .n_rows = facts->n_rows,
-                .pairs = pairs,
-                .n_frames = views->len };
-  gboolean done = TRUE;
+  Search self = { .source = source,
+                  .cancellable = cancellable,
+                  .n_columns = facts->n_columns,
+                  .n_rows = facts->n_rows,
+                  .pairs = pairs,
+                  .n_frames = views->len };
 
-  *found = FALSE;
+  *tilt = (TdAxisTilt) { .line = *begin };
   if (pairs->len == 0 || facts->n_rows < LEAST_ROWS)
     return TRUE;
   choose_rows (&self);
   self.sheared = g_new (float, (gsize) self.count *self.n_frames *self.n_columns);
-  done = axis_tilt_load (&self, views, steps, n_steps, cancellable, error)
-         && axis_tilt_settle (&self, line, centre_error, slope_error, found, cancellable, error);
-  g_free (self.frames);
+  const gboolean done
+      = axis_tilt_load (&self, views, error) && axis_tilt_settle (&self, tilt, error);
+  td_prepared_rows_free (self.rows);
   g_free (self.sheared);
   g_free (self.places);
   return done;

@@ -2,26 +2,28 @@
 #pragma once
 
 #include "axis.h"
-#include "axis-consensus.h"
 
 /**
- * The axis and its tilt from whole projections half a turn apart. A tilted axis shows another
- * height of the sample to the opposite view, the more so the farther from the axis: rows alone
- * cannot tell that from a centre that moves. Here both views are sheared into the axis' own frame,
- * columns about it and rows along it,
+ * The axis and its tilt from whole projections half a turn apart. About a tilted axis the opposite
+ * view shows another height of the sample, the more so the farther from the axis. A row alone
+ * cannot tell this from a centre that moves. So both views are sheared into the frame of the axis,
+ * with columns about it and rows along it,
  *
- *     a (t, z) = A (row z - slope t, column centre (z) + t),   centre (z) = centre + slope (z -
- * middle)
+ *     a (t, z) = A (row z - slope t, column centre (z) + t)
+ *     centre (z) = centre + slope (z - middle)
  *
- * and compared row by row (axis-likeness.h) for the centre and its slope; until the slope that
- * shears is the slope that is found.
- *
- * @line: where to begin; what was found on success. @centre_error, at the line's middle, in
- * columns;
- * @slope_error: columns a row. *@found FALSE: the scan
- * has no views exactly half a turn apart, too few rows, or the views do not match; @line stays.
- * Blocks. FALSE with @error: cancelled, or the scan cannot be read.
+ * and compared row by row (axis-likeness.h) for the centre and its slope. This is repeated until
+ * the slope that shears is the slope that is found.
  */
-gboolean td_axis_tilt (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
-                       TdAxisLine *line, double *centre_error, double *slope_error, gboolean *found,
+typedef struct {
+  gboolean found; /* FALSE: the rest means nothing */
+  TdAxisLine line;
+  double centre_error; /* at the line's middle row, in columns */
+  double slope_error;  /* columns a row */
+} TdAxisTilt;
+
+/* @begin: where to begin. Nothing is found where no views are exactly half a turn apart, rows are
+   too few, or the views do not match. Blocks. FALSE with @error: cancelled, or the scan cannot be
+   read. */
+gboolean td_axis_tilt (const TdRowSource *source, const TdAxisLine *begin, TdAxisTilt *tilt,
                        GCancellable *cancellable, GError **error);

@@ -39,8 +39,7 @@ static const TdAxisMethodKind *const kinds[TD_AXIS_COUNT] = {
 };
 
 typedef struct {
-  TdDevice *device;
-  TdScan *scan; /* with the frames beside its views behind them */
+  TdRowSource source; /* its scan has the frames beside the views behind them */
   guint n_extra;
   const TdAxisOptions *options;
   GCancellable *cancellable;
@@ -106,7 +105,7 @@ td_axis_result_free (TdAxisResult *result)
 static guint
 views_for (const Search *search, TdAxisMethod method)
 {
-  const guint n = td_scan_facts (search->scan)->n_views;
+  const guint n = td_scan_facts (search->source.scan)->n_views;
 
   return method == TD_AXIS_CORRELATION || method == TD_AXIS_PROJECTIONS ? n : n - search->n_extra;
 }
@@ -118,7 +117,7 @@ views_for (const Search *search, TdAxisMethod method)
 static guint
 choose_methods (const Search *search, guint wanted, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (search->scan);
+  const TdScanFacts *facts = td_scan_facts (search->source.scan);
   guint chosen = 0;
   const char *reason = "it has no views half a turn apart";
 
@@ -190,7 +189,7 @@ static gboolean
 estimate_row (Search *search, guint index, TdAxisMethod method, double first_px, double last_px,
               TdAxisEstimate *estimate, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (search->scan);
+  const TdScanFacts *facts = td_scan_facts (search->source.scan);
   const TdAxisInput input = {
     .sinogram = search->sinograms[index],
     .n_views = views_for (search, method),
@@ -199,7 +198,7 @@ estimate_row (Search *search, guint index, TdAxisMethod method, double first_px,
     .row = td_axis_rows_row (search->rows, index),
     .first_px = first_px,
     .last_px = last_px,
-    .device = search->device,
+    .device = search->source.device,
     .cancellable = search->cancellable,
   };
 
@@ -293,7 +292,7 @@ try_correlations (Search *search, GError **error)
 static gboolean
 axis_read_rows (Search *search, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (search->scan);
+  const TdScanFacts *facts = td_scan_facts (search->source.scan);
 
   for (guint i = 0; i < td_axis_rows_count (search->rows); i++) {
     g_autofree char *what = g_strdup_printf ("row %u: reading", td_axis_rows_row (search->rows, i));
@@ -305,6 +304,7 @@ axis_read_rows (Search *search, GError **error)
       g_clear_pointer (&search->sinograms[i], g_free);
     search->done += 1;
   }
+  td_axis_rows_end (search->rows);
   return TRUE;
 }
 
@@ -312,14 +312,14 @@ static TdAxisLine
 best_line (const Search *search)
 {
   return td_axis_line_mode ((const TdAxisTrial *) search->trials->data, search->trials->len,
-                            (td_scan_facts (search->scan)->n_rows - 1) / 2.0);
+                            (td_scan_facts (search->source.scan)->n_rows - 1) / 2.0);
 }
 
 /* The overlap of a whole turn may be anywhere; if it is, that is where the others look. */
 static gboolean
 try_overlap (Search *search, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (search->scan);
+  const TdScanFacts *facts = td_scan_facts (search->source.scan);
   double last = facts->n_columns - 1.0, reach = MAX (WIDE_REACH * facts->n_columns, 2 * CLOSE_PX);
 
   for (guint i = 0; i < td_axis_rows_count (search->rows); i++)
@@ -385,7 +385,7 @@ axis_settled (const Search *search)
   TdAxisResult result
       = { .trials = (TdAxisTrial *) search->trials->data, .n_trials = search->trials->len };
 
-  td_axis_agree (&result, (td_scan_facts (search->scan)->n_rows - 1) / 2.0, NAN, 0);
+  td_axis_agree (&result, (td_scan_facts (search->source.scan)->n_rows - 1) / 2.0, NAN, 0);
   g_free (result.advice);
   return result.agreed;
 }
@@ -420,85 +420,84 @@ axis_run (Search *search, GError **error)
     if (!try_fourier (search, &line, i, error))
       return FALSE;
   const gboolean one
-      = td_scan_facts (search->scan)->n_columns > DEAR_COLUMNS && axis_settled (search);
+      = td_scan_facts (search->source.scan)->n_columns > DEAR_COLUMNS && axis_settled (search);
   for (guint i = 0; i < n && axis_asked (search, TD_AXIS_SHARPNESS); i++)
     if ((!one || i == n / 2) && !try_slices (search, i, error))
       return FALSE;
   return TRUE;
 }
 
-/* Whole projections, about the line that the rows say. They are a trial more, at the middle row,
-   and know the slope best: @slope, NAN if they say none. */
+/* Whole projections, about the line that the rows say. They are one more trial, at the middle row,
+   and know the slope best. @slope: NAN if they say none. */
 static gboolean
-try_projections (Search *search, const TdStep *steps, guint n_steps, double *slope,
-                 double *slope_error, GError **error)
+try_projections (Search *search, double *slope, double *slope_error, GError **error)
 {
-  const guint n_rows = td_scan_facts (search->scan)->n_rows;
-  TdAxisLine line = best_line (search);
-  double from = line.centre_px, centre_error;
-  gboolean found;
+  const guint middle = td_scan_facts (search->source.scan)->n_rows / 2;
+  const TdAxisLine line = best_line (search);
+  TdAxisTilt tilt;
 
-  *slope = NAN;
-  if (isnan (from))
+  if (isnan (line.centre_px))
     return TRUE;
   axis_tell (search, "projections");
-  if (!td_axis_tilt (search->device, search->scan, steps, n_steps, &line, &centre_error,
-                     slope_error, &found, search->cancellable, error))
+  if (!td_axis_tilt (&search->source, &line, &tilt, search->cancellable, error))
     return FALSE;
-  if (!found)
+  if (!tilt.found)
     return TRUE;
-  if (fabs (line.centre_px - from) <= MOST_APART_PX)
-    *slope = fabs (line.slope) < SIGNIFICANT * *slope_error ? 0 : line.slope;
+  *slope_error = tilt.slope_error;
+  if (fabs (tilt.line.centre_px - line.centre_px) <= MOST_APART_PX)
+    *slope = fabs (tilt.line.slope) < SIGNIFICANT * tilt.slope_error ? 0 : tilt.line.slope;
   const TdAxisTrial trial = { .method = TD_AXIS_PROJECTIONS,
-                              .row = n_rows / 2,
-                              .centre_px = td_axis_line_at (&line, n_rows / 2),
+                              .row = middle,
+                              .centre_px = td_axis_line_at (&tilt.line, middle),
                               .confidence = 1,
-                              .spread_px = centre_error };
+                              .spread_px = tilt.centre_error };
   g_array_append_val (search->trials, trial);
   return TRUE;
 }
 
 static TdAxisResult *
-make_result (Search *search, const TdStep *steps, guint n_steps, GError **error)
+make_result (Search *search, GError **error)
 {
   g_autoptr (TdAxisResult) result = g_new0 (TdAxisResult, 1);
-  double middle = (td_scan_facts (search->scan)->n_rows - 1) / 2.0, slope = NAN, slope_error = 0;
+  const guint n_rows = td_scan_facts (search->source.scan)->n_rows;
+  double slope = NAN, slope_error = 0;
 
   if (axis_asked (search, TD_AXIS_PROJECTIONS)
-      && !try_projections (search, steps, n_steps, &slope, &slope_error, error))
+      && !try_projections (search, &slope, &slope_error, error))
     return NULL;
   if (search->guided)
     g_array_remove_range (search->trials, 0, search->guided);
   result->n_trials = search->trials->len;
   result->trials = g_memdup2 (search->trials->data, search->trials->len * sizeof (TdAxisTrial));
-  td_axis_agree (result, middle, slope, slope_error);
+  td_axis_agree (result, (n_rows - 1) / 2.0, slope, slope_error);
   search->done = search->all;
   axis_tell (search, "done");
   return g_steal_pointer (&result);
 }
 
 TdAxisResult *
-td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
-              const TdAxisOptions *options, GCancellable *cancellable, GError **error)
+td_axis_find (const TdRowSource *source, const TdAxisOptions *options, GCancellable *cancellable,
+              GError **error)
 {
-  g_autoptr (TdScan) all = td_scan_with_extra (scan);
-  Search search = { .device = device,
-                    .scan = all,
+  g_autoptr (TdScan) all = td_scan_with_extra (source->scan);
+  const guint n_views = td_scan_facts (source->scan)->n_views;
+  Search search = { .source = *source,
                     .options = options,
                     .cancellable = cancellable,
-                    .n_extra = td_scan_facts (all)->n_views - td_scan_facts (scan)->n_views };
+                    .n_extra = td_scan_facts (all)->n_views - n_views };
   TdAxisResult *result = NULL;
 
+  search.source.scan = all;
   if (!axis_check (td_scan_facts (all), &search, error))
     return NULL;
-  search.rows = td_axis_rows_new (device, all, steps, n_steps, options, error);
+  search.rows = td_axis_rows_new (&search.source, options, error);
   if (!search.rows)
     return NULL;
   guint n = td_axis_rows_count (search.rows);
   search.sinograms = g_new0 (float *, n);
   search.trials = g_array_new (FALSE, FALSE, sizeof (TdAxisTrial));
   if (axis_run (&search, error))
-    result = make_result (&search, steps, n_steps, error);
+    result = make_result (&search, error);
   for (guint i = 0; i < n; i++)
     g_free (search.sinograms[i]);
   g_free (search.sinograms);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/device.h"
-#include "dataset/scan.h"
-#include "compute/prepare/step.h"
+#include "axis-line.h"
+#include "compute/prepare/prepared-rows.h"
 
 /**
  * Finding the rotation axis of a parallel-beam scan. Each method gives a centre for one row's
@@ -62,18 +61,16 @@ const char *td_axis_method_name (TdAxisMethod method);  /* "correlation", … */
 const char *td_axis_method_title (TdAxisMethod method); /* for people */
 gboolean td_axis_method_parse (const char *name, TdAxisMethod *method);
 
-/* @steps: those of the recipe that prepares the rows. @options may be NULL. NULL with @error: the
-   scan cannot be read or searched at all, or it was cancelled; a search without an answer is a
-   result with a centre of NAN, agreed FALSE and advice. (transfer full) */
-TdAxisResult *td_axis_find (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
-                            const TdAxisOptions *options, GCancellable *cancellable,
-                            GError **error);
+/* @source: makes the rows. @options may be NULL. NULL with @error: the scan cannot be read or
+   searched at all, or the search was cancelled. A search without an answer is a result with a
+   centre of NAN, agreed FALSE and advice. (transfer full) */
+TdAxisResult *td_axis_find (const TdRowSource *source, const TdAxisOptions *options,
+                            GCancellable *cancellable, GError **error);
 TdAxisResult *td_axis_result_copy (const TdAxisResult *result);
 void td_axis_result_free (TdAxisResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisResult, td_axis_result_free)
 
-/* One row reconstructed about each of @n centres, for people to look at: float [n][side][side],
-   (transfer full), as wide as the detector. */
-float *td_axis_trial_slices (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps,
-                             guint row, const double *centres_px, guint n, guint *side,
-                             GCancellable *cancellable, GError **error);
+/* One row reconstructed about each of @n centres, for people to compare: float [n][side][side] with
+   as many pixels to a side as the detector has columns. (transfer full) */
+float *td_axis_trial_slices (const TdRowSource *source, guint row, const double *centres_px,
+                             guint n, GCancellable *cancellable, GError **error);

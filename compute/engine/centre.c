@@ -159,11 +159,11 @@ search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *rec
   g_autoptr (GError) problem = NULL;
 
   td_plan_limit_memory (recipe, device);
-  TdAxisResult *result
-      = td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable, &problem);
+  const TdRowSource source = { device, scan, NULL, recipe->steps, recipe->n_steps };
+  TdAxisResult *result = td_axis_find (&source, options, cancellable, &problem);
   if (td_device_reaction (problem) == TD_REACTION_RETRY_SMALLER) {
     td_engine_drop_idle (engine);
-    return td_axis_find (device, scan, recipe->steps, recipe->n_steps, options, cancellable, error);
+    return td_axis_find (&source, options, cancellable, error);
   }
   if (problem)
     g_propagate_error (error, g_steal_pointer (&problem));

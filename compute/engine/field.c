@@ -9,20 +9,6 @@
 #define LEAST_TURN_RAD (1.5 * G_PI)
 #define WIDEST 1048576u
 
-TdAxisLine
-td_axis_line_seen (const TdScanFacts *measured, const TdScanFrame *frame, guint n_rows,
-                   double centre_px, double tilt_deg)
-{
-  const double tilt = tan (tilt_deg * G_PI / 180), columns = MAX (frame->bin_columns, 1);
-  const double middle = td_scan_frame_row_back (frame, measured->n_rows, (n_rows - 1) / 2.0);
-
-  return (TdAxisLine) {
-    .centre_px = td_scan_frame_column (frame, measured->n_columns, centre_px)
-                 + tilt * (middle - (measured->n_rows - 1) / 2.0) / columns,
-    .slope = tilt * MAX (frame->bin_rows, 1) / columns,
-  };
-}
-
 /* The axis lies on the detector, nearer to an edge than to the middle. */
 static gboolean
 axis_near_edge (guint n_columns, double centre_px)

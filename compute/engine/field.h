@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "dataset/scan-view.h"
+#include "compute/axis/axis-line.h"
 #include "compute/recipe/recipe.h"
 #include "turn.h"
 
@@ -9,18 +9,6 @@
  * The field of view of a parallel beam: what a slice shows, by the axis and the turn. The plan and
  * the window's drawing of the geometry ask here, so that they cannot differ.
  */
-
-/* The rotation axis on the detector: at row r it is column centre_px + slope (r - (n_rows - 1) /
- * 2). */
-typedef struct {
-  double centre_px, slope;
-} TdAxisLine;
-
-/* The axis of a recipe, in columns and rows of @measured, as it is seen through @frame on the
-   @n_rows rows that this leaves: what is cropped has another middle row, what is binned other
-   steps. */
-TdAxisLine td_axis_line_seen (const TdScanFacts *measured, const TdScanFrame *frame, guint n_rows,
-                              double centre_px, double tilt_deg);
 
 typedef struct {
   gboolean wide; /* half acquisition: both sides of a full turn put together */

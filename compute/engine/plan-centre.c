@@ -138,3 +138,13 @@ td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
   plan->centre_px = td_scan_frame_column (&plan->frame, facts->n_columns, recipe->centre_px);
   return TRUE;
 }
+
+TdAxisLine
+td_plan_axis (const TdPlan *plan)
+{
+  const TdScanFacts *measured = td_scan_facts (plan->measured);
+  const TdAxisLine line
+      = td_axis_line (plan->recipe.centre_px, plan->recipe.tilt_deg, measured->n_rows);
+
+  return td_axis_line_seen (&line, measured, &plan->frame, td_scan_facts (plan->scan)->n_rows);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/axis/axis-line.h"
 #include "compute/prepare/prepare.h"
 #include "method.h"
 
@@ -24,3 +25,5 @@ double td_plan_estimate (TdPlan *plan, double updates_per_s);
 
 /* plan-centre.c: makes the recipe's centre a number: given, stated by the scan, or found. */
 gboolean td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error);
+/* The recipe's axis in columns and rows of plan->scan. */
+TdAxisLine td_plan_axis (const TdPlan *plan);

@@ -45,7 +45,7 @@ td_fbp_set_field (TdPlan *plan, TdFbp *fbp, GError **error)
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdRecipe *recipe = &plan->recipe;
   const double offset = recipe->angle_offset_deg * G_PI / 180;
-  const TdAxisLine axis = { fbp->centre_px, fbp->tilt };
+  const TdAxisLine axis = td_plan_axis (plan);
   TdAngleCover cover;
   TdField field;
   TdTurn turn;

@@ -54,9 +54,7 @@ set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
 static void
 set_axis (const TdPlan *plan, TdFbp *fbp)
 {
-  const TdAxisLine axis
-      = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame, fbp->n_rows,
-                           plan->recipe.centre_px, plan->recipe.tilt_deg);
+  const TdAxisLine axis = td_plan_axis (plan);
 
   fbp->centre_px = axis.centre_px;
   fbp->tilt = axis.slope;
@@ -109,7 +107,9 @@ td_fbp_filtered_bytes (const TdFbp *fbp)
 double
 td_fbp_centre (const TdFbp *fbp, double row)
 {
-  return fbp->centre_px + fbp->tilt * (row - (fbp->n_rows - 1) / 2.0);
+  const TdAxisLine axis = { fbp->centre_px, fbp->tilt, (fbp->n_rows - 1) / 2.0 };
+
+  return td_axis_line_at (&axis, row);
 }
 
 gboolean

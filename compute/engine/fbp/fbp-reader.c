@@ -3,36 +3,41 @@
 
 #include "compute/engine/engine-private.h"
 #include "fbp-run-private.h"
-#include "compute/engine/scan-rows.h"
+
+/* Of a preview: the engine remembers such rows. */
+static gboolean
+fbp_reader_read_kept (gpointer user, TdRowRange range, float *out, GCancellable *cancellable,
+                      GError **error)
+{
+  const TdPlan *plan = user;
+
+  return td_engine_read_rows (plan->engine, plan->scan, range.first, range.count, out, cancellable,
+                              error);
+}
 
 gboolean
-td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry, GError **error)
+td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdHeldRows *carry, GError **error)
 {
+  static const TdHeldRows none = { 0 };
   const TdFbpWork *work = &slab->work;
   float *rows = to ? to : work->in->host;
   TdScan *scan = run->plan->scan;
-  gsize row = td_fbp_row_bytes (run->fbp) / sizeof (float);
-  guint known = 0;
+  const TdRowsOrigin origin = {
+    .read = run->fbp->keep ? fbp_reader_read_kept : td_rows_read_scan,
+    .user = run->fbp->keep ? (gpointer) run->plan : scan,
+    .row_floats = td_fbp_row_bytes (run->fbp) / sizeof (float),
+  };
   gint64 start = g_get_monotonic_time ();
 
-  if (carry && carry->n_rows && carry->row0 <= work->row0
-      && work->row0 < carry->row0 + carry->n_rows) {
-    known = MIN (carry->row0 + carry->n_rows - work->row0, work->n_rows);
-    memcpy (rows, carry->rows + (work->row0 - carry->row0) * row, known * row * sizeof (float));
-  }
-  if (run->fbp->keep) {
-    if (!td_engine_read_rows (run->plan->engine, scan, work->row0, work->n_rows, rows,
-                              run->job->cancellable, error))
-      return FALSE;
-  } else if (known < work->n_rows
-             && !td_scan_rows (scan, work->row0 + known, work->n_rows - known, rows + known * row,
-                               run->job->cancellable, error))
+  if (!td_rows_read_beside (&origin, carry ? carry : &none,
+                            (TdRowRange) { work->row0, work->n_rows }, rows, run->job->cancellable,
+                            error))
     return FALSE;
   if (carry && run->fbp->halo) {
-    carry->n_rows = MIN (2 * run->fbp->halo, work->n_rows);
-    carry->row0 = work->row0 + work->n_rows - carry->n_rows;
-    memcpy (carry->rows, rows + (work->n_rows - carry->n_rows) * row,
-            carry->n_rows * row * sizeof (float));
+    const guint n = MIN (2 * run->fbp->halo, work->n_rows);
+    carry->range = (TdRowRange) { work->row0 + work->n_rows - n, n };
+    memcpy (carry->rows, rows + (work->n_rows - n) * origin.row_floats,
+            n * origin.row_floats * sizeof *rows);
   }
   g_autoptr (TdFlats) flats = td_engine_flats (run->plan->engine, scan);
   if (!td_preparation_fetch (flats, run->plan->recipe.steps, run->plan->recipe.n_steps, work->row0,
@@ -56,7 +61,7 @@ keep_read_rate (TdFbpRun *run, gint64 busy_us)
 void
 td_fbp_read (TdFbpRun *run, gpointer unused)
 {
-  TdFbpCarry carry
+  TdHeldRows carry
       = { .rows = g_malloc (MAX (2 * run->fbp->halo * td_fbp_row_bytes (run->fbp), 1)) };
   GError *error = NULL;
   gint64 busy_us = 0;

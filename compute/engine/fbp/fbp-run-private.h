@@ -3,6 +3,7 @@
 
 #include "fbp-private.h"
 #include "compute/engine/job-private.h"
+#include "compute/prepare/prepared-rows.h"
 
 /* One run of a plan, shared by its threads (fbp-run.c, fbp-reader.c, fbp-worker.c). Reference
    counted, for a cancelled run is left before its threads have ended. */
@@ -42,14 +43,8 @@ TdFbpSlab *td_fbp_run_next_slab (TdFbpRun *run, gboolean wait);
 void td_fbp_run_give_back (TdFbpRun *run, TdFbpSlab *slab);
 void td_fbp_run_slab_done (TdFbpRun *run);
 
-/* The last rows of the slab before, which the next one needs again. */
-typedef struct {
-  float *rows;
-  guint row0, n_rows;
-} TdFbpCarry;
-
 /* To @to; NULL: to the slot. @carry may be NULL. */
-gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdFbpCarry *carry,
+gboolean td_fbp_read_slab (TdFbpRun *run, TdFbpSlab *slab, float *to, TdHeldRows *carry,
                            GError **error);
 
 /* Thread bodies. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fdk-run.h"
-#include "compute/engine/scan-rows.h"
+#include "compute/prepare/prepared-rows.h"
 
 gboolean
 td_fdk_read (TdFdkRun *run, guint device, guint row0, guint n, float *out, GError **error)
@@ -12,7 +12,7 @@ td_fdk_read (TdFdkRun *run, guint device, guint row0, guint n, float *out, GErro
   const gboolean ok
       = run->fdk->n_chunks == 1 /* a preview: the engine remembers such */
             ? td_engine_read_rows (plan->engine, plan->scan, row0, n, out, run->cancellable, error)
-            : td_scan_rows (plan->scan, row0, n, out, run->cancellable, error);
+            : td_rows_read_scan (plan->scan, (TdRowRange) { row0, n }, out, run->cancellable, error);
 
   td_job_add_stage (run->job, "read", (g_get_monotonic_time () - start) * 1e-6);
   td_job_add_span (run->job, "read", device, start, g_get_monotonic_time ());

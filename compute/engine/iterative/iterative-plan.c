@@ -60,8 +60,7 @@ make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdRecipe *recipe = &plan->recipe;
   const double pixel_mm = facts->geometry.pixel_width_mm;
-  const TdAxisLine axis = td_axis_line_seen (td_scan_facts (plan->measured), &plan->frame,
-                                             facts->n_rows, recipe->centre_px, recipe->tilt_deg);
+  const TdAxisLine axis = td_plan_axis (plan);
   TdField field;
   TdTurn turn;
 
@@ -76,9 +75,7 @@ make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
   self->row0 = plan->facts.first_slice;
   self->n_rows = plan->facts.n_slices;
   self->tilt = axis.slope;
-  self->centre_px
-      = axis.centre_px
-        + axis.slope * (self->row0 + (self->n_rows - 1) / 2.0 - (facts->n_rows - 1) / 2.0);
+  self->centre_px = td_axis_line_at (&axis, self->row0 + (self->n_rows - 1) / 2.0);
   plan->facts.half_acquisition = field.wide;
   plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
   plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
@@ -100,10 +97,10 @@ td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0
     td_cone_task_copy (task, &self->task);
     return;
   }
-  const double off = first + (*n_rows - 1) / 2.0 - (self->n_rows - 1) / 2.0;
+  const TdAxisLine axis = { self->centre_px, self->tilt, (self->n_rows - 1) / 2.0 };
   td_ray_task_parallel (task, self->angles_rad, self->task.n_views, self->task.n_columns, *n_rows,
-                        self->centre_px + self->tilt * off, self->tilt, self->task.nx,
-                        self->task.voxel_mm);
+                        td_axis_line_at (&axis, first + (*n_rows - 1) / 2.0), self->tilt,
+                        self->task.nx, self->task.voxel_mm);
 }
 
 static gboolean

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "compute/device/device-reaction.h"
-#include "compute/prepare/prepare.h"
+#include "compute/prepare/prepared-rows.h"
 #include "compute/engine/engine-private.h"
 #include "iterative-momentum.h"
-#include "compute/engine/scan-rows.h"
 
 /* Shorter runs are not measured well enough to be remembered. */
 #define LEAST_S 0.2
@@ -56,45 +55,40 @@ iterative_forget (Run *run)
   g_clear_pointer (&run->store, td_ray_store_free);
 }
 
-/* Of the host's buffer, whose first row is @from. */
+/* Prepared rows of the host to their place in the store. */
 static gboolean
-store_rows (Run *run, TdBuffer *rows, guint from, guint row, guint n, GError **error)
+store_rows (Run *run, const TdPreparationRows *left, TdRowRange chunk, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  const float *values = td_buffer_map (rows);
+  const float *values = td_buffer_map (left->data);
+  const gsize row_floats = (gsize) facts->n_views * facts->n_columns;
 
-  return td_ray_store_take (run->store,
-                            values + (gsize) (row - from) * facts->n_views * facts->n_columns,
-                            row - run->row0, n, error);
+  return td_ray_store_take (run->store, values + (chunk.first - left->row0) * row_floats,
+                            chunk.first - run->row0, chunk.count, error);
 }
 
-/* Detector rows [row, row + n), prepared, to their places in @measured; NULL: in the store. */
+/* A chunk of detector rows, prepared, to its place in what was measured, or to the store. All rows
+   that are read are prepared: a row must come out as it does in filtered back-projection. */
 static gboolean
-load_chunk (Run *run, TdPreparation *preparation, TdBuffer *rows, float *staging, guint row,
-            guint n, TdBuffer *measured, GError **error)
+load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  const guint halo = run->self->halo;
-  const guint first = row - MIN (row, halo), end = MIN (facts->n_rows, row + n + halo);
-  const guint64 bytes
-      = (guint64) (end - first) * facts->n_views * facts->n_columns * sizeof (float);
-  TdQueue *queue = td_rays_queue (td_team_lead (run->team));
+  const TdRowRange needed = td_prepared_rows_needed (rows, chunk);
+  const TdPreparationRows *left = td_prepared_rows_left (rows);
+  TdRayProjector *lead = td_team_lead (run->team);
   TdPreparationCounts counts;
   gint64 start = g_get_monotonic_time ();
 
-  if (!td_scan_rows (run->plan->scan, first, end - first, staging, run->cancellable, error))
+  if (!td_prepared_rows_read (rows, needed, run->cancellable, error))
     return FALSE;
   td_job_add_stage (run->job, "read", seconds_since (start));
   start = g_get_monotonic_time ();
-  if (!td_upload (queue, rows, 0, staging, bytes, error)
-      || !td_preparation_run (preparation, queue, rows, first, end - first, NULL, run->cancellable,
-                              error)
-      || !td_preparation_counts (preparation, queue, &counts, error)
-      || (measured
-          && !td_rays_take (td_team_lead (run->team), rows, first, row, run->row0, n, measured,
-                            error))
-      || !td_queue_finish (queue, error)
-      || (!measured && !store_rows (run, rows, first, row, n, error)))
+  if (!td_prepared_rows_run (rows, needed, run->cancellable, error)
+      || !td_prepared_rows_counts (rows, &counts, error)
+      || (run->measured
+          && !td_rays_take (lead, left->data, left->row0, chunk.first, run->row0, chunk.count,
+                            run->measured, error))
+      || !td_queue_finish (td_rays_queue (lead), error)
+      || (!run->measured && !store_rows (run, left, chunk, error)))
     return FALSE;
   td_job_add_counts (run->job, &counts);
   td_job_add_stage (run->job, "prepare", seconds_since (start));
@@ -106,36 +100,33 @@ iterative_load (Run *run, const guint *order, GError **error)
 {
   const TdIterativePlan *self = run->self;
   const TdPlan *plan = run->plan;
+  const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const guint most = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
+  const guint end = run->row0 + run->n_rows;
   g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
-  g_autoptr (TdPreparation) preparation = td_preparation_new (
-      run->device, plan->scan, flats, plan->recipe.steps, plan->recipe.n_steps, most, error);
-  const guint subset = td_solver_most_views (facts->n_views, &self->settings);
+  const TdRowSource source = { run->device, plan->scan, flats, recipe->steps, recipe->n_steps };
+  TdRayProjector *lead = td_team_lead (run->team);
 
-  if (preparation && run->cut.in_file)
-    run->store = td_ray_store_new (td_team_lead (run->team), &run->task, order, self->chunk_rows,
-                                   subset, error);
-  else if (preparation)
+  if (run->cut.in_file)
+    run->store = td_ray_store_new (lead, &run->task, order, self->chunk_rows,
+                                   td_solver_most_views (facts->n_views, &self->settings), error);
+  else
     run->measured = td_team_lines_new (run->team, facts->n_views, error);
-  g_autoptr (TdBuffer) rows
+  g_autoptr (TdPreparedRows) rows
       = run->store || run->measured
-            ? td_buffer_new (run->device, td_iterative_chunk_bytes (plan), error)
+            ? td_prepared_rows_new (&source, td_rays_queue (lead),
+                                    MIN (facts->n_rows, self->chunk_rows + 2 * self->halo), 0,
+                                    error)
             : NULL;
-  float *staging
-      = rows ? td_device_host_alloc (run->device, td_iterative_chunk_bytes (plan), error) : NULL;
-  gboolean ok = staging != NULL;
+  gboolean ok = rows != NULL;
 
-  for (guint row = run->row0; ok && row < run->row0 + run->n_rows; row += self->chunk_rows)
+  for (guint row = run->row0; ok && row < end; row += self->chunk_rows)
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
-         && load_chunk (run, preparation, rows, staging, row,
-                        MIN (self->chunk_rows, run->row0 + run->n_rows - row), run->measured,
-                        error);
-  td_queue_finish (td_rays_queue (td_team_lead (run->team)), NULL);
-  if (staging)
-    td_device_host_free (run->device, staging);
-  if (!ok)
+         && load_chunk (run, rows, (TdRowRange) { row, MIN (self->chunk_rows, end - row) }, error);
+  if (!ok) {
+    td_queue_finish (td_rays_queue (lead), NULL);
     iterative_forget (run);
+  }
   return ok;
 }
 
