@@ -141,8 +141,9 @@ cli_info (TdCliRecipe *recipe, const char *path, gboolean json)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
+  const char *mask = td_recipe_mask (&recipe->recipe);
 
-  if (!scan || (recipe->bad_pixels && !td_scan_mask_fits (scan, recipe->bad_pixels, &error)))
+  if (!scan || (mask && !td_scan_mask_fits (scan, mask, &error)))
     return td_cli_fail (error);
   if (json)
     return cli_info_print_json (td_scan_facts (scan));

@@ -6,16 +6,14 @@
 
 /**
  * The options that info, plan, reconstruct and centre share: how to read the scan, and the recipe.
- * Zero the struct, add the groups to the parse, then finish; clear it at the end in any case.
+ * Initialise the struct, add the group to the parse, then finish; clear it at the end in any case.
  */
 typedef struct {
   TdRecipe recipe;
-  TdScanOptions scan; /* strings belong to the fields below */
+  TdScanOptions scan; /* strings belong to the settings */
+  char *recipe_path;
   gboolean format_given;
-  char *recipe_path, *flats, *darks, *bad_pixels, *angles, *geometry, *dataset, *raw, *values;
-  double pixel_mm, sod_mm, sdd_mm;
-  gboolean sinograms;
-  GPtrArray *settings; /* "option\0value" pairs in the order given */
+  GPtrArray *settings; /* in the order given */
 } TdCliRecipe;
 
 void td_cli_recipe_init (TdCliRecipe *recipe);

@@ -6,7 +6,7 @@
 #include "compute/device/device.h"
 #include "compute/device/host-fftw.h"
 
-static const char *const names[] = {
+const char *const td_filter_names[] = {
   [TD_FILTER_NONE] = "none",
   [TD_FILTER_RAM_LAK] = "ram-lak",
   [TD_FILTER_SHEPP_LOGAN] = "shepp-logan",
@@ -20,28 +20,10 @@ static const char *const names[] = {
 
 #define DEFAULT_ORDER 4
 
-const char *const *
-td_filter_names (void)
-{
-  return names;
-}
-
 const char *
 td_filter_name (TdFilterKind kind)
 {
-  return (guint) kind < G_N_ELEMENTS (names) - 1 ? names[kind] : NULL;
-}
-
-gboolean
-td_filter_parse (const char *name, TdFilterKind *kind)
-{
-  for (guint i = 0; names[i]; i++) {
-    if (g_strcmp0 (names[i], name) == 0) {
-      *kind = i;
-      return TRUE;
-    }
-  }
-  return FALSE;
+  return (guint) kind < G_N_ELEMENTS (td_filter_names) - 1 ? td_filter_names[kind] : NULL;
 }
 
 guint

@@ -28,9 +28,8 @@ typedef struct {
                             (region-of-interest scans), so that no bright rim appears */
 } TdFilter;
 
-gboolean td_filter_parse (const char *name, TdFilterKind *kind); /* "ram-lak", … */
+extern const char *const td_filter_names[]; /* "none", "ram-lak", …; ends with NULL */
 const char *td_filter_name (TdFilterKind kind);
-const char *const *td_filter_names (void);
 
 /* Length the rows are padded to: td_fft_good_size (2 * n_columns), at least. */
 guint td_filter_padded_size (guint n_columns);

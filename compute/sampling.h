@@ -13,7 +13,7 @@ typedef enum {
 } TdPrecision;
 
 /* The values' names in their order; NULL ends them. */
-const char *const *td_interpolation_names (void); /* "nearest", "linear" */
-const char *const *td_precision_names (void);     /* "single", "half", "half-run" */
+extern const char *const td_interpolation_names[]; /* "nearest", "linear" */
+extern const char *const td_precision_names[];     /* "single", "half", "half-run" */
 const char *td_interpolation_name (TdInterpolation kind);
 const char *td_precision_name (TdPrecision kind);

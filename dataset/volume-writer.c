@@ -7,32 +7,13 @@
 #include "volume-private.h"
 
 static const struct {
-  const char *name;
   const TdVolumeWriterFormat *format;
   gboolean folder;
 } formats[] = {
-  [TD_VOLUME_TIFF_STACK] = { "tiff", &td_volume_stack_format, TRUE },
-  [TD_VOLUME_BIGTIFF] = { "bigtiff", &td_volume_bigtiff_format, FALSE },
-  [TD_VOLUME_HDF5] = { "hdf5", &td_volume_hdf5_format, FALSE },
+  [TD_VOLUME_TIFF_STACK] = { &td_volume_stack_format, TRUE },
+  [TD_VOLUME_BIGTIFF] = { &td_volume_bigtiff_format, FALSE },
+  [TD_VOLUME_HDF5] = { &td_volume_hdf5_format, FALSE },
 };
-
-gboolean
-td_volume_format_parse (const char *text, TdVolumeFormat *format)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    if (g_ascii_strcasecmp (text, formats[i].name) == 0) {
-      *format = i;
-      return TRUE;
-    }
-  return FALSE;
-}
-
-const char *
-td_volume_format_name (TdVolumeFormat format)
-{
-  g_return_val_if_fail ((guint) format < G_N_ELEMENTS (formats), NULL);
-  return formats[format].name;
-}
 
 static gboolean
 check_spec (const TdVolumeSpec *spec, GError **error)

@@ -62,7 +62,3 @@ const TdVolumeFacts *td_volume_facts (const TdVolume *volume);
 gboolean td_volume_read (TdVolume *volume, guint first, guint count, float *out, GError **error);
 void td_volume_free (TdVolume *volume);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdVolume, td_volume_free)
-
-/* "tiff", "bigtiff", "hdf5"; FALSE if unknown. */
-gboolean td_volume_format_parse (const char *text, TdVolumeFormat *format);
-const char *td_volume_format_name (TdVolumeFormat format);

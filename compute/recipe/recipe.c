@@ -1,44 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recipe.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "dataset/error.h"
-
-void
-td_recipe_init (TdRecipe *recipe)
-{
-  memset (recipe, 0, sizeof *recipe);
-  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
-    if ((*kind)->preset_on)
-      td_recipe_add_step (recipe, (*kind)->name, NULL);
-  recipe->centre_px = NAN;
-  recipe->bin[0] = recipe->bin[1] = recipe->bin_views = 1;
-  recipe->filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
-  recipe->method = TD_METHOD_AUTO;
-  recipe->iterations = 20;
-  recipe->relaxation = 1;
-  recipe->non_negative = TRUE;
-  recipe->tv = 0.003;
-  g_strlcpy (recipe->start, "auto", sizeof recipe->start);
-  g_strlcpy (recipe->family, "auto", sizeof recipe->family);
-  recipe->interpolation = TD_INTERPOLATION_LINEAR;
-  recipe->precision = TD_PRECISION_SINGLE;
-  g_strlcpy (recipe->devices, "auto", sizeof recipe->devices);
-  recipe->output_format = TD_VOLUME_TIFF_STACK;
-  recipe->output_bits = 32;
-  recipe->output_range_auto = TRUE;
-}
-
-gboolean
-td_recipe_equal (const TdRecipe *a, const TdRecipe *b)
-{
-  g_autofree char *text_a = td_recipe_to_json (a);
-  g_autofree char *text_b = td_recipe_to_json (b);
-
-  return strcmp (text_a, text_b) == 0;
-}
 
 TdStep *
 td_recipe_step (TdRecipe *recipe, const char *name)

@@ -9,7 +9,8 @@
 /**
  * TdRecipe: everything a person may choose. A plain value: copy it, edit the copy, keep the old one
  * to undo. It serialises to versioned JSON; unknown keys are refused with their name, missing ones
- * take the preset. Results carry the recipe that made them.
+ * take the preset. Results carry the recipe that made them. The table in recipe-fields.c says what
+ * each field may be and how it is called (field.h).
  */
 #define TD_RECIPE_VERSION 1
 #define TD_RECIPE_MAX_STEPS 24
@@ -90,7 +91,10 @@ typedef struct {
 } TdRecipe;
 
 void td_recipe_init (TdRecipe *recipe); /* presets */
+/* Field by field: what one of them does not use (a centre beside "auto") makes no difference. */
 gboolean td_recipe_equal (const TdRecipe *a, const TdRecipe *b);
+/* The same for one part only, as the JSON calls it: "prepare", "filter", "filter.kind", … */
+gboolean td_recipe_equal_in (const TdRecipe *a, const TdRecipe *b, const char *part);
 char *td_recipe_to_json (const TdRecipe *recipe);
 gboolean td_recipe_from_json (TdRecipe *recipe, const char *json, GError **error);
 gboolean td_recipe_load (TdRecipe *recipe, const char *path, GError **error);
@@ -108,20 +112,8 @@ const char *td_recipe_mask (const TdRecipe *recipe);
    values here, so that they mean the same everywhere. On an error the recipe is as it was. */
 gboolean td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError **error);
 
-/* The options td_recipe_set() knows, for --help and for completion; ends with a NULL name. */
-typedef struct {
-  const char *name;        /* "filter" */
-  const char *placeholder; /* "NAME"; NULL: a switch, whose value is "true" or "false" */
-  const char *help;
-  gboolean (*set) (TdRecipe *recipe, const char *name, const char *value, GError **error);
-} TdRecipeOption;
-const TdRecipeOption *td_recipe_options (void);
-
 const char *td_method_name (TdMethodKind kind); /* "auto", "fbp", "fdk", "sirt", … */
 gboolean td_method_iterates (TdMethodKind kind);
-const char *td_field_of_view_name (TdFieldOfView field); /* "auto", "full", "half" */
-const char *td_share_name (TdShareKind kind);            /* "auto", "volume", "projection" */
-const char *td_filter_place_name (TdFilterPlace place);  /* "auto", "cpu", "device" */
-
-/* "512M", "1.5G", "2GiB", "1000000": powers of 1024. */
-gboolean td_parse_size (const char *text, guint64 *bytes, GError **error);
+const char *td_share_name (TdShareKind kind);           /* "auto", "volume", "projection" */
+const char *td_filter_place_name (TdFilterPlace place); /* "auto", "cpu", "device" */
+const char *td_volume_format_name (TdVolumeFormat format);

@@ -151,7 +151,7 @@ invent_recipe (TdTestInvented *trial)
   invent_frame (trial);
   recipe->centre_px = trial->spec.centre_px;
   recipe->tilt_deg = trial->spec.tilt_deg;
-  recipe->filter.kind = td_test_whole (trial, 0, g_strv_length ((char **) td_filter_names ()) - 1);
+  recipe->filter.kind = td_test_whole (trial, 0, g_strv_length ((char **) td_filter_names) - 1);
   recipe->filter.cutoff = td_test_chance (trial, 0.5) ? 1 : td_test_between (trial, 0.3, 1);
   recipe->filter.extend_edges = td_test_chance (trial, 0.3);
   recipe->method = td_test_chance (trial, 0.15) ? TD_METHOD_FOURIER : TD_METHOD_FBP;

@@ -2,21 +2,22 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/filter.h"
+#include "compute/recipe/recipe.h"
 
 static void
 test_names (void)
 {
-  TdFilterKind kind;
+  TdRecipe recipe;
   guint n = 0;
 
-  for (const char *const *name = td_filter_names (); *name; name++, n++) {
-    g_assert_true (td_filter_parse (*name, &kind));
-    g_assert_cmpstr (td_filter_name (kind), ==, *name);
+  td_recipe_init (&recipe);
+  for (const char *const *name = td_filter_names; *name; name++, n++) {
+    g_assert_true (td_recipe_set (&recipe, "filter", *name, NULL));
+    g_assert_cmpstr (td_filter_name (recipe.filter.kind), ==, *name);
   }
   g_assert_cmpuint (n, ==, TD_FILTER_BUTTERWORTH + 1);
-  g_assert_false (td_filter_parse ("ramlak", &kind));
-  g_assert_false (td_filter_parse (NULL, &kind));
+  g_assert_false (td_recipe_set (&recipe, "filter", "ramlak", NULL));
+  g_assert_false (td_recipe_set (&recipe, "filter", "", NULL));
 }
 
 /* The response is the transform of the kernel, summed here term by term; for odd lengths too. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compute/recipe/recipe.h"
+#include "dataset/number.h"
 #include "test-folder.h"
 
 static void
@@ -225,10 +226,10 @@ test_sizes (void)
 {
   guint64 bytes;
 
-  g_assert_true (td_parse_size ("1000", &bytes, NULL) && bytes == 1000);
-  g_assert_true (td_parse_size ("512M", &bytes, NULL) && bytes == 512u << 20);
-  g_assert_true (td_parse_size ("2GiB", &bytes, NULL) && bytes == 2ull << 30);
-  g_assert_true (td_parse_size ("0.5k", &bytes, NULL) && bytes == 512);
+  g_assert_true (td_parse_size ("1000", &bytes) && bytes == 1000);
+  g_assert_true (td_parse_size ("512M", &bytes) && bytes == 512u << 20);
+  g_assert_true (td_parse_size ("2GiB", &bytes) && bytes == 2ull << 30);
+  g_assert_true (td_parse_size ("0.5k", &bytes) && bytes == 512);
 }
 
 /* A recipe and its mask may be moved together; one that lies elsewhere is named in full. */

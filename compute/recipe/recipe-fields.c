@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fields of a recipe. A row of the table at the end is all that a new one needs. */
+#include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/cone/cone-family.h"
+#include "compute/parallel/backproject.h"
+#include "dataset/error.h"
+#include "dataset/number.h"
+#include "field.h"
+
+/* ── Names of enumerations, in their order ── */
+
+static const char *const method_names[]
+    = { "auto", "fbp", "fdk", "fourier", "sirt", "fista-tv", "cgls", NULL };
+static const char *const method_labels[] = { N_ ("Automatic"),
+                                             N_ ("Filtered back-projection"),
+                                             N_ ("Cone beam (FDK)"),
+                                             N_ ("Fourier (fast)"),
+                                             N_ ("Iterative (SIRT)"),
+                                             N_ ("Few views (FISTA-TV)"),
+                                             N_ ("Least squares (CGLS)"),
+                                             NULL };
+static const char *const filter_labels[] = { N_ ("None (blurred)"),
+                                             N_ ("Ram-Lak (sharpest)"),
+                                             N_ ("Shepp-Logan"),
+                                             N_ ("Cosine"),
+                                             N_ ("Hamming"),
+                                             N_ ("Hann (smooth)"),
+                                             N_ ("Parzen (smoothest)"),
+                                             N_ ("Butterworth"),
+                                             NULL };
+static const char *const filter_brief[]
+    = { N_ ("None"), N_ ("Ram-Lak"), N_ ("Shepp-Logan"), N_ ("Cosine"), N_ ("Hamming"),
+        N_ ("Hann"), N_ ("Parzen"),  N_ ("Butterworth"), NULL };
+static const char *const padding_names[] = { "zero", "edge", NULL };
+static const char *const interpolation_labels[] = { N_ ("Nearest"), N_ ("Linear"), NULL };
+static const char *const precision_labels[]
+    = { N_ ("Single (32 bits)"), N_ ("Half storage (16 bits)"), N_ ("Half, short half sums"),
+        NULL };
+static const char *const precision_brief[] = { N_ ("Single"), N_ ("Half"), N_ ("Half sums"), NULL };
+static const char *const view_names[] = { "auto", "full", "half", NULL };
+static const char *const view_labels[]
+    = { N_ ("Automatic"), N_ ("As the detector"), N_ ("Wide: half acquisition"), NULL };
+static const char *const share_names[] = { "auto", "volume", "projection", NULL };
+static const char *const filter_place_names[] = { "auto", "cpu", "device", NULL };
+static const char *const format_names[] = { "tiff", "bigtiff", "hdf5", NULL };
+static const char *const format_labels[]
+    = { N_ ("TIFF stack"), N_ ("BigTIFF, one file"), N_ ("HDF5 (NeXus)"), NULL };
+
+const char *
+td_method_name (TdMethodKind kind)
+{
+  return method_names[kind];
+}
+
+gboolean
+td_method_iterates (TdMethodKind kind)
+{
+  return kind == TD_METHOD_SIRT || kind == TD_METHOD_FISTA_TV || kind == TD_METHOD_CGLS;
+}
+
+const char *
+td_share_name (TdShareKind kind)
+{
+  return share_names[kind];
+}
+
+const char *
+td_filter_place_name (TdFilterPlace place)
+{
+  return filter_place_names[place];
+}
+
+const char *
+td_volume_format_name (TdVolumeFormat format)
+{
+  return format_names[format];
+}
+
+/* ── Kinds of their own ── */
+
+static gboolean
+recipe_fields_set_centre (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  TdRecipe *recipe = record;
+
+  recipe->centre_auto = text && strcmp (text, "auto") == 0;
+  if (!text)
+    recipe->centre_px = NAN;
+  return !text || recipe->centre_auto
+         || td_parse_number (text, field->low, field->high, &recipe->centre_px);
+}
+
+static void
+recipe_fields_write_centre (const TdField *field, gconstpointer record, JsonBuilder *builder)
+{
+  const TdRecipe *recipe = record;
+
+  if (recipe->centre_auto)
+    json_builder_add_string_value (builder, "auto");
+  else if (isnan (recipe->centre_px))
+    json_builder_add_null_value (builder);
+  else
+    json_builder_add_double_value (builder, recipe->centre_px);
+}
+
+static gboolean
+recipe_fields_equal_centre (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  return x->centre_auto == y->centre_auto && (x->centre_auto || td_kind_number.equal (field, a, b));
+}
+
+static const TdFieldKind centre_kind
+    = { TD_FIELD_NULL | TD_FIELD_NUMBER | TD_FIELD_STRING, recipe_fields_set_centre,
+        recipe_fields_write_centre, recipe_fields_equal_centre, NULL };
+
+/* Of parallel-beam families or of cone-beam ones. */
+static gboolean
+recipe_fields_set_kernel (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  const TdConeFamily *const *cone = td_cone_families ();
+
+  while (*cone && strcmp ((*cone)->name, text) != 0)
+    cone++;
+  return (strcmp (text, "auto") == 0 || *cone || td_backproject_family (text, error))
+         && td_field_set_text (field, record, text);
+}
+
+static const TdFieldKind kernel_kind
+    = { TD_FIELD_STRING, recipe_fields_set_kernel, td_field_write_text, td_field_equal_text, NULL };
+
+/* A word, or a path that is kept whole. */
+static gboolean
+recipe_fields_set_start (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  static const char *const words[] = { "auto", "zero", "filtered", NULL };
+
+  if (strcmp (text, "fdk") == 0 || strcmp (text, "fbp") == 0)
+    text = "filtered";
+  g_autofree char *path
+      = *text && !g_strv_contains (words, text) ? g_canonicalize_filename (text, NULL) : NULL;
+  return td_field_set_text (field, record, path ? path : text);
+}
+
+static const TdFieldKind start_kind
+    = { TD_FIELD_STRING, recipe_fields_set_start, td_field_write_text, td_field_equal_text, NULL };
+
+/* As a file names it: from its own folder on (td_recipe_load()). */
+static gboolean
+recipe_fields_set_mask (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  if (text)
+    return td_field_set_text (field, record, text);
+  ((TdRecipe *) record)->mask[0] = 0;
+  return TRUE;
+}
+
+static void
+recipe_fields_write_mask (const TdField *field, gconstpointer record, JsonBuilder *builder)
+{
+  if (*((const TdRecipe *) record)->mask)
+    td_field_write_text (field, record, builder);
+  else
+    json_builder_add_null_value (builder);
+}
+
+static const TdFieldKind mask_kind = { TD_FIELD_NULL | TD_FIELD_STRING, recipe_fields_set_mask,
+                                       recipe_fields_write_mask, td_field_equal_text, NULL };
+
+static gboolean
+recipe_fields_set_rows (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  gint64 range[2] = { 0, 0 };
+  TdRecipe *recipe = record;
+
+  if (text && td_parse_integer (text, 0, G_MAXINT32 - 1, range))
+    range[1] = range[0] + 1;
+  else if (text && strcmp (text, "all") != 0
+           && (!td_parse_integers (text, ':', 0, G_MAXINT32, range, 2) || range[0] >= range[1]))
+    return FALSE;
+  recipe->row_first = (guint) range[0];
+  recipe->row_end = (guint) range[1];
+  return TRUE;
+}
+
+static void
+recipe_fields_write_rows (const TdField *field, gconstpointer record, JsonBuilder *builder)
+{
+  if (((const TdRecipe *) record)->row_end == 0)
+    json_builder_add_null_value (builder);
+  else
+    td_field_write_integers (field, record, builder);
+}
+
+static gboolean
+recipe_fields_equal_rows (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  return x->row_end == y->row_end && (x->row_end == 0 || x->row_first == y->row_first);
+}
+
+static const TdFieldKind rows_kind = { TD_FIELD_NULL | TD_FIELD_LIST, recipe_fields_set_rows,
+                                       recipe_fields_write_rows, recipe_fields_equal_rows, NULL };
+
+static gboolean
+recipe_fields_set_bin (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  gint64 bin[2];
+  TdRecipe *recipe = record;
+
+  if (td_parse_integer (text, 1, TD_RECIPE_MAX_BIN, bin))
+    bin[1] = bin[0];
+  else if (!td_parse_integers (text, ',', 1, TD_RECIPE_MAX_BIN, bin, 2))
+    return FALSE;
+  recipe->bin[0] = (guint) bin[0];
+  recipe->bin[1] = (guint) bin[1];
+  return TRUE;
+}
+
+static void
+recipe_fields_write_bin (const TdField *field, gconstpointer record, JsonBuilder *builder)
+{
+  const TdRecipe *recipe = record;
+
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < 2; i++)
+    json_builder_add_int_value (builder, MAX (recipe->bin[i], 1));
+  json_builder_end_array (builder);
+}
+
+static gboolean
+recipe_fields_equal_bin (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  return MAX (x->bin[0], 1) == MAX (y->bin[0], 1) && MAX (x->bin[1], 1) == MAX (y->bin[1], 1);
+}
+
+static const TdFieldKind bin_kind = { TD_FIELD_LIST, recipe_fields_set_bin, recipe_fields_write_bin,
+                                      recipe_fields_equal_bin, NULL };
+
+static gboolean
+recipe_fields_set_bits (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  gint64 bits;
+
+  if (!td_parse_integer (text, 8, 32, &bits) || (bits != 8 && bits != 16 && bits != 32))
+    return FALSE;
+  ((TdRecipe *) record)->output_bits = (guint) bits;
+  return TRUE;
+}
+
+static void
+recipe_fields_write_bits (const TdField *field, gconstpointer record, JsonBuilder *builder)
+{
+  json_builder_add_int_value (builder, ((const TdRecipe *) record)->output_bits);
+}
+
+static gboolean
+recipe_fields_equal_bits (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  return ((const TdRecipe *) a)->output_bits == ((const TdRecipe *) b)->output_bits;
+}
+
+static const TdFieldKind bits_kind = { TD_FIELD_NUMBER, recipe_fields_set_bits,
+                                       recipe_fields_write_bits, recipe_fields_equal_bits, NULL };
+
+static gboolean
+recipe_fields_set_range (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (text, ":", 2);
+  TdRecipe *recipe = record;
+
+  recipe->output_range_auto = strcmp (text, "auto") == 0;
+  return recipe->output_range_auto
+         || (g_strv_length (words) == 2
+             && td_parse_number (words[0], -G_MAXFLOAT, G_MAXFLOAT, &recipe->output_low)
+             && td_parse_number (words[1], -G_MAXFLOAT, G_MAXFLOAT, &recipe->output_high)
+             && recipe->output_low < recipe->output_high);
+}
+
+static void
+recipe_fields_write_range (const TdField *field, gconstpointer record, JsonBuilder *builder)
+{
+  const TdRecipe *recipe = record;
+
+  if (recipe->output_range_auto) {
+    json_builder_add_string_value (builder, "auto");
+    return;
+  }
+  json_builder_begin_array (builder);
+  json_builder_add_double_value (builder, recipe->output_low);
+  json_builder_add_double_value (builder, recipe->output_high);
+  json_builder_end_array (builder);
+}
+
+static gboolean
+recipe_fields_equal_range (const TdField *field, gconstpointer a, gconstpointer b)
+{
+  const TdRecipe *x = a, *y = b;
+
+  return x->output_range_auto == y->output_range_auto
+         && (x->output_range_auto
+             || (x->output_low == y->output_low && x->output_high == y->output_high));
+}
+
+static const TdFieldKind range_kind
+    = { TD_FIELD_STRING | TD_FIELD_LIST, recipe_fields_set_range, recipe_fields_write_range,
+        recipe_fields_equal_range, NULL };
+
+/* ── When a field applies: NULL, or why it does not ── */
+
+/* What filters and back-projects the scan; AUTO: not known, since no scan is. */
+static TdMethodKind
+recipe_fields_method (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  if (recipe->method != TD_METHOD_AUTO || !facts)
+    return recipe->method;
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? TD_METHOD_FBP : TD_METHOD_FDK;
+}
+
+static const char *
+recipe_fields_iterates (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return td_method_iterates (recipe->method) ? NULL : N_ ("Only iterative methods use it");
+}
+
+static const char *
+recipe_fields_corrects (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return recipe->method == TD_METHOD_SIRT || recipe->method == TD_METHOD_FISTA_TV
+             ? NULL
+             : N_ ("Only the methods SIRT and FISTA-TV use it");
+}
+
+static const char *
+recipe_fields_relaxes (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return recipe->method == TD_METHOD_SIRT ? NULL : N_ ("Only the method SIRT uses it");
+}
+
+static const char *
+recipe_fields_smooths (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return recipe->method == TD_METHOD_FISTA_TV ? NULL : N_ ("Only the method FISTA-TV uses it");
+}
+
+static const char *
+recipe_fields_windows (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return recipe->filter.kind != TD_FILTER_NONE ? NULL : N_ ("Nothing is filtered");
+}
+
+static const char *
+recipe_fields_has_order (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return recipe->filter.kind == TD_FILTER_BUTTERWORTH
+             ? NULL
+             : N_ ("Only the Butterworth filter has an order");
+}
+
+static const char *
+recipe_fields_tilts (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return facts && facts->geometry.view_matrices
+             ? N_ ("The matrices of the views say how the axis stands")
+             : NULL;
+}
+
+static const char *
+recipe_fields_parallel (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return facts && facts->geometry.beam != TD_BEAM_PARALLEL ? N_ ("It is for parallel beams") : NULL;
+}
+
+static const char *
+recipe_fields_cone (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  const TdMethodKind method = recipe_fields_method (recipe, facts);
+
+  return method == TD_METHOD_FDK || method == TD_METHOD_AUTO
+             ? NULL
+             : N_ ("Only the method FDK, for cone beams, uses it");
+}
+
+static const char *
+recipe_fields_scales (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return recipe->output_bits == 32 ? N_ ("Samples of 32 bits are written as they are") : NULL;
+}
+
+/* ── The table ── */
+
+#define IN(member) .offset = offsetof (TdRecipe, member)
+#define TEXT_IN(member) IN (member), .n = sizeof ((TdRecipe *) NULL)->member
+#define NUMBER(member, least, most) .kind = &td_kind_number, IN (member), .low = least, .high = most
+#define COUNT(member, least, most) .kind = &td_kind_count, IN (member), .low = least, .high = most
+#define SWITCH(member) .kind = &td_kind_switch, IN (member)
+#define CHOICE(member, list) .kind = &td_kind_choice, IN (member), .names = list
+#define BYTES(member) .kind = &td_kind_bytes, IN (member)
+#define BOX(member, least) .kind = &td_kind_box, IN (member), .n = 4, .low = least
+
+/* clang-format off */
+static const TdField fields[] = {
+  { "prepare", "STEPS", "Preparation: STEP[=VALUE][:NAME=VALUE…], no-STEP, none; comma-separated",
+    "prepare", N_ ("Preparation"), &td_kind_steps, .expects = "a list of objects that name a \"step\"" },
+  { "bad-pixels", "FILE", "An image of the detector, not 0 where a pixel is bad",
+    "bad_pixels", N_ ("Bad pixels"), &mask_kind, TEXT_IN (mask),
+    .expects = "the path of an image, in UTF-8 and of less than 1024 bytes" },
+  { "centre", "PX|auto", "Column of the rotation axis; the first column's centre is 0",
+    "centre_px", N_ ("Centre of rotation"), &centre_kind, IN (centre_px), .low = -1e6, .high = 1e6,
+    .expects = "a column (the first column's centre is 0) nor \"auto\"" },
+  { "tilt", "DEG", "Tilt of the axis in the detector plane",
+    "tilt_deg", N_ ("Tilt of the axis (°)"), NUMBER (tilt_deg, -45, 45), .preset = "0",
+    .applies = recipe_fields_tilts },
+  { "filter", "NAME", "none, ram-lak, shepp-logan, cosine, hamming, hann, parzen or butterworth",
+    "filter.kind", N_ ("Window"), CHOICE (filter.kind, td_filter_names), .labels = filter_labels,
+    .brief = filter_brief, .preset = "ram-lak" },
+  { "cutoff", "F", "Width of the filter's window, of the Nyquist frequency (1)",
+    "filter.cutoff", N_ ("Cut-off"), NUMBER (filter.cutoff, 0, 1), .above = TRUE, .preset = "1",
+    .expects = "a part of the Nyquist frequency, above 0 and at most 1",
+    .applies = recipe_fields_windows },
+  { "order", "N", "Order of the Butterworth filter (4)",
+    "filter.order", N_ ("Order"), COUNT (filter.order, 1, 64), .preset = "4",
+    .applies = recipe_fields_has_order },
+  { "padding", "NAME",
+    "What stands beside each row: zero, or edge (its edge values) for samples wider than the "
+    "detector",
+    NULL, N_ ("Extend the edges"), CHOICE (filter.extend_edges, padding_names) },
+  { "extend-edges", NULL, "The same as --padding edge",
+    "filter.extend_edges", N_ ("Extend the edges"), SWITCH (filter.extend_edges),
+    .preset = "false" },
+  { "method", "NAME", "auto, fbp, fdk, fourier (fast) or, iterating, sirt, fista-tv or cgls",
+    "method", N_ ("Method"), CHOICE (method, method_names), .labels = method_labels,
+    .preset = "auto" },
+  { "iterations", "N", "Iterative methods: passes over all views (20)",
+    "iterative.iterations", N_ ("Passes over all views"), COUNT (iterations, 1, 10000),
+    .preset = "20", .applies = recipe_fields_iterates },
+  { "subsets", "N", "sirt, fista-tv: parts that the views are taken in, or auto; 1: all at once",
+    "iterative.subsets", N_ ("Subsets of the views"), COUNT (subsets, 1, 100000), .none = "auto",
+    .preset = "auto", .applies = recipe_fields_corrects },
+  { "relaxation", "F", "sirt: factor of each correction, below 2 (1)",
+    "iterative.relaxation", N_ ("Relaxation"), NUMBER (relaxation, 0, 2), .above = TRUE,
+    .below = TRUE, .preset = "1", .applies = recipe_fields_relaxes },
+  { "non-negative", "true|false", "sirt, fista-tv: values below 0 become 0 (true)",
+    "iterative.non_negative", N_ ("Nothing below 0"), SWITCH (non_negative), .preset = "true",
+    .applies = recipe_fields_corrects },
+  { "tv", "F", "fista-tv: strength of the total variation, of the material's value a pass (0.003)",
+    "iterative.tv", N_ ("Total variation"), NUMBER (tv, 0, 1), .preset = "0.003",
+    .applies = recipe_fields_smooths },
+  { "stop-at", "F", "Iterative methods: end at this relative residual, the noise's (0: never)",
+    "iterative.stop_at", NULL, NUMBER (stop_at, 0, 1), .preset = "0",
+    .applies = recipe_fields_iterates },
+  { "tolerance", "F",
+    "Iterative methods: end when a pass changes the residual by less than this part of it "
+    "(0: never)",
+    "iterative.tolerance", N_ ("Tolerance"), NUMBER (tolerance, 0, 1), .preset = "0",
+    .applies = recipe_fields_iterates },
+  { "start", "auto|zero|fdk|FILE",
+    "Iterative methods: begin with nothing, with what fdk or fbp makes, or go on from a volume",
+    "iterative.start", N_ ("Begin with the filtered volume"), &start_kind, TEXT_IN (start),
+    .preset = "auto",
+    .expects = "auto, zero, fdk or the path of a volume, in UTF-8 and of less than 1024 bytes",
+    .applies = recipe_fields_iterates },
+  { "kernel", "NAME",
+    "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
+    "turned, texture, arithmetic, standard or host",
+    "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto" },
+  { "interpolation", "NAME", "nearest or linear",
+    "interpolation", N_ ("Interpolation"), CHOICE (interpolation, td_interpolation_names),
+    .labels = interpolation_labels, .preset = "linear" },
+  { "precision", "NAME", "single, half or half-run",
+    "precision", N_ ("Precision"), CHOICE (precision, td_precision_names),
+    .labels = precision_labels, .brief = precision_brief, .preset = "single" },
+  { "crop", "X,Y,W,H", "Only these columns and rows of the detector: the first ones, and how many",
+    "crop", N_ ("Detector"), BOX (crop, 0),
+    .expects = "COLUMN,ROW,COLUMNS,ROWS of the detector, nor \"all\"" },
+  { "bin", "N|C,R", "Average N × N detector pixels to one, or C columns and R rows",
+    "bin", N_ ("Columns averaged to one"), &bin_kind, IN (bin), .n = 2, .low = 1,
+    .high = TD_RECIPE_MAX_BIN, .preset = "1",
+    .expects = "N or COLUMNS,ROWS, whole numbers from 1 to 64" },
+  { "bin-views", "N", "Average N views to one",
+    "bin_views", N_ ("Views averaged to one"), COUNT (bin_views, 1, TD_RECIPE_MAX_BIN),
+    .preset = "1" },
+  { "rows", "A:B", "Detector rows A to B - 1 only",
+    "rows", N_ ("Region: rows"), &rows_kind, IN (row_first), .n = 2,
+    .separator = ':',
+    .expects = "FIRST:END with FIRST below END (END itself is not included), ROW or \"all\"" },
+  { "region", "X,Y,W,H", "This part of every slice only, in pixels from the top left",
+    "region", N_ ("Part of the slice"), BOX (region, G_MININT32),
+    .expects = "X,Y,WIDTH,HEIGHT in pixels of the slice, nor \"all\"" },
+  { "angle-offset", "DEG", "Turn the slices",
+    "angle_offset_deg", N_ ("Turn the slice (°)"), NUMBER (angle_offset_deg, -3600, 3600),
+    .preset = "0" },
+  { "reverse-rotation", NULL, "The stage turned the other way",
+    "reverse_rotation", N_ ("Reverse rotation"), SWITCH (reverse_rotation), .preset = "false" },
+  { "field-of-view", "NAME",
+    "auto, full, or half: an axis near one edge, both sides of a full turn put together",
+    "field_of_view", N_ ("Field of view"), CHOICE (field_of_view, view_names),
+    .labels = view_labels, .preset = "auto", .applies = recipe_fields_parallel },
+  { "device", "ID[,ID…]", "auto, host, opencl:0, cuda:0, … (tomodesk-cli devices lists them)",
+    "devices", N_ ("Compute on"), &td_kind_text, TEXT_IN (devices), .preset = "auto",
+    .expects = "a list of devices such as host or cuda:0,opencl:1 (tomodesk-cli devices)" },
+  { "memory-limit", "SIZE", "Memory to use on the host and on each device, as in 4G",
+    "memory_limit_bytes", N_ ("Memory limit (GiB)"), BYTES (memory_limit_bytes), .preset = "0" },
+  { "device-memory-limit", "SIZE", "Memory to use on each device, whatever the host has",
+    "device_memory_limit_bytes", N_ ("Device memory limit (GiB)"),
+    BYTES (device_memory_limit_bytes), .preset = "0" },
+  { "share", "NAME",
+    "Cone beam, several devices: auto, volume (each its slabs) or projection (each its views)",
+    "share", NULL, CHOICE (share, share_names), .preset = "auto", .applies = recipe_fields_cone },
+  { "filter-on", "NAME", "Cone beam: filter the projections on the cpu, the device or auto",
+    "filter_on", NULL, CHOICE (filter_on, filter_place_names), .preset = "auto",
+    .applies = recipe_fields_cone },
+  { "format", "NAME", "tiff (a folder, one file a slice), bigtiff or hdf5",
+    "output.format", N_ ("Format"), CHOICE (output_format, format_names),
+    .labels = format_labels, .preset = "tiff" },
+  { "bits", "N", "32 (float), 16 or 8",
+    "output.bits", N_ ("Samples"), &bits_kind, .preset = "32", .expects = "one of 8, 16, 32" },
+  { "range", "LOW:HIGH", "16 and 8 bits: values of 0 and of the largest sample; or auto",
+    "output.range", N_ ("Range"), &range_kind, .n = 2, .separator = ':', .preset = "auto",
+    .expects = "LOW:HIGH with LOW below HIGH, nor \"auto\"", .applies = recipe_fields_scales },
+  { NULL },
+};
+/* clang-format on */
+
+const TdField *
+td_recipe_fields (void)
+{
+  return fields;
+}
+
+const TdField *
+td_recipe_field (const char *option)
+{
+  return td_field_find (fields, option);
+}
+
+gboolean
+td_recipe_field_applies (const TdField *field, const TdRecipe *recipe, const TdScanFacts *facts,
+                         const char **reason)
+{
+  const char *why = field->applies ? field->applies (recipe, facts) : NULL;
+
+  if (reason)
+    *reason = why;
+  return !why;
+}
+
+/* ── All of them ── */
+
+void
+td_recipe_init (TdRecipe *recipe)
+{
+  memset (recipe, 0, sizeof *recipe);
+  for (const TdField *field = fields; field->option; field++)
+    if (field->json)
+      field->kind->set (field, recipe, field->preset, NULL);
+}
+
+gboolean
+td_recipe_equal_in (const TdRecipe *a, const TdRecipe *b, const char *part)
+{
+  const gsize n = strlen (part);
+
+  for (const TdField *field = fields; field->option; field++)
+    if (field->json && strncmp (field->json, part, n) == 0
+        && (n == 0 || field->json[n] == 0 || field->json[n] == '.')
+        && !field->kind->equal (field, a, b))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+td_recipe_equal (const TdRecipe *a, const TdRecipe *b)
+{
+  return td_recipe_equal_in (a, b, "");
+}
+
+gboolean
+td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError **error)
+{
+  const TdField *field = td_recipe_field (option);
+  TdRecipe edited = *recipe;
+
+  if (!field) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "There is no recipe option \"--%s\"", option);
+    return FALSE;
+  }
+  if (!(field->kind == &mask_kind ? td_recipe_set_mask (&edited, value, error)
+                                  : td_field_set (field, &edited, value, error)))
+    return FALSE;
+  *recipe = edited;
+  return TRUE;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a person states of a scan instead of what its files say, as the recipe's fields are told. */
+#include <glib/gi18n.h>
+
+#include "dataset/error.h"
+#include "field.h"
+
+/* "WxH:TYPE[:SKIP]" fills several members. */
+static gboolean
+scan_fields_set_raw (const TdField *field, gpointer record, const char *text, GError **error)
+{
+  return td_scan_options_set_raw (record, text, error);
+}
+
+static const TdFieldKind raw_kind = { TD_FIELD_STRING, scan_fields_set_raw, NULL, NULL, NULL };
+
+static const char *const value_names[] = { "", "intensities", "attenuations", NULL };
+
+#define PATH(member) &td_kind_pointer, offsetof (TdScanOptions, member)
+#define MM(member) &td_kind_number, offsetof (TdScanOptions, member), .high = G_MAXDOUBLE
+
+/* clang-format off */
+static const TdField fields[] = {
+  { "flats", "PATH", "Flat fields, if they are elsewhere", NULL,
+    N_ ("Open with Details (Ctrl+D): flats"), PATH (flats) },
+  { "darks", "PATH", "Dark fields, if they are elsewhere", NULL,
+    N_ ("Open with Details (Ctrl+D): darks"), PATH (darks) },
+  { "angles", "FILE|A:B", "A file of angles, or first and last angle in degrees", NULL,
+    N_ ("Open with Details (Ctrl+D): angles"), PATH (angles) },
+  { "geometry", "FILE", "A geometry file", NULL,
+    N_ ("Open with Details (Ctrl+D): geometry file"), PATH (geometry) },
+  { "pixel-mm", "MM", "Size of a detector pixel", NULL,
+    N_ ("Open with Details (Ctrl+D): detector pixel"), MM (pixel_mm),
+    .expects = "a size in millimetres, above 0" },
+  { "sod-mm", "MM", "Cone or fan beam: source to rotation axis", NULL,
+    N_ ("Open with Details (Ctrl+D): source to axis"), MM (source_axis_mm),
+    .expects = "a distance in millimetres, above 0" },
+  { "sdd-mm", "MM", "Cone or fan beam: source to detector", NULL,
+    N_ ("Open with Details (Ctrl+D): source to detector"), MM (source_detector_mm),
+    .expects = "a distance in millimetres, above 0" },
+  { "dataset", "NAME", "HDF5: where the projections are", NULL, NULL, PATH (dataset) },
+  { "sinograms", NULL, "TIFF: every file or page is the sinogram of one row", NULL, NULL,
+    &td_kind_switch, offsetof (TdScanOptions, sinograms) },
+  { "values", "KIND",
+    "What the samples are, where that is not seen: intensities, or attenuations (−log was taken)",
+    NULL, N_ ("Open with Details (Ctrl+D): samples are"), &td_kind_choice,
+    offsetof (TdScanOptions, values), .names = value_names,
+    .expects = "one of intensities, attenuations" },
+  { "raw", "WxH:TYPE[:SKIP]", "Headerless files: frame size, sample type, bytes to skip", NULL,
+    N_ ("Open with Details (Ctrl+D): no header"), &raw_kind },
+  { NULL },
+};
+/* clang-format on */
+
+const TdField *
+td_scan_fields (void)
+{
+  return fields;
+}
+
+const TdField *
+td_scan_field (const char *option)
+{
+  return td_field_find (fields, option);
+}
+
+gboolean
+td_scan_options_set (TdScanOptions *options, const char *option, const char *value, GError **error)
+{
+  const TdField *field = td_scan_field (option);
+
+  if (field && *value)
+    return td_field_set (field, options, value, error);
+  g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "--%s is %s", option,
+               field ? "empty" : "no option of a scan");
+  return FALSE;
+}
