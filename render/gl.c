@@ -6,7 +6,8 @@
 
 #include "render-resources.h"
 
-/* clang-format off: the first word is a name with hyphens. */
+/* The first word is a name with hyphens. */
+/* clang-format off */
 G_DEFINE_QUARK (td-render-error, td_render_error)
 /* clang-format on */
 

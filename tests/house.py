@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks that the source tree keeps its own rules: house.py [SOURCE_ROOT].
+
+The script prints one TAP line for each rule. Before a line that fails, it prints each place that breaks
+the rule. DESIGN.md and CONTRIBUTING.md state the rules. No build is needed.
+
+A rule that cannot hold yet has its known breaches in tests/house-known.txt, one a line: the rule's name
+and the breach's. That list only ever shrinks.
+"""
+import collections
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+Breach = collections.namedtuple("Breach", "name message")
+
+ROOMS = ("app", "cluster", "compute", "dataset", "kernels", "render", "tests", "ui")
+COLUMNS = 100
+PARAMETERS = 7
+
+# What each room may include of the others. "compute" stands for every folder below it as well.
+MAY_INCLUDE = {
+    "app": ("ui", "cluster", "compute", "dataset"),
+    "ui": ("render", "cluster", "compute", "dataset"),
+    "cluster": ("compute", "dataset"),
+    "compute": ("dataset",),
+    "dataset": (),
+    "render": (),
+    "kernels": (),
+}
+# Single headers that one folder may include although its room may not.
+MAY_INCLUDE_HEADER = {
+    "compute": ("kernels/params.h",),
+    "compute/device": ("kernels/source.h",),
+}
+
+# The storeys of compute, from the ground up. A folder includes folders of lower storeys, never one of
+# its own storey or above.
+STOREYS = (
+    ("compute/device",),
+    ("compute",),
+    ("compute/parallel", "compute/cone", "compute/prepare"),
+    ("compute/iterative", "compute/prepare/rings"),
+    ("compute/axis",),
+    ("compute/recipe",),
+    ("compute/engine",),
+    ("compute/engine/fbp", "compute/engine/fdk", "compute/engine/iterative"),
+    ("compute/bench",),
+)
+STOREY = {folder: storey for storey, folders in enumerate(STOREYS) for folder in folders}
+
+# Folders in which no two units (a source and its headers) include one another, however indirectly.
+NO_UNIT_CIRCLES = ("compute/engine/",)
+
+# System headers, and the files that may include them (a pattern for the path).
+WALLS = (
+    ("GTK", r"(gtk|gdk|gsk|adwaita)\b.*", r"ui/|app/(?!cli|worker)|tests/ui/"),
+    ("OpenGL", r"epoxy/.*|GL/.*|EGL/.*", r"render/|ui/(slice-view|space-view|drawing)|tests/ui/"),
+    ("MPI", r"mpi\.h", r"cluster/"),
+    ("OpenCL", r"CL/.*|clFFT\.h", r"compute/device/"),
+    ("CUDA", r"(cuda|nvrtc|cufft)\w*\.h", r"compute/device/|tests/gpu/test-cuda-layout\.c"),
+    ("libtiff", r"tiffio\.h", r"dataset/|tests/"),
+    ("HDF5", r"hdf5(_hl)?\.h", r"dataset/|tests/"),
+)
+
+# Functions of the program that only tests call, and why.
+FOR_TESTS = {
+}
+
+LITERALS = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+COMMENT = re.compile(LITERALS, re.DOTALL)
+COMMENT_OR_MACRO = re.compile(LITERALS + r'|^[ \t]*#(?:\\\n|/\*.*?\*/|[^\n])*', re.DOTALL | re.MULTILINE)
+
+
+class Tree:
+    """The sources: texts by path, and what each one includes."""
+
+    def __init__(self, root):
+        self.root = root
+        self.paths = []
+        for room in ROOMS:
+            for folder, folders, names in os.walk(os.path.join(root, room)):
+                folders.sort()
+                here = os.path.relpath(folder, root)
+                self.paths += [os.path.join(here, name) for name in sorted(names)]
+        self.c_paths = [path for path in self.paths if path.endswith((".c", ".h", ".cl"))]
+        self.house_paths = [path for path in self.c_paths if not path.startswith("tests/")]
+        self.texts = {}
+        for path in self.c_paths:
+            with open(os.path.join(root, path), encoding="utf-8") as source:
+                self.texts[path] = source.read()
+
+    @functools.lru_cache(maxsize=None)
+    def code(self, path, macros=False):
+        """The text without comments and strings, and without preprocessor lines unless macros is set."""
+        return (COMMENT if macros else COMMENT_OR_MACRO).sub(
+            lambda match: "\n" * match.group(0).count("\n"), self.texts[path])
+
+    @functools.lru_cache(maxsize=None)
+    def words(self, path):
+        return set(re.findall(r"\w+", self.code(path, macros=True)))
+
+    @functools.lru_cache(maxsize=None)
+    def includes(self, path):
+        """The files of this tree that a file includes; generated headers are not in the tree."""
+        found = []
+        for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', self.texts[path], re.MULTILINE):
+            for base in ("", os.path.dirname(path)):
+                included = os.path.normpath(os.path.join(base, name))
+                if included in self.texts:
+                    found.append(included)
+                    break
+        return found
+
+    def system_includes(self, path):
+        return re.findall(r"^[ \t]*#[ \t]*include[ \t]+<([^>]+)>", self.texts[path], re.MULTILINE)
+
+
+def room_of(path):
+    return path.split("/")[0]
+
+
+def rooms(tree):
+    for path in tree.house_paths:
+        room, folder = room_of(path), os.path.dirname(path)
+        for included in tree.includes(path):
+            other = room_of(included)
+            headers = MAY_INCLUDE_HEADER.get(room, ()) + MAY_INCLUDE_HEADER.get(folder, ())
+            if other != room and other not in MAY_INCLUDE[room] and included not in headers:
+                yield Breach(f"{path} {included}", f"{path} includes {included}: {room} may include " + (
+                    ", ".join(MAY_INCLUDE[room] + headers) or "no other room"))
+
+
+def storeys(tree):
+    for path in tree.house_paths:
+        folder = os.path.dirname(path)
+        if room_of(path) != "compute":
+            continue
+        if folder not in STOREY:
+            yield Breach(folder, f"{path}: the folder {folder} has no storey in tests/house.py")
+            continue
+        for included in tree.includes(path):
+            other = os.path.dirname(included)
+            if other != folder and STOREY.get(other, -1) >= STOREY[folder]:
+                yield Breach(f"{path} {included}", f"{path} includes {included}: {other} is not below {folder}")
+
+
+def circles(edges):
+    """The groups of nodes that reach one another (Tarjan's algorithm)."""
+    index, low, stack, groups = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(edges.get(node, ())):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            group = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(group) > 1:
+                groups.append(sorted(group))
+
+    for node in sorted(edges):
+        if node not in index:
+            visit(node)
+    return groups
+
+
+def folder_circles(tree):
+    edges = {}
+    for path in tree.house_paths:
+        for included in tree.includes(path):
+            if os.path.dirname(included) != os.path.dirname(path):
+                edges.setdefault(os.path.dirname(path), set()).add(os.path.dirname(included))
+    for group in circles(edges):
+        yield Breach(" ".join(group), "these folders include one another: " + ", ".join(group))
+
+
+def unit_of(path):
+    """A source and its headers are one unit: plan.c, plan.h and plan-private.h."""
+    return re.sub(r"(-private)?\.\w+$", "", path)
+
+
+def unit_circles(tree):
+    edges = {}
+    for path in tree.house_paths:
+        if not path.startswith(NO_UNIT_CIRCLES):
+            continue
+        for included in tree.includes(path):
+            if unit_of(included) != unit_of(path):
+                edges.setdefault(unit_of(path), set()).add(unit_of(included))
+    for group in circles(edges):
+        yield Breach(" ".join(group), "these files include one another: " + ", ".join(group))
+
+
+def walls(tree):
+    for path in tree.c_paths:
+        for name in tree.system_includes(path):
+            for library, header, allowed in WALLS:
+                if re.fullmatch(header, name) and not re.match(allowed, path):
+                    yield Breach(f"{path} {name}", f"{path} includes <{name}>: {library} belongs elsewhere")
+
+
+def columns(tree):
+    for path in tree.c_paths:
+        for number, line in enumerate(tree.texts[path].split("\n"), 1):
+            if len(line) > COLUMNS:
+                yield Breach(path, f"{path}:{number}: {len(line)} columns, {COLUMNS} at the most")
+
+
+FUNCTION = re.compile(r"\b([A-Za-z_]\w*)[ \t\n]*\(")
+
+
+def functions(code):
+    """(name, parameters, what stands before the name, line) of each function defined at file level."""
+    depth, at, last = 0, 0, 0
+    token = re.compile(r"[{}]|" + FUNCTION.pattern)
+    while True:
+        match = token.search(code, at)
+        if not match:
+            return
+        at = match.end()
+        if match.group(0) in "{}":
+            depth += 1 if match.group(0) == "{" else -1
+            last = at if depth == 0 else last
+            continue
+        if depth:
+            continue
+        end, open_ = at, 1
+        while open_ and end < len(code):
+            open_ += {"(": 1, ")": -1}.get(code[end], 0)
+            end += 1
+        if re.match(r"\s*\{", code[end:]):
+            before = re.split(r"[;}]", code[last:match.start()])[-1]
+            yield (match.group(1), split_parameters(code[at:end - 1]), before,
+                   code.count("\n", 0, match.start(1)) + 1)
+        at = end
+
+
+def split_parameters(text):
+    parts, depth = [""], 0
+    for letter in text:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in (part.strip() for part in parts) if part not in ("", "void")]
+
+
+def parameters(tree):
+    for path in tree.c_paths:
+        for name, found, before, line in functions(tree.code(path)):
+            # A kernel takes its buffers one by one.
+            if len(found) > PARAMETERS and "TD_KERNEL" not in before:
+                yield Breach(name, f"{path}:{line}: {name}() takes {len(found)} parameters, "
+                                   f"{PARAMETERS} at the most")
+
+
+def static_names(tree):
+    for path in tree.house_paths:
+        for name, _, before, line in functions(tree.code(path)):
+            if re.search(r"\bstatic\b", before) and "_" not in name:
+                yield Breach(f"{path} {name}", f"{path}:{line}: {name}() is static and a single word: "
+                                               "say whose it is")
+
+
+def unused(tree):
+    """The compiler finds static functions of sources; this finds those of headers, and extern ones."""
+    house_users, users = collections.defaultdict(set), collections.defaultdict(set)
+    for path in tree.c_paths:
+        for word in tree.words(path):
+            users[word].add(path)
+            if not path.startswith("tests/"):
+                house_users[word].add(path)
+    # The clean-up functions of g_autoptr() are called where the type's variables are.
+    freed = {function for path in tree.c_paths
+             for function in re.findall(r"G_DEFINE_AUTO\w+ \(\w+,\s*(\w+)", tree.code(path))}
+    for path in tree.c_paths:
+        for name, _, before, line in functions(tree.code(path)):
+            if path.endswith(".h"):
+                if "static" in before and users[name] == {path} and len(
+                        re.findall(rf"\b{name}\b", tree.code(path, macros=True))) == 1:
+                    yield Breach(name, f"{path}:{line}: {name}() is never called")
+                continue
+            if not path.endswith(".c") or re.search(r"\bstatic\b", before) or name in freed:
+                continue
+            if name == "main" or path.startswith(("tests/fuzz/", "tests/faults/fake-", "tests/race/")):
+                continue
+            if any(not user.endswith(".h") for user in users[name] - {path}):
+                others = users if path.startswith("tests/") else house_users
+                if name in FOR_TESTS or any(not user.endswith(".h") for user in others[name] - {path}):
+                    continue
+                yield Breach(name, f"{path}:{line}: only tests call {name}()")
+            elif declared_in_header(tree, name, users[name]):
+                yield Breach(name, f"{path}:{line}: no other file calls {name}(): make it static, or remove it")
+
+
+def declared_in_header(tree, name, paths):
+    """Whether a header of the project declares the function, and no macro of a header calls it."""
+    headers = [path for path in paths if path.endswith(".h")]
+    return bool(headers) and not any(
+        re.search(rf"^[ \t]*#(?:\\\n|[^\n])*\b{name}\b", tree.texts[path], re.MULTILINE) for path in headers)
+
+
+def licences(tree):
+    for path in tree.paths:
+        if not path.endswith((".c", ".h", ".cl", ".py", ".sh")):
+            continue
+        with open(os.path.join(tree.root, path), encoding="utf-8") as source:
+            start = source.read(400).split("\n")[:3]
+        if not any("SPDX-License-Identifier: GPL-3.0-or-later" in line for line in start):
+            yield Breach(path, f"{path} does not start with an SPDX line")
+
+
+def clang_format():
+    """clang-format 14, which decides how a source is laid out; None if it is not installed."""
+    for name in ("clang-format-14", "clang-format"):
+        program = shutil.which(name)
+        if program and re.search(r"version 14\.", subprocess.run(
+                [program, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout):
+            return program
+    return None
+
+
+def layout(tree):
+    # Kernels are laid out by hand: a dialect of macros is not C to the tool.
+    sources = [path for path in tree.c_paths if not path.startswith("kernels/")]
+    said = subprocess.run([clang_format(), "--dry-run", *sources], cwd=tree.root, stderr=subprocess.PIPE,
+                          text=True, check=False).stderr
+    for path, line in re.findall(r"^(\S+?):(\d+):\d+: \w+: code should be clang-formatted", said, re.MULTILINE):
+        yield Breach(path, f"{path}:{line}: clang-format 14 would lay this out differently")
+
+
+CHECKS = (
+    ("rooms", "a room includes only the rooms it may", rooms),
+    ("storeys", "the folders of compute include downwards only", storeys),
+    ("folder-circles", "no folders include one another", folder_circles),
+    ("unit-circles", "no files of the engine include one another", unit_circles),
+    ("walls", "GTK, OpenGL, MPI, OpenCL, CUDA, libtiff and HDF5 stay where they belong", walls),
+    ("columns", f"no line is longer than {COLUMNS} columns", columns),
+    ("parameters", f"no function takes more than {PARAMETERS} parameters", parameters),
+    ("static-names", "static functions say whose they are", static_names),
+    ("unused", "every function is called", unused),
+    ("licences", "every source states its licence", licences),
+    ("layout", "sources are laid out by clang-format 14", layout),
+)
+
+
+def known_breaches(root):
+    path = os.path.join(root, "tests", "house-known.txt")
+    if not os.path.exists(path):
+        return set()
+    with open(path, encoding="utf-8") as known:
+        return {tuple(line.rstrip("\n").split(" ", 1)) for line in known if line.strip()}
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    tree = Tree(root)
+    known = known_breaches(root)
+    failed = False
+    print(f"1..{len(CHECKS)}")
+    for number, (name, rule, check) in enumerate(CHECKS, 1):
+        if check is layout and not clang_format():
+            print(f"ok {number} - {name}: {rule} # SKIP clang-format 14 is not installed")
+            continue
+        found = list(check(tree))
+        new = [breach for breach in found if (name, breach.name) not in known]
+        for breach in new:
+            print(f"# {breach.message}")
+        mended = {known_name for rule_name, known_name in known if rule_name == name}
+        mended -= {breach.name for breach in found}
+        for known_name in sorted(mended):
+            print(f"# mended, to be deleted from tests/house-known.txt: {name} {known_name}")
+        print(f"{'not ok' if new else 'ok'} {number} - {name}: {rule}")
+        failed = failed or bool(new)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--list"]:
+        everything = Tree(sys.argv[2] if len(sys.argv) > 2 else ".")
+        print("\n".join(sorted({f"{name} {breach.name}" for name, _, check in CHECKS
+                                for breach in check(everything)})))
+        sys.exit(0)
+    sys.exit(main())
