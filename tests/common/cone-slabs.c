@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cone-slabs.h"
 
+#include <string.h>
+
 typedef struct {
   const TdTestConeSlabs *how;
   TdQueue *queue;
@@ -76,4 +78,13 @@ td_test_cone_slabs (const TdTestConeSlabs *how, const TdConeTask *task, const fl
 
   for (guint k = 0; k < task->nz; k += how->slab)
     make_slab (&slabs, k, MIN (how->slab, task->nz - k), volume + (gsize) k * task->ny * task->nx);
+}
+
+gboolean
+td_test_cone_exact (const char *family, TdPrecision precision, const TdDeviceInfo *device)
+{
+  const gboolean filtered = !device->host_pointers && strcmp (family, "arithmetic") != 0
+                            && device->texture_linear && !device->texture_slow;
+
+  return precision == TD_PRECISION_SINGLE && !filtered;
 }

@@ -316,15 +316,9 @@ check_task (const TdConeTask *task)
           g_test_message ("%s, %s: %s", entry->id, (*f)->name, why);
           continue;
         }
-        /* Hardware filtering has weights of 8 bits: an error below 2^-8 in u and in v, uniform, of
-           a difference of two values blended across (variance 4/3 of the noise), beside a signal of
-           variance (2/3)^2: 2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3; half storage adds 2^-11.
-           Otherwise 1e-5, as iFDK asks: coordinates in single precision are good to some 1e-6 pixel
-           here. */
-        const gboolean filtered = !g_str_equal ((*f)->name, "host")
-                                  && !g_str_equal ((*f)->name, "arithmetic")
-                                  && !td_device_info (device)->texture_slow;
-        const double bound = filtered || precision != TD_PRECISION_SINGLE ? 6e-3 : 1e-5;
+        /* 1e-5, as iFDK asks: coordinates in single precision are good to some 1e-6 pixel here. */
+        const gboolean exact = td_test_cone_exact ((*f)->name, precision, td_device_info (device));
+        const double bound = exact ? 1e-5 : 6e-3;
         g_test_message ("%s, %s, precision %d", entry->id, (*f)->name, precision);
         check_family (*f, device, task, precision, projections, truth, bound);
       }
