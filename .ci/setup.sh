@@ -100,11 +100,11 @@ configure () {
   rm -f "$log"
 }
 
-# build FOLDER: quiet unless it fails.
+# build FOLDER [TARGET…]: quiet unless it fails.
 build () {
   local log
   log=$(mktemp)
-  if ! ninja -C "$1" >"$log" 2>&1; then
+  if ! ninja -C "$@" >"$log" 2>&1; then
     grep -vE '^\[[0-9]+/[0-9]+\] (Compiling|Linking|Generating)' "$log" >&2
     rm -f "$log"
     say "The build in $1 failed"
