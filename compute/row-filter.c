@@ -178,35 +178,33 @@ row_filter_run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint r
 }
 
 gboolean
-td_row_filter_run (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64 offset, guint n_rows,
-                   GError **error)
+td_row_filter_run (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_rows, GError **error)
 {
-  return td_row_filter_run_to (self, queue, rows, offset, n_rows, NULL, rows, offset, error);
+  return td_row_filter_run_to (self, queue, rows, n_rows, NULL, rows, error);
 }
 
 static gboolean
-row_filter_holds (const TdBuffer *buffer, guint64 offset, guint64 values)
+row_filter_holds (TdPlace place, guint64 values)
 {
-  return offset % sizeof (float) == 0 && offset <= buffer->bytes
-         && values * sizeof (float) <= buffer->bytes - offset;
+  return place.offset % sizeof (float) == 0 && place.offset <= place.buffer->bytes
+         && values * sizeof (float) <= place.buffer->bytes - place.offset;
 }
 
 static float *
-row_filter_mapped (TdBuffer *buffer, guint64 offset)
+row_filter_mapped (TdPlace place)
 {
-  return (float *) ((guint8 *) td_buffer_map (buffer) + offset);
+  return (float *) ((guint8 *) td_buffer_map (place.buffer) + place.offset);
 }
 
 gboolean
-td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64 offset,
-                      guint n_rows, const TdRowBlend *blend, TdBuffer *wide, guint64 wide_offset,
-                      GError **error)
+td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_rows,
+                      const TdRowBlend *blend, TdPlace wide, GError **error)
 {
-  const Run run = { rows, wide, offset / sizeof (float), wide_offset / sizeof (float), blend };
+  const Run run = { rows.buffer, wide.buffer, rows.offset / sizeof (float),
+                    wide.offset / sizeof (float), blend };
 
-  if (n_rows > self->max_rows
-      || !row_filter_holds (rows, offset, (guint64) n_rows * self->n_columns)
-      || !row_filter_holds (wide, wide_offset, (guint64) n_rows * self->n_wide)
+  if (n_rows > self->max_rows || !row_filter_holds (rows, (guint64) n_rows * self->n_columns)
+      || !row_filter_holds (wide, (guint64) n_rows * self->n_wide)
       || (blend && (guint64) blend->shift + self->n_columns > self->n_wide)) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
                  "%u rows to filter are more than %u or outside their buffer", n_rows,
@@ -214,8 +212,8 @@ td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdBuffer *rows, guint64
     return FALSE;
   }
   if (self->host) {
-    td_host_row_filter_run (self->host, row_filter_mapped (rows, offset), n_rows, blend,
-                            row_filter_mapped (wide, wide_offset));
+    td_host_row_filter_run (self->host, row_filter_mapped (rows), n_rows, blend,
+                            row_filter_mapped (wide));
     return TRUE;
   }
   for (guint row = 0; row < n_rows; row += MIN (2 * self->pairs, n_rows - row))

@@ -149,8 +149,8 @@ td_axis_slices_run (TdAxisSlices *self, const double *centres_px, guint n, float
   }
   return td_upload (self->queue, self->sinograms, 0, self->shifted, n * samples * sizeof (float),
                     error)
-         && td_backprojector_run (self->projector, self->queue, self->sinograms, 0, self->slices, 0,
-                                  n, error)
+         && td_backprojector_run (self->projector, self->queue, (TdPlace) { self->sinograms, 0 },
+                                  (TdPlace) { self->slices, 0 }, n, error)
          && td_download (self->queue, out, self->slices, 0, n * slice_bytes, error)
          && td_queue_finish (self->queue, error);
 }

@@ -141,8 +141,8 @@ filtering_run (Filtering *filtering, double *seconds, GError **error)
   if (!from)
     return FALSE;
   for (guint s = 0; s < filtering->n_slices; s++)
-    if (!td_row_filter_run (filtering->filter, filtering->queue, filtering->rows, s * bytes,
-                            filtering->n_views, error))
+    if (!td_row_filter_run (filtering->filter, filtering->queue,
+                            (TdPlace) { filtering->rows, s * bytes }, filtering->n_views, error))
       return FALSE;
   return (to = td_event_record (filtering->queue, error))
          && td_queue_finish (filtering->queue, error)

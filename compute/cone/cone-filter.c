@@ -186,9 +186,9 @@ run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, gu
   for (guint row = 0; row < n_rows; row += filter->rows_at_once) {
     const guint n = MIN (filter->rows_at_once, n_rows - row);
     const guint64 line = (guint64) row * filter->n_views * sizeof (float);
-    if (!td_row_filter_run_to (filter->ramp, queue, rows, line * filter->n_columns,
-                               n * filter->n_views, apart ? &place : NULL, to,
-                               line * filter->n_wide, error))
+    if (!td_row_filter_run_to (filter->ramp, queue, (TdPlace) { rows, line * filter->n_columns },
+                               n * filter->n_views, apart ? &place : NULL,
+                               (TdPlace) { to, line * filter->n_wide }, error))
       return FALSE;
   }
   return TRUE;

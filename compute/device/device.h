@@ -227,6 +227,11 @@ struct TdBuffer {
   TdDevice *device;
   guint64 bytes;
 };
+/* Where something in a buffer begins. */
+typedef struct {
+  TdBuffer *buffer;
+  guint64 offset; /* bytes */
+} TdPlace;
 struct TdTexture {
   TdDevice *device;
   TdTextureSpec spec;

@@ -223,10 +223,10 @@ alu_projector_remember (AluProjector *self, const TdBackprojectTask *task)
   self->precision = task->precision;
 }
 
-gboolean
+TdBackprojector *
 td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
                       const TdBackprojectVariant *variant, guint max_slices, guint samples,
-                      gboolean hybrid, TdBackprojector **out, GError **error)
+                      gboolean hybrid, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
   guint least = td_alu_projector_slices (task, 1);
@@ -239,14 +239,14 @@ td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
   if (variant && variant->defines) {
     shape.texture_cells = 0;
     if (!td_alu_shape_apply (&shape, (const char *const *) variant->defines, error))
-      return FALSE;
+      return NULL;
   }
   if (!td_alu_shape_fit (&shape, task, info)) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
                  "The back-projection kernel needs more local memory than the %" G_GUINT64_FORMAT
                  " bytes %s has; choose another family",
                  info->local_memory_bytes, info->id);
-    return FALSE;
+    return NULL;
   }
 
   AluProjector *self = g_new0 (AluProjector, 1);
@@ -256,10 +256,9 @@ td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
   if (!alu_projector_build (self, device, task, variant && variant->defines, error)) {
     g_free (self->base.description);
     td_alu_projector_free (&self->base);
-    return FALSE;
+    return NULL;
   }
-  *out = &self->base;
-  return TRUE;
+  return &self->base;
 }
 
 void
@@ -289,15 +288,15 @@ td_alu_projector_update (TdBackprojector *projector, const TdBackprojectTask *ta
 }
 
 static gboolean
-alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guint64 slice_offset,
-                      guint slice0, guint n_slices, GError **error)
+alu_projector_launch (AluProjector *self, TdQueue *queue, TdPlace slices, guint slice0,
+                      guint n_slices, GError **error)
 {
   const TdAluShape *shape = &self->shape;
   const guint local[3] = { shape->threads, 1, 1 };
   const guint groups[3] = { (self->nx + shape->tile - 1) / shape->tile,
                             (self->ny + shape->tile - 1) / shape->tile, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
-  gint64 to = slice_offset / sizeof (float);
+  gint64 to = slices.offset / sizeof (float);
   gint32 first = slice0;
   guint64 local_bytes = td_alu_shape_local_bytes (shape);
   TdBuffer *rows = td_packed_sinograms_rows (self->packed);
@@ -307,7 +306,7 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guin
                     TD_ARG_VALUE (params),
                     TD_ARG_VALUE (first),
                     TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
-                    TD_ARG_BUFFER (slices),
+                    TD_ARG_BUFFER (slices.buffer),
                     TD_ARG_VALUE (to),
                     TD_ARG_LOCAL (local_bytes) };
   TdArg hybrid[] = { TD_ARG_BUFFER (rows),
@@ -317,7 +316,7 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guin
                      TD_ARG_VALUE (first),
                      TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
                      TD_ARG_BUFFER (self->counters),
-                     TD_ARG_BUFFER (slices),
+                     TD_ARG_BUFFER (slices.buffer),
                      TD_ARG_VALUE (to),
                      TD_ARG_LOCAL (local_bytes) };
 
@@ -328,30 +327,25 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdBuffer *slices, guin
 }
 
 gboolean
-td_alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                      guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+td_alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
                       guint n_slices, GError **error)
 {
   AluProjector *self = (AluProjector *) projector;
 
-  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices,
-                                    error)
+  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, n_slices, error)
       || (self->texels
-          && !td_packed_sinograms_measure (self->texels, queue, sinograms, sinogram_offset,
-                                           n_slices, error)))
+          && !td_packed_sinograms_measure (self->texels, queue, sinograms, n_slices, error)))
     return FALSE;
   for (guint s = 0; s < n_slices; s += self->shape.slices) {
-    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices,
-                                   error))
+    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, s, n_slices, error))
       return FALSE;
     if (self->texture
-        && (!td_packed_sinograms_pack (self->texels, queue, sinograms, sinogram_offset, s, n_slices,
-                                       error)
+        && (!td_packed_sinograms_pack (self->texels, queue, sinograms, s, n_slices, error)
             || !td_texture_write (queue, self->texture, 0, 1,
                                   td_packed_sinograms_rows (self->texels), 0, error)
             || !td_fill_zero (queue, self->counters, 0, TD_COUNTERS * sizeof (int), error)))
       return FALSE;
-    if (!alu_projector_launch (self, queue, slices, slice_offset, s, n_slices, error))
+    if (!alu_projector_launch (self, queue, slices, s, n_slices, error))
       return FALSE;
   }
   return TRUE;

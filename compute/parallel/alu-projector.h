@@ -8,14 +8,13 @@
  * functions have the signatures of TdBackprojectFamily; create takes the family's samples a bin
  * and whether it uses the texture engine too.
  */
-gboolean td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
-                               const TdBackprojectVariant *variant, guint max_slices, guint samples,
-                               gboolean hybrid, TdBackprojector **out, GError **error);
+TdBackprojector *td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
+                                       const TdBackprojectVariant *variant, guint max_slices,
+                                       guint samples, gboolean hybrid, GError **error);
 gboolean td_alu_projector_update (TdBackprojector *projector, const TdBackprojectTask *task,
                                   GError **error);
-gboolean td_alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                               guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
-                               guint n_slices, GError **error);
+gboolean td_alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms,
+                               TdPlace slices, guint n_slices, GError **error);
 void td_alu_projector_free (TdBackprojector *projector);
 
 /* Slices at once that suit @max_slices in the task's precision. */

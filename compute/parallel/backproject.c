@@ -226,7 +226,6 @@ backproject_create (const TdBackprojectFamily *family, TdDevice *device,
                     const TdBackprojectTask *task, const TdBackprojectVariant *variant,
                     guint max_slices, GError **error)
 {
-  TdBackprojector *projector = NULL;
   TdTuned tuned = { 0 };
 
   if (variant == &td_backproject_default) {
@@ -235,14 +234,15 @@ backproject_create (const TdBackprojectFamily *family, TdDevice *device,
              && td_tune_store_find (td_device_info (device), family->name, task, max_slices,
                                     &tuned)) {
     const TdBackprojectVariant found = { family->name, tuned.slices, tuned.defines };
-    gboolean built = (tuned.defines || tuned.slices)
-                     && family->create (family, device, task, &found, max_slices, &projector, NULL);
+    TdBackprojector *projector
+        = tuned.defines || tuned.slices
+              ? family->create (family, device, task, &found, max_slices, NULL)
+              : NULL;
     td_tuned_clear (&tuned);
-    if (built)
+    if (projector)
       return projector;
   }
-  return family->create (family, device, task, variant, max_slices, &projector, error) ? projector
-                                                                                       : NULL;
+  return family->create (family, device, task, variant, max_slices, error);
 }
 
 TdBackprojector *
@@ -299,19 +299,17 @@ td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *canc
 }
 
 gboolean
-td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                      guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
                       guint n_slices, GError **error)
 {
   g_return_val_if_fail (n_slices > 0 && n_slices <= projector->max_slices, FALSE);
   g_return_val_if_fail (queue->device == projector->device, FALSE);
-  g_return_val_if_fail (sinogram_offset % sizeof (float) == 0 && slice_offset % sizeof (float) == 0,
-                        FALSE);
+  g_return_val_if_fail (
+      sinograms.offset % sizeof (float) == 0 && slices.offset % sizeof (float) == 0, FALSE);
 
   if (projector->kernel_events)
     g_ptr_array_set_size (projector->kernel_events, 0);
-  return projector->family->run (projector, queue, sinograms, sinogram_offset, slices, slice_offset,
-                                 n_slices, error);
+  return projector->family->run (projector, queue, sinograms, slices, n_slices, error);
 }
 
 /* ── Time of the kernels alone ── */

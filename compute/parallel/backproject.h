@@ -57,16 +57,15 @@ struct TdBackprojectFamily {
   /* NULL if it can do the task, else why not (static string). */
   const char *(*unsupported) (const TdBackprojectTask *task, const TdDeviceInfo *device);
   /* Builds programs, uploads tables. variant may be NULL. Blocks. Copies what it keeps of @task. */
-  gboolean (*create) (const TdBackprojectFamily *family, TdDevice *device,
-                      const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                      guint max_slices, TdBackprojector **out, GError **error);
+  TdBackprojector *(*create) (const TdBackprojectFamily *family, TdDevice *device,
+                              const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                              guint max_slices, GError **error);
   /* New centre, angles, scale, region of the same size without a rebuild. May be NULL: recreate. */
   gboolean (*update) (TdBackprojector *projector, const TdBackprojectTask *task, GError **error);
   /* Enqueues. sinograms: float [slice][view][column], packed; slices: float [slice][ny][nx],
      overwritten. n_slices <= max_slices. */
-  gboolean (*run) (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                   guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
-                   GError **error);
+  gboolean (*run) (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                   guint n_slices, GError **error);
   void (*free) (TdBackprojector *projector);
   /* Candidates for the tuner, best guess first; (transfer full) (element-type
      TdBackprojectVariant). NULL: nothing to tune. */
@@ -108,9 +107,8 @@ TdBackprojector *td_backprojector_new (const TdBackprojectFamily *family, TdDevi
                                        GError **error);
 gboolean td_backprojector_update (TdBackprojector *projector, const TdBackprojectTask *task,
                                   GError **error); /* FALSE without error: recreate */
-gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                               guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
-                               guint n_slices, GError **error);
+gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms,
+                               TdPlace slices, guint n_slices, GError **error);
 /* A run that works in the calling thread (the host's) looks at it between tiles and then fails with
    G_IO_ERROR_CANCELLED; families that only enqueue may ignore it. NULL: none. */
 void td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *cancellable);

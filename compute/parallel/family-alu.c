@@ -18,12 +18,12 @@ family_alu_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *devic
   return td_alu_projector_bound (task, 1);
 }
 
-static gboolean
+static TdBackprojector *
 family_alu_create (const TdBackprojectFamily *family, TdDevice *device,
                    const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                   guint max_slices, TdBackprojector **out, GError **error)
+                   guint max_slices, GError **error)
 {
-  return td_alu_projector_new (device, task, variant, max_slices, 1, FALSE, out, error);
+  return td_alu_projector_new (device, task, variant, max_slices, 1, FALSE, error);
 }
 
 /* What was best or near it on some card; the first, without defines, is the default. */

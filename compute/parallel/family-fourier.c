@@ -52,21 +52,20 @@ family_fourier_update (TdBackprojector *projector, const TdBackprojectTask *task
 }
 
 static gboolean
-family_fourier_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                    guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
-                    GError **error)
+family_fourier_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                    guint n_slices, GError **error)
 {
   FourierProjector *self = (FourierProjector *) projector;
 
   if (self->device)
-    return td_fourier_device_run (self->device, queue, sinograms, sinogram_offset, slices,
-                                  slice_offset, n_slices, projector, error);
+    return td_fourier_device_run (self->device, queue, sinograms, slices, n_slices, projector,
+                                  error);
   if (!td_queue_finish (queue, error))
     return FALSE;
-  const char *from = td_buffer_map (sinograms);
-  char *to = td_buffer_map (slices);
-  return td_fourier_host_run (self->host, (const float *) (from + sinogram_offset),
-                              (float *) (to + slice_offset), n_slices, projector->cancellable,
+  const char *from = td_buffer_map (sinograms.buffer);
+  char *to = td_buffer_map (slices.buffer);
+  return td_fourier_host_run (self->host, (const float *) (from + sinograms.offset),
+                              (float *) (to + slices.offset), n_slices, projector->cancellable,
                               error);
 }
 
@@ -80,10 +79,10 @@ family_fourier_free_projector (TdBackprojector *projector)
   g_free (self);
 }
 
-static gboolean
+static TdBackprojector *
 family_fourier_create (const TdBackprojectFamily *family, TdDevice *device,
                        const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                       guint max_slices, TdBackprojector **out, GError **error)
+                       guint max_slices, GError **error)
 {
   FourierProjector *self = g_new0 (FourierProjector, 1);
   TdFourierShape shape;
@@ -95,12 +94,11 @@ family_fourier_create (const TdBackprojectFamily *family, TdDevice *device,
     self->device = td_fourier_device_new (device, task, max_slices, error);
   if (!self->host && !self->device) {
     g_free (self);
-    return FALSE;
+    return NULL;
   }
   self->base.description = g_strdup_printf ("Fourier, grid of %u × %u, windows of %u", shape.gx,
                                             shape.gy, shape.width);
-  *out = &self->base;
-  return TRUE;
+  return &self->base;
 }
 
 static guint64

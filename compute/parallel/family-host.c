@@ -70,21 +70,20 @@ family_host_update (TdBackprojector *projector, const TdBackprojectTask *task, G
 }
 
 static gboolean
-family_host_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                 guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
-                 GError **error)
+family_host_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                 guint n_slices, GError **error)
 {
   HostProjector *self = (HostProjector *) projector;
 
   if (self->tiles)
-    return td_tile_backproject_run (self->tiles, queue, sinograms, sinogram_offset, slices,
-                                    slice_offset, n_slices, projector->cancellable, error);
+    return td_tile_backproject_run (self->tiles, queue, sinograms, slices, n_slices,
+                                    projector->cancellable, error);
   if (!td_queue_finish (queue, error))
     return FALSE;
-  const char *from = td_buffer_map (sinograms);
-  char *to = td_buffer_map (slices);
-  return td_host_backproject_run (self->host, (const float *) (from + sinogram_offset),
-                                  (float *) (to + slice_offset), n_slices, projector->cancellable,
+  const char *from = td_buffer_map (sinograms.buffer);
+  char *to = td_buffer_map (slices.buffer);
+  return td_host_backproject_run (self->host, (const float *) (from + sinograms.offset),
+                                  (float *) (to + slices.offset), n_slices, projector->cancellable,
                                   error);
 }
 
@@ -98,10 +97,10 @@ family_host_free_projector (TdBackprojector *projector)
   g_free (self);
 }
 
-static gboolean
+static TdBackprojector *
 family_host_create (const TdBackprojectFamily *family, TdDevice *device,
                     const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                    guint max_slices, TdBackprojector **out, GError **error)
+                    guint max_slices, GError **error)
 {
   HostProjector *self = g_new0 (HostProjector, 1);
   const char *description;
@@ -115,11 +114,10 @@ family_host_create (const TdBackprojectFamily *family, TdDevice *device,
   }
   if (!self->host && !self->tiles) {
     g_free (self);
-    return FALSE;
+    return NULL;
   }
   self->base.description = g_strdup (description);
-  *out = &self->base;
-  return TRUE;
+  return &self->base;
 }
 
 static guint64

@@ -59,10 +59,10 @@ family_hybrid_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *de
                                                             : 4e-3 + sqrt (3) * u_error);
 }
 
-static gboolean
+static TdBackprojector *
 family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
                       const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                      guint max_slices, TdBackprojector **out, GError **error)
+                      guint max_slices, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
   TdBackprojectVariant usual
@@ -86,9 +86,9 @@ family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
     g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
                  "%s has no textures of %u slices side by side; choose another variant", info->id,
                  variant->slices);
-    return FALSE;
+    return NULL;
   }
-  return td_alu_projector_new (device, task, variant, max_slices, 1, TRUE, out, error);
+  return td_alu_projector_new (device, task, variant, max_slices, 1, TRUE, error);
 }
 
 static GPtrArray *

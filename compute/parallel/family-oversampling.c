@@ -23,12 +23,12 @@ family_oversampling_error_bound (const TdBackprojectTask *task, const TdDeviceIn
   return td_alu_projector_bound (task, SAMPLES);
 }
 
-static gboolean
+static TdBackprojector *
 family_oversampling_create (const TdBackprojectFamily *family, TdDevice *device,
                             const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                            guint max_slices, TdBackprojector **out, GError **error)
+                            guint max_slices, GError **error)
 {
-  return td_alu_projector_new (device, task, variant, max_slices, SAMPLES, FALSE, out, error);
+  return td_alu_projector_new (device, task, variant, max_slices, SAMPLES, FALSE, error);
 }
 
 static GPtrArray *

@@ -99,8 +99,7 @@ family_standard_update (TdBackprojector *projector, const TdBackprojectTask *tas
 }
 
 static gboolean
-family_standard_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                     guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+family_standard_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
                      guint n_slices, GError **error)
 {
   StandardProjector *self = (StandardProjector *) projector;
@@ -111,8 +110,8 @@ family_standard_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinog
   guint64 slice_floats = (guint64) task->nx * task->ny;
 
   for (guint s = 0; s < n_slices; s++) {
-    guint64 from = sinogram_offset / sizeof (float) + s * sinogram_floats;
-    guint64 to = slice_offset / sizeof (float) + s * slice_floats;
+    guint64 from = sinograms.offset / sizeof (float) + s * sinogram_floats;
+    guint64 to = slices.offset / sizeof (float) + s * slice_floats;
     TdStandardParams params = {
       .n_columns = task->n_columns,
       .n_views = task->n_views,
@@ -127,12 +126,14 @@ family_standard_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinog
       .slice_high = to >> 32,
     };
     TdArg textured[] = { TD_ARG_TEXTURE (self->texture), TD_ARG_BUFFER (self->views),
-                         TD_ARG_BUFFER (slices), TD_ARG_VALUE (params) };
-    TdArg plain[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (self->views),
-                      TD_ARG_BUFFER (self->starts), TD_ARG_BUFFER (slices), TD_ARG_VALUE (params) };
+                         TD_ARG_BUFFER (slices.buffer), TD_ARG_VALUE (params) };
+    TdArg plain[]
+        = { TD_ARG_BUFFER (sinograms.buffer), TD_ARG_BUFFER (self->views),
+            TD_ARG_BUFFER (self->starts), TD_ARG_BUFFER (slices.buffer), TD_ARG_VALUE (params) };
 
     if (self->textured
-        && !td_texture_write (queue, self->texture, 0, 1, sinograms, from * sizeof (float), error))
+        && !td_texture_write (queue, self->texture, 0, 1, sinograms.buffer, from * sizeof (float),
+                              error))
       return FALSE;
     if (!td_backprojector_mark (&self->base, queue, error)
         || !td_launch (queue, self->kernel, groups, local, self->textured ? textured : plain,
@@ -189,10 +190,10 @@ family_standard_build (StandardProjector *self, TdDevice *device, const TdBackpr
   return TRUE;
 }
 
-static gboolean
+static TdBackprojector *
 family_standard_create (const TdBackprojectFamily *family, TdDevice *device,
                         const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                        guint max_slices, TdBackprojector **out, GError **error)
+                        guint max_slices, GError **error)
 {
   StandardProjector *self = g_new0 (StandardProjector, 1);
 
@@ -205,10 +206,9 @@ family_standard_create (const TdBackprojectFamily *family, TdDevice *device,
       || !family_standard_update (&self->base, task, error)) {
     g_free (self->base.description);
     family_standard_free_projector (&self->base);
-    return FALSE;
+    return NULL;
   }
-  *out = &self->base;
-  return TRUE;
+  return &self->base;
 }
 
 static GPtrArray *

@@ -152,14 +152,14 @@ family_texture_tile (const TextureProjector *self)
 }
 
 static gboolean
-family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices,
-                       guint64 slice_offset, guint slice0, guint n_slices, GError **error)
+family_texture_launch (TextureProjector *self, TdQueue *queue, TdPlace slices, guint slice0,
+                       guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
   Tiling tiling = family_texture_tile (self);
   const guint groups[3] = { tiling.groups, 1, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
-  gint64 to = slice_offset / sizeof (float);
+  gint64 to = slices.offset / sizeof (float);
   gint32 first = slice0;
   TdArg args[] = { TD_ARG_TEXTURE (self->texture),
                    TD_ARG_BUFFER (td_packed_sinograms_views (self->packed)),
@@ -167,7 +167,7 @@ family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices,
                    TD_ARG_VALUE (params),
                    TD_ARG_VALUE (first),
                    TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
-                   TD_ARG_BUFFER (slices),
+                   TD_ARG_BUFFER (slices.buffer),
                    TD_ARG_VALUE (to),
                    TD_ARG_VALUE (tiling.tiles_x),
                    TD_ARG_VALUE (tiling.whole),
@@ -179,21 +179,18 @@ family_texture_launch (TextureProjector *self, TdQueue *queue, TdBuffer *slices,
 }
 
 static gboolean
-family_texture_run (TdBackprojector *projector, TdQueue *queue, TdBuffer *sinograms,
-                    guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset, guint n_slices,
-                    GError **error)
+family_texture_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                    guint n_slices, GError **error)
 {
   TextureProjector *self = (TextureProjector *) projector;
 
-  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, sinogram_offset, n_slices,
-                                    error))
+  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, n_slices, error))
     return FALSE;
   for (guint s = 0; s < n_slices; s += self->slices)
-    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, sinogram_offset, s, n_slices,
-                                   error)
+    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, s, n_slices, error)
         || !td_texture_write (queue, self->texture, 0, 1, td_packed_sinograms_rows (self->packed),
                               0, error)
-        || !family_texture_launch (self, queue, slices, slice_offset, s, n_slices, error))
+        || !family_texture_launch (self, queue, slices, s, n_slices, error))
       return FALSE;
   return TRUE;
 }
@@ -307,10 +304,10 @@ family_texture_build (TextureProjector *self, TdDevice *device, const TdBackproj
          && (self->texture = td_texture_new (device, &texture, error));
 }
 
-static gboolean
+static TdBackprojector *
 family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
                        const TdBackprojectTask *task, const TdBackprojectVariant *variant,
-                       guint max_slices, TdBackprojector **out, GError **error)
+                       guint max_slices, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
   guint slices = variant && variant->slices ? variant->slices
@@ -321,7 +318,7 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
                  "%s has no textures of %u slices side by side in this precision; choose another "
                  "variant",
                  info->id, slices);
-    return FALSE;
+    return NULL;
   }
   TextureProjector *self = g_new0 (TextureProjector, 1);
   self->base.device = device;
@@ -335,13 +332,12 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
   if (!family_texture_build (self, device, task,
                              variant ? (const char *const *) variant->defines : NULL, error)) {
     family_texture_free_projector (&self->base);
-    return FALSE;
+    return NULL;
   }
   self->base.description = g_strdup_printf ("%u slice%s in a texel, %u pixels a work-item%s",
                                             slices, slices == 1 ? "" : "s", self->rows,
                                             self->large ? ", large tiles first" : "");
-  *out = &self->base;
-  return TRUE;
+  return &self->base;
 }
 
 static GPtrArray *

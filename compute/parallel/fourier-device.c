@@ -331,12 +331,19 @@ make_params (const TdFourierDevice *self, guint64 from, guint64 to, guint n_slic
   };
 }
 
+/* At least so many along each axis, in groups of local_x times local_y. */
+typedef struct {
+  guint x, y, z;
+  guint local_x, local_y;
+} WorkItems;
+
 static gboolean
-fourier_device_launch (TdQueue *queue, TdKernel *kernel, guint x, guint y, guint z, guint local_x,
-                       guint local_y, const TdArg *args, guint n_args, GError **error)
+fourier_device_launch (TdQueue *queue, TdKernel *kernel, WorkItems items, const TdArg *args,
+                       guint n_args, GError **error)
 {
-  const guint groups[3] = { (x + local_x - 1) / local_x, (y + local_y - 1) / local_y, z };
-  const guint local[3] = { local_x, local_y, 1 };
+  const guint groups[3] = { (items.x + items.local_x - 1) / items.local_x,
+                            (items.y + items.local_y - 1) / items.local_y, items.z };
+  const guint local[3] = { items.local_x, items.local_y, 1 };
 
   return td_launch (queue, kernel, groups, local, args, n_args, error);
 }
@@ -352,11 +359,14 @@ fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params,
                    TD_ARG_VALUE (*params),        TD_ARG_LOCAL (shared) };
 
   return td_backprojector_mark (timing, queue, error)
-         && fourier_device_launch (queue, self->middle, across * TD_FOURIER_SHARE, across, 1,
-                                   TD_FOURIER_SHARE, 1, args, G_N_ELEMENTS (args), error)
-         && fourier_device_launch (queue, self->gather, params->gx, params->gy, 1,
-                                   TD_FOURIER_GROUP_X, TD_FOURIER_GROUP_Y, args,
-                                   G_N_ELEMENTS (args) - 1, error)
+         && fourier_device_launch (
+             queue, self->middle,
+             (WorkItems) { across * TD_FOURIER_SHARE, across, 1, TD_FOURIER_SHARE, 1 }, args,
+             G_N_ELEMENTS (args), error)
+         && fourier_device_launch (
+             queue, self->gather,
+             (WorkItems) { params->gx, params->gy, 1, TD_FOURIER_GROUP_X, TD_FOURIER_GROUP_Y },
+             args, G_N_ELEMENTS (args) - 1, error)
          && td_backprojector_mark (timing, queue, error);
 }
 
@@ -372,20 +382,22 @@ run_pairs (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer 
       = { TD_ARG_BUFFER (self->grid), TD_ARG_BUFFER (self->factors_x),
           TD_ARG_BUFFER (self->factors_y), TD_ARG_BUFFER (slices), TD_ARG_VALUE (*params) };
 
-  return fourier_device_launch (queue, self->pack, params->padded, params->n_views, self->pairs, 64,
-                                4, pack, G_N_ELEMENTS (pack), error)
+  return fourier_device_launch (queue, self->pack,
+                                (WorkItems) { params->padded, params->n_views, self->pairs, 64, 4 },
+                                pack, G_N_ELEMENTS (pack), error)
          && td_fft_run (queue, self->rows_fft, self->lines, 0, FALSE, error)
-         && fourier_device_launch (queue, self->turn, params->padded, params->n_views, 1, 64, 4,
-                                   turn, G_N_ELEMENTS (turn), error)
+         && fourier_device_launch (queue, self->turn,
+                                   (WorkItems) { params->padded, params->n_views, 1, 64, 4 }, turn,
+                                   G_N_ELEMENTS (turn), error)
          && fill_grid (self, queue, params, timing, error)
          && td_fft_run (queue, self->grid_fft, self->grid, 0, TRUE, error)
-         && fourier_device_launch (queue, self->pixels, params->nx, params->ny, self->pairs, 64, 4,
+         && fourier_device_launch (queue, self->pixels,
+                                   (WorkItems) { params->nx, params->ny, self->pairs, 64, 4 },
                                    pixels, G_N_ELEMENTS (pixels), error);
 }
 
 gboolean
-td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms,
-                       guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
+td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdPlace sinograms, TdPlace slices,
                        guint n_slices, TdBackprojector *timing, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
@@ -394,10 +406,10 @@ td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinogram
 
   for (guint s = 0; s < n_slices; s += 2 * self->pairs) {
     const TdFourierParams params = make_params (
-        self, sinogram_offset / sizeof (float) + s * sinogram,
-        slice_offset / sizeof (float) + s * slice, MIN (n_slices - s, 2 * self->pairs));
+        self, sinograms.offset / sizeof (float) + s * sinogram,
+        slices.offset / sizeof (float) + s * slice, MIN (n_slices - s, 2 * self->pairs));
     if (g_cancellable_set_error_if_cancelled (timing->cancellable, error)
-        || !run_pairs (self, queue, sinograms, slices, &params, timing, error))
+        || !run_pairs (self, queue, sinograms.buffer, slices.buffer, &params, timing, error))
       return FALSE;
   }
   return TRUE;

@@ -16,7 +16,7 @@ void td_fourier_device_free (TdFourierDevice *self);
 gboolean td_fourier_device_update (TdFourierDevice *self, const TdBackprojectTask *task,
                                    GError **error);
 /* As td_backprojector_run(); @timing: whose kernels are timed (td_backprojector_mark()). */
-gboolean td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms,
-                                guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
-                                guint n_slices, TdBackprojector *timing, GError **error);
+gboolean td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdPlace sinograms,
+                                TdPlace slices, guint n_slices, TdBackprojector *timing,
+                                GError **error);
 guint64 td_fourier_device_workspace_bytes (const TdFourierShape *shape, guint max_slices);

@@ -80,21 +80,46 @@ find_starts (const TdHostPass *pass, guint first, guint n, guint x, guint y, Sta
 #define ROUNDER 12582912.0f
 #define ROUNDER_BITS 0x4b400000u
 
+enum { GX = 4, GY = 2, PIXELS = GX * GY };
+
+/* Known when the code is compiled. */
+typedef struct {
+  guint vectors; /* beside each other in a bin */
+  gboolean nearest;
+} Lookup;
+
+/* Where VIEWS views' rows begin, in bytes, and what a bin takes. */
+typedef struct {
+  guint32 begin[VIEWS];
+  guint bin_bytes;
+} Rows;
+
+/* Where PIXELS pixels look in VIEWS views. */
+typedef struct {
+  guint32 offset[PIXELS * VIEWS] __attribute__ ((aligned (64)));
+  float weight[PIXELS * VIEWS] __attribute__ ((aligned (64)));
+} Places;
+
 INLINE void
-locate (const Starts *starts, guint first, float ix, float iy, const guint32 *row, guint bin_bytes,
-        gboolean nearest, guint32 *offset, float *weight)
+locate (const Starts *starts, guint first, const Rows *rows, gboolean nearest, guint x, guint y,
+        Places *places)
 {
+  const guint p = y % GY * GX + x % GX;
+  const float ix = (float) x, iy = (float) y;
+  guint32 *offset = places->offset + p * VIEWS;
+  float *weight = places->weight + p * VIEWS;
+
   for (guint v = 0; v < VIEWS; v++) {
     float u = starts->rest[first + v] + ix * starts->du_x[first + v] + iy * starts->du_y[first + v];
     u = u > starts->low[first + v] ? u : starts->low[first + v];
     u = u < starts->high[first + v] ? u : starts->high[first + v];
     if (nearest) {
-      offset[v] = row[v] + (guint32) (gint32) (u + 0.5f) * bin_bytes;
+      offset[v] = rows->begin[v] + (guint32) (gint32) (u + 0.5f) * rows->bin_bytes;
     } else {
       float rounded = (u - 0.5f) + ROUNDER;
       guint32 bits;
       memcpy (&bits, &rounded, sizeof bits);
-      offset[v] = row[v] + bits * bin_bytes;
+      offset[v] = rows->begin[v] + bits * rows->bin_bytes;
       weight[v] = u - (rounded - ROUNDER);
     }
   }
@@ -148,27 +173,27 @@ fetch_ahead (Ahead *ahead, guint lines)
 
 /* A group of pixels over VIEWS views (n of them real): sums in registers. */
 INLINE void
-group (const float *bins, const guint32 *offset, const float *weight, guint n, guint pixels,
-       guint vectors, gboolean nearest, float *const *sums)
+group (const float *bins, const Places *places, guint n, Lookup lookup, float *const *sums)
 {
-  Vector sum[8][2];
+  const guint vectors = lookup.vectors;
+  Vector sum[PIXELS][2];
 
 #pragma GCC unroll 8
-  for (guint p = 0; p < pixels; p++)
+  for (guint p = 0; p < PIXELS; p++)
 #pragma GCC unroll 2
     for (guint k = 0; k < vectors; k++)
       sum[p][k] = ((const Vector *) sums[p])[k];
 
   for (guint v = 0; v < n; v++)
 #pragma GCC unroll 8
-    for (guint p = 0; p < pixels; p++) {
-      const Vector *bin = (const Vector *) ((const char *) bins + offset[p * VIEWS + v]);
-      if (nearest) {
+    for (guint p = 0; p < PIXELS; p++) {
+      const Vector *bin = (const Vector *) ((const char *) bins + places->offset[p * VIEWS + v]);
+      if (lookup.nearest) {
 #pragma GCC unroll 2
         for (guint k = 0; k < vectors; k++)
           sum[p][k] += bin[k];
       } else {
-        Vector right = broadcast (&weight[p * VIEWS + v]), left = 1.0f - right;
+        Vector right = broadcast (&places->weight[p * VIEWS + v]), left = 1.0f - right;
 #pragma GCC unroll 2
         for (guint k = 0; k < vectors; k++) {
           sum[p][k] += left * bin[k];
@@ -178,7 +203,7 @@ group (const float *bins, const guint32 *offset, const float *weight, guint n, g
     }
 
 #pragma GCC unroll 8
-  for (guint p = 0; p < pixels; p++)
+  for (guint p = 0; p < PIXELS; p++)
 #pragma GCC unroll 2
     for (guint k = 0; k < vectors; k++)
       ((Vector *) sums[p])[k] = sum[p][k];
@@ -186,37 +211,34 @@ group (const float *bins, const guint32 *offset, const float *weight, guint n, g
 
 /* n views of one subtile; sums: [SUB][SUB][lanes]. */
 INLINE void
-subtile (const TdHostPass *pass, const Starts *starts, guint n, const float *bins, guint vectors,
-         gboolean nearest, float *sums, Ahead *ahead)
+subtile (const TdHostPass *pass, const Starts *starts, guint n, const float *bins, Lookup lookup,
+         float *sums, Ahead *ahead)
 {
-  enum { GX = 4, GY = 2 };
-  const guint lanes = vectors * VECTOR_FLOATS, bin_bytes = lanes * sizeof (float);
+  const guint lanes = lookup.vectors * VECTOR_FLOATS;
+  const guint32 rounder = lookup.nearest ? 0 : ROUNDER_BITS;
 
   for (guint block = 0; block < n; block += VIEWS) {
-    guint32 row[VIEWS];
+    Rows rows = { .bin_bytes = lanes * sizeof (float) };
     guint count = MIN ((guint) VIEWS, n - block);
     const float *block_bins = bins + block * pass->view_stride;
 
     for (guint v = 0; v < VIEWS; v++)
-      row[v] = (guint32) (v * pass->view_stride * sizeof (float))
-               + ((guint32) starts->column[block + v] + TD_HOST_PAD_LEFT
-                  - (nearest ? 0 : ROUNDER_BITS))
-                     * bin_bytes;
+      rows.begin[v]
+          = (guint32) (v * pass->view_stride * sizeof (float))
+            + ((guint32) starts->column[block + v] + TD_HOST_PAD_LEFT - rounder) * rows.bin_bytes;
     for (guint y = 0; y < SUB; y += GY)
       for (guint x = 0; x < SUB; x += GX) {
-        guint32 offset[GX * GY * VIEWS] __attribute__ ((aligned (64)));
-        float weight[GX * GY * VIEWS] __attribute__ ((aligned (64)));
-        float *pixel[GX * GY];
+        Places places;
+        float *pixel[PIXELS];
 
 #pragma GCC unroll 8
-        for (guint p = 0; p < GX * GY; p++) {
+        for (guint p = 0; p < PIXELS; p++) {
           guint px = x + p % GX, py = y + p / GX;
-          locate (starts, block, (float) px, (float) py, row, bin_bytes, nearest,
-                  offset + p * VIEWS, weight + p * VIEWS);
+          locate (starts, block, &rows, lookup.nearest, px, py, &places);
           pixel[p] = sums + (gsize) (py * SUB + px) * lanes;
         }
-        fetch_ahead (ahead, 3 * vectors);
-        group (block_bins, offset, weight, count, GX * GY, vectors, nearest, pixel);
+        fetch_ahead (ahead, 3 * lookup.vectors);
+        group (block_bins, &places, count, lookup, pixel);
       }
   }
 }
@@ -241,10 +263,9 @@ store (const TdHostPass *pass, guint x, guint y, const float *sums, guint lanes)
 }
 
 INLINE void
-wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, guint vectors,
-      gboolean nearest)
+wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, Lookup lookup)
 {
-  const guint lanes = vectors * VECTOR_FLOATS;
+  const guint lanes = lookup.vectors * VECTOR_FLOATS;
   const gsize subtile_floats = SUB * SUB * lanes;
   guint columns = MIN ((guint) TILE, pass->nx - tile_x),
         rows = MIN ((guint) TILE, pass->ny - tile_y);
@@ -261,8 +282,7 @@ wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, guint 
     for (guint y = 0; y < rows; y += SUB)
       for (guint x = 0; x < columns; x += SUB, sums += subtile_floats) {
         find_starts (pass, first, n, tile_x + x, tile_y + y, &starts);
-        subtile (pass, &starts, n, pass->bins + first * pass->view_stride, vectors, nearest, sums,
-                 &ahead);
+        subtile (pass, &starts, n, pass->bins + first * pass->view_stride, lookup, sums, &ahead);
       }
   }
   const float *sums = scratch;
@@ -275,9 +295,11 @@ static void
 tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
 {
   if (pass->lanes == VECTOR_FLOATS)
-    pass->nearest ? wide (pass, x, y, scratch, 1, TRUE) : wide (pass, x, y, scratch, 1, FALSE);
+    pass->nearest ? wide (pass, x, y, scratch, (Lookup) { 1, TRUE })
+                  : wide (pass, x, y, scratch, (Lookup) { 1, FALSE });
   else
-    pass->nearest ? wide (pass, x, y, scratch, 2, TRUE) : wide (pass, x, y, scratch, 2, FALSE);
+    pass->nearest ? wide (pass, x, y, scratch, (Lookup) { 2, TRUE })
+                  : wide (pass, x, y, scratch, (Lookup) { 2, FALSE });
 }
 
 #include "host-backproject-single.h"

@@ -105,6 +105,16 @@ typedef struct {
   float level[TD_HOST_WINDOW + 8], slope[TD_HOST_WINDOW + 8];
 } Table;
 
+typedef struct {
+  Table of[VIEWS_L2];
+  guint8 layer[VIEWS_L2]; /* 1: the view's sums are kept transposed */
+} Tables;
+
+/* 8 x 8 pixels of a layer: @along its lines, from line @across on. */
+typedef struct {
+  guint layer, along, across;
+} Square;
+
 INLINE void
 fill_table (Table *table, const float *row, gboolean nearest)
 {
@@ -115,9 +125,11 @@ fill_table (Table *table, const float *row, gboolean nearest)
 }
 
 INLINE void
-block_single (const Windows *windows, guint n, const Table *tables, const guint8 *transposed,
-              guint layer, guint along, guint across, gboolean nearest, float *sums)
+block_single (const Windows *windows, guint n, const Tables *tables, Square square,
+              gboolean nearest, float *sums)
 {
+  const guint layer = square.layer, along = square.along, across = square.across;
+
   const __m256 lane = _mm256_setr_ps (0, 1, 2, 3, 4, 5, 6, 7);
   const __m256 pixel = lane + (float) along, line = lane + (float) across;
   __m256 sum[8];
@@ -126,7 +138,7 @@ block_single (const Windows *windows, guint n, const Table *tables, const guint8
   for (guint i = 0; i < 8; i++)
     sum[i] = _mm256_load_ps (sums + (across + i) * SUB + along);
   for (guint v = 0; v < n; v++) {
-    if (transposed[v] != layer)
+    if (tables->layer[v] != layer)
       continue;
     __m256 slow = _mm256_set1_ps (layer ? windows->du_y[v] : windows->du_x[v]);
     __m256 fast = _mm256_set1_ps (layer ? windows->du_x[v] : windows->du_y[v]);
@@ -142,9 +154,9 @@ block_single (const Windows *windows, guint n, const Table *tables, const guint8
     for (guint i = 0; i < 8; i++) {
       __m256 u = _mm256_fmadd_ps (pixel, slow, _mm256_broadcast_ss (u0 + i));
       __m256i bin = _mm256_sub_epi32 (_mm256_cvttps_epi32 (u), _mm256_set1_epi32 (base[i]));
-      sum[i] += _mm256_permutevar8x32_ps (_mm256_loadu_ps (tables[v].level + base[i]), bin);
+      sum[i] += _mm256_permutevar8x32_ps (_mm256_loadu_ps (tables->of[v].level + base[i]), bin);
       if (!nearest) {
-        __m256 slope = _mm256_loadu_ps (tables[v].slope + base[i]);
+        __m256 slope = _mm256_loadu_ps (tables->of[v].slope + base[i]);
         sum[i] = _mm256_fmadd_ps (u, _mm256_permutevar8x32_ps (slope, bin), sum[i]);
       }
     }
@@ -157,17 +169,17 @@ block_single (const Windows *windows, guint n, const Table *tables, const guint8
 INLINE void
 subtile_single (const Windows *windows, guint n, const float *bins, gboolean nearest, float *sums)
 {
-  Table tables[VIEWS_L2];
-  guint8 transposed[VIEWS_L2];
+  Tables tables;
 
   for (guint v = 0; v < n; v++) {
-    fill_table (&tables[v], bins + windows->offset[v], nearest);
-    transposed[v] = fabsf (windows->du_x[v]) > fabsf (windows->du_y[v]);
+    fill_table (&tables.of[v], bins + windows->offset[v], nearest);
+    tables.layer[v] = fabsf (windows->du_x[v]) > fabsf (windows->du_y[v]);
   }
   for (guint across = 0; across < SUB; across += 8)
     for (guint along = 0; along < SUB; along += 8) {
-      block_single (windows, n, tables, transposed, 0, along, across, nearest, sums);
-      block_single (windows, n, tables, transposed, 1, along, across, nearest, sums + TILE * TILE);
+      block_single (windows, n, &tables, (Square) { 0, along, across }, nearest, sums);
+      block_single (windows, n, &tables, (Square) { 1, along, across }, nearest,
+                    sums + TILE * TILE);
     }
 }
 #define SINGLE_LAYERS 2

@@ -214,14 +214,14 @@ td_packed_sinograms_free (TdPackedSinograms *self)
 }
 
 gboolean
-td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdBuffer *sinograms,
-                             guint64 offset, guint n_slices, GError **error)
+td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdPlace sinograms,
+                             guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
-  gint64 first = offset / sizeof (float);
+  gint64 first = sinograms.offset / sizeof (float);
   gint64 count = (gint64) n_slices * self->params.n_views * self->params.n_columns;
   const guint groups[3] = { CLAMP (count / (4 * GROUP), 1, 1024), 1, 1 };
-  TdArg args[] = { TD_ARG_BUFFER (sinograms), TD_ARG_VALUE (first), TD_ARG_VALUE (count),
+  TdArg args[] = { TD_ARG_BUFFER (sinograms.buffer), TD_ARG_VALUE (first), TD_ARG_VALUE (count),
                    TD_ARG_VALUE (self->greatest_weight), TD_ARG_BUFFER (self->greatest) };
 
   return !self->spec.scaled
@@ -231,16 +231,20 @@ td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdBuffer *
 }
 
 gboolean
-td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdBuffer *sinograms,
-                          guint64 offset, guint slice0, guint n_slices, GError **error)
+td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdPlace sinograms, guint slice0,
+                          guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
   const guint groups[3] = { (self->params.pitch + GROUP - 1) / GROUP, self->params.n_table, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self, n_slices);
-  gint64 first = offset / sizeof (float);
+  gint64 first = sinograms.offset / sizeof (float);
   gint32 from = slice0;
-  TdArg args[] = { TD_ARG_BUFFER (sinograms), TD_ARG_VALUE (first), TD_ARG_BUFFER (self->views),
-                   TD_ARG_VALUE (params),     TD_ARG_VALUE (from),  TD_ARG_BUFFER (self->greatest),
+  TdArg args[] = { TD_ARG_BUFFER (sinograms.buffer),
+                   TD_ARG_VALUE (first),
+                   TD_ARG_BUFFER (self->views),
+                   TD_ARG_VALUE (params),
+                   TD_ARG_VALUE (from),
+                   TD_ARG_BUFFER (self->greatest),
                    TD_ARG_BUFFER (self->rows) };
 
   return td_launch (queue, self->pack, groups, local, args, G_N_ELEMENTS (args), error);

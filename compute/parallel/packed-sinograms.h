@@ -32,11 +32,11 @@ void td_packed_sinograms_free (TdPackedSinograms *self);
 gboolean td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *task,
                                      GError **error);
 /* Enqueues what half storage needs of all slices: their greatest value. Does nothing for single. */
-gboolean td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdBuffer *sinograms,
-                                      guint64 offset, guint n_slices, GError **error);
+gboolean td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdPlace sinograms,
+                                      guint n_slices, GError **error);
 /* Enqueues the packing of spec.slices slices from @slice0 on, those of @n_slices that exist. */
-gboolean td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdBuffer *sinograms,
-                                   guint64 offset, guint slice0, guint n_slices, GError **error);
+gboolean td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdPlace sinograms,
+                                   guint slice0, guint n_slices, GError **error);
 
 /* Owned by self: packed rows, the table, as kernels take them; the table's constants as float4 for
    texture kernels (position of the region's first pixel + 1/2, right, down, row + 1/2). */

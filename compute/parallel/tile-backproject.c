@@ -176,8 +176,8 @@ td_tile_backproject_update (TdTileBackproject *tiles, const TdBackprojectTask *t
 }
 
 static gboolean
-tile_backproject_launch (TdTileBackproject *tiles, TdQueue *queue, TdKernel *kernel, guint count,
-                         const TdArg *args, guint n_args, GCancellable *cancellable, GError **error)
+tile_backproject_launch (TdQueue *queue, TdKernel *kernel, guint count, const TdArg *args,
+                         guint n_args, GCancellable *cancellable, GError **error)
 {
   const guint groups[3] = { count, 1, 1 }, local[3] = { 1, 1, 1 };
 
@@ -190,10 +190,12 @@ tile_backproject_launch (TdTileBackproject *tiles, TdQueue *queue, TdKernel *ker
 
 /* Slices that one shape does at once, all views. */
 static gboolean
-run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sinograms, guint64 from,
-           TdBuffer *slices, guint64 to, guint n_slices, GCancellable *cancellable, GError **error)
+run_shape (TdTileBackproject *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+           guint n_slices, GCancellable *cancellable, GError **error)
 {
   const TdBackprojectTask *task = &tiles->task;
+  const guint shape = shape_for (n_slices);
+  const guint64 from = sinograms.offset / sizeof (float), to = slices.offset / sizeof (float);
   guint tiles_x = (task->nx + TILE - 1) / TILE, n_tiles = tiles_x * ((task->ny + TILE - 1) / TILE);
   guint step
       = tile_backproject_views_per_block (task->n_columns, task->n_views, shape_lanes[shape]);
@@ -216,18 +218,18 @@ run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sino
       .slice_low = to,
       .slice_high = to >> 32,
     };
-    const TdArg interleave[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (tiles->weights),
+    const TdArg interleave[] = { TD_ARG_BUFFER (sinograms.buffer), TD_ARG_BUFFER (tiles->weights),
                                  TD_ARG_BUFFER (tiles->bins), TD_ARG_VALUE (params) };
     const TdArg project[]
         = { TD_ARG_BUFFER (tiles->bins), TD_ARG_BUFFER (tiles->starts), TD_ARG_BUFFER (tiles->sums),
-            TD_ARG_BUFFER (slices), TD_ARG_VALUE (params) };
+            TD_ARG_BUFFER (slices.buffer), TD_ARG_VALUE (params) };
 
-    if (!tile_backproject_launch (tiles, queue, tiles->shapes[shape].interleave, params.n_views,
+    if (!tile_backproject_launch (queue, tiles->shapes[shape].interleave, params.n_views,
                                   interleave, G_N_ELEMENTS (interleave), cancellable, error))
       return FALSE;
     for (guint tile = 0; tile < n_tiles; tile += tiles->launch_tiles) {
       params.first_tile = tile;
-      if (!tile_backproject_launch (tiles, queue, tiles->shapes[shape].tiles,
+      if (!tile_backproject_launch (queue, tiles->shapes[shape].tiles,
                                     MIN (tiles->launch_tiles, n_tiles - tile), project,
                                     G_N_ELEMENTS (project), cancellable, error))
         return FALSE;
@@ -237,21 +239,18 @@ run_shape (TdTileBackproject *tiles, TdQueue *queue, guint shape, TdBuffer *sino
 }
 
 gboolean
-td_tile_backproject_run (TdTileBackproject *tiles, TdQueue *queue, TdBuffer *sinograms,
-                         guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
-                         guint n_slices, GCancellable *cancellable, GError **error)
+td_tile_backproject_run (TdTileBackproject *tiles, TdQueue *queue, TdPlace sinograms,
+                         TdPlace slices, guint n_slices, GCancellable *cancellable, GError **error)
 {
   const TdBackprojectTask *task = &tiles->task;
 
   for (guint done = 0; done < n_slices;) {
-    guint shape = shape_for (n_slices - done);
-    guint count = MIN (shape_lanes[shape], n_slices - done);
-    guint64 from
-        = sinogram_offset / sizeof (float) + done * (guint64) task->n_views * task->n_columns;
-    guint64 to = slice_offset / sizeof (float) + done * (guint64) task->nx * task->ny;
+    guint count = MIN (shape_lanes[shape_for (n_slices - done)], n_slices - done);
 
-    if (!run_shape (tiles, queue, shape, sinograms, from, slices, to, count, cancellable, error))
+    if (!run_shape (tiles, queue, sinograms, slices, count, cancellable, error))
       return FALSE;
+    sinograms.offset += count * (guint64) task->n_views * task->n_columns * sizeof (float);
+    slices.offset += count * (guint64) task->nx * task->ny * sizeof (float);
     done += count;
   }
   return TRUE;

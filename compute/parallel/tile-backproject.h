@@ -16,9 +16,9 @@ TdTileBackproject *td_tile_backproject_new (TdDevice *device, const TdBackprojec
 gboolean td_tile_backproject_update (TdTileBackproject *tiles, const TdBackprojectTask *task,
                                      GError **error);
 /* Enqueues; with a @cancellable it blocks instead and looks at it between launches. */
-gboolean td_tile_backproject_run (TdTileBackproject *tiles, TdQueue *queue, TdBuffer *sinograms,
-                                  guint64 sinogram_offset, TdBuffer *slices, guint64 slice_offset,
-                                  guint n_slices, GCancellable *cancellable, GError **error);
+gboolean td_tile_backproject_run (TdTileBackproject *tiles, TdQueue *queue, TdPlace sinograms,
+                                  TdPlace slices, guint n_slices, GCancellable *cancellable,
+                                  GError **error);
 void td_tile_backproject_free (TdTileBackproject *tiles);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTileBackproject, td_tile_backproject_free)
 

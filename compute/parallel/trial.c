@@ -187,8 +187,8 @@ td_trial_run (TdTrial *trial, double *seconds, GError **error)
     return FALSE;
   from = td_event_record (trial->queue, error);
   if (!from
-      || !td_backprojector_run (trial->projector, trial->queue, trial->input, 0, trial->output, 0,
-                                trial->n_slices, error))
+      || !td_backprojector_run (trial->projector, trial->queue, (TdPlace) { trial->input, 0 },
+                                (TdPlace) { trial->output, 0 }, trial->n_slices, error))
     return FALSE;
   to = td_event_record (trial->queue, error);
   return to && td_queue_finish (trial->queue, error) && td_event_elapsed (from, to, seconds, error)
@@ -228,26 +228,30 @@ td_relative_l2 (const float *a, const float *b, guint64 n)
   return isfinite (relative) ? relative : INFINITY;
 }
 
-/* Adds the squared error and norm over the nx x ny pixels from (ix, iy). */
+/* nx x ny pixels of a slice, from (x, y) on. */
+typedef struct {
+  guint x, y, nx, ny;
+} Region;
+
+/* Adds the squared error and norm over the region. */
 static void
-add_region (const TdTrial *trial, guint slice, const float *pixels, guint ix, guint iy, guint nx,
-            guint ny, double sums[2])
+add_region (const TdTrial *trial, guint slice, const float *pixels, Region region, double sums[2])
 {
   TdBackprojectTask task = trial->task;
-  g_autofree double *truth = g_new (double, (gsize) nx *ny);
+  g_autofree double *truth = g_new (double, (gsize) region.nx *region.ny);
 
-  task.x0 += ix * task.step;
-  task.y0 -= iy * task.step;
-  task.nx = nx;
-  task.ny = ny;
+  task.x0 += region.x * task.step;
+  task.y0 -= region.y * task.step;
+  task.nx = region.nx;
+  task.ny = region.ny;
   const TdBackprojectFamily *family = trial->projector ? trial->projector->family : NULL;
   (family && family->reference ? family->reference : td_backproject_reference) (
       &task, trial->sinograms + slice * sinogram_floats (trial), truth);
-  for (guint y = 0; y < ny; y++)
-    for (guint x = 0; x < nx; x++) {
-      double value = pixels[slice * trial_slice_floats (trial) + (guint64) (iy + y) * trial->task.nx
-                            + ix + x];
-      double expected = truth[(gsize) y * nx + x];
+  pixels += slice * trial_slice_floats (trial);
+  for (guint y = 0; y < region.ny; y++)
+    for (guint x = 0; x < region.nx; x++) {
+      double value = pixels[(guint64) (region.y + y) * trial->task.nx + region.x + x];
+      double expected = truth[(gsize) y * region.nx + x];
       sums[0] += (value - expected) * (value - expected);
       sums[1] += expected * expected;
     }
@@ -262,12 +266,13 @@ trial_add_slice (const TdTrial *trial, guint slice, const float *pixels, double 
   guint nx = MIN (task->nx, square), ny = MIN (task->ny, square);
 
   if (!slow && (double) trial_slice_floats (trial) * task->n_views <= WHOLE) {
-    add_region (trial, slice, pixels, 0, 0, task->nx, task->ny, sums);
+    add_region (trial, slice, pixels, (Region) { 0, 0, task->nx, task->ny }, sums);
     return;
   }
-  add_region (trial, slice, pixels, (task->nx - nx) / 2, (task->ny - ny) / 2, nx, ny, sums);
-  add_region (trial, slice, pixels, task->nx - nx, (task->ny - ny) / 2, nx, ny, sums);
-  add_region (trial, slice, pixels, 0, task->ny - ny, nx, ny, sums);
+  add_region (trial, slice, pixels, (Region) { (task->nx - nx) / 2, (task->ny - ny) / 2, nx, ny },
+              sums);
+  add_region (trial, slice, pixels, (Region) { task->nx - nx, (task->ny - ny) / 2, nx, ny }, sums);
+  add_region (trial, slice, pixels, (Region) { 0, task->ny - ny, nx, ny }, sums);
 }
 
 gboolean

@@ -304,7 +304,8 @@ make (TdDevice *device, const TdBackprojectFamily *family, const TdBackprojectTa
 
   g_assert_no_error (error);
   if (variant == &td_backproject_default)
-    g_assert_true (td_backprojector_run (projector, queue, sinograms, 0, out, 0, slices, &error));
+    g_assert_true (td_backprojector_run (projector, queue, (TdPlace) { sinograms, 0 },
+                                         (TdPlace) { out, 0 }, slices, &error));
   g_assert_no_error (error);
 }
 

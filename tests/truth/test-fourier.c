@@ -50,7 +50,8 @@ run_on (TdDevice *device, TdQueue *queue, const TdBackprojectTask *task, const f
   memset (garbage, 0xff, out + margin); /* NaN: a pixel that nobody writes shows */
   g_assert_true (td_upload (queue, from, margin, sinograms, in, NULL));
   g_assert_true (td_upload (queue, to, 0, garbage, out + margin, NULL));
-  td_backprojector_run (projector, queue, from, margin, to, margin, n_slices, &error);
+  td_backprojector_run (projector, queue, (TdPlace) { from, margin }, (TdPlace) { to, margin },
+                        n_slices, &error);
   g_assert_no_error (error);
   td_test_finish (queue);
   return to;
@@ -180,7 +181,8 @@ test_update (gconstpointer id)
   task.centre_px += 0.375;
   g_assert_true (td_backprojector_update (projector, &task, &error));
   for (guint run = 0; run < 2; run++) {
-    g_assert_true (td_backprojector_run (projector, queue, in, 0, out, 0, 1, &error));
+    g_assert_true (td_backprojector_run (projector, queue, (TdPlace) { in, 0 },
+                                         (TdPlace) { out, 0 }, 1, &error));
     g_assert_true (td_download (queue, run ? again : slice, out, 0, sizeof slice, NULL));
     td_test_finish (queue);
   }
@@ -190,7 +192,8 @@ test_update (gconstpointer id)
   for (guint i = 0; i < N * VIEWS; i++)
     sinogram[i] = 0;
   g_assert_true (td_upload (queue, in, 0, sinogram, sizeof sinogram, NULL));
-  g_assert_true (td_backprojector_run (projector, queue, in, 0, out, 0, 1, &error));
+  g_assert_true (td_backprojector_run (projector, queue, (TdPlace) { in, 0 }, (TdPlace) { out, 0 },
+                                       1, &error));
   g_assert_true (td_download (queue, slice, out, 0, sizeof slice, NULL));
   td_test_finish (queue);
   for (guint i = 0; i < N * N; i++)
@@ -199,7 +202,8 @@ test_update (gconstpointer id)
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   td_backprojector_set_cancellable (projector, cancellable);
   g_cancellable_cancel (cancellable);
-  g_assert_false (td_backprojector_run (projector, queue, in, 0, out, 0, 1, &error));
+  g_assert_false (td_backprojector_run (projector, queue, (TdPlace) { in, 0 }, (TdPlace) { out, 0 },
+                                        1, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
   td_backprojector_free (projector);

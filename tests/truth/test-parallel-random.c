@@ -126,7 +126,8 @@ run (const Problem *problem, const TdBackprojectFamily *family, TdDevice *device
            : NULL;
 
   if (!projector || !td_upload (queue, from, 0, problem->sinograms, in, error)
-      || !td_backprojector_run (projector, queue, from, 0, to, 0, problem->n_slices, error)
+      || !td_backprojector_run (projector, queue, (TdPlace) { from, 0 }, (TdPlace) { to, 0 },
+                                problem->n_slices, error)
       || !td_download (queue, slices, to, 0, out, error) || !td_queue_finish (queue, error))
     return NAN;
   return error_of (problem, slices);

@@ -58,8 +58,8 @@ check (TdDevice *device, const TdFilter *spec, guint n_columns, guint n_rows, gu
   g_assert_no_error (error);
   g_assert_true (td_row_filter_set (filter, spec, &error));
   td_upload (queue, buffer, 0, rows, (n + 2 * before) * sizeof (float), &error);
-  g_assert_true (
-      td_row_filter_run (filter, queue, buffer, before * sizeof (float), n_rows, &error));
+  g_assert_true (td_row_filter_run (filter, queue, (TdPlace) { buffer, before * sizeof (float) },
+                                    n_rows, &error));
   td_download (queue, got, buffer, 0, (n + 2 * before) * sizeof (float), &error);
   g_assert_true (td_queue_finish (queue, &error));
 
@@ -74,7 +74,8 @@ check (TdDevice *device, const TdFilter *spec, guint n_columns, guint n_rows, gu
     g_assert_cmpfloat (got[before + n + i], ==, rows[before + n + i]);
   }
   if (n_rows == max_rows) {
-    g_assert_false (td_row_filter_run (filter, queue, buffer, 0, max_rows + 1, &error));
+    g_assert_false (
+        td_row_filter_run (filter, queue, (TdPlace) { buffer, 0 }, max_rows + 1, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
   }
 }

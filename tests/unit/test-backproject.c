@@ -69,7 +69,8 @@ project (const Case *test, const TdBackprojectTask *task, const float *sinograms
            : NULL;
 
   return projector && td_upload (queue, from, margin, sinograms, in, error)
-         && td_backprojector_run (projector, queue, from, margin, to, margin, n_slices, error)
+         && td_backprojector_run (projector, queue, (TdPlace) { from, margin },
+                                  (TdPlace) { to, margin }, n_slices, error)
          && td_download (queue, slices, to, margin, out, error) && td_queue_finish (queue, error);
 }
 
@@ -201,13 +202,15 @@ test_update (void)
   g_assert_true (td_upload (queue, in, 0, sinogram, N * VIEWS * sizeof (float), NULL));
   task.centre_px = 31.25;
   g_assert_true (td_backprojector_update (projector, &task, &error));
-  g_assert_true (td_backprojector_run (projector, queue, in, 0, out, 0, 1, &error));
+  g_assert_true (td_backprojector_run (projector, queue, (TdPlace) { in, 0 }, (TdPlace) { out, 0 },
+                                       1, &error));
   g_assert_cmpfloat (compare (&task, sinogram, td_buffer_map (out), 1), <, 1e-5);
 
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   td_backprojector_set_cancellable (projector, cancellable);
   g_cancellable_cancel (cancellable);
-  g_assert_false (td_backprojector_run (projector, queue, in, 0, out, 0, 1, &error));
+  g_assert_false (td_backprojector_run (projector, queue, (TdPlace) { in, 0 }, (TdPlace) { out, 0 },
+                                        1, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 

@@ -129,8 +129,8 @@ run (TdDevice *device, TdBackprojector *projector, const Problem *p, guint n_sli
   g_assert_no_error (error);
   td_upload (queue, slices, sizeof (float), out, n * sizeof (float), &error);
   g_assert_no_error (error);
-  td_backprojector_run (projector, queue, sinograms, sizeof (float), slices, sizeof (float),
-                        n_slices, &error);
+  td_backprojector_run (projector, queue, (TdPlace) { sinograms, sizeof (float) },
+                        (TdPlace) { slices, sizeof (float) }, n_slices, &error);
   g_assert_no_error (error);
   td_download (queue, out, slices, sizeof (float), n * sizeof (float), &error);
   g_assert_no_error (error);

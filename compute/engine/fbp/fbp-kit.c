@@ -230,10 +230,11 @@ fbp_kit_filter (TdFbpKit *kit, const TdFbpWork *work, TdBuffer *rows, guint64 of
       .centre_px = td_fbp_centre (fbp, work->first + row / fbp->n_views),
       .centre_step_px = fbp->tilt,
     };
-    if (!td_row_filter_run_to (kit->filter, kit->compute, rows,
-                               offset + row * fbp->n_columns * sizeof (float), n,
-                               fbp->blend ? &blend : NULL, to,
-                               to_offset + row * fbp->n_filtered * sizeof (float), error)
+    if (!td_row_filter_run_to (kit->filter, kit->compute,
+                               (TdPlace) { rows, offset + row * fbp->n_columns * sizeof (float) },
+                               n, fbp->blend ? &blend : NULL,
+                               (TdPlace) { to, to_offset + row * fbp->n_filtered * sizeof (float) },
+                               error)
         || !end_of_piece (kit, error))
       return FALSE;
   }
@@ -282,9 +283,10 @@ fbp_kit_project (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, TdBuffer
   for (guint done = 0; done < work->count; done += kit->batch) {
     guint n = MIN (kit->batch, work->count - done);
     if (!fbp_kit_aim (kit, work->first + done, error)
-        || !td_backprojector_run (kit->projector, kit->compute, sinograms,
-                                  first + done * td_fbp_filtered_bytes (fbp), slices,
-                                  slices_offset + done * td_fbp_slice_bytes (fbp), n, error)
+        || !td_backprojector_run (
+            kit->projector, kit->compute,
+            (TdPlace) { sinograms, first + done * td_fbp_filtered_bytes (fbp) },
+            (TdPlace) { slices, slices_offset + done * td_fbp_slice_bytes (fbp) }, n, error)
         || !end_of_piece (kit, error))
       return FALSE;
     if (kit->n_lanes == 1)
