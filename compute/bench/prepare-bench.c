@@ -144,11 +144,13 @@ run_work (const Bench *bench, const Work *work, GError **error)
     return td_preparation_repair (work->preparation, bench->queue, work->data, work->row0,
                                   work->n_rows, error);
   if (work->core)
-    return td_preparation_run_steps (work->preparation, bench->queue, work->data, &rows,
-                                     work->row0 + (work->n_rows - wanted) / 2, wanted, 0, 1,
-                                     bench->spec->cancellable, error);
-  return td_preparation_run_step (work->preparation, bench->queue, work->data, work->row0,
-                                  work->n_rows, work->step, bench->spec->cancellable, error);
+    return td_preparation_run_steps (
+        work->preparation, bench->queue, &rows,
+        &(TdPreparationRows) { work->data, work->row0 + (work->n_rows - wanted) / 2, wanted },
+        (TdStepRange) { 0, 1 }, bench->spec->cancellable, error);
+  return td_preparation_run_step (work->preparation, bench->queue,
+                                  &(TdPreparationRows) { work->data, work->row0, work->n_rows },
+                                  work->step, bench->spec->cancellable, error);
 }
 
 /* The copy restores what the step is to work on. */

@@ -33,9 +33,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Band, band_clear)
 
 /* Mean and standard deviation (NULL: not wanted) of each pixel over the frames of a kind. */
 static gboolean
-read_statistics (TdScan *scan, TdFrameKind kind, guint n_frames, const Band *band, float *mean,
-                 float *deviation, GCancellable *cancellable, GError **error)
+read_statistics (TdScan *scan, TdFrameKind kind, const Band *band, float *mean, float *deviation,
+                 GCancellable *cancellable, GError **error)
 {
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const guint n_frames = kind == TD_FRAME_DARK ? facts->n_darks : facts->n_flats;
   guint n_rows = band->end - band->first;
   gsize pixels = (gsize) n_rows * band->n_columns;
   guint portion = (guint) CLAMP (PORTION_BYTES / (pixels * sizeof (float)), 1, n_frames);
@@ -81,12 +83,12 @@ bad_pixels_read_band (TdScan *scan, Band *band, guint row0, guint n_rows, GCance
   band->known[RESPONSE] = facts->n_flats > 0;
   band->known[NOISE] = facts->n_flats >= STUCK_FRAMES;
   if (band->known[DARK]
-      && !read_statistics (scan, TD_FRAME_DARK, facts->n_darks, band, band->feature[DARK], NULL,
-                           cancellable, error))
+      && !read_statistics (scan, TD_FRAME_DARK, band, band->feature[DARK], NULL, cancellable,
+                           error))
     return FALSE;
   if (band->known[RESPONSE]
-      && !read_statistics (scan, TD_FRAME_FLAT, facts->n_flats, band, band->feature[RESPONSE],
-                           band->feature[NOISE], cancellable, error))
+      && !read_statistics (scan, TD_FRAME_FLAT, band, band->feature[RESPONSE], band->feature[NOISE],
+                           cancellable, error))
     return FALSE;
   for (gsize i = 0; i < pixels; i++)
     band->feature[RESPONSE][i] -= band->feature[DARK][i];

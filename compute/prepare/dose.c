@@ -93,12 +93,13 @@ dose_transmission (const TdFlatBeam *beam, guint view, gsize pixel, float intens
                  : NAN;
 }
 
-/* @rows: [row][view][column] of the band, views from @view0 on; @at: the band's first row in
- * values. */
+/* @rows: [row][view][column] of @range; @at: the band's first row in values. */
 static void
-take_band (Air *air, const TdFlatBeam *beam, const float *rows, guint n_rows, guint at, guint view0,
-           guint n_views, guint n_columns)
+take_band (Air *air, const TdFlatBeam *beam, const float *rows, const TdFrameRange *range, guint at,
+           guint n_columns)
 {
+  const guint n_rows = range->n_rows, view0 = range->first, n_views = range->count;
+
   for (guint row = 0; row < n_rows; row++)
     for (guint v = 0; v < n_views; v++)
       for (guint s = 0; s < air->n_strips; s++) {
@@ -127,12 +128,10 @@ dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand 
                                       cancellable, error);
   for (guint view0 = 0; ok && view0 < air->n_views; view0 += portion) {
     guint n = MIN (portion, air->n_views - view0);
-    ok = td_scan_read_sinograms (
-        scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view0, n, band->row0, band->n_rows }, rows,
-        cancellable, error);
+    const TdFrameRange range = { TD_FRAME_PROJECTION, view0, n, band->row0, band->n_rows };
+    ok = td_scan_read_sinograms (scan, &range, rows, cancellable, error);
     if (ok)
-      take_band (air, spec->flat_field.enabled ? &beam : NULL, rows, band->n_rows, at, view0, n,
-                 n_columns);
+      take_band (air, spec->flat_field.enabled ? &beam : NULL, rows, &range, at, n_columns);
   }
   td_flat_beam_clear (&beam);
   return ok;

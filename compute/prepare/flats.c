@@ -236,9 +236,10 @@ read_median (const Frames *frames, float *out, GError **error)
 
 /* ── Reading ── */
 
+/* Of @rows' rows; flats count their groups there. */
 static float *
-read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, guint row0, guint n_rows,
-               guint *n_groups, GCancellable *cancellable, GError **error)
+read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *rows,
+               GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (flats->scan);
   guint n_frames = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
@@ -249,15 +250,15 @@ read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, guint row0, gui
     .n_frames = n_frames,
     .n_groups = 1,
     .group = group,
-    .row0 = row0,
-    .n_rows = n_rows,
+    .row0 = rows->row0,
+    .n_rows = rows->n_rows,
     .row = facts->n_columns,
     .cancellable = cancellable,
   };
 
   if (kind == TD_FRAME_FLAT)
-    *n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
-  g_autofree float *out = g_new (float, frames.n_groups *n_rows *frames.row);
+    rows->n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
+  g_autofree float *out = g_new (float, frames.n_groups * rows->n_rows * frames.row);
   if (how.median ? !read_median (&frames, out, error) : !flats_read_mean (&frames, out, error))
     return NULL;
   return g_steal_pointer (&out);
@@ -273,11 +274,10 @@ flats_read_rows (TdFlats *flats, TdFlatsHow how, guint row0, guint n_rows,
   g_atomic_ref_count_init (&rows->references);
   rows->row0 = row0;
   rows->n_rows = n_rows;
-  rows->flat = read_averaged (flats, TD_FRAME_FLAT, how, row0, n_rows, &rows->n_groups, cancellable,
-                              error);
+  rows->flat = read_averaged (flats, TD_FRAME_FLAT, how, rows, cancellable, error);
   if (!rows->flat)
     return NULL;
-  rows->dark = read_averaged (flats, TD_FRAME_DARK, how, row0, n_rows, NULL, cancellable, error);
+  rows->dark = read_averaged (flats, TD_FRAME_DARK, how, rows, cancellable, error);
   if (!rows->dark)
     return NULL;
   for (gsize i = 0; i < pixels; i++)

@@ -208,12 +208,13 @@ paganin_core_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, 
     TD_ARG_VALUE (out_row),
     TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, kernels->sums, strips, n_pairs, 1, sums, G_N_ELEMENTS (sums), error)
+  return td_slab_launch (slab, kernels->sums, (guint[]) { strips, n_pairs, 1 }, sums,
+                         G_N_ELEMENTS (sums), error)
          && td_fft_run (slab->queue, held->there, images, 0, FALSE, error)
-         && td_slab_launch (slab, kernels->combine, strips, n_pairs, 1, combine,
+         && td_slab_launch (slab, kernels->combine, (guint[]) { strips, n_pairs, 1 }, combine,
                             G_N_ELEMENTS (combine), error)
          && td_fft_run (slab->queue, held->back, images, 0, TRUE, error)
-         && td_slab_launch (slab, kernels->unpack, own_strips, 1, n_pairs, unpack,
+         && td_slab_launch (slab, kernels->unpack, (guint[]) { own_strips, 1, n_pairs }, unpack,
                             G_N_ELEMENTS (unpack), error);
 }
 

@@ -154,12 +154,12 @@ td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free)
 }
 
 gboolean
-td_slab_launch (TdSlab *slab, TdKernel *kernel, guint nx, guint ny, guint nz, const TdArg *args,
+td_slab_launch (TdSlab *slab, TdKernel *kernel, const guint items[3], const TdArg *args,
                 guint n_args, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (slab->device);
   guint width = info->cpu_shaped ? 1 : MIN (128, info->max_group_size);
-  const guint groups[3] = { (nx + width - 1) / width, ny, nz };
+  const guint groups[3] = { (items[0] + width - 1) / width, items[1], items[2] };
   const guint local[3] = { width, 1, 1 };
 
   return td_launch (slab->queue, kernel, groups, local, args, n_args, error);
@@ -307,16 +307,16 @@ prepare_repair (TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_columns),
   };
   guint strips = (slab->n_columns + strip - 1) / strip;
-  return td_slab_launch (slab, find, strips, slab->n_views, slab->n_rows, find_args,
+  return td_slab_launch (slab, find, (guint[]) { strips, slab->n_views, slab->n_rows }, find_args,
                          G_N_ELEMENTS (find_args), error)
-         && td_slab_launch (slab, mend, slab->n_views, slab->n_rows, 1, repair_args,
+         && td_slab_launch (slab, mend, (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
                             G_N_ELEMENTS (repair_args), error)
-         && td_slab_launch (slab, lost, slab->n_views, slab->n_rows, 1, repair_args,
+         && td_slab_launch (slab, lost, (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
                             G_N_ELEMENTS (repair_args), error);
 }
 
 static TdSlab
-slab_of (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0, guint n_rows,
+slab_of (TdPreparation *preparation, TdQueue *queue, const TdPreparationRows *rows,
          GCancellable *cancellable)
 {
   const TdScanFacts *facts = td_scan_facts (preparation->scan);
@@ -324,11 +324,11 @@ slab_of (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
   return (TdSlab) {
     .device = preparation->device,
     .queue = queue,
-    .data = data,
-    .n_rows = n_rows,
+    .data = rows->data,
+    .n_rows = rows->n_rows,
     .n_views = facts->n_views,
     .n_columns = facts->n_columns,
-    .row0 = row0,
+    .row0 = rows->row0,
     .scan = preparation->scan,
     .cancellable = cancellable,
     .state = preparation,
@@ -339,18 +339,17 @@ gboolean
 td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
                        guint n_rows, GError **error)
 {
-  TdSlab slab = slab_of (preparation, queue, data, row0, n_rows, NULL);
+  TdSlab slab = slab_of (preparation, queue, &(TdPreparationRows) { data, row0, n_rows }, NULL);
   guint64 samples = (guint64) n_rows * slab.n_views * slab.n_columns;
 
   return ready_counters (preparation, queue, samples, error) && prepare_repair (&slab, error);
 }
 
 gboolean
-td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
-                         guint n_rows, const TdStep *step, GCancellable *cancellable,
-                         GError **error)
+td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, const TdPreparationRows *rows,
+                         const TdStep *step, GCancellable *cancellable, GError **error)
 {
-  TdSlab slab = slab_of (preparation, queue, data, row0, n_rows, cancellable);
+  TdSlab slab = slab_of (preparation, queue, rows, cancellable);
 
   if (!preparation->counters && !ready_counters (preparation, queue, 0, error))
     return FALSE;
@@ -361,41 +360,40 @@ td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *d
   return FALSE;
 }
 
-/* Those of @rows that the steps after @index want, for the sake of rows [@first, @first + @count).
- */
+/* Those of @rows that the steps after @index need for the @wanted ones, in their buffer. */
 static TdPreparationRows
-wanted_after (const TdPreparation *preparation, const TdPreparationRows *rows, guint index,
-              guint first, guint count)
+needed_after (const TdPreparation *preparation, const TdPreparationRows *rows, guint index,
+              const TdPreparationRows *wanted)
 {
   const TdScanFacts *facts = td_scan_facts (preparation->scan);
   const guint halo = td_preparation_halo (preparation->steps + index + 1,
                                           preparation->n_steps - index - 1, facts);
-  const guint row0 = MAX (rows->row0, first > halo ? first - halo : 0);
-  const guint64 end = MIN ((guint64) first + count + halo, rows->row0 + rows->n_rows);
+  const guint row0 = MAX (rows->row0, wanted->row0 > halo ? wanted->row0 - halo : 0);
+  const guint64 end
+      = MIN ((guint64) wanted->row0 + wanted->n_rows + halo, rows->row0 + rows->n_rows);
 
-  return (TdPreparationRows) { rows->data, row0, (guint) (end - row0) };
+  return (TdPreparationRows) { wanted->data, row0, (guint) (end - row0) };
 }
 
-/* The rows wanted, made alone in a buffer of their own: others may be reading what they are made
- * of. */
+/* The needed rows alone, made in a buffer of their own: other work may still be reading @rows. */
 static gboolean
-run_core (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPreparationRows *rows,
-          const TdPreparationRows *wanted, const TdStep *step, GCancellable *cancellable,
+run_core (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
+          const TdPreparationRows *needed, const TdStep *step, GCancellable *cancellable,
           GError **error)
 {
-  TdSlab slab = slab_of (preparation, queue, rows->data, rows->row0, rows->n_rows, cancellable);
+  TdSlab slab = slab_of (preparation, queue, rows, cancellable);
   const guint64 bytes
-      = wanted->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan));
+      = needed->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan));
   TdBuffer *out = td_slab_buffer (&slab, "rows that are wanted", bytes, error);
 
   if (!out
       || !td_prepare_step (step->name, NULL)
-              ->run_core (step, &slab, wanted->row0 - rows->row0, wanted->n_rows, out, error)) {
+              ->run_core (step, &slab, needed->row0 - rows->row0, needed->n_rows, out, error)) {
     g_prefix_error (error, "Preparation step \"%s\": ", step->name);
     return FALSE;
   }
-  *rows = (TdPreparationRows) { data, wanted->row0, wanted->n_rows };
-  return td_copy (queue, data, 0, out, 0, bytes, error);
+  *rows = *needed;
+  return td_copy (queue, needed->data, 0, out, 0, bytes, error);
 }
 
 static gboolean
@@ -412,30 +410,29 @@ move_rows (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPrepara
 }
 
 gboolean
-td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
-                          TdPreparationRows *rows, guint first, guint count, guint from, guint to,
+td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
+                          const TdPreparationRows *wanted, TdStepRange steps,
                           GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (preparation->scan);
 
-  for (guint i = from; i < MIN (to, preparation->n_steps); i++) {
+  for (guint i = steps.from; i < MIN (steps.to, preparation->n_steps); i++) {
     const TdStep *step = &preparation->steps[i];
-    const TdPreparationRows wanted = wanted_after (preparation, rows, i, first, count);
+    const TdPreparationRows needed = needed_after (preparation, rows, i, wanted);
     if (td_preparation_skips (step, facts))
       continue;
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
     if (td_prepare_step (step->name, NULL)->run_core
-        && wanted.n_rows <= rows->n_rows / TD_PREPARATION_CORE_SHARE) {
-      if (!run_core (preparation, queue, data, rows, &wanted, step, cancellable, error))
+        && needed.n_rows <= rows->n_rows / TD_PREPARATION_CORE_SHARE) {
+      if (!run_core (preparation, queue, rows, &needed, step, cancellable, error))
         return FALSE;
-    } else if (!move_rows (preparation, queue, data, rows, error)
-               || !td_preparation_run_step (preparation, queue, data, rows->row0, rows->n_rows,
-                                            step, cancellable, error)) {
+    } else if (!move_rows (preparation, queue, wanted->data, rows, error)
+               || !td_preparation_run_step (preparation, queue, rows, step, cancellable, error)) {
       return FALSE;
     }
   }
-  return move_rows (preparation, queue, data, rows, error);
+  return move_rows (preparation, queue, wanted->data, rows, error);
 }
 
 gboolean
@@ -443,23 +440,18 @@ td_preparation_run_for (TdPreparation *preparation, TdQueue *queue, TdPreparatio
                         guint first, guint count, GCancellable *cancellable, GError **error)
 {
   return td_preparation_repair (preparation, queue, rows->data, rows->row0, rows->n_rows, error)
-         && td_preparation_run_steps (preparation, queue, rows->data, rows, first, count, 0,
-                                      G_MAXUINT, cancellable, error);
+         && td_preparation_run_steps (preparation, queue, rows,
+                                      &(TdPreparationRows) { rows->data, first, count },
+                                      (TdStepRange) { 0, G_MAXUINT }, cancellable, error);
 }
 
 gboolean
 td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
-                    guint n_rows, const char *until, GCancellable *cancellable, GError **error)
+                    guint n_rows, GCancellable *cancellable, GError **error)
 {
   TdPreparationRows rows = { data, row0, n_rows };
-  guint end = 0;
 
-  while (end < preparation->n_steps
-         && !(until && strcmp (until, preparation->steps[end].name) == 0))
-    end++;
-  return td_preparation_repair (preparation, queue, data, row0, n_rows, error)
-         && td_preparation_run_steps (preparation, queue, data, &rows, row0, n_rows, 0, end + 1,
-                                      cancellable, error);
+  return td_preparation_run_for (preparation, queue, &rows, row0, n_rows, cancellable, error);
 }
 
 gboolean

@@ -50,23 +50,25 @@ guint64 td_preparation_host_bytes (const TdStep *steps, guint n_steps, const TdS
 guint64 td_preparation_workspace_bytes (const TdStep *steps, guint n_steps,
                                         const TdScanFacts *facts, guint max_rows);
 /* Runs every enabled step on raw rows [row0, row0 + n_rows) that lie in @data (float
-   [row][view][column]), in place. Enqueues where it can; may block. @until: stop after the step of
-   that name (before/after views), NULL: all. */
+   [row][view][column]), in place. Enqueues where it can; may block. */
 gboolean td_preparation_run (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, guint row0,
-                             guint n_rows, const char *until, GCancellable *cancellable,
-                             GError **error);
+                             guint n_rows, GCancellable *cancellable, GError **error);
 /* Rows on their way through the steps: they become fewer as their neighbours have served. */
 typedef struct {
   TdBuffer *data;
   guint row0, n_rows;
 } TdPreparationRows;
-/* A run in parts, for who keeps what is between them: what comes first of every run, then the
-   recipe's steps [from, to) by their place, for the sake of rows [first, first + count), which
-   @rows have with their halo. Leaves in @rows at least those, in @data. If rows->data is another
-   buffer, it is not changed. */
-gboolean td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
-                                   TdPreparationRows *rows, guint first, guint count, guint from,
-                                   guint to, GCancellable *cancellable, GError **error);
+/* Steps of the recipe by their place, [from, to). */
+typedef struct {
+  guint from, to;
+} TdStepRange;
+/* A run in parts, for a caller that keeps what lies between them: first the repair of every run,
+   then ranges of the recipe's steps. They work for the @wanted rows, which @rows have with their
+   halo. @rows become at least those, in wanted->data. If rows->data is another buffer, it is not
+   changed. */
+gboolean td_preparation_run_steps (TdPreparation *preparation, TdQueue *queue,
+                                   TdPreparationRows *rows, const TdPreparationRows *wanted,
+                                   TdStepRange steps, GCancellable *cancellable, GError **error);
 gboolean td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
                                 guint row0, guint n_rows, GError **error);
 /* All of it on raw @rows, in place, for the sake of rows [first, first + count). */
@@ -74,8 +76,8 @@ gboolean td_preparation_run_for (TdPreparation *preparation, TdQueue *queue,
                                  TdPreparationRows *rows, guint first, guint count,
                                  GCancellable *cancellable, GError **error);
 /* One step alone: for the bench. */
-gboolean td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, TdBuffer *data,
-                                  guint row0, guint n_rows, const TdStep *step,
+gboolean td_preparation_run_step (TdPreparation *preparation, TdQueue *queue,
+                                  const TdPreparationRows *rows, const TdStep *step,
                                   GCancellable *cancellable, GError **error);
 /* Blocks until the queue has passed; counts since the last call. */
 gboolean td_preparation_counts (TdPreparation *preparation, TdQueue *queue,

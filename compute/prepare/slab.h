@@ -23,9 +23,9 @@ TdKernel *td_slab_kernel (TdSlab *slab, const char *program, const char *kernel,
 gpointer td_slab_kept (TdSlab *slab, const char *key);
 void td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free);
 
-/* Launches one work-item for each of nx × ny × nz; the kernel checks x against its range. */
-gboolean td_slab_launch (TdSlab *slab, TdKernel *kernel, guint nx, guint ny, guint nz,
-                         const TdArg *args, guint n_args, GError **error);
+/* Launches one work-item for each of items x × y × z; the kernel checks x against its range. */
+gboolean td_slab_launch (TdSlab *slab, TdKernel *kernel, const guint items[3], const TdArg *args,
+                         guint n_args, GError **error);
 
 /* Columns a work-item should take one after another: 1 where neighbouring items share memory
    transactions, the whole row where one item is one thread with vectors. */

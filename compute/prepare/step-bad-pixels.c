@@ -140,7 +140,8 @@ step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns),
   };
-  return td_slab_launch (slab, kernel, n_bad, slab->n_views, 1, args, G_N_ELEMENTS (args), error);
+  return td_slab_launch (slab, kernel, (guint[]) { n_bad, slab->n_views, 1 }, args,
+                         G_N_ELEMENTS (args), error);
 }
 
 const GArray *

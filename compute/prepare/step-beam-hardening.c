@@ -42,8 +42,10 @@ step_beam_hardening_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (strip),       TD_ARG_VALUE (a[0]),          TD_ARG_VALUE (a[1]),
     TD_ARG_VALUE (a[2]),        TD_ARG_VALUE (a[3]),          TD_ARG_VALUE (a[4]),
   };
-  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
-                         slab->n_rows, args, G_N_ELEMENTS (args), error);
+  return td_slab_launch (
+      slab, kernel,
+      (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
+      G_N_ELEMENTS (args), error);
 }
 
 const TdStepKind td_step_beam_hardening = {

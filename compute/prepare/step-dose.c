@@ -75,10 +75,12 @@ step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, measure, slab->n_views, slab->n_rows, 1, measure_args,
+  return td_slab_launch (slab, measure, (guint[]) { slab->n_views, slab->n_rows, 1 }, measure_args,
                          G_N_ELEMENTS (measure_args), error)
-         && td_slab_launch (slab, divide, (slab->n_columns + strip - 1) / strip, slab->n_views,
-                            slab->n_rows, divide_args, G_N_ELEMENTS (divide_args), error);
+         && td_slab_launch (
+             slab, divide,
+             (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows },
+             divide_args, G_N_ELEMENTS (divide_args), error);
 }
 
 /* ── Frames ── */
@@ -151,8 +153,10 @@ run_frames (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
-                         slab->n_rows, args, G_N_ELEMENTS (args), error);
+  return td_slab_launch (
+      slab, kernel,
+      (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
+      G_N_ELEMENTS (args), error);
 }
 
 static gboolean

@@ -85,9 +85,9 @@ launch_means (TdSlab *slab, TdBuffer *sums, TdBuffer *means, GError **error)
     TD_ARG_BUFFER (sums),           TD_ARG_BUFFER (means),  TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, add, strips, n_spans, slab->n_rows, add_args,
+  return td_slab_launch (slab, add, (guint[]) { strips, n_spans, slab->n_rows }, add_args,
                          G_N_ELEMENTS (add_args), error)
-         && td_slab_launch (slab, divide, strips, 1, slab->n_rows, divide_args,
+         && td_slab_launch (slab, divide, (guint[]) { strips, 1, slab->n_rows }, divide_args,
                             G_N_ELEMENTS (divide_args), error);
 }
 
@@ -109,10 +109,10 @@ launch_gain (TdSlab *slab, TdBuffer *means, TdBuffer *gain, TdBuffer *taps, guin
     TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (gain), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, smooth, strips, 1, slab->n_rows, smooth_args,
+  return td_slab_launch (slab, smooth, (guint[]) { strips, 1, slab->n_rows }, smooth_args,
                          G_N_ELEMENTS (smooth_args), error)
-         && td_slab_launch (slab, apply, strips, slab->n_views, slab->n_rows, apply_args,
-                            G_N_ELEMENTS (apply_args), error);
+         && td_slab_launch (slab, apply, (guint[]) { strips, slab->n_views, slab->n_rows },
+                            apply_args, G_N_ELEMENTS (apply_args), error);
 }
 
 static gboolean

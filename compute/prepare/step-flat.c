@@ -242,10 +242,12 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (empty),
   };
-  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
-                         slab->n_rows, args, G_N_ELEMENTS (args), error)
+  return td_slab_launch (
+             slab, kernel,
+             (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
+             G_N_ELEMENTS (args), error)
          && (held->n_dead == 0
-             || td_slab_launch (slab, fill, held->n_dead, slab->n_views, 1, fill_args,
+             || td_slab_launch (slab, fill, (guint[]) { held->n_dead, slab->n_views, 1 }, fill_args,
                                 G_N_ELEMENTS (fill_args), error));
 }
 

@@ -28,8 +28,10 @@ step_log_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (strip),         TD_ARG_VALUE (smallest),
     TD_ARG_VALUE (counter),
   };
-  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views,
-                         slab->n_rows, args, G_N_ELEMENTS (args), error);
+  return td_slab_launch (
+      slab, kernel,
+      (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
+      G_N_ELEMENTS (args), error);
 }
 
 const TdStepKind td_step_minus_log = {

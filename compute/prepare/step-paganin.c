@@ -219,13 +219,14 @@ step_paganin_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, 
     TD_ARG_VALUE (row0),
     TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, kernels->pack, strips, ny, n_pairs, pack, G_N_ELEMENTS (pack), error)
+  return td_slab_launch (slab, kernels->pack, (guint[]) { strips, ny, n_pairs }, pack,
+                         G_N_ELEMENTS (pack), error)
          && td_fft_run (slab->queue, held->fft, images, 0, FALSE, error)
-         && td_slab_launch (slab, kernels->divide, strips, ny, n_pairs, divide,
+         && td_slab_launch (slab, kernels->divide, (guint[]) { strips, ny, n_pairs }, divide,
                             G_N_ELEMENTS (divide), error)
          && td_fft_run (slab->queue, held->fft, images, 0, TRUE, error)
-         && td_slab_launch (slab, kernels->unpack, own_strips, slab->n_rows, n_pairs, unpack,
-                            G_N_ELEMENTS (unpack), error);
+         && td_slab_launch (slab, kernels->unpack, (guint[]) { own_strips, slab->n_rows, n_pairs },
+                            unpack, G_N_ELEMENTS (unpack), error);
 }
 
 static gboolean

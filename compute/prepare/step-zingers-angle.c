@@ -62,7 +62,8 @@ step_zingers_angle_run_rows (const TdStep *step, TdSlab *slab, TdBuffer *aside, 
     TD_ARG_VALUE (side),
     TD_ARG_VALUE (counter),
   };
-  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, slab->n_views, n_rows,
+  return td_slab_launch (slab, kernel,
+                         (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, n_rows },
                          args, G_N_ELEMENTS (args), error);
 }
 
@@ -79,7 +80,8 @@ step_zingers_angle_run (const TdStep *step, TdSlab *slab, GError **error)
     return FALSE;
   for (guint row0 = 0; row0 < slab->n_rows; row0 += portion) {
     guint n_rows = MIN (portion, slab->n_rows - row0);
-    if (!td_zingers_set_aside (slab, aside, row0, n_rows, 0, slab->n_views, 0, error)
+    if (!td_zingers_set_aside (slab, aside, (TdZingersPart) { row0, n_rows, 0, slab->n_views }, 0,
+                               error)
         || !step_zingers_angle_run_rows (step, slab, aside, row0, n_rows, error))
       return FALSE;
   }

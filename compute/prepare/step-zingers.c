@@ -82,7 +82,8 @@ run_views (const TdStep *step, TdSlab *slab, TdBuffer *aside, guint view0, guint
     TD_ARG_VALUE (side),
     TD_ARG_VALUE (counter),
   };
-  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, n_aside, slab->n_rows,
+  return td_slab_launch (slab, kernel,
+                         (guint[]) { (slab->n_columns + strip - 1) / strip, n_aside, slab->n_rows },
                          args, G_N_ELEMENTS (args), error);
 }
 
@@ -100,7 +101,8 @@ step_zingers_run (const TdStep *step, TdSlab *slab, GError **error)
     return FALSE;
   for (guint view0 = 0; view0 < slab->n_views; view0 += portion) {
     guint n_aside = MIN (portion, slab->n_views - view0);
-    if (!td_zingers_set_aside (slab, aside, 0, slab->n_rows, view0, n_aside, radius, error)
+    if (!td_zingers_set_aside (slab, aside, (TdZingersPart) { 0, slab->n_rows, view0, n_aside },
+                               radius, error)
         || !run_views (step, slab, aside, view0, n_aside, error))
       return FALSE;
   }

@@ -21,8 +21,8 @@ td_zingers_aside_bytes (guint64 piece, guint n, gboolean cpu_shaped)
 }
 
 gboolean
-td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, guint view0,
-                      guint n_views, guint margin, GError **error)
+td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, TdZingersPart part, guint margin,
+                      GError **error)
 {
   TdKernel *kernel = td_slab_kernel (slab, "prepare-zingers", "prepare_set_aside", error);
   guint strip = td_slab_strip (slab);
@@ -30,10 +30,11 @@ td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, g
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (aside),          TD_ARG_VALUE (row0),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (view0),
-    TD_ARG_VALUE (n_views),       TD_ARG_VALUE (margin),          TD_ARG_VALUE (strip),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (aside),          TD_ARG_VALUE (part.row0),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (part.view0),
+    TD_ARG_VALUE (part.n_views),  TD_ARG_VALUE (margin),          TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, kernel, (slab->n_columns + strip - 1) / strip, n_views, n_rows, args,
-                         G_N_ELEMENTS (args), error);
+  return td_slab_launch (
+      slab, kernel, (guint[]) { (slab->n_columns + strip - 1) / strip, part.n_views, part.n_rows },
+      args, G_N_ELEMENTS (args), error);
 }

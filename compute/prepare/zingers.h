@@ -14,7 +14,10 @@ float td_zingers_side (double kind);
    as suit the device. */
 guint64 td_zingers_aside_bytes (guint64 piece, guint n, gboolean cpu_shaped);
 
-/* Copies views [view0, view0 + n_views) of rows [row0, row0 + n_rows) of the slab to @aside,
-   [row][view] [margin + column + margin]. */
-gboolean td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, guint row0, guint n_rows, guint view0,
-                               guint n_views, guint margin, GError **error);
+/* Rows and views of a slab. */
+typedef struct {
+  guint row0, n_rows, view0, n_views;
+} TdZingersPart;
+/* Copies the part to @aside, [row][view][margin + column + margin]. */
+gboolean td_zingers_set_aside (TdSlab *slab, TdBuffer *aside, TdZingersPart part, guint margin,
+                               GError **error);

@@ -138,7 +138,7 @@ td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps
   g_autoptr (TdPreparation) preparation
       = td_preparation_new (device, x->scan, NULL, steps, n_steps, end - first, &error);
   g_assert_no_error (error);
-  td_preparation_run (preparation, queue, buffer, first, end - first, NULL, NULL, &error);
+  td_preparation_run (preparation, queue, buffer, first, end - first, NULL, &error);
   g_assert_no_error (error);
   td_download (queue, data, buffer, 0, n * sizeof (float), &error);
   td_test_finish (queue);

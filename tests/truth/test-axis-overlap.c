@@ -31,7 +31,7 @@ prepared_row (TdScan *scan, guint row)
   td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row, 1 },
                           td_buffer_map (buffer), NULL, &error);
   g_assert_no_error (error);
-  td_preparation_run (preparation, queue, buffer, row, 1, NULL, NULL, &error);
+  td_preparation_run (preparation, queue, buffer, row, 1, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (td_queue_finish (queue, &error));
   return g_memdup2 (td_buffer_map (buffer), n * sizeof (float));

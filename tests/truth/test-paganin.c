@@ -59,7 +59,7 @@ prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, flo
 
   g_assert_no_error (error);
   guint64 before = device->allocated_bytes;
-  td_preparation_run (preparation, queue, buffer, row0, n, NULL, NULL, &error);
+  td_preparation_run (preparation, queue, buffer, row0, n, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (device->allocated_bytes - before, <=,
                     td_preparation_workspace_bytes (steps, n_steps, facts, n));
@@ -240,7 +240,8 @@ prepare_row (TdDevice *device, TdScan *scan, const TdStep *step, const float *da
   TdPreparationRows left = { buffer, first, n };
 
   const guint64 before = device->allocated_bytes;
-  td_preparation_run_steps (preparation, queue, other, &left, row, 1, 0, 1, NULL, &error);
+  td_preparation_run_steps (preparation, queue, &left, &(TdPreparationRows) { other, row, 1 },
+                            (TdStepRange) { 0, 1 }, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (device->allocated_bytes - before, <=,
                     td_preparation_workspace_bytes (step, 1, facts, n));

@@ -76,7 +76,7 @@ check (TdDevice *device, const TdStep *step, Reference reference, guint n_rows, 
       = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
   g_assert_no_error (error);
   guint64 before = device->allocated_bytes;
-  td_preparation_run (preparation, queue, buffer, 0, n_rows, NULL, NULL, &error);
+  td_preparation_run (preparation, queue, buffer, 0, n_rows, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (device->allocated_bytes - before, <=,
                     td_preparation_workspace_bytes (step, 1, td_scan_facts (scan), n_rows));
@@ -313,7 +313,7 @@ run_rows (TdDevice *device, TdScan *scan, const TdStep *step, const float *data,
       = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
 
   g_assert_no_error (error);
-  td_preparation_run (preparation, queue, buffer, row0, n_rows, NULL, NULL, &error);
+  td_preparation_run (preparation, queue, buffer, row0, n_rows, NULL, &error);
   g_assert_no_error (error);
   td_download (queue, out, buffer, 0, bytes, &error);
   td_test_finish (queue);

@@ -43,7 +43,7 @@ prepared_row (TdScan *scan, const TdRecipe *recipe, guint row)
                               &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row, 1 },
                               data, NULL, &error)
       && td_upload (queue, buffer, 0, data, bytes, &error)
-      && td_preparation_run (preparation, queue, buffer, row, 1, NULL, NULL, &error)
+      && td_preparation_run (preparation, queue, buffer, row, 1, NULL, &error)
       && td_download (queue, data, buffer, 0, bytes, &error) && td_queue_finish (queue, &error));
   return data;
 }

@@ -234,7 +234,7 @@ test_sinogram (gconstpointer id)
   g_autoptr (TdPreparation) preparation
       = td_preparation_new (device, scan, NULL, recipe.steps, recipe.n_steps, n, &error);
   g_assert_true (td_upload (queue, buffer, 0, rows, bytes, &error)
-                 && td_preparation_run (preparation, queue, buffer, row0, n, NULL, NULL, &error)
+                 && td_preparation_run (preparation, queue, buffer, row0, n, NULL, &error)
                  && td_download (queue, rows, buffer, 0, bytes, &error)
                  && td_queue_finish (queue, &error));
   g_assert_cmpmem (rows + (gsize) halo * VIEWS * COLUMNS, VIEWS * COLUMNS * sizeof (float),

@@ -245,14 +245,16 @@ td_fbp_kit_prepare_kept (TdFbpKit *kit, TdFbpLane *lane, const TdFbpWork *work, 
   /* Of the first step too, for what is raw need not be copied and repaired anew. */
   if (kit->changed_step != G_MAXUINT
       && (done < kit->changed_step || !td_fbp_kit_holds_early (kit, work))) {
-    if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first,
-                                   work->count, done, kit->changed_step, cancellable, error)
+    if (!td_preparation_run_steps (preparation, kit->compute, &rows,
+                                   &(TdPreparationRows) { lane->data, work->first, work->count },
+                                   (TdStepRange) { done, kit->changed_step }, cancellable, error)
         || !keep_early (kit, lane, work, &rows, error))
       return FALSE;
     done = kit->changed_step;
   }
-  if (!td_preparation_run_steps (preparation, kit->compute, lane->data, &rows, work->first,
-                                 work->count, done, G_MAXUINT, cancellable, error))
+  if (!td_preparation_run_steps (preparation, kit->compute, &rows,
+                                 &(TdPreparationRows) { lane->data, work->first, work->count },
+                                 (TdStepRange) { done, G_MAXUINT }, cancellable, error))
     return FALSE;
   kit->prepared = made_of (&rows, work);
   return TRUE;

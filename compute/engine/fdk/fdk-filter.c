@@ -93,7 +93,7 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   gint64 start = g_get_monotonic_time ();
   if (!td_upload (stage->queue, stage->rows, 0, stage->held.rows, bytes, error)
       || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from.row0,
-                              span.from.n, NULL, run->cancellable, error)
+                              span.from.n, run->cancellable, error)
       || !td_preparation_counts (stage->preparation, stage->queue, &counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);

@@ -195,7 +195,7 @@ filter_chunk (TdFdkWindow *window, guint index, GError **error)
 
   if (!td_event_wait (queue, chunk->sent, error) || !fdk_window_record (window, error)
       || !td_preparation_run (window->preparation, queue, chunk->data, span.from.row0, span.from.n,
-                              NULL, run->cancellable, error)
+                              run->cancellable, error)
       || (window->filter
           && !td_fdk_filter_span (run->fdk, window->filter, queue, chunk->data, &span, error))
       || !fdk_window_record (window, error))

@@ -9,47 +9,48 @@
 #define LEAST_WEIGHT 1e-7
 
 gboolean
-td_rings_project (const TdRings *rings, TdBuffer *data, guint first_row, guint n_views,
-                  guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes, GError **error)
+td_rings_project (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer *modes,
+                  GError **error)
 {
+  const TdSlab *slab = rings->slab;
   guint lanes = td_rings_lanes (rings), groups = (n_modes + MODES - 1) / MODES;
-  guint64 blocks = (n_columns + lanes - 1) / lanes;
+  guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
   TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_project", error);
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (data),     TD_ARG_BUFFER (table),  TD_ARG_BUFFER (modes),
-    TD_ARG_VALUE (first_row), TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns),
+    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (n_modes),
   };
   return td_rings_launch (rings, kernel, blocks * groups, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rings_add_modes (const TdRings *rings, TdBuffer *data, guint first_row, guint n_views,
-                    guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes,
+td_rings_add_modes (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer *modes,
                     GError **error)
 {
+  const TdSlab *slab = rings->slab;
   guint lanes = td_rings_lanes (rings);
-  guint views = td_device_info (rings->slab->device)->cpu_shaped ? 64 : 8;
-  guint64 blocks = (n_columns + lanes - 1) / lanes;
+  guint views = td_device_info (slab->device)->cpu_shaped ? 64 : 8;
+  guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
   TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_add_modes", error);
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (data),     TD_ARG_BUFFER (table),  TD_ARG_BUFFER (modes),
-    TD_ARG_VALUE (first_row), TD_ARG_VALUE (n_views), TD_ARG_VALUE (n_columns),
-    TD_ARG_VALUE (n_modes),   TD_ARG_VALUE (views),
+    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_modes),          TD_ARG_VALUE (views),
   };
-  return td_rings_launch (rings, kernel, blocks * ((n_views + views - 1) / views), args,
+  return td_rings_launch (rings, kernel, blocks * ((slab->n_views + views - 1) / views), args,
                           G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdBuffer *weights,
-                 guint radius, gboolean subtract, TdBuffer *to, GError **error)
+td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdRingsSmoothing smoothing,
+                 TdBuffer *to, GError **error)
 {
   guint n_columns = rings->slab->n_columns, lanes = td_rings_lanes (rings);
   guint64 blocks = (n_columns + lanes - 1) / lanes;
@@ -58,9 +59,13 @@ td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdBuffer 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (modes),    TD_ARG_BUFFER (weights), TD_ARG_BUFFER (to),
-    TD_ARG_VALUE (n_columns), TD_ARG_VALUE (n_modes),  TD_ARG_VALUE (radius),
-    TD_ARG_VALUE (subtract),
+    TD_ARG_BUFFER (modes),
+    TD_ARG_BUFFER (smoothing.weights),
+    TD_ARG_BUFFER (to),
+    TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (n_modes),
+    TD_ARG_VALUE (smoothing.radius),
+    TD_ARG_VALUE (smoothing.subtract),
   };
   return td_rings_launch (rings, kernel, blocks * n_modes, args, G_N_ELEMENTS (args), error);
 }

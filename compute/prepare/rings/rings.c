@@ -47,8 +47,10 @@ td_rings_launch (const TdRings *rings, TdKernel *kernel, guint64 n_items, const 
                  rings->slab->n_views, rings->slab->n_columns);
     return FALSE;
   }
-  return td_slab_launch (rings->slab, kernel, cpu ? 1 : (guint) n_items, cpu ? (guint) n_items : 1,
-                         rings->n_rows, args, n_args, error);
+  return td_slab_launch (
+      rings->slab, kernel,
+      (guint[]) { cpu ? 1 : (guint) n_items, cpu ? (guint) n_items : 1, rings->n_rows }, args,
+      n_args, error);
 }
 
 guint
@@ -151,11 +153,11 @@ make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffe
 }
 
 static gboolean
-rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, double snr, guint margin,
+rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, TdRingsTest test,
             TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
-  const float least = (float) snr;
+  const float least = (float) test.snr;
   TdBuffer *thresholds = td_rings_buffer (rings, "rings thresholds", 2, error);
   TdKernel *find = thresholds
                        ? td_slab_kernel (rings->slab, "rings-columns", "rings_thresholds", error)
@@ -173,15 +175,15 @@ rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, double snr,
   };
   const TdArg args[] = {
     TD_ARG_BUFFER (ratio),    TD_ARG_BUFFER (thresholds), TD_ARG_BUFFER (marks),
-    TD_ARG_VALUE (n_columns), TD_ARG_VALUE (margin),
+    TD_ARG_VALUE (n_columns), TD_ARG_VALUE (test.margin),
   };
   return td_rings_launch (rings, find, 1, find_args, G_N_ELEMENTS (find_args), error)
          && td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, double snr,
-                 guint margin, TdBuffer *ratio, TdBuffer *marks, GError **error)
+td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, TdRingsTest test, TdBuffer *ratio,
+                 TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
   guint64 bytes = (guint64) rings->n_rows * n_columns * sizeof (float);
@@ -196,10 +198,10 @@ td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, do
     if (!profile.order[i])
       return FALSE;
   }
-  return make_ratio (rings, a, b, most, ratio, error)
+  return make_ratio (rings, a, b, test.most, ratio, error)
          && td_copy (rings->slab->queue, profile.lines[0], 0, ratio, 0, bytes, error)
          && td_rings_sort (rings, &profile, n_columns, 1, error)
-         && rings_mark (rings, ratio, profile.lines[0], snr, margin, marks, error);
+         && rings_mark (rings, ratio, profile.lines[0], test, marks, error);
 }
 
 gboolean

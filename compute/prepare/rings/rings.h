@@ -85,11 +85,16 @@ gboolean td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profi
 guint64 td_rings_profiles_bytes (const TdScanFacts *facts);
 /* Views that one item adds up, at least: sums are [row][piece][column]. */
 #define TD_RINGS_LEAST_PIECE 32
-/* Marks the columns where a / b stands out from the noise by @snr, Vo et al. 2018, algorithm 4, and
-   their neighbours, none of them in @margin columns at the ends. @ratio and @marks are float
-   profiles. Ratios beyond @most, or one part of it, count as 1; 0: none do. */
-gboolean td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, double snr,
-                          guint margin, TdBuffer *ratio, TdBuffer *marks, GError **error);
+/* Which columns stand out from the noise: Vo et al. 2018, algorithm 4. */
+typedef struct {
+  double most; /* ratios beyond it, or below 1 / most, count as 1; 0: none do */
+  double snr;
+  guint margin; /* columns at either end that are never marked */
+} TdRingsTest;
+/* Marks the columns where a / b stands out, and their neighbours. @ratio and @marks are float
+   profiles. */
+gboolean td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, TdRingsTest test,
+                          TdBuffer *ratio, TdBuffer *marks, GError **error);
 
 /* Columns with marks take the straight line between the nearest ones without; the first and the
    last column have none. */
@@ -103,19 +108,22 @@ typedef void (*TdRingsFill) (float *table, const double *made_for);
 TdBuffer *td_rings_table (TdSlab *slab, const char *key, const double made_for[TD_RINGS_TABLE_KEYS],
                           guint64 n_floats, TdRingsFill fill, GError **error);
 
-/* @modes[row][mode][column] = sum over views of @table[mode][view] data[view][column]. @data is
-   [row][n_views][n_columns], of which the chunk begins at @first_row. */
-gboolean td_rings_project (const TdRings *rings, TdBuffer *data, guint first_row, guint n_views,
-                           guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes,
+/* @modes[row][mode][column] = sum over views of @table[mode][view] data[view][column], of the
+   chunk's rows. */
+gboolean td_rings_project (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer *modes,
                            GError **error);
 /* data += sum over modes of @table[mode][view] @modes[mode][column]. */
-gboolean td_rings_add_modes (const TdRings *rings, TdBuffer *data, guint first_row, guint n_views,
-                             guint n_columns, TdBuffer *table, guint n_modes, TdBuffer *modes,
+gboolean td_rings_add_modes (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer *modes,
                              GError **error);
-/* Each profile of @modes convolved with weights[0 … radius] on either side, less itself if
-   @subtract. */
-gboolean td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdBuffer *weights,
-                          guint radius, gboolean subtract, TdBuffer *to, GError **error);
+/* weights[0 … radius] on either side of a column; @subtract: less the column itself. */
+typedef struct {
+  TdBuffer *weights;
+  guint radius;
+  gboolean subtract;
+} TdRingsSmoothing;
+/* @to: each profile of @modes, convolved. */
+gboolean td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes,
+                          TdRingsSmoothing smoothing, TdBuffer *to, GError **error);
 
 /* ── Low frequencies along the angle ── */
 

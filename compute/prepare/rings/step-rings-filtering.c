@@ -118,8 +118,7 @@ step_rings_filtering_run_chunk (const TdRings *rings, gconstpointer user, GError
   TdRingsLines lines;
 
   return modes && td_rings_lines (rings, FALSE, &lines, error)
-         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                              analysis, n_modes, modes, error)
+         && td_rings_project (rings, analysis, n_modes, modes, error)
          && make_lines (rings, synthesis, modes, n_modes, lines.lines[0], error)
          && td_rings_median (rings, lines.lines[0], lines.lines[1], slab->n_views, slab->n_columns,
                              (guint) step->values[SIZE], error)

@@ -140,15 +140,13 @@ step_rings_fitting_run_chunk (const TdRings *rings, gconstpointer user, GError *
   TdBuffer *fit = weights ? td_rings_buffer (rings, "rings modes 0", floats, error) : NULL;
   TdBuffer *smooth = fit ? td_rings_buffer (rings, "rings modes 1", floats, error) : NULL;
 
-  if (!smooth
-      || !td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                            table, n_modes, fit, error)
-      || !td_rings_smooth (rings, fit, n_modes, weights, radius, subtract, smooth, error))
+  if (!smooth || !td_rings_project (rings, table, n_modes, fit, error)
+      || !td_rings_smooth (rings, fit, n_modes, (TdRingsSmoothing) { weights, radius, subtract },
+                           smooth, error))
     return FALSE;
   if (!subtract)
     return step_rings_fitting_divide (rings, table, fit, smooth, n_modes, error);
-  return td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                             table, n_modes, smooth, error);
+  return td_rings_add_modes (rings, table, n_modes, smooth, error);
 }
 
 static gboolean

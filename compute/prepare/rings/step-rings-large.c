@@ -79,8 +79,8 @@ td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lin
                              (guint) step->values[SIZE], error)
          && td_rings_line_means (rings, lines->lines[0], dropped, n_views - dropped, own, error)
          && td_rings_line_means (rings, lines->lines[1], dropped, n_views - dropped, around, error)
-         && td_rings_detect (rings, own, around, MOST_RATIO, step->values[SNR], 0, ratio, marks,
-                             error)
+         && td_rings_detect (rings, own, around, (TdRingsTest) { MOST_RATIO, step->values[SNR], 0 },
+                             ratio, marks, error)
          && (step->values[NORMALISE] == 0 || step_rings_large_divide (rings, ratio, error));
 }
 

@@ -96,12 +96,10 @@ step_rings_normalise_run_chunk (const TdRings *rings, gconstpointer user, GError
   TdBuffer *p = weights ? td_rings_buffer (rings, "rings modes 0", floats, error) : NULL;
   TdBuffer *q = p ? td_rings_buffer (rings, "rings modes 1", floats, error) : NULL;
 
-  return q
-         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                              means, n_blocks, p, error)
-         && td_rings_smooth (rings, p, n_blocks, weights, radius, TRUE, q, error)
-         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                                ones, n_blocks, q, error);
+  return q && td_rings_project (rings, means, n_blocks, p, error)
+         && td_rings_smooth (rings, p, n_blocks, (TdRingsSmoothing) { weights, radius, TRUE }, q,
+                             error)
+         && td_rings_add_modes (rings, ones, n_blocks, q, error);
 }
 
 static gboolean

@@ -178,68 +178,64 @@ typedef struct {
   guint n, lines, first;
 } Profiles;
 
+/* Between a level and the next finer one, of as many lines as the coarser one has. */
 static gboolean
-step_rings_wavelet_down (const TdRings *rings, const Levels *levels, guint n_lines,
-                         const Profiles *from, TdBuffer *filter, const Profiles *to, GError **error)
+step_rings_wavelet_scale (const TdRings *rings, gboolean up, const Levels *levels,
+                          const Profiles *from, TdBuffer *filter, const Profiles *to,
+                          GError **error)
 {
-  guint lanes = td_rings_lanes (rings);
-  guint64 blocks = (to->n + lanes - 1) / lanes;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-wavelet", "rings_wavelet_down", error);
+  const guint lanes = td_rings_lanes (rings), n_lines = up ? from->lines : to->lines;
+  const guint64 blocks = (to->n + lanes - 1) / lanes;
+  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-wavelet",
+                                     up ? "rings_wavelet_up" : "rings_wavelet_down", error);
 
   if (!kernel)
     return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (from->buffer), TD_ARG_BUFFER (filter),
-    TD_ARG_BUFFER (to->buffer),   TD_ARG_VALUE (levels->wavelet->taps),
-    TD_ARG_VALUE (n_lines),       TD_ARG_VALUE (from->n),
-    TD_ARG_VALUE (from->lines),   TD_ARG_VALUE (from->first),
-    TD_ARG_VALUE (to->n),         TD_ARG_VALUE (to->lines),
+    TD_ARG_BUFFER (from->buffer),
+    TD_ARG_BUFFER (filter),
+    TD_ARG_BUFFER (to->buffer),
+    TD_ARG_VALUE (levels->wavelet->taps),
+    TD_ARG_VALUE (n_lines),
+    TD_ARG_VALUE (from->n),
+    TD_ARG_VALUE (from->lines),
+    up ? (TdArg) TD_ARG_VALUE (to->n) : (TdArg) TD_ARG_VALUE (from->first),
+    up ? (TdArg) TD_ARG_VALUE (to->lines) : (TdArg) TD_ARG_VALUE (to->n),
+    up ? (TdArg) TD_ARG_VALUE (to->first) : (TdArg) TD_ARG_VALUE (to->lines),
   };
   return td_rings_launch (rings, kernel, blocks * n_lines, args, G_N_ELEMENTS (args), error);
 }
 
-static gboolean
-step_rings_wavelet_up (const TdRings *rings, const Levels *levels, guint n_lines,
-                       const Profiles *from, TdBuffer *filter, const Profiles *to, GError **error)
-{
-  guint lanes = td_rings_lanes (rings);
-  guint64 blocks = (to->n + lanes - 1) / lanes;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-wavelet", "rings_wavelet_up", error);
-
-  if (!kernel)
-    return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (from->buffer), TD_ARG_BUFFER (filter),
-    TD_ARG_BUFFER (to->buffer),   TD_ARG_VALUE (levels->wavelet->taps),
-    TD_ARG_VALUE (n_lines),       TD_ARG_VALUE (from->n),
-    TD_ARG_VALUE (from->lines),   TD_ARG_VALUE (to->n),
-    TD_ARG_VALUE (to->lines),     TD_ARG_VALUE (to->first),
-  };
-  return td_rings_launch (rings, kernel, blocks * n_lines, args, G_N_ELEMENTS (args), error);
-}
+/* Low and high pass; two buffers for lines on their way; all profiles, before and after. */
+typedef struct {
+  TdBuffer *filters[2], *spare[2], *modes, *bands;
+} Buffers;
 
 /* What of a level's profiles lies in its band across columns: down to its details, and up again
    from nothing but these. */
 static gboolean
-keep_band (const TdRings *rings, const Levels *levels, guint level, TdBuffer *const filters[2],
-           TdBuffer *modes, TdBuffer *const spare[2], TdBuffer *bands, GError **error)
+keep_band (const TdRings *rings, const Levels *levels, guint level, const Buffers *buffers,
+           GError **error)
 {
   guint next = level < levels->n_levels ? levels->first[level + 1] : levels->n_modes;
   guint n = next - levels->first[level];
-  Profiles from = { modes, levels->n_columns[0], levels->n_modes, levels->first[level] };
-  const Profiles out = { bands, levels->n_columns[0], levels->n_modes, levels->first[level] };
+  Profiles from = { buffers->modes, levels->n_columns[0], levels->n_modes, levels->first[level] };
+  const Profiles out
+      = { buffers->bands, levels->n_columns[0], levels->n_modes, levels->first[level] };
 
   for (guint i = 1; i <= level; i++) {
-    Profiles to = { spare[i % 2], levels->n_columns[i], n, 0 };
-    if (!step_rings_wavelet_down (rings, levels, n, &from, filters[i == level], &to, error))
+    Profiles to = { buffers->spare[i % 2], levels->n_columns[i], n, 0 };
+    if (!step_rings_wavelet_scale (rings, FALSE, levels, &from, buffers->filters[i == level], &to,
+                                   error))
       return FALSE;
     from = to;
   }
   for (guint i = level; i > 0; i--) {
-    Profiles to = { spare[(i - 1) % 2], levels->n_columns[i - 1], n, 0 };
+    Profiles to = { buffers->spare[(i - 1) % 2], levels->n_columns[i - 1], n, 0 };
     if (i == 1)
       to = out;
-    if (!step_rings_wavelet_up (rings, levels, n, &from, filters[i == level], &to, error))
+    if (!step_rings_wavelet_scale (rings, TRUE, levels, &from, buffers->filters[i == level], &to,
+                                   error))
       return FALSE;
     from = to;
   }
@@ -260,28 +256,27 @@ step_rings_wavelet_run_chunk (const TdRings *rings, gconstpointer user, GError *
   guint64 table_floats = (guint64) levels.n_modes * slab->n_views;
   guint64 floats = (guint64) levels.n_modes * slab->n_columns;
   guint64 spare_floats = levels.widest * longest_line (&levels);
-  TdBuffer *analysis, *synthesis, *filters[2], *spare[2], *modes, *bands;
+  TdBuffer *analysis, *synthesis;
+  Buffers b;
 
   if (!(analysis = td_rings_table (slab, "rings-wavelet analysis", tables_for, table_floats,
                                    fill_analysis, error))
       || !(synthesis = td_rings_table (slab, "rings-wavelet synthesis", tables_for, table_floats,
                                        fill_synthesis, error))
-      || !(filters[0] = td_rings_table (slab, "rings-wavelet low", filters_for,
-                                        levels.wavelet->taps, fill_low, error))
-      || !(filters[1] = td_rings_table (slab, "rings-wavelet high", filters_for,
-                                        levels.wavelet->taps, fill_high, error))
-      || !(spare[0] = td_rings_buffer (rings, "rings wavelet 0", spare_floats, error))
-      || !(spare[1] = td_rings_buffer (rings, "rings wavelet 1", spare_floats, error))
-      || !(modes = td_rings_buffer (rings, "rings modes 0", floats, error))
-      || !(bands = td_rings_buffer (rings, "rings modes 1", floats, error))
-      || !td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                            analysis, levels.n_modes, modes, error))
+      || !(b.filters[0] = td_rings_table (slab, "rings-wavelet low", filters_for,
+                                          levels.wavelet->taps, fill_low, error))
+      || !(b.filters[1] = td_rings_table (slab, "rings-wavelet high", filters_for,
+                                          levels.wavelet->taps, fill_high, error))
+      || !(b.spare[0] = td_rings_buffer (rings, "rings wavelet 0", spare_floats, error))
+      || !(b.spare[1] = td_rings_buffer (rings, "rings wavelet 1", spare_floats, error))
+      || !(b.modes = td_rings_buffer (rings, "rings modes 0", floats, error))
+      || !(b.bands = td_rings_buffer (rings, "rings modes 1", floats, error))
+      || !td_rings_project (rings, analysis, levels.n_modes, b.modes, error))
     return FALSE;
   for (guint level = 1; level <= levels.n_levels; level++)
-    if (!keep_band (rings, &levels, level, filters, modes, spare, bands, error))
+    if (!keep_band (rings, &levels, level, &b, error))
       return FALSE;
-  return td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                             synthesis, levels.n_modes, bands, error);
+  return td_rings_add_modes (rings, synthesis, levels.n_modes, b.bands, error);
 }
 
 static gboolean

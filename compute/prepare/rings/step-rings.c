@@ -206,9 +206,7 @@ step_rings_measure (const TdRings *rings, Profiles *profiles, GError **error)
   TdBuffer *table = axis_table (rings, error);
   guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
 
-  return table
-         && td_rings_project (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                              table, TD_RINGS_AXIS_MODES, profiles->modes, error)
+  return table && td_rings_project (rings, table, TD_RINGS_AXIS_MODES, profiles->modes, error)
          && td_rings_roughness (rings, TD_RINGS_ROUGHNESS, profiles->roughness, error)
          && send_bounds (rings, profiles, error) && find_medians (rings, profiles, error)
          && td_download (slab->queue, profiles->host_found, profiles->found, 0, FOUND * bytes,
@@ -358,8 +356,7 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
     profiles.host_offsets[i] *= -1; /* to be added */
   return td_slab_upload (slab, profiles.offsets, profiles.host_offsets, bytes, error)
          && td_slab_upload (slab, profiles.dead, profiles.host_dead, bytes, error)
-         && td_rings_add_modes (rings, slab->data, rings->first_row, slab->n_views, slab->n_columns,
-                                ones, 1, profiles.offsets, error)
+         && td_rings_add_modes (rings, ones, 1, profiles.offsets, error)
          && td_rings_bridge (rings, profiles.dead, error);
 }
 
