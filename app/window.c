@@ -7,6 +7,7 @@
 
 #include "demo-scan.h"
 #include "settings.h"
+#include "ui/choose-file.h"
 #include "ui/job-row.h"
 #include "ui/open-dialog.h"
 #include "ui/quantity.h"
@@ -391,46 +392,19 @@ on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
 
 /* ── Choosing files ── */
 
-typedef void (*Chosen) (TdWindow *self, const char *path);
-
 static void
-window_on_file_response (GtkNativeDialog *dialog, int response, TdWindow *self)
+window_say_not_local (TdWindow *self)
 {
-  Chosen chosen = g_object_get_data (G_OBJECT (dialog), "chosen");
-
-  if (response == GTK_RESPONSE_ACCEPT) {
-    g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-    g_autofree char *path = file ? g_file_get_path (file) : NULL;
-    if (path)
-      chosen (self, path);
-    else
-      td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
-  }
-  g_object_unref (dialog);
-}
-
-static GtkFileChooser *
-window_choose_file (TdWindow *self, const char *title, GtkFileChooserAction action, Chosen chosen)
-{
-  GtkFileChooserNative *dialog
-      = gtk_file_chooser_native_new (title, GTK_WINDOW (self), action, NULL, NULL);
-
-  g_object_set_data (G_OBJECT (dialog), "chosen", chosen);
-  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (window_on_file_response), self, 0);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
-  return GTK_FILE_CHOOSER (dialog);
+  td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
 }
 
 static void
-add_filter (GtkFileChooser *chooser, const char *name, const char *const *patterns)
+window_on_scan_chosen (const char *path, gpointer user)
 {
-  g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
-
-  gtk_file_filter_set_name (filter, name);
-  for (guint i = 0; patterns[i]; i++)
-    gtk_file_filter_add_pattern (filter, patterns[i]);
-  gtk_file_chooser_add_filter (chooser, filter);
+  if (path)
+    td_window_open_path (user, path);
+  else
+    window_say_not_local (user);
 }
 
 static void
@@ -439,41 +413,46 @@ on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
   static const char *const scans[]
       = { "*.nxs", "*.nx",   "*.h5",  "*.hdf5", "*.hdf", "*.xtekct", "*.log", "*.rctd",
           "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.raw", "*.json",   NULL };
-  static const char *const all[] = { "*", NULL };
-  GtkFileChooser *chooser = window_choose_file (user, _ ("Open a Scan"),
-                                                GTK_FILE_CHOOSER_ACTION_OPEN, td_window_open_path);
+  GtkFileChooser *chooser = td_choose_file (user, _ ("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN,
+                                            window_on_scan_chosen, user);
 
-  add_filter (chooser, _ ("Scans"), scans);
-  add_filter (chooser, _ ("All files"), all);
+  td_choose_file_add_filter (chooser, _ ("Scans"), scans);
+  td_choose_file_add_filter (chooser, _ ("All files"), NULL);
 }
 
 static void
 on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  window_choose_file (user, _ ("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                      td_window_open_path);
+  td_choose_file (user, _ ("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                  window_on_scan_chosen, user);
 }
 
 /* ── Recipes ── */
 
 static void
-save_recipe (TdWindow *self, const char *path)
+window_save_recipe (const char *path, gpointer user)
 {
+  TdWindow *self = user;
   g_autoptr (GError) error = NULL;
 
-  if (td_recipe_save (td_session_recipe (self->session), path, &error))
+  if (!path)
+    window_say_not_local (self);
+  else if (td_recipe_save (td_session_recipe (self->session), path, &error))
     td_window_toast (self, _ ("Recipe saved"));
   else
     window_error_dialog (self, _ ("The recipe was not saved"), error->message);
 }
 
 static void
-load_recipe (TdWindow *self, const char *path)
+window_load_recipe (const char *path, gpointer user)
 {
+  TdWindow *self = user;
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  if (td_recipe_load (&recipe, path, &error))
+  if (!path)
+    window_say_not_local (self);
+  else if (td_recipe_load (&recipe, path, &error))
     td_session_edit (self->session, &recipe, NULL);
   else
     window_error_dialog (self, _ ("The recipe does not load"), error->message);
@@ -483,8 +462,8 @@ static void
 on_save_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
-  GtkFileChooser *chooser
-      = window_choose_file (self, _ ("Save the Recipe"), GTK_FILE_CHOOSER_ACTION_SAVE, save_recipe);
+  GtkFileChooser *chooser = td_choose_file (user, _ ("Save the Recipe"),
+                                            GTK_FILE_CHOOSER_ACTION_SAVE, window_save_recipe, user);
   g_autofree char *name
       = g_strdup_printf ("%s.recipe.json", td_session_facts (self->session)->title);
 
@@ -495,10 +474,10 @@ static void
 on_load_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   static const char *const recipes[] = { "*.json", NULL };
-  GtkFileChooser *chooser
-      = window_choose_file (user, _ ("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN, load_recipe);
+  GtkFileChooser *chooser = td_choose_file (user, _ ("Load a Recipe"), GTK_FILE_CHOOSER_ACTION_OPEN,
+                                            window_load_recipe, user);
 
-  add_filter (chooser, _ ("Recipes"), recipes);
+  td_choose_file_add_filter (chooser, _ ("Recipes"), recipes);
 }
 
 /* ── Recent scans ── */
@@ -549,11 +528,11 @@ window_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, 
 
   gtk_widget_remove_css_class (GTK_WIDGET (self->stack), "drop-here");
   if (!path) {
-    td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
+    window_say_not_local (self);
     return FALSE;
   }
   if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))
-    load_recipe (self, path);
+    window_load_recipe (path, self);
   else
     td_window_open_path (self, path);
   return TRUE;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "axis-plot.h"
+#include "ui.h"
 
 #define TILT_MATTERS 2.0 /* times its uncertainty */
 
@@ -231,8 +232,7 @@ td_axis_answer_class_init (TdAxisAnswerClass *class)
   gtk_widget_class_bind_template_child (widget, TdAxisAnswer, grid);
   gtk_widget_class_bind_template_callback (widget, on_take_clicked);
   gtk_widget_class_bind_template_callback (widget, on_trial_picked);
-  signals[TAKEN] = g_signal_new ("taken", TD_TYPE_AXIS_ANSWER, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                 NULL, G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  signals[TAKEN] = td_signal_new (TD_TYPE_AXIS_ANSWER, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "dataset/sort.h"
+#include "ui.h"
 
 #define HEIGHT_PX 120
 #define EDGE_PX 10.0
@@ -267,8 +268,7 @@ td_axis_plot_class_init (TdAxisPlotClass *class)
   widget->snapshot = td_axis_plot_snapshot;
   widget->measure = td_axis_plot_measure;
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_IMG);
-  signals[TRIAL_PICKED] = g_signal_new ("trial-picked", TD_TYPE_AXIS_PLOT, G_SIGNAL_RUN_LAST, 0,
-                                        NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
+  signals[TRIAL_PICKED] = td_signal_new (TD_TYPE_AXIS_PLOT, "trial-picked", 1, G_TYPE_UINT);
 }
 
 static void

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "axis-answer.h"
-#include "axis-finder.h"
 #include "compute/engine/centre.h"
+#include "latest.h"
 #include "number-row.h"
 #include "window-words.h"
 
@@ -24,7 +24,7 @@ struct _TdCentreGroup {
   GtkProgressBar *search_bar;
   AdwPreferencesRow *failed;
   TdAxisAnswer *answer;
-  TdAxisFinder *finder;
+  TdLatest *finder;
   TdEngine *engine;
   TdScan *scan;
   TdRecipe recipe; /* shown */
@@ -76,17 +76,6 @@ on_coarse_up (GtkButton *button, TdCentreGroup *self)
 }
 
 static void
-on_tilt_changed (TdNumberRow *row, double value, TdCentreGroup *self)
-{
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe)
-    return;
-  recipe->tilt_deg = value;
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), "tilt");
-}
-
-static void
 centre_group_on_reset (GtkButton *button, TdCentreGroup *self)
 {
   set_centre (self, self->middle);
@@ -97,7 +86,7 @@ centre_group_on_reset (GtkButton *button, TdCentreGroup *self)
 static void
 centre_group_show_state (TdCentreGroup *self, const char *failure)
 {
-  gboolean busy = td_axis_finder_busy (self->finder);
+  gboolean busy = td_latest_busy (self->finder);
   g_autofree char *words = td_window_words (failure);
 
   gtk_widget_set_visible (self->searching, busy);
@@ -127,18 +116,51 @@ on_taken (TdAxisAnswer *answer, double centre, double tilt, TdCentreGroup *self)
   centre_group_take (self, centre, tilt);
 }
 
-/* What the methods agree about is taken; else the person decides. Undo goes back either way. */
+/* One search on its way. */
+typedef struct {
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe;
+} Search;
+
 static void
-on_search (double fraction, const char *what, const TdAxisResult *result, const GError *error,
-           gpointer user)
+centre_group_search_free (gpointer user)
+{
+  Search *search = user;
+
+  td_engine_unref (search->engine);
+  td_scan_unref (search->scan);
+  g_free (search);
+}
+
+/* Worker thread. */
+static gpointer
+centre_group_search (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Search *search = user;
+  const TdAxisOptions options = { .progress = td_latest_tell, .progress_user = run };
+
+  return td_engine_find_axis (search->engine, search->scan, &search->recipe, &options, cancellable,
+                              error);
+}
+
+static void
+centre_group_show_progress (double fraction, const char *what, gpointer user)
 {
   TdCentreGroup *self = user;
 
   gtk_progress_bar_set_fraction (self->search_bar, fraction);
-  if (what)
-    gtk_label_set_text (self->search_label, what);
-  if (!result && !error)
-    return;
+  gtk_label_set_text (self->search_label, what);
+}
+
+/* The group takes what the methods agree about; else the person decides. Undo goes back either way.
+ */
+static void
+on_search (gpointer found, const GError *error, gboolean last, gpointer user)
+{
+  TdCentreGroup *self = user;
+  const TdAxisResult *result = found;
+
   if (result) {
     td_axis_answer_set_result (self->answer, result, td_scan_facts (self->scan)->n_rows);
     if (result->agreed && isfinite (result->centre_px))
@@ -150,12 +172,14 @@ on_search (double fraction, const char *what, const TdAxisResult *result, const 
 void
 td_centre_group_find (TdCentreGroup *self)
 {
-  if (!self->scan || td_axis_finder_busy (self->finder))
+  if (!self->scan || td_latest_busy (self->finder))
     return;
   gtk_progress_bar_set_fraction (self->search_bar, 0);
   gtk_label_set_text (self->search_label, _ ("Searching for the axis"));
   td_axis_answer_set_result (self->answer, NULL, 0);
-  td_axis_finder_start (self->finder, self->engine, self->scan, &self->recipe);
+  Search *search = g_new (Search, 1);
+  *search = (Search) { td_engine_ref (self->engine), td_scan_ref (self->scan), self->recipe };
+  td_latest_request (self->finder, search);
   centre_group_show_state (self, NULL);
 }
 
@@ -168,7 +192,7 @@ on_find (GtkButton *button, TdCentreGroup *self)
 void
 td_centre_group_cancel (TdCentreGroup *self)
 {
-  td_axis_finder_cancel (self->finder);
+  td_latest_cancel (self->finder);
   centre_group_show_state (self, NULL);
 }
 
@@ -187,7 +211,7 @@ td_centre_group_take_trial (TdCentreGroup *self, guint trial)
 gboolean
 td_centre_group_searching (TdCentreGroup *self)
 {
-  return td_axis_finder_busy (self->finder);
+  return td_latest_busy (self->finder);
 }
 
 const TdAxisResult *
@@ -199,7 +223,7 @@ td_centre_group_found (TdCentreGroup *self)
 void
 td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan)
 {
-  td_axis_finder_cancel (self->finder);
+  td_latest_cancel (self->finder);
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->scan, td_scan_unref);
   self->engine = td_engine_ref (engine);
@@ -255,7 +279,6 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
   gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
   centre_group_place_slider (self, centre, n);
-  td_number_row_set_value (self->tilt, recipe->tilt_deg);
   self->recipe = *recipe;
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
   /* A matrix for every view says how the axis stands; it can be moved sideways. */
@@ -270,7 +293,7 @@ td_centre_group_dispose (GObject *object)
 {
   TdCentreGroup *self = TD_CENTRE_GROUP (object);
 
-  g_clear_pointer (&self->finder, td_axis_finder_free);
+  g_clear_pointer (&self->finder, td_latest_free);
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->engine, td_engine_unref);
   G_OBJECT_CLASS (td_centre_group_parent_class)->dispose (object);
@@ -306,17 +329,19 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   gtk_widget_class_bind_template_callback (widget, on_coarse_up);
   gtk_widget_class_bind_template_callback (widget, on_spin_changed);
   gtk_widget_class_bind_template_callback (widget, on_slider_changed);
-  gtk_widget_class_bind_template_callback (widget, on_tilt_changed);
 }
 
 static void
 td_centre_group_init (TdCentreGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  self->finder = td_axis_finder_new (on_search, self);
+  self->finder = td_latest_new (centre_group_search, centre_group_search_free, on_search,
+                                (GDestroyNotify) td_axis_result_free, self);
+  td_latest_set_progress (self->finder, centre_group_show_progress);
   td_accept_decimals (self->spin);
   td_ignore_scroll (GTK_WIDGET (self->spin));
   td_ignore_scroll (GTK_WIDGET (self->slider));
   td_number_row_set_range (self->tilt, -10, 10);
   td_number_row_set_steps (self->tilt, 0.01, 0.1, 3);
+  TD_RECIPE_GROUP_BIND (self, self->tilt, tilt_deg, "tilt");
 }

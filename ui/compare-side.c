@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "method-choices.h"
+#include "ui.h"
 
 /* The choices that a side can make otherwise than the window's recipe. */
 enum { FILTER, INTERPOLATION, PRECISION, FAMILY, N_CHOICES };
@@ -164,10 +165,8 @@ td_compare_side_class_init (TdCompareSideClass *class)
   gtk_widget_class_bind_template_callback (widget, compare_side_on_selected);
   gtk_widget_class_bind_template_callback (widget, on_hold_toggled);
   gtk_widget_class_bind_template_callback (widget, compare_side_on_take);
-  signals[EDITED] = g_signal_new ("edited", TD_TYPE_COMPARE_SIDE, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                  NULL, G_TYPE_NONE, 0);
-  signals[TAKE_REQUESTED] = g_signal_new ("take-requested", TD_TYPE_COMPARE_SIDE, G_SIGNAL_RUN_LAST,
-                                          0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[EDITED] = td_signal_new (TD_TYPE_COMPARE_SIDE, "edited", 0);
+  signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_COMPARE_SIDE, "take-requested", 0);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "latest.h"
 #include "preview.h"
 #include "scan-readout.h"
+#include "ui.h"
 #include "window-words.h"
 
 struct _TdCompareView {
@@ -371,10 +372,9 @@ td_compare_view_class_init (TdCompareViewClass *class)
   gtk_widget_class_bind_template_callback (widget, compare_view_on_edited);
   gtk_widget_class_bind_template_callback (widget, compare_view_on_take);
   gtk_widget_class_bind_template_callback (widget, on_mode);
-  signals[TAKE_REQUESTED] = g_signal_new ("take-requested", TD_TYPE_COMPARE_VIEW, G_SIGNAL_RUN_LAST,
-                                          0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
-  signals[COMPARED] = g_signal_new ("compared", TD_TYPE_COMPARE_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
-                                    NULL, NULL, G_TYPE_NONE, 0);
+  signals[TAKE_REQUESTED]
+      = td_signal_new (TD_TYPE_COMPARE_VIEW, "take-requested", 1, G_TYPE_POINTER);
+  signals[COMPARED] = td_signal_new (TD_TYPE_COMPARE_VIEW, "compared", 0);
 }
 
 static void

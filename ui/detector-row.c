@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "number-row.h"
+#include "ui.h"
 
 typedef enum {
   FIRST_COLUMN,
@@ -137,8 +138,7 @@ td_detector_row_show (TdDetectorRow *self, const TdScanFacts *facts, const TdRec
 static void
 td_detector_row_class_init (TdDetectorRowClass *class)
 {
-  signals[CHANGED] = g_signal_new ("changed", TD_TYPE_DETECTOR_ROW, G_SIGNAL_RUN_LAST, 0, NULL,
-                                   NULL, NULL, G_TYPE_NONE, 0);
+  signals[CHANGED] = td_signal_new (TD_TYPE_DETECTOR_ROW, "changed", 0);
 }
 
 static void

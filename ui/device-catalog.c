@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "device-catalog.h"
 
+#include "ui.h"
+
 struct _TdDeviceCatalog {
   GObject parent_instance;
   GPtrArray *entries;
@@ -57,8 +59,7 @@ static void
 td_device_catalog_class_init (TdDeviceCatalogClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_device_catalog_finalize;
-  signals[LOADED] = g_signal_new ("loaded", TD_TYPE_DEVICE_CATALOG, G_SIGNAL_RUN_LAST, 0, NULL,
-                                  NULL, NULL, G_TYPE_NONE, 0);
+  signals[LOADED] = td_signal_new (TD_TYPE_DEVICE_CATALOG, "loaded", 0);
 }
 
 static void

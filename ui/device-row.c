@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "device-catalog.h"
+#include "ui.h"
 
 struct _TdDeviceRow {
   AdwComboRow parent_instance;
@@ -89,8 +90,7 @@ static void
 td_device_row_class_init (TdDeviceRowClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_device_row_finalize;
-  signals[PICKED] = g_signal_new ("picked", TD_TYPE_DEVICE_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[PICKED] = td_signal_new (TD_TYPE_DEVICE_ROW, "picked", 1, G_TYPE_STRING);
 }
 
 static void

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "choose-file.h"
+#include "ui.h"
 #include "window-words.h"
 
 struct _TdFileRow {
@@ -21,57 +23,28 @@ G_DEFINE_FINAL_TYPE (TdFileRow, td_file_row, ADW_TYPE_ACTION_ROW)
 /* ── Choosing ── */
 
 static void
-take (TdFileRow *self, GFile *file)
+file_row_take (const char *path, gpointer user)
 {
-  g_autofree char *path = file ? g_file_get_path (file) : NULL;
-
   if (path)
-    g_signal_emit (self, signals[CHOSEN], 0, path);
+    g_signal_emit (user, signals[CHOSEN], 0, path);
   else
-    td_file_row_set_problem (self, _ ("Only files on this machine’s disks can be used"));
-}
-
-static void
-file_row_on_response (GtkNativeDialog *dialog, int response, TdFileRow *self)
-{
-  if (response == GTK_RESPONSE_ACCEPT) {
-    g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-    take (self, file);
-  }
-  g_object_unref (dialog);
-}
-
-static void
-add_filters (TdFileRow *self, GtkFileChooser *chooser)
-{
-  g_autoptr (GtkFileFilter) fitting = gtk_file_filter_new (), all = gtk_file_filter_new ();
-
-  gtk_file_filter_set_name (fitting, adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)));
-  for (guint i = 0; self->patterns[i]; i++)
-    gtk_file_filter_add_pattern (fitting, self->patterns[i]);
-  gtk_file_filter_set_name (all, _ ("All files"));
-  gtk_file_filter_add_pattern (all, "*");
-  gtk_file_chooser_add_filter (chooser, fitting);
-  gtk_file_chooser_add_filter (chooser, all);
+    td_file_row_set_problem (user, _ ("Only files on this machine’s disks can be used"));
 }
 
 static void
 file_row_choose (TdFileRow *self, GtkFileChooserAction action)
 {
-  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
-  GtkFileChooserNative *dialog
-      = gtk_file_chooser_native_new (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self)),
-                                     GTK_WINDOW (root), action, NULL, NULL);
+  const char *title = adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self));
+  GtkFileChooser *chooser = td_choose_file (GTK_WIDGET (self), title, action, file_row_take, self);
 
-  if (self->patterns && action == GTK_FILE_CHOOSER_ACTION_OPEN)
-    add_filters (self, GTK_FILE_CHOOSER (dialog));
+  if (self->patterns && action == GTK_FILE_CHOOSER_ACTION_OPEN) {
+    td_choose_file_add_filter (chooser, title, self->patterns);
+    td_choose_file_add_filter (chooser, _ ("All files"), NULL);
+  }
   if (self->path) {
     g_autoptr (GFile) file = g_file_new_for_path (self->path);
-    gtk_file_chooser_set_file (GTK_FILE_CHOOSER (dialog), file, NULL);
+    gtk_file_chooser_set_file (chooser, file, NULL);
   }
-  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (file_row_on_response), self, 0);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }
 
 static void
@@ -99,7 +72,8 @@ file_row_on_drop (GtkDropTarget *target, const GValue *value, double x, double y
 
   if (!files)
     return FALSE;
-  take (self, files->data);
+  g_autofree char *path = g_file_get_path (files->data);
+  file_row_take (path, self);
   return TRUE;
 }
 
@@ -162,8 +136,7 @@ static void
 td_file_row_class_init (TdFileRowClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_file_row_finalize;
-  signals[CHOSEN] = g_signal_new ("chosen", TD_TYPE_FILE_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[CHOSEN] = td_signal_new (TD_TYPE_FILE_ROW, "chosen", 1, G_TYPE_STRING);
 }
 
 static void
@@ -186,13 +159,13 @@ GtkWidget *
 td_file_row_new (const char *title, const char *none, const char *const *patterns)
 {
   TdFileRow *self = g_object_new (TD_TYPE_FILE_ROW, "title", title, NULL);
-  g_autofree char *file_row_choose = g_strdup_printf (_ ("Choose: %s"), title);
+  g_autofree char *choose = g_strdup_printf (_ ("Choose: %s"), title);
   g_autofree char *clear = g_strdup_printf (_ ("None: %s"), title);
 
   self->none = none;
   self->patterns = patterns;
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->choose), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  file_row_choose, -1);
+                                  choose, -1);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->clear), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   clear, -1);
   td_file_row_set_path (self, NULL);

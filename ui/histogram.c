@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui.h"
+
 #define STRIP_PX 5.0     /* the colour strip along the foot */
 #define NUMBER_ROOM_PX 7 /* between a handle and its number */
 #define GRAB_PX 8.0
@@ -295,10 +297,8 @@ td_histogram_class_init (TdHistogramClass *class)
   gtk_widget_class_set_css_name (widget, "histogram");
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_GROUP);
   signals[RANGE_CHANGED]
-      = g_signal_new ("range-changed", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
-  signals[AUTO_REQUESTED] = g_signal_new ("auto-requested", TD_TYPE_HISTOGRAM, G_SIGNAL_RUN_LAST, 0,
-                                          NULL, NULL, NULL, G_TYPE_NONE, 0);
+      = td_signal_new (TD_TYPE_HISTOGRAM, "range-changed", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  signals[AUTO_REQUESTED] = td_signal_new (TD_TYPE_HISTOGRAM, "auto-requested", 0);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "histogram.h"
 #include "picture-save.h"
 #include "profile.h"
+#include "ui.h"
 #include "window-words.h"
 
 struct _TdImagePane {
@@ -491,13 +492,11 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_callback (widget, on_histogram_range);
   gtk_widget_class_bind_template_callback (widget, on_auto_requested);
   gtk_widget_class_bind_template_callback (widget, on_enlarge_toggled);
-  signals[ENLARGE_TOGGLED] = g_signal_new ("enlarge-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
-                                           0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
-  signals[OPTION_TOGGLED] = g_signal_new ("option-toggled", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST,
-                                          0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+  signals[ENLARGE_TOGGLED]
+      = td_signal_new (TD_TYPE_IMAGE_PANE, "enlarge-toggled", 1, G_TYPE_BOOLEAN);
+  signals[OPTION_TOGGLED] = td_signal_new (TD_TYPE_IMAGE_PANE, "option-toggled", 1, G_TYPE_BOOLEAN);
   signals[CONTRAST_CHANGED]
-      = g_signal_new ("contrast-changed", TD_TYPE_IMAGE_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                      NULL, G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+      = td_signal_new (TD_TYPE_IMAGE_PANE, "contrast-changed", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void

@@ -12,37 +12,6 @@ struct _TdIterativeGroup {
 
 G_DEFINE_FINAL_TYPE (TdIterativeGroup, td_iterative_group, TD_TYPE_RECIPE_GROUP)
 
-static void
-on_number (TdNumberRow *row, double value, TdIterativeGroup *self)
-{
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe)
-    return;
-  if (row == self->iterations)
-    recipe->iterations = (guint) value;
-  else if (row == self->subsets)
-    recipe->subsets = (guint) value;
-  else if (row == self->relaxation)
-    recipe->relaxation = value;
-  else if (row == self->tolerance)
-    recipe->tolerance = value;
-  else
-    recipe->tv = value;
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), "iterative");
-}
-
-static void
-on_non_negative (GObject *object, GParamSpec *property, TdIterativeGroup *self)
-{
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe)
-    return;
-  recipe->non_negative = gtk_switch_get_active (self->non_negative);
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), "non-negative");
-}
-
 /* A file that a recipe goes on from stays, until the switch is used. */
 static void
 on_filtered (GObject *object, GParamSpec *property, TdIterativeGroup *self)
@@ -62,14 +31,8 @@ td_iterative_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const T
   TdIterativeGroup *self = TD_ITERATIVE_GROUP (group);
   const gboolean cgls = recipe->method == TD_METHOD_CGLS;
 
-  td_number_row_set_value (self->iterations, recipe->iterations);
-  td_number_row_set_value (self->subsets, recipe->subsets);
-  td_number_row_set_value (self->relaxation, recipe->relaxation);
-  td_number_row_set_value (self->tv, recipe->tv);
-  td_number_row_set_value (self->tolerance, recipe->tolerance);
   gtk_switch_set_active (self->filtered, g_str_equal (recipe->start, "auto")
                                              || g_str_equal (recipe->start, "filtered"));
-  gtk_switch_set_active (self->non_negative, recipe->non_negative);
   gtk_widget_set_visible (GTK_WIDGET (self->subsets), !cgls);
   gtk_widget_set_visible (GTK_WIDGET (self->relaxation), recipe->method == TD_METHOD_SIRT);
   gtk_widget_set_visible (GTK_WIDGET (self->tv), recipe->method == TD_METHOD_FISTA_TV);
@@ -93,8 +56,6 @@ td_iterative_group_class_init (TdIterativeGroupClass *class)
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, filtered);
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, non_negative_row);
   gtk_widget_class_bind_template_child (widget, TdIterativeGroup, non_negative);
-  gtk_widget_class_bind_template_callback (widget, on_number);
-  gtk_widget_class_bind_template_callback (widget, on_non_negative);
   gtk_widget_class_bind_template_callback (widget, on_filtered);
 }
 
@@ -112,4 +73,10 @@ td_iterative_group_init (TdIterativeGroup *self)
   td_number_row_set_steps (self->tolerance, 0.001, 0.01, 3);
   td_number_row_set_range (self->tv, 0, 1);
   td_number_row_set_steps (self->tv, 0.001, 0.01, 4);
+  TD_RECIPE_GROUP_BIND (self, self->iterations, iterations, "iterative");
+  TD_RECIPE_GROUP_BIND (self, self->subsets, subsets, "iterative");
+  TD_RECIPE_GROUP_BIND (self, self->relaxation, relaxation, "iterative");
+  TD_RECIPE_GROUP_BIND (self, self->tv, tv, "iterative");
+  TD_RECIPE_GROUP_BIND (self, self->tolerance, tolerance, "iterative");
+  TD_RECIPE_GROUP_BIND (self, self->non_negative, non_negative, "non-negative");
 }

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "quantity.h"
+#include "ui.h"
 #include "window-words.h"
 
 #define POLL_MS 120
@@ -351,8 +352,7 @@ td_job_item_class_init (TdJobItemClass *class)
 
   G_OBJECT_CLASS (class)->finalize = td_job_item_finalize;
   for (guint i = 0; i < N_SIGNALS; i++)
-    signals[i] = g_signal_new (names[i], TD_TYPE_JOB_ITEM, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                               G_TYPE_NONE, 0);
+    signals[i] = td_signal_new (TD_TYPE_JOB_ITEM, names[i], 0);
 }
 
 static void

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job-queue.h"
 
+#include "ui.h"
+
 struct _TdJobQueue {
   GObject parent_instance;
   GListStore *items;
@@ -93,8 +95,7 @@ static void
 td_job_queue_class_init (TdJobQueueClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_job_queue_finalize;
-  signals[ENDED] = g_signal_new ("ended", TD_TYPE_JOB_QUEUE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                 G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
+  signals[ENDED] = td_signal_new (TD_TYPE_JOB_QUEUE, "ended", 1, TD_TYPE_JOB_ITEM);
 }
 
 static void

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui.h"
+
 struct _TdJobRow {
   GtkBox parent_instance;
   TdJobItem *item;
@@ -135,13 +137,11 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_finish);
   gtk_widget_class_bind_template_callback (widget, job_row_on_cancel);
   gtk_widget_class_bind_template_callback (widget, on_dismiss);
-  signals[SHOW_REQUESTED] = g_signal_new ("show-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
-                                          NULL, NULL, NULL, G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
-  signals[AGAIN_REQUESTED] = g_signal_new ("again-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0,
-                                           NULL, NULL, NULL, G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
+  signals[SHOW_REQUESTED] = td_signal_new (TD_TYPE_JOB_ROW, "show-requested", 1, TD_TYPE_JOB_ITEM);
+  signals[AGAIN_REQUESTED]
+      = td_signal_new (TD_TYPE_JOB_ROW, "again-requested", 1, TD_TYPE_JOB_ITEM);
   signals[DISMISS_REQUESTED]
-      = g_signal_new ("dismiss-requested", TD_TYPE_JOB_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 1, TD_TYPE_JOB_ITEM);
+      = td_signal_new (TD_TYPE_JOB_ROW, "dismiss-requested", 1, TD_TYPE_JOB_ITEM);
 }
 
 static void

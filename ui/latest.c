@@ -23,6 +23,7 @@ struct TdLatest {
   gatomicrefcount references;
   TdLatestWork work;
   TdLatestShow show;
+  TdLatestProgress progress;
   GDestroyNotify free_request, free_result;
   gpointer user;
   TdLatestRun *run; /* main thread: the one that runs; NULL: idle */
@@ -34,6 +35,8 @@ typedef struct {
   TdLatestRun *run;
   gpointer result;
   GError *error;
+  char *what; /* not NULL: how far the request is, instead of a result */
+  double fraction;
   gboolean last, enough;
 } Message;
 
@@ -103,7 +106,9 @@ latest_deliver (gpointer user)
       clear_impatience (latest);
       latest->run = NULL;
     }
-    if (!(cancelled && latest->waiting))
+    if (message->what)
+      latest->progress (message->fraction, message->what, latest->user);
+    else if (!(cancelled && latest->waiting))
       latest->show (message->result, message->error, message->last, latest->user);
     /* The owner may have cancelled or freed from within show. */
     if (!run->dropped) {
@@ -124,39 +129,38 @@ message_free (gpointer user)
   if (message->result)
     message->run->latest->free_result (message->result);
   g_clear_error (&message->error);
+  g_free (message->what);
   run_unref (message->run);
   g_free (message);
 }
 
+/* Takes what @content points to. */
 static void
-latest_send (TdLatestRun *run, gpointer result, GError *error, gboolean last, gboolean enough)
+latest_send (TdLatestRun *run, const Message *content)
 {
-  Message *message = g_new0 (Message, 1);
+  Message *message = g_memdup2 (content, sizeof *content);
 
   g_atomic_ref_count_inc (&run->references);
   message->run = run;
-  message->result = result;
-  message->error = error;
-  message->last = last;
-  message->enough = enough;
   g_idle_add_full (G_PRIORITY_DEFAULT, latest_deliver, message, message_free);
 }
 
 void
 td_latest_post (TdLatestRun *run, gpointer result, gboolean enough)
 {
-  latest_send (run, result, NULL, FALSE, enough);
+  latest_send (run, &(Message) { .result = result, .enough = enough });
 }
 
-gboolean
-td_latest_progress_due (TdLatestRun *run)
+void
+td_latest_tell (double fraction, const char *what, gpointer user)
 {
+  TdLatestRun *run = user;
   const gint64 now = g_get_monotonic_time ();
 
   if (now - run->told_us < PROGRESS_EVERY_US)
-    return FALSE;
+    return;
   run->told_us = now;
-  return TRUE;
+  latest_send (run, &(Message) { .what = g_strdup (what), .fraction = fraction, .enough = TRUE });
 }
 
 static gpointer
@@ -167,7 +171,7 @@ run_thread (gpointer user)
 
   td_host_enter_background ();
   gpointer result = run->latest->work (run->request, run, run->cancellable, &error);
-  latest_send (run, result, error, TRUE, TRUE);
+  latest_send (run, &(Message) { .result = result, .error = error, .last = TRUE, .enough = TRUE });
   run_unref (run);
   return NULL;
 }
@@ -200,6 +204,12 @@ td_latest_new (TdLatestWork work, GDestroyNotify free_request, TdLatestShow show
   latest->free_result = free_result;
   latest->user = user;
   return latest;
+}
+
+void
+td_latest_set_progress (TdLatest *latest, TdLatestProgress progress)
+{
+  latest->progress = progress;
 }
 
 void

@@ -31,9 +31,12 @@ void td_latest_request (TdLatest *latest, gpointer request); /* takes @request *
 /* Worker thread: shows an early result (transfer full) of the request. @enough: a newer request may
    end this one now; FALSE: what a person waits for is still to come. */
 void td_latest_post (TdLatestRun *run, gpointer result, gboolean enough);
-/* Worker thread: whether it is time to post how far the request is: often enough for a bar that
-   moves, too rarely to keep the main thread busy. */
-gboolean td_latest_progress_due (TdLatestRun *run);
+/* How far a request is; shown by @progress on the main thread. */
+typedef void (*TdLatestProgress) (double fraction, const char *what, gpointer user);
+void td_latest_set_progress (TdLatest *latest, TdLatestProgress progress);
+/* Worker thread: @run is a TdLatestRun. Sends often enough for a bar that moves, too rarely to keep
+   the main thread busy. */
+void td_latest_tell (double fraction, const char *what, gpointer run);
 void td_latest_cancel (TdLatest *latest);
 gboolean td_latest_busy (TdLatest *latest); /* running or waiting */
 void td_latest_free (TdLatest *latest);

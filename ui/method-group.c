@@ -14,30 +14,15 @@ struct _TdMethodGroup {
 G_DEFINE_FINAL_TYPE (TdMethodGroup, td_method_group, TD_TYPE_RECIPE_GROUP)
 
 static void
-on_changed (GObject *object, GParamSpec *property, TdMethodGroup *self)
+on_family_changed (GObject *object, GParamSpec *property, TdMethodGroup *self)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
 
   if (!recipe)
     return;
-  recipe->method = adw_combo_row_get_selected (self->method);
-  recipe->interpolation = adw_combo_row_get_selected (self->interpolation);
-  recipe->precision = adw_combo_row_get_selected (self->precision);
   g_strlcpy (recipe->family, td_family_choice_value (adw_combo_row_get_selected (self->family)),
              sizeof recipe->family);
-  recipe->reverse_rotation = gtk_switch_get_active (self->reverse);
   td_recipe_group_commit (TD_RECIPE_GROUP (self), "method");
-}
-
-static void
-on_angle_changed (TdNumberRow *row, double value, TdMethodGroup *self)
-{
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe)
-    return;
-  recipe->angle_offset_deg = value;
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), "angle");
 }
 
 static void
@@ -45,12 +30,7 @@ td_method_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
 {
   TdMethodGroup *self = TD_METHOD_GROUP (group);
 
-  adw_combo_row_set_selected (self->method, recipe->method);
-  adw_combo_row_set_selected (self->interpolation, recipe->interpolation);
-  adw_combo_row_set_selected (self->precision, recipe->precision);
   adw_combo_row_set_selected (self->family, td_family_choice_index (recipe->family));
-  td_number_row_set_value (self->angle, recipe->angle_offset_deg);
-  gtk_switch_set_active (self->reverse, recipe->reverse_rotation);
 }
 
 static void
@@ -67,8 +47,7 @@ td_method_group_class_init (TdMethodGroupClass *class)
   gtk_widget_class_bind_template_child (widget, TdMethodGroup, family);
   gtk_widget_class_bind_template_child (widget, TdMethodGroup, angle);
   gtk_widget_class_bind_template_child (widget, TdMethodGroup, reverse);
-  gtk_widget_class_bind_template_callback (widget, on_changed);
-  gtk_widget_class_bind_template_callback (widget, on_angle_changed);
+  gtk_widget_class_bind_template_callback (widget, on_family_changed);
 }
 
 static void
@@ -81,4 +60,9 @@ td_method_group_init (TdMethodGroup *self)
   adw_combo_row_set_model (self->family, td_family_choices (FALSE));
   td_number_row_set_range (self->angle, -360, 360);
   td_number_row_set_steps (self->angle, 1, 15, 1);
+  TD_RECIPE_GROUP_BIND (self, self->method, method, "method");
+  TD_RECIPE_GROUP_BIND (self, self->interpolation, interpolation, "method");
+  TD_RECIPE_GROUP_BIND (self, self->precision, precision, "method");
+  TD_RECIPE_GROUP_BIND (self, self->angle, angle_offset_deg, "angle");
+  TD_RECIPE_GROUP_BIND (self, self->reverse, reverse_rotation, "method");
 }

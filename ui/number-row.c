@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "ui.h"
+
 struct _TdNumberRow {
   AdwActionRow parent_instance;
   GtkSpinButton *spin;
@@ -57,8 +59,7 @@ on_value_changed (GtkSpinButton *spin, TdNumberRow *self)
 static void
 td_number_row_class_init (TdNumberRowClass *class)
 {
-  signals[CHANGED] = g_signal_new ("changed", TD_TYPE_NUMBER_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                   NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
+  signals[CHANGED] = td_signal_new (TD_TYPE_NUMBER_ROW, "changed", 1, G_TYPE_DOUBLE);
 }
 
 static void

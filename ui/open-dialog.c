@@ -6,6 +6,7 @@
 
 #include "file-row.h"
 #include "number-row.h"
+#include "ui.h"
 
 struct _TdOpenDialog {
   AdwWindow parent_instance;
@@ -224,8 +225,7 @@ td_open_dialog_class_init (TdOpenDialogClass *class)
 {
   gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, "window.close",
                                        NULL);
-  signals[ACCEPTED] = g_signal_new ("accepted", TD_TYPE_OPEN_DIALOG, G_SIGNAL_RUN_LAST, 0, NULL,
-                                    NULL, NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
+  signals[ACCEPTED] = td_signal_new (TD_TYPE_OPEN_DIALOG, "accepted", 1, G_TYPE_POINTER);
 }
 
 static void

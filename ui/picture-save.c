@@ -4,6 +4,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "choose-file.h"
 #include "dataset/error.h"
 #include "dataset/tiff-save.h"
 #include "render/soft-renderer.h"
@@ -11,7 +12,6 @@
 typedef struct {
   TdImage *image;
   TdStyle style;
-  GWeakRef parent;
 } Wanted;
 
 static void
@@ -20,7 +20,6 @@ wanted_free (gpointer data)
   Wanted *wanted = data;
 
   td_image_unref (wanted->image);
-  g_weak_ref_clear (&wanted->parent);
   g_free (wanted);
 }
 
@@ -67,44 +66,28 @@ picture_save_say (GtkWidget *parent, const GError *error)
 }
 
 static void
-picture_save_on_response (GtkNativeDialog *dialog, int response, Wanted *wanted)
+picture_save_on_chosen (const char *path, gpointer parent)
 {
-  g_autoptr (GFile) file = response == GTK_RESPONSE_ACCEPT
-                               ? gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog))
-                               : NULL;
-  g_autofree char *path = file ? g_file_get_path (file) : NULL;
-  g_autoptr (GtkWidget) parent = g_weak_ref_get (&wanted->parent);
+  const Wanted *wanted = g_object_get_data (parent, "picture-wanted");
   g_autoptr (GError) error = NULL;
 
-  if (path && !td_picture_save (wanted->image, &wanted->style, path, &error) && parent)
+  if (path && !td_picture_save (wanted->image, &wanted->style, path, &error))
     picture_save_say (parent, error);
-  wanted_free (wanted);
-  g_object_unref (dialog);
 }
 
 void
 td_picture_save_ask (GtkWidget *parent, TdImage *image, const TdStyle *style, const char *name)
 {
-  GtkRoot *root = gtk_widget_get_root (parent);
-  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      _ ("Save the Picture"), GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
-      GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
-  g_autoptr (GtkFileFilter) png = gtk_file_filter_new (), tiff = gtk_file_filter_new ();
+  static const char *const png[] = { "*.png", NULL }, *const tiff[] = { "*.tif", "*.tiff", NULL };
+  GtkFileChooser *chooser = td_choose_file (
+      parent, _ ("Save the Picture"), GTK_FILE_CHOOSER_ACTION_SAVE, picture_save_on_chosen, parent);
   g_autofree char *offered = g_strconcat (name, ".png", NULL);
-  Wanted *wanted = g_new0 (Wanted, 1);
+  Wanted *wanted = g_new (Wanted, 1);
 
-  wanted->image = td_image_ref (image);
-  wanted->style = *style;
-  g_weak_ref_init (&wanted->parent, parent);
-  gtk_file_filter_set_name (png, _ ("PNG: as it looks"));
-  gtk_file_filter_add_pattern (png, "*.png");
-  gtk_file_filter_set_name (tiff, _ ("TIFF: the values (.tif)"));
-  gtk_file_filter_add_pattern (tiff, "*.tif");
-  gtk_file_filter_add_pattern (tiff, "*.tiff");
-  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), png);
-  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), tiff);
-  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), offered);
-  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect (dialog, "response", G_CALLBACK (picture_save_on_response), wanted);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+  /* The picture as it is now: another one may be shown when the dialog is answered. */
+  *wanted = (Wanted) { td_image_ref (image), *style };
+  g_object_set_data_full (G_OBJECT (parent), "picture-wanted", wanted, wanted_free);
+  td_choose_file_add_filter (chooser, _ ("PNG: as it looks"), png);
+  td_choose_file_add_filter (chooser, _ ("TIFF: the values (.tif)"), tiff);
+  gtk_file_chooser_set_current_name (chooser, offered);
 }

@@ -7,9 +7,9 @@
 #include "dataset/scan.h"
 
 /**
- * TdRecipeGroup: a titled group of controls for one part of a recipe. Subclasses implement show,
- * which sets their controls from a recipe, and call td_recipe_group_edit() …
- * td_recipe_group_commit() when the user changes one.
+ * TdRecipeGroup: a titled group of controls for one part of a recipe. Subclasses bind the
+ * controls of single fields. For other controls they implement show, which sets them from a recipe,
+ * and call td_recipe_group_edit() … td_recipe_group_commit() when the user changes one.
  *
  * Signal "edited" (gpointer recipe, const char *key): a new recipe value (const TdRecipe *, valid
  * during the call); @key names what changed, so that a drag can be undone as one step.
@@ -19,7 +19,8 @@ G_DECLARE_DERIVABLE_TYPE (TdRecipeGroup, td_recipe_group, TD, RECIPE_GROUP, AdwP
 
 struct _TdRecipeGroupClass {
   AdwPreferencesGroupClass parent_class;
-  /* Sets the controls. @facts: (nullable). Edits made by the controls while it runs are ignored. */
+  /* Sets the controls that are not bound; NULL: all are. @facts: (nullable). Edits made by the
+   * controls while it runs are ignored. */
   void (*show) (TdRecipeGroup *self, const TdScanFacts *facts, const TdRecipe *recipe);
 };
 
@@ -27,3 +28,12 @@ void td_recipe_group_show (TdRecipeGroup *self, const TdScanFacts *facts, const 
 /* The value to change; NULL while the group is being set from outside. */
 TdRecipe *td_recipe_group_edit (TdRecipeGroup *self);
 void td_recipe_group_commit (TdRecipeGroup *self, const char *key);
+
+/* Binds a control to a field of the recipe: the group shows the field in it, and commits under @key
+   (NULL: never joined) when the user changes it. A TdNumberRow is bound to a double or a guint, a
+   GtkSwitch to a gboolean, an AdwComboRow to an enumeration whose values are the row's indices. */
+#define TD_RECIPE_GROUP_BIND(group, control, field, key)                                           \
+  td_recipe_group_bind (TD_RECIPE_GROUP (group), G_OBJECT (control), offsetof (TdRecipe, field),   \
+                        sizeof (((TdRecipe *) NULL)->field), key)
+void td_recipe_group_bind (TdRecipeGroup *self, GObject *control, gsize offset, gsize size,
+                           const char *key);

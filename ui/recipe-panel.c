@@ -7,6 +7,7 @@
 #include "iterative-group.h"
 #include "method-group.h"
 #include "region-group.h"
+#include "ui.h"
 
 struct _TdRecipePanel {
   GtkWidget parent_instance;
@@ -100,10 +101,9 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
   gtk_widget_class_bind_template_callback (widget, on_edited);
   gtk_widget_class_bind_template_callback (widget, recipe_panel_on_before);
-  signals[EDITED] = g_signal_new ("edited", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                  NULL, G_TYPE_NONE, 2, G_TYPE_POINTER, G_TYPE_STRING);
-  signals[BEFORE] = g_signal_new ("before", TD_TYPE_RECIPE_PANEL, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[EDITED]
+      = td_signal_new (TD_TYPE_RECIPE_PANEL, "edited", 2, G_TYPE_POINTER, G_TYPE_STRING);
+  signals[BEFORE] = td_signal_new (TD_TYPE_RECIPE_PANEL, "before", 1, G_TYPE_STRING);
 }
 
 static void

@@ -4,11 +4,13 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "choose-file.h"
 #include "compute/engine/plan.h"
 #include "latest.h"
 #include "number-row.h"
 #include "quantity.h"
 #include "target-check.h"
+#include "ui.h"
 #include "window-words.h"
 
 /* In the order of TdVolumeFormat. */
@@ -268,31 +270,24 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
 }
 
 static void
-reconstruct_dialog_on_chosen (GtkNativeDialog *dialog, int response, TdReconstructDialog *self)
+reconstruct_dialog_on_chosen (const char *path, gpointer user)
 {
-  if (response == GTK_RESPONSE_ACCEPT) {
-    g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-    g_autofree char *path = file ? g_file_get_path (file) : NULL;
-    if (path)
-      td_reconstruct_dialog_set_output (self, path);
-  }
-  g_object_unref (dialog);
+  if (path)
+    td_reconstruct_dialog_set_output (user, path);
 }
 
 static void
 reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
 {
-  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      _ ("Write the Volume To"), GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, NULL, NULL);
+  GtkFileChooser *chooser
+      = td_choose_file (GTK_WIDGET (self), _ ("Write the Volume To"), GTK_FILE_CHOOSER_ACTION_SAVE,
+                        reconstruct_dialog_on_chosen, self);
   g_autofree char *name = g_path_get_basename (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autofree char *folder = g_path_get_dirname (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   g_autoptr (GFile) file = g_file_new_for_path (folder);
 
-  gtk_file_chooser_set_current_folder (GTK_FILE_CHOOSER (dialog), file, NULL);
-  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), name);
-  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (reconstruct_dialog_on_chosen), self, 0);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+  gtk_file_chooser_set_current_folder (chooser, file, NULL);
+  gtk_file_chooser_set_current_name (chooser, name);
 }
 
 void
@@ -426,8 +421,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_bind_template_callback (widget, on_choice_changed);
   gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_number_changed);
   signals[ACCEPTED]
-      = g_signal_new ("accepted", TD_TYPE_RECONSTRUCT_DIALOG, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                      NULL, G_TYPE_NONE, 2, G_TYPE_POINTER, G_TYPE_STRING);
+      = td_signal_new (TD_TYPE_RECONSTRUCT_DIALOG, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
 }
 
 static void

@@ -39,17 +39,6 @@ on_rows_changed (TdNumberRow *row, double value, TdRegionGroup *self)
 }
 
 static void
-on_field_changed (GObject *object, GParamSpec *property, TdRegionGroup *self)
-{
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe)
-    return;
-  recipe->field_of_view = (TdFieldOfView) adw_combo_row_get_selected (self->field);
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
-}
-
-static void
 on_detector_changed (TdDetectorRow *detector, TdRegionGroup *self)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
@@ -90,7 +79,6 @@ td_region_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   adw_action_row_set_subtitle (self->region, text);
   gtk_widget_set_visible (self->whole, r[2] > 0);
   td_detector_row_show (self->detector, facts, recipe);
-  adw_combo_row_set_selected (self->field, recipe->field_of_view);
   gtk_widget_set_visible (GTK_WIDGET (self->field),
                           facts && facts->geometry.beam == TD_BEAM_PARALLEL);
 }
@@ -120,7 +108,7 @@ td_region_group_init (TdRegionGroup *self)
                               _ ("Wide: a full turn about an axis near the detector’s edge"),
                               "model", fields, NULL);
   self->detector = TD_DETECTOR_ROW (td_detector_row_new ());
-  g_signal_connect (self->field, "notify::selected", G_CALLBACK (on_field_changed), self);
+  TD_RECIPE_GROUP_BIND (self, self->field, field_of_view, NULL);
   g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);
   g_signal_connect (self->first, "changed", G_CALLBACK (on_rows_changed), self);
   g_signal_connect (self->last, "changed", G_CALLBACK (on_rows_changed), self);

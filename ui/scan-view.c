@@ -9,6 +9,7 @@
 #include "frame-loader.h"
 #include "preview.h"
 #include "scan-readout.h"
+#include "ui.h"
 
 #define NUDGE_PX 0.5
 #define NUDGE_FINE_PX 0.05
@@ -859,20 +860,14 @@ td_scan_view_class_init (TdScanViewClass *class)
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
   scan_view_bind_children (widget);
-  signals[NUDGE_CENTRE] = g_signal_new ("nudge-centre", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0,
-                                        NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
-  signals[REGION_DRAWN]
-      = g_signal_new ("region-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
-  signals[CROP_DRAWN]
-      = g_signal_new ("crop-drawn", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                      G_TYPE_NONE, 4, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
-  signals[ROW_CHANGED] = g_signal_new ("row-changed", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
-                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
-  signals[SLICE_SHOWN] = g_signal_new ("slice-shown", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL,
-                                       NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
-  signals[NO_GL] = g_signal_new ("no-gl", TD_TYPE_SCAN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                 G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[NUDGE_CENTRE] = td_signal_new (TD_TYPE_SCAN_VIEW, "nudge-centre", 1, G_TYPE_DOUBLE);
+  signals[REGION_DRAWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "region-drawn", 4, G_TYPE_INT,
+                                         G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);
+  signals[CROP_DRAWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "crop-drawn", 4, G_TYPE_INT, G_TYPE_INT,
+                                       G_TYPE_INT, G_TYPE_INT);
+  signals[ROW_CHANGED] = td_signal_new (TD_TYPE_SCAN_VIEW, "row-changed", 1, G_TYPE_UINT);
+  signals[SLICE_SHOWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "slice-shown", 1, G_TYPE_BOOLEAN);
+  signals[NO_GL] = td_signal_new (TD_TYPE_SCAN_VIEW, "no-gl", 1, G_TYPE_STRING);
 }
 
 static void

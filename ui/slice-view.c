@@ -777,8 +777,7 @@ td_slice_view_dispose (GObject *object)
 static guint
 add_signal (const char *name, guint n, GType a, GType b, GType c, GType d)
 {
-  return g_signal_new (name, TD_TYPE_SLICE_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                       G_TYPE_NONE, n, a, b, c, d);
+  return td_signal_new (TD_TYPE_SLICE_VIEW, name, n, a, b, c, d);
 }
 
 static void

@@ -14,9 +14,9 @@
  *
  * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when
  * it begins on one, with Shift draws a region and with Ctrl a box to measure in; middle drag pans;
- * secondary drag changes the contrast (across: width, along: level); a click picks. Keys: + and -
- * zoom, 0 fits, 1 is one to one, the arrows are handed to the owner as "nudged" (Shift: fine), Ctrl
- * with arrows pans.
+ * secondary drag changes the display range (across: its width, along: its middle); a click picks.
+ * Keys: + and - zoom, 0 fits, 1 is one to one, the arrows are handed to the owner as "nudged"
+ * (Shift: fine), Ctrl with arrows pans.
  *
  * Signals:
  *   "pointed" (double column, double row, gboolean inside)

@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui.h"
+
 struct _TdStepChooser {
   GtkPopover parent_instance;
   GtkListBox *list;
@@ -130,8 +132,7 @@ static void
 td_step_chooser_class_init (TdStepChooserClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_step_chooser_finalize;
-  signals[CHOSEN] = g_signal_new ("chosen", TD_TYPE_STEP_CHOOSER, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[CHOSEN] = td_signal_new (TD_TYPE_STEP_CHOOSER, "chosen", 1, G_TYPE_STRING);
 }
 
 static void

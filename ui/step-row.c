@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "number-row.h"
+#include "ui.h"
 
 struct _TdStepRow {
   AdwExpanderRow parent_instance;
@@ -261,12 +262,9 @@ td_step_row_show_before (TdStepRow *self, gboolean on)
 static void
 td_step_row_class_init (TdStepRowClass *class)
 {
-  signals[CHANGED] = g_signal_new ("changed", TD_TYPE_STEP_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                   NULL, G_TYPE_NONE, 1, G_TYPE_POINTER);
-  signals[REMOVED] = g_signal_new ("removed", TD_TYPE_STEP_ROW, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                   NULL, G_TYPE_NONE, 0);
-  signals[BEFORE_TOGGLED] = g_signal_new ("before-toggled", TD_TYPE_STEP_ROW, G_SIGNAL_RUN_LAST, 0,
-                                          NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_BOOLEAN);
+  signals[CHANGED] = td_signal_new (TD_TYPE_STEP_ROW, "changed", 1, G_TYPE_POINTER);
+  signals[REMOVED] = td_signal_new (TD_TYPE_STEP_ROW, "removed", 0);
+  signals[BEFORE_TOGGLED] = td_signal_new (TD_TYPE_STEP_ROW, "before-toggled", 1, G_TYPE_BOOLEAN);
 }
 
 static void

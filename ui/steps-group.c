@@ -8,6 +8,7 @@
 #include "mask-row.h"
 #include "step-chooser.h"
 #include "step-row.h"
+#include "ui.h"
 
 #define MASKED "bad-pixels" /* the step that takes a mask */
 
@@ -333,8 +334,7 @@ td_steps_group_class_init (TdStepsGroupClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_steps_group_finalize;
   TD_RECIPE_GROUP_CLASS (class)->show = td_steps_group_show;
-  signals[BEFORE] = g_signal_new ("before", TD_TYPE_STEPS_GROUP, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
-                                  NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[BEFORE] = td_signal_new (TD_TYPE_STEPS_GROUP, "before", 1, G_TYPE_STRING);
 }
 
 static void

@@ -23,10 +23,9 @@ typedef struct {
   guint size;
 } Request;
 
-/* What comes back: how far it is, or the table and the device it is of. */
+/* What comes back. */
 typedef struct {
-  double fraction;
-  char *what, *device;
+  char *device;
   GPtrArray *table; /* TdTuneRow */
 } Report;
 
@@ -44,8 +43,7 @@ tuning_row_report_free (gpointer user)
 {
   Report *report = user;
 
-  g_clear_pointer (&report->table, g_ptr_array_unref);
-  g_free (report->what);
+  g_ptr_array_unref (report->table);
   g_free (report->device);
   g_free (report);
 }
@@ -53,16 +51,9 @@ tuning_row_report_free (gpointer user)
 /* ── Worker thread ── */
 
 static void
-tuning_row_tell (const char *what, double fraction, gpointer user)
+tuning_row_tell (const char *what, double fraction, gpointer run)
 {
-  TdLatestRun *run = user;
-
-  if (!td_latest_progress_due (run))
-    return;
-  Report *report = g_new0 (Report, 1);
-  report->fraction = fraction;
-  report->what = g_strdup (what);
-  td_latest_post (run, report, TRUE);
+  td_latest_tell (fraction, what, run);
 }
 
 static gpointer
@@ -80,7 +71,7 @@ tuning_row_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GEr
 
   if (!table)
     return NULL;
-  Report *report = g_new0 (Report, 1);
+  Report *report = g_new (Report, 1);
   report->table = table;
   report->device = g_strdup (td_device_info (device)->id);
   return report;
@@ -157,16 +148,22 @@ tuning_row_show_state (TdTuningRow *self)
 }
 
 static void
+tuning_row_show_progress (double fraction, const char *what, gpointer user)
+{
+  TdTuningRow *self = user;
+
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), fraction);
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), what);
+}
+
+static void
 tuning_row_show (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdTuningRow *self = user;
   const Report *report = result;
 
-  if (report && report->table)
+  if (report) {
     tuning_row_show_table (self, report->table, report->device);
-  else if (report) {
-    gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), report->fraction);
-    adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), report->what);
   } else {
     g_autofree char *words = td_window_words (error->message);
     adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), words);
@@ -274,6 +271,7 @@ td_tuning_row_init (TdTuningRow *self)
   self->rows = g_ptr_array_new ();
   self->latest = td_latest_new (tuning_row_work, tuning_row_request_free, tuning_row_show,
                                 tuning_row_report_free, self);
+  td_latest_set_progress (self->latest, tuning_row_show_progress);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self), _ ("Tune the kernels"));
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), FALSE);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),

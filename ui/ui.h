@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
+#include <glib-object.h>
 
 /* Registers the room's templates and style sheet; before any widget is made. Main thread. */
 void td_ui_init (void);
@@ -14,3 +14,7 @@ void td_ui_init (void);
  * TOMODESK_DRAW=gl or =processor overrides. Main thread.
  */
 gboolean td_drawing_by_processor (void);
+
+/* A signal of a type, with @... the number of its parameters and their types. */
+#define td_signal_new(type, name, ...)                                                             \
+  g_signal_new (name, type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, __VA_ARGS__)

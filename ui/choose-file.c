@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "choose-file.h"
+
+static void
+choose_file_on_response (GtkNativeDialog *dialog, int response, gpointer user)
+{
+  TdFileChosen chosen = g_object_get_data (G_OBJECT (dialog), "chosen");
+
+  if (response == GTK_RESPONSE_ACCEPT) {
+    g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+    g_autofree char *path = file ? g_file_get_path (file) : NULL;
+    chosen (path, user);
+  }
+  g_object_unref (dialog);
+}
+
+static gboolean
+choose_file_show (gpointer dialog)
+{
+  gtk_native_dialog_show (dialog);
+  return G_SOURCE_REMOVE;
+}
+
+GtkFileChooser *
+td_choose_file (GtkWidget *parent, const char *title, GtkFileChooserAction action,
+                TdFileChosen chosen, gpointer user)
+{
+  GtkRoot *root = gtk_widget_get_root (parent);
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      title, GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL, action, NULL, NULL);
+
+  g_object_set_data (G_OBJECT (dialog), "chosen", chosen);
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (choose_file_on_response), user, 0);
+  /* Later: a desktop portal is told of names and filters once, when the dialog is shown. */
+  g_idle_add_full (G_PRIORITY_DEFAULT, choose_file_show, g_object_ref (dialog), g_object_unref);
+  return GTK_FILE_CHOOSER (dialog);
+}
+
+void
+td_choose_file_add_filter (GtkFileChooser *chooser, const char *name, const char *const *patterns)
+{
+  static const char *const all[] = { "*", NULL };
+  g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
+
+  gtk_file_filter_set_name (filter, name);
+  for (guint i = 0; (patterns ? patterns : all)[i]; i++)
+    gtk_file_filter_add_pattern (filter, (patterns ? patterns : all)[i]);
+  gtk_file_chooser_add_filter (chooser, filter);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gtk/gtk.h>
+
+/* @path: NULL: what was chosen is not on a disk of this machine. */
+typedef void (*TdFileChosen) (const char *path, gpointer user);
+
+/* Asks for a file or a folder in a dialog over the window of @parent. @user is a GObject: nothing
+   is called once it is gone. The caller may add to the chooser before it returns to the main loop.
+   (transfer none) */
+GtkFileChooser *td_choose_file (GtkWidget *parent, const char *title, GtkFileChooserAction action,
+                                TdFileChosen chosen, gpointer user);
+/* @patterns: NULL-terminated; NULL: every file. */
+void td_choose_file_add_filter (GtkFileChooser *chooser, const char *name,
+                                const char *const *patterns);
