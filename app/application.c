@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "application.h"
 
+#include <glib-unix.h>
 #include <glib/gi18n.h>
+#include <signal.h>
 
 #include "compute/device/host.h"
 #include "config.h"
@@ -11,11 +13,13 @@
 #include "ui/ui.h"
 
 #define APPLICATION_ID "org.tomodesk.Tomodesk"
+#define N_CAUGHT 3 /* signals that end the program */
 
 struct _TdApplication {
   AdwApplication parent_instance;
   GSettings *settings;
   TdEngine *engine;
+  guint signal_sources[N_CAUGHT];
 };
 
 G_DEFINE_FINAL_TYPE (TdApplication, td_application, ADW_TYPE_APPLICATION)
@@ -34,7 +38,7 @@ on_preferences (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  static const char *const developers[] = { "The Tomodesk developers", NULL };
+  const char *const developers[] = { _ ("The Tomodesk developers"), NULL };
 
   adw_show_about_window (gtk_application_get_active_window (user), "application-name", "Tomodesk",
                          "application-icon", APPLICATION_ID, "version", TD_VERSION,
@@ -63,6 +67,35 @@ on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
 
   gtk_window_present (
       GTK_WINDOW (td_window_new (ADW_APPLICATION (self), self->settings, self->engine)));
+}
+
+/* A signal ends the program as closing its windows does, but without a question: nobody may be
+   there to answer. Jobs remove what they wrote, and hold the program until then. */
+static gboolean
+application_on_signal (gpointer user)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (g_object_unref);
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++)
+    g_ptr_array_add (all, g_list_model_get_item (windows, i));
+  for (guint i = 0; i < all->len; i++)
+    if (TD_IS_WINDOW (all->pdata[i])) {
+      td_window_leave (all->pdata[i]);
+    } else {
+      gtk_window_set_transient_for (all->pdata[i], NULL);
+      gtk_window_destroy (all->pdata[i]);
+    }
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+application_catch_signals (TdApplication *self)
+{
+  static const int caught[N_CAUGHT] = { SIGTERM, SIGINT, SIGHUP };
+
+  for (guint i = 0; i < N_CAUGHT; i++)
+    self->signal_sources[i] = g_unix_signal_add (caught[i], application_on_signal, self);
 }
 
 static void
@@ -141,6 +174,7 @@ td_application_startup (GApplication *application)
   add_icons ();
   self->engine = td_engine_new ();
   application_add_actions (self);
+  application_catch_signals (self);
   apply_theme (self);
   g_signal_connect_object (self->settings, "changed::theme", G_CALLBACK (apply_theme), self,
                            G_CONNECT_SWAPPED);
@@ -186,6 +220,8 @@ td_application_finalize (GObject *object)
 
   g_clear_object (&self->settings);
   g_clear_pointer (&self->engine, td_engine_unref);
+  for (guint i = 0; i < N_CAUGHT; i++)
+    g_clear_handle_id (&self->signal_sources[i], g_source_remove);
   G_OBJECT_CLASS (td_application_parent_class)->finalize (object);
 }
 

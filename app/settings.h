@@ -4,9 +4,9 @@
 #include <gio/gio.h>
 
 /**
- * The user's preferences. The schema is looked for where the system keeps them, then beside the
- * program as installed (../share/glib-2.0/schemas), then in the build folder (../data), so that a
- * program that was only built runs too. NULL with @error when it is nowhere.
+ * The user's preferences. The program looks for their schema where the system keeps schemas, then
+ * beside itself as installed (../share/glib-2.0/schemas). Last it looks in the build folder
+ * (../data), so that a program that was only built runs too. NULL with @error: it is nowhere.
  */
 GSettings *td_settings_new (GError **error);
 /* Puts @path at the head of the recent scans. */

@@ -214,13 +214,14 @@ on_details_accepted (TdOpenDialog *dialog, gpointer statement, TdWindow *self)
   td_window_open_statement (self, statement);
 }
 
-static void
+static TdOpenDialog *
 ask_details (TdWindow *self, const TdScanStatement *statement, const char *problem)
 {
   GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (self), statement, problem);
 
   g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_details_accepted), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
+  return TD_OPEN_DIALOG (dialog);
 }
 
 static void
@@ -339,6 +340,23 @@ on_open_details (GSimpleAction *action, GVariant *parameter, gpointer user)
   const gboolean failed = g_strcmp0 (td_window_state (self), "failed") == 0;
 
   ask_details (self, self->statement, failed ? self->failure : NULL);
+}
+
+static void
+on_choose_flats (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+
+  td_open_dialog_ask_flats (ask_details (self, self->statement, NULL));
+}
+
+static void
+on_state_empty_beam (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+
+  gtk_toggle_button_set_active (self->sidebar_button, TRUE);
+  td_steps_group_open_step (td_recipe_panel_steps (self->panel), "flat-field");
 }
 
 static void
@@ -490,7 +508,9 @@ add_recent (TdWindow *self, const char *path)
   GtkWidget *row
       = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "subtitle", folder,
                       "subtitle-lines", 1, "activatable", TRUE, NULL);
-  g_autoptr (GMenuItem) item = g_menu_item_new (name, NULL);
+  g_auto (GStrv) parts = g_strsplit (name, "_", -1);
+  g_autofree char *label = g_strjoinv ("__", parts); /* one alone is a mnemonic in a menu */
+  g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
 
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
   gtk_list_box_append (self->recent_list, row);
@@ -672,10 +692,22 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
 /* ── Closing ── */
 
 static gboolean
-close_now (gpointer window)
+window_close_later (gpointer window)
 {
   gtk_window_close (window);
   return G_SOURCE_REMOVE;
+}
+
+void
+td_window_leave (TdWindow *self)
+{
+  if (self->leaving)
+    return;
+  self->leaving = TRUE;
+  td_job_queue_cancel_all (self->jobs);
+  /* After its dialogs, which still know the window as their parent. */
+  g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, window_close_later, g_object_ref (self),
+                   g_object_unref);
 }
 
 static void
@@ -683,10 +715,7 @@ on_close_response (AdwMessageDialog *dialog, const char *response, TdWindow *sel
 {
   if (g_strcmp0 (response, "stop") != 0)
     return;
-  self->leaving = TRUE;
-  td_job_queue_cancel_all (self->jobs);
-  /* After the dialog, which still knows the window as its parent. */
-  g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, close_now, g_object_ref (self), g_object_unref);
+  td_window_leave (self);
 }
 
 static gboolean
@@ -816,6 +845,12 @@ on_nudge_centre (TdScanView *view, double by_px, TdWindow *self)
 }
 
 static void
+on_centre_moved (TdScanView *view, double px, TdWindow *self)
+{
+  td_centre_group_move (td_recipe_panel_centre (self->panel), px);
+}
+
+static void
 on_region_drawn (TdScanView *view, int x, int y, int width, int height, TdWindow *self)
 {
   TdRecipe recipe = *td_session_recipe (self->session);
@@ -897,6 +932,8 @@ window_add_actions (TdWindow *self)
     { .name = "open-folder", .activate = on_open_folder },
     { .name = "open-demo", .activate = on_open_demo },
     { .name = "open-path", .activate = on_open_path, .parameter_type = "s" },
+    { .name = "choose-flats", .activate = on_choose_flats },
+    { .name = "state-empty-beam", .activate = on_state_empty_beam },
     { .name = "close-scan", .activate = on_close_scan },
     { .name = "cancel-opening", .activate = on_cancel_opening },
     { .name = "save-recipe", .activate = on_save_recipe },
@@ -1053,6 +1090,7 @@ td_window_class_init (TdWindowClass *class)
   gtk_widget_class_bind_template_callback (widget, window_on_edited);
   gtk_widget_class_bind_template_callback (widget, window_on_before);
   gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
+  gtk_widget_class_bind_template_callback (widget, on_centre_moved);
   gtk_widget_class_bind_template_callback (widget, on_region_drawn);
   gtk_widget_class_bind_template_callback (widget, on_crop_drawn);
   gtk_widget_class_bind_template_callback (widget, on_row_changed);

@@ -37,5 +37,7 @@ TdJobQueue *td_window_jobs (TdWindow *self);
 /* "empty", "opening", "failed" or "scan". */
 const char *td_window_state (TdWindow *self);
 const char *td_window_failure (TdWindow *self); /* the sentence shown in "failed" */
+/* Closes the window without a question; jobs that run are cancelled, and remove what they wrote. */
+void td_window_leave (TdWindow *self);
 /* "slices", "compare", "volume". */
 void td_window_show_page (TdWindow *self, const char *page);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "axis-plot.h"
+#include "compute/axis/axis-line.h"
 #include "ui.h"
 
 #define TILT_MATTERS 2.0 /* times its uncertainty */
@@ -39,8 +40,8 @@ void
 td_axis_answer_take (TdAxisAnswer *self, guint index)
 {
   const TdAxisTrial *trial = &self->result->trials[index];
-  double centre = trial->centre_px
-                  - tan (self->tilt_deg * G_PI / 180) * (trial->row - (self->n_rows - 1) / 2.0);
+  const TdAxisLine through_0 = td_axis_line (0, self->tilt_deg, self->n_rows);
+  const double centre = trial->centre_px - td_axis_line_at (&through_0, trial->row);
 
   g_signal_emit (self, signals[TAKEN], 0, centre, (double) NAN);
 }

@@ -63,6 +63,12 @@ td_centre_group_nudge (TdCentreGroup *self, double by_px)
   gtk_spin_button_set_value (self->spin, gtk_spin_button_get_value (self->spin) + by_px);
 }
 
+void
+td_centre_group_move (TdCentreGroup *self, double centre_px)
+{
+  set_centre (self, centre_px);
+}
+
 static void
 on_coarse_down (GtkButton *button, TdCentreGroup *self)
 {

@@ -19,3 +19,5 @@ gboolean td_centre_group_searching (TdCentreGroup *self);
 /* NULL: nothing was found yet, or looked for. */
 const TdAxisResult *td_centre_group_found (TdCentreGroup *self);
 void td_centre_group_nudge (TdCentreGroup *self, double by_px);
+/* As typing the centre; moves within a second are one step to undo. */
+void td_centre_group_move (TdCentreGroup *self, double centre_px);

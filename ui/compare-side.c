@@ -176,9 +176,9 @@ td_compare_side_init (TdCompareSide *self)
   gtk_widget_init_template (GTK_WIDGET (self));
   td_recipe_init (&self->base);
   self->recipe = self->base;
-  gtk_drop_down_set_model (self->filter, td_filter_choices (TRUE));
-  gtk_drop_down_set_model (self->interpolation, td_interpolation_choices ());
-  gtk_drop_down_set_model (self->precision, td_precision_choices (TRUE));
-  gtk_drop_down_set_model (self->family, td_family_choices (TRUE));
+  gtk_drop_down_set_model (self->filter, td_choices (TD_CHOICE_FILTER, TRUE));
+  gtk_drop_down_set_model (self->interpolation, td_choices (TD_CHOICE_INTERPOLATION, FALSE));
+  gtk_drop_down_set_model (self->precision, td_choices (TD_CHOICE_PRECISION, TRUE));
+  gtk_drop_down_set_model (self->family, td_choices (TD_CHOICE_KERNEL, TRUE));
   compare_side_show (self);
 }

@@ -6,6 +6,7 @@
 
 #include "compare-figures.h"
 #include "latest.h"
+#include "method-choices.h"
 #include "preview.h"
 #include "scan-readout.h"
 #include "ui.h"
@@ -62,6 +63,8 @@ compare_view_request (TdCompareView *self)
     td_preview_request (self->previews[i], self->scan, td_compare_side_recipe (side_at (self, i)),
                         self->row, FALSE);
     td_image_pane_set_updating (pane_at (self, i), TRUE);
+    td_image_pane_set_badge (pane_at (self, i),
+                             td_preview_label (td_compare_side_recipe (side_at (self, i))->method));
   }
 }
 
@@ -169,6 +172,8 @@ compare_view_show_slice (TdCompareView *self, guint i, const TdPreviewResult *re
   td_image_pane_set_units (self->pane_d, result->units);
   td_image_pane_set_image (pane_at (self, i), result->image);
   td_slice_view_set_pixel_mm (td_image_pane_view (pane_at (self, i)), result->pixel_mm,
+                              result->pixel_mm);
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->pane_d), result->pixel_mm,
                               result->pixel_mm);
   td_compare_side_set_outcome (side_at (self, i), result->coarse ? _ ("coarse") : outcome);
   show_wipe (self);

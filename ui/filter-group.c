@@ -41,7 +41,7 @@ static void
 td_filter_group_init (TdFilterGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  adw_combo_row_set_model (self->kind, td_filter_choices (FALSE));
+  adw_combo_row_set_model (self->kind, td_choices (TD_CHOICE_FILTER, FALSE));
   td_number_row_set_range (self->cutoff, 0.05, 1);
   td_number_row_set_steps (self->cutoff, 0.05, 0.1, 2);
   td_number_row_set_range (self->order, 1, 20);

@@ -16,6 +16,8 @@ struct _TdImagePane {
   GtkBox *box;
   GMenu *option_section;
   GtkLabel *title, *subtitle, *message, *readout, *badge, *statistics;
+  GtkWidget *message_box;
+  GtkBox *remedies;
   GtkSpinner *spinner;
   GtkToggleButton *enlarge;
   TdSliceView *view;
@@ -121,14 +123,13 @@ static char *
 statistics_text (const TdImageStatistics *s, const char *units, double width, double height)
 {
   g_autofree char *bad = g_strdup_printf ("%" G_GUINT64_FORMAT, s->n_bad);
-  g_autoptr (GString) text = g_string_new (NULL);
-
   /* σ: the standard deviation. */
-  g_string_append_printf (text, _ ("mean %.5g  σ %.3g  %.5g … %.5g %s (%.0f × %.0f)"), s->mean,
-                          s->deviation, s->minimum, s->maximum, units, width, height);
-  if (s->n_bad)
-    g_string_append_printf (text, _ (", %s not finite"), bad);
-  return g_string_free (g_steal_pointer (&text), FALSE);
+  g_autofree char *text
+      = g_strdup_printf (_ ("mean %.5g  σ %.3g  %.5g … %.5g %s (%.0f × %.0f)"), s->mean,
+                         s->deviation, s->minimum, s->maximum, units, width, height);
+
+  return s->n_bad ? g_strdup_printf (_ ("%s, %s samples not finite"), text, bad)
+                  : g_steal_pointer (&text);
 }
 
 static void
@@ -319,7 +320,18 @@ td_image_pane_set_message (TdImagePane *self, const char *message)
   g_autofree char *words = td_window_words (message);
 
   gtk_label_set_text (self->message, words ? words : "");
-  gtk_widget_set_visible (GTK_WIDGET (self->message), message != NULL);
+  gtk_widget_set_visible (self->message_box, message != NULL);
+  for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->remedies)));)
+    gtk_box_remove (self->remedies, child);
+}
+
+void
+td_image_pane_offer (TdImagePane *self, const char *label, const char *action)
+{
+  GtkWidget *button = gtk_button_new_with_mnemonic (label);
+
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
+  gtk_box_append (self->remedies, button);
 }
 
 void
@@ -477,6 +489,8 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_child (widget, TdImagePane, title);
   gtk_widget_class_bind_template_child (widget, TdImagePane, subtitle);
   gtk_widget_class_bind_template_child (widget, TdImagePane, message);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, message_box);
+  gtk_widget_class_bind_template_child (widget, TdImagePane, remedies);
   gtk_widget_class_bind_template_child (widget, TdImagePane, readout);
   gtk_widget_class_bind_template_child (widget, TdImagePane, badge);
   gtk_widget_class_bind_template_child (widget, TdImagePane, statistics);

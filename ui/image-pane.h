@@ -30,6 +30,8 @@ void td_image_pane_set_updating (TdImagePane *self, gboolean updating);
 gboolean td_image_pane_get_updating (TdImagePane *self);
 /* A sentence over the picture (an error with its remedy); NULL: none. */
 void td_image_pane_set_message (TdImagePane *self, const char *message);
+/* A button under the message that activates an action; it goes with the message. */
+void td_image_pane_offer (TdImagePane *self, const char *label, const char *action);
 /* What is special about the picture, in its corner; NULL: nothing. */
 void td_image_pane_set_badge (TdImagePane *self, const char *badge);
 /* Of the picture's values, beside every value but the read-out's; "": none. */

@@ -228,8 +228,8 @@ td_job_item_fraction (TdJobItem *self)
   return self->state == TD_JOB_DONE ? 1 : CLAMP (self->progress.fraction, 0, 1);
 }
 
-static char *
-running_status (const TdJobProgress *progress)
+char *
+td_job_running_status (const TdJobProgress *progress)
 {
   g_autofree char *left
       = progress->remaining_s < 0 ? NULL : td_duration_text (progress->remaining_s);
@@ -245,6 +245,11 @@ running_status (const TdJobProgress *progress)
     return g_strdup_printf (_ ("%u of %u passes, residual %.4f, %s left"), progress->pass,
                             progress->n_passes, progress->residual, left);
   }
+  /* All is computed, and slices are still on their way to the disk: their count is behind the bar.
+   */
+  if (g_strcmp0 (progress->stage, "writing") == 0)
+    return g_strdup_printf (_ ("Computed; %u of %u slices written"), progress->slices_done,
+                            progress->n_slices);
   if (!left)
     return g_strdup_printf (_ ("%u of %u slices"), progress->slices_done, progress->n_slices);
   return g_strdup_printf (_ ("%u of %u slices, %s left"), progress->slices_done, progress->n_slices,
@@ -258,7 +263,7 @@ td_job_item_status (TdJobItem *self)
 
   switch (self->state) {
   case TD_JOB_WAITING: return g_strdup (_ ("Waiting"));
-  case TD_JOB_RUNNING: return running_status (&self->progress);
+  case TD_JOB_RUNNING: return td_job_running_status (&self->progress);
   case TD_JOB_DONE:
     return g_strdup_printf (
         ngettext ("Done: %u slice in %s", "Done: %u slices in %s", self->progress.n_slices),

@@ -7,10 +7,10 @@
  * TdLatest: work off the main thread where only the newest request matters: previews, frames,
  * plans.
  *
- * One request runs, at most one waits; a newer one replaces the one that waits. The running one is
- * cancelled when a newer waits and it has shown something or has had its chance (a quick one is
- * left to finish, so that dragging a slider shows every step and a slow one does not starve the
- * picture).
+ * One request runs, at most one waits; a newer one replaces the one that waits. A newer
+ * request cancels the running one once that has shown something or has had some time. So a quick
+ * request finishes, and dragging a slider shows every step; a slow one does not hold up the
+ * picture.
  *
  * All calls on the main thread, except td_latest_post(). After td_latest_free() or
  * td_latest_cancel() nothing of older requests is shown any more; threads end on their own.

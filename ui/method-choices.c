@@ -6,87 +6,130 @@
 
 #include "compute/parallel/backproject.h"
 
-/* NULL-terminated, in the order of the enumerations. */
-static const char *const filters[] = { N_ ("None (blurred)"),
-                                       N_ ("Ram-Lak (sharpest)"),
-                                       N_ ("Shepp-Logan"),
-                                       N_ ("Cosine"),
-                                       N_ ("Hamming"),
-                                       N_ ("Hann (smooth)"),
-                                       N_ ("Parzen (smoothest)"),
-                                       N_ ("Butterworth"),
-                                       NULL };
-static const char *const filters_brief[]
-    = { N_ ("None"), N_ ("Ram-Lak"), N_ ("Shepp-Logan"), N_ ("Cosine"), N_ ("Hamming"),
-        N_ ("Hann"), N_ ("Parzen"),  N_ ("Butterworth"), NULL };
-static const char *const methods[] = { N_ ("Automatic"),
-                                       N_ ("Filtered back-projection"),
-                                       N_ ("Cone beam (FDK)"),
-                                       N_ ("Fourier (fast)"),
-                                       N_ ("Iterative (SIRT)"),
-                                       N_ ("Few views (FISTA-TV)"),
-                                       N_ ("Least squares (CGLS)"),
-                                       NULL };
-static const char *const interpolations[] = { N_ ("Nearest"), N_ ("Linear"), NULL };
-static const char *const precisions[] = { N_ ("Single (32 bits)"), N_ ("Half storage (16 bits)"),
-                                          N_ ("Half, short half sums"), NULL };
-static const char *const precisions_brief[]
-    = { N_ ("Single"), N_ ("Half"), N_ ("Half sums"), NULL };
+typedef struct {
+  const char *name;          /* as recipes and results have it */
+  const char *label, *brief; /* brief: NULL: the label */
+} Choice;
 
-static GListModel *
-method_choices_strings (GListModel **kept, const char *const *labels)
+static const Choice filters[] = {
+  { "none", N_ ("None (blurred)"), N_ ("None") },
+  { "ram-lak", N_ ("Ram-Lak (sharpest)"), N_ ("Ram-Lak") },
+  { "shepp-logan", N_ ("Shepp-Logan"), NULL },
+  { "cosine", N_ ("Cosine"), NULL },
+  { "hamming", N_ ("Hamming"), NULL },
+  { "hann", N_ ("Hann (smooth)"), N_ ("Hann") },
+  { "parzen", N_ ("Parzen (smoothest)"), N_ ("Parzen") },
+  { "butterworth", N_ ("Butterworth"), NULL },
+  { NULL },
+};
+static const Choice methods[] = {
+  { "auto", N_ ("Automatic"), NULL },
+  { "fbp", N_ ("Filtered back-projection"), NULL },
+  { "fdk", N_ ("Cone beam (FDK)"), NULL },
+  { "fourier", N_ ("Fourier (fast)"), NULL },
+  { "sirt", N_ ("Iterative (SIRT)"), NULL },
+  { "fista-tv", N_ ("Few views (FISTA-TV)"), NULL },
+  { "cgls", N_ ("Least squares (CGLS)"), NULL },
+  { NULL },
+};
+static const Choice interpolations[] = {
+  { "nearest", N_ ("Nearest"), NULL },
+  { "linear", N_ ("Linear"), NULL },
+  { NULL },
+};
+static const Choice precisions[] = {
+  { "single", N_ ("Single (32 bits)"), N_ ("Single") },
+  { "half", N_ ("Half storage (16 bits)"), N_ ("Half") },
+  { "half-run", N_ ("Half, short half sums"), N_ ("Half sums") },
+  { NULL },
+};
+static const Choice fields_of_view[] = {
+  { "auto", N_ ("Automatic"), NULL },
+  { "full", N_ ("As the detector"), NULL },
+  { "half", N_ ("Wide: half acquisition"), NULL },
+  { NULL },
+};
+/* Of all beams; the list has those of parallel beams only. */
+static const Choice kernels[] = {
+  { "auto", N_ ("Automatic"), NULL },
+  { "host", N_ ("CPU: slices side by side in vectors"), N_ ("CPU") },
+  { "standard", N_ ("Standard: a thread a pixel"), N_ ("Standard") },
+  { "texture", N_ ("Texture: slices side by side in a texel"), N_ ("Texture") },
+  { "alu", N_ ("ALU: arithmetic on cached bins"), N_ ("ALU") },
+  { "hybrid", N_ ("Hybrid: texture engine and arithmetic together"), N_ ("Hybrid") },
+  { "oversampling", N_ ("Oversampling: four samples a bin, nearest lookup"), N_ ("Oversampling") },
+  { "fourier", N_ ("Fourier: gridding in the frequency domain"), N_ ("Fourier") },
+  { "arithmetic", N_ ("Arithmetic: interpolation without textures"), N_ ("Arithmetic") },
+  { "joseph", N_ ("Joseph’s rays"), NULL },
+  { NULL },
+};
+static const Choice *const tables[TD_N_CHOICES] = {
+  [TD_CHOICE_FILTER] = filters,
+  [TD_CHOICE_METHOD] = methods,
+  [TD_CHOICE_INTERPOLATION] = interpolations,
+  [TD_CHOICE_PRECISION] = precisions,
+  [TD_CHOICE_FIELD_OF_VIEW] = fields_of_view,
+  [TD_CHOICE_KERNEL] = kernels,
+};
+
+static const char *
+choice_words (const Choice *row, gboolean brief)
 {
-  if (!*kept) {
-    GtkStringList *list = gtk_string_list_new (NULL);
-    for (guint i = 0; labels[i]; i++)
-      gtk_string_list_append (list, _ (labels[i]));
-    *kept = G_LIST_MODEL (list);
-  }
-  return *kept;
+  return brief && row->brief ? _ (row->brief) : _ (row->label);
 }
 
-GListModel *
-td_filter_choices (gboolean brief)
+static const char *
+choice_find (TdChoice choice, const char *name, gboolean brief)
 {
-  static GListModel *kept[2];
-  return method_choices_strings (&kept[brief], brief ? filters_brief : filters);
+  for (const Choice *row = tables[choice]; row->name; row++)
+    if (g_strcmp0 (row->name, name) == 0)
+      return choice_words (row, brief);
+  return name;
 }
 
-GListModel *
-td_method_choices (void)
+const char *
+td_choice_label (TdChoice choice, const char *name)
 {
-  static GListModel *kept;
-  return method_choices_strings (&kept, methods);
+  return choice_find (choice, name, choice == TD_CHOICE_KERNEL);
 }
 
-GListModel *
-td_interpolation_choices (void)
+static GtkStringList *
+choice_list (TdChoice choice, gboolean brief)
 {
-  static GListModel *kept;
-  return method_choices_strings (&kept, interpolations);
-}
+  const TdBackprojectFamily *const *families = td_backproject_families ();
+  GtkStringList *list = gtk_string_list_new (NULL);
 
-GListModel *
-td_precision_choices (gboolean brief)
-{
-  static GListModel *kept[2];
-  return method_choices_strings (&kept[brief], brief ? precisions_brief : precisions);
-}
-
-GListModel *
-td_family_choices (gboolean brief)
-{
-  static GListModel *kept[2];
-
-  if (!kept[brief]) {
-    const TdBackprojectFamily *const *families = td_backproject_families ();
-    GtkStringList *list = gtk_string_list_new (NULL);
-    gtk_string_list_append (list, brief ? _ ("Auto") : _ ("Automatic"));
+  if (choice == TD_CHOICE_KERNEL) {
+    gtk_string_list_append (list, choice_find (choice, "auto", brief));
     for (guint i = 0; families[i]; i++)
-      gtk_string_list_append (list, brief ? families[i]->name : families[i]->title);
-    kept[brief] = G_LIST_MODEL (list);
+      gtk_string_list_append (list, choice_find (choice, families[i]->name, brief));
+  } else {
+    for (const Choice *row = tables[choice]; row->name; row++)
+      gtk_string_list_append (list, choice_words (row, brief));
   }
-  return kept[brief];
+  return list;
+}
+
+GListModel *
+td_choices (TdChoice choice, gboolean brief)
+{
+  static GtkStringList *kept[TD_N_CHOICES][2];
+
+  if (!kept[choice][brief])
+    kept[choice][brief] = choice_list (choice, brief);
+  return G_LIST_MODEL (kept[choice][brief]);
+}
+
+const char *
+td_choice_text (TdChoice choice, guint index, gboolean brief)
+{
+  return gtk_string_list_get_string (GTK_STRING_LIST (td_choices (choice, brief)), index);
+}
+
+const char *
+td_preview_label (TdMethodKind method)
+{
+  return td_method_iterates (method) ? _ ("Filtered slice: the run iterates") : NULL;
 }
 
 const char *

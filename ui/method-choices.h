@@ -3,13 +3,28 @@
 
 #include <gio/gio.h>
 
-/* The lists behind the choices of filter, method, interpolation, precision (indices are the
-   enumerations') and kernel family ("auto", then every family of this build), as models of strings,
-   @brief where room is short. Each lives as long as the program. (transfer none) Main thread. */
-GListModel *td_filter_choices (gboolean brief);
-GListModel *td_method_choices (void);
-GListModel *td_interpolation_choices (void);
-GListModel *td_precision_choices (gboolean brief);
-GListModel *td_family_choices (gboolean brief);
+#include "compute/recipe/recipe.h"
+
+/* What a person may choose from. Every list and sentence of the window takes its words from here.
+   Main thread. */
+typedef enum {
+  TD_CHOICE_FILTER, /* of the first five, indices are the enumerations' */
+  TD_CHOICE_METHOD,
+  TD_CHOICE_INTERPOLATION,
+  TD_CHOICE_PRECISION,
+  TD_CHOICE_FIELD_OF_VIEW,
+  TD_CHOICE_KERNEL, /* "auto", then every family of this build */
+  TD_N_CHOICES
+} TdChoice;
+
+/* A list for a chooser, @brief where room is short. It lives as long as the program. (transfer
+   none) */
+GListModel *td_choices (TdChoice choice, gboolean brief);
+const char *td_choice_text (TdChoice choice, guint index, gboolean brief);
+/* By the name that a recipe or a result has, kernels briefly; a name that is not in the list is
+   returned as it is. */
+const char *td_choice_label (TdChoice choice, const char *name);
+/* What a preview shows that is not made by the method itself; NULL: it is. */
+const char *td_preview_label (TdMethodKind method);
 const char *td_family_choice_value (guint index);
 guint td_family_choice_index (const char *family);

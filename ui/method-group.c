@@ -54,10 +54,10 @@ static void
 td_method_group_init (TdMethodGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  adw_combo_row_set_model (self->method, td_method_choices ());
-  adw_combo_row_set_model (self->interpolation, td_interpolation_choices ());
-  adw_combo_row_set_model (self->precision, td_precision_choices (FALSE));
-  adw_combo_row_set_model (self->family, td_family_choices (FALSE));
+  adw_combo_row_set_model (self->method, td_choices (TD_CHOICE_METHOD, FALSE));
+  adw_combo_row_set_model (self->interpolation, td_choices (TD_CHOICE_INTERPOLATION, FALSE));
+  adw_combo_row_set_model (self->precision, td_choices (TD_CHOICE_PRECISION, FALSE));
+  adw_combo_row_set_model (self->family, td_choices (TD_CHOICE_KERNEL, FALSE));
   td_number_row_set_range (self->angle, -360, 360);
   td_number_row_set_steps (self->angle, 1, 15, 1);
   TD_RECIPE_GROUP_BIND (self, self->method, method, "method");

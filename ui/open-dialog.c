@@ -285,3 +285,9 @@ td_open_dialog_new (GtkWindow *parent, const TdScanStatement *statement, const c
   gtk_widget_grab_focus (GTK_WIDGET (self->angles));
   return GTK_WIDGET (self);
 }
+
+void
+td_open_dialog_ask_flats (TdOpenDialog *self)
+{
+  gtk_widget_child_focus (GTK_WIDGET (self->flats), GTK_DIR_TAB_FORWARD);
+}

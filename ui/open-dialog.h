@@ -18,3 +18,5 @@ GtkWidget *td_open_dialog_new (GtkWindow *parent, const TdScanStatement *stateme
                                const char *problem);
 /* As the button does. */
 void td_open_dialog_accept (TdOpenDialog *self);
+/* The keyboard begins with the flats. */
+void td_open_dialog_ask_flats (TdOpenDialog *self);

@@ -31,8 +31,9 @@ recipe_group_control_value (GObject *control)
 {
   if (TD_IS_NUMBER_ROW (control))
     return td_number_row_get_value (TD_NUMBER_ROW (control));
-  return GTK_IS_SWITCH (control) ? gtk_switch_get_active (GTK_SWITCH (control))
-                                 : adw_combo_row_get_selected (ADW_COMBO_ROW (control));
+  if (GTK_IS_SWITCH (control))
+    return gtk_switch_get_active (GTK_SWITCH (control));
+  return adw_combo_row_get_selected (ADW_COMBO_ROW (control));
 }
 
 static void

@@ -30,8 +30,9 @@ TdRecipe *td_recipe_group_edit (TdRecipeGroup *self);
 void td_recipe_group_commit (TdRecipeGroup *self, const char *key);
 
 /* Binds a control to a field of the recipe: the group shows the field in it, and commits under @key
-   (NULL: never joined) when the user changes it. A TdNumberRow is bound to a double or a guint, a
-   GtkSwitch to a gboolean, an AdwComboRow to an enumeration whose values are the row's indices. */
+   (NULL: never joined) when the user changes it. A TdNumberRow takes a double or a guint, a
+   GtkSwitch a gboolean. An AdwComboRow takes an enumeration, whose values are the indices of its
+   list. */
 #define TD_RECIPE_GROUP_BIND(group, control, field, key)                                           \
   td_recipe_group_bind (TD_RECIPE_GROUP (group), G_OBJECT (control), offsetof (TdRecipe, field),   \
                         sizeof (((TdRecipe *) NULL)->field), key)

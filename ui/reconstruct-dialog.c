@@ -7,6 +7,7 @@
 #include "choose-file.h"
 #include "compute/engine/plan.h"
 #include "latest.h"
+#include "method-choices.h"
 #include "number-row.h"
 #include "quantity.h"
 #include "target-check.h"
@@ -141,7 +142,9 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
   g_autofree char *device = g_format_size_full (facts->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *memory = g_strdup_printf (_ ("%s, %s on the device"), host, device);
   g_autofree char *devices = g_strjoinv (", ", facts->devices);
-  g_autofree char *method = g_strdup_printf ("%s, %s", facts->method, facts->family);
+  g_autofree char *method
+      = g_strdup_printf ("%s, %s", td_choice_label (TD_CHOICE_METHOD, facts->method),
+                         td_choice_label (TD_CHOICE_KERNEL, facts->family));
   g_autofree char *time = facts->estimate_s > 0 ? td_duration_text (facts->estimate_s)
                                                 : g_strdup (_ ("known once it runs"));
   g_autofree char *slabs

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "detector-row.h"
+#include "method-choices.h"
 #include "number-row.h"
 
 struct _TdRegionGroup {
@@ -101,12 +102,9 @@ td_region_group_init (TdRegionGroup *self)
   self->whole = gtk_button_new_with_label (_ ("Whole"));
   gtk_widget_set_valign (self->whole, GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (self->region, self->whole);
-  /* In the order of TdFieldOfView. */
-  g_autoptr (GtkStringList) fields = gtk_string_list_new ((const char *[]) {
-      _ ("Automatic"), _ ("As the detector"), _ ("Wide: half acquisition"), NULL });
   self->field = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Field of view"), "subtitle",
                               _ ("Wide: a full turn about an axis near the detector’s edge"),
-                              "model", fields, NULL);
+                              "model", td_choices (TD_CHOICE_FIELD_OF_VIEW, FALSE), NULL);
   self->detector = TD_DETECTOR_ROW (td_detector_row_new ());
   TD_RECIPE_GROUP_BIND (self, self->field, field_of_view, NULL);
   g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);

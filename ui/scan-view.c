@@ -5,8 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/axis/axis-line.h"
+#include "compute/prepare/flat-beam.h"
 #include "dataset/angles.h"
 #include "frame-loader.h"
+#include "method-choices.h"
 #include "preview.h"
 #include "scan-readout.h"
 #include "ui.h"
@@ -45,7 +48,16 @@ struct _TdScanView {
   gboolean told_no_gl;
 };
 
-enum { NUDGE_CENTRE, REGION_DRAWN, CROP_DRAWN, ROW_CHANGED, SLICE_SHOWN, NO_GL, N_SIGNALS };
+enum {
+  NUDGE_CENTRE,
+  CENTRE_MOVED,
+  REGION_DRAWN,
+  CROP_DRAWN,
+  ROW_CHANGED,
+  SLICE_SHOWN,
+  NO_GL,
+  N_SIGNALS
+};
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdScanView, td_scan_view, GTK_TYPE_WIDGET)
@@ -108,7 +120,9 @@ show_badges (TdScanView *self)
                                : g_strdup (_ ("Before: without the added steps"));
   const char *badge = self->before.on ? text : NULL;
 
-  td_image_pane_set_badge (self->slice, badge);
+  td_image_pane_set_badge (self->slice, badge              ? badge
+                                        : self->has_recipe ? td_preview_label (self->recipe.method)
+                                                           : NULL);
   td_image_pane_set_badge (self->sinogram,
                            td_image_pane_get_option (self->sinogram) ? badge : NULL);
 }
@@ -376,6 +390,29 @@ scan_view_request_slice (TdScanView *self)
 
 /* ── Showing them ── */
 
+/* A scan without flats is asked for them, or for what they would have measured. */
+static gboolean
+lacks_flats (TdScanView *self)
+{
+  for (guint i = 0; self->has_recipe && i < self->recipe.n_steps; i++) {
+    const TdStep *step = &self->recipe.steps[i];
+    if (step->enabled && strcmp (step->name, "flat-field") == 0)
+      return td_flat_field_lacks (step, td_scan_facts (self->scan))
+             && !td_preparation_skips (step, td_scan_facts (self->scan));
+  }
+  return FALSE;
+}
+
+static void
+scan_view_show_problem (TdScanView *self, TdImagePane *pane, const char *problem)
+{
+  td_image_pane_set_message (pane, problem);
+  if (pane == self->slice && lacks_flats (self)) {
+    td_image_pane_offer (pane, _ ("_Choose Flats…"), "win.choose-flats");
+    td_image_pane_offer (pane, _ ("_State the Empty Beam…"), "win.state-empty-beam");
+  }
+}
+
 static void
 show_frame (TdImagePane *pane, TdImage *image, const GError *error)
 {
@@ -416,16 +453,22 @@ slice_subtitle (const TdPreviewResult *result)
 {
   if (result->coarse)
     return g_strdup (_ ("coarse; the full one follows"));
-  g_autoptr (GString) text = g_string_new (NULL);
-  g_string_append_printf (text, _ ("%u × %u on %s, %.0f ms"), result->image->width,
-                          result->image->height, result->device, result->seconds * 1e3);
   g_autofree char *clamped = count_text (result->counts.clamped_transmissions);
   g_autofree char *bad = count_text (result->counts.bad_values);
+  g_autoptr (GStrvBuilder) facts = g_strv_builder_new ();
+  g_autofree char *how
+      = g_strdup_printf (_ ("%u × %u on %s, %.0f ms"), result->image->width, result->image->height,
+                         result->device, result->seconds * 1e3);
+  g_autofree char *raised = g_strdup_printf (_ ("%s opaque samples raised"), clamped);
+  g_autofree char *replaced = g_strdup_printf (_ ("%s bad samples replaced"), bad);
+
+  g_strv_builder_add (facts, how);
   if (result->counts.clamped_transmissions)
-    g_string_append_printf (text, _ (", %s opaque samples raised"), clamped);
+    g_strv_builder_add (facts, raised);
   if (result->counts.bad_values)
-    g_string_append_printf (text, _ (", %s bad samples replaced"), bad);
-  return g_string_free (g_steal_pointer (&text), FALSE);
+    g_strv_builder_add (facts, replaced);
+  g_auto (GStrv) list = g_strv_builder_end (facts);
+  return g_strjoinv (", ", list);
 }
 
 static void
@@ -466,7 +509,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
     scan_view_show_slice (self, result);
   else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
            && !scan_view_before_keep_slice (self, NULL, NULL, error)) {
-    td_image_pane_set_message (self->slice, error->message);
+    scan_view_show_problem (self, self->slice, error->message);
     td_image_pane_set_subtitle (self->slice, NULL);
   }
   /* What keeps the slice from being made need not keep the row from being shown. */
@@ -478,30 +521,31 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
 
 /* ── Lines ── */
 
-static double
-centre_at_row (TdScanView *self)
+/* The axis that the recipe has on the detector. */
+static TdAxisLine
+scan_view_axis (TdScanView *self)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
   double centre = self->recipe.centre_px;
 
   if (!isfinite (centre))
     centre = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
-  return centre
-         + tan (self->recipe.tilt_deg * G_PI / 180) * (self->row - (facts->n_rows - 1) / 2.0);
+  return td_axis_line (centre, self->recipe.tilt_deg, facts->n_rows);
 }
 
 static void
 show_lines (TdScanView *self)
 {
   gboolean matrices = td_scan_facts (self->scan)->geometry.view_matrices != NULL;
-  double centre = self->has_recipe && !matrices ? centre_at_row (self) : NAN;
+  const TdAxisLine axis = scan_view_axis (self);
+  double centre = self->has_recipe && !matrices ? td_axis_line_at (&axis, self->row) : NAN;
   const gint *r = self->recipe.region;
   const guint *c = self->recipe.crop;
 
   td_slice_view_set_row_line (td_image_pane_view (self->projection), self->row, TRUE);
-  td_slice_view_set_column_line (td_image_pane_view (self->projection), centre);
+  td_slice_view_set_column_line (td_image_pane_view (self->projection), centre, TRUE);
   td_slice_view_set_row_line (td_image_pane_view (self->sinogram), self->view, TRUE);
-  td_slice_view_set_column_line (td_image_pane_view (self->sinogram), centre);
+  td_slice_view_set_column_line (td_image_pane_view (self->sinogram), centre, TRUE);
   td_slice_view_set_region (td_image_pane_view (self->slice), r[0], r[1], r[2], r[3]);
   td_slice_view_set_region (td_image_pane_view (self->projection), c[0], c[1], c[2], c[3]);
 }
@@ -641,6 +685,17 @@ on_sinogram_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView
   move_row (self, (double) self->row + dx);
 }
 
+/* The line is the axis at this row; the recipe's centre is that of the middle row. */
+static void
+on_axis_moved (TdSliceView *view, double column, TdScanView *self)
+{
+  if (!self->scan || !self->has_recipe)
+    return;
+  const TdAxisLine axis = scan_view_axis (self);
+  g_signal_emit (self, signals[CENTRE_MOVED], 0,
+                 axis.centre_px + column - td_axis_line_at (&axis, self->row));
+}
+
 static void
 on_slice_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
 {
@@ -684,6 +739,8 @@ scan_view_connect_panes (TdScanView *self)
   g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
   g_signal_connect (projection, "region-drawn", G_CALLBACK (on_projection_region), self);
   g_signal_connect (projection, "failed", G_CALLBACK (scan_view_on_no_gl), self);
+  g_signal_connect (projection, "column-moved", G_CALLBACK (on_axis_moved), self);
+  g_signal_connect (sinogram, "column-moved", G_CALLBACK (on_axis_moved), self);
   g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
   g_signal_connect (sinogram, "line-moved", G_CALLBACK (on_sinogram_line), self);
   g_signal_connect (sinogram, "nudged", G_CALLBACK (on_sinogram_nudged), self);
@@ -781,6 +838,7 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
   if (steps_changed || follows != sinogram_follows_slice (self))
     request_sinogram (self);
   scan_view_request_slice (self);
+  show_badges (self);
 }
 
 void
@@ -860,6 +918,7 @@ td_scan_view_class_init (TdScanViewClass *class)
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
   scan_view_bind_children (widget);
+  signals[CENTRE_MOVED] = td_signal_new (TD_TYPE_SCAN_VIEW, "centre-moved", 1, G_TYPE_DOUBLE);
   signals[NUDGE_CENTRE] = td_signal_new (TD_TYPE_SCAN_VIEW, "nudge-centre", 1, G_TYPE_DOUBLE);
   signals[REGION_DRAWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "region-drawn", 4, G_TYPE_INT,
                                          G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);

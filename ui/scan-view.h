@@ -15,6 +15,7 @@
  *
  * Signals:
  *   "nudge-centre" (double by_px)   arrow keys in the slice
+ *   "centre-moved" (double px)      the axis was dragged; its column at the middle row
  *   "region-drawn" (int x, int y, int width, int height)  in the slice
  *   "crop-drawn" (int x, int y, int width, int height)    in the projection
  *   "row-changed" (guint row)

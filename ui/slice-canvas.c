@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slice-canvas.h"
 
+#include <glib/gi18n.h>
+
 #include "render/image-renderer.h"
 #include "render/soft-renderer.h"
 
@@ -109,8 +111,8 @@ td_gl_canvas_realize (GtkWidget *widget)
     self->renderer = td_image_renderer_new (&error);
   if (!self->renderer) {
     g_autofree char *reason
-        = g_strdup_printf ("OpenGL cannot be used here (%s). Pictures are drawn by the processor; "
-                           "installing a graphics driver makes them faster.",
+        = g_strdup_printf (_ ("OpenGL cannot be used here (%s). The processor draws the pictures; "
+                              "a graphics driver makes that faster."),
                            error->message);
     self->failed (reason, self->failed_user);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slice-view.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,14 +22,23 @@ struct _TdSliceView {
   gboolean filling; /* fitted means stretched over the widget */
   gboolean fitted;  /* stays fitted when the widget or the picture changes size */
   double row_line, column_line;
-  gboolean row_draggable;
+  gboolean row_draggable, column_draggable;
   double region[4];   /* width 0: none */
   double measured[4]; /* width 0: none */
   double pixel_mm[2];
 
   /* Input */
   double pointer_x, pointer_y; /* where it was last, widget pixels */
-  enum { DRAG_NONE, DRAG_PAN, DRAG_RANGE, DRAG_LINE, DRAG_WIPE, DRAG_REGION, DRAG_MEASURE } drag;
+  enum {
+    DRAG_NONE,
+    DRAG_PAN,
+    DRAG_RANGE,
+    DRAG_LINE,
+    DRAG_COLUMN,
+    DRAG_WIPE,
+    DRAG_REGION,
+    DRAG_MEASURE
+  } drag;
   TdView drag_view;
   double drag_range[2];
   double drag_x, drag_y; /* where it began, widget pixels */
@@ -40,6 +50,7 @@ enum {
   POINTED,
   PICKED,
   LINE_MOVED,
+  COLUMN_MOVED,
   NUDGED,
   VIEW_CHANGED,
   RANGE_CHANGED,
@@ -228,8 +239,9 @@ td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable)
 }
 
 void
-td_slice_view_set_column_line (TdSliceView *self, double column)
+td_slice_view_set_column_line (TdSliceView *self, double column, gboolean draggable)
 {
+  self->column_draggable = draggable;
   if (same_place (column, self->column_line))
     return;
   self->column_line = column;
@@ -266,6 +278,12 @@ td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm
   self->pixel_mm[0] = width_mm;
   self->pixel_mm[1] = height_mm;
   gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+double
+td_slice_view_get_pixel_mm (TdSliceView *self)
+{
+  return self->pixel_mm[0];
 }
 
 void
@@ -377,12 +395,12 @@ static char *
 length_text (double length, gboolean in_mm)
 {
   if (!in_mm)
-    return g_strdup_printf ("%g px", length);
+    return g_strdup_printf (_ ("%g px"), length);
   if (length < 1e-3 * 0.9999)
-    return g_strdup_printf ("%g nm", length * 1e6);
+    return g_strdup_printf (_ ("%g nm"), length * 1e6);
   if (length < 0.9999)
-    return g_strdup_printf ("%g µm", length * 1e3);
-  return g_strdup_printf ("%g mm", length);
+    return g_strdup_printf (_ ("%g µm"), length * 1e3);
+  return g_strdup_printf (_ ("%g mm"), length);
 }
 
 static void
@@ -461,6 +479,17 @@ near_row_line (TdSliceView *self, double wy)
 }
 
 static gboolean
+near_column_line (TdSliceView *self, double wx)
+{
+  double x, y;
+
+  if (!self->column_draggable || !isfinite (self->column_line))
+    return FALSE;
+  slice_view_place (self, self->column_line, 0, &x, &y);
+  return fabs (wx - x) <= GRAB_PX;
+}
+
+static gboolean
 near_wipe (TdSliceView *self, double wx)
 {
   double width = gtk_widget_get_width (GTK_WIDGET (self));
@@ -470,9 +499,10 @@ near_wipe (TdSliceView *self, double wx)
 static void
 on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *self)
 {
-  const char *cursor = near_wipe (self, x)       ? "col-resize"
-                       : near_row_line (self, y) ? "row-resize"
-                                                 : "crosshair";
+  const char *cursor = near_wipe (self, x)          ? "col-resize"
+                       : near_row_line (self, y)    ? "row-resize"
+                       : near_column_line (self, x) ? "col-resize"
+                                                    : "crosshair";
 
   self->pointer_x = x;
   self->pointer_y = y;
@@ -544,6 +574,8 @@ slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceVi
     self->drag = DRAG_WIPE;
   else if (near_row_line (self, y))
     self->drag = DRAG_LINE;
+  else if (near_column_line (self, x))
+    self->drag = DRAG_COLUMN;
   else
     self->drag = state & GDK_SHIFT_MASK     ? DRAG_REGION
                  : state & GDK_CONTROL_MASK ? DRAG_MEASURE
@@ -572,6 +604,18 @@ drag_line (TdSliceView *self, double wx, double wy)
   row = CLAMP (round (row), 0, self->scene.image->extent_height - 1);
   td_slice_view_set_row_line (self, row, TRUE);
   g_signal_emit (self, signals[LINE_MOVED], 0, row);
+}
+
+static void
+drag_column (TdSliceView *self, double wx, double wy)
+{
+  double column, row;
+
+  if (!slice_view_locate (self, wx, wy, &column, &row))
+    return;
+  column = round (column * 100) / 100;
+  td_slice_view_set_column_line (self, column, TRUE);
+  g_signal_emit (self, signals[COLUMN_MOVED], 0, column);
 }
 
 /* The pixels from where the drag began to the pointer: x, y, width, height. */
@@ -615,6 +659,7 @@ slice_view_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSlic
     break;
   case DRAG_RANGE: drag_range (self, dx, dy); break;
   case DRAG_LINE: drag_line (self, self->drag_x + dx, self->drag_y + dy); break;
+  case DRAG_COLUMN: drag_column (self, self->drag_x + dx, self->drag_y + dy); break;
   case DRAG_WIPE:
     self->scene.wipe
         = CLAMP ((self->drag_x + dx) / gtk_widget_get_width (GTK_WIDGET (self)), 0.02, 0.98);
@@ -796,6 +841,7 @@ td_slice_view_class_init (TdSliceViewClass *class)
   signals[POINTED] = add_signal ("pointed", 3, number, number, flag, none);
   signals[PICKED] = add_signal ("picked", 2, number, number, none, none);
   signals[LINE_MOVED] = add_signal ("line-moved", 1, number, none, none, none);
+  signals[COLUMN_MOVED] = add_signal ("column-moved", 1, number, none, none, none);
   signals[NUDGED] = add_signal ("nudged", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
   signals[VIEW_CHANGED] = add_signal ("view-changed", 0, none, none, none, none);
   signals[RANGE_CHANGED] = add_signal ("range-changed", 2, number, number, none, none);

@@ -22,6 +22,7 @@
  *   "pointed" (double column, double row, gboolean inside)
  *   "picked" (double column, double row)
  *   "line-moved" (double row)             the horizontal line was dragged
+ *   "column-moved" (double column)        the vertical line was dragged, to a hundredth of a pixel
  *   "nudged" (int dx, int dy, gboolean fine)
  *   "view-changed" ()                     zoom or position, by the user or a new picture
  *   "range-changed" (double low, double high)  contrast, by the user
@@ -53,15 +54,16 @@ void td_slice_view_zoom_by (TdSliceView *self, double factor);
 const TdView *td_slice_view_get_view (TdSliceView *self, gboolean *fitted);
 void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fitted);
 
-/* Overlays. NAN: none. A draggable row line can be moved by the pointer. */
+/* Overlays. NAN: none. A draggable line can be moved by the pointer. */
 void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable);
-void td_slice_view_set_column_line (TdSliceView *self, double column);
+void td_slice_view_set_column_line (TdSliceView *self, double column, gboolean draggable);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
 /* As if drawn by the user, and without a signal. Width 0: none. */
 void td_slice_view_set_measured (TdSliceView *self, double x, double y, double width,
                                  double height);
 /* Size of a picture pixel for the scale bar; 0: pixels. Non-square pixels have no scale bar. */
 void td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm);
+double td_slice_view_get_pixel_mm (TdSliceView *self); /* the width */
 /* What assistive technology reads. */
 void td_slice_view_set_label (TdSliceView *self, const char *label);
 /* FALSE after "failed". */

@@ -216,9 +216,9 @@ is_free (const graphene_rect_t *place, const graphene_rect_t *all, const graphen
   return free;
 }
 
-/* Where a label of that size can stand beside its point, or a line or more above or below, inside
-   the picture and without covering one that stands already; where there is no such place, the first
-   choice. */
+/* The place of a label of that size: beside its point, or some lines above or below. The label
+   stays inside the picture and covers no other label. Where no such place is free it takes the
+   first. */
 static graphene_rect_t
 place_label (TdSpaceView *self, double x, double y, float width, float height,
              const graphene_rect_t *taken, guint n)

@@ -252,6 +252,13 @@ td_step_row_show (TdStepRow *self, const TdStep *step, const char *idle)
 }
 
 void
+td_step_row_take_focus (TdStepRow *self)
+{
+  if (!self->rows[0] || !gtk_widget_child_focus (self->rows[0], GTK_DIR_TAB_FORWARD))
+    gtk_widget_child_focus (GTK_WIDGET (self), GTK_DIR_TAB_FORWARD);
+}
+
+void
 td_step_row_show_before (TdStepRow *self, gboolean on)
 {
   self->showing = TRUE;

@@ -22,3 +22,5 @@ const TdStepKind *td_step_row_kind (TdStepRow *self);
 void td_step_row_show (TdStepRow *self, const TdStep *step, const char *idle);
 /* Sets the before button. No signal. */
 void td_step_row_show_before (TdStepRow *self, gboolean on);
+/* The keyboard goes on in the first parameter, or in the row where there is none. */
+void td_step_row_take_focus (TdStepRow *self);

@@ -114,8 +114,8 @@ steps_group_follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
              : G_SOURCE_REMOVE;
 }
 
-/* Brings as much of @widget into sight of the scrolled window around it as there is room for, its
-   top first, when it has its size: call it while it is being shown or opened. */
+/* Scrolls @widget into sight, its top first. The scrolling follows while @widget is being opened
+   and has not its size yet. */
 void td_scroll_to (GtkWidget *widget);
 static void
 steps_group_scroll_to (GtkWidget *widget)
@@ -175,6 +175,19 @@ on_step_removed (TdStepRow *row, TdStepsGroup *self)
 }
 
 void
+td_steps_group_open_step (TdStepsGroup *self, const char *name)
+{
+  for (guint i = 0; i < self->rows->len; i++) {
+    TdStepRow *row = g_ptr_array_index (self->rows, i);
+    if (strcmp (td_step_row_kind (row)->name, name) != 0)
+      continue;
+    adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
+    steps_group_scroll_to (GTK_WIDGET (row));
+    td_step_row_take_focus (row);
+  }
+}
+
+void
 td_steps_group_add_step (TdStepsGroup *self, const char *name)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
@@ -187,13 +200,7 @@ td_steps_group_add_step (TdStepsGroup *self, const char *name)
     return;
   }
   steps_group_commit (self, name, NULL);
-  for (guint i = 0; i < self->rows->len; i++) {
-    TdStepRow *row = g_ptr_array_index (self->rows, i);
-    if (strcmp (td_step_row_kind (row)->name, name) == 0) {
-      adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
-      steps_group_scroll_to (GTK_WIDGET (row));
-    }
-  }
+  td_steps_group_open_step (self, name);
 }
 
 static void

@@ -14,6 +14,8 @@ G_DECLARE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD, STEPS_GROUP, TdRecipeGro
 
 /* As pressing the button of the step that was changed or looked at last (a key held, a key let go).
  */
+/* Opens the step, with the keyboard in its first parameter. */
+void td_steps_group_open_step (TdStepsGroup *self, const char *name);
 void td_steps_group_set_before (TdStepsGroup *self, gboolean on);
 /* @scan: (nullable). */
 void td_steps_group_set_scan (TdStepsGroup *self, TdScan *scan);

@@ -6,6 +6,7 @@
 #include "compute/recipe/recipe.h"
 #include "compute/parallel/tune.h"
 #include "latest.h"
+#include "method-choices.h"
 #include "window-words.h"
 
 struct _TdTuningRow {
@@ -105,9 +106,10 @@ tuning_row_add_line (TdTuningRow *self, const TdTuneRow *row)
 {
   g_autofree char *slices
       = g_strdup_printf (g_dngettext (NULL, "%u slice", "%u slices", row->n_slices), row->n_slices);
-  g_autofree char *title = g_strdup_printf ("%s, %s, %s, %s", row->family->name,
-                                            td_interpolation_name (row->interpolation),
-                                            td_precision_name (row->precision), slices);
+  g_autofree char *title
+      = g_strdup_printf ("%s, %s, %s, %s", td_choice_label (TD_CHOICE_KERNEL, row->family->name),
+                         td_choice_text (TD_CHOICE_INTERPOLATION, row->interpolation, FALSE),
+                         td_choice_text (TD_CHOICE_PRECISION, row->precision, TRUE), slices);
   g_autofree char *rate = rate_text (row);
   GtkWidget *line = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
                                   "subtitle", rate, NULL);

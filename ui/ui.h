@@ -7,11 +7,11 @@
 void td_ui_init (void);
 
 /**
- * Whether pictures are drawn by the processor although there is an OpenGL: one that is itself drawn
- * by the processor (llvmpipe on machines without a graphics card, over remote desktops) takes
- * several times as long, for the whole window at every change, and all cores that the preview
- * wants. Then the toolkit draws without it too. Decided once, when the room starts;
- * TOMODESK_DRAW=gl or =processor overrides. Main thread.
+ * Whether the processor draws pictures although there is an OpenGL. Without a graphics card, and on
+ * remote desktops, OpenGL is itself computed by the processor (llvmpipe). It then takes several
+ * times as long for every change, and takes the cores that the preview needs. In that case the
+ * toolkit draws without OpenGL too. The room decides once, when it starts; TOMODESK_DRAW=gl or
+ * =processor overrides it. Main thread.
  */
 gboolean td_drawing_by_processor (void);
 

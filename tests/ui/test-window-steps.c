@@ -27,21 +27,6 @@ view (void)
   return td_window_scan_view (td_test_window);
 }
 
-/* The first widget of a type below @parent for which @matches holds. */
-static GtkWidget *
-find (GtkWidget *parent, GType type, gboolean (*matches) (GtkWidget *, gpointer), gpointer user)
-{
-  if (g_type_is_a (G_OBJECT_TYPE (parent), type) && (!matches || matches (parent, user)))
-    return parent;
-  for (GtkWidget *child = gtk_widget_get_first_child (parent); child;
-       child = gtk_widget_get_next_sibling (child)) {
-    GtkWidget *found = find (child, type, matches, user);
-    if (found)
-      return found;
-  }
-  return NULL;
-}
-
 static gboolean
 is_step (GtkWidget *row, gpointer name)
 {
@@ -51,13 +36,14 @@ is_step (GtkWidget *row, gpointer name)
 static GtkWidget *
 step_row (const char *name)
 {
-  return find (GTK_WIDGET (td_test_window), TD_TYPE_STEP_ROW, is_step, (gpointer) name);
+  return td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_STEP_ROW, is_step, (gpointer) name);
 }
 
 static TdStepsGroup *
 steps_group (void)
 {
-  return TD_STEPS_GROUP (find (GTK_WIDGET (td_test_window), TD_TYPE_STEPS_GROUP, NULL, NULL));
+  return TD_STEPS_GROUP (
+      td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_STEPS_GROUP, NULL, NULL));
 }
 
 static gboolean
@@ -200,7 +186,7 @@ write_mask (const char *name, guint columns, guint rows)
 static TdFileRow *
 mask_row (void)
 {
-  return TD_FILE_ROW (find (step_row ("bad-pixels"), TD_TYPE_FILE_ROW, NULL, NULL));
+  return TD_FILE_ROW (td_test_find (step_row ("bad-pixels"), TD_TYPE_FILE_ROW, NULL, NULL));
 }
 
 static gboolean
@@ -251,8 +237,8 @@ static void
 test_decimals (void)
 {
   td_steps_group_add_step (steps_group (), "zingers");
-  GtkWidget *number = find (step_row ("zingers"), TD_TYPE_NUMBER_ROW, NULL, NULL);
-  GtkSpinButton *spin = GTK_SPIN_BUTTON (find (number, GTK_TYPE_SPIN_BUTTON, NULL, NULL));
+  GtkWidget *number = td_test_find (step_row ("zingers"), TD_TYPE_NUMBER_ROW, NULL, NULL);
+  GtkSpinButton *spin = GTK_SPIN_BUTTON (td_test_find (number, GTK_TYPE_SPIN_BUTTON, NULL, NULL));
   const struct {
     const char *text;
     double value;
@@ -318,8 +304,8 @@ test_bin (void)
   td_session_edit (session (), &recipe, NULL);
   td_test_wait (is_settled, NULL, "the binned slice");
   g_assert_cmpuint (td_test_shown_slice ()->width, ==, 48);
-  TdDetectorRow *row
-      = TD_DETECTOR_ROW (find (GTK_WIDGET (td_test_window), TD_TYPE_DETECTOR_ROW, NULL, NULL));
+  TdDetectorRow *row = TD_DETECTOR_ROW (
+      td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_DETECTOR_ROW, NULL, NULL));
   td_detector_row_apply (row, &recipe);
   g_assert_cmpuint (recipe.bin[0], ==, 2);
   g_assert_cmpuint (recipe.crop[2], ==, 0);

@@ -104,6 +104,20 @@ td_test_other_window (GType type)
   return NULL;
 }
 
+GtkWidget *
+td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpointer user)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (parent), type) && (!matches || matches (parent, user)))
+    return parent;
+  for (GtkWidget *child = gtk_widget_get_first_child (parent); child;
+       child = gtk_widget_get_next_sibling (child)) {
+    GtkWidget *found = td_test_find (child, type, matches, user);
+    if (found)
+      return found;
+  }
+  return NULL;
+}
+
 gboolean
 td_test_message_is_shown (gpointer unused)
 {

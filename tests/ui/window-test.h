@@ -24,6 +24,9 @@ gboolean td_test_slice_is_there (gpointer other);
 gboolean td_test_in_state (gpointer state);
 /* A visible window of that type; NULL: none. */
 GtkWindow *td_test_other_window (GType type);
+/* The first widget of a type below @parent for which @matches (NULL: always) holds. */
+typedef gboolean (*TdTestMatch) (GtkWidget *widget, gpointer user);
+GtkWidget *td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpointer user);
 gboolean td_test_message_is_shown (gpointer unused);
 gboolean td_test_plan_is_ready (gpointer dialog);
 

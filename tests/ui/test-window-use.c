@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a person meets while using the window: names as they are, the keyboard after a choice, lines
+   that can be dragged, labels of what is shown, and a program that is told to end. The tests run in
+   order in one window. */
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "ui-test.h"
+#include "ui/file-row.h"
+#include "ui/method-choices.h"
+#include "ui/number-row.h"
+#include "ui/open-dialog.h"
+#include "ui/step-chooser.h"
+#include "ui/step-row.h"
+#include "window-test.h"
+
+static TdApplication *application;
+static char *scan_path;
+
+static TdSession *
+session (void)
+{
+  return td_window_session (td_test_window);
+}
+
+static gboolean
+has_title (GtkWidget *row, gpointer title)
+{
+  return strcmp (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)), title) == 0;
+}
+
+static GtkWidget *
+row_titled (const char *title)
+{
+  return td_test_find (GTK_WIDGET (td_test_window), ADW_TYPE_PREFERENCES_ROW, has_title,
+                       (gpointer) title);
+}
+
+/* A menu takes an underscore for a mnemonic; the file's name keeps its own. */
+static void
+test_recent_name (void)
+{
+  GObject *menu
+      = gtk_widget_get_template_child (GTK_WIDGET (td_test_window), TD_TYPE_WINDOW, "recent_menu");
+  g_autofree char *label = NULL;
+
+  g_assert_true (g_menu_model_get_item_attribute (G_MENU_MODEL (menu), 0, G_MENU_ATTRIBUTE_LABEL,
+                                                  "s", &label));
+  g_assert_cmpstr (label, ==, "a__scan__of__2.nxs");
+}
+
+static gboolean
+is_unmapped (gpointer widget)
+{
+  return !gtk_widget_get_mapped (widget);
+}
+
+static gboolean
+is_mapped (gpointer widget)
+{
+  return gtk_widget_get_mapped (widget);
+}
+
+/* The chosen step has the focus: the keyboard goes on with it. */
+static void
+test_focus_after_add (void)
+{
+  GtkWidget *chooser = td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_STEP_CHOOSER, NULL, NULL);
+  GtkWidget *list = td_test_find (chooser, GTK_TYPE_LIST_BOX, NULL, NULL);
+  GtkListBoxRow *choice = NULL;
+
+  gtk_popover_popup (GTK_POPOVER (chooser));
+  td_test_wait (is_mapped, chooser, "the list of steps");
+  for (int i = 0; !choice || !gtk_widget_get_visible (GTK_WIDGET (choice)); i++)
+    choice = gtk_list_box_get_row_at_index (GTK_LIST_BOX (list), i);
+  gtk_widget_grab_focus (GTK_WIDGET (choice));
+  const guint before = td_session_recipe (session ())->n_steps;
+  g_signal_emit_by_name (list, "row-activated", choice);
+  td_test_wait (is_unmapped, chooser, "the list of steps to close");
+  g_assert_cmpuint (td_session_recipe (session ())->n_steps, ==, before + 1);
+  TdRecipe recipe = *td_session_recipe (session ());
+  td_test_activate ("undo", NULL);
+  td_test_activate ("redo", NULL);
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (td_test_window));
+  g_assert_nonnull (focus);
+  g_assert_true (gtk_widget_get_mapped (focus));
+  GtkWidget *row = gtk_widget_get_ancestor (focus, TD_TYPE_STEP_ROW);
+  g_assert_nonnull (row);
+  g_assert_nonnull (td_recipe_step (&recipe, td_step_row_kind (TD_STEP_ROW (row))->name));
+  td_test_activate ("undo", NULL);
+}
+
+/* The line of the axis sets the centre, by its place at the row that is shown. */
+static void
+test_axis_line (void)
+{
+  TdScanView *view = td_window_scan_view (td_test_window);
+  TdRecipe recipe = *td_session_recipe (session ());
+  const double middle = (td_session_facts (session ())->n_rows - 1) / 2.0;
+
+  recipe.tilt_deg = 2;
+  td_session_edit (session (), &recipe, NULL);
+  td_scan_view_set_row (view, 20);
+  g_signal_emit_by_name (td_image_pane_view (td_scan_view_sinogram_pane (view)), "column-moved",
+                         44.5);
+  const double expected = 44.5 - tan (2 * G_PI / 180) * (20 - middle);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (session ())->centre_px, expected, 0.011);
+  g_signal_emit_by_name (td_image_pane_view (td_scan_view_projection_pane (view)), "column-moved",
+                         46.5);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (session ())->centre_px, expected + 2, 0.011);
+  /* One drag is one step to undo. */
+  td_test_activate ("undo", NULL);
+  g_assert_true (isnan (td_session_recipe (session ())->centre_px));
+  td_test_activate ("undo", NULL);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
+static gboolean
+is_compared (gpointer view)
+{
+  return isfinite (td_compare_view_rms (view));
+}
+
+/* The difference has the scale of what it is the difference of. */
+static void
+test_difference_scale (void)
+{
+  TdCompareView *view = td_window_compare_view (td_test_window);
+
+  td_window_show_page (td_test_window, "compare");
+  td_test_wait (is_compared, view, "A and B to be compared");
+  for (guint i = 0; i < 3; i++) {
+    static const char *const panes[] = { "pane_a", "pane_b", "pane_d" };
+    GObject *pane
+        = gtk_widget_get_template_child (GTK_WIDGET (view), TD_TYPE_COMPARE_VIEW, panes[i]);
+    g_assert_cmpfloat (td_slice_view_get_pixel_mm (td_image_pane_view (TD_IMAGE_PANE (pane))), ==,
+                       0.25);
+  }
+  td_window_show_page (td_test_window, "slices");
+}
+
+/* Where the whole run iterates and the preview does not, the picture says so. */
+static void
+test_iterative_label (void)
+{
+  TdRecipe recipe = *td_session_recipe (session ());
+  GObject *badge = gtk_widget_get_template_child (GTK_WIDGET (td_test_slice_pane ()),
+                                                  TD_TYPE_IMAGE_PANE, "badge");
+
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (badge)));
+  recipe.method = TD_METHOD_SIRT;
+  td_session_edit (session (), &recipe, NULL);
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (badge)));
+  g_assert_nonnull (strstr (gtk_label_get_text (GTK_LABEL (badge)), "Filtered slice"));
+  td_test_wait (td_test_slice_is_there, NULL, "the filtered slice");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-iterative");
+  td_test_activate ("undo", NULL);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (badge)));
+}
+
+/* A kernel's name is not cut where it is chosen, and is the same in every list. */
+static void
+test_kernel_name (void)
+{
+  GtkWidget *kernel = row_titled ("Kernel");
+  GtkWidget *device = row_titled ("Compute on");
+
+  g_assert_true (adw_combo_row_get_use_subtitle (ADW_COMBO_ROW (kernel)));
+  g_assert_cmpint (adw_action_row_get_subtitle_lines (ADW_ACTION_ROW (kernel)), ==, 0);
+  g_assert_true (adw_combo_row_get_use_subtitle (ADW_COMBO_ROW (device)));
+  g_assert_cmpint (adw_action_row_get_subtitle_lines (ADW_ACTION_ROW (device)), ==, 0);
+  for (guint i = 0; i < g_list_model_get_n_items (td_choices (TD_CHOICE_KERNEL, FALSE)); i++) {
+    const char *label = td_choice_text (TD_CHOICE_KERNEL, i, TRUE);
+    g_assert_true (g_str_has_prefix (td_choice_text (TD_CHOICE_KERNEL, i, FALSE), label));
+    g_assert_cmpstr (td_choice_label (TD_CHOICE_KERNEL, td_family_choice_value (i)), ==, label);
+  }
+}
+
+/* The count of written slices stays behind the bar, and says why. */
+static void
+test_writing_status (void)
+{
+  const TdJobProgress progress = {
+    .fraction = 0.95, .slices_done = 16, .n_slices = 32, .stage = "writing", .remaining_s = -1
+  };
+  g_autofree char *text = td_job_running_status (&progress);
+
+  g_assert_nonnull (strstr (text, "16 of 32"));
+  g_assert_nonnull (strstr (text, "written"));
+}
+
+static gboolean
+remedies_are_offered (gpointer pane)
+{
+  return gtk_widget_get_visible (
+      GTK_WIDGET (gtk_widget_get_template_child (pane, TD_TYPE_IMAGE_PANE, "message_box")));
+}
+
+static guint
+count_remedies (gpointer pane)
+{
+  GtkWidget *box
+      = GTK_WIDGET (gtk_widget_get_template_child (pane, TD_TYPE_IMAGE_PANE, "remedies"));
+  guint n = 0;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (box); child;
+       child = gtk_widget_get_next_sibling (child))
+    n++;
+  return n;
+}
+
+/* Counts without flats: the message has buttons that lead to what is missing. */
+static void
+test_missing_flats (void)
+{
+  const char *options[]
+      = { "--columns=96", "--rows=4", "--views=120", "--flats=0", "--darks=0", NULL };
+  g_autofree char *path = td_test_phantom ("without-flats.nxs", options);
+  GtkWidget *pane = GTK_WIDGET (td_test_slice_pane ());
+
+  td_window_open_path (td_test_window, path);
+  td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
+  td_test_wait (remedies_are_offered, pane, "the message");
+  g_assert_cmpuint (count_remedies (pane), ==, 2);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-flats");
+
+  td_test_activate ("choose-flats", NULL);
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_OPEN_DIALOG);
+  GtkWidget *focus = gtk_window_get_focus (dialog);
+  g_assert_nonnull (focus);
+  GtkWidget *row = gtk_widget_get_ancestor (focus, TD_TYPE_FILE_ROW);
+  g_assert_cmpstr (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)), ==, "Flats");
+  gtk_window_close (dialog);
+
+  td_test_activate ("state-empty-beam", NULL);
+  focus = gtk_window_get_focus (GTK_WINDOW (td_test_window));
+  row = gtk_widget_get_ancestor (focus, TD_TYPE_NUMBER_ROW);
+  g_assert_nonnull (row);
+  td_number_row_set_value (TD_NUMBER_ROW (row), 40000);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice by the empty beam");
+  g_assert_false (remedies_are_offered (pane));
+  g_assert_cmpuint (count_remedies (pane), ==, 0);
+}
+
+static gboolean
+window_is_gone (gpointer user)
+{
+  return td_test_window == NULL;
+}
+
+static gboolean
+item_has_ended (gpointer item)
+{
+  return td_job_item_ended (item);
+}
+
+static gboolean
+job_computes (gpointer item)
+{
+  return td_job_item_slices (item) != NULL;
+}
+
+/* The signal that a session's end sends: no question, and nothing of the volume stays. */
+static void
+test_terminated (void)
+{
+  const char *options[] = { "--columns=512", "--rows=64", "--views=400", NULL };
+  g_autofree char *path = td_test_phantom ("long.nxs", options);
+  g_autofree char *output = g_build_filename (td_test_folder (), "terminated", NULL);
+  GtkWidget *dialog;
+
+  td_test_open (path);
+  TdRecipe recipe = *td_session_recipe (session ());
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  g_autoptr (TdJobItem) item = td_job_item_new (td_session_engine (session ()),
+                                                td_session_scan (session ()), &recipe, output);
+  td_job_queue_add (td_window_jobs (td_test_window), item);
+  td_test_wait (job_computes, item, "the job to begin");
+  dialog = adw_message_dialog_new (GTK_WINDOW (td_test_window), "A question", "that stands open");
+  gtk_window_present (GTK_WINDOW (dialog));
+  g_assert_cmpint (raise (SIGTERM), ==, 0);
+  td_test_wait (window_is_gone, NULL, "the window to be freed");
+  td_test_wait (item_has_ended, item, "the job to stop");
+  g_assert_null (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
+  if (td_job_item_state (item) == TD_JOB_CANCELLED)
+    g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
+  g_autoptr (GDir) folder = g_dir_open (td_test_folder (), 0, NULL);
+  for (const char *name; (name = g_dir_read_name (folder));)
+    g_assert_null (strstr (name, ".part"));
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *options[] = { "--columns=96",    "--rows=24", "--views=120", "--centre=48.7",
+                            "--pixel-mm=0.25", "--flats=2", "--darks=2",   NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  scan_path = td_test_phantom ("a_scan_of_2.nxs", options);
+  application = td_test_start ();
+  td_test_open (scan_path);
+  g_test_add_func ("/window-use/recent-name", test_recent_name);
+  g_test_add_func ("/window-use/focus-after-add", test_focus_after_add);
+  g_test_add_func ("/window-use/axis-line", test_axis_line);
+  g_test_add_func ("/window-use/difference-scale", test_difference_scale);
+  g_test_add_func ("/window-use/iterative-label", test_iterative_label);
+  g_test_add_func ("/window-use/kernel-name", test_kernel_name);
+  g_test_add_func ("/window-use/writing-status", test_writing_status);
+  g_test_add_func ("/window-use/missing-flats", test_missing_flats);
+  g_test_add_func ("/window-use/terminated", test_terminated);
+  int status = g_test_run ();
+  g_object_unref (application);
+  td_test_folder_remove ();
+  g_free (scan_path);
+  return status;
+}
