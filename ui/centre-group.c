@@ -287,11 +287,6 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   centre_group_place_slider (self, centre, n);
   self->recipe = *recipe;
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
-  /* A matrix for every view says how the axis stands; it can be moved sideways. */
-  gtk_widget_set_sensitive (GTK_WIDGET (self->tilt), facts && !facts->geometry.view_matrices);
-  adw_action_row_set_subtitle (
-      ADW_ACTION_ROW (self->tilt),
-      facts && facts->geometry.view_matrices ? _ ("As the matrices of the views say") : "");
 }
 
 static void
@@ -349,5 +344,5 @@ td_centre_group_init (TdCentreGroup *self)
   td_ignore_scroll (GTK_WIDGET (self->slider));
   td_number_row_set_range (self->tilt, -10, 10);
   td_number_row_set_steps (self->tilt, 0.01, 0.1, 3);
-  TD_RECIPE_GROUP_BIND (self, self->tilt, tilt_deg, "tilt");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->tilt, "tilt", "tilt");
 }

@@ -17,10 +17,8 @@ static void
 td_filter_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
 {
   TdFilterGroup *self = TD_FILTER_GROUP (group);
-  const TdFilter *filter = &recipe->filter;
 
-  gtk_widget_set_visible (GTK_WIDGET (self->order), filter->kind == TD_FILTER_BUTTERWORTH);
-  gtk_widget_set_sensitive (GTK_WIDGET (self->cutoff), filter->kind != TD_FILTER_NONE);
+  gtk_widget_set_visible (GTK_WIDGET (self->order), recipe->filter.kind == TD_FILTER_BUTTERWORTH);
 }
 
 static void
@@ -46,8 +44,8 @@ td_filter_group_init (TdFilterGroup *self)
   td_number_row_set_steps (self->cutoff, 0.05, 0.1, 2);
   td_number_row_set_range (self->order, 1, 20);
   td_number_row_set_steps (self->order, 1, 1, 0);
-  TD_RECIPE_GROUP_BIND (self, self->kind, filter.kind, "filter");
-  TD_RECIPE_GROUP_BIND (self, self->cutoff, filter.cutoff, "cutoff");
-  TD_RECIPE_GROUP_BIND (self, self->order, filter.order, "order");
-  TD_RECIPE_GROUP_BIND (self, self->extend, filter.extend_edges, "extend-edges");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->kind, "filter", "filter");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->cutoff, "cutoff", "cutoff");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->order, "order", "order");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->extend, "extend-edges", "extend-edges");
 }

@@ -73,10 +73,10 @@ td_iterative_group_init (TdIterativeGroup *self)
   td_number_row_set_steps (self->tolerance, 0.001, 0.01, 3);
   td_number_row_set_range (self->tv, 0, 1);
   td_number_row_set_steps (self->tv, 0.001, 0.01, 4);
-  TD_RECIPE_GROUP_BIND (self, self->iterations, iterations, "iterative");
-  TD_RECIPE_GROUP_BIND (self, self->subsets, subsets, "iterative");
-  TD_RECIPE_GROUP_BIND (self, self->relaxation, relaxation, "iterative");
-  TD_RECIPE_GROUP_BIND (self, self->tv, tv, "iterative");
-  TD_RECIPE_GROUP_BIND (self, self->tolerance, tolerance, "iterative");
-  TD_RECIPE_GROUP_BIND (self, self->non_negative, non_negative, "non-negative");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->iterations, "iterations", "iterative");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->subsets, "subsets", "iterative");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->relaxation, "relaxation", "iterative");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->tv, "tv", "iterative");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->tolerance, "tolerance", "iterative");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->non_negative, "non-negative", "non-negative");
 }

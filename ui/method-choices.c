@@ -5,50 +5,13 @@
 #include <gtk/gtk.h>
 
 #include "compute/parallel/backproject.h"
+#include "compute/recipe/field.h"
 
 typedef struct {
   const char *name;          /* as recipes and results have it */
   const char *label, *brief; /* brief: NULL: the label */
 } Choice;
 
-static const Choice filters[] = {
-  { "none", N_ ("None (blurred)"), N_ ("None") },
-  { "ram-lak", N_ ("Ram-Lak (sharpest)"), N_ ("Ram-Lak") },
-  { "shepp-logan", N_ ("Shepp-Logan"), NULL },
-  { "cosine", N_ ("Cosine"), NULL },
-  { "hamming", N_ ("Hamming"), NULL },
-  { "hann", N_ ("Hann (smooth)"), N_ ("Hann") },
-  { "parzen", N_ ("Parzen (smoothest)"), N_ ("Parzen") },
-  { "butterworth", N_ ("Butterworth"), NULL },
-  { NULL },
-};
-static const Choice methods[] = {
-  { "auto", N_ ("Automatic"), NULL },
-  { "fbp", N_ ("Filtered back-projection"), NULL },
-  { "fdk", N_ ("Cone beam (FDK)"), NULL },
-  { "fourier", N_ ("Fourier (fast)"), NULL },
-  { "sirt", N_ ("Iterative (SIRT)"), NULL },
-  { "fista-tv", N_ ("Few views (FISTA-TV)"), NULL },
-  { "cgls", N_ ("Least squares (CGLS)"), NULL },
-  { NULL },
-};
-static const Choice interpolations[] = {
-  { "nearest", N_ ("Nearest"), NULL },
-  { "linear", N_ ("Linear"), NULL },
-  { NULL },
-};
-static const Choice precisions[] = {
-  { "single", N_ ("Single (32 bits)"), N_ ("Single") },
-  { "half", N_ ("Half storage (16 bits)"), N_ ("Half") },
-  { "half-run", N_ ("Half, short half sums"), N_ ("Half sums") },
-  { NULL },
-};
-static const Choice fields_of_view[] = {
-  { "auto", N_ ("Automatic"), NULL },
-  { "full", N_ ("As the detector"), NULL },
-  { "half", N_ ("Wide: half acquisition"), NULL },
-  { NULL },
-};
 /* Of all beams; the list has those of parallel beams only. */
 static const Choice kernels[] = {
   { "auto", N_ ("Automatic"), NULL },
@@ -63,50 +26,52 @@ static const Choice kernels[] = {
   { "joseph", N_ ("Joseph’s rays"), NULL },
   { NULL },
 };
-static const Choice *const tables[TD_N_CHOICES] = {
-  [TD_CHOICE_FILTER] = filters,
-  [TD_CHOICE_METHOD] = methods,
-  [TD_CHOICE_INTERPOLATION] = interpolations,
-  [TD_CHOICE_PRECISION] = precisions,
-  [TD_CHOICE_FIELD_OF_VIEW] = fields_of_view,
-  [TD_CHOICE_KERNEL] = kernels,
+/* Fields of the recipe, whose table has the other lists. */
+static const char *const options[] = {
+  [TD_CHOICE_FILTER] = "filter",
+  [TD_CHOICE_METHOD] = "method",
+  [TD_CHOICE_INTERPOLATION] = "interpolation",
+  [TD_CHOICE_PRECISION] = "precision",
+  [TD_CHOICE_FIELD_OF_VIEW] = "field-of-view",
 };
 
 static const char *
-choice_words (const Choice *row, gboolean brief)
+kernel_label (const char *name, gboolean brief)
 {
-  return brief && row->brief ? _ (row->brief) : _ (row->label);
-}
-
-static const char *
-choice_find (TdChoice choice, const char *name, gboolean brief)
-{
-  for (const Choice *row = tables[choice]; row->name; row++)
+  for (const Choice *row = kernels; row->name; row++)
     if (g_strcmp0 (row->name, name) == 0)
-      return choice_words (row, brief);
+      return brief && row->brief ? _ (row->brief) : _ (row->label);
   return name;
 }
 
 const char *
 td_choice_label (TdChoice choice, const char *name)
 {
-  return choice_find (choice, name, choice == TD_CHOICE_KERNEL);
+  if (choice == TD_CHOICE_KERNEL)
+    return kernel_label (name, TRUE);
+  const TdField *field = td_recipe_field (options[choice]);
+  for (guint i = 0; field->names[i]; i++)
+    if (g_strcmp0 (field->names[i], name) == 0)
+      return _ (field->labels[i]);
+  return name;
 }
 
 static GtkStringList *
 choice_list (TdChoice choice, gboolean brief)
 {
-  const TdBackprojectFamily *const *families = td_backproject_families ();
   GtkStringList *list = gtk_string_list_new (NULL);
 
   if (choice == TD_CHOICE_KERNEL) {
-    gtk_string_list_append (list, choice_find (choice, "auto", brief));
+    const TdBackprojectFamily *const *families = td_backproject_families ();
+    gtk_string_list_append (list, kernel_label ("auto", brief));
     for (guint i = 0; families[i]; i++)
-      gtk_string_list_append (list, choice_find (choice, families[i]->name, brief));
-  } else {
-    for (const Choice *row = tables[choice]; row->name; row++)
-      gtk_string_list_append (list, choice_words (row, brief));
+      gtk_string_list_append (list, kernel_label (families[i]->name, brief));
+    return list;
   }
+  const TdField *field = td_recipe_field (options[choice]);
+  const char *const *labels = brief && field->brief ? field->brief : field->labels;
+  for (guint i = 0; labels[i]; i++)
+    gtk_string_list_append (list, _ (labels[i]));
   return list;
 }
 

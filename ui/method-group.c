@@ -60,9 +60,9 @@ td_method_group_init (TdMethodGroup *self)
   adw_combo_row_set_model (self->family, td_choices (TD_CHOICE_KERNEL, FALSE));
   td_number_row_set_range (self->angle, -360, 360);
   td_number_row_set_steps (self->angle, 1, 15, 1);
-  TD_RECIPE_GROUP_BIND (self, self->method, method, "method");
-  TD_RECIPE_GROUP_BIND (self, self->interpolation, interpolation, "method");
-  TD_RECIPE_GROUP_BIND (self, self->precision, precision, "method");
-  TD_RECIPE_GROUP_BIND (self, self->angle, angle_offset_deg, "angle");
-  TD_RECIPE_GROUP_BIND (self, self->reverse, reverse_rotation, "method");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->method, "method", "method");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->interpolation, "interpolation", "method");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->precision, "precision", "method");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->angle, "angle-offset", "angle");
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->reverse, "reverse-rotation", "method");
 }

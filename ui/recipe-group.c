@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recipe-group.h"
 
-#include <string.h>
+#include <glib/gi18n.h>
 
+#include "compute/recipe/field.h"
 #include "number-row.h"
 #include "ui.h"
 
 typedef struct {
-  GObject *control; /* a child of the group */
-  gsize offset, size;
+  GtkWidget *control; /* a child of the group */
+  const TdField *field;
   const char *key;
 } Binding;
 
@@ -26,79 +27,88 @@ G_DEFINE_TYPE_WITH_PRIVATE (TdRecipeGroup, td_recipe_group, ADW_TYPE_PREFERENCES
 
 /* ── Bound controls ── */
 
-static double
-recipe_group_control_value (GObject *control)
+static gboolean
+binding_is_real (const Binding *binding)
 {
-  if (TD_IS_NUMBER_ROW (control))
-    return td_number_row_get_value (TD_NUMBER_ROW (control));
-  if (GTK_IS_SWITCH (control))
-    return gtk_switch_get_active (GTK_SWITCH (control));
-  return adw_combo_row_get_selected (ADW_COMBO_ROW (control));
+  return binding->field->kind == &td_kind_number;
+}
+
+static double
+binding_control_value (const Binding *binding)
+{
+  if (TD_IS_NUMBER_ROW (binding->control))
+    return td_number_row_get_value (TD_NUMBER_ROW (binding->control));
+  if (GTK_IS_SWITCH (binding->control))
+    return gtk_switch_get_active (GTK_SWITCH (binding->control));
+  return adw_combo_row_get_selected (ADW_COMBO_ROW (binding->control));
 }
 
 static void
-recipe_group_show_field (const Binding *binding, const TdRecipe *recipe)
+binding_show (const Binding *binding, const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  const char *field = (const char *) recipe + binding->offset;
-  double number;
-  guint whole = 0;
+  const void *value = (const char *) recipe + binding->field->offset;
+  const double number
+      = binding_is_real (binding) ? *(const double *) value : (double) *(const guint *) value;
+  const char *reason;
 
-  if (binding->size == sizeof number) {
-    memcpy (&number, field, sizeof number);
-  } else {
-    memcpy (&whole, field, sizeof whole);
-    number = whole;
-  }
   if (TD_IS_NUMBER_ROW (binding->control))
     td_number_row_set_value (TD_NUMBER_ROW (binding->control), number);
   else if (GTK_IS_SWITCH (binding->control))
-    gtk_switch_set_active (GTK_SWITCH (binding->control), whole != 0);
+    gtk_switch_set_active (GTK_SWITCH (binding->control), number != 0);
   else
-    adw_combo_row_set_selected (ADW_COMBO_ROW (binding->control), whole);
+    adw_combo_row_set_selected (ADW_COMBO_ROW (binding->control), (guint) number);
+  gtk_widget_set_sensitive (binding->control,
+                            td_recipe_field_applies (binding->field, recipe, facts, &reason));
+  gtk_widget_set_tooltip_text (binding->control, reason ? _ (reason) : NULL);
 }
 
 static void
-recipe_group_take_field (TdRecipeGroup *self, GObject *control)
+binding_take (const Binding *binding, TdRecipe *recipe)
+{
+  void *value = (char *) recipe + binding->field->offset;
+  const double number = binding_control_value (binding);
+
+  if (binding_is_real (binding))
+    *(double *) value = number;
+  else
+    *(guint *) value = (guint) number;
+}
+
+static void
+recipe_group_on_changed (TdRecipeGroup *self, gpointer control)
 {
   TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
   TdRecipe *recipe = td_recipe_group_edit (self);
-  const double number = recipe_group_control_value (control);
-  const guint whole = (guint) number;
-  guint i = 0;
 
-  if (!recipe)
+  for (guint i = 0; recipe && i < priv->bindings->len; i++) {
+    const Binding *binding = &g_array_index (priv->bindings, Binding, i);
+    if (binding->control != control)
+      continue;
+    binding_take (binding, recipe);
+    td_recipe_group_commit (self, binding->key);
     return;
-  while (g_array_index (priv->bindings, Binding, i).control != control)
-    i++;
-  const Binding *binding = &g_array_index (priv->bindings, Binding, i);
-  char *field = (char *) recipe + binding->offset;
-  if (binding->size == sizeof number)
-    memcpy (field, &number, sizeof number);
-  else
-    memcpy (field, &whole, sizeof whole);
-  td_recipe_group_commit (self, binding->key);
+  }
 }
 
 static void
 recipe_group_on_number (TdNumberRow *row, double value, TdRecipeGroup *self)
 {
-  recipe_group_take_field (self, G_OBJECT (row));
+  recipe_group_on_changed (self, row);
 }
 
 static void
 recipe_group_on_choice (GObject *control, GParamSpec *property, TdRecipeGroup *self)
 {
-  recipe_group_take_field (self, control);
+  recipe_group_on_changed (self, control);
 }
 
 void
-td_recipe_group_bind (TdRecipeGroup *self, GObject *control, gsize offset, gsize size,
-                      const char *key)
+td_recipe_group_bind (TdRecipeGroup *self, gpointer control, const char *option, const char *key)
 {
   TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
-  const Binding binding = { control, offset, size, key };
+  const Binding binding = { control, td_recipe_field (option), key };
 
-  g_assert (size == sizeof (guint) || size == sizeof (double));
+  g_assert (binding.field != NULL);
   g_array_append_val (priv->bindings, binding);
   if (TD_IS_NUMBER_ROW (control))
     g_signal_connect (control, "changed", G_CALLBACK (recipe_group_on_number), self);
@@ -118,7 +128,7 @@ td_recipe_group_show (TdRecipeGroup *self, const TdScanFacts *facts, const TdRec
   priv->known = TRUE;
   priv->showing++;
   for (guint i = 0; i < priv->bindings->len; i++)
-    recipe_group_show_field (&g_array_index (priv->bindings, Binding, i), recipe);
+    binding_show (&g_array_index (priv->bindings, Binding, i), facts, recipe);
   if (TD_RECIPE_GROUP_GET_CLASS (self)->show)
     TD_RECIPE_GROUP_GET_CLASS (self)->show (self, facts, recipe);
   priv->showing--;

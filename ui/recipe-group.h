@@ -29,12 +29,10 @@ void td_recipe_group_show (TdRecipeGroup *self, const TdScanFacts *facts, const 
 TdRecipe *td_recipe_group_edit (TdRecipeGroup *self);
 void td_recipe_group_commit (TdRecipeGroup *self, const char *key);
 
-/* Binds a control to a field of the recipe: the group shows the field in it, and commits under @key
-   (NULL: never joined) when the user changes it. A TdNumberRow takes a double or a guint, a
-   GtkSwitch a gboolean. An AdwComboRow takes an enumeration, whose values are the indices of its
-   list. */
-#define TD_RECIPE_GROUP_BIND(group, control, field, key)                                           \
-  td_recipe_group_bind (TD_RECIPE_GROUP (group), G_OBJECT (control), offsetof (TdRecipe, field),   \
-                        sizeof (((TdRecipe *) NULL)->field), key)
-void td_recipe_group_bind (TdRecipeGroup *self, GObject *control, gsize offset, gsize size,
+/* Binds a control to a field of the recipe (compute/recipe/field.h) by its option. The group shows
+   the field in the control and commits under @key (NULL: never joined) when the user changes it. A
+   control of a field that does not apply is insensitive, and its tooltip says why. A TdNumberRow
+   takes numbers, a GtkSwitch takes switches, an AdwComboRow takes choices, whose indices are those
+   of its list. */
+void td_recipe_group_bind (TdRecipeGroup *self, gpointer control, const char *option,
                            const char *key);

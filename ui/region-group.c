@@ -106,7 +106,7 @@ td_region_group_init (TdRegionGroup *self)
                               _ ("Wide: a full turn about an axis near the detector’s edge"),
                               "model", td_choices (TD_CHOICE_FIELD_OF_VIEW, FALSE), NULL);
   self->detector = TD_DETECTOR_ROW (td_detector_row_new ());
-  TD_RECIPE_GROUP_BIND (self, self->field, field_of_view, NULL);
+  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->field, "field-of-view", NULL);
   g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);
   g_signal_connect (self->first, "changed", G_CALLBACK (on_rows_changed), self);
   g_signal_connect (self->last, "changed", G_CALLBACK (on_rows_changed), self);
