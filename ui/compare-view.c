@@ -98,6 +98,8 @@ show_difference (TdCompareView *self, const TdCompareFigures *figures)
   if (!(reach > 0))
     reach = MAX (figures->max_abs, 1e-12);
   td_image_pane_set_image (self->pane_d, figures->difference);
+  const double pixel_mm = td_slice_view_get_pixel_mm (td_image_pane_view (self->pane_a));
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->pane_d), pixel_mm, pixel_mm);
   /* Symmetric: white is no difference. */
   td_image_pane_set_range (self->pane_d, -reach, reach);
 }
@@ -172,8 +174,6 @@ compare_view_show_slice (TdCompareView *self, guint i, const TdPreviewResult *re
   td_image_pane_set_units (self->pane_d, result->units);
   td_image_pane_set_image (pane_at (self, i), result->image);
   td_slice_view_set_pixel_mm (td_image_pane_view (pane_at (self, i)), result->pixel_mm,
-                              result->pixel_mm);
-  td_slice_view_set_pixel_mm (td_image_pane_view (self->pane_d), result->pixel_mm,
                               result->pixel_mm);
   td_compare_side_set_outcome (side_at (self, i), result->coarse ? _ ("coarse") : outcome);
   show_wipe (self);

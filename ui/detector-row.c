@@ -32,7 +32,7 @@ static guint signals[N_SIGNALS];
 G_DEFINE_FINAL_TYPE (TdDetectorRow, td_detector_row, ADW_TYPE_EXPANDER_ROW)
 
 static guint
-number (TdDetectorRow *self, Number which)
+detector_row_number (TdDetectorRow *self, Number which)
 {
   return (guint) td_number_row_get_value (self->numbers[which]);
 }
@@ -40,10 +40,10 @@ number (TdDetectorRow *self, Number which)
 void
 td_detector_row_apply (TdDetectorRow *self, TdRecipe *recipe)
 {
-  guint first_column = MIN (number (self, FIRST_COLUMN), self->n_columns - 1);
-  guint first_row = MIN (number (self, FIRST_ROW), self->n_rows - 1);
-  guint columns = MIN (number (self, COLUMNS), self->n_columns - first_column);
-  guint rows = MIN (number (self, ROWS), self->n_rows - first_row);
+  guint first_column = MIN (detector_row_number (self, FIRST_COLUMN), self->n_columns - 1);
+  guint first_row = MIN (detector_row_number (self, FIRST_ROW), self->n_rows - 1);
+  guint columns = MIN (detector_row_number (self, COLUMNS), self->n_columns - first_column);
+  guint rows = MIN (detector_row_number (self, ROWS), self->n_rows - first_row);
   gboolean all = columns == self->n_columns && rows == self->n_rows;
 
   recipe->crop[0] = first_column;
@@ -52,9 +52,9 @@ td_detector_row_apply (TdDetectorRow *self, TdRecipe *recipe)
   recipe->crop[3] = rows;
   if (all)
     memset (recipe->crop, 0, sizeof recipe->crop);
-  recipe->bin[0] = number (self, BIN_COLUMNS);
-  recipe->bin[1] = number (self, BIN_ROWS);
-  recipe->bin_views = number (self, BIN_VIEWS);
+  recipe->bin[0] = detector_row_number (self, BIN_COLUMNS);
+  recipe->bin[1] = detector_row_number (self, BIN_ROWS);
+  recipe->bin_views = detector_row_number (self, BIN_VIEWS);
 }
 
 static void

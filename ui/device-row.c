@@ -19,7 +19,7 @@ static guint signals[N_SIGNALS];
 G_DEFINE_FINAL_TYPE (TdDeviceRow, td_device_row, ADW_TYPE_COMBO_ROW)
 
 static void
-append (TdDeviceRow *self, GtkStringList *list, const char *id, const char *label)
+device_row_append (TdDeviceRow *self, GtkStringList *list, const char *id, const char *label)
 {
   g_ptr_array_add (self->ids, g_strdup (id));
   gtk_string_list_append (list, label);
@@ -34,18 +34,18 @@ device_row_fill (TdDeviceRow *self)
 
   self->filling = TRUE;
   g_ptr_array_set_size (self->ids, 0);
-  append (self, list, "auto", _ ("Automatic"));
+  device_row_append (self, list, "auto", _ ("Automatic"));
   for (guint i = 0; entries && i < entries->len; i++) {
     const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
     g_autofree char *label = g_strdup_printf ("%s (%s)", entry->name, entry->id);
     if (entry->available)
-      append (self, list, entry->id, label);
+      device_row_append (self, list, entry->id, label);
   }
   for (guint i = 0; i < self->ids->len; i++)
     if (g_strcmp0 (g_ptr_array_index (self->ids, i), self->selected) == 0)
       selected = i;
   if (selected == G_MAXUINT) {
-    append (self, list, self->selected, self->selected);
+    device_row_append (self, list, self->selected, self->selected);
     selected = self->ids->len - 1;
   }
   adw_combo_row_set_model (ADW_COMBO_ROW (self), G_LIST_MODEL (list));

@@ -35,7 +35,7 @@ G_DEFINE_FINAL_TYPE (TdJobItem, td_job_item, G_TYPE_OBJECT)
 /* ── Running ── */
 
 static void
-end (TdJobItem *self, TdJobState state, const char *error)
+job_item_end (TdJobItem *self, TdJobState state, const char *error)
 {
   if (self->poll)
     g_source_remove (self->poll);
@@ -62,14 +62,14 @@ hold_program (gboolean hold)
 }
 
 static void
-end_with (TdJobItem *self, const GError *error)
+job_item_end_with (TdJobItem *self, const GError *error)
 {
   if (!error)
-    end (self, TD_JOB_DONE, NULL);
+    job_item_end (self, TD_JOB_DONE, NULL);
   else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    end (self, TD_JOB_CANCELLED, NULL);
+    job_item_end (self, TD_JOB_CANCELLED, NULL);
   else
-    end (self, TD_JOB_FAILED, error->message);
+    job_item_end (self, TD_JOB_FAILED, error->message);
 }
 
 static gboolean
@@ -114,7 +114,7 @@ job_item_on_done (TdJob *job, const GError *error, gpointer user)
   if (!error)
     take_notes (self, td_job_result (job)->notes);
   g_signal_emit (self, signals[SLICES], 0);
-  end_with (self, error);
+  job_item_end_with (self, error);
   g_clear_pointer (&self->job, td_job_unref);
   hold_program (FALSE);
   g_object_unref (self);
@@ -142,7 +142,7 @@ on_planned (GObject *source, GAsyncResult *result, gpointer user)
   g_autoptr (TdPlan) plan = g_task_propagate_pointer (G_TASK (result), &error);
 
   if (!plan) {
-    end_with (self, error);
+    job_item_end_with (self, error);
     hold_program (FALSE);
     return;
   }
@@ -175,7 +175,7 @@ void
 td_job_item_cancel (TdJobItem *self)
 {
   if (self->state == TD_JOB_WAITING)
-    end (self, TD_JOB_CANCELLED, NULL);
+    job_item_end (self, TD_JOB_CANCELLED, NULL);
   else if (self->job)
     td_job_cancel (self->job);
   else if (self->planning)
@@ -229,41 +229,13 @@ td_job_item_fraction (TdJobItem *self)
 }
 
 char *
-td_job_running_status (const TdJobProgress *progress)
-{
-  g_autofree char *left
-      = progress->remaining_s < 0 ? NULL : td_duration_text (progress->remaining_s);
-
-  if (progress->n_slices == 0)
-    return g_strdup (_ ("Preparing"));
-  if (progress->n_passes > 0 && progress->slices_done == 0) {
-    if (progress->pass == 0)
-      return g_strdup (_ ("Iterating: first pass"));
-    if (!left)
-      return g_strdup_printf (_ ("%u of %u passes, residual %.4f"), progress->pass,
-                              progress->n_passes, progress->residual);
-    return g_strdup_printf (_ ("%u of %u passes, residual %.4f, %s left"), progress->pass,
-                            progress->n_passes, progress->residual, left);
-  }
-  /* All is computed, and slices are still on their way to the disk: their count is behind the bar.
-   */
-  if (g_strcmp0 (progress->stage, "writing") == 0)
-    return g_strdup_printf (_ ("Computed; %u of %u slices written"), progress->slices_done,
-                            progress->n_slices);
-  if (!left)
-    return g_strdup_printf (_ ("%u of %u slices"), progress->slices_done, progress->n_slices);
-  return g_strdup_printf (_ ("%u of %u slices, %s left"), progress->slices_done, progress->n_slices,
-                          left);
-}
-
-char *
 td_job_item_status (TdJobItem *self)
 {
   g_autofree char *took = td_duration_text (self->progress.elapsed_s);
 
   switch (self->state) {
   case TD_JOB_WAITING: return g_strdup (_ ("Waiting"));
-  case TD_JOB_RUNNING: return td_job_running_status (&self->progress);
+  case TD_JOB_RUNNING: return td_progress_text (&self->progress);
   case TD_JOB_DONE:
     return g_strdup_printf (
         ngettext ("Done: %u slice in %s", "Done: %u slices in %s", self->progress.n_slices),

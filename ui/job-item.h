@@ -28,8 +28,6 @@ gboolean td_job_item_ended (TdJobItem *self);
 const char *td_job_item_title (TdJobItem *self);
 const char *td_job_item_output (TdJobItem *self);
 double td_job_item_fraction (TdJobItem *self);
-/* How far a running job is, in words. (transfer full) */
-char *td_job_running_status (const TdJobProgress *progress);
 char *td_job_item_status (TdJobItem *self);      /* a line for people (transfer full) */
 const char *td_job_item_error (TdJobItem *self); /* NULL: none */
 /* What is to be known about the volume besides, a sentence each: samples that were replaced or

@@ -30,3 +30,31 @@ td_duration_text (double seconds)
     return g_strdup_printf (_ ("%u min %u s"), (guint) (s / 60), (guint) (s % 60));
   return g_strdup_printf (_ ("%u h %u min"), (guint) (s / 3600), (guint) (s / 60 % 60));
 }
+
+char *
+td_progress_text (const TdJobProgress *progress)
+{
+  g_autofree char *left
+      = progress->remaining_s < 0 ? NULL : td_duration_text (progress->remaining_s);
+
+  if (progress->n_slices == 0)
+    return g_strdup (_ ("Preparing"));
+  if (progress->n_passes > 0 && progress->slices_done == 0) {
+    if (progress->pass == 0)
+      return g_strdup (_ ("Iterating: first pass"));
+    if (!left)
+      return g_strdup_printf (_ ("%u of %u passes, residual %.4f"), progress->pass,
+                              progress->n_passes, progress->residual);
+    return g_strdup_printf (_ ("%u of %u passes, residual %.4f, %s left"), progress->pass,
+                            progress->n_passes, progress->residual, left);
+  }
+  /* All is computed, and slices are still on their way to the disk: their count is behind the bar.
+   */
+  if (g_strcmp0 (progress->stage, "writing") == 0)
+    return g_strdup_printf (_ ("Computed; %u of %u slices written"), progress->slices_done,
+                            progress->n_slices);
+  if (!left)
+    return g_strdup_printf (_ ("%u of %u slices"), progress->slices_done, progress->n_slices);
+  return g_strdup_printf (_ ("%u of %u slices, %s left"), progress->slices_done, progress->n_slices,
+                          left);
+}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
+#include "compute/engine/job.h"
 
-/* Times and memory as a person reads and types them. */
+/* Times, memory and progress as a person reads and types them. */
 
 /* "8 s", "3 min 20 s", "2 h 5 min". (transfer full) */
 char *td_duration_text (double seconds);
 /* Memory limits are typed in GiB and kept in bytes. */
 guint64 td_bytes_from_gib (double gib);
 double td_gib_from_bytes (guint64 bytes);
+/* How far a running job is. (transfer full) */
+char *td_progress_text (const TdJobProgress *progress);

@@ -11,6 +11,7 @@
 #include "ui/method-choices.h"
 #include "ui/number-row.h"
 #include "ui/open-dialog.h"
+#include "ui/quantity.h"
 #include "ui/step-chooser.h"
 #include "ui/step-row.h"
 #include "window-test.h"
@@ -184,7 +185,7 @@ test_writing_status (void)
   const TdJobProgress progress = {
     .fraction = 0.95, .slices_done = 16, .n_slices = 32, .stage = "writing", .remaining_s = -1
   };
-  g_autofree char *text = td_job_running_status (&progress);
+  g_autofree char *text = td_progress_text (&progress);
 
   g_assert_nonnull (strstr (text, "16 of 32"));
   g_assert_nonnull (strstr (text, "written"));
