@@ -6,18 +6,18 @@
 #include "render/image.h"
 
 /**
- * TdFrameLoader: one projection or one row's sinogram as a picture, off the main thread; the newest
- * request wins. Raw as stored, or after the recipe's preparation. Main thread.
+ * TdFrameLoader: one projection or one row's sinogram as a picture, off the main thread. The newest
+ * request wins. A picture is as stored, or as the recipe prepares it (compute/engine/preview.h).
+ * Main thread.
  */
 typedef struct TdFrameLoader TdFrameLoader;
 
 typedef void (*TdFrameShow) (TdImage *image, const GError *error, gpointer user);
 
 TdFrameLoader *td_frame_loader_new (TdEngine *engine, TdFrameShow show, gpointer user);
-/* Flat-fielded with averaged flats and darks (-log, as a quick look) or raw. */
+/* @recipe: (nullable): its steps, with its mask, are run; NULL: as stored. */
 void td_frame_loader_projection (TdFrameLoader *loader, TdScan *scan, guint view,
-                                 gboolean corrected);
-/* @recipe: (nullable): its steps, with its mask, are run on the row; NULL: raw. */
+                                 const TdRecipe *recipe);
 void td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row,
                                const TdRecipe *recipe);
 void td_frame_loader_cancel (TdFrameLoader *loader);

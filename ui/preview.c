@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "coarse-scan.h"
 #include "compute/row-blend.h"
 #include "compute/engine/job.h"
+#include "compute/engine/preview.h"
 #include "latest.h"
 
 #define COARSE_FIRST_ABOVE_S 0.1
@@ -20,7 +20,6 @@ typedef struct {
   TdScan *coarse; /* of row coarse_row of coarse_of, which is the scan with its mask */
   TdScan *coarse_of;
   guint coarse_row;
-  gboolean coarse_mended;
 } Memory;
 
 struct TdPreview {
@@ -193,22 +192,11 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
   return result;
 }
 
-/* The recipe has a step for the pixels of the mask. */
-static gboolean
-preview_mends (const TdRecipe *recipe)
-{
-  for (guint i = 0; i < recipe->n_steps; i++)
-    if (strcmp (recipe->steps[i].name, "bad-pixels") == 0)
-      return recipe->steps[i].enabled;
-  return FALSE;
-}
-
 /* The coarse scan of the request's row, from memory if it is there. (transfer full) (nullable) */
 static TdScan *
 coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
 {
   Memory *memory = request->memory;
-  const gboolean mended = preview_mends (&request->recipe);
   g_autoptr (TdScan) masked
       = td_engine_masked (memory->engine, request->scan, td_recipe_mask (&request->recipe), NULL);
   TdScan *coarse = NULL;
@@ -217,12 +205,12 @@ coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
     return NULL;
   g_mutex_lock (&memory->lock);
   if (memory->scan == request->scan && memory->coarse && memory->coarse_of == masked
-      && memory->coarse_row == request->row && memory->coarse_mended == mended)
+      && memory->coarse_row == request->row)
     coarse = td_scan_ref (memory->coarse);
   g_mutex_unlock (&memory->lock);
   if (coarse)
     return coarse;
-  coarse = td_coarse_scan_new (masked, request->row, factor, mended, cancellable, NULL);
+  coarse = td_preview_coarse_scan (masked, request->row, factor, cancellable, NULL);
   if (!coarse)
     return NULL;
   g_mutex_lock (&memory->lock);
@@ -232,7 +220,6 @@ coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
     memory->coarse = td_scan_ref (coarse);
     memory->coarse_of = td_scan_ref (masked);
     memory->coarse_row = request->row;
-    memory->coarse_mended = mended;
   }
   g_mutex_unlock (&memory->lock);
   return coarse;
@@ -246,7 +233,8 @@ post_coarse (const Request *request, guint factor, TdLatestRun *run, GCancellabl
 
   if (!coarse)
     return;
-  td_coarse_recipe (&request->recipe, td_scan_facts (request->scan), request->row, factor, &recipe);
+  td_preview_coarse_recipe (&request->recipe, td_scan_facts (request->scan), request->row, factor,
+                            &recipe);
   /* A coarse picture that fails says nothing about the full one: that reports for itself. */
   TdPreviewResult *result
       = preview_make_slice (request, coarse, &recipe, factor, NULL, cancellable, NULL);
@@ -263,7 +251,7 @@ preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError
   /* What is cropped or binned is small already. */
   const gboolean whole
       = recipe.crop[2] == 0 && MAX (recipe.bin[0] * recipe.bin[1] * recipe.bin_views, 1) == 1;
-  guint factor = whole ? td_coarse_factor (td_scan_facts (request->scan)) : 0;
+  guint factor = whole ? td_preview_coarse_factor (td_scan_facts (request->scan)) : 0;
 
   g_mutex_lock (&memory->lock);
   double full_s = memory->scan == request->scan ? memory->full_s : 0;

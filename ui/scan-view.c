@@ -336,8 +336,10 @@ scan_view_before_clear (TdScanView *self)
 static void
 request_projection (TdScanView *self)
 {
+  const gboolean corrected = td_image_pane_get_option (self->projection) && self->has_recipe;
+
   td_frame_loader_projection (self->projections, self->scan, self->view,
-                              td_image_pane_get_option (self->projection));
+                              corrected ? &self->recipe : NULL);
   scan_view_show_busy (self);
 }
 
@@ -835,6 +837,8 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
   self->recipe = *recipe;
   self->has_recipe = TRUE;
   show_lines (self);
+  if (steps_changed && td_image_pane_get_option (self->projection))
+    request_projection (self);
   if (steps_changed || follows != sinogram_follows_slice (self))
     request_sinogram (self);
   scan_view_request_slice (self);

@@ -18,6 +18,7 @@ struct TdPreparation {
   TdFlats *flats;
   TdStep *steps;
   guint n_steps;
+  guint view0, n_views;
   GHashTable *buffers;     /* key -> TdBuffer */
   GHashTable *kernels;     /* "program/kernel" -> TdKernel */
   GPtrArray *programs;     /* TdProgram */
@@ -54,6 +55,7 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   preparation->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) td_program_free);
   preparation->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
   td_preparation_set_steps (preparation, steps, n_steps);
+  td_preparation_set_views (preparation, 0, td_scan_facts (scan)->n_views);
 
   g_autofree char *reason = td_preparation_unsupported (steps, n_steps, td_scan_facts (scan));
   if (reason) {
@@ -69,6 +71,20 @@ td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint
   g_free (preparation->steps);
   preparation->steps = g_memdup2 (steps, n_steps * sizeof *steps);
   preparation->n_steps = n_steps;
+}
+
+void
+td_preparation_set_views (TdPreparation *preparation, guint first, guint count)
+{
+  preparation->view0 = first;
+  preparation->n_views = count;
+}
+
+static guint64
+prepare_row_bytes (const TdPreparation *preparation)
+{
+  return (guint64) preparation->n_views * td_scan_facts (preparation->scan)->n_columns
+         * sizeof (float);
 }
 
 void
@@ -326,9 +342,10 @@ slab_of (TdPreparation *preparation, TdQueue *queue, const TdPreparationRows *ro
     .queue = queue,
     .data = rows->data,
     .n_rows = rows->n_rows,
-    .n_views = facts->n_views,
+    .n_views = preparation->n_views,
     .n_columns = facts->n_columns,
     .row0 = rows->row0,
+    .view0 = preparation->view0,
     .scan = preparation->scan,
     .cancellable = cancellable,
     .state = preparation,
@@ -382,8 +399,7 @@ run_core (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
           GError **error)
 {
   TdSlab slab = slab_of (preparation, queue, rows, cancellable);
-  const guint64 bytes
-      = needed->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan));
+  const guint64 bytes = needed->n_rows * prepare_row_bytes (preparation);
   TdBuffer *out = td_slab_buffer (&slab, "rows that are wanted", bytes, error);
 
   if (!out
@@ -404,8 +420,7 @@ move_rows (TdPreparation *preparation, TdQueue *queue, TdBuffer *data, TdPrepara
 
   rows->data = data;
   return from == data
-         || td_copy (queue, data, 0, from, 0,
-                     rows->n_rows * td_preparation_row_bytes (td_scan_facts (preparation->scan)),
+         || td_copy (queue, data, 0, from, 0, rows->n_rows * prepare_row_bytes (preparation),
                      error);
 }
 

@@ -115,6 +115,7 @@ struct TdPreparedRows {
   TdRowsOrigin origin;
   TdRowRange read;        /* what was read last */
   TdPreparationRows left; /* what is prepared in the buffer */
+  guint view0, n_views;   /* where they are not all of the scan's */
   guint halo;
 };
 
@@ -123,7 +124,8 @@ td_prepared_rows_new (const TdRowSource *source, TdQueue *queue, guint max_rows,
                       GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (source->scan);
-  const gsize row_floats = (gsize) facts->n_views * facts->n_columns;
+  const guint n_views = source->n_views ? source->n_views : facts->n_views;
+  const gsize row_floats = (gsize) n_views * facts->n_columns;
   g_autoptr (TdPreparedRows) self = g_new0 (TdPreparedRows, 1);
 
   bytes = MAX (bytes, (guint64) max_rows * row_floats * sizeof (float));
@@ -138,7 +140,30 @@ td_prepared_rows_new (const TdRowSource *source, TdQueue *queue, guint max_rows,
       || !(self->buffer = td_buffer_new (source->device, bytes, error))
       || !(self->held.rows = td_device_host_alloc (source->device, bytes, error)))
     return NULL;
+  self->n_views = n_views;
+  if (source->n_views)
+    td_prepared_rows_set_first_view (self, 0);
   return g_steal_pointer (&self);
+}
+
+static gboolean
+prepared_rows_read_views (gpointer user, TdRowRange range, float *out, GCancellable *cancellable,
+                          GError **error)
+{
+  const TdPreparedRows *self = user;
+  const TdFrameRange frames
+      = { TD_FRAME_PROJECTION, self->view0, self->n_views, range.first, range.count };
+
+  return td_scan_read_sinograms (self->scan, &frames, out, cancellable, error);
+}
+
+void
+td_prepared_rows_set_first_view (TdPreparedRows *self, guint view)
+{
+  self->view0 = view;
+  self->held.range.count = 0;
+  td_prepared_rows_set_read (self, prepared_rows_read_views, self);
+  td_preparation_set_views (self->preparation, view, self->n_views);
 }
 
 void

@@ -57,6 +57,7 @@ typedef struct {
   TdFlats *flats; /* shared with other preparations of the scan; NULL: its own */
   const TdStep *steps;
   guint n_steps;
+  guint n_views; /* of each row, by td_prepared_rows_set_first_view(); 0: all of the scan's */
 } TdRowSource;
 
 /**
@@ -71,6 +72,8 @@ TdPreparedRows *td_prepared_rows_new (const TdRowSource *source, TdQueue *queue,
                                       guint64 bytes, GError **error);
 void td_prepared_rows_free (TdPreparedRows *self); /* waits for its work */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPreparedRows, td_prepared_rows_free)
+/* From now on rows have the source's n_views views from this one on. */
+void td_prepared_rows_set_first_view (TdPreparedRows *self, guint view);
 /* Reads through @read from now on. */
 void td_prepared_rows_set_read (TdPreparedRows *self, TdRowsRead read, gpointer user);
 

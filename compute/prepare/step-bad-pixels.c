@@ -157,6 +157,7 @@ const TdStepKind td_step_bad_pixels = {
   .title = "Bad pixels",
   .summary = "Dead, hot and stuck pixels of the detector take their neighbours' values.",
   .stage = TD_STEP_INTENSITY,
+  .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .unsupported = step_bad_pixels_unsupported,

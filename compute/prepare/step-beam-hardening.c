@@ -53,6 +53,7 @@ const TdStepKind td_step_beam_hardening = {
   .title = "Beam hardening",
   .summary = "A polynomial of the line integrals, against cupping from a polychromatic beam.",
   .stage = TD_STEP_ABSORPTION,
+  .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .run = step_beam_hardening_run,

@@ -87,6 +87,7 @@ step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
 
 typedef struct {
   TdStep step, flat_field;
+  guint view0;
   double low, high;
 } Held;
 
@@ -108,9 +109,11 @@ load_doses (TdSlab *slab, Held *held, GError **error)
       = td_dose_of_views (td_slab_flats (slab), &spec, slab->cancellable, error);
   TdBuffer *buffer = doses ? td_slab_buffer (slab, "dose of views", bytes, error) : NULL;
 
-  if (!buffer || !td_slab_upload (slab, buffer, g_bytes_get_data (doses, NULL), bytes, error))
+  if (!buffer)
     return FALSE;
-  const float *values = g_bytes_get_data (doses, NULL);
+  const float *values = (const float *) g_bytes_get_data (doses, NULL) + slab->view0;
+  if (!td_slab_upload (slab, buffer, values, bytes, error))
+    return FALSE;
   held->low = held->high = values[0];
   for (guint view = 1; view < slab->n_views; view++) {
     held->low = MIN (held->low, (double) values[view]);
@@ -124,11 +127,11 @@ hold_doses (const TdStep *step, TdSlab *slab, GError **error)
 {
   Held *held = td_slab_kept (slab, "dose held");
   const TdStep *flat_field = td_slab_step (slab, "flat-field");
-  Held wanted = { .step = *step };
+  Held wanted = { .step = *step, .view0 = slab->view0 };
 
   if (flat_field)
     wanted.flat_field = *flat_field;
-  if (held && td_step_equal (&held->step, step)
+  if (held && held->view0 == slab->view0 && td_step_equal (&held->step, step)
       && td_step_equal (&held->flat_field, &wanted.flat_field))
     return held;
   if (!load_doses (slab, &wanted, error))
@@ -171,6 +174,7 @@ const TdStepKind td_step_dose = {
   .title = "Dose of each frame",
   .summary = "Brings every frame to the same exposure, by what is seen beside the sample.",
   .stage = TD_STEP_FLAT,
+  .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .workspace_bytes = step_dose_workspace_bytes,

@@ -35,6 +35,9 @@ typedef struct {
   guint row0, n_rows;
   TdStep step, mended; /* mended: "bad-pixels"; disabled if it did not run */
   guint n_dead;
+  float *places; /* of all views of the scan: td_flats_places(); on the device are those from view0
+                    on */
+  guint view0, n_views;
 } Held;
 
 typedef struct {
@@ -153,6 +156,24 @@ step_flat_send (TdSlab *slab, const char *key, const void *table, gsize bytes, G
   return buffer && (bytes == 0 || td_slab_upload (slab, buffer, table, bytes, error));
 }
 
+static void
+step_flat_held_free (gpointer user)
+{
+  Held *held = user;
+
+  g_free (held->places);
+  g_free (held);
+}
+
+static gboolean
+send_places (TdSlab *slab, Held *held, GError **error)
+{
+  held->view0 = slab->view0;
+  held->n_views = slab->n_views;
+  return step_flat_send (slab, "flat-field places", held->places + 2 * (gsize) slab->view0,
+                         2 * sizeof (float) * (gsize) slab->n_views, error);
+}
+
 static gboolean
 send_tables (TdSlab *slab, const TdFlatBeam *beam, const GArray *dead, GError **error)
 {
@@ -160,8 +181,6 @@ send_tables (TdSlab *slab, const TdFlatBeam *beam, const GArray *dead, GError **
 
   return step_flat_send (slab, "flat-field dark", beam->dark, row_bytes, error)
          && step_flat_send (slab, "flat-field beam", beam->beam, beam->n_groups * row_bytes, error)
-         && step_flat_send (slab, "flat-field places", beam->places,
-                            2 * sizeof (float) * (gsize) slab->n_views, error)
          && step_flat_send (slab, "flat-field dead", dead->data, dead->len * sizeof (Dead), error);
 }
 
@@ -179,10 +198,13 @@ load_tables (const TdStep *step, TdSlab *slab, Held *held, GError **error)
   g_autoptr (GArray) dead = ok ? list_dead (&beam) : NULL;
   if (ok && dead->len == pixels && step->values[TD_FLAT_FIELD_WHITE] == 0)
     ok = refuse_if_all_dead (slab, td_flat_field_how (step), error);
-  ok = ok && send_tables (slab, &beam, dead, error);
-  td_flat_beam_clear (&beam);
-  if (ok)
+  if (ok) {
     held->n_dead = dead->len;
+    g_free (held->places);
+    held->places = g_steal_pointer (&beam.places);
+  }
+  ok = ok && send_tables (slab, &beam, dead, error) && send_places (slab, held, error);
+  td_flat_beam_clear (&beam);
   return ok;
 }
 
@@ -192,21 +214,25 @@ hold_tables (const TdStep *step, TdSlab *slab, GError **error)
 {
   Held *held = td_slab_kept (slab, "flat-field held");
   const TdStep *bad_pixels = td_slab_step (slab, "bad-pixels");
-  Held wanted = { .row0 = slab->row0, .n_rows = slab->n_rows, .step = *step };
+  const TdStep mended = bad_pixels ? *bad_pixels : (TdStep) { .enabled = FALSE };
 
-  if (bad_pixels)
-    wanted.mended = *bad_pixels;
   if (!held) {
     held = g_new0 (Held, 1);
-    td_slab_keep (slab, "flat-field held", held, g_free);
+    td_slab_keep (slab, "flat-field held", held, step_flat_held_free);
   }
-  if (held->row0 != wanted.row0 || held->n_rows != wanted.n_rows
-      || !td_step_equal (&held->step, &wanted.step)
-      || !td_step_equal (&held->mended, &wanted.mended)) {
+  if (held->row0 != slab->row0 || held->n_rows != slab->n_rows || !td_step_equal (&held->step, step)
+      || !td_step_equal (&held->mended, &mended)) {
     held->n_rows = 0;
-    if (!load_tables (step, slab, &wanted, error))
+    if (!load_tables (step, slab, held, error))
       return NULL;
-    *held = wanted;
+    held->row0 = slab->row0;
+    held->n_rows = slab->n_rows;
+    held->step = *step;
+    held->mended = mended;
+  } else if ((held->view0 != slab->view0 || held->n_views != slab->n_views)
+             && !send_places (slab, held, error)) {
+    held->n_rows = 0;
+    return NULL;
   }
   return held;
 }
@@ -256,6 +282,7 @@ const TdStepKind td_step_flat_field = {
   .title = "Flat field",
   .summary = "Divides out the beam and the detector: (image − dark) / (flat − dark).",
   .stage = TD_STEP_FLAT,
+  .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .preset_on = TRUE,

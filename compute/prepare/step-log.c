@@ -39,6 +39,7 @@ const TdStepKind td_step_minus_log = {
   .title = "−log",
   .summary = "Transmission to attenuation: the natural logarithm, negated.",
   .stage = TD_STEP_FLAT,
+  .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .preset_on = TRUE,

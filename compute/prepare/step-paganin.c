@@ -289,6 +289,7 @@ const TdStepKind td_step_paganin = {
   .summary
   = "Turns the bright rims of a coherent beam into contrast: Paganin, from a single distance.",
   .stage = TD_STEP_FLAT,
+  .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .unsupported = step_paganin_unsupported,

@@ -114,6 +114,7 @@ const TdStepKind td_step_zingers = {
   .title = "Zingers in projections",
   .summary = "Pixels that stand out from their neighbourhood in one frame take its median.",
   .stage = TD_STEP_INTENSITY,
+  .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .halo = step_zingers_halo,

@@ -39,6 +39,7 @@ typedef struct {
   TdBuffer *data; /* float [n_rows][n_views][n_columns] */
   guint n_rows, n_views, n_columns;
   guint row0;   /* detector row of data's first row */
+  guint view0;  /* the scan's view that comes first in data */
   TdScan *scan; /* for facts, and for flats and darks */
   GCancellable *cancellable;
   gpointer state; /* the pipeline's; see prepare.h */
@@ -57,6 +58,7 @@ typedef struct TdStepKind {
   const TdStepParameter *parameters;
   guint n_parameters;
   gboolean preset_on; /* part of the default recipe */
+  gboolean by_view;   /* it looks at one view at a time, so that it can run on some of them */
   /* TRUE: nothing to do for this scan; NULL: never. */
   gboolean (*skips) (const TdStep *step, const TdScanFacts *facts);
   /* The sentence that says what the scan lacks and what to do, (transfer full), or NULL; may itself

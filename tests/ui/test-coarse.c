@@ -5,7 +5,7 @@
 #include "compute/prepare/paganin.h"
 #include "compute/prepare/prepare.h"
 #include "dataset/phantom-scan.h"
-#include "ui/coarse-scan.h"
+#include "compute/engine/preview.h"
 
 #define COLUMNS 512
 #define VIEWS 256
@@ -53,15 +53,15 @@ static void
 test_same_effect (void)
 {
   g_autoptr (TdScan) scan = make_scan ();
-  g_autoptr (TdScan) coarse = td_coarse_scan_new (scan, 1, FACTOR, FALSE, NULL, NULL);
+  g_autoptr (TdScan) coarse = td_preview_coarse_scan (scan, 1, FACTOR, NULL, NULL);
   TdRecipe plain, recipe, coarse_plain, coarse_recipe, unscaled;
   double same = 0, other = 0, all = 0;
 
   td_recipe_init (&plain);
   recipe = plain;
   td_recipe_add_step (&recipe, "double-flat", NULL)->values[0] = 24;
-  td_coarse_recipe (&plain, td_scan_facts (scan), 1, FACTOR, &coarse_plain);
-  td_coarse_recipe (&recipe, td_scan_facts (scan), 1, FACTOR, &coarse_recipe);
+  td_preview_coarse_recipe (&plain, td_scan_facts (scan), 1, FACTOR, &coarse_plain);
+  td_preview_coarse_recipe (&recipe, td_scan_facts (scan), 1, FACTOR, &coarse_recipe);
   unscaled = coarse_recipe;
   td_recipe_step (&unscaled, "double-flat")->values[0] = 24;
   g_autofree float *fine0 = prepared_row (scan, &plain, 1),
@@ -92,7 +92,7 @@ test_recipe (void)
   recipe.centre_px = 256;
   td_recipe_add_step (&recipe, "rings", NULL)->values[0] = 12;
   td_recipe_add_step (&recipe, "paganin", NULL)->values[TD_PAGANIN_PIXEL] = 2;
-  td_coarse_recipe (&recipe, td_scan_facts (scan), 1, FACTOR, &coarse);
+  td_preview_coarse_recipe (&recipe, td_scan_facts (scan), 1, FACTOR, &coarse);
   g_assert_cmpfloat (coarse.centre_px, ==, (256 - 1.5) / 4);
   g_assert_cmpfloat (td_recipe_step (&coarse, "rings")->values[0], ==, 3);
   g_assert_cmpfloat (td_recipe_step (&coarse, "paganin")->values[TD_PAGANIN_PIXEL], ==, 8);
@@ -133,8 +133,7 @@ test_mask (void)
   g_autofree float *projections = g_new (float, 2 * 8 * COLUMNS);
   g_autofree guint8 *mask = g_new0 (guint8, 2 * COLUMNS);
   g_autoptr (TdScan) scan = make_masked (projections, mask);
-  g_autoptr (TdScan) mended = td_coarse_scan_new (scan, 0, FACTOR, TRUE, NULL, NULL);
-  g_autoptr (TdScan) shown = td_coarse_scan_new (scan, 0, FACTOR, FALSE, NULL, NULL);
+  g_autoptr (TdScan) mended = td_preview_coarse_scan (scan, 0, FACTOR, NULL, NULL);
   TdRecipe recipe, coarse;
   const TdScanFacts *facts = td_scan_facts (mended);
 
@@ -143,7 +142,7 @@ test_mask (void)
   g_assert_nonnull (td_recipe_add_step (&recipe, "bad-pixels", NULL));
   td_recipe_step (&recipe, "bad-pixels")->values[0] = 0; /* the mask only */
   g_strlcpy (recipe.mask, "/mask.tif", sizeof recipe.mask);
-  td_coarse_recipe (&recipe, td_scan_facts (scan), 0, FACTOR, &coarse);
+  td_preview_coarse_recipe (&recipe, td_scan_facts (scan), 0, FACTOR, &coarse);
   g_assert_null (td_recipe_mask (&coarse));
   g_assert_true (td_recipe_step (&coarse, "bad-pixels")->enabled);
   for (guint i = 0; i < COLUMNS / FACTOR; i++)
@@ -152,7 +151,7 @@ test_mask (void)
   for (guint i = 0; i < facts->n_views * COLUMNS / FACTOR; i++)
     g_assert_cmpfloat_with_epsilon (row[i], 1 + (float) (i % (COLUMNS / FACTOR)) / 100, 1e-5);
   coarse.n_steps = 0; /* without the step the full slice shows them, and so does this */
-  g_autofree float *raw = prepared_row (shown, &coarse, 0);
+  g_autofree float *raw = prepared_row (mended, &coarse, 0);
   g_assert_cmpfloat (raw[200 / FACTOR], >, 1000);
 }
 

@@ -9,7 +9,7 @@
 #include "dataset/volume.h"
 #include "render/image.h"
 #include "render/view.h"
-#include "ui/coarse-scan.h"
+#include "compute/engine/preview.h"
 #include "ui/compare-figures.h"
 #include "ui/picture-save.h"
 #include "ui/slice-store.h"
@@ -142,15 +142,15 @@ test_coarse_centre (void)
   td_recipe_init (&recipe);
   recipe.centre_px = 511.5;
   recipe.tilt_deg = 0;
-  g_assert_cmpuint (td_coarse_factor (&facts), >, 1);
-  td_coarse_recipe (&recipe, &facts, 50, 4, &coarse);
+  g_assert_cmpuint (td_preview_coarse_factor (&facts), >, 1);
+  td_preview_coarse_recipe (&recipe, &facts, 50, 4, &coarse);
   g_assert_cmpfloat (fabs (coarse.centre_px - 127.5), <, 1e-12);
   recipe.tilt_deg = 1;
-  td_coarse_recipe (&recipe, &facts, 100, 4, &coarse);
+  td_preview_coarse_recipe (&recipe, &facts, 100, 4, &coarse);
   g_assert_cmpfloat (fabs (coarse.centre_px - (127.5 + 50 * tan (G_PI / 180) / 4)), <, 1e-12);
   facts.n_columns = 64;
   facts.n_views = 90;
-  g_assert_cmpuint (td_coarse_factor (&facts), ==, 0);
+  g_assert_cmpuint (td_preview_coarse_factor (&facts), ==, 0);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/engine/job.h"
+#include "compute/engine/preview.h"
 #include "dataset/phantom-scan.h"
 #include "tests/common/pipeline.h"
 
@@ -249,6 +250,68 @@ test_sinogram (gconstpointer id)
   g_assert_true (td_job_run (job, NULL, &error));
 }
 
+/* A projection that is shown is the one that a job reconstructs, with flats before and after, doses
+   and dead pixels: each of its rows is that view of the row's sinogram. */
+static void
+test_projection (void)
+{
+  static const guint views[] = { 0, 31, VIEWS - 1, 31 };
+  TdScan *const before = scan;
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe recipe;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = COLUMNS;
+  spec.n_rows = ROWS;
+  spec.n_views = VIEWS;
+  spec.photons = 3000;
+  spec.zingers = 0.002;
+  spec.drift = 0.1;
+  spec.flicker = 0.05;
+  spec.n_dead = 20;
+  scan = td_phantom_scan_new (&spec, NULL);
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  g_assert_true (
+      td_recipe_set (&recipe, "prepare", "bad-pixels,zingers,dose,beam-hardening", NULL));
+  g_autofree float *sinograms = g_new (float, ROWS *VIEWS *COLUMNS);
+  for (guint row = 0; row < ROWS; row++) {
+    g_auto (Preview) preview = { 0 };
+    recipe.row_first = row;
+    recipe.row_end = row + 1;
+    run (engine, &recipe, &preview, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (preview.counts.dose_high - preview.counts.dose_low, >, 0.01);
+    memcpy (sinograms + row * VIEWS * COLUMNS, preview.sinogram,
+            VIEWS * COLUMNS * sizeof *sinograms);
+    g_autofree float *shown = td_preview_sinogram (engine, scan, row, &recipe, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpmem (shown, VIEWS * COLUMNS * sizeof *shown, preview.sinogram,
+                     VIEWS * COLUMNS * sizeof *shown);
+  }
+  /* What needs other views is left out. */
+  g_assert_nonnull (td_recipe_add_step (&recipe, "rings", NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (views); i++) {
+    g_autofree float *frame = td_preview_projection (engine, scan, views[i], &recipe, NULL, &error);
+    g_assert_no_error (error);
+    for (guint row = 0; row < ROWS; row++)
+      g_assert_cmpmem (frame + row * COLUMNS, COLUMNS * sizeof *frame,
+                       sinograms + (row * VIEWS + views[i]) * COLUMNS, COLUMNS * sizeof *frame);
+  }
+  /* Another flat field, on the same engine. */
+  g_autofree float *view = td_preview_projection (engine, scan, 80, &recipe, NULL, &error);
+  td_recipe_step (&recipe, "flat-field")->values[2] = 0;
+  g_autofree float *pooled = td_preview_projection (engine, scan, 80, &recipe, NULL, &error);
+  g_assert_cmpfloat (view[5], !=, pooled[5]);
+  g_autofree float *stored = td_preview_projection (engine, scan, 80, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (stored[5], >, 100);
+  td_scan_unref (scan);
+  scan = before;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -277,6 +340,7 @@ main (int argc, char **argv)
     g_test_add_data_func (cancelled, device, test_cancelled);
     g_test_add_data_func (sinogram, device, test_sinogram);
   }
+  g_test_add_func ("/previews/projection", test_projection);
   int status = g_test_run ();
   td_scan_unref (scan);
   return status;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/recipe/recipe.h"
+#include "engine.h"
+
+/**
+ * What a person looks at beside slices: projections and sinograms as a job prepares them, and the
+ * coarse scan of a slice that must be shown at once. Everything here blocks, on the disk too, and
+ * may be called from any thread but the main one.
+ */
+
+/* One projection: float [row][column], (transfer full). @recipe: its steps correct the frame, as
+   they do in a job; steps that need other views of the row are left out. NULL, or steps that the
+   scan cannot have: the frame as it is stored. The averaged flats stay with the engine for the next
+   projection. */
+float *td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecipe *recipe,
+                              GCancellable *cancellable, GError **error);
+/* One row's sinogram: float [view][column], (transfer full), after all steps of @recipe; NULL: as
+   it is stored. */
+float *td_preview_sinogram (TdEngine *engine, TdScan *scan, guint row, const TdRecipe *recipe,
+                            GCancellable *cancellable, GError **error);
+
+/* How many columns and views are averaged into one for a coarse slice: the smallest of 2, 4, 8 that
+   makes it quick to compute. 0: the scan is small enough, too narrow, or no parallel beam. */
+guint td_preview_coarse_factor (const TdScanFacts *facts);
+/* The row binned by @factor, as a job bins it (dataset/scan-view.h), in memory. Views are not
+   averaged where those of a group look in different directions. (transfer full) */
+TdScan *td_preview_coarse_scan (TdScan *scan, guint row, guint factor, GCancellable *cancellable,
+                                GError **error);
+/* The recipe that gives the same slice of the coarse scan: the centre and the widths of steps in
+   its columns, and its only row. @facts: of the scan. */
+void td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row,
+                               guint factor, TdRecipe *coarse);
