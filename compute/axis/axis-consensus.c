@@ -9,35 +9,35 @@
 
 /* Confidence below which a trial is no better than chance. */
 #define CHANCE 0.2
-/* Trials this far from a line, in columns, may still belong to it. */
+/* Trials up to so many columns from a line may belong to it. */
 #define LINE_REACH 1.5
 #define STEEPEST 0.09 /* five degrees */
 #define TUKEY 4.5
 #define ROUNDS 15
 /* A slope within this many standard errors is none. */
 #define SIGNIFICANT 3
-/* A centre known less well than this, in columns, is not found. */
+/* A centre less certain than so many columns is not found. */
 #define CERTAIN_PX 0.1
-/* Methods that differ by this many times what they may are what makes it uncertain. */
+/* From this excess on (excess_of()), the advice names the difference between the methods. */
 #define DIFFER 1.5
-/* Of a method's own spread, what all its rows may have in common. */
+/* The part of a method's own spread that all its rows may share. */
 #define COMMON 0.9
-/* Of the evidence: what methods that contradict may have at most. */
+/* The largest part of the evidence that may contradict the line. */
 #define MOST_CONTRADICTION 0.35
 
 typedef struct {
   const TdAxisTrial *trials;
   guint n;
   double *sigma;                /* [n] of each trial, in columns; 0: it counts for nothing */
-  double common[TD_AXIS_COUNT]; /* what more rows do not reduce */
+  double common[TD_AXIS_COUNT]; /* the error that all rows of a method share */
   double *weight;               /* [n] after the robust rounds */
   TdAxisLine line;
   double centre_error, slope_error;
-  double scale; /* of the errors: how much more trials scatter than they say */
+  double scale; /* by how much trials scatter more than they state */
 } Fit;
 
-/* What a method is off by on good data, on all rows alike: a smaller spread means nothing, and
-   neither do more rows. */
+/* The error of a method on good data, which all its rows share. Neither a smaller spread nor more
+   rows reduce it. */
 static double
 floor_of (TdAxisMethod method)
 {
@@ -77,7 +77,7 @@ axis_consensus_find_common (Fit *fit)
 
 /* ── The mode ── */
 
-/* A trial votes by its confidence: none outvotes all others by being sure of itself. */
+/* A trial votes by its confidence, not by its spread: none outvotes all others. */
 static double
 votes_for (const Fit *fit, const TdAxisLine *line)
 {
@@ -108,7 +108,7 @@ find_mode (const Fit *fit, double middle)
       if (fabs (slope) > STEEPEST)
         continue;
       TdAxisLine line = { a->centre_px + slope * (middle - a->row), slope, middle };
-      /* An upright axis needs fewer votes. */
+      /* An upright axis wins a tie. */
       double votes = votes_for (fit, &line) * (j == i ? 1.02 : 1);
       if (votes > most) {
         most = votes;
@@ -178,7 +178,7 @@ axis_consensus_solve (Fit *fit, gboolean with_slope)
   }
 }
 
-/* Many rows of a method count for no more than what they have in common allows. */
+/* The weights of a method, all rows together, allow for the error that its rows share. */
 static void
 cap_weights (Fit *fit)
 {
@@ -217,7 +217,7 @@ fit_line (Fit *fit, gboolean with_slope)
   fit->scale = scale;
 }
 
-/* A method whose results scatter from row to row is not better than that, whatever it says. */
+/* A trial is no more certain than its method scatters from row to row. */
 static void
 widen_sigmas (Fit *fit)
 {
@@ -304,8 +304,8 @@ say_disagreement (const TdAxisResult *result, const Opinion *opinions, const TdA
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* How much more methods differ than what each may be off by allows, as a factor on the error of
-   their mean (Birge's ratio); at least 1. What trials scatter by is part of that error already. */
+/* By which factor the methods differ more than their errors allow (Birge's ratio); at least 1. The
+   scatter of trials is part of the error already. */
 static double
 excess_of (const Fit *fit, const Opinion *opinions)
 {
@@ -322,7 +322,7 @@ excess_of (const Fit *fit, const Opinion *opinions)
   return methods > 1 ? MAX (sqrt (sum / (methods - 1)) / fit->scale, 1) : 1;
 }
 
-/* Sets agreed, uncertainty and advice by how well rows and methods go together. */
+/* Sets agreed, uncertainty and advice by how well rows and methods agree. */
 static void
 axis_consensus_judge (TdAxisResult *result, const Fit *fit)
 {
@@ -360,7 +360,7 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
   result->agreed = result->advice == NULL;
 }
 
-/* The line and how well it is known; what @slope knows is not fitted. */
+/* The line and its errors. @slope, if it is a number, is not fitted. */
 static void
 find_line (Fit *fit, double slope, double *slope_error)
 {

@@ -9,15 +9,16 @@
 #include "compute/device/host-fftw.h"
 
 /**
- * Correlation of views half a turn apart, the one mirrored: it peaks at twice the centre. All pairs
- * of a full turn are correlated together. A scan of just under half a turn has no exact pair: those
- * that miss it by a few steps are taken, and the centre as a line over what they miss is followed
- * to 0, for the mirrored view moves by the sample's lean (how far what it sees lies up or down the
- * beam) times the missing angle.
+ * Correlation of views half a turn apart, one of them mirrored: it peaks at twice the centre. All
+ * pairs of a full turn are correlated together.
  *
- * A phase correlation (Kuglin and Hines, 1975) gives each frequency the same weight and blows up
- * noise; here rows are whitened where they stand out of the noise (td_axis_whiten()). The
- * correlation is normalised by the energy in the columns that the two views have in common, so that
+ * A scan of just under half a turn has no exact pair. Then pairs are taken that miss half a turn by
+ * a few steps. Each moves the centre by the angle that it misses, times a slope, in columns a
+ * radian, which depends on how far along the beam the sample lies. The centre is the value at 0.
+ *
+ * A phase correlation (Kuglin and Hines, 1975) gives each frequency the same weight and amplifies
+ * noise. Here rows are whitened only where they exceed the noise (td_axis_whiten()). The
+ * correlation is divided by the energy in the columns that the two views have in common, so that
  * a centre far from the middle has the same chance:
  *
  *   M (c) = sum a (u) b (2c - u) / sqrt (sum a (u)^2 sum b (u)^2)
@@ -25,18 +26,18 @@
  * with sums over pairs and over the columns u of either that the other one has too.
  */
 
-/* Of the lean, in columns a radian and column of the detector. */
-#define MOST_LEAN 0.3
-#define LEAN_STEPS 30
-/* What the centre may be off by, in columns, where a single pair tells it, and where it is followed
-   to an angle that was not measured. */
-#define FEW_SPREAD_PX 0.025
-#define LEAN_SPREAD_PX 0.07
-#define FEW_PAIRS 8
-/* So many tell what stands still from the sample. */
-#define STILL_PAIRS 16
-/* Pairs compared to parts of a pixel: so many, spread over the turn, leave nothing to be desired.
+/* The steepest slope, in columns a radian for each column of the detector, and how many are tried.
  */
+#define MOST_SLOPE 0.3
+#define SLOPE_STEPS 30
+/* Errors of the centre, in columns: of a few pairs, and of the value at an angle that was not
+   measured. */
+#define FEW_SPREAD_PX 0.025
+#define SLOPE_SPREAD_PX 0.07
+#define FEW_PAIRS 8
+/* So many pairs tell what stands still from the sample. */
+#define STILL_PAIRS 16
+/* At most so many pairs are compared to parts of a pixel; more do not improve the centre. */
 #define MOST_PAIRS 720
 
 typedef struct {
@@ -109,8 +110,8 @@ axis_correlation_add_pair (Correlation *self, const TdAxisSpectrum *spectrum,
   }
 }
 
-/* The convolution at whole places, from its spectrum: the inverse transform, which is the other one
-   read backwards. */
+/* The convolution at whole places, by the inverse transform of its spectrum: that is the forward
+   transform read backwards. */
 static gboolean
 find_product (const Correlation *self, Group *group)
 {
@@ -189,16 +190,16 @@ make_groups (Correlation *self, GError **error)
 
 /* ── The search ── */
 
-/* M at a centre, for a lean in columns a radian, at the nearest half column. */
+/* M at a centre, for a slope, at the nearest half column. */
 static double
-axis_correlation_merit (const Correlation *self, double centre, double lean)
+axis_correlation_merit (const Correlation *self, double centre, double slope_px)
 {
   guint n = self->input->n_columns;
   double product = 0, energy = 0, whole = 0;
 
   for (guint g = 0; g < self->groups->len; g++) {
     const Group *group = &g_array_index (self->groups, Group, g);
-    double place = 2 * centre + lean * group->off_rad;
+    double place = 2 * centre + slope_px * group->off_rad;
     double most = sqrt (group->left[n - 1] * group->right[n - 1]);
     if (place < 0 || place > 2.0 * n - 2)
       continue;
@@ -206,32 +207,32 @@ axis_correlation_merit (const Correlation *self, double centre, double lean)
     energy += energy_at (group, n, place);
     whole += most;
   }
-  /* Hardly anything in common is no evidence, however alike. */
+  /* Views that have almost no columns in common are no evidence, however similar. */
   return energy > 0 ? product / MAX (energy, 0.02 * whole) : 0;
 }
 
 static gboolean
-axis_correlation_leans (const Correlation *self)
+axis_correlation_misses (const Correlation *self)
 {
   return g_array_index (self->groups, Group, 0).off_rad != 0;
 }
 
-/* The best lean at each half column. */
+/* The best slope at each half column. */
 static void
-scan_range (const Correlation *self, TdAxisCurve *curve, double *lean_of)
+scan_range (const Correlation *self, TdAxisCurve *curve, double *slope_of)
 {
-  double most = MOST_LEAN * self->input->n_columns;
-  gint steps = axis_correlation_leans (self) ? LEAN_STEPS : 0;
+  double most = MOST_SLOPE * self->input->n_columns;
+  gint steps = axis_correlation_misses (self) ? SLOPE_STEPS : 0;
 
   for (guint i = 0; i < curve->n; i++) {
     double centre = curve->first_px + i * curve->step_px;
     curve->merit[i] = -INFINITY;
     for (gint l = -steps; l <= steps; l++) {
-      double lean = steps ? most * l / steps : 0,
-             here = axis_correlation_merit (self, centre, lean);
+      double slope_px = steps ? most * l / steps : 0,
+             here = axis_correlation_merit (self, centre, slope_px);
       if (here > curve->merit[i]) {
         curve->merit[i] = here;
-        lean_of[i] = lean;
+        slope_of[i] = slope_px;
       }
     }
   }
@@ -251,7 +252,7 @@ some_pairs (const Correlation *self)
 
 /* To parts of a pixel. */
 static gboolean
-axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *estimate,
+axis_correlation_refine (const Correlation *self, double slope_px, TdAxisEstimate *estimate,
                          GError **error)
 {
   const TdAxisInput *input = self->input;
@@ -261,7 +262,8 @@ axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *e
   g_autoptr (TdAxisLikeness) likeness
       = response ? td_axis_likeness_new (input->sinogram, input->n_columns, pairs, response) : NULL;
   const double first_off_rad = g_array_index (self->pairs, TdAxisPair, 0).off_rad;
-  TdAxisMatch match = { .centre_px = estimate->centre_px, .drift_px = lean * first_off_rad / 2 };
+  TdAxisMatch match
+      = { .centre_px = estimate->centre_px, .drift_px = slope_px * first_off_rad / 2 };
 
   if (!likeness) {
     g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
@@ -273,8 +275,8 @@ axis_correlation_refine (const Correlation *self, double lean, TdAxisEstimate *e
     return FALSE;
   estimate->centre_px = match.centre_px;
   estimate->spread_px = match.spread_px;
-  if (axis_correlation_leans (self))
-    estimate->spread_px = hypot (estimate->spread_px, LEAN_SPREAD_PX);
+  if (axis_correlation_misses (self))
+    estimate->spread_px = hypot (estimate->spread_px, SLOPE_SPREAD_PX);
   else if (self->pairs->len < FEW_PAIRS)
     estimate->spread_px = hypot (estimate->spread_px, FEW_SPREAD_PX);
   if (match.top < 0.05) {
@@ -296,17 +298,17 @@ axis_correlation_search (const Correlation *self, TdAxisEstimate *estimate, GErr
     return TRUE;
   }
   g_autofree double *values = g_new (double, curve.n);
-  g_autofree double *lean_of = g_new0 (double, curve.n);
+  g_autofree double *slope_of = g_new0 (double, curve.n);
   curve.merit = values;
-  scan_range (self, &curve, lean_of);
+  scan_range (self, &curve, slope_of);
   if (!td_axis_curve_peak (&curve, estimate))
     return TRUE;
   guint at = (guint) floor ((estimate->centre_px - curve.first_px) / curve.step_px + 0.5);
   estimate->centre_px = curve.first_px + at * curve.step_px;
-  return axis_correlation_refine (self, lean_of[at], estimate, error);
+  return axis_correlation_refine (self, slope_of[at], estimate, error);
 }
 
-/* A copy of the sinogram without what stands still in the views that are in pairs. */
+/* A copy of the sinogram without what stands still in the paired views. */
 static float *
 moving_part (const TdAxisInput *input, const GArray *pairs)
 {

@@ -220,13 +220,13 @@ from_binned (const Halves *self, double column)
 
 /* Columns [first, first + width) of @rows, which are @stride long. */
 static void
-cut_window (const float *rows, guint n_rows, guint stride, guint first, guint width, float *out)
+cut_columns (const float *rows, guint n_rows, guint stride, guint first, guint width, float *out)
 {
   for (guint v = 0; v < n_rows; v++)
     memcpy (out + (gsize) v * width, rows + (gsize) v * stride + first, width * sizeof *out);
 }
 
-/* Every half column under one window: a wider one sees more of any seam. Moved by half a column
+/* Every half column under one taper: a wider one sees more of any seam. Moved by half a column
  * once. */
 static gboolean
 merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **error)
@@ -241,7 +241,7 @@ merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **erro
     for (guint i = 0; i < curve->n; i++) {
       if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
         return FALSE;
-      cut_window (i % 2 ? between : whole, self->n_views[h], stride, i / 2, width, half);
+      cut_columns (i % 2 ? between : whole, self->n_views[h], stride, i / 2, width, half);
       curve->merit[i]
           += (1 - td_axis_wedge_spilled (self->wedges[h], half, width)) / self->n_halves;
     }
@@ -312,7 +312,7 @@ axis_fourier_spread_of (const Halves *self, const TdAxisCurve *curve, double at)
   return hypot (spread_parts[self->n_halves - 1] * noise, self->cut_off ? CUT_OFF_SPREAD_PX : 0);
 }
 
-/* Around what the level before found, with one window for all. @last: to parts of a column. */
+/* Around what the level before found, with one taper for all. @last: to parts of a column. */
 static gboolean
 search_near (const Halves *self, double reach_px, gboolean last, TdAxisEstimate *estimate,
              GError **error)

@@ -18,7 +18,7 @@ struct TdAxisLikeness {
   double *response;
   float *rows;               /* [n_rows][n_columns]: on their grid */
   float *lines[3];           /* [n_pairs][n_columns]: W (a - b); W a; W b */
-  double *fade;              /* [n_columns] W, from the first column under the window on */
+  double *fade;              /* [n_columns] W, from the first column under the taper on */
   GCancellable *cancellable; /* of the climb */
 };
 
@@ -90,14 +90,14 @@ td_axis_likeness_free (TdAxisLikeness *self)
 /* ── The merit ── */
 
 static guint
-axis_likeness_reach_of (const TdAxisLikeness *self, double window_px)
+axis_likeness_reach_of (const TdAxisLikeness *self, double taper_px)
 {
-  double reach = floor (MIN (window_px, self->n_columns - 1 - window_px)) - 1;
+  double reach = floor (MIN (taper_px, self->n_columns - 1 - taper_px)) - 1;
 
   return (guint) CLAMP (reach, LEAST_REACH, (self->n_columns - 1) / 2);
 }
 
-/* One pair under the window, from the first column on; the rest of the line stays 0. */
+/* One pair under the taper, from the first column on; the rest of the line stays 0. */
 static void
 axis_likeness_lay_out (TdAxisLikeness *self, guint index, const float *a, const float *b0,
                        const float *b1, guint reach)
@@ -144,17 +144,17 @@ filtered_energy (const TdAxisLikeness *self, const float *lines)
 }
 
 double
-td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double window_px,
+td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double taper_px,
                      double *energy)
 {
-  guint reach = axis_likeness_reach_of (self, window_px), width = 2 * reach + 1;
+  guint reach = axis_likeness_reach_of (self, taper_px), width = 2 * reach + 1;
 
   if (energy)
     *energy = 0;
   if (g_cancellable_is_cancelled (self->cancellable))
     return 0;
   for (guint t = 0; t < width; t++)
-    self->fade[t] = td_axis_fade ((gint) t - (gint) reach, reach);
+    self->fade[t] = td_axis_taper ((gint) t - (gint) reach, reach);
   if (self->first_off_rad == 0)
     td_axis_spectrum_rows (self->spectrum, 0, self->n_rows, centre_px - reach, width, self->rows);
   for (guint i = 0; i < self->pairs->len; i++) {

@@ -4,20 +4,20 @@
 #include <gio/gio.h>
 
 /**
- * How alike views half a turn apart are about a centre given to parts of a pixel: the two rows of
- * each pair are brought onto a grid centred on it, the one mirrored, and subtracted under one
- * window, so that nothing but their likeness changes with the centre. Only the difference is
- * filtered: a filter before would carry the ends of the detector, which lie on opposite sides, into
- * the window.
+ * How similar views half a turn apart are about a centre, given to parts of a pixel. The two rows
+ * of each pair are resampled on a grid about the centre, one of them mirrored, and subtracted under
+ * one taper. So nothing but their likeness changes with the centre. Only the difference is
+ * filtered: a filter before would spread the ends of the detector, which lie on opposite sides,
+ * into the tapered columns.
  *
  *   D (c) = sum over f of r (f)^2 |FT [W (t) (a (c + t) - b (c - t) - o)]|^2
  *   E (c) = the same of W (t) a (c + t), plus that of W (t) b (c - t)
  *
- * W is 1 and fades to 0 over the outer 40 % of the columns that both have about the middle of the
- * search; o is the mean of a - b under it, for the beam may have become stronger or weaker between
- * the two, which with the slopes of the sample would move the centre; r is td_axis_response(). The
- * centre is where D is least. Pairs that miss half a turn (TdAxisPair.off_rad) are compared about c
- * + drift off / first off.
+ * W is 1 and falls to 0 over the outer 40 % of the columns that both have about the middle of the
+ * search. o is the mean of a - b under W: the beam may have changed between the two views, and with
+ * the slopes of the sample that would move the centre. r is td_axis_response(). The centre is where
+ * D is least. Pairs that miss half a turn (TdAxisPair.off_rad) are compared about
+ * c + drift off / first off.
  */
 typedef struct TdAxisLikeness TdAxisLikeness;
 
@@ -28,10 +28,10 @@ TdAxisLikeness *td_axis_likeness_new (const float *rows, guint n_columns, const 
 void td_axis_likeness_free (TdAxisLikeness *likeness);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisLikeness, td_axis_likeness_free)
 
-/* D. @window_px: where the window's middle would be; it decides how many columns are compared.
-   @energy: E, may be NULL. */
+/* D. @taper_px: where the middle of the taper would be, which decides how many columns are
+   compared. @energy: E, may be NULL. */
 double td_axis_likeness_at (TdAxisLikeness *likeness, double centre_px, double drift_px,
-                            double window_px, double *energy);
+                            double taper_px, double *energy);
 
 /* About which centre the rows match best. */
 typedef struct {

@@ -23,7 +23,7 @@
  */
 #define LEAST_VIEWS 16
 #define LEAST_OVERLAP 3      /* columns */
-#define SLOW_RAD (G_PI / 12) /* half the window of the running mean over the views */
+#define SLOW_RAD (G_PI / 12) /* half the width of the running mean over the views */
 #define WEDGE_STEPS 3        /* a gap of so many usual steps is not bridged */
 #define CHANCE 6             /* standard deviations that a narrow overlap may agree by chance */
 #define WIDEST_FIT 4         /* half columns to either side of the peak */
@@ -212,44 +212,53 @@ overlap_of (guint k, guint n_columns)
   return MIN (k, 2 * n_columns - 2 - k) + 1;
 }
 
-/* One pair's products to the spectrum, its squares to the columns' sums. a + i b is transformed at
- * once. */
+/* The sums over pairs, and the memory of one transform. */
+typedef struct {
+  fftwf_plan plan;
+  guint size;
+  fftwf_complex *line, *transformed; /* [size] */
+  double *spectrum;                  /* of the products, interleaved, [size] */
+  double *squares;                   /* of both views at each column */
+} Products;
+
+/* Adds one pair. a + i b is transformed at once. */
 static void
-axis_overlap_add_pair (const Turn *turn, guint view, fftwf_plan plan, guint size,
-                       fftwf_complex *line, fftwf_complex *transformed, double *spectrum,
-                       double *squares)
+products_add (Products *self, const Turn *turn, guint view)
 {
   const guint n = turn->n_columns, half = turn->n_views / 2;
   const float *a = turn->values + (gsize) view * n, *b = a + (gsize) half * n;
 
   for (guint u = 0; u < n; u++) {
-    line[u][0] = a[u];
-    line[u][1] = b[u];
-    squares[u] += (double) a[u] * a[u] + (double) b[u] * b[u];
+    self->line[u][0] = a[u];
+    self->line[u][1] = b[u];
+    self->squares[u] += (double) a[u] * a[u] + (double) b[u] * b[u];
   }
-  fftwf_execute_dft (plan, line, transformed);
+  fftwf_execute_dft (self->plan, self->line, self->transformed);
   /* A B = (Z (f)^2 - conj (Z (-f))^2) / 4i */
-  for (guint f = 0; f < size; f++) {
-    const guint g = f ? size - f : 0;
-    const double x = transformed[f][0], y = transformed[f][1];
-    const double p = transformed[g][0], q = -transformed[g][1];
-    spectrum[2 * f] += (2 * x * y - 2 * p * q) / 4;
-    spectrum[2 * f + 1] -= (x * x - y * y - p * p + q * q) / 4;
+  for (guint f = 0; f < self->size; f++) {
+    const guint g = f ? self->size - f : 0;
+    const double x = self->transformed[f][0], y = self->transformed[f][1];
+    const double p = self->transformed[g][0], q = -self->transformed[g][1];
+    self->spectrum[2 * f] += (2 * x * y - 2 * p * q) / 4;
+    self->spectrum[2 * f + 1] -= (x * x - y * y - p * p + q * q) / 4;
   }
 }
 
 static void
-axis_overlap_divide (Agreement *agreement, const fftwf_complex *products, guint size,
-                     const double *squares)
+agreement_fill (Agreement *agreement, Products *products)
 {
   g_autofree double *sums = g_new0 (double, agreement->n + 1);
+  const guint size = products->size;
 
+  for (guint f = 0; f < 2 * size; f++)
+    ((float *) products->line)[f] = (float) products->spectrum[f];
+  fftwf_execute_dft (products->plan, products->line, products->transformed);
   for (guint u = 0; u < agreement->n; u++)
-    sums[u + 1] = sums[u] + squares[u];
+    sums[u + 1] = sums[u] + products->squares[u];
   for (guint k = 0; k < 2 * agreement->n - 1; k++) {
     const guint first = k < agreement->n ? 0 : k - (agreement->n - 1);
     const double energy = sums[first + overlap_of (k, agreement->n)] - sums[first];
-    const double product = products[k ? size - k : 0][0] / size;
+    const double product = products->transformed[k ? size - k : 0][0] / size;
     agreement->agreement[k] = energy > 0 ? 2 * product / energy : 0;
   }
 }
@@ -258,34 +267,36 @@ static gboolean
 compare_views (const Turn *turn, const TdAxisInput *input, Agreement *agreement, GError **error)
 {
   const guint n = turn->n_columns, size = td_fft_good_size (2 * n);
-  fftwf_complex *line = fftwf_alloc_complex (size), *transformed = fftwf_alloc_complex (size);
   g_autofree double *spectrum = g_new0 (double, 2 * size);
   g_autofree double *squares = g_new0 (double, n);
-  fftwf_plan plan = td_fftw_plan (size);
-  gboolean ok = line && transformed && plan;
+  Products products = {
+    .plan = td_fftw_plan (size),
+    .size = size,
+    .line = fftwf_alloc_complex (size),
+    .transformed = fftwf_alloc_complex (size),
+    .spectrum = spectrum,
+    .squares = squares,
+  };
+  gboolean ok = products.line && products.transformed && products.plan;
 
   *agreement = (Agreement) { .n = n, .agreement = g_new0 (double, 2 * n - 1) };
   if (!ok)
     g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
                  "There is no memory to compare rows of %u columns", n);
   else
-    memset (line, 0, size * sizeof *line);
+    memset (products.line, 0, size * sizeof *products.line);
   for (guint v = 0; ok && v < turn->n_views / 2; v++) {
     ok = !g_cancellable_set_error_if_cancelled (input->cancellable, error);
     if (!turn->known[v] || !turn->known[v + turn->n_views / 2])
       continue;
-    axis_overlap_add_pair (turn, v, plan, size, line, transformed, spectrum, squares);
+    products_add (&products, turn, v);
     agreement->pairs++;
   }
-  if (ok) {
-    for (guint f = 0; f < 2 * size; f++)
-      ((float *) line)[f] = (float) spectrum[f];
-    fftwf_execute_dft (plan, line, transformed);
-    axis_overlap_divide (agreement, transformed, size, squares);
-  }
-  td_fftw_plan_free (plan);
-  fftwf_free (line);
-  fftwf_free (transformed);
+  if (ok)
+    agreement_fill (agreement, &products);
+  td_fftw_plan_free (products.plan);
+  fftwf_free (products.line);
+  fftwf_free (products.transformed);
   return ok;
 }
 

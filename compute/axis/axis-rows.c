@@ -126,12 +126,12 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
 static double
 axis_rows_median_around (const double *values, guint n, guint at)
 {
-  double window[2 * STRIPE_REACH + 1];
+  double nearby[2 * STRIPE_REACH + 1];
   guint first = at > STRIPE_REACH ? at - STRIPE_REACH : 0, end = MIN (at + STRIPE_REACH + 1, n);
 
-  memcpy (window, values + first, (end - first) * sizeof *window);
-  qsort (window, end - first, sizeof *window, td_compare_doubles);
-  return window[(end - first) / 2];
+  memcpy (nearby, values + first, (end - first) * sizeof *nearby);
+  qsort (nearby, end - first, sizeof *nearby, td_compare_doubles);
+  return nearby[(end - first) / 2];
 }
 
 void

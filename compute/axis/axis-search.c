@@ -70,7 +70,7 @@ td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
 }
 
 double
-td_axis_fade (gint t, guint reach)
+td_axis_taper (gint t, guint reach)
 {
   double x = (fabs ((double) t) / (reach + 1) - 0.6) / 0.4;
 

@@ -23,8 +23,8 @@ typedef struct {
   gboolean edges;
   const float *fade; /* of the padding */
   guint first, count, n;
-  gint64 whole; /* columns that rows begin at, and for the rest of a column each bin's turn */
-  const float *turn;
+  gint64 whole; /* the whole columns that rows begin at; `phase` shifts by the rest */
+  const float *phase;
 } Run;
 
 /* ── There ── */
@@ -150,7 +150,7 @@ axis_spectrum_back_piece (guint index, gpointer data)
   guint n = spectrum->length, half = n / 2;
   guint end = MIN ((index + 1) * ROWS_A_PIECE, run->count);
   fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
-  const float *turn = run->turn;
+  const float *phase = run->phase;
 
   for (guint row = index * ROWS_A_PIECE; row < end; row += 2) {
     gboolean both = row + 1 < end;
@@ -158,10 +158,10 @@ axis_spectrum_back_piece (guint index, gpointer data)
     const fftwf_complex *b = both ? a + spectrum->n_bins : a;
     float *out = run->out + (gsize) row * run->n;
     for (guint i = 0; i <= half; i++) {
-      float ar = a[i][0] * turn[2 * i] - a[i][1] * turn[2 * i + 1];
-      float ai = a[i][0] * turn[2 * i + 1] + a[i][1] * turn[2 * i];
-      float br = b[i][0] * turn[2 * i] - b[i][1] * turn[2 * i + 1];
-      float bi = b[i][0] * turn[2 * i + 1] + b[i][1] * turn[2 * i];
+      float ar = a[i][0] * phase[2 * i] - a[i][1] * phase[2 * i + 1];
+      float ai = a[i][0] * phase[2 * i + 1] + a[i][1] * phase[2 * i];
+      float br = b[i][0] * phase[2 * i] - b[i][1] * phase[2 * i + 1];
+      float bi = b[i][0] * phase[2 * i + 1] + b[i][1] * phase[2 * i];
       from[i][0] = ar - bi;
       from[i][1] = -ai - br;
       if (i > 0) {
@@ -186,14 +186,14 @@ void
 td_axis_spectrum_rows (const TdAxisSpectrum *spectrum, guint first, guint count, double start,
                        guint n, float *out)
 {
-  g_autofree float *turn = g_new (float, 2 * (gsize) spectrum->n_bins);
+  g_autofree float *phase = g_new (float, 2 * (gsize) spectrum->n_bins);
   double whole = floor (start), length = spectrum->length;
 
   for (guint i = 0; i < spectrum->n_bins; i++) {
     double angle = 2 * G_PI * i * (start - whole) / length;
     gboolean highest = 2 * i == spectrum->length; /* has no phase: it fades with the fraction */
-    turn[2 * i] = (float) (cos (angle) / length);
-    turn[2 * i + 1] = highest ? 0 : (float) (sin (angle) / length);
+    phase[2 * i] = (float) (cos (angle) / length);
+    phase[2 * i + 1] = highest ? 0 : (float) (sin (angle) / length);
   }
   Run run = { .spectrum = (TdAxisSpectrum *) spectrum,
               .out = out,
@@ -201,6 +201,6 @@ td_axis_spectrum_rows (const TdAxisSpectrum *spectrum, guint first, guint count,
               .count = count,
               .n = n,
               .whole = (gint64) whole,
-              .turn = turn };
+              .phase = phase };
   td_parallel_for ((count + ROWS_A_PIECE - 1) / ROWS_A_PIECE, axis_spectrum_back_piece, &run);
 }

@@ -57,7 +57,7 @@ typedef struct {
   const float *half; /* [n_views][width], its middle column on the centre */
   const TdAxisWedge *wedge;
   guint n_views, width, reach;
-  float *fade;           /* [reach + 1] the window */
+  float *fade;           /* [reach + 1] the taper */
   float *means;          /* [n_views] under it */
   fftwf_complex *mixed;  /* [n_views + 1][reach + 1]: m against columns t >= 0 */
   double *outside, *all; /* [n_views + 1] sums of |F|^2 */
@@ -97,7 +97,7 @@ find_means (Joined *joined)
   double weights = 0;
 
   for (gint t = 0; t <= reach; t++) {
-    joined->fade[t] = (float) td_axis_fade (t, joined->reach);
+    joined->fade[t] = (float) td_axis_taper (t, joined->reach);
     weights += (t ? 2 : 1) * joined->fade[t];
   }
   for (guint v = 0; v < joined->n_views; v++) {
@@ -212,7 +212,7 @@ td_axis_wedge_freedom (const TdAxisWedge *wedge, guint width)
   double outside, all;
 
   count_values (wedge, &outside, &all);
-  /* Half of the values repeat the other half; padding adds none, and the window takes some. */
+  /* Half of the values repeat the other half; padding adds none, and the taper takes some. */
   return MAX (outside / 2 * MIN (0.75 * width / wedge->length, 1), 1);
 }
 

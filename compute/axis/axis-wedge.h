@@ -19,11 +19,11 @@ void td_axis_wedge_free (TdAxisWedge *wedge);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisWedge, td_axis_wedge_free)
 
 /* Mean |F|^2 outside the wedge over mean |F|^2 everywhere, |m| <= TD_AXIS_WEDGE_DROP left out, of
-   @half: [n_views][width], width odd, its middle column on the centre, less its mean and under the
-   window td_axis_fade() each view: the beam may become stronger or weaker, and the mean of opposite
-   views is the same about any centre. Squares, not sizes: about the centre their sum is a parabola,
-   whatever the noise. What moves slowly is left out for it spills by the window alone, and carries
-   stripes and the wandering beam. Spread over the host's threads. */
+   @half: [n_views][width], where width is odd and the middle column lies on the centre. Each view
+   loses its mean, for the beam may change, and is tapered by td_axis_taper(). Squares are taken,
+   not sizes: about the centre their sum is a parabola, whatever the noise. Slow motions are left
+   out: they spill by the taper alone, and carry stripes and the wandering beam. Runs on the host's
+   threads. */
 double td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width);
 /* How many independent values the mean outside is made of. */
 double td_axis_wedge_freedom (const TdAxisWedge *wedge, guint width);

@@ -10,26 +10,27 @@
 #include "axis-tilt.h"
 #include "compute/device/host.h"
 
-/* Of the detector's width: how far from its middle the axis is looked for. */
+/* The axis is searched so far from the detector's middle, as a part of its width. */
 #define REACH 0.33
-/* Of the width: how far around an overlap beyond that the other methods look. */
+/* Around an overlap beyond that range the other methods search so far, as a part of the width. */
 #define WIDE_REACH 0.04
-/* Columns to either side of what the quick methods found that trial slices are made for. */
+/* Trial slices are made for so many columns on either side of what the quick methods found. */
 #define CLOSE_PX 5.0
-/* Columns: whole projections that say another centre than the rows are not believed. */
+/* Whole projections that differ from the rows by more columns are not believed. */
 #define MOST_APART_PX 0.5
-/* Standard errors that a slope must have to be one. */
+/* A slope below so many standard errors is none. */
 #define SIGNIFICANT 3
-/* What a method is worth that found the centre only when told where to look. */
+/* For a method that found the centre only in a narrow range: its confidence is multiplied, its
+   spread is stated, and it must come so near. */
 #define SECOND_LOOK 0.6
 #define SECOND_SPREAD_PX 0.25
 #define SECOND_REACH_PX 1.0
 #define LEAST_MET 0.35
-/* Trial slices cost much: of the progress bar, how many quick methods one is worth. */
+/* Parts of the progress, in units of a quick method on one row. */
 #define SLICES_SHARE 3.0
 #define PROJECTIONS_SHARE 2.0
-/* On detectors wider than this, in columns, trial slices of one row are enough to confirm what the
-   other methods agree about. */
+/* On wider detectors trial slices cost much: those of one row confirm what the other methods agree
+   about. */
 #define DEAR_COLUMNS 640
 
 static const TdAxisMethodKind *const kinds[TD_AXIS_COUNT] = {
@@ -100,8 +101,8 @@ td_axis_result_free (TdAxisResult *result)
   g_free (result);
 }
 
-/* Opposite views are compared with what was measured half a turn from a view, though it be no view
-   itself; it lies behind them. */
+/* Methods that compare opposite views also use the frames beside the views, which lie behind them.
+ */
 static guint
 views_for (const Search *search, TdAxisMethod method)
 {
@@ -315,7 +316,8 @@ best_line (const Search *search)
                             (td_scan_facts (search->source.scan)->n_rows - 1) / 2.0);
 }
 
-/* The overlap of a whole turn may be anywhere; if it is, that is where the others look. */
+/* The overlap of a whole turn may be anywhere. If it lies outside the range, the others search
+   there. */
 static gboolean
 try_overlap (Search *search, GError **error)
 {
@@ -335,8 +337,8 @@ try_overlap (Search *search, GError **error)
   return TRUE;
 }
 
-/* Everywhere; if that leads away from what the others found, once more near it: a seam between
-   other columns can look better from afar, but not from near by. */
+/* Everywhere; and, if the result is far from what the others found, once more near that. A seam
+   between other columns may look better in binned data, but not in full resolution. */
 static gboolean
 try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error)
 {
@@ -347,7 +349,7 @@ try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error
   if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, &wide,
                      error))
     return FALSE;
-  /* Nobody told it where the others are: to come there is no chance. */
+  /* It did not know what the others found: to agree with them is no chance. */
   if (fabs (wide.centre_px - at) <= SECOND_REACH_PX)
     wide.confidence = MAX (wide.confidence, LEAST_MET);
   if (isfinite (at) && !(fabs (wide.centre_px - at) <= CLOSE_PX)) {
@@ -363,7 +365,7 @@ try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error
   return TRUE;
 }
 
-/* Trial slices where the quick methods point to; without an answer from them, everywhere. */
+/* Trial slices near what the quick methods found; everywhere if they found nothing. */
 static gboolean
 try_slices (Search *search, guint index, GError **error)
 {
@@ -378,7 +380,7 @@ try_slices (Search *search, guint index, GError **error)
   return try_method (search, index, TD_AXIS_SHARPNESS, first, last, error);
 }
 
-/* The trials so far go together and are enough. */
+/* The trials so far agree and are enough. */
 static gboolean
 axis_settled (const Search *search)
 {
