@@ -6,18 +6,17 @@
 
 #include "compute/device/device-reaction.h"
 #include "compute/device/host.h"
-#include "compute/prepare/prepare.h"
 #include "fdk-run.h"
 
 typedef struct {
   TdFdkRun *run;
   TdDevice *device;
   TdQueue *queue;
-  TdPreparation *preparation;
+  TdFdkReader reader;
+  TdPreparedRows *rows;
   TdConeFilter *filter;
-  TdBuffer *rows;  /* [row][view][column] */
-  TdFdkHeld held;  /* the scan's, on the host */
-  float *filtered; /* what becomes of them; the same memory if none is wanted again */
+  float
+      *filtered; /* on the host; NULL: in the host memory of `rows`, of which none is read again */
 } Stage;
 
 typedef struct {
@@ -81,34 +80,30 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   TdFdkRun *run = stage->run;
   const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  const gsize row_floats = (gsize) facts->n_views * facts->n_columns;
   const TdFdkSpan span = td_fdk_span (fdk, row, n);
-  const guint64 bytes = (guint64) span.from.n * row_floats * sizeof (float);
+  const TdRowRange from = { span.from.row0, span.from.n };
   TdPreparationCounts counts;
 
-  if (stage->filtered == stage->held.rows)
-    stage->held.n = 0;
-  if (!td_fdk_hold (run, 0, &stage->held, span.from.row0, span.from.n, error))
+  if (!td_prepared_rows_read (stage->rows, from, run->cancellable, error))
     return FALSE;
   gint64 start = g_get_monotonic_time ();
-  if (!td_upload (stage->queue, stage->rows, 0, stage->held.rows, bytes, error)
-      || !td_preparation_run (stage->preparation, stage->queue, stage->rows, span.from.row0,
-                              span.from.n, run->cancellable, error)
-      || !td_preparation_counts (stage->preparation, stage->queue, &counts, error))
+  if (!td_prepared_rows_run (stage->rows, from, run->cancellable, error)
+      || !td_prepared_rows_counts (stage->rows, &counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
   td_job_add_stage (run->job, "prepare", (g_get_monotonic_time () - start) * 1e-6);
 
   start = g_get_monotonic_time ();
   const guint64 filtered_bytes = (guint64) facts->n_views * fdk->task.n_columns * sizeof (float);
-  if ((stage->filter
-       && !td_fdk_filter_span (fdk, stage->filter, stage->queue, stage->rows, &span, error))
-      || !td_download (stage->queue, stage->filtered, stage->rows,
+  TdBuffer *rows = td_prepared_rows_left (stage->rows)->data;
+  float *filtered = stage->filtered ? stage->filtered : td_prepared_rows_host (stage->rows);
+  if ((stage->filter && !td_fdk_filter_span (fdk, stage->filter, stage->queue, rows, &span, error))
+      || !td_download (stage->queue, filtered, rows,
                        (span.rows.row0 - span.data_row0) * filtered_bytes, n * filtered_bytes,
                        error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;
-  Scatter scatter = { stage, stage->filtered, row, n };
+  Scatter scatter = { stage, filtered, row, n };
   td_parallel_for (facts->n_views, scatter_view, &scatter);
   if (!td_fdk_file_sound (run, error))
     return FALSE;
@@ -132,14 +127,10 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
   const TdFdkPlan *fdk = stage->run->fdk;
   const TdRecipe *recipe = &plan->recipe;
   const guint max_rows = td_fdk_most_rows (fdk, row, step);
-  const guint64 bytes = td_fdk_rows_bytes (fdk, max_rows, step);
+  const TdRowSource source = { stage->device, plan->scan, NULL, recipe->steps, recipe->n_steps, 0 };
 
   stage->queue = td_queue_new (stage->device, error);
   if (!stage->queue)
-    return FALSE;
-  stage->preparation = td_preparation_new (stage->device, plan->scan, NULL, recipe->steps,
-                                           recipe->n_steps, max_rows, error);
-  if (!stage->preparation)
     return FALSE;
   if (!td_scan_facts (plan->scan)->filtered) {
     stage->filter
@@ -148,27 +139,24 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
     if (!stage->filter)
       return FALSE;
   }
-  stage->rows = td_buffer_new (stage->device, bytes, error);
+  stage->rows = td_prepared_rows_new (&source, stage->queue, max_rows,
+                                      td_fdk_rows_bytes (fdk, max_rows, step), error);
   if (!stage->rows)
     return FALSE;
-  stage->held.rows = td_device_host_alloc (stage->device, bytes, error);
-  stage->filtered
-      = td_fdk_holds (fdk) && stage->held.rows
-            ? td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk, step), error)
-            : stage->held.rows;
+  td_prepared_rows_set_read (stage->rows, td_fdk_read, &stage->reader);
+  if (!td_fdk_holds (fdk))
+    return TRUE;
+  stage->filtered = td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk, step), error);
   return stage->filtered != NULL;
 }
 
 static void
 close_stage (Stage *stage)
 {
-  if (stage->filtered && stage->filtered != stage->held.rows)
+  td_prepared_rows_free (stage->rows);
+  if (stage->filtered)
     td_device_host_free (stage->device, stage->filtered);
-  if (stage->held.rows)
-    td_device_host_free (stage->device, stage->held.rows);
-  td_buffer_free (stage->rows);
   td_cone_filter_free (stage->filter);
-  td_preparation_free (stage->preparation);
   td_queue_free (stage->queue);
 }
 
@@ -178,7 +166,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
 {
   const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  Stage stage = { .run = run, .device = device };
+  Stage stage = { .run = run, .device = device, .reader = { run, 0 } };
   const gint64 start = g_get_monotonic_time ();
   const guint first = *row;
 

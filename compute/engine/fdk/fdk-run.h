@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/engine/engine-private.h"
+#include "compute/prepare/prepared-rows.h"
 #include "fdk.h"
 
 /**
@@ -150,17 +151,15 @@ void td_fdk_go_on (TdFdkRun *run);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
 
-/* Rows of the scan in host memory, a range that moves: none that stays is read again. */
+/* Who reads rows of the scan. */
 typedef struct {
-  float *rows; /* [row][view][column]; whoever made it has room enough */
-  guint row0, n;
-} TdFdkHeld;
+  TdFdkRun *run;
+  guint device; /* its index, for the job's spans */
+} TdFdkReader;
 
-/* Makes it [row0, row0 + n); none of it after an error. */
-gboolean td_fdk_hold (TdFdkRun *run, guint device, TdFdkHeld *held, guint row0, guint n,
+/* A TdRowsRead of a TdFdkReader, which books what it takes (fdk-read.c). */
+gboolean td_fdk_read (gpointer reader, TdRowRange range, float *out, GCancellable *cancellable,
                       GError **error);
-/* Reads rows [row0, row0 + n) as [row][view][column] for @device, with all cores (fdk-read.c). */
-gboolean td_fdk_read (TdFdkRun *run, guint device, guint row0, guint n, float *out, GError **error);
 
 /* ── The host's store (fdk-filter.c) ── */
 

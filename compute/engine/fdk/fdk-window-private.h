@@ -21,7 +21,7 @@ struct TdFdkWindow {
   TdQueue *queue;    /* the filter's */
   GQueue raw;        /* chunks that have been sent only: GUINT_TO_POINTER (index) */
   TdEvent *before;   /* the next chunk to send takes the memory of one that was filtered then */
-  TdFdkHeld block;   /* files: many rows read at once; owned */
+  TdHeldRows block;  /* files: many rows read at once; owned */
   GPtrArray *memory; /* TdBuffer, all that the chunks have had; owned */
   GArray *events;    /* TdEvent *, pairs around the filter */
   double filtered_bytes;

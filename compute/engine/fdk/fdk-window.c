@@ -66,15 +66,18 @@ fdk_window_fill (TdFdkWindow *window, guint row0, guint end, float *to, GError *
   const TdScanFacts *facts = td_scan_facts (run->plan->scan);
   const gsize row = (gsize) facts->n_views * facts->n_columns;
 
+  TdFdkReader reader = { run, window->device->index };
+  const TdRowsOrigin origin = { td_fdk_read, &reader, row };
+
   if (fdk->block_rows == 0)
-    return td_fdk_read (run, window->device->index, row0, end - row0, to, error);
-  TdFdkHeld *block = &window->block;
-  if (row0 < block->row0 || end > block->row0 + block->n) {
+    return td_fdk_read (&reader, (TdRowRange) { row0, end - row0 }, to, run->cancellable, error);
+  TdHeldRows *block = &window->block;
+  if (row0 < block->range.first || end > block->range.first + block->range.count) {
     if (!block->rows)
       block->rows = g_try_new (float, fdk->block_rows *row);
     /* Downwards, or upwards where the slabs go that way. */
     const TdFdkSpan all = td_fdk_span (fdk, 0, fdk->n_rows);
-    const gboolean upwards = block->n > 0 && row0 < block->row0;
+    const gboolean upwards = block->range.count > 0 && row0 < block->range.first;
     const guint rows = MIN (fdk->block_rows, all.from.n);
     const guint first = upwards ? end - MIN (end - all.from.row0, rows)
                                 : MIN (row0, all.from.row0 + all.from.n - rows);
@@ -85,10 +88,10 @@ fdk_window_fill (TdFdkWindow *window, guint row0, guint end, float *to, GError *
                    fdk->block_rows);
       return FALSE;
     }
-    if (!td_fdk_hold (run, window->device->index, block, first, n, error))
+    if (!td_held_rows_move (block, &origin, (TdRowRange) { first, n }, run->cancellable, error))
       return FALSE;
   }
-  memcpy (to, block->rows + (row0 - block->row0) * row, (end - row0) * row * sizeof *to);
+  memcpy (to, block->rows + (row0 - block->range.first) * row, (end - row0) * row * sizeof *to);
   return TRUE;
 }
 
