@@ -75,8 +75,8 @@ noise_scan (const Options *o, GError **error)
   };
 
   if (!projections) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections", n >> 18);
+    td_set_error (error, TD_ERROR_IO,
+                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections", n >> 18);
     return NULL;
   }
   for (int i = 0; i < o->views; i++)

@@ -162,8 +162,9 @@ cli_bench_fdk_print_table (const Options *o, const GArray *rows, double kernel_s
     for (guint s = 0; s < G_N_ELEMENTS (stages); s++)
       g_string_append_printf (out, "  %s %.4f", stages[s],
                               cli_bench_fdk_stage (row, stages[s]) / row->n_devices);
-    for (guint n = 0; o->notes && row->notes && row->notes[n]; n++)
-      g_string_append_printf (out, "\n  note  %s", row->notes[n]);
+    g_auto (GStrv) notes = td_messages_texts (row->notes, NULL);
+    for (guint n = 0; o->notes && notes[n]; n++)
+      g_string_append_printf (out, "\n  note  %s", notes[n]);
   }
   return td_cli_print_text (out->str);
 }
@@ -192,7 +193,7 @@ cli_bench_fdk_add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdF
     g_autofree char *name = g_strdup_printf ("%s_s", row->stages[i].name);
     td_json_add_number (builder, name, row->stages[i].seconds);
   }
-  td_json_add_strings (builder, "notes", row->notes);
+  td_json_add_messages (builder, "notes", row->notes);
   json_builder_end_object (builder);
 }
 

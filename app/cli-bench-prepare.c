@@ -91,7 +91,8 @@ static void
 append_row (GString *out, const TdPrepareBench *bench, const TdPrepareBenchRow *row)
 {
   if (row->unsupported) {
-    g_string_append_printf (out, "%-18s left out: %s\n", row->step, row->unsupported);
+    g_autofree char *why = td_message_text (row->unsupported, NULL);
+    g_string_append_printf (out, "%-18s left out: %s\n", row->step, why);
     return;
   }
   g_autofree char *spread
@@ -171,7 +172,8 @@ cli_bench_prepare_add_json_row (JsonBuilder *builder, const TdPrepareBenchRow *r
 {
   json_builder_begin_object (builder);
   td_json_add_string (builder, "step", row->step);
-  td_json_add_string (builder, "unsupported", row->unsupported);
+  g_autofree char *why = row->unsupported ? td_message_text (row->unsupported, NULL) : NULL;
+  td_json_add_string (builder, "unsupported", why);
   if (!row->unsupported) {
     td_json_add_integer (builder, "rows_worked", row->rows_worked);
     td_json_add_integer (builder, "views_worked", row->views_worked);

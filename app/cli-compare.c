@@ -53,8 +53,8 @@ cli_compare_add_slice (Difference *difference, const TdVolumeFacts *fa, const Td
     for (guint x = 0; x < fa->nx; x++) {
       gsize i = (gsize) y * fa->nx + x;
       if (!isfinite (a[i]) || !isfinite (b[i])) {
-        g_set_error (
-            error, TD_ERROR, TD_ERROR_BAD_FILE,
+        td_set_error (
+            error, TD_ERROR_BAD_FILE,
             "“%s” is not finite at pixel (%u, %u) of slice %u: there is nothing to compare",
             isfinite (a[i]) ? fb->path : fa->path, x, y, slice);
         return FALSE;
@@ -102,10 +102,10 @@ check_sizes (const TdVolumeFacts *a, const TdVolumeFacts *b, GError **error)
 {
   if (a->nx == b->nx && a->ny == b->ny && a->n_slices == b->n_slices)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "The volumes differ in size: “%s” has %u slices of %u × %u pixels, “%s” has %u of "
-               "%u × %u; reconstruct the same rows and region to compare them",
-               a->path, a->n_slices, a->nx, a->ny, b->path, b->n_slices, b->nx, b->ny);
+  td_set_error (error, TD_ERROR_INVALID,
+                "The volumes differ in size: “%s” has %u slices of %u × %u pixels, “%s” has %u of "
+                "%u × %u; reconstruct the same rows and region to compare them",
+                a->path, a->n_slices, a->nx, a->ny, b->path, b->n_slices, b->nx, b->ny);
   return FALSE;
 }
 
@@ -139,9 +139,9 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
   }
   td_cli_progress_clear ();
   if (difference->samples == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "No pixel lies within the circle of --circle %g; take a larger fraction",
-                 o->circle);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "No pixel lies within the circle of --circle %g; take a larger fraction",
+                  o->circle);
     return FALSE;
   }
   return !writer || td_volume_writer_finish (writer, "{\"content\": \"difference A - B\"}", error);

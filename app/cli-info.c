@@ -67,8 +67,7 @@ cli_info_print_text (const TdScanFacts *facts)
     printf ("  field        half: the axis is near one edge of the detector\n");
   if (facts->transmission_logged)
     printf ("  values       -log of the transmission already\n");
-  for (guint i = 0; facts->notes[i]; i++)
-    printf ("  note         %s\n", facts->notes[i]);
+  td_cli_print_notes ("  note         ", facts->notes);
 }
 
 static void
@@ -127,11 +126,7 @@ cli_info_print_json (const TdScanFacts *facts)
   td_json_add_boolean (builder, "half_acquisition", facts->half_acquisition);
   td_json_add_boolean (builder, "logged", facts->transmission_logged);
   td_json_add_boolean (builder, "sinogram_order", facts->sinogram_order);
-  json_builder_set_member_name (builder, "notes");
-  json_builder_begin_array (builder);
-  for (guint i = 0; facts->notes[i]; i++)
-    json_builder_add_string_value (builder, facts->notes[i]);
-  json_builder_end_array (builder);
+  td_json_add_messages (builder, "notes", facts->notes);
   json_builder_end_object (builder);
   return td_cli_print_json (builder);
 }

@@ -279,9 +279,9 @@ write_scan (TdScan *scan, const Options *o, TdScanFormat format, GError **error)
   if (!writer)
     return FALSE;
   if (!frames) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory for a frame of %u × %u pixels; take fewer columns or rows",
-                 facts->n_columns, facts->n_rows);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "There is no memory for a frame of %u × %u pixels; take fewer columns or rows",
+                  facts->n_columns, facts->n_rows);
     return FALSE;
   }
   return write_frames (scan, writer, TD_FRAME_DARK, facts->n_darks, frames, chunk_frames, error)
@@ -334,9 +334,9 @@ write_truth (TdScan *scan, const Options *o, GError **error)
   if (!writer)
     return FALSE;
   if (!slices) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory for a slice of %u × %u pixels; take fewer columns", side,
-                 side);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "There is no memory for a slice of %u × %u pixels; take fewer columns", side,
+                  side);
     return FALSE;
   }
   for (guint done = 0; done < n_slices; done += chunk_slices) {

@@ -154,8 +154,8 @@ td_cli_picture (const char *path, const float *slices, guint n, guint side, guin
   float low, high;
 
   if ((guint64) across * (side + GAP) > G_MAXUINT16 || pixels > G_MAXUINT32 / 2) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "%u slices of %u × %u pixels are too large for one picture", n, side, side);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "%u slices of %u × %u pixels are too large for one picture", n, side, side);
     return FALSE;
   }
   find_window (slices, pixels, &low, &high);
@@ -167,7 +167,7 @@ td_cli_picture (const char *path, const float *slices, guint n, guint side, guin
     g_autofree float *mosaic = make_mosaic (slices, n, side, across, low, &width, &height);
     return write_tiff (path, mosaic, width, height, error);
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "A picture's name must end in .png or .tif, not as in \"%s\" (--picture)", path);
+  td_set_error (error, TD_ERROR_INVALID,
+                "A picture's name must end in .png or .tif, not as in \"%s\" (--picture)", path);
   return FALSE;
 }

@@ -53,8 +53,7 @@ cli_plan_print_text (const TdPlan *plan)
     printf ("  time     about %s\n", time);
   else
     printf ("  time     not known yet: no job has run on this device\n");
-  for (guint i = 0; facts->notes && facts->notes[i]; i++)
-    printf ("  note     %s\n", facts->notes[i]);
+  td_cli_print_notes ("  note     ", facts->notes);
 }
 
 static int

@@ -111,10 +111,8 @@ cli_reconstruct_print_text (TdJob *job)
   printf ("%s: %u slices of %u × %u pixels in %s, %.2f GU/s, %s on %s, centre %.3f\n",
           result->output, facts->n_slices, facts->nx, facts->ny, time, result->updates_per_s * 1e-9,
           result->family, result->device, result->centre_px);
-  for (guint i = 0; facts->notes && facts->notes[i]; i++)
-    printf ("  note  %s\n", facts->notes[i]);
-  for (guint i = 0; result->notes[i]; i++)
-    printf ("  note  %s\n", result->notes[i]);
+  td_cli_print_notes ("  note  ", facts->notes);
+  td_cli_print_notes ("  note  ", result->notes);
 }
 
 static int

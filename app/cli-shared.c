@@ -257,3 +257,12 @@ td_cli_progress_clear (void)
     fputs ("\r\033[K", stderr);
   progress_shown = FALSE;
 }
+
+void
+td_cli_print_notes (const char *head, TdMessage *const *notes)
+{
+  g_auto (GStrv) texts = td_messages_texts (notes, NULL);
+
+  for (guint i = 0; texts[i]; i++)
+    printf ("%s%s\n", head, texts[i]);
+}

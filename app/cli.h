@@ -51,6 +51,8 @@ GCancellable *td_cli_cancellable (void);
 int td_cli_print_json (JsonBuilder *builder);
 /* As td_cli_print_json() for text that is JSON already. */
 int td_cli_print_text (const char *text);
+/* A line a note, each behind @head. */
+void td_cli_print_notes (const char *head, TdMessage *const *notes);
 /* "4 min 10 s", "1.2 s", "35 ms". (transfer full) */
 char *td_cli_duration (double seconds);
 /* How far two times, say the fastest and the slowest, lie from @base: "-2/+5 %". (transfer full) */

@@ -41,8 +41,8 @@ td_settings_new (GError **error)
 
   if (schema)
     return g_settings_new_full (schema, NULL, NULL);
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_NOT_FOUND,
+  td_set_error (
+      error, TD_ERROR_NOT_FOUND,
       "The settings schema %s is not installed; install Tomodesk again, or run it from its "
       "build folder",
       SCHEMA);

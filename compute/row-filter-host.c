@@ -43,8 +43,7 @@ td_host_row_filter_new (guint n_columns, guint n_wide, guint padded, GError **er
   self->plan = td_fftw_plan (padded);
   if (self->plan)
     return self;
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u",
-               padded);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u", padded);
   td_host_row_filter_free (self);
   return NULL;
 }

@@ -79,8 +79,8 @@ td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint m
 
   if (!n_columns || n_wide < n_columns || n_wide > G_MAXINT32 / 4 || !max_rows
       || max_rows > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "%u rows of %u columns cannot be filtered",
-                 max_rows, n_wide);
+    td_set_error (error, TD_ERROR_TOO_LARGE, "%u rows of %u columns cannot be filtered", max_rows,
+                  n_wide);
     return NULL;
   }
   self = g_new0 (TdRowFilter, 1);
@@ -206,9 +206,9 @@ td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_r
   if (n_rows > self->max_rows || !row_filter_holds (rows, (guint64) n_rows * self->n_columns)
       || !row_filter_holds (wide, (guint64) n_rows * self->n_wide)
       || (blend && (guint64) blend->shift + self->n_columns > self->n_wide)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "%u rows to filter are more than %u or outside their buffer", n_rows,
-                 self->max_rows);
+    td_set_error (error, TD_ERROR_DEVICE_BUG,
+                  "%u rows to filter are more than %u or outside their buffer", n_rows,
+                  self->max_rows);
     return FALSE;
   }
   if (self->host) {

@@ -183,8 +183,8 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
     if (heading)
       unit = unit > 0 ? unit : unit_of_heading (lines[i]);
     else if (!angles_parse_line (words, n, entries)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                   "“%s”: line %u holds “%.40s”, which is not an angle", path, i + 1, words[0]);
+      td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: line %u holds “%.40s”, which is not an angle",
+                    path, i + 1, words[0]);
       return FALSE;
     } else
       n_lines++;
@@ -194,8 +194,7 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
     Entry *entry = &g_array_index (entries, Entry, i);
 
     if (!isfinite (entry->degrees)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: entry %u is not a finite angle", path,
-                   i);
+      td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: entry %u is not a finite angle", path, i);
       return FALSE;
     }
     if (unit > 0)
@@ -214,23 +213,23 @@ load_entries (const char *path, GError **error)
 
   g_array_set_clear_func (entries, entry_clear);
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
     return NULL;
   }
   if (!g_file_get_contents (path, &text, &length, &local)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The angles in “%s” cannot be read: %s", path,
-                 local->message);
+    td_set_error (error, TD_ERROR_IO, "The angles in “%s” cannot be read: %s", path,
+                  local->message);
     return NULL;
   }
   if (length > MAX_TEXT_BYTES || strlen (text) != length || !g_utf8_validate (text, length, NULL)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is no text file of angles", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is no text file of angles", path);
     return NULL;
   }
   if (!parse_text (path, text, entries, error))
     return NULL;
   if (entries->len == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” holds no angles", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” holds no angles", path);
     return NULL;
   }
   return g_steal_pointer (&entries);
@@ -268,8 +267,8 @@ take_by_name (const GArray *entries, const char *path, const char *const *names,
     const Entry *entry = g_hash_table_lookup (table, names[i]);
 
     if (!entry) {
-      g_set_error (error, TD_ERROR, TD_ERROR_ANGLES, "“%s” names files, but has no angle for “%s”",
-                   path, names[i]);
+      td_set_error (error, TD_ERROR_ANGLES, "“%s” names files, but has no angle for “%s”", path,
+                    names[i]);
       return NULL;
     }
     angles[i] = entry->degrees * (G_PI / 180);
@@ -376,8 +375,8 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   if (!angles)
     angles = take_between_rests (entries, n_views, note);
   if (!angles)
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_ANGLES,
+    td_set_error (
+        error, TD_ERROR_ANGLES,
         "“%s” holds %u angles, but “%s” has %u projections, and no rule tells which belong "
         "together; give a file with %u angles, or the first and the last, such as 0:180",
         spec, entries->len, scan_path, n_views, n_views);

@@ -41,7 +41,7 @@ ctsimu_geometry_normalise (double a[3])
 static gboolean
 ctsimu_geometry_refuse (GError **error, const char *path, TdErrorCode code, const char *why)
 {
-  g_set_error (error, TD_ERROR, code, "The geometry in “%s” cannot be used: %s", path, why);
+  td_set_error (error, code, "The geometry in “%s” cannot be used: %s", path, why);
   return FALSE;
 }
 
@@ -111,9 +111,9 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
   guint stated = td_json_count (root, "acquisition/number_of_projections"), steps;
 
   if (!isfinite (start) || !isfinite (stop) || stated != n_views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
-                 "“%s” states %u projections, but the scan has %u; give the angles", path, stated,
-                 n_views);
+    td_set_error (error, TD_ERROR_ANGLES,
+                  "“%s” states %u projections, but the scan has %u; give the angles", path, stated,
+                  n_views);
     return FALSE;
   }
   steps = td_json_true (root, "acquisition/include_final_angle") ? MAX (n_views - 1, 1) : n_views;

@@ -3,6 +3,11 @@
 
 #include <glib.h>
 
+/* Marks what is translated when it is read: as in glib/gi18n.h. */
+#ifndef N_
+#define N_(String) (String)
+#endif
+
 /**
  * TD_ERROR: one error domain for the whole program. The message is a sentence for a person: what
  * failed, where (file, row, device), and what to try. The code is for callers that react.
@@ -27,3 +32,21 @@ typedef enum {
 } TdErrorCode;
 
 /* Cancellation is G_IO_ERROR_CANCELLED, as everywhere in GIO. */
+
+/* What an error says, not yet in words: message.h. */
+typedef struct TdMessage TdMessage;
+
+/* How a front end calls a field. @value: to take, nullable; @argument: what the option is given,
+ * nullable. (transfer full) */
+typedef char *(*TdNaming) (const char *field, const char *value, const char *argument);
+
+/* Errors of the domain TD_ERROR carry a message; GError's own text names options. */
+void td_set_error (GError **error, TdErrorCode code, const char *id, ...) G_GNUC_PRINTF (3, 4);
+void td_set_error_plain (GError **error, TdErrorCode code, const char *id);
+/* Takes @message. */
+void td_set_error_message (GError **error, TdErrorCode code, TdMessage *message);
+/* As g_prefix_error(), for errors of any domain. */
+void td_prefix_error (GError **error, const char *id, ...) G_GNUC_PRINTF (2, 3);
+/* What an error says; one of another domain is its text. (transfer full) */
+TdMessage *td_error_message (const GError *error);
+char *td_error_text (const GError *error, TdNaming naming);

@@ -47,10 +47,10 @@ td_file_temporary (const char *what, guint64 bytes, GError **error)
     g_unlink (name);
   if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0)
     return file;
-  g_set_error (error, TD_ERROR, TD_ERROR_IO,
-               "%s need %" G_GUINT64_FORMAT
-               " MiB in %s, which has not that much room; set TMPDIR to a larger disk.",
-               what, bytes >> 20, g_get_tmp_dir ());
+  td_set_error (error, TD_ERROR_IO,
+                "%s need %" G_GUINT64_FORMAT
+                " MiB in %s, which has not that much room; set TMPDIR to a larger disk.",
+                what, bytes >> 20, g_get_tmp_dir ());
   if (file >= 0)
     close (file);
   return -1;

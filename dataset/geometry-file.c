@@ -19,20 +19,19 @@ td_geometry_file_new (const char *path, const char *format)
 
   file->path = g_strdup (path);
   file->format = g_strdup (format);
-  file->notes = g_ptr_array_new_with_free_func (g_free);
   td_geometry_init_parallel (&file->geometry);
   file->geometry.beam = TD_BEAM_CONE;
   return file;
 }
 
 void
-td_geometry_file_note (TdGeometryFile *file, const char *format, ...)
+td_geometry_file_note (TdGeometryFile *file, const char *id, ...)
 {
-  va_list arguments;
+  va_list values;
 
-  va_start (arguments, format);
-  g_ptr_array_add (file->notes, g_strdup_vprintf (format, arguments));
-  va_end (arguments);
+  va_start (values, id);
+  td_messages_add (&file->notes, td_message_new_list (id, values));
+  va_end (values);
 }
 
 void
@@ -43,7 +42,7 @@ td_geometry_file_free (TdGeometryFile *file)
   td_geometry_clear (&file->geometry);
   g_free (file->views);
   g_free (file->angles_rad);
-  g_ptr_array_unref (file->notes);
+  td_messages_free (file->notes);
   g_free (file);
 }
 
@@ -88,9 +87,8 @@ td_geometry_file_load (const char *path, GError **error)
 
   if (loader)
     return loader (path, error);
-  g_set_error (
-      error, TD_ERROR,
-      g_file_test (path, G_FILE_TEST_EXISTS) ? TD_ERROR_UNSUPPORTED : TD_ERROR_NOT_FOUND,
+  td_set_error (
+      error, g_file_test (path, G_FILE_TEST_EXISTS) ? TD_ERROR_UNSUPPORTED : TD_ERROR_NOT_FOUND,
       g_file_test (path, G_FILE_TEST_EXISTS)
           ? "“%s” is no geometry file that can be read: JSON, text with twelve numbers a view, "
             "RTK's XML, Nikon's .xtekct and SkyScan's .log are"
@@ -122,17 +120,17 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
 {
   file->views = numbers;
   if (n == 0 || n % 12 != 0 || n / 12 > TD_SCAN_MAX_FRAMES) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” holds %" G_GSIZE_FORMAT
-                 " numbers, but a projection matrix a view takes twelve "
-                 "each",
-                 file->path, n);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” holds %" G_GSIZE_FORMAT
+                  " numbers, but a projection matrix a view takes twelve "
+                  "each",
+                  file->path, n);
     return FALSE;
   }
   for (gsize i = 0; i < n; i++)
     if (!isfinite (numbers[i])) {
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: a number of view %u is not finite",
-                   file->path, (guint) (i / 12));
+      td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: a number of view %u is not finite", file->path,
+                    (guint) (i / 12));
       return FALSE;
     }
   file->n_views = n / 12;
@@ -154,9 +152,9 @@ static gboolean
 geometry_file_refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts,
                       const char *what, guint stated, guint found)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” states %u %s, but “%s” has %u; give the geometry of this scan", file->path,
-               stated, what, facts->path, found);
+  td_set_error (error, TD_ERROR_INVALID,
+                "“%s” states %u %s, but “%s” has %u; give the geometry of this scan", file->path,
+                stated, what, facts->path, found);
   return FALSE;
 }
 
@@ -193,10 +191,11 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
     return TRUE;
   if (file->kind == TD_VIEWS_MATRICES_MM
       && !(geometry->pixel_width_mm > 0 && geometry->pixel_height_mm > 0)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The geometry in “%s” is in millimetres, and the size of the detector's pixels is "
-                 "unknown: give it with --pixel-mm",
-                 file->path);
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "The geometry in “%s” is in millimetres, and the size of the detector's pixels is "
+        "unknown: give it with {pixel-mm}",
+        file->path);
     return FALSE;
   }
   geometry->n_view_matrices = file->n_views;
@@ -210,9 +209,9 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
     else if (file->kind == TD_VIEWS_MATRICES_PX)
       memcpy (to, from, 12 * sizeof *to);
     else if (!td_matrix_from_vectors (from, facts->n_columns, facts->n_rows, to)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                   "“%s”: the vectors of view %u do not place source and detector in space",
-                   file->path, view);
+      td_set_error (error, TD_ERROR_BAD_FILE,
+                    "“%s”: the vectors of view %u do not place source and detector in space",
+                    file->path, view);
       return FALSE;
     }
   }
@@ -271,8 +270,8 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     return FALSE;
   td_scan_take_white (scan, file->white_level);
   td_scan_note (scan, "Geometry: %s (%s)", file->path, file->format);
-  for (guint i = 0; i < file->notes->len; i++)
-    td_scan_note (scan, "%s", (char *) file->notes->pdata[i]);
+  for (guint i = 0; file->notes && file->notes[i]; i++)
+    td_messages_add (&scan->facts.notes, td_message_ref (file->notes[i]));
   if (!td_scan_validate (scan, error))
     return FALSE;
   if (file->mirrored) {

@@ -28,7 +28,7 @@ typedef struct {
   guint n_columns, n_rows; /* detector that the file states; 0: none */
   gboolean mirrored;       /* images show the detector from behind: columns run the other way */
   double white_level; /* of the open beam, where the images are flat-field corrected; 0: none */
-  GPtrArray *notes;   /* sentences */
+  TdMessage **notes;
 } TdGeometryFile;
 
 /* Looks at the first bytes. */
@@ -45,7 +45,7 @@ gboolean td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gbool
 
 /* For the parsers of one format each. */
 TdGeometryFile *td_geometry_file_new (const char *path, const char *format);
-void td_geometry_file_note (TdGeometryFile *file, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void td_geometry_file_note (TdGeometryFile *file, const char *id, ...) G_GNUC_PRINTF (2, 3);
 TdGeometryFile *td_geometry_file_load_json (const char *path, GError **error);
 TdGeometryFile *td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error);
 TdGeometryFile *td_geometry_file_load_text (const char *path, GError **error);

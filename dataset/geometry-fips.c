@@ -55,8 +55,8 @@ td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error)
   geometry->source_detector_mm = length_mm (root, "distanceSourceDetector", unit);
   if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm)
       || !(pixel_mm > 0)) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_BAD_FILE,
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
         "“%s”: distanceSourceOrigin, distanceSourceDetector and pixelSize (in mm, cm, m or um) "
         "do not place source and detector",
         path);

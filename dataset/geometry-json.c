@@ -69,8 +69,7 @@ td_geometry_to_json (const TdGeometry *geometry)
 static gboolean
 geometry_json_refuse (GError **error, const char *name, const char *key)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "%s: the geometry's “%s” is not right", name,
-               key);
+  td_set_error (error, TD_ERROR_BAD_FILE, "%s: the geometry's “%s” is not right", name, key);
   return FALSE;
 }
 

@@ -114,8 +114,8 @@ td_matrix_shift (double matrix[12], double columns)
 static gboolean
 geometry_matrix_refuse (GError **error, const char *name, guint view, const char *why)
 {
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_INVALID,
+  td_set_error (
+      error, TD_ERROR_INVALID,
       "“%s”: the projection matrix of view %u %s; matrices map millimetres, with z along the "
       "rotation axis through the origin, to columns and rows counted from 0",
       name, view, why);
@@ -194,8 +194,8 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
     angles_rad[view] = atan2 (source[0], -source[1]); /* the source lies at (D sin, -D cos) */
   }
   if (farthest > 2 * nearest) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "“%s”: the source stands between %.4g and %.4g mm from z, which is no circular orbit; "
         "check the matrices and their axes",
         name, nearest, farthest);

@@ -72,8 +72,8 @@ read_setup (const TdIni *ini, const char *path, Setup *setup, GError **error)
   };
   if (!(setup->sod > 0) || !(setup->sdd > setup->sod) || !(setup->pixel[0] > 0)
       || !(setup->pixel[1] > 0) || setup->columns == 0 || setup->rows == 0) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_BAD_FILE,
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
         "“%s”: SrcToObject and SrcToDetector (%g, %g mm), DetectorPixelsX and Y (%u, %u) or "
         "DetectorPixelSizeX and Y (%g, %g mm) are missing or contradict each other",
         path, setup->sod, setup->sdd, setup->columns, setup->rows, setup->pixel[0],
@@ -81,8 +81,8 @@ read_setup (const TdIni *ini, const char *path, Setup *setup, GError **error)
     return FALSE;
   }
   if (fabs (setup->roll) > 0.8 || fabs (setup->tilt) > 0.8) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_BAD_FILE,
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
         "“%s”: an axis that leans by ObjectRoll %g° and ObjectTilt %g° is none of a sound scan",
         path, setup->roll * 180 / G_PI, setup->tilt * 180 / G_PI);
     return FALSE;
@@ -157,7 +157,7 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
   if (largest > fabs (step)) {
     td_geometry_file_note (file,
                            "The angles in %s are up to %.3g° off InitialAngle and AngularStep, "
-                           "which were taken; --angles takes others.",
+                           "which were taken; {angles} takes others.",
                            path, largest);
     return;
   }
@@ -178,9 +178,9 @@ geometry_nikon_read_angles (TdGeometryFile *file, const TdIni *ini, GError **err
   g_autofree double *degrees = NULL;
 
   if (n == 0 || n > TD_SCAN_MAX_FRAMES || !isfinite (step) || fabs (step) > 360) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: Projections (%u) or AngularStep (%g°) is missing or not right", file->path,
-                 n, step);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s”: Projections (%u) or AngularStep (%g°) is missing or not right", file->path,
+                  n, step);
     return FALSE;
   }
   degrees = g_new (double, n);
@@ -344,8 +344,8 @@ td_nikon_first_projection (const char *path, GError **error)
       if (g_str_has_prefix (images[j], prefix))
         return g_build_filename (folders[i], images[j], NULL);
   }
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_NOT_FOUND,
+  td_set_error (
+      error, TD_ERROR_NOT_FOUND,
       "“%s” belongs to projections %s0001.tif …, which are not beside it; put them into its "
       "folder",
       path, prefix);

@@ -115,8 +115,7 @@ rtk_matrix (const double *values, double out[12])
 static gboolean
 geometry_rtk_refuse (const Parse *parse, TdErrorCode code, GError **error, const char *why)
 {
-  g_set_error (error, TD_ERROR, code, "“%s”, projection %u: %s", parse->path,
-               parse->numbers->len / 12, why);
+  td_set_error (error, code, "“%s”, projection %u: %s", parse->path, parse->numbers->len / 12, why);
   return FALSE;
 }
 
@@ -168,8 +167,8 @@ geometry_rtk_on_start (GMarkupParseContext *context, const char *element, const 
   for (guint i = 0; attributes[i]; i++)
     if (g_str_equal (attributes[i], "version") && !g_str_equal (values[i], "2")
         && !g_str_equal (values[i], "3"))
-      g_set_error (
-          error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+      td_set_error (
+          error, TD_ERROR_UNSUPPORTED,
           "“%s” is RTK geometry of version %s, and 2 and 3 are known; write it with another "
           "version of RTK",
           parse->path, values[i]);
@@ -214,8 +213,8 @@ on_end (GMarkupParseContext *context, const char *element, gpointer user, GError
   if (g_str_equal (name, "Matrix"))
     good = parse->has_matrix = read_numbers (parse->text->str, parse->matrix, 12);
   if (!good)
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”, projection %u: “%s” is not a number",
-                 parse->path, parse->numbers->len / 12, element);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s”, projection %u: “%s” is not a number",
+                  parse->path, parse->numbers->len / 12, element);
   else if (g_str_equal (name, "Projection"))
     add_projection (parse, error);
 }
@@ -247,11 +246,11 @@ td_geometry_file_load_rtk (const char *path, GError **error)
     g_autofree char *valid = g_utf8_make_valid (local->message, -1);
     g_auto (GStrv) sentences = g_strsplit (valid, ". ", -1);
     g_autofree char *why = g_strjoinv ("; ", sentences);
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is not sound XML: %s", path, why);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is not sound XML: %s", path, why);
     return NULL;
   }
   if (numbers->len == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” describes no projections", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” describes no projections", path);
     return NULL;
   }
   td_geometry_file_note (file, "RTK geometry: the middle of the detector is taken for its origin; "

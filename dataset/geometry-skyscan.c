@@ -45,7 +45,7 @@ geometry_skyscan_number (const TdIni *ini, const char *section, const char *key,
 static gboolean
 geometry_skyscan_refuse (GError **error, const TdGeometryFile *file, const char *why)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: %s", file->path, why);
+  td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: %s", file->path, why);
   return FALSE;
 }
 
@@ -144,9 +144,9 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
   file->mirrored = TRUE;
   td_geometry_file_note (
       file, "SkyScan's images show the detector from behind: their rows are turned "
-            "round; where the sample comes out as its mirror image, --reverse-rotation "
+            "round; where the sample comes out as its mirror image, {reverse-rotation} "
             "turns the other way.");
-  td_geometry_file_note (file, "The open beam is taken to count %g (%s); --flats gives another.",
+  td_geometry_file_note (file, "The open beam is taken to count %g (%s); {flats} gives another.",
                          file->white_level, reference > 0 ? "Reference Intensity" : "full scale");
   return g_steal_pointer (&file);
 }
@@ -173,8 +173,8 @@ td_skyscan_first_projection (const char *path, GError **error)
       if (g_ascii_isdigit (*rest)) /* "spr" and "arc" images are the scanner's own */
         return g_build_filename (folder, images[i], NULL);
     }
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_NOT_FOUND,
+  td_set_error (
+      error, TD_ERROR_NOT_FOUND,
       "“%s” belongs to projections %s0000.tif …, which are not beside it; put them into its "
       "folder",
       path, stated && *stated ? stated : name);

@@ -56,8 +56,8 @@ take_array (TdGeometryFile *file, JsonArray *array, TdViewsKind kind, GError **e
   gsize n;
 
   if (!geometry_table_flatten (array, 0, numbers)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” holds something else than numbers among its matrices", file->path);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” holds something else than numbers among its matrices", file->path);
     return FALSE;
   }
   double *values = g_array_steal (numbers, &n);
@@ -107,9 +107,9 @@ take_object (TdGeometryFile *file, JsonObject *object, GError **error)
     if (node && JSON_NODE_HOLDS_ARRAY (node))
       return take_array (file, json_node_get_array (node), keys[i].kind, error);
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-               "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry",
-               file->path);
+  td_set_error (error, TD_ERROR_BAD_FILE,
+                "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry",
+                file->path);
   return FALSE;
 }
 
@@ -141,7 +141,7 @@ td_geometry_file_load_json (const char *path, GError **error)
   if (!json_parser_load_from_data (parser, text, -1, NULL)
       || !(root = json_parser_get_root (parser))
       || (!JSON_NODE_HOLDS_OBJECT (root) && !JSON_NODE_HOLDS_ARRAY (root))) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
     return NULL;
   }
   if (JSON_NODE_HOLDS_ARRAY (root))
@@ -183,12 +183,12 @@ check_shape (const char *path, guint line, guint n, guint *shape, GError **error
     return TRUE;
   }
   if (*shape)
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: line %u has %u numbers, but the lines before have %u", path, line, n,
-                 *shape);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s”: line %u has %u numbers, but the lines before have %u", path, line, n,
+                  *shape);
   else
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_BAD_FILE,
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
         "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
         "lines of four",
         path, line, n);
@@ -215,10 +215,10 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
       if (heading)
         continue;
       g_autofree char *shown = g_utf8_make_valid (line, MIN (strcspn (line, " "), 40));
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                   "“%s”: line %u, beginning with “%s”, holds "
-                   "something else than numbers",
-                   path, i + 1, shown);
+      td_set_error (error, TD_ERROR_BAD_FILE,
+                    "“%s”: line %u, beginning with “%s”, holds "
+                    "something else than numbers",
+                    path, i + 1, shown);
       return FALSE;
     }
     if (numbers->len == before)

@@ -24,7 +24,7 @@ struct TdH5Frames {
 static gboolean
 hdf5_frames_refuse (TdH5Frames *frames, GError **error, TdErrorCode code, const char *why)
 {
-  g_set_error (error, TD_ERROR, code, "%s %s", frames->name, why);
+  td_set_error (error, code, "%s %s", frames->name, why);
   return FALSE;
 }
 
@@ -93,8 +93,8 @@ check_virtual (TdH5Frames *frames, hid_t properties, GError **error)
     path
         = g_path_is_absolute (source) ? g_strdup (source) : g_build_filename (folder, source, NULL);
     if (!td_h5_is_regular (path)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                   "%s takes its data from “%s”, which is missing", frames->name, source);
+      td_set_error (error, TD_ERROR_NOT_FOUND, "%s takes its data from “%s”, which is missing",
+                    frames->name, source);
       return FALSE;
     }
   }
@@ -112,10 +112,11 @@ check_filters (TdH5Frames *frames, hid_t properties, GError **error)
                                           sizeof filter_name, filter_name, &config);
 
     if (filter > 0 && H5Zfilter_avail (filter) <= 0) {
-      g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                   "%s is compressed by filter %d (%.40s), which this system's HDF5 lacks; install "
-                   "the plugin or repack the file with gzip",
-                   frames->name, (int) filter, filter_name[0] ? filter_name : "no name");
+      td_set_error (
+          error, TD_ERROR_UNSUPPORTED,
+          "%s is compressed by filter %d (%.40s), which this system's HDF5 lacks; install "
+          "the plugin or repack the file with gzip",
+          frames->name, (int) filter, filter_name[0] ? filter_name : "no name");
       return FALSE;
     }
   }
@@ -255,9 +256,9 @@ hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buf
       || H5Dread (frames->dataset, type, memory_space, file_space, H5P_DEFAULT,
                   direct ? (void *) out : buffer)
              < 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
-                 frames->by_rows ? "row" : "frame", range->first);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
+                  frames->by_rows ? "row" : "frame", range->first);
     return FALSE;
   }
   if (!direct)

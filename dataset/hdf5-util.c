@@ -85,14 +85,14 @@ td_h5_open (const char *path, GError **error)
   hid_t file;
 
   if (!td_h5_is_regular (path)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” is not a file", path);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” is not a file", path);
     return -1;
   }
   H5Pset_file_locking (access, FALSE, TRUE);
   file = H5Fopen (path, H5F_ACC_RDONLY, access);
   if (file < 0)
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_BAD_FILE,
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
         "“%s” is not a readable HDF5 file: it is damaged, cut short or still being written", path);
   return file;
 }
@@ -298,13 +298,13 @@ td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error)
   for (int i = 0; i < rank; i++)
     large += shape[i] > 1;
   if (points < 1 || (gsize) points > MAX_NUMBERS || rank < 0 || large > 1 || !is_number (dataset)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "%s is not a list of numbers", name);
+    td_set_error (error, TD_ERROR_BAD_FILE, "%s is not a list of numbers", name);
     return NULL;
   }
   values = g_new (double, points);
   if (H5Dread (dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "%s cannot be read: the file is damaged or cut short", name);
+    td_set_error (error, TD_ERROR_BAD_FILE, "%s cannot be read: the file is damaged or cut short",
+                  name);
     return NULL;
   }
   *n = points;

@@ -19,14 +19,13 @@ td_json_load (const char *path, GError **error)
 
   if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)
       || !g_file_get_contents (path, &text, &length, NULL)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "The file “%s” is missing or cannot be read",
-                 path);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "The file “%s” is missing or cannot be read", path);
     return NULL;
   }
   if (length > MAX_BYTES || !json_parser_load_from_data (parser, text, length, NULL)
       || !json_parser_get_root (parser)
       || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
     return NULL;
   }
   return json_parser_steal_root (parser);

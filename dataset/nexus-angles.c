@@ -130,14 +130,14 @@ td_nexus_read_angles (hid_t file, const TdNexusPlace *place, guint n_frames, gui
   if (!angles)
     angles = find_in_data_group (&search, n);
   if (!angles && search.missing)
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "“%s” has no angles: %s; copy it beside the file, or give the angles",
-                 td_scan_facts (scan)->path, search.missing);
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "“%s” has no angles: %s; copy it beside the file, or give the angles",
+                  td_scan_facts (scan)->path, search.missing);
   else if (!angles)
-    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
-                 "“%s” has no rotation angle for each of its %u frames: give a file of angles, or "
-                 "the first and the last angle in degrees, for example 0:180",
-                 td_scan_facts (scan)->path, n_frames);
+    td_set_error (error, TD_ERROR_ANGLES,
+                  "“%s” has no rotation angle for each of its %u frames: give a file of angles, or "
+                  "the first and the last angle in degrees, for example 0:180",
+                  td_scan_facts (scan)->path, n_frames);
   g_free (search.missing);
   return angles;
 }

@@ -188,19 +188,19 @@ static gboolean
 set_not_found (GError **error, const char *file_name, const char *wanted, const TdNexusPlace *place)
 {
   if (wanted && !place->missing)
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_NOT_FOUND,
+    td_set_error (
+        error, TD_ERROR_NOT_FOUND,
         "“%s” holds no frames at “%s”; name the scan's group or the data set of its frames "
-        "(--dataset)",
+        "({dataset})",
         file_name, wanted);
   else if (place->missing)
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "“%s” cannot be opened: %s; copy it beside the file", file_name, place->missing);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %s; copy it beside the file",
+                  file_name, place->missing);
   else
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” says that it is an NXtomo scan, but it holds no frames (%s/instrument/"
-                 "detector/data)",
-                 file_name, place->entry ? place->entry : "");
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” says that it is an NXtomo scan, but it holds no frames (%s/instrument/"
+                  "detector/data)",
+                  file_name, place->entry ? place->entry : "");
   return FALSE;
 }
 

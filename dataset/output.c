@@ -26,12 +26,11 @@ void
 td_output_set_error (GError **error, const char *path, int errno_value)
 {
   if (errno_value == ENOSPC || errno_value == EDQUOT)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "“%s” cannot be written: the disk is full; free some space or write elsewhere",
-                 path);
+    td_set_error (error, TD_ERROR_IO,
+                  "“%s” cannot be written: the disk is full; free some space or write elsewhere",
+                  path);
   else
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” cannot be written: %s", path,
-                 g_strerror (errno_value));
+    td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", path, g_strerror (errno_value));
 }
 
 static gboolean
@@ -60,10 +59,10 @@ td_output_spares (const char *path, const char *input, GError **error)
   }
   free (real);
   if (!spares)
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s” holds what is read (“%s”) and is not replaced by what is written; choose "
-                 "another name",
-                 path, input);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” holds what is read (“%s”) and is not replaced by what is written; choose "
+                  "another name",
+                  path, input);
   return spares;
 }
 
@@ -148,15 +147,15 @@ check_own (const TdOutput *output, const char *path, GError **error)
   g_autofree char *foreign = is_folder ? find_foreign (path, 0) : NULL;
 
   if (is_folder != output->folder)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "“%s” is a %s, and a %s is to be written; choose "
-                 "another name",
-                 path, is_folder ? "folder" : "file", is_folder ? "file" : "folder");
+    td_set_error (error, TD_ERROR_IO,
+                  "“%s” is a %s, and a %s is to be written; choose "
+                  "another name",
+                  path, is_folder ? "folder" : "file", is_folder ? "file" : "folder");
   else if (foreign)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "“%s” holds “%s”, which this program did not write, "
-                 "and is not replaced; choose another name",
-                 path, foreign);
+    td_set_error (error, TD_ERROR_IO,
+                  "“%s” holds “%s”, which this program did not write, "
+                  "and is not replaced; choose another name",
+                  path, foreign);
   return is_folder == output->folder && !foreign;
 }
 
@@ -167,9 +166,9 @@ check_target (TdOutput *output, gboolean overwrite, GError **error)
   if (!g_file_test (output->path, G_FILE_TEST_EXISTS))
     return TRUE;
   if (!overwrite) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "“%s” exists already; choose another name, or allow it to be overwritten",
-                 output->path);
+    td_set_error (error, TD_ERROR_IO,
+                  "“%s” exists already; choose another name, or allow it to be overwritten",
+                  output->path);
     return FALSE;
   }
   return check_own (output, output->path, error);
@@ -182,9 +181,9 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
   guint64 available;
 
   if (!g_file_test (output->parent, G_FILE_TEST_IS_DIR)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "“%s” cannot be written: the folder “%s” does not exist", output->path,
-                 output->parent);
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "“%s” cannot be written: the folder “%s” does not exist", output->path,
+                  output->parent);
     return FALSE;
   }
   if (statvfs (output->parent, &space) != 0)
@@ -194,10 +193,10 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
     g_autofree char *need = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
     g_autofree char *have = g_format_size_full (available, G_FORMAT_SIZE_IEC_UNITS);
 
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "“%s” needs %s, but only %s are free there; free "
-                 "some space or write elsewhere",
-                 output->path, need, have);
+    td_set_error (error, TD_ERROR_IO,
+                  "“%s” needs %s, but only %s are free there; free "
+                  "some space or write elsewhere",
+                  output->path, need, have);
     return FALSE;
   }
   return TRUE;
@@ -233,10 +232,10 @@ output_open_part (TdOutput *output, GError **error)
       close (output->lock);
     output->lock = -1;
     if (!free_to_take) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                   "“%s” is being written by another run; wait for "
-                   "it, or choose another name",
-                   output->path);
+      td_set_error (error, TD_ERROR_IO,
+                    "“%s” is being written by another run; wait for "
+                    "it, or choose another name",
+                    output->path);
       return FALSE;
     }
     if (!check_own (output, output->part, error))

@@ -137,7 +137,7 @@ static const TdScanSource vtable = { phantom_scan_read_frames, read_sinograms, s
 static gboolean
 phantom_scan_refuse (GError **error, const char *reason)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "The phantom's scan cannot be made: %s", reason);
+  td_set_error (error, TD_ERROR_INVALID, "The phantom's scan cannot be made: %s", reason);
   return FALSE;
 }
 

@@ -111,8 +111,8 @@ td_phantom_new (const char *name, GError **error)
   }
 
   g_autofree char *names = g_strjoinv (", ", (char **) td_phantom_names ());
-  g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-               "There is no phantom called “%s”; the phantoms are %s", name ? name : "", names);
+  td_set_error (error, TD_ERROR_NOT_FOUND, "There is no phantom called “%s”; the phantoms are %s",
+                name ? name : "", names);
   return NULL;
 }
 

@@ -33,7 +33,7 @@ raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
   struct stat status;
 
   if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "The file “%s” is missing", path);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "The file “%s” is missing", path);
     return FALSE;
   }
   size = status.st_size;
@@ -41,24 +41,24 @@ raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
     const guint64 stated = header + frames->layout.n_frames * step;
 
     if (size < stated) {
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                   "“%s” has %" G_GUINT64_FORMAT
-                   " bytes, but %u frames of %u × %u pixels take %" G_GUINT64_FORMAT
-                   ": it was cut short",
-                   path, size, frames->layout.n_frames, frames->layout.n_columns,
-                   frames->layout.n_rows, stated);
+      td_set_error (error, TD_ERROR_BAD_FILE,
+                    "“%s” has %" G_GUINT64_FORMAT
+                    " bytes, but %u frames of %u × %u pixels take %" G_GUINT64_FORMAT
+                    ": it was cut short",
+                    path, size, frames->layout.n_frames, frames->layout.n_columns,
+                    frames->layout.n_rows, stated);
       return FALSE;
     }
     size = stated;
   }
   if (size <= header || (size - header) % step != 0 || (size - header) / step > G_MAXINT32 - end) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” has %" G_GUINT64_FORMAT " bytes, which are no whole number of frames of "
-                 "%u × %u pixels of %s behind %" G_GUINT64_FORMAT
-                 " bytes of header; state the size "
-                 "and type of the frames anew",
-                 path, size, frames->layout.n_columns, frames->layout.n_rows,
-                 td_sample_name (frames->layout.type), header);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” has %" G_GUINT64_FORMAT " bytes, which are no whole number of frames of "
+                  "%u × %u pixels of %s behind %" G_GUINT64_FORMAT
+                  " bytes of header; state the size "
+                  "and type of the frames anew",
+                  path, size, frames->layout.n_columns, frames->layout.n_rows,
+                  td_sample_name (frames->layout.type), header);
     return FALSE;
   }
   end += (size - header) / step;
@@ -77,8 +77,8 @@ td_raw_frames_new (const char *const *paths, const TdRawLayout *layout, GError *
   frames->ends = g_array_new (FALSE, FALSE, sizeof (guint));
   if (layout->n_columns == 0 || layout->n_rows == 0 || layout->n_columns > TD_SCAN_MAX_SIDE
       || layout->n_rows > TD_SCAN_MAX_SIDE || layout->frame_header_bytes > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "“%s”: frames of %u × %u pixels cannot be read",
-                 paths[0] ? paths[0] : "", layout->n_columns, layout->n_rows);
+    td_set_error (error, TD_ERROR_INVALID, "“%s”: frames of %u × %u pixels cannot be read",
+                  paths[0] ? paths[0] : "", layout->n_columns, layout->n_rows);
     return NULL;
   }
   for (guint i = 0; paths[i]; i++)
@@ -117,9 +117,9 @@ raw_frames_read_rows (const TdRawFrames *frames, int fd, const char *path, guint
       if (part < 0 && errno == EINTR)
         continue;
       if (part <= 0) {
-        g_set_error (error, TD_ERROR, part < 0 ? TD_ERROR_IO : TD_ERROR_BAD_FILE,
-                     "“%s” cannot be read: %s", path,
-                     part < 0 ? g_strerror (errno) : "it was cut short since the scan was opened");
+        td_set_error (error, part < 0 ? TD_ERROR_IO : TD_ERROR_BAD_FILE, "“%s” cannot be read: %s",
+                      path,
+                      part < 0 ? g_strerror (errno) : "it was cut short since the scan was opened");
         return FALSE;
       }
       got += part;
@@ -175,8 +175,7 @@ td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, float 
       open_file = file;
     }
     if (fd < 0) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” cannot be opened: %s", path,
-                   g_strerror (errno));
+      td_set_error (error, TD_ERROR_IO, "“%s” cannot be opened: %s", path, g_strerror (errno));
       return FALSE;
     }
     good = !g_cancellable_set_error_if_cancelled (cancellable, error)

@@ -34,10 +34,10 @@ read_images (TdVolume *volume, const TdFrameRange *range, float *out, GCancellab
   g_autofree float *frame = g_try_new (float, pixels);
 
   if (!frame) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s” needs more memory to be read than is "
-                 "free",
-                 facts->path);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "“%s” needs more memory to be read than is "
+                  "free",
+                  facts->path);
     return FALSE;
   }
   for (guint i = 0; i < range->count; i++) {
@@ -139,14 +139,13 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
   if (!find_in_scan (path, kind, stated) && !find_images (path, stated, error))
     return FALSE;
   if (stated->n_frames == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” is a scan without %s: give a file that has them", path,
-                 kind == TD_FRAME_FLAT ? "flats" : "darks");
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is a scan without %s: give a file that has them",
+                  path, kind == TD_FRAME_FLAT ? "flats" : "darks");
     return FALSE;
   }
   if (stated->n_columns != facts->n_columns || stated->n_rows != facts->n_rows) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_BAD_FILE,
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
         "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that belong "
         "to this scan",
         path, stated->n_columns, stated->n_rows, facts->n_columns, facts->n_rows,

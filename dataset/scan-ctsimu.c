@@ -28,7 +28,7 @@ ctsimu_probe (const char *path, const TdScanOptions *options)
 static gboolean
 scan_ctsimu_refuse (GError **error, const char *path, const char *key)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
+  td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
   return FALSE;
 }
 
@@ -81,8 +81,8 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
   g_ptr_array_add (paths, NULL);
   frames = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);
   if (frames && td_raw_frames_count (frames) != number) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” states %u frames, but “%s” holds %u",
-                 path, number, (char *) paths->pdata[0], td_raw_frames_count (frames));
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” states %u frames, but “%s” holds %u", path,
+                  number, (char *) paths->pdata[0], td_raw_frames_count (frames));
     return NULL;
   }
   return g_steal_pointer (&frames);

@@ -97,8 +97,8 @@ open_member (hid_t file, const char *file_name, const char *path, hid_t *dataset
 
   *dataset = td_h5_find_dataset (file, path, &missing);
   if (*dataset < 0 && missing)
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "“%s” cannot be opened: %s; copy it beside the file", file_name, missing);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %s; copy it beside the file",
+                  file_name, missing);
   return !missing || *dataset >= 0;
 }
 
@@ -190,10 +190,10 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
   if (!facts->angles_rad || n == facts->n_views)
     return facts->angles_rad != NULL;
-  g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
-               "%s holds %" G_GSIZE_FORMAT " angles for %u projections; give a file of angles, or "
-               "the first and the last, such as 0:180",
-               label, n, facts->n_views);
+  td_set_error (error, TD_ERROR_ANGLES,
+                "%s holds %" G_GSIZE_FORMAT " angles for %u projections; give a file of angles, or "
+                "the first and the last, such as 0:180",
+                label, n, facts->n_views);
   return FALSE;
 }
 
@@ -239,7 +239,7 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
   if (file < 0)
     return NULL;
   if (!find_place (file, options->dataset, &place)) { /* it was there when probed */
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
     return NULL;
   }
   good = add_all (&scan, path, file, &place, options->sinograms, error)

@@ -79,9 +79,9 @@ folder_open (const char *path, const TdScanOptions *options, GCancellable *cance
 
   if (found->len == 1)
     return reader->open (found->pdata[0], options, cancellable, error);
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” holds %u scans; open one of the files, for example “%s”", path, found->len,
-               found->len ? (char *) found->pdata[0] : "");
+  td_set_error (error, TD_ERROR_INVALID,
+                "“%s” holds %u scans; open one of the files, for example “%s”", path, found->len,
+                found->len ? (char *) found->pdata[0] : "");
   return NULL;
 }
 

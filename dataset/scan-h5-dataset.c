@@ -41,19 +41,19 @@ choose_dataset (hid_t file, const char *path, GError **error)
   if (paths->len == 1)
     return g_strdup (paths->pdata[0]);
   if (paths->len == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
-                 "three dimensions frame, row and column",
-                 path);
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
+                  "three dimensions frame, row and column",
+                  path);
     return NULL;
   }
   if (paths->len > MAX_LISTED)
     g_ptr_array_set_size (paths, MAX_LISTED);
   g_ptr_array_add (paths, NULL);
   list = g_strjoinv (", ", (char **) paths->pdata);
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take: %s", path,
-               list);
+  td_set_error (error, TD_ERROR_INVALID,
+                "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take: %s",
+                path, list);
   return NULL;
 }
 
@@ -81,8 +81,8 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   dataset = td_h5_find_dataset (file, chosen, &missing);
   if (dataset < 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”%s%s", path,
-                 chosen, missing ? ": " : "", missing ? missing : "");
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”%s%s", path, chosen,
+                  missing ? ": " : "", missing ? missing : "");
     return NULL;
   }
   label = td_h5_label (path, chosen);

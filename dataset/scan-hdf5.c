@@ -77,10 +77,10 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
   }
   if (td_h5_frames_columns (frames) != facts->n_columns
       || td_h5_frames_rows (frames) != facts->n_rows) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "%s has frames of %u × %u pixels, but the projections have %u × %u", label,
-                 td_h5_frames_columns (frames), td_h5_frames_rows (frames), facts->n_columns,
-                 facts->n_rows);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "%s has frames of %u × %u pixels, but the projections have %u × %u", label,
+                  td_h5_frames_columns (frames), td_h5_frames_rows (frames), facts->n_columns,
+                  facts->n_rows);
     return FALSE;
   }
   *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks) = td_h5_frames_count (frames);

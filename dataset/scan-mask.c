@@ -16,14 +16,14 @@ open_mask (const TdScan *scan, const char *path, GError **error)
   g_autoptr (TdVolume) image = td_volume_open (path, error);
 
   if (!image) {
-    g_prefix_error (error, "The mask of bad pixels: ");
+    td_prefix_error (error, "The mask of bad pixels: ");
     return NULL;
   }
   const TdVolumeFacts *mask = td_volume_facts (image);
   if (mask->nx == facts->n_columns && mask->ny == facts->n_rows && mask->n_slices == 1)
     return g_steal_pointer (&image);
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_BAD_FILE,
+  td_set_error (
+      error, TD_ERROR_BAD_FILE,
       "The mask of bad pixels “%s” has %u image(s) of %u × %u pixels, but the detector has "
       "%u × %u: give the mask that belongs to this scan",
       path, mask->n_slices, mask->nx, mask->ny, facts->n_columns, facts->n_rows);
@@ -50,9 +50,9 @@ scan_mask_read_mask (const TdScan *scan, const char *path, GError **error)
   g_autofree float *values = g_try_new (float, n);
   g_autofree guint8 *bad = g_try_malloc (n);
   if (!values || !bad) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory for the %u × %u pixels of the mask “%s”", facts->n_columns,
-                 facts->n_rows, path);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "There is no memory for the %u × %u pixels of the mask “%s”", facts->n_columns,
+                  facts->n_rows, path);
     return NULL;
   }
   if (!td_volume_read (image, 0, 1, values, error))

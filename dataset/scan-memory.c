@@ -88,8 +88,7 @@ td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, con
   own->angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
   own->flat_positions = g_memdup2 (facts->flat_positions, own->n_flats * sizeof (double));
   own->bad_pixels = g_memdup2 (facts->bad_pixels, (gsize) facts->n_rows * facts->n_columns);
-  g_strfreev (fresh.notes);
-  own->notes = facts->notes ? g_strdupv (facts->notes) : g_new0 (char *, 1);
+  own->notes = td_messages_copy (facts->notes);
   td_geometry_copy (&own->geometry, &facts->geometry);
   own->sinogram_order = FALSE;
   own->in_memory = TRUE;

@@ -54,11 +54,11 @@ read_keys (hid_t file, const TdNexusPlace *place, const char *name, gsize n, con
       other = found;
   }
   if (other)
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s”: %s has %" G_GSIZE_FORMAT " entries for %" G_GSIZE_FORMAT
-                 " frames; the scan "
-                 "was probably cut short",
-                 file_name, name, other, n);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s”: %s has %" G_GSIZE_FORMAT " entries for %" G_GSIZE_FORMAT
+                  " frames; the scan "
+                  "was probably cut short",
+                  file_name, name, other, n);
   return NULL;
 }
 
@@ -172,7 +172,7 @@ pixel_mm (TdScan *scan, hid_t detector, const char *name)
     const double length = td_h5_length_mm (detector, name, 1);
     if (value > 0 && length == 0)
       td_scan_note (
-          scan, "The unit “%.20s” of %s is not known: the pixel's size is not either (--pixel-mm).",
+          scan, "The unit “%.20s” of %s is not known: the pixel's size is not either ({pixel-mm}).",
           units, name);
     return length;
   }

@@ -88,8 +88,7 @@ read_matrices (const char *path, const Header *header, double *matrices, GError 
     if (fd < 0
         || pread (fd, words, sizeof words, HEADER_BYTES + view * scan_rabbitct_view_bytes (header))
                != sizeof words) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s”: the matrix of view %u cannot be read", path,
-                   view);
+      td_set_error (error, TD_ERROR_IO, "“%s”: the matrix of view %u cannot be read", path, view);
       if (fd >= 0)
         close (fd);
       return FALSE;
@@ -117,7 +116,7 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
   Header header;
 
   if (!read_header (path, &header)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” has no sound RabbitCT header", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” has no sound RabbitCT header", path);
     return NULL;
   }
   const TdRawLayout layout = { header.width, header.height, TD_SAMPLE_FLOAT32, FALSE,

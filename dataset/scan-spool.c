@@ -62,9 +62,9 @@ make_room (Spool *spool, GError **error)
   if (spool->in_memory) {
     spool->values = g_try_malloc (bytes);
     if (!spool->values)
-      g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                   "Not enough memory for the %" G_GUINT64_FORMAT " MiB of the scan's frames.",
-                   bytes >> 20);
+      td_set_error (error, TD_ERROR_IO,
+                    "Not enough memory for the %" G_GUINT64_FORMAT " MiB of the scan's frames.",
+                    bytes >> 20);
     return spool->values != NULL;
   }
   spool->file = td_file_temporary ("The scan's frames, each read once,", bytes, error);
@@ -84,10 +84,10 @@ scan_spool_transfer (Spool *spool, gboolean store, float *values, gsize n, guint
   const int failed = store ? td_file_write (spool->file, values, bytes, at * sizeof *values)
                            : td_file_read (spool->file, values, bytes, at * sizeof *values);
   if (failed) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
-                 "another disk.",
-                 g_get_tmp_dir (), g_strerror (failed));
+    td_set_error (error, TD_ERROR_IO,
+                  "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
+                  "another disk.",
+                  g_get_tmp_dir (), g_strerror (failed));
     return FALSE;
   }
   return TRUE;
@@ -104,8 +104,8 @@ copy_frames (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError *
   g_autofree float *values = g_try_new (float, portion *frame);
 
   if (!values) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for a frame of %zu × %u pixels.",
-                 spool->n_columns, spool->n_rows);
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for a frame of %zu × %u pixels.",
+                  spool->n_columns, spool->n_rows);
     return FALSE;
   }
   while (frames->done < frames->n) {

@@ -58,9 +58,8 @@ read_views (gpointer source, const TdFrameRange *range, float *out, GCancellable
     return scan_tiff_read_frames (source, range, out, cancellable, error);
   sinogram = g_try_new (float, range->count *columns);
   if (!sinogram) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s”: there is no memory to read %u views at once",
-                 td_tiff_frames_path (frames, range->row0), range->count);
+    td_set_error (error, TD_ERROR_TOO_LARGE, "“%s”: there is no memory to read %u views at once",
+                  td_tiff_frames_path (frames, range->row0), range->count);
     return FALSE;
   }
   for (guint row = 0; row < range->n_rows; row++) {
@@ -109,12 +108,12 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
   if (kind != TD_FRAME_PROJECTION
       && (frames->layout.width != scan->facts.n_columns
           || frames->layout.height != scan->facts.n_rows)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that "
-                 "belong to this scan",
-                 (char *) paths->pdata[0], frames->layout.width, frames->layout.height,
-                 scan->facts.n_columns, scan->facts.n_rows,
-                 kind == TD_FRAME_FLAT ? "flats" : "darks");
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that "
+                  "belong to this scan",
+                  (char *) paths->pdata[0], frames->layout.width, frames->layout.height,
+                  scan->facts.n_columns, scan->facts.n_rows,
+                  kind == TD_FRAME_FLAT ? "flats" : "darks");
     return FALSE;
   }
   if (frames->layout.inverted)
@@ -237,8 +236,8 @@ note_companions (TdScan *scan, const TdTiffSet *set)
 {
   const TdScanFacts *facts = &scan->facts;
 
-  for (guint i = 0; i < set->notes->len; i++)
-    td_scan_note (scan, "%s", (char *) set->notes->pdata[i]);
+  for (guint i = 0; set->notes && set->notes[i]; i++)
+    td_messages_add (&scan->facts.notes, td_message_ref (set->notes[i]));
   if (facts->n_flats > 0)
     td_scan_note (scan, "Flats: %u, beginning with %s", facts->n_flats,
                   (char *) set->flats->pdata[0]);

@@ -30,8 +30,8 @@ turned_read (gpointer source, const TdFrameRange *range, float *out, GCancellabl
   g_autofree float *frames = g_try_new (float, frame *portion);
 
   if (!frames) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for a frame of %u × %u pixels.",
-                 facts->n_columns, facts->n_rows);
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for a frame of %u × %u pixels.",
+                  facts->n_columns, facts->n_rows);
     return FALSE;
   }
   for (guint done = 0; done < range->count; done += portion) {

@@ -96,7 +96,7 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
   if (!profile)
     return TRUE;
   facts->transmission_logged = looks_logged (profile, facts->n_columns);
-  td_scan_note (scan, "There are no flats; the values look like %s (--values states it otherwise).",
+  td_scan_note (scan, "There are no flats; the values look like %s ({values} states it otherwise).",
                 facts->transmission_logged ? "attenuations: −log was taken already"
                                            : "transmissions");
   return TRUE;

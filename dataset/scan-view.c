@@ -174,8 +174,8 @@ workspace_init (Workspace *workspace, const View *view, gsize values, GError **e
   workspace->counts = g_new (guint, view->n_columns);
   if (workspace->frames)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "There is no memory to crop or bin the frames; read fewer rows at once");
+  td_set_error (error, TD_ERROR_TOO_LARGE,
+                "There is no memory to crop or bin the frames; read fewer rows at once");
   workspace_clear (workspace);
   return FALSE;
 }
@@ -315,16 +315,16 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
 {
   if ((guint64) frame->crop_column + frame->crop_columns > facts->n_columns
       || (guint64) frame->crop_row + frame->crop_rows > facts->n_rows) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The crop %u,%u,%u,%u is not inside the frames, which have %u columns × %u rows",
-                 frame->crop_column, frame->crop_row, frame->crop_columns, frame->crop_rows,
-                 facts->n_columns, facts->n_rows);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "The crop %u,%u,%u,%u is not inside the frames, which have %u columns × %u rows",
+                  frame->crop_column, frame->crop_row, frame->crop_columns, frame->crop_rows,
+                  facts->n_columns, facts->n_rows);
     return FALSE;
   }
   if (frame->bin_columns > frame->crop_columns || frame->bin_rows > frame->crop_rows
       || frame->bin_views > facts->n_views) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
         "%u views that there are",
         frame->bin_columns, frame->bin_rows, frame->bin_views, frame->crop_columns,
@@ -332,14 +332,15 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
     return FALSE;
   }
   if (facts->filtered && frame->bin_columns * frame->bin_rows * frame->bin_views > 1) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "The scan's projections are filtered already: they can be cropped, but not binned");
     return FALSE;
   }
   if (frame->bin_views > 1 && facts->geometry.view_matrices) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The scan gives a projection matrix for every view: its views cannot be averaged");
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "The scan gives a projection matrix for every view: its views cannot be averaged");
     return FALSE;
   }
   return TRUE;
@@ -357,8 +358,8 @@ bin_angles (const TdScanFacts *facts, guint group, guint n, double *angles_rad, 
     for (guint v = begin; v < end; v++) {
       const double away = remainder (facts->angles_rad[v] - first, 2 * G_PI);
       if (fabs (away) > WIDEST_GROUP_RAD) {
-        g_set_error (
-            error, TD_ERROR, TD_ERROR_INVALID,
+        td_set_error (
+            error, TD_ERROR_INVALID,
             "Views %u and %u are %.3g degrees apart: averaging them would blur the slices; "
             "take fewer views to a group",
             begin, v, fabs (away) * 180 / G_PI);

@@ -62,9 +62,9 @@ td_scan_writer_new (const char *path, TdScanFormat format, const TdScanFacts *fa
     writer->written[kind] = g_new0 (guint8, count_of (facts, kind) + 1);
   writer->samples = g_try_malloc (frame_bytes);
   if (!writer->samples) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s” cannot be written: there is no memory for a frame of %u × %u pixels", path,
-                 facts->n_columns, facts->n_rows);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "“%s” cannot be written: there is no memory for a frame of %u × %u pixels", path,
+                  facts->n_columns, facts->n_rows);
     return NULL;
   }
   return writer->format->begin (writer, error) ? g_steal_pointer (&writer) : NULL;
@@ -82,9 +82,9 @@ td_scan_writer_write (TdScanWriter *writer, TdFrameKind kind, guint first, guint
     guint number = first + i;
 
     if (first > n || i >= n - first || writer->written[kind][number]) {
-      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                   "“%s”: %s %u of %u was written twice or does not exist",
-                   td_output_path (writer->output), kinds[kind], number, n);
+      td_set_error (error, TD_ERROR_INVALID,
+                    "“%s”: %s %u of %u was written twice or does not exist",
+                    td_output_path (writer->output), kinds[kind], number, n);
       return FALSE;
     }
     td_samples_from_float (facts->sample_type, 0, 1, frames + i * pixels, pixels, writer->samples);
@@ -103,9 +103,9 @@ td_scan_writer_finish (TdScanWriter *writer, GError **error)
     const guint8 *gap = memchr (writer->written[kind], 0, n);
 
     if (gap) {
-      g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "“%s”: %s %u was never written",
-                   td_output_path (writer->output), kinds[kind],
-                   (guint) (gap - writer->written[kind]));
+      td_set_error (error, TD_ERROR_INVALID, "“%s”: %s %u was never written",
+                    td_output_path (writer->output), kinds[kind],
+                    (guint) (gap - writer->written[kind]));
       return FALSE;
     }
   }

@@ -32,39 +32,36 @@ td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source)
   scan->facts.path = g_strdup (path);
   scan->facts.title = path ? g_path_get_basename (path) : NULL;
   scan->facts.centre_px = NAN;
-  scan->facts.notes = g_new0 (char *, 1);
   td_geometry_init_parallel (&scan->facts.geometry);
   return scan;
 }
 
 void
-td_scan_note (TdScan *scan, const char *format, ...)
+td_scan_note (TdScan *scan, const char *id, ...)
 {
-  guint n = g_strv_length (scan->facts.notes);
-  va_list arguments;
+  va_list values;
 
-  va_start (arguments, format);
-  scan->facts.notes = g_renew (char *, scan->facts.notes, n + 2);
-  scan->facts.notes[n] = g_strdup_vprintf (format, arguments);
-  scan->facts.notes[n + 1] = NULL;
-  va_end (arguments);
+  va_start (values, id);
+  td_messages_add (&scan->facts.notes, td_message_new_list (id, values));
+  va_end (values);
 }
 
 static gboolean
 validate_angles (const TdScanFacts *facts, GError **error)
 {
   if (!facts->angles_rad) {
-    g_set_error (error, TD_ERROR, TD_ERROR_ANGLES,
-                 "“%s” comes without angles: give a file of angles, or the first and the last "
-                 "angle in degrees, for example 0:180",
-                 facts->path);
+    td_set_error (error, TD_ERROR_ANGLES,
+                  "“%s” comes without angles: give a file of angles, or the first and the last "
+                  "angle in degrees, for example 0:180",
+                  facts->path);
     return FALSE;
   }
   for (guint i = 0; i < facts->n_views; i++)
     if (!isfinite (facts->angles_rad[i])) {
-      g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                   "“%s”: the angle of view %u is not a number; mend the file or give other angles",
-                   facts->path, i);
+      td_set_error (
+          error, TD_ERROR_BAD_FILE,
+          "“%s”: the angle of view %u is not a number; mend the file or give other angles",
+          facts->path, i);
       return FALSE;
     }
   return TRUE;
@@ -97,9 +94,10 @@ angles_of_matrices (TdScan *scan, GError **error)
   gboolean same = facts->angles_rad != NULL;
 
   if (g->n_view_matrices != facts->n_views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The geometry describes %u views, but “%s” has %u; give the geometry of this scan",
-                 g->n_view_matrices, facts->path, facts->n_views);
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "The geometry describes %u views, but “%s” has %u; give the geometry of this scan",
+        g->n_view_matrices, facts->path, facts->n_views);
     return FALSE;
   }
   angles = g_new (double, facts->n_views);
@@ -130,8 +128,8 @@ validate_volume (const TdScanFacts *facts, GError **error)
   if (td_geometry_has_volume (geometry)
       || (geometry->voxel_mm == 0 && size[0] == 0 && size[1] == 0 && size[2] == 0))
     return TRUE;
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_BAD_FILE,
+  td_set_error (
+      error, TD_ERROR_BAD_FILE,
       "The geometry of “%s” proposes a volume of %u × %u × %u voxels of %g mm; state all four "
       "(volume_size, voxel_mm), or none",
       facts->path, size[0], size[1], size[2], geometry->voxel_mm);
@@ -144,24 +142,24 @@ td_scan_validate (TdScan *scan, GError **error)
   TdScanFacts *facts = &scan->facts;
 
   if (facts->n_columns == 0 || facts->n_rows == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” holds frames of %u × %u pixels: "
-                 "there is nothing to reconstruct",
-                 facts->path, facts->n_columns, facts->n_rows);
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” holds frames of %u × %u pixels: "
+                  "there is nothing to reconstruct",
+                  facts->path, facts->n_columns, facts->n_rows);
     return FALSE;
   }
   if (facts->n_views == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” holds no projections", facts->path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” holds no projections", facts->path);
     return FALSE;
   }
   if (facts->n_columns > TD_SCAN_MAX_SIDE || facts->n_rows > TD_SCAN_MAX_SIDE
       || (guint64) facts->n_columns * facts->n_rows > G_MAXINT32
       || facts->n_views > TD_SCAN_MAX_FRAMES || facts->n_flats > TD_SCAN_MAX_FRAMES
       || facts->n_darks > TD_SCAN_MAX_FRAMES) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s” states %u frames of %u × %u pixels, which is more than a scan can have; "
-                 "the file is probably damaged",
-                 facts->path, facts->n_views, facts->n_columns, facts->n_rows);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "“%s” states %u frames of %u × %u pixels, which is more than a scan can have; "
+                  "the file is probably damaged",
+                  facts->path, facts->n_views, facts->n_columns, facts->n_rows);
     return FALSE;
   }
   if (!isfinite (facts->energy_kev) || facts->energy_kev < 0)
@@ -186,7 +184,7 @@ facts_clear (TdScanFacts *facts)
   g_free (facts->flat_positions);
   g_free (facts->bad_pixels);
   td_geometry_clear (&facts->geometry);
-  g_strfreev (facts->notes);
+  td_messages_free (facts->notes);
 }
 
 void
@@ -203,7 +201,7 @@ td_scan_copy_facts (TdScan *scan, const TdScanFacts *from)
   facts->angles_rad = g_memdup2 (from->angles_rad, from->n_views * sizeof (double));
   facts->flat_positions = g_memdup2 (from->flat_positions, from->n_flats * sizeof (double));
   facts->bad_pixels = g_memdup2 (from->bad_pixels, (gsize) from->n_rows * from->n_columns);
-  facts->notes = g_strdupv (from->notes);
+  facts->notes = td_messages_copy (from->notes);
   td_geometry_copy (&facts->geometry, &from->geometry);
 }
 
@@ -251,10 +249,10 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
       return FALSE;
   }
   if (options->source_axis_mm > 0 && geometry->view_matrices) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "“%s” has a projection matrix for every view, which say where the source is: leave "
-        "its distances (--sod-mm, --sdd-mm) out",
+        "its distances ({sod-mm}, {sdd-mm}) out",
         scan->facts.path);
     return FALSE;
   }
@@ -290,8 +288,8 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
         return g_steal_pointer (&scan);
       return NULL;
     }
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+  td_set_error (
+      error, TD_ERROR_UNSUPPORTED,
       "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
       "Nikon's .xtekct, SkyScan's .log, RabbitCT, CTSimU metadata and raw files of a stated "
       "size are",
@@ -317,13 +315,13 @@ check_used (TdScan *scan, const TdScanOptions *options, GError **error)
   const TdScanFacts *facts = &scan->facts;
 
   if (options->dataset && !strstr (facts->format, "HDF5"))
-    td_scan_note (scan, "“%s” holds no HDF5 data sets: “%s” (--dataset) was not looked for.",
+    td_scan_note (scan, "“%s” holds no HDF5 data sets: “%s” ({dataset}) was not looked for.",
                   facts->path, options->dataset);
   if (!options->sinograms || facts->sinogram_order)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” (%s) holds projections by its format, not sinograms: leave --sinograms out",
-               facts->path, facts->format);
+  td_set_error (error, TD_ERROR_INVALID,
+                "“%s” (%s) holds projections by its format, not sinograms: leave {sinograms} out",
+                facts->path, facts->format);
   return FALSE;
 }
 
@@ -342,7 +340,7 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
     return NULL;
   }
   if (own.geometry && !(geometry = td_geometry_file_load (own.geometry, error)))
@@ -381,8 +379,8 @@ check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable,
     return FALSE;
   if (range->first > n || range->count > n - range->first || range->row0 > facts->n_rows
       || range->n_rows > facts->n_rows - range->row0) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "“%s”: %s %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
         facts->path, kinds[range->kind], range->first, range->first + range->count, range->row0,
         range->row0 + range->n_rows, n, facts->n_rows);
@@ -413,9 +411,9 @@ read_transposed (TdScan *scan, const TdFrameRange *range, float *out, GCancellab
   g_autofree float *frames = g_try_new (float, frame *block);
 
   if (!frames) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s”: no memory to read %u rows at once; read fewer rows", scan->facts.path,
-                 range->n_rows);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "“%s”: no memory to read %u rows at once; read fewer rows", scan->facts.path,
+                  range->n_rows);
     return FALSE;
   }
   for (guint done = 0; done < range->count; done += block) {

@@ -3,6 +3,7 @@
 
 #include <gio/gio.h>
 
+#include "message.h"
 #include "geometry.h"
 
 /**
@@ -68,7 +69,7 @@ typedef struct {
   gboolean
       half_acquisition; /* the file says that the axis is near one edge (field_of_view = Half) */
   TdGeometry geometry;
-  char **notes; /* NULL-terminated sentences for the user: which of two contradicting
+  TdMessage **notes; /* for the user: which of two contradicting
                    sources was taken, what was guessed, what was skipped */
 } TdScanFacts;
 

@@ -104,8 +104,8 @@ td_series_list (const char *folder, gboolean (*accept) (const char *name), GErro
   const char *name;
 
   if (!dir) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "The folder “%s” cannot be listed: %s", folder,
-                 local->message);
+    td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be listed: %s", folder,
+                  local->message);
     return NULL;
   }
   while ((name = g_dir_read_name (dir)))

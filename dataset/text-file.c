@@ -56,25 +56,25 @@ td_text_load (const char *path, gsize max_bytes, GError **error)
   gssize got;
 
   if (stat (path, &status) != 0) {
-    g_set_error (error, TD_ERROR, errno == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
-                 "“%s” cannot be read: %s", path, g_strerror (errno));
+    td_set_error (error, errno == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
+                  "“%s” cannot be read: %s", path, g_strerror (errno));
     return NULL;
   }
   if ((guint64) status.st_size > max_bytes) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s” has more than %" G_GSIZE_FORMAT " MiB, which no text file of its kind has",
-                 path, max_bytes >> 20);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "“%s” has more than %" G_GSIZE_FORMAT " MiB, which no text file of its kind has",
+                  path, max_bytes >> 20);
     return NULL;
   }
   buffer = g_malloc (status.st_size + 1);
   got = read_head (path, buffer, status.st_size);
   if (got < 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "“%s” cannot be read: %s", path, g_strerror (errno));
+    td_set_error (error, TD_ERROR_IO, "“%s” cannot be read: %s", path, g_strerror (errno));
     return NULL;
   }
   buffer[got] = '\0';
   if (strlen (buffer) != (gsize) got) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "“%s” is no text file", path);
+    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is no text file", path);
     return NULL;
   }
   return g_utf8_make_valid (buffer, got);

@@ -24,16 +24,16 @@ series_free (gpointer data)
   g_free (series);
 }
 
-static void tiff_find_note (TdTiffSet *set, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static void tiff_find_note (TdTiffSet *set, const char *id, ...) G_GNUC_PRINTF (2, 3);
 
 static void
-tiff_find_note (TdTiffSet *set, const char *format, ...)
+tiff_find_note (TdTiffSet *set, const char *id, ...)
 {
-  va_list arguments;
+  va_list values;
 
-  va_start (arguments, format);
-  g_ptr_array_add (set->notes, g_strdup_vprintf (format, arguments));
-  va_end (arguments);
+  va_start (values, id);
+  td_messages_add (&set->notes, td_message_new_list (id, values));
+  va_end (values);
 }
 
 static void
@@ -87,10 +87,10 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
 
     g_string_append_printf (list, "%s%s (%u)", i ? ", " : "", series->pattern, series->names->len);
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "“%s” holds several series of images: %s%s; open one file of the series that is "
-               "meant",
-               folder, list->str, all->len > 3 ? " and others" : "");
+  td_set_error (error, TD_ERROR_INVALID,
+                "“%s” holds several series of images: %s%s; open one file of the series that is "
+                "meant",
+                folder, list->str, all->len > 3 ? " and others" : "");
   return FALSE;
 }
 
@@ -272,8 +272,8 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
       return TRUE;
     }
     if (n_own > 0) {
-      g_set_error (
-          error, TD_ERROR, TD_ERROR_INVALID,
+      td_set_error (
+          error, TD_ERROR_INVALID,
           "“%s” holds several scans, for %s belongs to %u of %u images: open one image of the "
           "scan that is meant",
           folder, names[i], n_own, set->projections->len);
@@ -297,8 +297,8 @@ tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, G
   for (guint i = 0; images && images[i]; i++)
     g_ptr_array_add (paths, g_strdup (images[i]));
   if (images && paths->len == 0)
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s”, given for the %s, holds no TIFF files",
-                 stated, what);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s”, given for the %s, holds no TIFF files", stated,
+                  what);
   return paths->len > 0;
 }
 
@@ -351,11 +351,11 @@ tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
   if (set->projections->len > 0)
     return TRUE;
   if (error && !*error)
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 names[0] ? "“%s” holds flats or darks, but no projections; open the folder or a "
-                            "file of the projections"
-                          : "“%s” holds no TIFF images; open the folder or the file of a scan",
-                 folder);
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  names[0] ? "“%s” holds flats or darks, but no projections; open the folder or a "
+                             "file of the projections"
+                           : "“%s” holds no TIFF images; open the folder or the file of a scan",
+                  folder);
   return FALSE;
 }
 
@@ -370,7 +370,6 @@ td_tiff_find (const char *path, const TdScanOptions *options, GError **error)
   set->projections = g_ptr_array_new_with_free_func (g_free);
   set->flats = g_ptr_array_new_with_free_func (g_free);
   set->darks = g_ptr_array_new_with_free_func (g_free);
-  set->notes = g_ptr_array_new_with_free_func (g_free);
   if (!(folder ? tiff_find_in_folder (set, path, error) : take_series_of (set, path, error)))
     return NULL;
   name = g_path_get_basename (set->projections->pdata[0]);
@@ -387,12 +386,13 @@ td_tiff_find (const char *path, const TdScanOptions *options, GError **error)
 void
 td_tiff_set_free (TdTiffSet *set)
 {
-  GPtrArray *lists[] = { set->projections, set->flats, set->darks, set->notes };
+  GPtrArray *lists[] = { set->projections, set->flats, set->darks };
 
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     g_clear_pointer (&lists[i], g_ptr_array_unref);
   g_free (set->angles);
   g_free (set->geometry);
   g_free (set->half_turn);
+  td_messages_free (set->notes);
   g_free (set);
 }

@@ -13,7 +13,7 @@ typedef struct {
   char *geometry;  /* path of a geometry.json or NAME_parameters.json; NULL */
   char *half_turn; /* path of a projection at 180°; NULL */
   gboolean sinograms;
-  GPtrArray *notes;
+  TdMessage **notes;
 } TdTiffSet;
 
 TdTiffSet *td_tiff_find (const char *path, const TdScanOptions *options, GError **error);

@@ -40,11 +40,12 @@ tiff_frames_check_file (TdTiffFrames *frames, const char *path, GArray **pages, 
   if (frames->paths->len == 0)
     frames->layout = *layout;
   if (layout->width != frames->layout.width || layout->height != frames->layout.height) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "“%s” has %u × %u pixels, but “%s” has %u × %u; frames of one scan must be of one "
-                 "size",
-                 path, layout->width, layout->height, (char *) frames->paths->pdata[0],
-                 frames->layout.width, frames->layout.height);
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "“%s” has %u × %u pixels, but “%s” has %u × %u; frames of one scan must be of one "
+        "size",
+        path, layout->width, layout->height, (char *) frames->paths->pdata[0], frames->layout.width,
+        frames->layout.height);
     return FALSE;
   }
   if (pages)

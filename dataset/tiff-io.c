@@ -60,9 +60,9 @@ td_tiff_fail (TdTiff *tiff, GError **error, TdErrorCode code, const char *format
   what = g_strdup_vprintf (format, arguments);
   va_end (arguments);
   if (tiff->message)
-    g_set_error (error, TD_ERROR, code, "“%s” %s (%s)", tiff->name, what, tiff->message);
+    td_set_error (error, code, "“%s” %s (%s)", tiff->name, what, tiff->message);
   else
-    g_set_error (error, TD_ERROR, code, "“%s” %s", tiff->name, what);
+    td_set_error (error, code, "“%s” %s", tiff->name, what);
   g_clear_pointer (&tiff->message, g_free);
   return FALSE;
 }
@@ -210,9 +210,9 @@ td_tiff_open (const char *path, GError **error)
   if (tiff->fd < 0) {
     int code = errno;
 
-    g_set_error (error, TD_ERROR, code == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
-                 code == EINVAL ? "“%s” is not a file" : "“%s” cannot be opened: %s", tiff->name,
-                 g_strerror (code));
+    td_set_error (error, code == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
+                  code == EINVAL ? "“%s” is not a file" : "“%s” cannot be opened: %s", tiff->name,
+                  g_strerror (code));
     return NULL;
   }
   options = TIFFOpenOptionsAlloc ();

@@ -118,8 +118,8 @@ td_volume_open_hdf5 (const char *path, GError **error)
     return NULL;
   dataset = find_slices (file, &place);
   if (dataset < 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "“%s” holds no data set of two or three dimensions to show", path);
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "“%s” holds no data set of two or three dimensions to show", path);
     return NULL;
   }
   label = td_h5_label (path, place);

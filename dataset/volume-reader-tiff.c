@@ -39,7 +39,7 @@ list_files (const char *path, GError **error)
   }
   names = td_series_paths (path, td_series_is_tiff, error);
   if (names && !names[0]) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” holds no TIFF files", path);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no TIFF files", path);
     g_clear_pointer (&names, g_strfreev);
   }
   return names;

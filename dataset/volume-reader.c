@@ -11,7 +11,7 @@ td_volume_open (const char *path, GError **error)
   g_autoptr (TdVolume) volume = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
     return NULL;
   }
   volume
@@ -37,9 +37,8 @@ td_volume_read (TdVolume *volume, guint first, guint count, float *out, GError *
   double largest = facts->bits == 16 ? 65535 : 255;
 
   if (first > facts->n_slices || count > facts->n_slices - first) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s” has %u slices; slices %u to %u were asked for", facts->path, facts->n_slices,
-                 first, first + count);
+    td_set_error (error, TD_ERROR_INVALID, "“%s” has %u slices; slices %u to %u were asked for",
+                  facts->path, facts->n_slices, first, first + count);
     return FALSE;
   }
   if (count == 0)

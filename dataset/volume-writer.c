@@ -21,20 +21,20 @@ check_spec (const TdVolumeSpec *spec, GError **error)
   const char *wrong = NULL;
 
   if (!spec->path || !*spec->path)
-    wrong = "no path was given to write the volume to";
+    wrong = N_ ("no path was given to write the volume to");
   else if ((guint) spec->format >= G_N_ELEMENTS (formats))
-    wrong = "the format of the volume is none of tiff, bigtiff and hdf5";
+    wrong = N_ ("the format of the volume is none of tiff, bigtiff and hdf5");
   else if (spec->nx == 0 || spec->ny == 0 || spec->n_slices == 0)
-    wrong = "the volume to be written is empty";
+    wrong = N_ ("the volume to be written is empty");
   else if ((guint64) spec->nx * spec->ny > G_MAXINT32)
-    wrong = "the slices to be written have more than 2³¹ voxels; take a smaller region";
+    wrong = N_ ("the slices to be written have more than 2³¹ voxels; take a smaller region");
   else if (spec->bits != 32 && spec->bits != 16 && spec->bits != 8)
-    wrong = "volumes can be written with 32, 16 or 8 bits a voxel";
+    wrong = N_ ("volumes can be written with 32, 16 or 8 bits a voxel");
   else if (spec->bits != 32
            && !(isfinite (spec->low) && isfinite (spec->high) && spec->low < spec->high))
-    wrong = "16 and 8 bits a voxel need a lowest and a higher highest value to be scaled by";
+    wrong = N_ ("16 and 8 bits a voxel need a lowest and a higher highest value to be scaled by");
   if (wrong)
-    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, wrong);
+    td_set_error_plain (error, TD_ERROR_INVALID, wrong);
   return !wrong;
 }
 
@@ -58,9 +58,9 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
   slice_bytes = (gsize) spec->nx * spec->ny * td_sample_size (writer->type);
   writer->samples = g_try_malloc (slice_bytes);
   if (!writer->samples) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "“%s” cannot be written: there is no memory for a slice of %u × %u voxels",
-                 spec->path, spec->nx, spec->ny);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "“%s” cannot be written: there is no memory for a slice of %u × %u voxels",
+                  spec->path, spec->nx, spec->ny);
     return NULL;
   }
   writer->output = td_output_begin (spec->path, formats[spec->format].folder, spec->overwrite,
@@ -85,9 +85,9 @@ td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count, const 
     const void *samples = slices + i * voxels;
 
     if (first > spec->n_slices || i >= spec->n_slices - first || writer->written[number]) {
-      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                   "“%s”: slice %u of %u was written twice or does not exist", spec->path, number,
-                   spec->n_slices);
+      td_set_error (error, TD_ERROR_INVALID,
+                    "“%s”: slice %u of %u was written twice or does not exist", spec->path, number,
+                    spec->n_slices);
       return FALSE;
     }
     if (writer->type != TD_SAMPLE_FLOAT32) {
@@ -115,9 +115,8 @@ td_volume_writer_finish (TdVolumeWriter *writer, const char *provenance_json, GE
   g_autofree char *description = NULL;
 
   if (gap) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "“%s” is not complete: slice %u of %u was never written", writer->spec.path,
-                 (guint) (gap - writer->written), writer->spec.n_slices);
+    td_set_error (error, TD_ERROR_INVALID, "“%s” is not complete: slice %u of %u was never written",
+                  writer->spec.path, (guint) (gap - writer->written), writer->spec.n_slices);
     return FALSE;
   }
   description = td_volume_describe (&writer->spec, provenance_json);

@@ -12,9 +12,9 @@ td_compare_figures_new (const TdImage *a, const TdImage *b, GError **error)
   TdImage *difference = td_image_difference (a, b);
 
   if (!difference) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 _ ("A is %u × %u pixels and B %u × %u: they have no difference"), a->width,
-                 a->height, b->width, b->height);
+    td_set_error (error, TD_ERROR_INVALID,
+                  _ ("A is %u × %u pixels and B %u × %u: they have no difference"), a->width,
+                  a->height, b->width, b->height);
     return NULL;
   }
   TdCompareFigures *figures = g_new0 (TdCompareFigures, 1);

@@ -86,13 +86,13 @@ add_optional_facts (TdFactsGroup *self, const TdScanFacts *facts)
 }
 
 static void
-show_notes (TdFactsGroup *self, char **notes)
+show_notes (TdFactsGroup *self, TdMessage *const *notes)
 {
-  guint n = notes ? g_strv_length (notes) : 0;
+  const guint n = td_messages_length (notes);
 
   clear_rows (self->notes, self->note_rows);
   for (guint i = 0; i < n; i++) {
-    g_autofree char *words = td_window_words (notes[i]);
+    g_autofree char *words = td_message_text (notes[i], td_window_naming);
     GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", words,
                                    "title-lines", 0, NULL);
     gtk_widget_add_css_class (row, "note");

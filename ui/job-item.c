@@ -86,18 +86,6 @@ poll_progress (gpointer user)
   return G_SOURCE_CONTINUE;
 }
 
-static void
-take_notes (TdJobItem *self, char *const *notes)
-{
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-
-  for (guint i = 0; notes && notes[i]; i++) {
-    g_autofree char *words = td_window_words (notes[i]);
-    g_strv_builder_add (builder, words);
-  }
-  self->notes = g_strv_builder_end (builder);
-}
-
 /* The job's threads. */
 static void
 on_slices (guint first, guint count, const float *slices, gpointer user)
@@ -112,7 +100,7 @@ job_item_on_done (TdJob *job, const GError *error, gpointer user)
 
   td_job_progress (job, &self->progress);
   if (!error)
-    take_notes (self, td_job_result (job)->notes);
+    self->notes = td_messages_texts (td_job_result (job)->notes, td_window_naming);
   g_signal_emit (self, signals[SLICES], 0);
   job_item_end_with (self, error);
   g_clear_pointer (&self->job, td_job_unref);

@@ -37,8 +37,8 @@ save_png (const TdImage *image, const TdStyle *style, const char *path, GError *
                                                            GDK_MEMORY_R8G8B8A8, bytes, stride);
   if (gdk_texture_save_to_png (texture, path))
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-               _ ("“%s” cannot be written: choose a folder that you may write to"), path);
+  td_set_error (error, TD_ERROR_BAD_FILE,
+                _ ("“%s” cannot be written: choose a folder that you may write to"), path);
   return FALSE;
 }
 

@@ -168,7 +168,7 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
     td_job_set_sinogram_sink (job, post_sinogram, row);
   if (!td_job_run (job, cancellable, error) || !sink.pixels) {
     if (!sink.pixels && error && !*error)
-      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
+      td_set_error (error, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
     g_free (sink.pixels);
     return NULL;
   }

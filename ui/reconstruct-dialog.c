@@ -159,7 +159,7 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
   reconstruct_dialog_add_row (self, _ ("Method, kernel"), method);
   reconstruct_dialog_add_row (self, _ ("Slabs"), slabs);
   for (guint i = 0; facts->notes && facts->notes[i]; i++) {
-    g_autofree char *words = td_window_words (facts->notes[i]);
+    g_autofree char *words = td_message_text (facts->notes[i], td_window_naming);
     reconstruct_dialog_add_row (self, words, NULL);
   }
 }

@@ -161,3 +161,13 @@ td_window_words (const char *message)
   }
   return g_string_free (g_steal_pointer (&out), FALSE);
 }
+
+char *
+td_window_naming (const char *field, const char *value, const char *argument)
+{
+  g_autofree char *option = td_naming_options (field, value, argument);
+  g_autoptr (GString) out = g_string_new (NULL);
+  const char *behind = add_place (out, option + 2);
+
+  return behind && !*behind ? g_strdup (out->str) : g_steal_pointer (&option);
+}

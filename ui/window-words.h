@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
+#include "dataset/message.h"
 
 /**
  * A message of the engine in the window's words. Its remedies are named as the command line spells
@@ -10,3 +10,6 @@
  * NULL gives NULL. (transfer full)
  */
 char *td_window_words (const char *message);
+
+/* TdNaming of the window: “Centre of rotation”, “Method: Filtered back-projection”. */
+char *td_window_naming (const char *field, const char *value, const char *argument);

@@ -152,9 +152,9 @@ energy_at (const Group *group, guint n, double place)
 static gboolean
 no_memory (const Correlation *self, GError **error)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-               "There is no memory to correlate %u views of %u columns", self->input->n_views,
-               self->input->n_columns);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                "There is no memory to correlate %u views of %u columns", self->input->n_views,
+                self->input->n_columns);
   return FALSE;
 }
 
@@ -266,9 +266,9 @@ axis_correlation_refine (const Correlation *self, double slope_px, TdAxisEstimat
       = { .centre_px = estimate->centre_px, .drift_px = slope_px * first_off_rad / 2 };
 
   if (!likeness) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "There is no memory to compare %u views of %u columns", input->n_views,
-                 input->n_columns);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "There is no memory to compare %u views of %u columns", input->n_views,
+                  input->n_columns);
     return FALSE;
   }
   if (!td_axis_likeness_climb (likeness, &match, input->cancellable, error))

@@ -128,8 +128,8 @@ load_half (Halves *self, const float *rows, guint n, guint most_views, GError **
   }
   if (self->rows[h] && self->wedges[h])
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-               "There is no memory to transform %u views of %u columns", n, columns);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                "There is no memory to transform %u views of %u columns", n, columns);
   return FALSE;
 }
 

@@ -129,8 +129,8 @@ turn_init (Turn *turn, const TdAxisInput *input, GError **error)
   turn->known = g_new0 (gboolean, turn->n_views);
   turn->values = g_try_new0 (float, (gsize) turn->n_views * turn->n_columns);
   if (!turn->values) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory to compare the views of row %u", input->row);
+    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to compare the views of row %u",
+                  input->row);
     return FALSE;
   }
   for (guint v = 0; v < turn->n_views; v++) {
@@ -173,8 +173,7 @@ remove_slow (Turn *turn, GError **error)
   guint count = 0;
 
   if (!out) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory to compare opposite views");
+    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to compare opposite views");
     return FALSE;
   }
   for (guint v = 0; v < 2 * reach + 1; v++)
@@ -281,8 +280,7 @@ compare_views (const Turn *turn, const TdAxisInput *input, Agreement *agreement,
 
   *agreement = (Agreement) { .n = n, .agreement = g_new0 (double, 2 * n - 1) };
   if (!ok)
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "There is no memory to compare rows of %u columns", n);
+    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to compare rows of %u columns", n);
   else
     memset (products.line, 0, size * sizeof *products.line);
   for (guint v = 0; ok && v < turn->n_views / 2; v++) {

@@ -56,9 +56,9 @@ td_axis_rows_new (const TdRowSource *source, const TdAxisOptions *options, GErro
     end = options->row_end;
   }
   if (first >= end || end > facts->n_rows) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Rows %u:%u are not on the detector, which has rows 0 to %u (--rows)", first, end,
-                 facts->n_rows - 1);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "Rows %u:%u are not on the detector, which has rows 0 to %u ({rows})", first, end,
+                  facts->n_rows - 1);
     return NULL;
   }
   self->scan = td_scan_ref (source->scan);

@@ -84,9 +84,9 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
   self->spectrum = td_axis_spectrum_new (input->sinogram, input->n_views, input->n_columns, TRUE);
   self->shifted = g_try_malloc (self->batch * row_bytes * input->n_views);
   if (!self->spectrum || !self->shifted) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "There is no memory to filter %u views of %u columns", input->n_views,
-                 input->n_columns);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "There is no memory to filter %u views of %u columns", input->n_views,
+                  input->n_columns);
     return NULL;
   }
   axis_slices_filter_rows (self->spectrum, cutoff);
@@ -199,8 +199,7 @@ td_axis_trial_slices (const TdRowSource *source, guint row, const double *centre
   const guint batch = td_axis_slices_batch (slices);
   g_autofree float *out = g_try_malloc_n (n, pixels * sizeof (float));
   if (!out) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "There is no memory for %u trial slices",
-                 n);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory for %u trial slices", n);
     return NULL;
   }
   for (guint first = 0; first < n; first += batch)

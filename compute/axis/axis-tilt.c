@@ -265,8 +265,7 @@ axis_tilt_look (Search *self, const TdAxisLine *line, TdAxisTilt *said, double *
   g_autoptr (TdAxisLikeness) likeness
       = response ? td_axis_likeness_new (self->sheared, n, pairs, response) : NULL;
   if (!likeness) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "There is no memory to compare %u rows",
-                 rows);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory to compare %u rows", rows);
     return FALSE;
   }
   const double first = self->places[0] - line->middle_row;

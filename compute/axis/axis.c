@@ -135,9 +135,9 @@ choose_methods (const Search *search, guint wanted, GError **error)
       reason = why;
   }
   if (!chosen)
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-        "The rotation axis of %s cannot be searched for: %s; give its column (--centre PX)",
+    td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The rotation axis of %s cannot be searched for: %s; give its column ({centre:PX})",
         facts->title ? facts->title : "the scan", reason);
   return chosen;
 }
@@ -149,11 +149,11 @@ axis_check (const TdScanFacts *facts, Search *search, GError **error)
   double middle = (facts->n_columns - 1) / 2.0, reach = REACH * facts->n_columns;
 
   if (facts->geometry.beam != TD_BEAM_PARALLEL) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "%s was taken with a %s beam, whose axis is part of the geometry; this search is "
-                 "for parallel beams",
-                 facts->title ? facts->title : "The scan",
-                 facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "%s was taken with a %s beam, whose axis is part of the geometry; this search is "
+                  "for parallel beams",
+                  facts->title ? facts->title : "The scan",
+                  facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
     return FALSE;
   }
   search->first_px = middle - reach;
@@ -165,10 +165,11 @@ axis_check (const TdScanFacts *facts, Search *search, GError **error)
   }
   if (!(search->first_px < search->last_px) || search->first_px < -(double) facts->n_columns
       || search->last_px > 2.0 * facts->n_columns) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The range %g:%g to search for the axis is not a rising range of columns near the "
-                 "detector's, 0 to %u (--range)",
-                 search->first_px, search->last_px, facts->n_columns - 1);
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "The range %g:%g to search for the axis is not a rising range of columns near the "
+        "detector's, 0 to %u ({range})",
+        search->first_px, search->last_px, facts->n_columns - 1);
     return FALSE;
   }
   search->methods = choose_methods (search, options ? options->methods : 0, error);

@@ -84,8 +84,8 @@ td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error
   const guint64 bytes = projection_floats (bench) * sizeof (float);
   bench->projections = g_try_malloc (bytes);
   if (!bench->projections) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections.", bytes >> 20);
+    td_set_error (error, TD_ERROR_IO,
+                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections.", bytes >> 20);
     return NULL;
   }
   td_random_noise (bench->projections, projection_floats (bench), 0);
@@ -181,7 +181,7 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
   const TdConeLimits limits = { spec->n_views, spec->n_columns, spec->slices, precision };
 
   if (why) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "%s: %s", family->name, why);
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "%s: %s", family->name, why);
     return FALSE;
   }
   g_autoptr (TdConeProjector) projector

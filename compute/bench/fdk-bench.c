@@ -51,8 +51,8 @@ map_memory (guint64 bytes, GError **error)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
   if (memory == MAP_FAILED) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO, "Not enough memory for %" G_GUINT64_FORMAT " MiB.",
-                 bytes >> 20);
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" G_GUINT64_FORMAT " MiB.",
+                  bytes >> 20);
     return NULL;
   }
   madvise (memory, bytes, MADV_HUGEPAGE);
@@ -148,7 +148,7 @@ td_fdk_bench_row_clear (TdFdkBenchRow *row)
 {
   g_free (row->devices);
   g_free (row->family);
-  g_strfreev (row->notes);
+  td_messages_free (row->notes);
   memset (row, 0, sizeof *row);
 }
 
@@ -264,7 +264,7 @@ fdk_bench_run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *ro
   row->devices = g_strdup (result->device);
   row->family = g_strdup (fdk->families[0]->name);
   row->n_devices = plan->devices->len;
-  row->notes = g_strdupv (plan->facts.notes);
+  row->notes = td_messages_copy (plan->facts.notes);
   row->host_peak_bytes = result->host_peak_bytes;
   row->device_peak_bytes = result->device_peak_bytes;
   return TRUE;

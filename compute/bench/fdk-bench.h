@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
   char *devices, *family; /* free with td_fdk_bench_row_clear() */
   guint n_devices;
-  char **notes; /* the plan's */
+  TdMessage **notes; /* the plan's */
   double median_s, low_s, high_s;
   double gups;          /* by the median */
   TdJobStage stages[8]; /* of the median run, summed over devices */

@@ -36,7 +36,7 @@ row_free (gpointer data)
   TdPrepareBenchRow *row = data;
 
   g_free (row->step);
-  g_free (row->unsupported);
+  td_message_unref (row->unsupported);
   g_free (row);
 }
 

@@ -20,9 +20,9 @@ typedef struct {
 } TdPrepareBenchSpec;
 
 typedef struct {
-  char *step;        /* "bad-values": what comes before every step */
-  char *unsupported; /* why it was not measured; NULL: it was */
-  guint rows_worked; /* with those that neighbours are needed for */
+  char *step;             /* "bad-values": what comes before every step */
+  TdMessage *unsupported; /* why it was not measured; NULL: it was */
+  guint rows_worked;      /* with those that neighbours are needed for */
   guint views_worked;
   guint64 bytes; /* of these rows and views, read and written once */
   TdBenchTimes times, copy;

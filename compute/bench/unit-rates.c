@@ -158,8 +158,7 @@ td_unit_rates_measure (TdDevice *device, TdUnitRates *rates, GError **error)
 
   *rates = (TdUnitRates) { 0 };
   if (info->host_pointers || info->max_group_size < GROUP) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "there is no performance model for %s",
-                 info->name);
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "there is no performance model for %s", info->name);
     return FALSE;
   }
   bench.queue = td_queue_new (device, error);

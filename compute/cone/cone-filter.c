@@ -141,8 +141,8 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->v_middle = (task->n_rows - 1) / 2.0;
   filter->shares = task->redundancy;
   if (lines > G_MAXINT) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_TOO_LARGE,
+    td_set_error (
+        error, TD_ERROR_TOO_LARGE,
         "A slab of %u rows of %u views has more than 2^31 lines; use a smaller memory limit.",
         max_rows, task->n_views);
     return NULL;

@@ -144,9 +144,9 @@ cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const T
   work.views = g_try_new0 (float, batch->view_stride *TD_CONE_BATCH);
   gboolean ok = batch->volume && work.views;
   if (!ok)
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "Not enough memory to back-project %u slices at once; use fewer (memory limit).",
-                 slab->n_slices);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "Not enough memory to back-project %u slices at once; use fewer (memory limit).",
+                  slab->n_slices);
   batch->views = work.views;
   if (ok)
     td_parallel_for (task->ny, cone_host_load_row, &work);
@@ -213,15 +213,15 @@ cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const T
 
   general->view_stride = (gsize) general->pitch * (given->rows.n + 3);
   if (general->view_stride > G_MAXINT) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "A view of %u × %u pixels is too large.",
-                 task->n_columns, given->rows.n);
+    td_set_error (error, TD_ERROR_TOO_LARGE, "A view of %u × %u pixels is too large.",
+                  task->n_columns, given->rows.n);
     return FALSE;
   }
   general->views = work.views
       = g_try_new0 (float, general->view_stride *TD_CONE_BATCH + TD_CONE_AHEAD);
   if (!work.views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "Not enough memory for %u views at once.",
-                 TD_CONE_BATCH);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "Not enough memory for %u views at once.",
+                  TD_CONE_BATCH);
     return FALSE;
   }
   for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {

@@ -104,8 +104,8 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
 
     if (!td_cone_view_matrix (geometry, angles_rad, view, n_columns, n_rows, matrix)
         || !td_cone_fan (matrix, &fan)) {
-      g_set_error (
-          error, TD_ERROR, TD_ERROR_INVALID,
+      td_set_error (
+          error, TD_ERROR_INVALID,
           "View %u's projection matrix says of no source that turns about the axis; check the "
           "geometry.",
           view);
@@ -185,11 +185,11 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
     return FALSE;
   const double axis_column = reach.axis_column;
   if (!(axis_column > -0.5 && axis_column < n_columns - 0.5)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The axis is projected to column %.1f, beside the detector's %u columns, so that "
-                 "nothing is "
-                 "measured about it; mend the centre or the geometry.",
-                 axis_column, n_columns);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "The axis is projected to column %.1f, beside the detector's %u columns, so that "
+                  "nothing is "
+                  "measured about it; mend the centre or the geometry.",
+                  axis_column, n_columns);
     return FALSE;
   }
   find_arc (angles_rad, n_views, &arc);
@@ -206,10 +206,11 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
     redundancy->overscan_rad = (arc.range - G_PI) / 2;
     redundancy->first_rad = arc.first;
   } else {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The views cover %.1f degrees; this geometry needs at least %.1f (180 and the fan "
-                 "angle) or a full turn. Check the angles, or crop the detector.",
-                 arc.range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "The views cover %.1f degrees; this geometry needs at least %.1f (180 and the fan "
+        "angle) or a full turn. Check the angles, or crop the detector.",
+        arc.range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);
     return FALSE;
   }
   redundancy->by_row = reach.slope > LEAST_SLOPE;

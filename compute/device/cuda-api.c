@@ -53,8 +53,7 @@ td_cuda_open_library (const char *const *names, GError **error)
   }
   if (!library) {
     g_autofree char *all = g_strjoinv (", ", (char **) names);
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "%s is not installed",
-                 names[1] ? all : names[0]);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "%s is not installed", names[1] ? all : names[0]);
   }
   return library;
 }
@@ -66,8 +65,8 @@ td_cuda_load_symbols (void *library, const char *const *names, void **pointers, 
   for (guint i = 0; i < count; i++) {
     pointers[i] = dlsym (library, names[i]);
     if (!pointers[i]) {
-      g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                   "the NVIDIA library is too old or damaged: it has no %s", names[i]);
+      td_set_error (error, TD_ERROR_UNSUPPORTED,
+                    "the NVIDIA library is too old or damaged: it has no %s", names[i]);
       return FALSE;
     }
   }
@@ -86,8 +85,8 @@ load_driver (TdCuDriver *driver, GError **error)
   void *library = td_cuda_open_library (names, NULL);
 
   if (!library) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "no NVIDIA driver on this computer (libcuda.so.1 is not installed)");
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "no NVIDIA driver on this computer (libcuda.so.1 is not installed)");
     return FALSE;
   }
   if (!td_cuda_load_symbols (library, driver_names, (void **) driver, G_N_ELEMENTS (driver_names),
@@ -95,17 +94,17 @@ load_driver (TdCuDriver *driver, GError **error)
     return FALSE;
   TdCuResult result = driver->init (0);
   if (result == TD_CU_NO_DEVICE) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "the NVIDIA driver is installed, but it sees no card");
+    td_set_error (error, TD_ERROR_NOT_FOUND, "the NVIDIA driver is installed, but it sees no card");
     return FALSE;
   }
   if (result != 0) {
     driver->error_string (result, &text);
     driver->error_name (result, &name);
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST,
-                 "the NVIDIA driver does not start: %s (%s, %d); reinstalling it or restarting the "
-                 "computer after an update usually mends that",
-                 text ? text : "unknown error", name ? name : "no name", result);
+    td_set_error (
+        error, TD_ERROR_DEVICE_LOST,
+        "the NVIDIA driver does not start: %s (%s, %d); reinstalling it or restarting the "
+        "computer after an update usually mends that",
+        text ? text : "unknown error", name ? name : "no name", result);
     return FALSE;
   }
   driver->driver_version (&driver->version);
@@ -137,7 +136,7 @@ load_cufft (TdCufft *cufft, GError **error)
   void *library = td_cuda_open_library (names, error);
 
   if (!library) {
-    g_prefix_error (error, "no Fourier transforms through CUDA: ");
+    td_prefix_error (error, "no Fourier transforms through CUDA: ");
     return FALSE;
   }
   return td_cuda_load_symbols (library, cufft_names, (void **) cufft, G_N_ELEMENTS (cufft_names),

@@ -59,9 +59,9 @@ td_cuda_check (TdCudaDevice *device, TdCuResult result, const char *doing, GErro
     return TRUE;
   device->cu->error_string (result, &text);
   device->cu->error_name (result, &name);
-  g_set_error (error, TD_ERROR, class_of (result), "could not %s: %s (%s): %s", doing,
-               text ? text : "unknown error", name ? name : "no name",
-               cuda_device_advice (class_of (result)));
+  td_set_error (error, class_of (result), "could not %s: %s (%s): %s", doing,
+                text ? text : "unknown error", name ? name : "no name",
+                cuda_device_advice (class_of (result)));
   return FALSE;
 }
 
@@ -311,8 +311,8 @@ td_cuda_open (guint index, TdDevice **out, GError **error)
   if (!cu)
     return FALSE;
   if (cu->device_get (&card, index) != 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "there is no device cuda:%u; 'tomodesk-cli devices' lists them", index);
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "there is no device cuda:%u; 'tomodesk-cli devices' lists them", index);
     return FALSE;
   }
   const TdNvrtc *nvrtc = td_nvrtc_for_arch (card_arch (cu, card), error);
@@ -329,7 +329,7 @@ td_cuda_open (guint index, TdDevice **out, GError **error)
   cu->primary_flags (card, TD_CU_CONTEXT_BLOCKING_SYNC);
   if (!td_cuda_check (device, cu->primary_retain (&device->context, card), "start using the card",
                       error)) {
-    g_prefix_error (error, "cuda:%u: ", index);
+    td_prefix_error (error, "cuda:%u: ", index);
     g_hash_table_unref (device->pinned);
     g_mutex_clear (&device->pinned_lock);
     g_free (device);

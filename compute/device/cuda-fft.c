@@ -16,10 +16,10 @@ cuda_fft_check (TdCufftResult result, const char *doing, GError **error)
 {
   if (result == 0)
     return TRUE;
-  g_set_error (error, TD_ERROR,
-               result == TD_CUFFT_ALLOC_FAILED ? TD_ERROR_DEVICE_MEMORY : TD_ERROR_DEVICE_BUG,
-               "cuFFT could not %s (error %d)%s", doing, result,
-               result == TD_CUFFT_ALLOC_FAILED ? ": the card's memory is full" : "");
+  td_set_error (error,
+                result == TD_CUFFT_ALLOC_FAILED ? TD_ERROR_DEVICE_MEMORY : TD_ERROR_DEVICE_BUG,
+                "cuFFT could not %s (error %d)%s", doing, result,
+                result == TD_CUFFT_ALLOC_FAILED ? ": the card's memory is full" : "");
   return FALSE;
 }
 

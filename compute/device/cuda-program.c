@@ -126,7 +126,7 @@ td_cuda_program_kernel (TdProgram *base, const char *name, TdKernel **out, GErro
     allow_shared_memory (device, function);
   td_cuda_leave (device);
   if (!ok) {
-    g_prefix_error (error, "%s: ", name);
+    td_prefix_error (error, "%s: ", name);
     return FALSE;
   }
   kernel = g_new0 (CudaKernel, 1);
@@ -187,8 +187,7 @@ td_cuda_launch (TdQueue *queue, TdKernel *base, const guint groups[3], const gui
   gboolean ok;
 
   if (n_args > G_N_ELEMENTS (parameters)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "%s: %u arguments are too many", base->name,
-                 n_args);
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: %u arguments are too many", base->name, n_args);
     return FALSE;
   }
   guint shared_bytes = cuda_program_collect (args, n_args, parameters);
@@ -201,6 +200,6 @@ td_cuda_launch (TdQueue *queue, TdKernel *base, const guint groups[3], const gui
                       "start a kernel", error);
   td_cuda_leave (device);
   if (!ok)
-    g_prefix_error (error, "%s: ", base->name);
+    td_prefix_error (error, "%s: ", base->name);
   return ok;
 }

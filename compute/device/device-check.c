@@ -9,8 +9,8 @@ enum { COUNT = 4099, LENGTH = 60, BATCH = 3 };
 static gboolean
 device_check_wrong (const char *what, GError **error)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-               "%s come out wrong; use another device or update its driver", what);
+  td_set_error (error, TD_ERROR_DEVICE_BUG,
+                "%s come out wrong; use another device or update its driver", what);
   return FALSE;
 }
 

@@ -103,8 +103,8 @@ td_device_open (const char *id, GError **error)
     id = chosen = device_list_choose ();
   const TdDeviceApi *api = parse_id (id, &index);
   if (!api) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
     return NULL;
   }
   key = g_strdup_printf ("%s:%u", api->name, index);

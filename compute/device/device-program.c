@@ -47,8 +47,8 @@ device_program_compile (TdDevice *device, const char *name, const char *source,
   if (td_program_crashed (key)) {
     g_autofree char *all = g_strjoinv (" ", (char **) defines);
     g_autofree char *note = td_program_crash_file (key);
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
+    td_set_error (
+        error, TD_ERROR_DEVICE_BUILD,
         "the compiler crashed earlier when it built the program '%s' (%s); choose another device "
         "or install a newer driver, or delete %s to try again",
         name, all, note);
@@ -70,7 +70,7 @@ device_program_build (TdDevice *device, const char *name, const char *const *def
   if (device->ops->dialect) {
     source = td_kernel_source_expand (name, device->ops->dialect);
     if (!source) {
-      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "there is no kernel source '%s'", name);
+      td_set_error (error, TD_ERROR_DEVICE_BUG, "there is no kernel source '%s'", name);
       return NULL;
     }
   }
@@ -185,9 +185,9 @@ td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint 
                           : launch_fault (queue, groups, local, args, n_args);
 
   if (fault) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "%s: launch of %u × %u × %u groups of %u × %u × %u with %s", kernel->name,
-                 groups[0], groups[1], groups[2], local[0], local[1], local[2], fault);
+    td_set_error (error, TD_ERROR_DEVICE_BUG,
+                  "%s: launch of %u × %u × %u groups of %u × %u × %u with %s", kernel->name,
+                  groups[0], groups[1], groups[2], local[0], local[1], local[2], fault);
     return td_device_failed (device, error);
   }
   return device->ops->launch (queue, kernel, groups, local, args, n_args, error)

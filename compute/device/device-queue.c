@@ -55,10 +55,10 @@ range_check (TdQueue *queue, const char *what, TdBuffer *buffer, guint64 offset,
 {
   if (buffer->device == queue->device && offset <= buffer->bytes && bytes <= buffer->bytes - offset)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-               "%s of %" G_GUINT64_FORMAT " bytes at %" G_GUINT64_FORMAT
-               " is outside a buffer of %" G_GUINT64_FORMAT " bytes or of another device",
-               what, bytes, offset, buffer->bytes);
+  td_set_error (error, TD_ERROR_DEVICE_BUG,
+                "%s of %" G_GUINT64_FORMAT " bytes at %" G_GUINT64_FORMAT
+                " is outside a buffer of %" G_GUINT64_FORMAT " bytes or of another device",
+                what, bytes, offset, buffer->bytes);
   return td_device_failed (queue->device, error);
 }
 
@@ -90,7 +90,7 @@ td_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint6
       || !range_check (queue, "copy", from, from_offset, bytes, error))
     return FALSE;
   if (to == from && to_offset < from_offset + bytes && from_offset < to_offset + bytes && bytes) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "copy between overlapping ranges");
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "copy between overlapping ranges");
     return td_device_failed (queue->device, error);
   }
   return !bytes || queue->device->ops->copy (queue, to, to_offset, from, from_offset, bytes, error)
@@ -137,7 +137,7 @@ gboolean
 td_event_wait (TdQueue *queue, TdEvent *event, GError **error)
 {
   if (event->device != queue->device) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "wait for an event of another device");
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "wait for an event of another device");
     return td_device_failed (queue->device, error);
   }
   return queue->device->ops->event_wait (queue, event, error)
@@ -199,10 +199,10 @@ td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GEr
   guint64 elements = fft_elements (kind, n, batch);
 
   if (!elements || elements > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
-                 "FFTs of %u × %u, %u at once, are %s; transform fewer at once", n[0],
-                 kind == TD_FFT_C2C_2D ? n[1] : 1, batch,
-                 elements ? "2^31 elements or more" : "empty");
+    td_set_error (error, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
+                  "FFTs of %u × %u, %u at once, are %s; transform fewer at once", n[0],
+                  kind == TD_FFT_C2C_2D ? n[1] : 1, batch,
+                  elements ? "2^31 elements or more" : "empty");
     td_device_failed (device, error);
     return NULL;
   }
@@ -228,8 +228,8 @@ td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean
   if (!range_check (queue, "FFT", data, offset, bytes, error))
     return FALSE;
   if (fft->device != queue->device || offset % (2 * sizeof (float))) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "FFT of another device or at an offset that is no multiple of 8 bytes");
+    td_set_error (error, TD_ERROR_DEVICE_BUG,
+                  "FFT of another device or at an offset that is no multiple of 8 bytes");
     return td_device_failed (queue->device, error);
   }
   return queue->device->ops->fft_run (queue, fft, data, offset, inverse, error)

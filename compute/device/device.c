@@ -82,7 +82,7 @@ td_device_live_objects (TdDevice *device)
 gboolean
 td_device_failed (TdDevice *device, GError **error)
 {
-  g_prefix_error (error, "%s (%s): ", device->info.name, device->info.id);
+  td_prefix_error (error, "%s (%s): ", device->info.name, device->info.id);
   return FALSE;
 }
 
@@ -142,10 +142,11 @@ td_device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **e
   g_autofree char *most = g_format_size_full (
       MIN (info->max_alloc_bytes, info->memory_limit_bytes ? limit : G_MAXUINT64),
       G_FORMAT_SIZE_IEC_UNITS);
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-               "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
-               "once",
-               what, size, most);
+  td_set_error (
+      error, TD_ERROR_DEVICE_MEMORY,
+      "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
+      "once",
+      what, size, most);
   return td_device_failed (device, error);
 }
 
@@ -163,7 +164,7 @@ td_buffer_new (TdDevice *device, guint64 bytes, GError **error)
   TdBuffer *buffer = NULL;
 
   if (!bytes) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
     td_device_failed (device, error);
     return NULL;
   }
@@ -205,9 +206,9 @@ td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error)
 
   if (!memory) {
     g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "%s of host memory for transfers could not be had; compute fewer slices at once",
-                 size);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "%s of host memory for transfers could not be had; compute fewer slices at once",
+                  size);
     td_device_failed (device, error);
     return NULL;
   }
@@ -236,25 +237,25 @@ static gboolean
 texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **error)
 {
   if (spec->texel >= TD_TEXEL_COUNT || !spec->width || !spec->height) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "a texture without texels was asked for");
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "a texture without texels was asked for");
     return FALSE;
   }
   if (!(info->texels & (1u << spec->texel)) || (spec->linear && !info->texture_linear)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "no textures with %u × %u-bit texels%s here; choose another kernel family",
-                 td_texel_channels (spec->texel),
-                 (guint) (8 * td_texel_bytes (spec->texel) / td_texel_channels (spec->texel)),
-                 spec->linear ? " and linear filtering" : "");
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "no textures with %u × %u-bit texels%s here; choose another kernel family",
+                  td_texel_channels (spec->texel),
+                  (guint) (8 * td_texel_bytes (spec->texel) / td_texel_channels (spec->texel)),
+                  spec->linear ? " and linear filtering" : "");
     return FALSE;
   }
   if (spec->width > info->texture_max[0] || spec->height > info->texture_max[1]
       || spec->layers > info->texture_max_layers) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "a texture of %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
-                 " is larger than this device's %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
-                 " × %" G_GUINT64_FORMAT,
-                 spec->width, spec->height, spec->layers, info->texture_max[0],
-                 info->texture_max[1], info->texture_max_layers);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "a texture of %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                  " is larger than this device's %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                  " × %" G_GUINT64_FORMAT,
+                  spec->width, spec->height, spec->layers, info->texture_max[0],
+                  info->texture_max[1], info->texture_max_layers);
     return FALSE;
   }
   return TRUE;
@@ -305,10 +306,10 @@ td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
 
   if (!layers || layer0 > all || layers > all - layer0 || offset > from->bytes
       || bytes > from->bytes - offset) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                 "layers %" G_GUINT64_FORMAT " + %" G_GUINT64_FORMAT " are outside the texture or "
-                 "its buffer",
-                 layer0, layers);
+    td_set_error (error, TD_ERROR_DEVICE_BUG,
+                  "layers %" G_GUINT64_FORMAT " + %" G_GUINT64_FORMAT " are outside the texture or "
+                  "its buffer",
+                  layer0, layers);
     return td_device_failed (device, error);
   }
   return device->ops->texture_write (queue, to, layer0, layers, from, offset, error)

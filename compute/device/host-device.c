@@ -102,9 +102,9 @@ host_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GErr
 
   if (!memory) {
     g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "no %s of memory free; close other programs or compute fewer slices at once",
-                 size);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "no %s of memory free; close other programs or compute fewer slices at once",
+                  size);
     return FALSE;
   }
   HostBuffer *self = g_new0 (HostBuffer, 1);
@@ -240,7 +240,7 @@ event_free (TdEvent *event)
 static gboolean
 texture_new (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture, GError **error)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "the host has no textures");
+  td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
   return FALSE;
 }
 
@@ -253,7 +253,7 @@ static gboolean
 texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
                guint64 offset, GError **error)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "the host has no textures");
+  td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
   return FALSE;
 }
 
@@ -315,7 +315,7 @@ td_host_open (guint index, TdDevice **device, GError **error)
   static const char *const isa_names[] = { "plain C", "AVX2", "AVX-512" };
 
   if (index != 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "there is one host device only, 'host'");
+    td_set_error (error, TD_ERROR_NOT_FOUND, "there is one host device only, 'host'");
     return FALSE;
   }
   TdDevice *self = g_new0 (TdDevice, 1);

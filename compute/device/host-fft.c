@@ -34,8 +34,8 @@ td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error)
     self->columns = td_fftw_plan (n[1]);
   if (self->rows && (self->columns || kind == TD_FFT_C2C_1D))
     return self;
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", self->n[0],
-               self->n[1]);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", self->n[0],
+                self->n[1]);
   td_host_fft_destroy (self);
   return NULL;
 }

@@ -45,9 +45,9 @@ td_host_program_build (TdDevice *device, const char *name, const char *source,
   while (found->source && !g_str_equal (found->source, name))
     found++;
   if (!found->source || defines[0]) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
-                 "the program '%s'%s%s is not among those compiled for the host", name,
-                 defines[0] ? " with " : "", defines[0] ? defines[0] : "");
+    td_set_error (error, TD_ERROR_DEVICE_BUILD,
+                  "the program '%s'%s%s is not among those compiled for the host", name,
+                  defines[0] ? " with " : "", defines[0] ? defines[0] : "");
     return FALSE;
   }
   HostProgram *self = g_new0 (HostProgram, 1);
@@ -70,7 +70,7 @@ td_host_program_kernel (TdProgram *program, const char *name, TdKernel **kernel,
   while (found->name && !g_str_equal (found->name, name))
     found++;
   if (!found->name) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "there is no kernel '%s'", name);
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "there is no kernel '%s'", name);
     return FALSE;
   }
   HostKernel *self = g_new0 (HostKernel, 1);
@@ -100,8 +100,8 @@ host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n
   const TdHostKernel *code = launch->code;
 
   if (n_args != code->n_args || n_args > G_N_ELEMENTS (launch->args)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "%s takes %u arguments, not %u", code->name,
-                 code->n_args, n_args);
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "%s takes %u arguments, not %u", code->name,
+                  code->n_args, n_args);
     return FALSE;
   }
   for (guint i = 0; i < n_args; i++) {
@@ -109,8 +109,8 @@ host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n
     gboolean is_value = args[i].kind == TD_ARG_VALUE_KIND;
     if (is_buffer != (code->sizes[i] == 0) || (is_value && args[i].size != code->sizes[i])
         || (!is_buffer && !is_value)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG,
-                   "%s: argument %u has the wrong type or size", code->name, i);
+      td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: argument %u has the wrong type or size",
+                    code->name, i);
       return FALSE;
     }
     pointers[i] = is_buffer ? td_buffer_map (args[i].buffer) : NULL;
@@ -173,8 +173,7 @@ td_host_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const g
   launch.ny = (guint64) groups[1] * local[1];
   launch.rows = launch.ny * groups[2] * local[2];
   if (launch.rows > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE, "%s: 2^31 rows of work-items or more",
-                 kernel->name);
+    td_set_error (error, TD_ERROR_TOO_LARGE, "%s: 2^31 rows of work-items or more", kernel->name);
     return FALSE;
   }
   td_parallel_for (host_program_cut (&launch), host_program_run_piece, &launch);

@@ -100,8 +100,8 @@ td_nvrtc_for_arch (guint arch, GError **error)
   GPtrArray *all = nvrtc_installed ();
 
   if (all->len == 0) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_NOT_FOUND,
+    td_set_error (
+        error, TD_ERROR_NOT_FOUND,
         "NVIDIA's run-time compiler is not installed (libnvrtc.so.13, .12 or .11.2): install "
         "the CUDA toolkit or its nvrtc package, or choose the card's OpenCL device");
     return NULL;
@@ -173,8 +173,8 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, gu
   NvrtcResult result;
 
   if (!cubin && nvrtc->n_archs && (int) arch < nvrtc->archs[0]) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
+    td_set_error (
+        error, TD_ERROR_DEVICE_BUILD,
         "%s no longer knows this card (sm_%u): install an older CUDA release's nvrtc beside "
         "it, or choose the card's OpenCL device",
         nvrtc->version, arch);
@@ -199,8 +199,8 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, gu
     nvrtc->api.program_free (&program);
   if (!*image) {
     g_autofree char *errors = first_errors (words);
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD, "%s does not build for sm_%u with %s: %s",
-                 name, arch, nvrtc->version, *errors ? errors : nvrtc->api.error_string (result));
+    td_set_error (error, TD_ERROR_DEVICE_BUILD, "%s does not build for sm_%u with %s: %s", name,
+                  arch, nvrtc->version, *errors ? errors : nvrtc->api.error_string (result));
     return FALSE;
   }
   if (log)

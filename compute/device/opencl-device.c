@@ -46,8 +46,8 @@ td_opencl_check (cl_int status, const char *what, GError **error)
       code = classes[i].code;
       text = classes[i].text;
     }
-  g_set_error (error, TD_ERROR, code, "%s: %s (OpenCL error %d)%s", what, text, status,
-               code == TD_ERROR_DEVICE_MEMORY ? "; compute fewer slices at once" : "");
+  td_set_error (error, code, "%s: %s (OpenCL error %d)%s", what, text, status,
+                code == TD_ERROR_DEVICE_MEMORY ? "; compute fewer slices at once" : "");
   return FALSE;
 }
 
@@ -410,16 +410,16 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
   cl_int status;
 
   if (index >= devices->len) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND,
-                 "there is no device 'opencl:%u', only %u OpenCL devices; 'tomodesk-cli devices' "
-                 "lists them",
-                 index, devices->len);
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "there is no device 'opencl:%u', only %u OpenCL devices; 'tomodesk-cli devices' "
+                  "lists them",
+                  index, devices->len);
     return FALSE;
   }
   cl_device_id found = g_array_index (devices, cl_device_id, index);
   if (opencl_device_unusable (found)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "opencl:%u: %s", index,
-                 opencl_device_unusable (found));
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "opencl:%u: %s", index,
+                  opencl_device_unusable (found));
     return FALSE;
   }
 

@@ -85,9 +85,9 @@ make_clfft (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch, GErr
     cl_int status = opencl_fft_make_plan (self, kind, n, batch);
     fine = status == CL_SUCCESS;
     if (status == (cl_int) CLFFT_NOTIMPLEMENTED)
-      g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                   "clFFT has no transform of size %u × %u; sizes of factors 2, 3 and 5 work", n[0],
-                   kind == TD_FFT_C2C_2D ? n[1] : 1);
+      td_set_error (error, TD_ERROR_UNSUPPORTED,
+                    "clFFT has no transform of size %u × %u; sizes of factors 2, 3 and 5 work",
+                    n[0], kind == TD_FFT_C2C_2D ? n[1] : 1);
     else
       td_opencl_check (status, "FFT plan", error);
   }

@@ -127,8 +127,8 @@ from_source (TdOpenclDevice *device, const char *name, const char *source,
 
   g_autofree char *reason = first_error (program, device->device);
   g_autofree char *all = g_strjoinv (" ", (char **) defines);
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_DEVICE_BUILD,
+  td_set_error (
+      error, TD_ERROR_DEVICE_BUILD,
       "the program '%s' (%s) does not build: %s; try another kernel family or a newer driver", name,
       all, reason);
   clReleaseProgram (program);

@@ -51,10 +51,10 @@ static gboolean
 check_finished (cl_int status, GError **error)
 {
   if (status == CL_OUT_OF_RESOURCES) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST,
-                 "work on the device was broken off (OpenCL error %d): a kernel ran too long or "
-                 "accessed memory it does not have; use another device or restart",
-                 status);
+    td_set_error (error, TD_ERROR_DEVICE_LOST,
+                  "work on the device was broken off (OpenCL error %d): a kernel ran too long or "
+                  "accessed memory it does not have; use another device or restart",
+                  status);
     return FALSE;
   }
   return td_opencl_check (status, "waiting for the device", error);

@@ -49,7 +49,7 @@ try_candidate (const TdTuner *tuner, guint index, guint runs, double hopeless,
        && tuner->judge (index, tuner->user, &result->difference, error);
   tuner->release (index, tuner->user);
   if (ok && !isfinite (result->difference)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "the result is not finite");
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "the result is not finite");
     ok = FALSE;
   }
   return ok;

@@ -39,10 +39,10 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
 
   *field = (TdField) { .columns = facts->n_columns };
   if (asked == TD_FIELD_HALF && !opposite) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "Half acquisition needs views over a full turn, and these cover %.1f of 360 degrees; "
-        "take --field-of-view full",
+        "take {field-of-view=full}",
         covered * 180 / G_PI);
     return FALSE;
   }
@@ -56,10 +56,11 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
     return TRUE;
   const guint64 columns = wide_columns (facts, axis);
   if (columns > WIDEST) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "The rotation axis, column %.2f, is so far from the detector that slices would be "
-                 "%" G_GUINT64_FORMAT " pixels wide; mend --centre, or take --field-of-view full",
-                 axis->centre_px, columns);
+    td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "The rotation axis, column %.2f, is so far from the detector that slices would be "
+        "%" G_GUINT64_FORMAT " pixels wide; mend {centre}, or take {field-of-view=full}",
+        axis->centre_px, columns);
     return FALSE;
   }
   field->columns = (guint) columns;

@@ -28,7 +28,7 @@ struct TdJob {
   double updates;
   guint slices_done;
   gint64 host_bytes;
-  GPtrArray *notes;
+  TdMessage **notes;
   GArray *passes; /* TdJobPass */
   gboolean ends_early;
   GArray *spans; /* TdJobSpan; NULL: not kept */

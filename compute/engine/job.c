@@ -19,7 +19,6 @@ td_job_new (TdPlan *plan)
   job->plan = td_plan_ref (plan);
   job->cancellable = g_cancellable_new ();
   job->writer = td_job_writer_new ();
-  job->notes = g_ptr_array_new_with_free_func (g_free);
   job->passes = g_array_new (FALSE, FALSE, sizeof (TdJobPass));
   job->result.output = g_strdup (plan->output);
   job->result.device = g_strjoinv (",", plan->facts.devices);
@@ -43,8 +42,8 @@ td_job_unref (TdJob *job)
   g_free (job->result.output);
   g_free (job->result.device);
   g_free (job->result.family);
-  g_strfreev (job->result.notes);
-  g_ptr_array_unref (job->notes);
+  td_messages_free (job->result.notes);
+  td_messages_free (job->notes);
   g_array_unref (job->passes);
   g_clear_pointer (&job->spans, g_array_unref);
   g_clear_error (&job->failure);
@@ -244,15 +243,15 @@ td_job_set_family (TdJob *job, const char *description)
 }
 
 void
-td_job_note (TdJob *job, const char *format, ...)
+td_job_note (TdJob *job, const char *id, ...)
 {
-  va_list arguments;
+  va_list values;
 
-  va_start (arguments, format);
-  char *note = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
+  va_start (values, id);
+  TdMessage *note = td_message_new_list (id, values);
+  va_end (values);
   g_mutex_lock (&job->lock);
-  g_ptr_array_add (job->notes, note);
+  td_messages_add (&job->notes, note);
   g_mutex_unlock (&job->lock);
 }
 
@@ -348,7 +347,7 @@ add_count_notes (TdJob *job)
   if (counts->dose_high > 0 && counts->dose_high < 0.9)
     td_job_note (job,
                  "No frame's dose comes near the flats': unless the source was weaker than then, "
-                 "there is no air where it was looked for; give a region (--prepare dose=region:…) "
+                 "there is no air where it was looked for; give a region ({prepare=dose=region:…}) "
                  "or leave the step dose out.");
   if (counts->clamped_transmissions)
     td_job_note (job,
@@ -361,7 +360,7 @@ add_count_notes (TdJob *job)
   if (result->clamped_output)
     td_job_note (job,
                  "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
-                 "(--range).",
+                 "({range}).",
                  result->clamped_output);
 }
 
@@ -373,8 +372,7 @@ finish_result (TdJob *job, TdJobState state)
   job->ended_us = g_get_monotonic_time ();
   job->result.seconds = (job->ended_us - job->started_us) * 1e-6;
   job->result.updates_per_s = job->result.seconds > 0 ? job->updates / job->result.seconds : 0;
-  g_ptr_array_add (job->notes, NULL);
-  job->result.notes = (char **) g_ptr_array_steal (job->notes, NULL);
+  job->result.notes = g_steal_pointer (&job->notes);
   job->state = state;
   g_mutex_unlock (&job->lock);
 }

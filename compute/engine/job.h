@@ -52,7 +52,7 @@ typedef struct {
   TdPreparationCounts counts;
   guint64 clamped_output; /* integer output: samples outside the range */
   guint64 host_peak_bytes, device_peak_bytes;
-  char **notes;
+  TdMessage **notes;
 } TdJobResult;
 
 /* What a thread or a device of the job did when, in seconds from the job's start: what waits for

@@ -69,4 +69,4 @@ void td_job_add_counts (TdJob *job, const TdPreparationCounts *counts);
 /* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
 void td_job_add_host_bytes (TdJob *job, gint64 bytes);
 void td_job_set_family (TdJob *job, const char *description); /* what ran, in words */
-void td_job_note (TdJob *job, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void td_job_note (TdJob *job, const char *id, ...) G_GNUC_PRINTF (2, 3);

@@ -78,10 +78,10 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
     return TRUE;
   }
   if (!isfinite (result->centre_px)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "No rotation axis was found (--centre PX gives "
-                 "it by hand). %s",
-                 result->advice);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "No rotation axis was found ({centre:PX} gives "
+                  "it by hand). %s",
+                  result->advice);
     return FALSE;
   }
   plan->recipe.centre_px = result->centre_px;
@@ -102,7 +102,7 @@ plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GEr
   if (result)
     return take_found (plan, result, stated_px, error);
   if (isfinite (stated_px) && g_error_matches (problem, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
-    td_plan_note (plan, "%s.", problem->message);
+    td_plan_note (plan, "%p.", td_error_message (problem));
     plan_centre_take_stated (plan, stated_px);
     g_error_free (problem);
     return TRUE;
@@ -125,10 +125,10 @@ td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
     if (!plan_centre_find (plan, stated_px, cancellable, error))
       return FALSE;
   } else if (recipe->centre_auto && !isfinite (stated_px)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "%s does not say where its rotation axis is, and it is searched for in parallel "
-                 "beams only; give the column of the axis (--centre PX)",
-                 facts->title ? facts->title : "The scan");
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "%s does not say where its rotation axis is, and it is searched for in parallel "
+                  "beams only; give the column of the axis ({centre:PX})",
+                  facts->title ? facts->title : "The scan");
     return FALSE;
   } else if (recipe->centre_auto || isnan (recipe->centre_px)) {
     plan_centre_take_stated (plan, stated_px);

@@ -40,7 +40,7 @@ td_plan_unref (TdPlan *plan)
   if (plan->free_extra)
     plan->free_extra (plan->extra);
   g_strfreev (plan->facts.devices);
-  g_strfreev (plan->facts.notes);
+  td_messages_free (plan->facts.notes);
   g_clear_pointer (&plan->devices, g_ptr_array_unref);
   td_scan_unref (plan->scan);
   td_scan_unref (plan->measured);
@@ -50,17 +50,13 @@ td_plan_unref (TdPlan *plan)
 }
 
 void
-td_plan_note (TdPlan *plan, const char *format, ...)
+td_plan_note (TdPlan *plan, const char *id, ...)
 {
-  va_list arguments;
+  va_list values;
 
-  va_start (arguments, format);
-  char *note = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  guint n = plan->facts.notes ? g_strv_length (plan->facts.notes) : 0;
-  plan->facts.notes = g_renew (char *, plan->facts.notes, n + 2);
-  plan->facts.notes[n] = note;
-  plan->facts.notes[n + 1] = NULL;
+  va_start (values, id);
+  td_messages_add (&plan->facts.notes, td_message_new_list (id, values));
+  va_end (values);
 }
 
 /* ── Choices that all methods share ── */
@@ -78,11 +74,11 @@ choose_method (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
       return methods[i];
   }
   if (reason)
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED, "%s", reason);
+    td_set_error_plain (error, TD_ERROR_UNSUPPORTED, reason);
   else
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "The method \"%s\" is not in this version; take --method fbp",
-                 td_method_name (recipe->method));
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "The method \"%s\" is not in this version; take {method=fbp}",
+                  td_method_name (recipe->method));
   return NULL;
 }
 
@@ -97,9 +93,9 @@ resolve_slices (TdPlan *plan, GError **error)
     recipe->row_end = n;
   }
   if (recipe->row_first >= recipe->row_end || recipe->row_end > n) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Slices %u:%u are not in the volume, which has slices 0 to %u (--rows)",
-                 recipe->row_first, recipe->row_end, n - 1);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "Slices %u:%u are not in the volume, which has slices 0 to %u ({rows})",
+                  recipe->row_first, recipe->row_end, n - 1);
     return FALSE;
   }
   plan->facts.first_slice = plan->facts.first_row = recipe->row_first;
@@ -124,11 +120,13 @@ resolve_rows (TdPlan *plan, GError **error)
     recipe->row_end = end;
   }
   if (recipe->row_first >= recipe->row_end || recipe->row_first < first || recipe->row_end > end) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "Rows %u:%u are not %s rows %u to %u (--rows)",
-                 recipe->row_first, recipe->row_end,
-                 td_scan_frame_is_plain (frame) ? "on the detector, which has"
-                                                : "among those that are left by --crop and --bin,",
-                 first, end - 1);
+    td_set_error (
+        error, TD_ERROR_INVALID, "Rows %u:%u are not %p rows %u to %u ({rows})", recipe->row_first,
+        recipe->row_end,
+        td_message_new_plain (td_scan_frame_is_plain (frame)
+                                  ? N_ ("on the detector, which has")
+                                  : N_ ("among those that are left by {crop} and {bin},")),
+        first, end - 1);
     return FALSE;
   }
   plan->facts.first_slice = (recipe->row_first - first) / bin;
@@ -169,17 +167,17 @@ check_recipe (TdPlan *plan, GError **error)
 {
   const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
-  g_autofree char *reason = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
+  g_autoptr (TdMessage) reason = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
 
   if (reason) {
-    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
     return FALSE;
   }
   if (facts->geometry.beam != TD_BEAM_PARALLEL && recipe->field_of_view != TD_FIELD_AUTO)
     td_plan_note (
         plan,
         "What slices of a cone beam show follows from the axis and the turn: the field of view "
-        "(--field-of-view) is left out.");
+        "({field-of-view}) is left out.");
   if (facts->transmission_logged) {
     td_plan_note (plan, "The scan's values are -log of the transmission already: flat field and "
                         "logarithm are left out.");
@@ -224,8 +222,8 @@ check_turn (TdPlan *plan, GError **error)
 
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
   if (facts->n_views > 1 && turn.full.repeated == facts->n_views - 1) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_ANGLES,
+    td_set_error (
+        error, TD_ERROR_ANGLES,
         "All %u views of “%s” are at one angle, %.4g°, from which nothing can be reconstructed; "
         "state the angles of its turn, for example 0:180",
         facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
@@ -309,10 +307,10 @@ td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
       || (region[0] >= 0 && region[1] >= 0 && region[2] >= 1 && region[3] >= 1
           && (gint64) region[0] + region[2] <= nx && (gint64) region[1] + region[3] <= ny))
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
-               "(--region X,Y,W,H)",
-               region[0], region[1], region[2], region[3], nx, ny);
+  td_set_error (error, TD_ERROR_INVALID,
+                "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
+                "({region:X,Y,W,H})",
+                region[0], region[1], region[2], region[3], nx, ny);
   return FALSE;
 }
 
@@ -407,7 +405,7 @@ td_plan_to_json (const TdPlan *plan)
   td_json_add_integer (builder, "device_bytes", facts->device_bytes);
   td_json_add_number (builder, "updates", facts->updates);
   td_json_add_number (builder, "estimate_seconds", facts->estimate_s > 0 ? facts->estimate_s : NAN);
-  td_json_add_strings (builder, "notes", facts->notes);
+  td_json_add_messages (builder, "notes", facts->notes);
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
   json_builder_end_object (builder);

@@ -32,7 +32,7 @@ typedef struct {
   double updates;       /* n_slices * nx * ny * n_views */
   double estimate_s;    /* 0: not known yet on this machine */
   char **devices;       /* ids, NULL-terminated */
-  char **notes;         /* sentences: what was chosen and why */
+  TdMessage **notes;    /* what was chosen and why */
 } TdPlanFacts;
 
 /* @scan and @recipe are referenced and copied. Blocks (opens devices; finds the centre when the

@@ -135,10 +135,10 @@ ray_store_sound (TdRayStore *store, GError **error)
   const int failed = g_atomic_int_get (&store->failed);
 
   if (failed)
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "The temporary file of projections in %s failed: %s; set TMPDIR to another "
-                 "disk.",
-                 g_get_tmp_dir (), g_strerror (failed));
+    td_set_error (error, TD_ERROR_IO,
+                  "The temporary file of projections in %s failed: %s; set TMPDIR to another "
+                  "disk.",
+                  g_get_tmp_dir (), g_strerror (failed));
   return failed == 0;
 }
 

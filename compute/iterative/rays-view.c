@@ -221,10 +221,10 @@ gboolean
 td_rays_check (const TdConeTask *task, GError **error)
 {
   if (td_rays_volume_bytes (task) / sizeof (float) > G_MAXINT) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_TOO_LARGE,
+    td_set_error (
+        error, TD_ERROR_TOO_LARGE,
         "Iterative methods hold the whole volume, and %u × %u × %u voxels are more than the "
-        "2^31 that fit: bin the detector (--bin 2) or crop it (--crop)",
+        "2^31 that fit: bin the detector ({bin=2}) or crop it ({crop})",
         task->nx, task->ny, task->nz);
     return FALSE;
   }
@@ -238,10 +238,10 @@ td_rays_check (const TdConeTask *task, GError **error)
       point[1] = task->first_mm[1] - (corner & 2 ? (double) task->ny : -1) * task->voxel_mm;
       point[2] = task->first_mm[2] - (corner & 4 ? (double) task->nz : -1) * task->voxel_mm;
       if (!(rays_view_dot (m + 8, point) + m[11] > 0.01)) {
-        g_set_error (
-            error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+        td_set_error (
+            error, TD_ERROR_UNSUPPORTED,
             "In view %u the source stands inside the volume or beside it, where iterative methods "
-            "have no rays to follow: check the distances, or take --method fdk",
+            "have no rays to follow: check the distances, or take {method=fdk}",
             view);
         return FALSE;
       }

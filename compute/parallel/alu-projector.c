@@ -242,10 +242,10 @@ td_alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
       return NULL;
   }
   if (!td_alu_shape_fit (&shape, task, info)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-                 "The back-projection kernel needs more local memory than the %" G_GUINT64_FORMAT
-                 " bytes %s has; choose another family",
-                 info->local_memory_bytes, info->id);
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "The back-projection kernel needs more local memory than the %" G_GUINT64_FORMAT
+                  " bytes %s has; choose another family",
+                  info->local_memory_bytes, info->id);
     return NULL;
   }
 

@@ -34,9 +34,9 @@ td_backproject_family (const char *name, GError **error)
       return families[i];
     g_string_append_printf (names, ", %s", families[i]->name);
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "There is no back-projection kernel family \"%s\"; choose one of %s", name,
-               names->str);
+  td_set_error (error, TD_ERROR_INVALID,
+                "There is no back-projection kernel family \"%s\"; choose one of %s", name,
+                names->str);
   return NULL;
 }
 
@@ -59,8 +59,8 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
   g_autofree char *disabled = td_tune_store_disabled (info, name);
   if (!reason && !disabled)
     return family;
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+  td_set_error (
+      error, TD_ERROR_UNSUPPORTED,
       "The \"%s\" kernels cannot do this on %s (%s): %s; choose another family or \"auto\"", name,
       info->id, info->name, reason ? reason : disabled);
   return NULL;
@@ -114,10 +114,10 @@ td_backproject_choose (const char *name, const TdBackprojectTask *task, TdDevice
     return choose_named (name, task, info, error);
   const TdBackprojectFamily *best = choose_best (task, info, n_slices, &reason);
   if (!best)
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "No back-projection kernel can do this on %s (%s): %s; choose another device or "
-                 "precision",
-                 info->id, info->name, reason);
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "No back-projection kernel can do this on %s (%s): %s; choose another device or "
+                  "precision",
+                  info->id, info->name, reason);
   return best;
 }
 
@@ -189,9 +189,9 @@ static gboolean
 check_task (const TdBackprojectTask *task, GError **error)
 {
   if (!task->n_columns || !task->n_views || !task->nx || !task->ny) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Nothing to back-project: %u columns, %u views, %u x %u pixels", task->n_columns,
-                 task->n_views, task->nx, task->ny);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "Nothing to back-project: %u columns, %u views, %u x %u pixels", task->n_columns,
+                  task->n_views, task->nx, task->ny);
     return FALSE;
   }
   if (!isfinite (task->x0) || !isfinite (task->y0) || !isfinite (task->centre_px)
@@ -207,10 +207,10 @@ check_task (const TdBackprojectTask *task, GError **error)
   }
   if ((guint64) task->n_columns * task->n_views > G_MAXINT32
       || (guint64) task->nx * task->ny > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "A sinogram of %u x %u or a slice of %u x %u passes the limit of 2^31 elements; "
-                 "reconstruct a region",
-                 task->n_columns, task->n_views, task->nx, task->ny);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "A sinogram of %u x %u or a slice of %u x %u passes the limit of 2^31 elements; "
+                  "reconstruct a region",
+                  task->n_columns, task->n_views, task->nx, task->ny);
     return FALSE;
   }
   return TRUE;
@@ -257,8 +257,8 @@ td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
   if (!check_task (task, error))
     return NULL;
   if ((reason = why_not (family, task, info))) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "The \"%s\" kernels cannot do this on %s: %s", family->name, info->id, reason);
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "The \"%s\" kernels cannot do this on %s: %s",
+                  family->name, info->id, reason);
     return NULL;
   }
   TdBackprojector *projector

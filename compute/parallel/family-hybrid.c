@@ -83,9 +83,9 @@ family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
                                                            : in_squares;
     variant = &usual;
   } else if (!has_texel (task, info, variant->slices)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "%s has no textures of %u slices side by side; choose another variant", info->id,
-                 variant->slices);
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "%s has no textures of %u slices side by side; choose another variant", info->id,
+                  variant->slices);
     return NULL;
   }
   return td_alu_projector_new (device, task, variant, max_slices, 1, TRUE, error);

@@ -245,8 +245,8 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
     const char *value = family_texture_choose (c, chosen);
     if (!value) {
-      g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                   "The texture kernels have no such %s; tune again", choices[c].key);
+      td_set_error (error, TD_ERROR_INVALID, "The texture kernels have no such %s; tune again",
+                    choices[c].key);
       return NULL;
     }
     if (strcmp (choices[c].key, "TD_UNROLL_VIEWS") == 0 && self->slices == 4 && !chosen)
@@ -314,10 +314,10 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
                                             : family_texture_slices_for (task, info, max_slices);
 
   if (!family_texture_possible (task, info, slices)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-                 "%s has no textures of %u slices side by side in this precision; choose another "
-                 "variant",
-                 info->id, slices);
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "%s has no textures of %u slices side by side in this precision; choose another "
+                  "variant",
+                  info->id, slices);
     return NULL;
   }
   TextureProjector *self = g_new0 (TextureProjector, 1);

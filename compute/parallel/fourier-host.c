@@ -137,10 +137,10 @@ td_fourier_host_new (const TdBackprojectTask *task, GError **error)
   fourier_host_make_tables (host, task);
   if (fourier_host_make_memory (host))
     return host;
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-               "The Fourier method could not get %" G_GUINT64_FORMAT
-               " MiB of memory; close other programs, take a smaller region or --method fbp",
-               td_fourier_host_workspace_bytes (shape) >> 20);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                "The Fourier method could not get %" G_GUINT64_FORMAT
+                " MiB of memory; close other programs, take a smaller region or {method=fbp}",
+                td_fourier_host_workspace_bytes (shape) >> 20);
   td_fourier_host_free (host);
   return NULL;
 }

@@ -126,10 +126,10 @@ td_host_backproject_new (const TdBackprojectTask *task, guint max_slices, GError
   if (complete)
     return host;
 
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-               "Back-projection on the host could not get %" G_GUINT64_FORMAT
-               " MiB of memory; close other programs or lower the memory limit",
-               host->bins_floats * sizeof (float) >> 20);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                "Back-projection on the host could not get %" G_GUINT64_FORMAT
+                " MiB of memory; close other programs or lower the memory limit",
+                host->bins_floats * sizeof (float) >> 20);
   td_host_backproject_free (host);
   return NULL;
 }

@@ -72,9 +72,9 @@ trial_make_buffers (TdTrial *trial, guint32 seed, GError **error)
 
   trial->sinograms = g_try_new (float, n);
   if (!trial->sinograms) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "%u sinograms of %u x %u do not fit into memory; use a smaller size",
-                 trial->n_slices, trial->task.n_views, trial->task.n_columns);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "%u sinograms of %u x %u do not fit into memory; use a smaller size",
+                  trial->n_slices, trial->task.n_views, trial->task.n_columns);
     return FALSE;
   }
   for (guint64 i = 0; i < n; i++)

@@ -90,7 +90,7 @@ write_file (GError **error)
   g_mkdir_with_parents (folder, 0700);
   if (g_file_set_contents (file, text, -1, error))
     return TRUE;
-  g_prefix_error (error, "What was found out about this device could not be kept: ");
+  td_prefix_error (error, "What was found out about this device could not be kept: ");
   return FALSE;
 }
 

@@ -246,11 +246,11 @@ check_region (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error)
       || ((guint64) spec->x + spec->width <= facts->n_columns
           && (guint64) spec->y + spec->height <= facts->n_rows))
     return TRUE;
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_INVALID,
+  td_set_error (
+      error, TD_ERROR_INVALID,
       "the air region of %u × %u pixels at column %u, row %u does not lie on the detector of "
-      "%u × %u pixels; give another (--prepare dose=region:x=…:y=…:width=…:height=…), or take "
-      "the borders (--prepare dose=borders)",
+      "%u × %u pixels; give another ({prepare=dose=region:x=…:y=…:width=…:height=…}), or take "
+      "the borders ({prepare=dose=borders})",
       spec->width, spec->height, spec->x, spec->y, facts->n_columns, facts->n_rows);
   return FALSE;
 }

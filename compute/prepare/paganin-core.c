@@ -52,7 +52,7 @@ guint64
 td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   TdPaganin paganin;
-  g_autofree char *reason = td_paganin_init (&paganin, step, facts);
+  g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, facts);
 
   if (reason)
     return 0;
@@ -224,10 +224,10 @@ td_paganin_run_core (const TdStep *step, TdSlab *slab, guint first, guint count,
 {
   TdPaganin paganin;
   Kernels kernels = { NULL };
-  g_autofree char *reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
+  g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
 
   if (reason) {
-    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
     return FALSE;
   }
   if (!paganin_core_load_kernels (slab, &kernels, error))

@@ -41,7 +41,7 @@ td_paganin_host_new (guint nx, guint ny, const float *across, const float *down,
   self->columns = ny > 1 ? td_fftw_plan (ny) : NULL;
   if (self->rows && (self->columns || ny == 1))
     return self;
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", nx, ny);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", nx, ny);
   td_paganin_host_free (self);
   return NULL;
 }

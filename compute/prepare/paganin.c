@@ -19,15 +19,16 @@ paganin_reach (double length_px, gboolean discrete)
   return (guint) ceil (-log (TD_PAGANIN_REST) / decay);
 }
 
-static char *
-paganin_missing (const TdScanFacts *facts, const char *what, const char *option)
+static TdMessage *
+paganin_missing (const TdScanFacts *facts, const char *what, const char *value)
 {
-  return g_strdup_printf ("phase retrieval needs %s, which %s does not state; give it "
-                          "(--prepare paganin:%s)",
-                          what, facts->title ? facts->title : "the scan", option);
+  return td_message_new ("phase retrieval needs %p, which %s does not state; give it "
+                         "({prepare=paganin:%s})",
+                         td_message_new_plain (what), facts->title ? facts->title : "the scan",
+                         value);
 }
 
-char *
+TdMessage *
 td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *facts)
 {
   const double *v = step->values;
@@ -43,11 +44,12 @@ td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *fact
   double height_mm = given_mm > 0 ? given_mm : g->pixel_height_mm;
 
   if (!(energy_kev > 0))
-    return paganin_missing (facts, "the beam's energy in keV", "energy=25");
+    return paganin_missing (facts, N_ ("the beam's energy in keV"), "energy=25");
   if (!(distance_mm > 0))
-    return paganin_missing (facts, "the distance from sample to detector in mm", "distance=100");
+    return paganin_missing (facts, N_ ("the distance from sample to detector in mm"),
+                            "distance=100");
   if (!(width_mm > 0))
-    return paganin_missing (facts, "the size of a pixel in µm", "pixel=1.6");
+    return paganin_missing (facts, N_ ("the size of a pixel in µm"), "pixel=1.6");
   if (!(height_mm > 0))
     height_mm = width_mm;
 
@@ -60,10 +62,10 @@ td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *fact
   if (facts->n_rows == 1)
     paganin->length_px[1] = 0;
   if (paganin->length_px[0] > MAX (MOST_SHARE * facts->n_columns, 4))
-    return g_strdup_printf (
+    return td_message_new (
         "phase retrieval with %g keV, %g mm, pixels of %g µm and a delta/beta of %g "
-        "would blur over %.0f of the detector's %u columns; check them (--prepare "
-        "paganin=DELTA/BETA:energy=…:distance=…:pixel=…)",
+        "would blur over %.0f of the detector's %u columns; check them ("
+        "{prepare=paganin=DELTA/BETA:energy=…:distance=…:pixel=…})",
         energy_kev, distance_mm, width_mm * 1e3, v[TD_PAGANIN_DELTA_BETA], paganin->length_px[0],
         facts->n_columns);
   for (guint axis = 0; axis < 2; axis++)

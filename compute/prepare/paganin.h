@@ -48,6 +48,6 @@ enum {
 guint64 td_paganin_batch_bytes (TdDevice *device, guint64 thread_bytes);
 gboolean td_paganin_is_same (const TdPaganin *a, const TdPaganin *b);
 /* NULL; else what is missing or absurd and what to do (transfer full). */
-char *td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *facts);
+TdMessage *td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *facts);
 /* L^2 k^2 of the @n frequencies of a line; @axis 0: along a row, 1: along a column. */
 void td_paganin_response (const TdPaganin *paganin, guint axis, guint n, float *response);

@@ -16,16 +16,16 @@ td_preparation_skips (const TdStep *step, const TdScanFacts *facts)
   return kind->skips && kind->skips (step, facts);
 }
 
-char *
+TdMessage *
 td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
 {
   for (guint i = 0; i < n_steps; i++) {
     g_autoptr (GError) error = NULL;
     const TdStepKind *kind = td_prepare_step (steps[i].name, &error);
-    char *reason = NULL;
+    TdMessage *reason = NULL;
 
     if (!kind)
-      return g_strdup (error->message);
+      return td_error_message (error);
     if (!td_preparation_skips (&steps[i], facts) && kind->unsupported)
       reason = kind->unsupported (&steps[i], facts);
     if (reason)

@@ -57,9 +57,9 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   td_preparation_set_steps (preparation, steps, n_steps);
   td_preparation_set_views (preparation, 0, td_scan_facts (scan)->n_views);
 
-  g_autofree char *reason = td_preparation_unsupported (steps, n_steps, td_scan_facts (scan));
+  g_autoptr (TdMessage) reason = td_preparation_unsupported (steps, n_steps, td_scan_facts (scan));
   if (reason) {
-    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
     return NULL;
   }
   return g_steal_pointer (&preparation);
@@ -373,7 +373,7 @@ td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, const TdPre
   if (td_preparation_skips (step, td_scan_facts (preparation->scan))
       || td_prepare_step (step->name, NULL)->run (step, &slab, error))
     return TRUE;
-  g_prefix_error (error, "Preparation step \"%s\": ", step->name);
+  td_prefix_error (error, "Preparation step \"%s\": ", step->name);
   return FALSE;
 }
 
@@ -405,7 +405,7 @@ run_core (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
   if (!out
       || !td_prepare_step (step->name, NULL)
               ->run_core (step, &slab, needed->row0 - rows->row0, needed->n_rows, out, error)) {
-    g_prefix_error (error, "Preparation step \"%s\": ", step->name);
+    td_prefix_error (error, "Preparation step \"%s\": ", step->name);
     return FALSE;
   }
   *rows = *needed;

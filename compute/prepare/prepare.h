@@ -25,7 +25,8 @@ void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCou
 
 /* NULL if the scan has what the steps need; else the sentence that says what is missing and what to
    do. (transfer full) */
-char *td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
+TdMessage *td_preparation_unsupported (const TdStep *steps, guint n_steps,
+                                       const TdScanFacts *facts);
 /* The step changes nothing for this scan: switched off, already done by the instrument, or there
    are no flats and the values are floats, which are then taken as transmissions. */
 gboolean td_preparation_skips (const TdStep *step, const TdScanFacts *facts);

@@ -34,16 +34,17 @@ step_bad_pixels_held_free (gpointer data)
   g_free (held);
 }
 
-static char *
+static TdMessage *
 step_bad_pixels_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   if (facts->bad_pixels || (step->values[FIND] > 0 && (facts->n_flats > 0 || facts->n_darks > 0)))
     return NULL;
-  return g_strdup_printf ("%s has no mask of bad pixels%s; give one (--bad-pixels FILE), or leave "
-                          "the step bad-pixels out",
-                          facts->title ? facts->title : "The scan",
-                          step->values[FIND] > 0 ? " and neither flats nor darks to find them in"
-                                                 : "");
+  return td_message_new (
+      "%s has no mask of bad pixels%p; give one ({bad-pixels:FILE}), or leave "
+      "the step bad-pixels out",
+      facts->title ? facts->title : "The scan",
+      td_message_new_plain (
+          step->values[FIND] > 0 ? N_ (" and neither flats nor darks to find them in") : ""));
 }
 
 static guint

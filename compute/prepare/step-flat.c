@@ -51,15 +51,15 @@ step_flat_skips (const TdStep *step, const TdScanFacts *facts)
          && (facts->sample_type == TD_SAMPLE_FLOAT32 || facts->sample_type == TD_SAMPLE_FLOAT64);
 }
 
-static char *
+static TdMessage *
 step_flat_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   if (!td_flat_field_lacks (step, facts))
     return NULL;
-  return g_strdup_printf (
-      "%s has no flat field, and %s values cannot be transmissions; name the flats (--flats PATH), "
-      "or the intensity of the empty beam (--prepare flat-field=65535), or take the values as they "
-      "are (--prepare none)",
+  return td_message_new (
+      "%s has no flat field, and %s values cannot be transmissions; name the flats ({flats:PATH}), "
+      "or the intensity of the empty beam ({prepare=flat-field=65535}), or take the values as they "
+      "are ({prepare=none})",
       facts->title ? facts->title : "The scan", td_sample_name (facts->sample_type));
 }
 
@@ -141,10 +141,10 @@ refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
       if (rows->flat[i] > rows->dark[i])
         return TRUE;
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "no pixel of the flat field is brighter than the dark field in %s; check that the "
-               "flats and darks are not exchanged or empty (--flats, --darks)",
-               facts->title ? facts->title : "this scan");
+  td_set_error (error, TD_ERROR_INVALID,
+                "no pixel of the flat field is brighter than the dark field in %s; check that the "
+                "flats and darks are not exchanged or empty ({flats}, {darks})",
+                facts->title ? facts->title : "this scan");
   return FALSE;
 }
 

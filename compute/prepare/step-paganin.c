@@ -57,7 +57,7 @@ shape_of (const TdPaganin *paganin, guint n_rows, guint n_views, guint n_columns
   return shape;
 }
 
-static char *
+static TdMessage *
 step_paganin_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   TdPaganin paganin;
@@ -69,7 +69,7 @@ static guint
 step_paganin_halo (const TdStep *step, const TdScanFacts *facts)
 {
   TdPaganin paganin;
-  g_autofree char *reason = td_paganin_init (&paganin, step, facts);
+  g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, facts);
 
   return reason ? 0 : MIN (paganin.reach_px[1], facts->n_rows);
 }
@@ -78,7 +78,7 @@ static guint64
 step_paganin_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
   TdPaganin paganin;
-  g_autofree char *reason = td_paganin_init (&paganin, step, facts);
+  g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, facts);
 
   if (reason)
     return 0;
@@ -266,10 +266,10 @@ step_paganin_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   TdPaganin paganin;
   Kernels kernels = { NULL };
-  g_autofree char *reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
+  g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
 
   if (reason) {
-    g_set_error_literal (error, TD_ERROR, TD_ERROR_INVALID, reason);
+    td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
     return FALSE;
   }
   const Held *held = step_paganin_hold (slab, &paganin, error);

@@ -63,7 +63,7 @@ typedef struct TdStepKind {
   gboolean (*skips) (const TdStep *step, const TdScanFacts *facts);
   /* The sentence that says what the scan lacks and what to do, (transfer full), or NULL; may itself
      be NULL. Asked before anything runs, unless the step skips the scan. */
-  char *(*unsupported) (const TdStep *step, const TdScanFacts *facts);
+  TdMessage *(*unsupported) (const TdStep *step, const TdScanFacts *facts);
   /* Rows needed above and below to make one row; NULL: none. */
   guint (*halo) (const TdStep *step, const TdScanFacts *facts);
   /* Device bytes needed besides the slab, for a slab of @n_rows rows of that scan; NULL: none. */

@@ -283,8 +283,7 @@ td_field_refuse (const TdField *field, const char *text, GError **error)
 {
   g_autofree char *expects = field_expects (field);
 
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "--%s \"%s\" is not %s", field->option, text,
-               expects);
+  td_set_error (error, TD_ERROR_INVALID, "--%s \"%s\" is not %s", field->option, text, expects);
   return FALSE;
 }
 

@@ -53,3 +53,11 @@ td_json_print (JsonBuilder *builder)
   g_autoptr (JsonNode) root = json_builder_get_root (builder);
   return json_to_string (root, TRUE);
 }
+
+void
+td_json_add_messages (JsonBuilder *builder, const char *name, TdMessage *const *messages)
+{
+  g_auto (GStrv) texts = td_messages_texts (messages, NULL);
+
+  td_json_add_strings (builder, name, texts);
+}

@@ -3,12 +3,16 @@
 
 #include <json-glib/json-glib.h>
 
+#include "dataset/message.h"
+
 /* Members of the object that @builder is in. Numbers that JSON cannot hold (NaN, infinite) and NULL
    strings become null. */
 void td_json_add_number (JsonBuilder *builder, const char *name, double value);
 void td_json_add_integer (JsonBuilder *builder, const char *name, guint64 value);
 void td_json_add_string (JsonBuilder *builder, const char *name, const char *value);
 void td_json_add_boolean (JsonBuilder *builder, const char *name, gboolean value);
+/* What the notes say on the command line. */
+void td_json_add_messages (JsonBuilder *builder, const char *name, TdMessage *const *messages);
 void td_json_add_strings (JsonBuilder *builder, const char *name, char **values); /* NULL: none */
 /* The whole, indented. (transfer full) */
 char *td_json_print (JsonBuilder *builder);

@@ -589,7 +589,7 @@ td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError *
   TdRecipe edited = *recipe;
 
   if (!field) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "There is no recipe option \"--%s\"", option);
+    td_set_error (error, TD_ERROR_INVALID, "There is no recipe option \"--%s\"", option);
     return FALSE;
   }
   if (!(field->kind == &mask_kind ? td_recipe_set_mask (&edited, value, error)

@@ -95,16 +95,15 @@ static gboolean
 recipe_json_read_version (JsonNode *node, GError **error)
 {
   if (recipe_json_type (node) != TD_FIELD_NUMBER) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The recipe's \"" VERSION_KEY "\" is not a number");
+    td_set_error (error, TD_ERROR_INVALID, "The recipe's \"" VERSION_KEY "\" is not a number");
     return FALSE;
   }
   if (json_node_get_int (node) == TD_RECIPE_VERSION)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-               "The recipe is of version %" G_GINT64_FORMAT
-               ", this program reads version %d; use the version of Tomodesk that wrote it",
-               json_node_get_int (node), TD_RECIPE_VERSION);
+  td_set_error (error, TD_ERROR_UNSUPPORTED,
+                "The recipe is of version %" G_GINT64_FORMAT
+                ", this program reads version %d; use the version of Tomodesk that wrote it",
+                json_node_get_int (node), TD_RECIPE_VERSION);
   return FALSE;
 }
 
@@ -142,17 +141,18 @@ recipe_json_read_member (TdRecipe *recipe, const char *group, const char *key, J
   if (field) {
     if (recipe_json_set (field, recipe, node, error))
       return TRUE;
-    g_prefix_error (error, "The recipe's \"%s\": ", key);
+    td_prefix_error (error, "The recipe's \"%s\": ", key);
     return FALSE;
   }
   if (!group && strcmp (key, VERSION_KEY) == 0)
     return recipe_json_read_version (node, error);
   if (!group && recipe_json_is_group (key))
     return recipe_json_read_object (recipe, key, node, error);
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "The recipe has a key \"%s\" in \"%s\" that this version does not know; correct its "
-               "spelling or use the version that wrote it",
-               key, group ? group : "the recipe");
+  td_set_error (
+      error, TD_ERROR_INVALID,
+      "The recipe has a key \"%s\" in \"%s\" that this version does not know; correct its "
+      "spelling or use the version that wrote it",
+      key, group ? group : "the recipe");
   return FALSE;
 }
 
@@ -161,7 +161,7 @@ static gboolean
 recipe_json_read_object (TdRecipe *recipe, const char *group, JsonNode *node, GError **error)
 {
   if (!JSON_NODE_HOLDS_OBJECT (node)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "The recipe's \"%s\" is not an object", group);
+    td_set_error (error, TD_ERROR_INVALID, "The recipe's \"%s\" is not an object", group);
     return FALSE;
   }
   JsonObject *object = json_node_get_object (node);
@@ -181,15 +181,15 @@ td_recipe_from_json (TdRecipe *recipe, const char *json, GError **error)
   TdRecipe read;
 
   if (!json_parser_load_from_data (parser, json, -1, &reason)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE, "The recipe is not JSON: %s", reason->message);
+    td_set_error (error, TD_ERROR_BAD_FILE, "The recipe is not JSON: %s", reason->message);
     return FALSE;
   }
   JsonNode *root = json_parser_get_root (parser);
   if (!root || !JSON_NODE_HOLDS_OBJECT (root)
       || !json_object_has_member (json_node_get_object (root), VERSION_KEY)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_BAD_FILE,
-                 "This is not a recipe: a JSON object with a member \"" VERSION_KEY
-                 "\" is expected");
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "This is not a recipe: a JSON object with a member \"" VERSION_KEY
+                  "\" is expected");
     return FALSE;
   }
 

@@ -52,9 +52,9 @@ recipe_steps_set_named (TdStep *step, const TdStepKind *kind, const char *word, 
   g_autoptr (GString) names = g_string_new (NULL);
   for (guint i = 0; i < kind->n_parameters; i++)
     g_string_append_printf (names, "%s%s", i ? ", " : "", kind->parameters[i].name);
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "--prepare %s: \"%s\" is not NAME=VALUE of one of its parameters (%s)", kind->name,
-               word, names->len ? names->str : "it has none");
+  td_set_error (error, TD_ERROR_INVALID,
+                "--prepare %s: \"%s\" is not NAME=VALUE of one of its parameters (%s)", kind->name,
+                word, names->len ? names->str : "it has none");
   return FALSE;
 }
 
@@ -83,7 +83,7 @@ recipe_steps_set_one (TdRecipe *recipe, const char *text, GError **error)
   if (!step)
     return FALSE;
   if (head[1] && kind->n_parameters == 0) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "--prepare %s takes no value", name);
+    td_set_error (error, TD_ERROR_INVALID, "--prepare %s takes no value", name);
     return FALSE;
   }
   if (head[1] && !recipe_steps_set_parameter (step, kind, 0, head[1], error))
@@ -144,8 +144,8 @@ recipe_steps_write (const TdField *field, gconstpointer record, JsonBuilder *bui
 static gboolean
 recipe_steps_refuse (GError **error, const char *step, const char *key, const char *expected)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "\"%s\" of the step \"%s\" is not %s", key, step,
-               expected);
+  td_set_error (error, TD_ERROR_INVALID, "\"%s\" of the step \"%s\" is not %s", key, step,
+                expected);
   return FALSE;
 }
 
@@ -186,7 +186,7 @@ recipe_steps_read_one (TdRecipe *recipe, JsonNode *node, GError **error)
     return FALSE;
   const char *name = json_node_get_string (named);
   if (td_recipe_step (recipe, name)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "The recipe has the step \"%s\" twice", name);
+    td_set_error (error, TD_ERROR_INVALID, "The recipe has the step \"%s\" twice", name);
     return FALSE;
   }
 

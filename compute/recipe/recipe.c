@@ -40,9 +40,9 @@ td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error)
     return step;
   }
   if (recipe->n_steps == TD_RECIPE_MAX_STEPS) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "A recipe holds at most %d preparation steps; take one out before adding %s",
-                 TD_RECIPE_MAX_STEPS, name);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "A recipe holds at most %d preparation steps; take one out before adding %s",
+                  TD_RECIPE_MAX_STEPS, name);
     return NULL;
   }
 
@@ -61,19 +61,20 @@ static gboolean
 keep_path (TdRecipe *recipe, const char *path, GError **error)
 {
   if (!g_utf8_validate (path, -1, NULL)) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "The path of the mask of bad pixels is not UTF-8, and a recipe could not name it; "
-                 "rename the file");
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "The path of the mask of bad pixels is not UTF-8, and a recipe could not name it; "
+        "rename the file");
     return FALSE;
   }
   if (strlen (path) < sizeof recipe->mask) {
     g_strlcpy (recipe->mask, path, sizeof recipe->mask);
     return TRUE;
   }
-  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "The path of the mask of bad pixels is longer than %d bytes; put it into a folder "
-               "nearer to the root",
-               TD_RECIPE_MAX_PATH - 1);
+  td_set_error (error, TD_ERROR_TOO_LARGE,
+                "The path of the mask of bad pixels is longer than %d bytes; put it into a folder "
+                "nearer to the root",
+                TD_RECIPE_MAX_PATH - 1);
   return FALSE;
 }
 
@@ -150,7 +151,7 @@ td_recipe_load (TdRecipe *recipe, const char *path, GError **error)
   if (!g_file_get_contents (path, &text, &length, error))
     return FALSE;
   if (!td_recipe_from_json (&read, text, error) || !find_from_folder (&read, path, error)) {
-    g_prefix_error (error, "%s: ", path);
+    td_prefix_error (error, "%s: ", path);
     return FALSE;
   }
   *recipe = read;

@@ -71,7 +71,7 @@ td_scan_options_set (TdScanOptions *options, const char *option, const char *val
 
   if (field && *value)
     return td_field_set (field, options, value, error);
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "--%s is %s", option,
-               field ? "empty" : "no option of a scan");
+  td_set_error (error, TD_ERROR_INVALID, "--%s is %s", option,
+                field ? "empty" : "no option of a scan");
   return FALSE;
 }

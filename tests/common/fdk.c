@@ -88,7 +88,7 @@ td_fdk_test_run (TdPlan *plan, TdFdkVolume *volume, GError **error)
   td_job_set_sink (job, keep_slices, volume);
   const gboolean ok = td_job_run (job, NULL, error);
   const TdJobResult *result = td_job_result (job);
-  volume->notes = g_strjoinv ("\n", result->notes);
+  volume->notes = td_messages_join (result->notes, "\n", NULL);
   volume->host_bytes = result->host_peak_bytes;
   volume->device_bytes = result->device_peak_bytes;
   return ok;

@@ -40,7 +40,7 @@ td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdT
   volume->result = *td_job_result (job);
   volume->device = g_strdup (volume->result.device);
   volume->family = g_strdup (volume->result.family);
-  volume->notes = g_strjoinv ("\n", volume->result.notes);
+  volume->notes = td_messages_join (volume->result.notes, "\n", NULL);
   return TRUE;
 }
 

@@ -258,7 +258,7 @@ test_plan (void)
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   const TdRecipe *made = td_plan_recipe (plan);
-  g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (plan)->notes);
+  g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
   g_test_message ("%s", notes);
   g_assert_false (made->centre_auto);
   g_assert_cmpfloat_with_epsilon (made->centre_px, 66.4, 0.1);

@@ -112,7 +112,7 @@ static gboolean
 says (TdScan *scan, const TdRecipe *recipe, const char *words)
 {
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, NULL);
-  g_autofree char *notes = plan ? g_strjoinv ("\n", td_plan_facts (plan)->notes) : NULL;
+  g_autofree char *notes = plan ? td_messages_join (td_plan_facts (plan)->notes, "\n", NULL) : NULL;
 
   return notes && strstr (notes, words);
 }

@@ -163,7 +163,7 @@ planned (TdScan *scan, const TdRecipe *recipe)
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, &error);
 
   g_assert_no_error (error);
-  return g_strjoinv ("\n", td_plan_facts (plan)->notes);
+  return td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
 }
 
 static gboolean

@@ -438,7 +438,7 @@ test_auto (void)
     g_assert_no_error (error);
     const TdPlanFacts *facts = td_plan_facts (plan);
     g_test_message ("%s, axis %.2f: %.3f. %s", spec.phantom, spec.centre_px, facts->centre_px,
-                    facts->notes[0]);
+                    td_message_id (facts->notes[0]));
     g_assert_cmpfloat_with_epsilon (facts->centre_px, spec.centre_px, 0.25);
     g_assert_true (facts->half_acquisition);
   }

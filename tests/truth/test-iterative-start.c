@@ -101,7 +101,7 @@ static char *
 all_notes (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *volume)
 {
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, NULL);
-  g_autofree char *before = g_strjoinv ("\n", td_plan_facts (plan)->notes);
+  g_autofree char *before = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
 
   return g_strjoin ("\n", before, volume->notes, NULL);
 }
@@ -120,7 +120,7 @@ write_to (TdScan *scan, const TdRecipe *recipe, const char *path, gboolean keep)
     td_job_keep_momentum (job);
   td_job_run (job, NULL, &error);
   g_assert_no_error (error);
-  return g_strjoinv ("\n", td_job_result (job)->notes);
+  return td_messages_join (td_job_result (job)->notes, "\n", NULL);
 }
 
 static void
@@ -387,7 +387,7 @@ test_asked (void)
     GThread *thread = g_thread_new ("ask", ask, job);
     g_assert_true (td_job_run (job, NULL, &error));
     g_thread_join (thread);
-    g_autofree char *notes = g_strjoinv ("\n", td_job_result (job)->notes);
+    g_autofree char *notes = td_messages_join (td_job_result (job)->notes, "\n", NULL);
     g_assert_nonnull (strstr (notes, "as asked"));
     g_assert_cmpuint (slices, ==, 24);
     g_assert_cmpint (g_file_test (beside, G_FILE_TEST_EXISTS), ==,

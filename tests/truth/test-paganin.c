@@ -399,6 +399,16 @@ test_thickness (gconstpointer id)
   td_test_close (device);
 }
 
+/* (transfer full) */
+static char *
+why_unsupported (const TdStep *step, const TdScanFacts *facts)
+{
+  g_autoptr (TdMessage) reason = td_preparation_unsupported (step, 1, facts);
+
+  g_assert_nonnull (reason);
+  return td_message_text (reason, NULL);
+}
+
 /* ── What it asks for ── */
 
 static void
@@ -423,20 +433,20 @@ test_parameters (void)
   g_assert_cmpfloat_with_epsilon (other.length_px[0], paganin.length_px[0] * sqrt (0.5) * 2, 1e-9);
 
   step.values[TD_PAGANIN_DELTA_BETA] = 1e6;
-  g_autofree char *absurd = td_preparation_unsupported (&step, 1, &facts);
+  g_autofree char *absurd = why_unsupported (&step, &facts);
   g_assert_nonnull (strstr (absurd, "check them"));
   init_step (&step, 100, FALSE);
   facts = *td_scan_facts (scan);
   facts.energy_kev = 0;
-  g_autofree char *energy = td_preparation_unsupported (&step, 1, &facts);
+  g_autofree char *energy = why_unsupported (&step, &facts);
   g_assert_nonnull (strstr (energy, "paganin:energy=25"));
   step.values[TD_PAGANIN_ENERGY] = 30;
   facts.propagation_mm = 0;
-  g_autofree char *distance = td_preparation_unsupported (&step, 1, &facts);
+  g_autofree char *distance = why_unsupported (&step, &facts);
   g_assert_nonnull (strstr (distance, "paganin:distance=100"));
   step.values[TD_PAGANIN_DISTANCE] = 30;
   facts.geometry.pixel_width_mm = 0;
-  g_autofree char *pixel = td_preparation_unsupported (&step, 1, &facts);
+  g_autofree char *pixel = why_unsupported (&step, &facts);
   g_assert_nonnull (strstr (pixel, "paganin:pixel=1.6"));
   step.values[TD_PAGANIN_PIXEL] = 1;
   g_assert_null (td_preparation_unsupported (&step, 1, &facts));

@@ -270,7 +270,7 @@ run_whole (TdPlan *plan, Whole *whole, char **notes)
   td_job_set_sink (job, keep_whole, whole);
   td_job_run (job, NULL, &error);
   g_assert_no_error (error);
-  *notes = g_strjoinv ("\n", td_job_result (job)->notes);
+  *notes = td_messages_join (td_job_result (job)->notes, "\n", NULL);
 }
 
 /* A card whose memory is really gone when the job begins; nothing injected. */

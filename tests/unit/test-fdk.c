@@ -66,7 +66,7 @@ test_share_is_chosen (void)
   g_autoptr (TdPlan) slice = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpint (((const TdFdkPlan *) slice->extra)->share, ==, TD_SHARE_PROJECTION);
-  g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (slice)->notes);
+  g_autofree char *notes = td_messages_join (td_plan_facts (slice)->notes, "\n", NULL);
   g_assert_nonnull (strstr (notes, "share the projections"));
 
   recipe.row_first = recipe.row_end = 0;
@@ -367,7 +367,7 @@ test_large_plans (void)
     g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, large, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
     const TdFdkPlan *fdk = plan->extra;
-    g_autofree char *notes = g_strjoinv (" ", td_plan_facts (plan)->notes);
+    g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, " ", NULL);
     g_test_message ("%s; device %" G_GUINT64_FORMAT " MiB, host %" G_GUINT64_FORMAT " MiB", notes,
                     td_plan_facts (plan)->device_bytes >> 20,
                     td_plan_facts (plan)->host_bytes >> 20);

@@ -44,7 +44,7 @@ test_dxchange (gconstpointer data)
   g_assert_cmpstr (facts->format, ==, tdf ? "TDF (HDF5)" : "DXchange (HDF5)");
   g_assert_cmpfloat_with_epsilon (facts->angles_rad[VIEWS - 1], theta ? 160 * G_PI / 180 : G_PI,
                                   1e-12);
-  g_assert_cmpuint (g_strv_length (facts->notes), ==, theta ? 0 : 1);
+  g_assert_cmpuint (td_messages_length (facts->notes), ==, theta ? 0 : 1);
   check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
   check_frame (scan, TD_FRAME_FLAT, 1, 31);
   check_frame (scan, TD_FRAME_DARK, 0, 40);

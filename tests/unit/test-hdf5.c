@@ -65,7 +65,8 @@ test_esrf (void)
   g_assert_cmpfloat (facts->centre_px, ==, 5 + 2.25);
   g_assert_true (facts->half_acquisition);
   g_assert_cmpstr (facts->title, ==, "bone");
-  g_assert_nonnull (strstr (facts->notes[0], "2 scans"));
+  g_autofree char *first = td_message_text (facts->notes[0], NULL);
+  g_assert_nonnull (strstr (first, "2 scans"));
 
   g_assert_cmpuint (td_scan_extra_frames (scan), ==, 1);
   g_autoptr (TdScan) all = td_scan_with_extra (scan);
@@ -170,7 +171,7 @@ test_unknown_unit (void)
   }
   g_assert_true (td_h5_finish (file));
   g_autoptr (TdScan) scan = open_scan (path, NULL);
-  g_autofree char *notes = g_strjoinv ("\n", td_scan_facts (scan)->notes);
+  g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
   g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_width_mm, ==, 0);
   g_assert_nonnull (strstr (notes, "barleycorn"));
 }

@@ -58,7 +58,7 @@ check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, dou
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   const TdPlanFacts *facts = td_plan_facts (plan);
-  g_autofree char *notes = g_strjoinv ("\n", facts->notes);
+  g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
   g_test_message ("%s", notes);
   g_assert_nonnull (strstr (notes, says));
   td_test_reconstruct_well (engine, scan, recipe, &volume);
@@ -137,7 +137,8 @@ limit_for (TdScan *scan, TdRecipe *recipe, const char *says)
   for (guint64 limit = 8 << 20; limit > 100000; limit = limit / 16 * 15) {
     recipe->memory_limit_bytes = limit;
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, NULL);
-    g_autofree char *notes = plan ? g_strjoinv ("\n", td_plan_facts (plan)->notes) : NULL;
+    g_autofree char *notes
+        = plan ? td_messages_join (td_plan_facts (plan)->notes, "\n", NULL) : NULL;
 
     if (notes && strstr (notes, says))
       return limit;
@@ -232,7 +233,7 @@ check_file (TdScan *scan, const char *method, const char *device)
        recipe.memory_limit_bytes = recipe.memory_limit_bytes / 8 * 7) {
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
     g_assert_nonnull (plan);
-    g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (plan)->notes);
+    g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
     said = strstr (notes, "temporary file") != NULL;
   }
   /* A little less, in smaller chunks. */

@@ -259,7 +259,8 @@ test_extremes (gconstpointer id)
         TdStep step;
         td_test_frames_init (&x, few[s][0], few[s][1], few[s][2], content);
         td_step_init (&step, *kind);
-        g_autofree char *refused = td_preparation_unsupported (&step, 1, td_scan_facts (x.scan));
+        g_autoptr (TdMessage) refused
+            = td_preparation_unsupported (&step, 1, td_scan_facts (x.scan));
         if (refused) { /* phase retrieval, of a detector narrower than its blur */
           td_test_frames_clear (&x);
           continue;

@@ -237,7 +237,7 @@ test_gaps (void)
       save_frame (folder, name, COLUMNS, ROWS, k);
     }
     g_autoptr (TdScan) scan = open_scan (folder->path, &options);
-    g_autofree char *notes = g_strjoinv ("\n", td_scan_facts (scan)->notes);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
     g_assert_true (cases[i].says ? strstr (notes, cases[i].says) != NULL : *notes == 0);
   }
 }

@@ -22,7 +22,7 @@ fbp_field_note_field (TdPlan *plan, const TdFbp *fbp, const TdTurn *turn)
       td_plan_note (plan,
                     "The axis is off the detector's middle and the stage made a full turn: what "
                     "lies more than %.0f pixels from the axis is seen from one side only. "
-                    "--field-of-view half puts both sides together.",
+                    "{field-of-view=half} puts both sides together.",
                     MAX (overlap, 0));
     return;
   }

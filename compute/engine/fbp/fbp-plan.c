@@ -335,10 +335,10 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
       return TRUE;
     }
   }
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_TOO_LARGE,
-      "Even one slice at a time needs %s; raise --memory-limit, take a smaller --region or "
-      "another --device",
+  td_set_error (
+      error, TD_ERROR_TOO_LARGE,
+      "Even one slice at a time needs %s; raise {memory-limit}, take a smaller {region} or "
+      "another {device}",
       reason);
   return FALSE;
 }
@@ -351,12 +351,12 @@ check_elements (const TdFbp *fbp, GError **error)
 
   if (sinogram <= MAX_ELEMENTS && slice <= MAX_ELEMENTS)
     return TRUE;
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_TOO_LARGE,
+  td_set_error (
+      error, TD_ERROR_TOO_LARGE,
       "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); "
       "%s",
       sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_filtered, fbp->nx,
-      fbp->ny, sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller --region");
+      fbp->ny, sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller {region}");
   return FALSE;
 }
 
@@ -365,7 +365,7 @@ td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
     return "The scan was taken with a fan or cone beam, and filtered back-projection for parallel "
-           "beams (--method fbp) cannot reconstruct it";
+           "beams ({method=fbp}) cannot reconstruct it";
   return NULL;
 }
 
@@ -379,8 +379,8 @@ fourier_family (const TdBackprojectTask *task, TdDevice *device, GError **error)
 
   if (!reason)
     return &td_family_fourier;
-  g_set_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED,
-               "The Fourier method cannot reconstruct this: %s; take --method fbp", reason);
+  td_set_error (error, TD_ERROR_UNSUPPORTED,
+                "The Fourier method cannot reconstruct this: %s; take {method=fbp}", reason);
   return NULL;
 }
 

@@ -207,8 +207,8 @@ fbp_worker_recover (Worker *worker, const GError *error)
   else if (reaction == TD_REACTION_ANOTHER_KERNEL)
     again = fbp_worker_another_family (worker);
   if (again)
-    td_job_note (worker->run->job, "%s: %s; going on with %u slices at a time, kernel %s.",
-                 td_device_info (worker->device)->id, error->message,
+    td_job_note (worker->run->job, "%s: %p; going on with %u slices at a time, kernel %s.",
+                 td_device_info (worker->device)->id, td_error_message (error),
                  MIN (worker->max_slices, worker->batch), worker->family->name);
   return again;
 }
@@ -225,8 +225,8 @@ fbp_worker_retire (Worker *worker, GError *error)
     td_job_fail (run->job, error);
     return;
   }
-  td_job_note (run->job, "%s failed (%s); the other devices took over its slices.",
-               td_device_info (worker->device)->id, error->message);
+  td_job_note (run->job, "%s failed (%p); the other devices took over its slices.",
+               td_device_info (worker->device)->id, td_error_message (error));
   g_error_free (error);
 }
 

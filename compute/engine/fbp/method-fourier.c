@@ -10,7 +10,7 @@ static const char *
 method_fourier_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
-    return "The scan was taken with a fan or cone beam, and the Fourier method (--method fourier) "
+    return "The scan was taken with a fan or cone beam, and the Fourier method ({method=fourier}) "
            "is for "
            "parallel beams";
   return NULL;

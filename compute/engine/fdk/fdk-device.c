@@ -83,12 +83,12 @@ close_device (TdFdkDevice *device)
   if (td_device_reaction (device->error) != TD_REACTION_RETIRE)
     return;
   if (last && run->n_devices > 1)
-    g_prefix_error (&device->error, "No device is left; the last to fail was ");
+    td_prefix_error (&device->error, "No device is left; the last to fail was ");
   if (last)
     td_fdk_fail (run, g_error_copy (device->error));
   else
-    td_job_note (run->job, "%s was retired, the other devices did its share: %s",
-                 td_device_info (device->device)->id, device->error->message);
+    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
+                 td_device_info (device->device)->id, td_error_message (device->error));
 }
 
 /* ── Threads ── */

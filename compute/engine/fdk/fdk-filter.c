@@ -204,8 +204,8 @@ filter_on (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
     }
     td_engine_drop_idle (run->plan->engine);
     step = (step + 1) / 2;
-    td_job_note (run->job, "%s: %s; filtering %u rows at a time.", td_device_info (device)->id,
-                 reason->message, step);
+    td_job_note (run->job, "%s: %p; filtering %u rows at a time.", td_device_info (device)->id,
+                 td_error_message (reason), step);
     g_clear_error (&reason);
   }
   return TRUE;
@@ -253,8 +253,8 @@ td_fdk_filter_thread (gpointer data)
       td_fdk_fail (run, error);
       return NULL;
     }
-    td_job_note (run->job, "%s stopped filtering, %s went on: %s", td_device_info (device)->id,
-                 td_device_info (devices->pdata[i + 1])->id, error->message);
+    td_job_note (run->job, "%s stopped filtering, %s went on: %p", td_device_info (device)->id,
+                 td_device_info (devices->pdata[i + 1])->id, td_error_message (error));
     g_error_free (error);
   }
   return NULL;

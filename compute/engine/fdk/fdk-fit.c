@@ -193,11 +193,11 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFa
 
   while ((need = device_bytes (fdk, plan, device, family)) > budget)
     if (!fdk_fit_shrink (fdk, sent)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                   "%s has %" G_GUINT64_FORMAT
-                   " MiB for this, but one slice needs %" G_GUINT64_FORMAT
-                   " MiB; use another device, a higher memory limit or a smaller region.",
-                   td_device_info (device)->name, budget >> 20, (need >> 20) + 1);
+      td_set_error (error, TD_ERROR_TOO_LARGE,
+                    "%s has %" G_GUINT64_FORMAT
+                    " MiB for this, but one slice needs %" G_GUINT64_FORMAT
+                    " MiB; use another device, a higher memory limit or a smaller region.",
+                    td_device_info (device)->name, budget >> 20, (need >> 20) + 1);
       return FALSE;
     }
   return TRUE;
@@ -322,11 +322,11 @@ fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
     set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
   if (filter_bytes (fdk, plan) <= host)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "The host has %" G_GUINT64_FORMAT
-               " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
-               " MiB; use a higher memory limit, or crop or bin the scan.",
-               host >> 20, (filter_bytes (fdk, plan) >> 20) + 1);
+  td_set_error (error, TD_ERROR_TOO_LARGE,
+                "The host has %" G_GUINT64_FORMAT
+                " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
+                " MiB; use a higher memory limit, or crop or bin the scan.",
+                host >> 20, (filter_bytes (fdk, plan) >> 20) + 1);
   return FALSE;
 }
 
@@ -339,10 +339,10 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spil
 
   fdk_fit_wish (plan, fdk, devices);
   if (!td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_TOO_LARGE,
+    td_set_error (
+        error, TD_ERROR_TOO_LARGE,
         "The detector is tilted so much that %u of its rows make one row of a level one, which is "
-        "more than 2^31 samples; crop the scan or bin it (--crop, --bin).",
+        "more than 2^31 samples; crop the scan or bin it ({crop}, {bin}).",
         fdk->chunk_rows);
     return FALSE;
   }

@@ -29,11 +29,11 @@ const char *
 td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam == TD_BEAM_PARALLEL)
-    return "FDK is for cone and fan beams, and this scan is a parallel beam's; take --method fbp, "
+    return "FDK is for cone and fan beams, and this scan is a parallel beam's; take {method=fbp}, "
            "or "
            "give the source's distances";
   if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
-    return "FDK interpolates linearly only; take --interpolation linear";
+    return "FDK interpolates linearly only; take {interpolation=linear}";
   return td_cone_scan_unsupported (facts, recipe);
 }
 
@@ -213,7 +213,7 @@ note_half (TdPlan *plan)
     td_plan_note (
         plan,
         "Half storage takes filtered values as they are, from 6e-5 to 65504: line integrals should "
-        "not be far from 1; else take --precision single.");
+        "not be far from 1; else take {precision=single}.");
 }
 
 static void

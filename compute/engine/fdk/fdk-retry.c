@@ -87,10 +87,10 @@ fdk_retry_relieve (TdFdkRun *run, TdFdkDevice *device)
     return FALSE;
   td_fdk_share_slabs (run->plan, fdk, devices);
   td_job_note (run->job,
-               "%s: %s; going on with slabs of %u slices, batches of %u views and the kernel "
+               "%s: %p; going on with slabs of %u slices, batches of %u views and the kernel "
                "\"%s\".",
-               td_device_info (device->device)->id, device->error->message, fdk->slab, fdk->batch,
-               fdk->families[device->index]->name);
+               td_device_info (device->device)->id, td_error_message (device->error), fdk->slab,
+               fdk->batch, fdk->families[device->index]->name);
   return TRUE;
 }
 
@@ -143,12 +143,12 @@ td_fdk_retry (TdFdkRun *run)
   if (!fdk_retry_relieve (run, failed)) {
     fdk_retry_retire (run, failed);
     if (run->n_retired == run->n_devices && run->n_devices > 1)
-      g_prefix_error (&run->error, "No device is left; the last to fail was ");
+      td_prefix_error (&run->error, "No device is left; the last to fail was ");
     if (run->n_retired == run->n_devices)
       return FALSE;
     fdk_retry_restore (run, &before);
-    td_job_note (run->job, "%s was retired, the other devices did its share: %s",
-                 td_device_info (failed->device)->id, failed->error->message);
+    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
+                 td_device_info (failed->device)->id, td_error_message (failed->error));
   }
   g_clear_error (&run->error);
   run->failed = NULL;

@@ -73,7 +73,7 @@ choose_filter (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
   fdk->filter_on_device
       = wish == TD_FILTER_ON_DEVICE || (wish == TD_FILTER_ON_AUTO && gpus && device > cpu);
   if (wish == TD_FILTER_ON_AUTO && gpus)
-    td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s (--filter-on).",
+    td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s ({filter-on}).",
                   fdk->filter_on_device ? "device" : "CPU", MAX (device, cpu) * 1e-9,
                   MIN (device, cpu) * 1e-9, fdk->filter_on_device ? "CPU" : "device");
 }
@@ -129,7 +129,7 @@ note_costs (TdPlan *plan, gboolean volume, const Cost *cost, const Cost *other)
   td_plan_note (plan,
                 "The devices share the %s: about %.3g s, %.3g s if they shared the %s (kernels "
                 "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, adding up %.3g and "
-                "%.3g s; --share).",
+                "%.3g s; {share}).",
                 volume ? "volume" : "projections", cost->total, other->total,
                 volume ? "projections" : "volume", cost->kernel, other->kernel, cost->upload,
                 other->upload, cost->download, other->download, cost->sum, other->sum);

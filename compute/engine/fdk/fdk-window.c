@@ -83,9 +83,9 @@ fdk_window_fill (TdFdkWindow *window, guint row0, guint end, float *to, GError *
                                 : MIN (row0, all.from.row0 + all.from.n - rows);
     const guint n = MIN (rows, all.from.row0 + all.from.n - first);
     if (!block->rows) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                   "Not enough host memory to read %u rows at once; set a memory limit.",
-                   fdk->block_rows);
+      td_set_error (error, TD_ERROR_IO,
+                    "Not enough host memory to read %u rows at once; set a memory limit.",
+                    fdk->block_rows);
       return FALSE;
     }
     if (!td_held_rows_move (block, &origin, (TdRowRange) { first, n }, run->cancellable, error))

@@ -58,9 +58,9 @@ make_projections (TdFdkRun *run, GError **error)
   }
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                 "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.",
-                 bytes >> 20);
+    td_set_error (error, TD_ERROR_IO,
+                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.",
+                  bytes >> 20);
     return FALSE;
   }
   madvise (memory, bytes, MADV_HUGEPAGE);
@@ -74,8 +74,8 @@ td_fdk_file_sound (TdFdkRun *run, GError **error)
   const int reason = g_atomic_int_get (&run->file_errno);
 
   if (reason)
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_IO,
+    td_set_error (
+        error, TD_ERROR_IO,
         "The temporary file of filtered projections in %s failed: %s; set TMPDIR to another "
         "disk.",
         g_get_tmp_dir (), g_strerror (reason));

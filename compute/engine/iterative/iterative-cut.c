@@ -197,7 +197,7 @@ iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboole
   return TRUE;
 }
 
-static char *
+static TdMessage *
 iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
 {
   const TdIterativePlan *self = plan->extra;
@@ -208,14 +208,18 @@ iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
                        + td_iterative_aside_bytes (plan));
   g_autofree char *free = g_format_size (budget_of (plan, devices, devices->pdata[0]));
 
-  return g_strdup_printf (
-      "%s of memory%s, and %s has %s free%s%s", need,
-      in_file ? " even with the projections in a file" : "", info->id, free,
-      info->host_pointers ? "" : " and the host too little for the projections",
-      in_file || self->slabs ? ""
-      : self->settings.kind == TD_SOLVER_CGLS
-          ? " (sirt and fista-tv can leave projections in a file, cgls cannot)"
-          : " (with more subsets, --subsets, projections could be left in a file)");
+  const char *how
+      = in_file || self->slabs ? ""
+        : self->settings.kind == TD_SOLVER_CGLS
+            ? N_ (" (sirt and fista-tv can leave projections in a file, cgls cannot)")
+            : N_ (" (with more subsets, {subsets}, projections could be left in a file)");
+  return td_message_new (
+      "%s of memory%p, and %s has %s free%p%p", need,
+      td_message_new_plain (in_file ? N_ (" even with the projections in a file") : ""), info->id,
+      free,
+      td_message_new_plain (
+          info->host_pointers ? "" : N_ (" and the host too little for the projections")),
+      td_message_new_plain (how));
 }
 
 /* Everything on the one device, or all but what was measured: that only on the host. */
@@ -237,7 +241,7 @@ fits_alone (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
 
 gboolean
 td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIterativeCut *cut,
-                  char **reason)
+                  TdMessage **reason)
 {
   const TdIterativePlan *self = plan->extra;
   TdDevice *first = devices->pdata[0];

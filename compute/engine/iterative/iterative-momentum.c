@@ -90,7 +90,7 @@ open_earlier (const char *path, const Header *wanted, const char **reason)
   Header header;
 
   if (file < 0) {
-    *reason = "there is none beside it; --keep writes it";
+    *reason = "there is none beside it; {keep} writes it";
     return -1;
   }
   if (fstat (file, &facts) != 0 || !S_ISREG (facts.st_mode)
@@ -123,7 +123,8 @@ td_iterative_momentum_note (TdPlan *plan, const TdIterativePlan *self)
                   "they had not stopped.",
                   path);
   } else
-    td_plan_note (plan, "Their momentum begins anew: %s (“%s”).", reason, path);
+    td_plan_note (plan, "Their momentum begins anew: %p (“%s”).", td_message_new_plain (reason),
+                  path);
 }
 
 /* ── Life ── */
@@ -136,8 +137,8 @@ not_kept (const TdPlan *plan, const TdIterativePlan *self)
                          && (self->slabs || self->size[2] == self->task.nz);
 
   if (!whole)
-    return "only a part of the volume is written (--rows, --region)";
-  return plan->recipe.output_bits != 32 ? "values are rounded to integers (--bits)" : NULL;
+    return "only a part of the volume is written ({rows}, {region})";
+  return plan->recipe.output_bits != 32 ? "values are rounded to integers ({bits})" : NULL;
 }
 
 static gboolean
@@ -192,7 +193,7 @@ td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, GError **
   const gboolean keep = plan->output && job->keep_momentum;
   reason = keep ? not_kept (plan, self) : NULL;
   if (reason)
-    td_job_note (job, "The momentum is not kept: %s.", reason);
+    td_job_note (job, "The momentum is not kept: %p.", td_message_new_plain (reason));
   else if (keep && !iterative_momentum_open_output (made, error)) {
     td_iterative_momentum_free (made, FALSE);
     return FALSE;
@@ -345,8 +346,8 @@ td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team, cons
                                 cancellable, &failed, error))
     return FALSE;
   if (failed)
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_IO,
+    td_set_error (
+        error, TD_ERROR_IO,
         "The momentum beside “%s” cannot be read: %s; move it away to begin with the volume alone.",
         td_job_plan (momentum->job)->recipe.start, g_strerror (failed));
   return !failed;
@@ -365,7 +366,7 @@ iterative_momentum_wants (TdIterativeMomentum *momentum)
     return FALSE;
   if (iterative_momentum_open_output (momentum, &error))
     return TRUE;
-  td_job_note (momentum->job, "The momentum is not kept: %s", error->message);
+  td_job_note (momentum->job, "The momentum is not kept: %p", td_error_message (error));
   drop_output (momentum);
   return FALSE;
 }

@@ -133,8 +133,8 @@ set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
                                                                    : TD_SOLVER_CGLS;
 
   if (recipe->subsets > n_views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID, "%u views do not make %u subsets (--subsets)",
-                 n_views, recipe->subsets);
+    td_set_error (error, TD_ERROR_INVALID, "%u views do not make %u subsets ({subsets})", n_views,
+                  recipe->subsets);
     return FALSE;
   }
   if (recipe->subsets == 0 || kind == TD_SOLVER_CGLS)
@@ -232,29 +232,30 @@ iterative_plan_fit (TdPlan *plan, TdIterativePlan *self, GPtrArray *devices, GEr
 {
   const guint64 row = (guint64) self->task.n_views * self->task.n_columns * sizeof (float);
   const guint most = (guint) CLAMP (CHUNK_BYTES / row, 1, (guint64) self->n_rows);
-  g_autofree char *reason = NULL;
+  g_autoptr (TdMessage) reason = NULL;
 
   for (guint rows = self->n_rows; rows >= 1; rows = self->slabs ? rows / 2 : 0) {
     iterative_plan_set_slab (self, rows);
     for (gint in_file = 0; in_file <= td_iterative_can_store (self); in_file++)
       /* Preparing fewer rows at once takes longer, but less. */
       for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
-        g_clear_pointer (&reason, g_free);
+        g_clear_pointer (&reason, td_message_unref);
         if (!td_iterative_cut (plan, devices, in_file, &self->cut, &reason)
             && rows == self->n_rows) {
           td_engine_drop_idle (plan->engine); /* earlier previews' memory */
-          g_clear_pointer (&reason, g_free);
+          g_clear_pointer (&reason, td_message_unref);
           td_iterative_cut (plan, devices, in_file, &self->cut, &reason);
         }
         if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
           return td_rays_check (&self->task, error);
       }
   }
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_TOO_LARGE,
-      "Iterative methods hold the whole volume and all projections, which needs %s: bin the "
-      "detector (--bin 2), crop it (--crop), name more devices (--device), or take --method %s",
-      reason ? reason : "more than 2^31 voxels a slice",
+  td_set_error (
+      error, TD_ERROR_TOO_LARGE,
+      "Iterative methods hold the whole volume and all projections, which needs %p: bin the "
+      "detector ({bin=2}), crop it ({crop}), name more devices ({device}), or take {method=%s}",
+      reason ? g_steal_pointer (&reason)
+             : td_message_new_plain (N_ ("more than 2^31 voxels a slice")),
       iterative_plan_is_parallel (plan) ? "fbp" : "fdk");
   return FALSE;
 }

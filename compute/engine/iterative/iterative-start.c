@@ -38,23 +38,23 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
   const TdConeTask *task = &self->task;
 
   if (!volume) {
-    g_prefix_error (error, "The volume to go on from (--start): ");
+    td_prefix_error (error, "The volume to go on from ({start}): ");
     return FALSE;
   }
   const TdVolumeFacts *facts = td_volume_facts (volume);
   if (facts->nx != task->nx || facts->ny != task->ny || facts->n_slices != n_slices (self)) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
-        "“%s” has %u × %u × %u voxels, and what iterations go on from (--start) must be the whole "
-        "volume of %u × %u × %u; without --rows and --region it is written so",
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "“%s” has %u × %u × %u voxels, and what iterations go on from ({start}) must be the whole "
+        "volume of %u × %u × %u; without {rows} and {region} it is written so",
         facts->path, facts->nx, facts->ny, facts->n_slices, task->nx, task->ny, n_slices (self));
     return FALSE;
   }
   if (facts->voxel_mm > 0 && fabs (facts->voxel_mm / task->voxel_mm - 1) > 1e-3) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "“%s” has voxels of %g mm, and this scan's are %g mm: iterations cannot go on from it "
-        "(--start)",
+        "({start})",
         facts->path, facts->voxel_mm, task->voxel_mm);
     return FALSE;
   }
@@ -115,8 +115,8 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
   else
     self->start = TD_ITERATIVE_ZERO;
   if (reason)
-    td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %s",
-                  reason->message);
+    td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %p",
+                  td_error_message (reason));
   return filtered != NULL;
 }
 
@@ -164,9 +164,9 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
                : NULL;
   beginning->slices = g_try_malloc (bytes);
   if (!beginning->slices) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_TOO_LARGE,
-        "Not enough memory for the filtered volume that iterations begin with; take --start zero");
+    td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "Not enough memory for the filtered volume that iterations begin with; take {start=zero}");
     return NULL;
   }
   return run_filtered (job, beginning, cancellable, error) ? g_steal_pointer (&beginning) : NULL;

@@ -292,10 +292,10 @@ iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, G
     float *out = g_try_malloc (count * slice);
 
     if (!out) {
-      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                   "Not enough memory for %u slices to be written; "
-                   "close other programs or take a smaller --region",
-                   count);
+      td_set_error (error, TD_ERROR_TOO_LARGE,
+                    "Not enough memory for %u slices to be written; "
+                    "close other programs or take a smaller {region}",
+                    count);
       return FALSE;
     }
     if (!volume)
@@ -403,8 +403,8 @@ go_on (Run *run, const GError *reason)
     iterative_forget (run);
   td_job_note (
       run->job,
-      "%s failed after %u passes: %s. %s went on without it, from what %u passes had come to.", id,
-      run->passes, reason->message, td_device_info (run->cut.members[0].device)->id,
+      "%s failed after %u passes: %p. %s went on without it, from what %u passes had come to.", id,
+      run->passes, td_error_message (reason), td_device_info (run->cut.members[0].device)->id,
       run->kept_passes);
   return TRUE;
 }
@@ -419,10 +419,10 @@ give_kept (Run *run, const GError *reason)
   run->passes = run->kept_passes;
   run->end = TD_SOLVER_ALL;
   td_job_note (run->job,
-               "The iterations ended early: %s. What was written is what %u of %u passes came to; "
-               "--start goes "
+               "The iterations ended early: %p. What was written is what %u of %u passes came to; "
+               "{start} goes "
                "on from it.",
-               reason->message, run->kept_passes, run->self->settings.iterations);
+               td_error_message (reason), run->kept_passes, run->self->settings.iterations);
   return TRUE;
 }
 
@@ -455,12 +455,12 @@ iterative_report (Run *run)
   td_job_set_family (run->job, family);
   static const char *const ends[] = {
     [TD_SOLVER_ALL] = "",
-    [TD_SOLVER_SMALL] = ", which is small enough (--stop-at)",
-    [TD_SOLVER_SETTLED] = ", which no longer changes (--tolerance)",
-    [TD_SOLVER_ASKED] = ", and were ended there as asked",
+    [TD_SOLVER_SMALL] = N_ (", which is small enough ({stop-at})"),
+    [TD_SOLVER_SETTLED] = N_ (", which no longer changes ({tolerance})"),
+    [TD_SOLVER_ASKED] = N_ (", and were ended there as asked"),
   };
-  td_job_note (run->job, "%u iterations left a relative residual of %.4f%s.", run->passes,
-               run->residual, ends[run->end]);
+  td_job_note (run->job, "%u iterations left a relative residual of %.4f%p.", run->passes,
+               run->residual, td_message_new_plain (ends[run->end]));
   if (run->seconds > LEAST_S && run->passes == settings->iterations && run->cut.n == 1)
     td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / run->seconds);
 }

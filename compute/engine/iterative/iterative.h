@@ -50,7 +50,7 @@ gboolean td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error
    little, with what for and how much. @reason: (transfer full). @in_file: what was measured is; for
    plans that can. */
 gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file,
-                           TdIterativeCut *cut, char **reason);
+                           TdIterativeCut *cut, TdMessage **reason);
 /* A parallel beam's slices go in slabs instead. */
 gboolean td_iterative_can_store (const TdIterativePlan *self);
 void td_iterative_cut_clear (TdIterativeCut *cut);

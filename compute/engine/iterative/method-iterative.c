@@ -10,13 +10,13 @@ method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   if (facts->filtered)
     return "The scan's projections are filtered already, and iterative methods compare with what "
            "was "
-           "measured; take --method fdk";
+           "measured; take {method=fdk}";
   if (recipe->precision != TD_PRECISION_SINGLE)
-    return "Iterative methods compute in single precision; leave --precision out";
+    return "Iterative methods compute in single precision; leave {precision} out";
   if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
-    return "Iterative methods interpolate linearly; leave --interpolation out";
+    return "Iterative methods interpolate linearly; leave {interpolation} out";
   if (strcmp (recipe->family, "auto") != 0)
-    return "Iterative methods have one way of projecting; leave --kernel out";
+    return "Iterative methods have one way of projecting; leave {kernel} out";
   return NULL;
 }
 

@@ -42,9 +42,9 @@ td_rings_launch (const TdRings *rings, TdKernel *kernel, guint64 n_items, const 
   gboolean cpu = td_device_info (rings->slab->device)->cpu_shaped;
 
   if (n_items > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "a row of %u views and %u columns is too large for ring removal",
-                 rings->slab->n_views, rings->slab->n_columns);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "a row of %u views and %u columns is too large for ring removal",
+                  rings->slab->n_views, rings->slab->n_columns);
     return FALSE;
   }
   return td_slab_launch (

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include <gio/gio.h>
+
+#include "dataset/message.h"
+
+/* A front end of its own. */
+static char *
+shout (const char *field, const char *value, const char *argument)
+{
+  return g_strdup_printf ("<%s|%s|%s>", field, value ? value : "", argument ? argument : "");
+}
+
+static void
+test_words (void)
+{
+  g_autoptr (TdMessage) message
+      = td_message_new ("%5.1f %% of “%s”: give {centre:PX}, take {method=%s} or {rows}; {not a "
+                        "field} %u %" G_GUINT64_FORMAT,
+                        2.25, "a {centre} b", "fbp", 7u, G_GUINT64_CONSTANT (1) << 40);
+  g_autofree char *options = td_message_text (message, NULL);
+  g_autofree char *other = td_message_text (message, shout);
+  g_autofree char *field = td_message_field (message);
+
+  g_assert_cmpstr (options, ==,
+                   "  2.2 % of “a {centre} b”: give --centre PX, take --method fbp or --rows; "
+                   "{not a field} 7 1099511627776");
+  g_assert_cmpstr (other, ==,
+                   "  2.2 % of “a {centre} b”: give <centre||PX>, take <method|fbp|> or <rows||>; "
+                   "{not a field} 7 1099511627776");
+  g_assert_cmpstr (field, ==, "centre");
+  g_assert_cmpuint (g_strv_length ((char **) td_message_values (message)), ==, 5);
+  g_assert_cmpstr (td_message_values (message)[2], ==, "fbp");
+}
+
+static void
+test_inner (void)
+{
+  g_autoptr (TdMessage) message
+      = td_message_new ("It cannot: %p; %s", td_message_new_plain ("100 % wants {bits=8}"), "so");
+  g_autofree char *text = td_message_text (message, shout);
+
+  g_assert_cmpstr (text, ==, "It cannot: 100 % wants <bits|8|>; so");
+}
+
+static void
+test_lists (void)
+{
+  TdMessage **list = NULL;
+
+  for (guint i = 0; i < 4; i++)
+    td_messages_add (&list, td_message_new ("%u of {bin}", i / 2));
+  TdMessage **copy = td_messages_copy (list);
+  td_messages_free (list);
+  g_autofree char *text = td_messages_join (copy, "; ", NULL);
+  g_assert_cmpstr (text, ==, "0 of --bin; 1 of --bin");
+  td_messages_free (copy);
+  g_autofree char *none = td_messages_join (NULL, "; ", NULL);
+  g_assert_cmpstr (none, ==, "");
+}
+
+static void
+test_errors (void)
+{
+  GError *error = NULL;
+
+  td_set_error (NULL, TD_ERROR_INVALID, "nobody asks");
+  td_set_error (&error, TD_ERROR_IO, "row %u ({rows:A:B})", 3u);
+  g_autoptr (GError) copy = g_error_copy (error);
+  td_prefix_error (&error, "“%s”: ", "x");
+  td_prefix_error (&error, "step {prepare=%s}: ", "dose");
+  g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  g_assert_cmpstr (error->message, ==, "step --prepare dose: “x”: row 3 (--rows A:B)");
+  g_autofree char *other = td_error_text (error, shout);
+  g_assert_cmpstr (other, ==, "step <prepare|dose|>: “x”: row 3 (<rows||A:B>)");
+  g_autofree char *copied = td_error_text (copy, shout);
+  g_assert_cmpstr (copied, ==, "row 3 (<rows||A:B>)");
+  g_error_free (error);
+
+  error = g_error_new_literal (G_IO_ERROR, G_IO_ERROR_FAILED, "as it is {rows}");
+  td_prefix_error (&error, "%s: ", "file");
+  g_autofree char *plain = td_error_text (error, shout);
+  g_assert_cmpstr (plain, ==, "file: as it is {rows}");
+  g_error_free (error);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/message/words", test_words);
+  g_test_add_func ("/message/inner", test_inner);
+  g_test_add_func ("/message/lists", test_lists);
+  g_test_add_func ("/message/errors", test_errors);
+  return g_test_run ();
+}
