@@ -103,7 +103,7 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
       = td_engine_masked (engine, scan, recipe ? td_recipe_mask (recipe) : NULL, error);
   if (!masked)
     return NULL;
-  g_autofree char *unsupported
+  g_autoptr (TdMessage) unsupported
       = recipe ? td_preparation_unsupported (recipe->steps, recipe->n_steps, td_scan_facts (masked))
                : NULL;
 
