@@ -29,6 +29,7 @@ static const TdCliHelp help = {
 /* The trial slices of the picture, in columns from the centre in units of its step. */
 static const double offsets[] = { -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4 };
 #define ACROSS 3
+#define MOST_SPREAD_PX 4 /* of that step: wider apart, no slice is near the axis */
 
 typedef struct {
   char *method, *range, *picture;
@@ -208,7 +209,7 @@ place_trials (Picture *picture, const TdAxisResult *result, const TdScanFacts *f
   for (guint i = 0; i < G_N_ELEMENTS (offsets); i++) {
     double part = i / (G_N_ELEMENTS (offsets) - 1.0);
     if (isfinite (at))
-      picture->centres_px[i] = at + offsets[i] * MAX (1, 2 * result->uncertainty_px);
+      picture->centres_px[i] = at + offsets[i] * CLAMP (2 * result->uncertainty_px, 1, MOST_SPREAD_PX);
     else if (axis->search_first_px != axis->search_last_px)
       picture->centres_px[i]
           = axis->search_first_px + part * (axis->search_last_px - axis->search_first_px);

@@ -118,17 +118,19 @@ static void
 draw_consensus (TdAxisPlot *self, cairo_t *cr, const GdkRGBA *text)
 {
   const TdAxisResult *result = self->result;
-  double u = result->uncertainty_px, first = -0.5, last = self->n_rows - 0.5;
+  double first = -0.5, last = self->n_rows - 0.5;
+  const double u_top = td_axis_result_uncertainty_at (result, first);
+  const double u_foot = td_axis_result_uncertainty_at (result, last);
   double top = centre_at (result->centre_px, result->tilt_deg, first, self->n_rows);
   double foot = centre_at (result->centre_px, result->tilt_deg, last, self->n_rows);
 
   if (!isfinite (result->centre_px))
     return;
   cairo_set_source_rgba (cr, text->red, text->green, text->blue, 0.14);
-  cairo_move_to (cr, axis_plot_to_x (self, top - u), to_y (self, first));
-  cairo_line_to (cr, axis_plot_to_x (self, top + u), to_y (self, first));
-  cairo_line_to (cr, axis_plot_to_x (self, foot + u), to_y (self, last));
-  cairo_line_to (cr, axis_plot_to_x (self, foot - u), to_y (self, last));
+  cairo_move_to (cr, axis_plot_to_x (self, top - u_top), to_y (self, first));
+  cairo_line_to (cr, axis_plot_to_x (self, top + u_top), to_y (self, first));
+  cairo_line_to (cr, axis_plot_to_x (self, foot + u_foot), to_y (self, last));
+  cairo_line_to (cr, axis_plot_to_x (self, foot - u_foot), to_y (self, last));
   cairo_close_path (cr);
   cairo_fill (cr);
   cairo_set_source_rgba (cr, text->red, text->green, text->blue, 0.6);

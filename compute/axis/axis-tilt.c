@@ -16,6 +16,10 @@
 #define FRAMES_BYTES (512u << 20)
 #define MOST_FLATS 8 /* averaged: slow drifts do not matter here */
 #define ROUNDS 8
+/* How much larger slope errors are in the study than by the spread: of several pairs, and of one,
+   which cannot tell an outlier. */
+#define SLOPE_TAILS 2
+#define PAIR_TAILS 4
 #define CLOSE_SLOPE 1e-5 /* columns a row: done */
 #define STEEPEST 0.09
 #define LEAST_LIKENESS 0.1
@@ -278,8 +282,9 @@ axis_tilt_look (Search *self, const TdAxisLine *line, TdAxisTilt *said, double *
      stripes, which few frames keep. The slope's error is that of a line through evenly spread
      places. */
   said->centre_error = (self->n_frames >= STILL_FRAMES ? 2 : 4) * match.spread_px;
+  const double span = self->places[self->count - 1] - self->places[0];
   said->slope_error
-      = said->centre_error * sqrt (12) / (self->places[self->count - 1] - self->places[0]);
+      = (self->n_frames > 2 ? SLOPE_TAILS : PAIR_TAILS) * said->centre_error * sqrt (12) / span;
   return TRUE;
 }
 

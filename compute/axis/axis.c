@@ -18,8 +18,8 @@
 #define CLOSE_PX 5.0
 /* Whole projections that differ from the rows by more columns are not believed. */
 #define MOST_APART_PX 0.5
-/* A slope below so many standard errors is none. */
-#define SIGNIFICANT 3
+/* A slope below so many standard errors, which allow for outliers, is none. */
+#define SIGNIFICANT 1
 /* For a method that found the centre only in a narrow range: its confidence is multiplied, its
    spread is stated, and it must come so near. */
 #define SECOND_LOOK 0.6
@@ -467,6 +467,8 @@ make_result (Search *search, GError **error)
 
   if (axis_asked (search, TD_AXIS_PROJECTIONS)
       && !try_projections (search, &slope, &slope_error, error))
+    return NULL;
+  if (g_cancellable_set_error_if_cancelled (search->cancellable, error))
     return NULL;
   if (search->guided)
     g_array_remove_range (search->trials, 0, search->guided);

@@ -34,10 +34,13 @@ typedef struct {
 
 typedef struct {
   double centre_px;      /* at the middle row of the detector; NAN: nothing found */
-  double uncertainty_px; /* half width of what the trials allow */
+  double uncertainty_px; /* of centre_px: two standard errors. Where the trials lie far from the
+                            middle row, most of it is the tilt's. */
   double tilt_deg; /* the centre moves by tan (tilt) columns a row downwards; 0 unless found on
                       several rows */
-  double tilt_uncertainty_deg; /* the tilt is worth correcting if it is well above this */
+  double tilt_uncertainty_deg; /* one standard error; a tilt well above it is worth correcting */
+  double middle_row;           /* where centre_px is */
+  double known_row;            /* where the centre is known best: amid the trials */
   gboolean agreed; /* FALSE: the methods disagree or the evidence is weak; show the trials, ask */
   TdAxisTrial *trials;
   guint n_trials;
@@ -66,6 +69,8 @@ gboolean td_axis_method_parse (const char *name, TdAxisMethod *method);
    centre of NAN, agreed FALSE and advice. (transfer full) */
 TdAxisResult *td_axis_find (const TdRowSource *source, const TdAxisOptions *options,
                             GCancellable *cancellable, GError **error);
+/* Two standard errors of the centre at a row, which the tilt moves. */
+double td_axis_result_uncertainty_at (const TdAxisResult *result, double row);
 TdAxisResult *td_axis_result_copy (const TdAxisResult *result);
 void td_axis_result_free (TdAxisResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisResult, td_axis_result_free)

@@ -49,13 +49,55 @@ cancel_after (TdEngine *engine, TdScan *scan, const char *device, guint after_ms
   return (end - alarm.at) / 1000.0;
 }
 
+/* Cancels when something is begun for the @at-th time, and counts what is begun in all. */
+typedef struct {
+  GCancellable *cancellable;
+  guint at, begun;
+} Stop;
+
+static void
+stop_at (double fraction, const char *what, gpointer user)
+{
+  Stop *stop = user;
+
+  if (stop->begun++ == stop->at)
+    g_cancellable_cancel (stop->cancellable);
+}
+
+/* The search ends in what it does when it is cancelled: it begins nothing else. */
+static void
+cancel_at_parts (TdEngine *engine, TdScan *scan)
+{
+  Stop stop = { .at = G_MAXUINT };
+  TdAxisOptions options = { .progress = stop_at, .progress_user = &stop };
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  g_autoptr (TdAxisResult) whole
+      = td_engine_find_axis (engine, scan, &recipe, &options, NULL, NULL);
+  const guint n = stop.begun - 1; /* the last one says that it is done */
+  g_assert_nonnull (whole);
+  g_assert_cmpuint (n, >, 3);
+  td_engine_trim (engine);
+  for (guint at = 0; at < n; at += MAX (1, n / 12)) {
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    g_autoptr (GError) error = NULL;
+
+    stop = (Stop) { cancellable, at, 0 };
+    g_assert_null (td_engine_find_axis (engine, scan, &recipe, &options, cancellable, &error));
+    g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    g_assert_cmpuint (stop.begun, ==, at + 1);
+  }
+}
+
 static void
 cancel_often (guint n_rows, gboolean logged)
 {
   g_autoptr (TdEngine) engine = td_engine_new ();
   g_autoptr (GError) error = NULL;
   double worst = 0;
-  guint ended = 0, after = 1;
+  guint ended = 0, cancelled = 0, after = 1;
   TdPhantomScan spec;
 
   td_phantom_scan_init (&spec);
@@ -74,10 +116,14 @@ cancel_often (guint n_rows, gboolean logged)
       ended++;
       break;
     }
+    cancelled++;
     g_test_message ("cancelled after %u ms, ended %.0f ms later", after, took);
     worst = MAX (worst, took);
   }
   g_assert_cmpuint (ended, ==, 1); /* left alone it ends */
+  g_assert_cmpuint (cancelled, >, 0);
+  if (!big)
+    cancel_at_parts (engine, scan);
   g_test_message ("%u rows: at most %.0f ms", n_rows, worst);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/axis/axis-consensus.h"
 #include "compute/axis/axis-likeness.h"
 #include "compute/axis/axis-pairs.h"
 #include "compute/axis/axis-quality.h"
@@ -404,6 +405,98 @@ test_rows (void)
   }
 }
 
+/* ── What trials say together ── */
+
+/* Trials of three methods on three rows: at these columns, with one confidence. */
+static void
+agree (const double *centres_px, double confidence, TdAxisTrial trials[9], TdAxisResult *result)
+{
+  static const TdAxisMethod methods[] = { TD_AXIS_CORRELATION, TD_AXIS_FOURIER, TD_AXIS_SHARPNESS };
+
+  for (guint i = 0; i < 9; i++)
+    trials[i] = (TdAxisTrial) { .method = methods[i / 3],
+                                .row = 10 + 40 * (i % 3),
+                                .centre_px = centres_px[i],
+                                .confidence = confidence,
+                                .spread_px = 0.05 };
+  *result = (TdAxisResult) { .trials = trials, .n_trials = 9 };
+  td_axis_agree (result, 50, NAN, 0);
+}
+
+/* None is certain by itself, but six of nine say the same: that is the best guess, and is called
+   one. Where they are scattered there is none. */
+static void
+test_guess (void)
+{
+  static const double together[] = { 80.2, 80.5, 31, 80.9, 80.6, 12, 80.4, 120, 80.1 };
+  static const double scattered[] = { 80.2, 20.5, 31, 65.9, 99.6, 12, 80.4, 120, 50.1 };
+  TdAxisTrial trials[9];
+  TdAxisResult result;
+
+  agree (together, 0.1, trials, &result);
+  g_assert_cmpfloat_with_epsilon (result.centre_px, 80.45, 0.3);
+  g_assert_cmpfloat (result.uncertainty_px, >, 0.3);
+  g_assert_cmpfloat (result.uncertainty_px, <, 2);
+  g_assert_false (result.agreed);
+  g_assert_nonnull (strstr (result.advice, "6 lie near column 80"));
+  for (guint i = 0; i < 9; i++)
+    g_assert_cmpint (trials[i].used, ==, fabs (trials[i].centre_px - 80.5) < 1);
+  g_free (result.advice);
+
+  agree (scattered, 0.1, trials, &result);
+  g_assert_true (isnan (result.centre_px));
+  g_assert_false (result.agreed);
+  g_free (result.advice);
+}
+
+/* Fewer than half of what was found is no agreement, however near these lie to each other. */
+static void
+test_few_used (void)
+{
+  static const double few[] = { 80.01, 80.02, 79.99, 80, 31, 12, 44, 120, 67 };
+  TdAxisTrial trials[9];
+  TdAxisResult result;
+
+  agree (few, 0.5, trials, &result);
+  g_assert_false (result.agreed);
+  g_free (result.advice);
+  for (guint i = 0; i < 9; i++)
+    trials[i].confidence = i < 4 ? 0.9 : 0.1; /* those far away know that they are weak */
+  result = (TdAxisResult) { .trials = trials, .n_trials = 9 };
+  td_axis_agree (&result, 50, NAN, 0);
+  g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.05);
+  g_assert_false (result.agreed);
+  g_assert_nonnull (strstr (result.advice, "4 of 9"));
+  g_free (result.advice);
+}
+
+/* Of rows at the top of a detector the centre is known there, and not at the middle row: the tilt
+   may move it. Where a tilt is stated, its error counts. */
+static void
+test_lever (void)
+{
+  static const double same[] = { 80.01, 80.02, 79.99, 80, 80.01, 79.98, 80, 80.02, 79.99 };
+  TdAxisTrial trials[9];
+  TdAxisResult result;
+
+  agree (same, 0.9, trials, &result);
+  g_assert_true (result.agreed);
+  g_assert_cmpfloat_with_epsilon (result.known_row, 50, 3);
+  const double at_middle = td_axis_result_uncertainty_at (&result, 50);
+  g_assert_cmpfloat_with_epsilon (at_middle, result.uncertainty_px, 1e-12);
+  g_assert_cmpfloat (td_axis_result_uncertainty_at (&result, 0), >, 2 * at_middle);
+  const double tilt = tan (result.tilt_uncertainty_deg * G_PI / 180);
+  g_assert_cmpfloat_with_epsilon (td_axis_result_uncertainty_at (&result, 1000),
+                                  2 * tilt * (1000 - result.known_row), 0.01);
+
+  result = (TdAxisResult) { .trials = trials, .n_trials = 9 };
+  td_axis_agree (&result, 550, 0, 1e-3);
+  g_assert_cmpfloat_with_epsilon (result.uncertainty_px, 2 * 1e-3 * (550 - result.known_row), 0.02);
+  g_assert_false (result.agreed);
+  g_assert_nonnull (strstr (result.advice, "the tilt"));
+  g_free (result.advice);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -417,5 +510,8 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/pairs", test_pairs);
   g_test_add_func ("/axis/peak", test_peak);
   g_test_add_func ("/axis/rows", test_rows);
+  g_test_add_func ("/axis/consensus/guess", test_guess);
+  g_test_add_func ("/axis/consensus/few-used", test_few_used);
+  g_test_add_func ("/axis/consensus/lever", test_lever);
   return g_test_run ();
 }

@@ -16,6 +16,8 @@
 #define FOUND_PX 0.1
 #define LEAST_FOUND 95
 #define LEAST_FLAGGED 90
+/* Of a hundred centres, how many lie within two standard errors as they are stated. */
+#define LEAST_COVERED 95
 
 static guint n_scans = 12, first_scan, seed = 24;
 static const char *only_kind;
@@ -67,6 +69,20 @@ invent (guint number, TdPhantomScan *spec)
   spec->seed = number + 1;
 }
 
+/* Every fourth scan is searched in its upper or lower third only. The others are searched in rows
+   spread over the detector. */
+static TdAxisOptions
+rows_asked (guint number, const TdPhantomScan *spec)
+{
+  const guint third = spec->n_rows / 3;
+
+  if (number % 4 != 3)
+    return (TdAxisOptions) { 0 };
+  return number % 8 == 3
+             ? (TdAxisOptions) { .row_end = third }
+             : (TdAxisOptions) { .row_first = spec->n_rows - third, .row_end = spec->n_rows };
+}
+
 static const char *
 kind_of (const TdPhantomScan *spec)
 {
@@ -81,7 +97,7 @@ show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
   double off = result->centre_px - spec->centre_px;
 
   g_test_message ("%3u %-5s %-11s %3u x %2u, %3u views%s, axis %+.2f, %7.0f photons, rings %.3f, "
-                  "wander %.2f: off %+7.3f +- %.3f, tilt %+.2f +- %.2f for %+.2f, %s%s",
+                  "wander %.2f: off %+7.4f +- %.4f, tilt %+.4f +- %.4f for %+.4f, %s%s",
                   number, kind_of (spec), spec->phantom, spec->n_columns, spec->n_rows,
                   spec->n_views, spec->end_point ? "+" : " ",
                   (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns, spec->photons,
@@ -101,8 +117,54 @@ show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
 typedef struct {
   guint number;
   TdPhantomScan spec;
+  TdAxisOptions options;
   TdAxisResult *result;
 } Case;
+
+/* How often a centre lies within its stated uncertainty. */
+typedef struct {
+  const char *what;
+  guint n, within;
+} Coverage;
+
+static void
+coverage_add (Coverage *coverage, double off, double uncertainty)
+{
+  coverage->n++;
+  coverage->within += fabs (off) <= uncertainty;
+}
+
+/* Of few cases one may miss by chance. */
+static void
+coverage_assert (const Coverage *coverage)
+{
+  const guint least = coverage->n * LEAST_COVERED / 100;
+
+  g_test_message ("%s: %u of %u within two standard errors", coverage->what, coverage->within,
+                  coverage->n);
+  g_assert_cmpuint (coverage->within + (coverage->n < 100), >=, least);
+}
+
+/* Found trials that the consensus did not take. */
+static guint
+left_out (const TdAxisResult *result)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < result->n_trials; i++)
+    n += isfinite (result->trials[i].centre_px) && !result->trials[i].used;
+  return n;
+}
+
+/* How far off the centre is at a row. */
+static double
+off_at (const TdPhantomScan *spec, const TdAxisResult *result, double row)
+{
+  const TdAxisLine truth = td_axis_line (spec->centre_px, spec->tilt_deg, spec->n_rows);
+  const TdAxisLine found = td_axis_line (result->centre_px, result->tilt_deg, spec->n_rows);
+
+  return td_axis_line_at (&found, row) - td_axis_line_at (&truth, row);
+}
 
 /* A scan is mostly one thread's work: so many of them at once. */
 static void
@@ -117,7 +179,7 @@ find_axis (guint index, gpointer user)
   g_assert_no_error (error);
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
-  one->result = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
+  one->result = td_engine_find_axis (engine, scan, &recipe, &one->options, NULL, &error);
   g_assert_no_error (error);
 }
 
@@ -126,16 +188,29 @@ test_study (void)
 {
   g_autofree Case *cases = g_new0 (Case, n_scans);
   guint found = 0, lost = 0, flagged = 0, too_careful = 0;
+  Coverage all = { .what = "centres" }, partly = { .what = "with trials left out" };
+  Coverage outer = { .what = "at the first and the last row" };
 
   for (guint number = first_scan, n = 0; n < n_scans; number++) {
     cases[n].number = number;
     invent (number, &cases[n].spec);
+    cases[n].options = rows_asked (number, &cases[n].spec);
     n += !only_kind || g_str_equal (only_kind, kind_of (&cases[n].spec));
   }
   td_parallel_for (n_scans, find_axis, cases);
   for (guint i = 0; i < n_scans; i++) {
     const TdAxisResult *result = cases[i].result;
-    gboolean near = fabs (result->centre_px - cases[i].spec.centre_px) <= FOUND_PX;
+    const TdPhantomScan *spec = &cases[i].spec;
+    const double known = result->known_row;
+    gboolean near = fabs (off_at (spec, result, known)) <= FOUND_PX;
+
+    coverage_add (&all, off_at (spec, result, result->middle_row), result->uncertainty_px);
+    if (left_out (result))
+      coverage_add (&partly, off_at (spec, result, known),
+                    td_axis_result_uncertainty_at (result, known));
+    for (guint row = 0; row < spec->n_rows; row += spec->n_rows - 1)
+      coverage_add (&outer, off_at (spec, result, row),
+                    td_axis_result_uncertainty_at (result, row));
     found += near;
     lost += !near;
     flagged += !near && !result->agreed;
@@ -145,6 +220,9 @@ test_study (void)
   }
   g_test_message ("%u of %u within %g columns; of the %u others %u say so; %u found but not agreed",
                   found, n_scans, FOUND_PX, lost, flagged, too_careful);
+  coverage_assert (&all);
+  coverage_assert (&partly);
+  coverage_assert (&outer);
   /* Of a small sample one may be lost by chance. */
   g_assert_cmpuint (found * 100 + (n_scans < 100 ? 100 : 0), >=, n_scans * LEAST_FOUND);
   if (n_scans >= 100)

@@ -196,6 +196,11 @@ test_turn (gconstpointer data)
   g_autoptr (TdAxisResult) result = find (scan, 0);
   g_assert_cmpfloat_with_epsilon (result->centre_px, CENTRE, turn->within_px);
   g_assert_cmpfloat_with_epsilon (result->tilt_deg, turn->tilt_deg, turn->tilt_within_deg);
+  /* It knows how far it may be off, and that is not far. */
+  g_assert_cmpfloat (fabs (result->centre_px - CENTRE), <=, result->uncertainty_px);
+  g_assert_cmpfloat (fabs (result->tilt_deg - turn->tilt_deg), <=,
+                     2 * result->tilt_uncertainty_deg);
+  g_assert_cmpfloat (result->uncertainty_px, <, 4 * turn->within_px);
 }
 
 /* An axis near one edge: what both sides see is a sixth of the detector, and the sample is wider
