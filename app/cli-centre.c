@@ -49,14 +49,14 @@ static double
 method_centre (const TdAxisResult *result, TdAxisMethod method, double middle_row)
 {
   g_autofree double *values = g_new (double, result->n_trials + 1);
-  const double slope = td_axis_line (0, result->tilt_deg, 1).slope;
+  const TdAxisLine moved = { 0, td_axis_line (0, result->tilt_deg, 1).slope, middle_row };
 
   for (guint used = 2; used-- > 0;) {
     guint n = 0;
     for (guint i = 0; i < result->n_trials; i++) {
       const TdAxisTrial *trial = &result->trials[i];
       if (trial->method == method && isfinite (trial->centre_px) && (trial->used || !used))
-        values[n++] = trial->centre_px - slope * (trial->row - middle_row);
+        values[n++] = trial->centre_px - td_axis_line_at (&moved, trial->row);
     }
     qsort (values, n, sizeof *values, td_compare_doubles);
     if (n > 0)
@@ -209,7 +209,8 @@ place_trials (Picture *picture, const TdAxisResult *result, const TdScanFacts *f
   for (guint i = 0; i < G_N_ELEMENTS (offsets); i++) {
     double part = i / (G_N_ELEMENTS (offsets) - 1.0);
     if (isfinite (at))
-      picture->centres_px[i] = at + offsets[i] * CLAMP (2 * result->uncertainty_px, 1, MOST_SPREAD_PX);
+      picture->centres_px[i]
+          = at + offsets[i] * CLAMP (2 * result->uncertainty_px, 1, MOST_SPREAD_PX);
     else if (axis->search_first_px != axis->search_last_px)
       picture->centres_px[i]
           = axis->search_first_px + part * (axis->search_last_px - axis->search_first_px);

@@ -49,7 +49,8 @@ static void
 take_tilt (TdPlan *plan, const TdAxisResult *result)
 {
   TdRecipe *recipe = &plan->recipe;
-  double move = fabs (tan (result->tilt_deg * G_PI / 180)) * td_scan_facts (plan->measured)->n_rows;
+  double move
+      = fabs (td_axis_line (0, result->tilt_deg, 1).slope) * td_scan_facts (plan->measured)->n_rows;
 
   if (recipe->tilt_deg != 0 || move < LEAST_MOVE_PX
       || fabs (result->tilt_deg) < SIGNIFICANT * result->tilt_uncertainty_deg)
