@@ -20,6 +20,8 @@
    which cannot tell an outlier. */
 #define SLOPE_TAILS 2
 #define PAIR_TAILS 4
+/* The error of a slope that no spread tells, in columns between the first and the last row. */
+#define SLOPE_FLOOR_PX 0.05
 #define CLOSE_SLOPE 1e-5 /* columns a row: done */
 #define STEEPEST 0.09
 #define LEAST_LIKENESS 0.1
@@ -283,8 +285,9 @@ axis_tilt_look (Search *self, const TdAxisLine *line, TdAxisTilt *said, double *
      places. */
   said->centre_error = (self->n_frames >= STILL_FRAMES ? 2 : 4) * match.spread_px;
   const double span = self->places[self->count - 1] - self->places[0];
+  const double spread = said->centre_error * sqrt (12) / span;
   said->slope_error
-      = (self->n_frames > 2 ? SLOPE_TAILS : PAIR_TAILS) * said->centre_error * sqrt (12) / span;
+      = hypot ((self->n_frames > 2 ? SLOPE_TAILS : PAIR_TAILS) * spread, SLOPE_FLOOR_PX / span);
   return TRUE;
 }
 
