@@ -21,6 +21,7 @@ struct _TdCompareView {
   GtkLabel *figures;
   TdPreview *previews[2];
   TdImage *images[2]; /* full ones; NULL: not there yet */
+  char *problems[2];  /* why a side has none; NULL: it has, or it is on its way */
   TdLatest *comparisons;
   TdScan *scan;
   guint row;
@@ -47,6 +48,26 @@ pane_at (TdCompareView *self, guint i)
   return i == 0 ? self->pane_a : self->pane_b;
 }
 
+/* Both sides' reasons: one must not hide the other. */
+static void
+compare_view_show_problems (TdCompareView *self)
+{
+  g_autofree char *a = self->problems[0] ? g_strdup_printf (_ ("A: %s"), self->problems[0]) : NULL;
+  g_autofree char *b = self->problems[1] ? g_strdup_printf (_ ("B: %s"), self->problems[1]) : NULL;
+  g_autofree char *text = a && b ? g_strjoin ("\n", a, b, NULL) : g_strdup (a ? a : b ? b : "");
+
+  gtk_label_set_text (self->figures, text);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), text);
+}
+
+static void
+compare_view_set_problem (TdCompareView *self, guint i, const char *problem)
+{
+  g_free (self->problems[i]);
+  self->problems[i] = g_strdup (problem);
+  compare_view_show_problems (self);
+}
+
 /* ── Computing ── */
 
 static void
@@ -60,6 +81,7 @@ compare_view_request (TdCompareView *self)
   td_latest_cancel (self->comparisons);
   for (guint i = 0; i < 2; i++) {
     g_clear_pointer (&self->images[i], td_image_unref);
+    compare_view_set_problem (self, i, NULL);
     td_preview_request (self->previews[i], self->scan, td_compare_side_recipe (side_at (self, i)),
                         self->row, FALSE);
     td_image_pane_set_updating (pane_at (self, i), TRUE);
@@ -105,20 +127,14 @@ show_difference (TdCompareView *self, const TdCompareFigures *figures)
 }
 
 static void
-show_problem (TdCompareView *self, const GError *error)
-{
-  g_autofree char *words = td_window_words (error->message);
-  gtk_label_set_text (self->figures, words);
-}
-
-static void
 on_compared (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdCompareView *self = user;
   const TdCompareFigures *figures = result;
 
   if (!figures) {
-    show_problem (self, error);
+    g_autofree char *words = td_window_words (error->message);
+    gtk_label_set_text (self->figures, words);
     return;
   }
   self->rms = figures->rms;
@@ -192,8 +208,8 @@ show_result (TdCompareView *self, guint i, const TdPreviewResult *result, const 
   } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     g_autofree char *words = td_window_words (error->message);
     td_compare_side_set_outcome (side_at (self, i), words);
-    show_problem (self, error);
-    td_image_pane_set_message (pane_at (self, i), error->message);
+    compare_view_set_problem (self, i, words);
+    td_image_pane_set_message (pane_at (self, i), words);
   }
   td_image_pane_set_updating (pane_at (self, i), td_preview_busy (self->previews[i]));
 }
@@ -347,6 +363,7 @@ td_compare_view_dispose (GObject *object)
 
   for (guint i = 0; i < 2; i++) {
     g_clear_pointer (&self->previews[i], td_preview_free);
+    g_clear_pointer (&self->problems[i], g_free);
     g_clear_pointer (&self->images[i], td_image_unref);
   }
   g_clear_pointer (&self->comparisons, td_latest_free);

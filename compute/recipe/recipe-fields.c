@@ -488,7 +488,7 @@ static const TdField fields[] = {
     "bin_views", N_ ("Views averaged to one"), COUNT (bin_views, 1, TD_RECIPE_MAX_BIN),
     .preset = "1" },
   { "rows", "A:B", "Detector rows A to B - 1 only",
-    "rows", N_ ("Region: rows"), &rows_kind, IN (row_first), .n = 2,
+    "rows", N_ ("Region: first row"), &rows_kind, IN (row_first), .n = 2,
     .separator = ':',
     .expects = "FIRST:END with FIRST below END (END itself is not included), ROW or \"all\"" },
   { "region", "X,Y,W,H", "This part of every slice only, in pixels from the top left",

@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <string.h>
 
+#include "compute/recipe/field.h"
 #include "ui-test.h"
 #include "ui/file-row.h"
 #include "ui/method-choices.h"
 #include "ui/number-row.h"
 #include "ui/open-dialog.h"
 #include "ui/quantity.h"
+#include "ui/reconstruct-dialog.h"
 #include "ui/step-chooser.h"
 #include "ui/step-row.h"
 #include "window-test.h"
@@ -141,6 +143,34 @@ test_difference_scale (void)
   td_window_show_page (td_test_window, "slices");
 }
 
+static gboolean
+both_problems_are_shown (gpointer figures)
+{
+  const char *text = gtk_label_get_text (figures);
+
+  return g_str_has_prefix (text, "A: ") && strstr (text, "\nB: ");
+}
+
+/* Neither side's reason takes the place of the other's. */
+static void
+test_two_problems (void)
+{
+  TdCompareView *view = td_window_compare_view (td_test_window);
+  GObject *figures
+      = gtk_widget_get_template_child (GTK_WIDGET (view), TD_TYPE_COMPARE_VIEW, "figures");
+  TdRecipe recipe = *td_session_recipe (session ());
+
+  td_window_show_page (td_test_window, "compare");
+  g_strlcpy (recipe.devices, "cuda:77", sizeof recipe.devices);
+  td_session_edit (session (), &recipe, NULL);
+  td_test_wait (both_problems_are_shown, figures, "both reasons");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-problems");
+  td_test_activate ("undo", NULL);
+  td_test_wait (is_compared, view, "A and B to be compared again");
+  td_window_show_page (td_test_window, "slices");
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
 /* Where the whole run iterates and the preview does not, the picture says so. */
 static void
 test_iterative_label (void)
@@ -209,6 +239,72 @@ count_remedies (gpointer pane)
        child = gtk_widget_get_next_sibling (child))
     n++;
   return n;
+}
+
+/* ── Labels ── */
+
+/* Titles, from the widget's own to that of its dialog: one string, so that a path can be sought. */
+static void
+collect_titles (GtkWidget *widget, const char *above, GPtrArray *titles)
+{
+  const char *title = ADW_IS_PREFERENCES_ROW (widget)
+                          ? adw_preferences_row_get_title (ADW_PREFERENCES_ROW (widget))
+                      : ADW_IS_PREFERENCES_GROUP (widget)
+                          ? adw_preferences_group_get_title (ADW_PREFERENCES_GROUP (widget))
+                      : GTK_IS_WINDOW (widget) ? gtk_window_get_title (GTK_WINDOW (widget))
+                                               : NULL;
+  g_autofree char *path
+      = title && *title ? g_strdup_printf ("%s/%s", above, title) : g_strdup (above);
+
+  if (title && *title)
+    g_ptr_array_add (titles, g_utf8_casefold (path, -1));
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    collect_titles (child, path, titles);
+}
+
+/* Some widget has the label's parts in its titles, in their order. */
+static gboolean
+label_is_there (const char *label, GPtrArray *titles)
+{
+  g_autofree char *folded = g_utf8_casefold (label, -1);
+  g_autoptr (GString) plain = g_string_new (folded);
+
+  g_string_replace (plain, " (ctrl+d)", "", 0);
+  g_auto (GStrv) parts = g_strsplit (plain->str, ": ", -1);
+  for (guint i = 0; i < titles->len; i++) {
+    const char *at = titles->pdata[i];
+    guint found = 0;
+    while (parts[found] && at && (at = strstr (at, parts[found])))
+      at += strlen (parts[found++]);
+    if (!parts[found])
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* What messages name is in the window under that name. */
+static void
+test_labels (void)
+{
+  g_autoptr (GPtrArray) titles = g_ptr_array_new_with_free_func (g_free);
+  const TdField *const tables[] = { td_recipe_fields (), td_scan_fields () };
+  GtkWidget *details = td_open_dialog_new (GTK_WINDOW (td_test_window), NULL, NULL);
+  GtkWidget *reconstruct = td_reconstruct_dialog_new (
+      GTK_WINDOW (td_test_window), td_session_engine (session ()), td_session_scan (session ()),
+      td_session_recipe (session ()), NULL);
+
+  collect_titles (GTK_WIDGET (td_test_window), "", titles);
+  collect_titles (details, "", titles);
+  collect_titles (reconstruct, "", titles);
+  g_assert_cmpuint (titles->len, >, 40);
+  for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
+    for (const TdField *field = tables[t]; field->option; field++)
+      if (field->label && !label_is_there (field->label, titles))
+        g_error ("“%s” (--%s) is nowhere in the window", field->label, field->option);
+  g_assert_false (label_is_there ("Region: rows", titles));
+  gtk_window_destroy (GTK_WINDOW (details));
+  gtk_window_destroy (GTK_WINDOW (reconstruct));
 }
 
 /* Counts without flats: the message has buttons that lead to what is missing. */
@@ -305,9 +401,11 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/focus-after-add", test_focus_after_add);
   g_test_add_func ("/window-use/axis-line", test_axis_line);
   g_test_add_func ("/window-use/difference-scale", test_difference_scale);
+  g_test_add_func ("/window-use/two-problems", test_two_problems);
   g_test_add_func ("/window-use/iterative-label", test_iterative_label);
   g_test_add_func ("/window-use/kernel-name", test_kernel_name);
   g_test_add_func ("/window-use/writing-status", test_writing_status);
+  g_test_add_func ("/window-use/labels", test_labels);
   g_test_add_func ("/window-use/missing-flats", test_missing_flats);
   g_test_add_func ("/window-use/terminated", test_terminated);
   int status = g_test_run ();
