@@ -9,11 +9,11 @@
 #include "settings.h"
 #include "ui/choose-file.h"
 #include "ui/job-row.h"
+#include "ui/labels.h"
 #include "ui/open-dialog.h"
 #include "ui/quantity.h"
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
-#include "ui/window-words.h"
 
 struct _TdWindow {
   AdwApplicationWindow parent_instance;
@@ -63,11 +63,18 @@ td_window_toast (TdWindow *self, const char *text)
 static void
 window_error_dialog (TdWindow *self, const char *heading, const char *text)
 {
-  g_autofree char *words = td_window_words (text);
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, words);
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, text);
 
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
   gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+window_say_error (TdWindow *self, const char *heading, const GError *error)
+{
+  g_autofree char *words = td_label_error (error);
+
+  window_error_dialog (self, heading, words);
 }
 
 static void
@@ -251,7 +258,7 @@ offer_details (TdWindow *self, const TdScanStatement *statement, const char *pro
 static void
 show_failure (TdWindow *self, const TdScanStatement *statement, const GError *error)
 {
-  g_autofree char *words = td_window_words (error->message);
+  g_autofree char *words = td_label_error (error);
   g_autofree char *escaped = g_markup_escape_text (words, -1);
 
   /* An open scan stays: only the message says that the other did not open. */
@@ -392,7 +399,7 @@ on_open_demo (GSimpleAction *action, GVariant *parameter, gpointer user)
   TdRecipe recipe;
 
   if (!scan) {
-    window_error_dialog (self, _ ("There is no demonstration"), error->message);
+    window_say_error (self, _ ("There is no demonstration"), error);
     return;
   }
   stop_opening (self);
@@ -458,7 +465,7 @@ window_save_recipe (const char *path, gpointer user)
   else if (td_recipe_save (td_session_recipe (self->session), path, &error))
     td_window_toast (self, _ ("Recipe saved"));
   else
-    window_error_dialog (self, _ ("The recipe was not saved"), error->message);
+    window_say_error (self, _ ("The recipe was not saved"), error);
 }
 
 static void
@@ -473,7 +480,7 @@ window_load_recipe (const char *path, gpointer user)
   else if (td_recipe_load (&recipe, path, &error))
     td_session_edit (self->session, &recipe, NULL);
   else
-    window_error_dialog (self, _ ("The recipe does not load"), error->message);
+    window_say_error (self, _ ("The recipe does not load"), error);
 }
 
 static void

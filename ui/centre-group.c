@@ -6,9 +6,9 @@
 
 #include "axis-answer.h"
 #include "compute/engine/centre.h"
+#include "labels.h"
 #include "latest.h"
 #include "number-row.h"
-#include "window-words.h"
 
 #define SLIDER_LEAST_PX 5.0   /* the slider spans at least this to either side */
 #define SLIDER_FRACTION 0.025 /* of the detector's width */
@@ -90,10 +90,10 @@ centre_group_on_reset (GtkButton *button, TdCentreGroup *self)
 /* ── Finding ── */
 
 static void
-centre_group_show_state (TdCentreGroup *self, const char *failure)
+centre_group_show_state (TdCentreGroup *self, const GError *failure)
 {
   gboolean busy = td_latest_busy (self->finder);
-  g_autofree char *words = td_window_words (failure);
+  g_autofree char *words = failure ? td_label_error (failure) : NULL;
 
   gtk_widget_set_visible (self->searching, busy);
   gtk_widget_set_visible (self->found, !busy && td_axis_answer_get_result (self->answer));
@@ -172,7 +172,7 @@ on_search (gpointer found, const GError *error, gboolean last, gpointer user)
     if (result->agreed && isfinite (result->centre_px))
       centre_group_take (self, result->centre_px, td_axis_result_tilt (result));
   }
-  centre_group_show_state (self, error ? error->message : NULL);
+  centre_group_show_state (self, error);
 }
 
 void

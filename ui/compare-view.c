@@ -5,12 +5,12 @@
 #include <math.h>
 
 #include "compare-figures.h"
+#include "labels.h"
 #include "latest.h"
 #include "method-choices.h"
 #include "preview.h"
 #include "scan-readout.h"
 #include "ui.h"
-#include "window-words.h"
 
 struct _TdCompareView {
   GtkWidget parent_instance;
@@ -133,7 +133,7 @@ on_compared (gpointer result, const GError *error, gboolean last, gpointer user)
   const TdCompareFigures *figures = result;
 
   if (!figures) {
-    g_autofree char *words = td_window_words (error->message);
+    g_autofree char *words = td_label_error (error);
     gtk_label_set_text (self->figures, words);
     return;
   }
@@ -206,7 +206,7 @@ show_result (TdCompareView *self, guint i, const TdPreviewResult *result, const 
   if (result) {
     compare_view_show_slice (self, i, result);
   } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
-    g_autofree char *words = td_window_words (error->message);
+    g_autofree char *words = td_label_error (error);
     td_compare_side_set_outcome (side_at (self, i), words);
     compare_view_set_problem (self, i, words);
     td_image_pane_set_message (pane_at (self, i), words);

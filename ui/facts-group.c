@@ -7,7 +7,7 @@
 
 #include "compute/engine/turn.h"
 #include "dataset/angles.h"
-#include "window-words.h"
+#include "labels.h"
 
 struct _TdFactsGroup {
   AdwPreferencesGroup parent_instance;
@@ -92,7 +92,7 @@ show_notes (TdFactsGroup *self, TdMessage *const *notes)
 
   clear_rows (self->notes, self->note_rows);
   for (guint i = 0; i < n; i++) {
-    g_autofree char *words = td_message_text (notes[i], td_window_naming);
+    g_autofree char *words = td_message_text (notes[i], td_label_naming);
     GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", words,
                                    "title-lines", 0, NULL);
     gtk_widget_add_css_class (row, "note");

@@ -5,7 +5,6 @@
 
 #include "choose-file.h"
 #include "ui.h"
-#include "window-words.h"
 
 struct _TdFileRow {
   AdwActionRow parent_instance;
@@ -102,10 +101,8 @@ td_file_row_get_path (TdFileRow *self)
 void
 td_file_row_set_problem (TdFileRow *self, const char *problem)
 {
-  g_autofree char *words = td_window_words (problem);
-
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (self), words);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self), words);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self), problem);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self), problem);
   gtk_widget_set_visible (self->clear, TRUE);
   gtk_widget_add_css_class (GTK_WIDGET (self), "wrong");
 }

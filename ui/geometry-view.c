@@ -7,7 +7,6 @@
 #include "dataset/scan-view.h"
 #include "orbit-facts.h"
 #include "orbit-space.h"
-#include "window-words.h"
 
 struct _TdGeometryView {
   GtkWidget parent_instance;
@@ -116,7 +115,7 @@ geometry_view_show (TdGeometryView *self)
   if (!self->active || !self->scan || self->orbit)
     return;
   self->orbit = new_orbit (self);
-  g_autofree char *problem = td_window_words (self->orbit->problem);
+  const char *problem = self->orbit->problem;
   gtk_adjustment_set_upper (self->view_adjustment, self->orbit->n_views - 1);
   td_space_view_set_ball (self->space, origin, self->orbit->radius);
   gtk_label_set_text (self->problem, problem ? problem : "");

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "histogram.h"
+#include "labels.h"
 #include "picture-save.h"
 #include "profile.h"
 #include "ui.h"
-#include "window-words.h"
 
 struct _TdImagePane {
   GtkWidget parent_instance;
@@ -317,12 +317,19 @@ td_image_pane_set_updating (TdImagePane *self, gboolean updating)
 void
 td_image_pane_set_message (TdImagePane *self, const char *message)
 {
-  g_autofree char *words = td_window_words (message);
-
-  gtk_label_set_text (self->message, words ? words : "");
+  gtk_label_set_text (self->message, message ? message : "");
   gtk_widget_set_visible (self->message_box, message != NULL);
   for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->remedies)));)
     gtk_box_remove (self->remedies, child);
+}
+
+void
+td_image_pane_set_problem (TdImagePane *self, const GError *error)
+{
+  g_autofree char *words = td_label_error (error);
+
+  if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    td_image_pane_set_message (self, words);
 }
 
 void

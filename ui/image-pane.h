@@ -28,8 +28,10 @@ void td_image_pane_flip_image (TdImagePane *self, TdImage *image);
 TdImage *td_image_pane_get_image (TdImagePane *self);
 void td_image_pane_set_updating (TdImagePane *self, gboolean updating);
 gboolean td_image_pane_get_updating (TdImagePane *self);
-/* A sentence over the picture (an error with its remedy); NULL: none. */
+/* A sentence over the picture; NULL: none. */
 void td_image_pane_set_message (TdImagePane *self, const char *message);
+/* Why there is no picture, in the window's words. What was cancelled is no problem. */
+void td_image_pane_set_problem (TdImagePane *self, const GError *error);
 /* A button under the message that activates an action; it goes with the message. */
 void td_image_pane_offer (TdImagePane *self, const char *label, const char *action);
 /* What is special about the picture, in its corner; NULL: nothing. */

@@ -3,9 +3,9 @@
 
 #include <glib/gi18n.h>
 
+#include "labels.h"
 #include "quantity.h"
 #include "ui.h"
-#include "window-words.h"
 
 #define POLL_MS 120
 
@@ -42,7 +42,7 @@ job_item_end (TdJobItem *self, TdJobState state, const char *error)
   self->poll = 0;
   self->state = state;
   g_free (self->error);
-  self->error = td_window_words (error);
+  self->error = g_strdup (error);
   if (state == TD_JOB_DONE)
     g_clear_pointer (&self->scan, td_scan_unref);
   g_signal_emit (self, signals[CHANGED], 0);
@@ -68,8 +68,10 @@ job_item_end_with (TdJobItem *self, const GError *error)
     job_item_end (self, TD_JOB_DONE, NULL);
   else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     job_item_end (self, TD_JOB_CANCELLED, NULL);
-  else
-    job_item_end (self, TD_JOB_FAILED, error->message);
+  else {
+    g_autofree char *words = td_label_error (error);
+    job_item_end (self, TD_JOB_FAILED, words);
+  }
 }
 
 static gboolean
@@ -100,7 +102,7 @@ job_item_on_done (TdJob *job, const GError *error, gpointer user)
 
   td_job_progress (job, &self->progress);
   if (!error)
-    self->notes = td_messages_texts (td_job_result (job)->notes, td_window_naming);
+    self->notes = td_messages_texts (td_job_result (job)->notes, td_label_naming);
   g_signal_emit (self, signals[SLICES], 0);
   job_item_end_with (self, error);
   g_clear_pointer (&self->job, td_job_unref);

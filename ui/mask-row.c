@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataset/scan-mask.h"
+#include "labels.h"
 
 struct TdMaskRow {
   TdFileRow *row;
@@ -51,8 +52,9 @@ on_looked (GObject *source, GAsyncResult *result, gpointer user)
 
   /* Cancelled: the row may be gone. */
   if (!g_task_propagate_boolean (G_TASK (result), &error)) {
+    g_autofree char *words = td_label_error (error);
     if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-      td_file_row_set_problem (look->row->row, error->message);
+      td_file_row_set_problem (look->row->row, words);
     return;
   }
   if (look->take)

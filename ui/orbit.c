@@ -6,6 +6,7 @@
 
 #include "compute/engine/centre.h"
 #include "dataset/geometry-matrix.h"
+#include "labels.h"
 
 /* A parallel beam has no distances: its detector is drawn so many volume radii away. */
 #define PARALLEL_RADII 1.6
@@ -198,7 +199,7 @@ place_parallel_volume (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe 
   axis.slope *= orbit->geometry.pixel_height_mm / orbit->geometry.pixel_width_mm;
   if (!td_field_choose (facts, recipe ? recipe->field_of_view : TD_FIELD_AUTO, &axis, &orbit->turn,
                         &orbit->field, &error))
-    orbit->problem = g_strdup (error->message);
+    orbit->problem = td_label_error (error);
   orbit->half_mm[0] = orbit->half_mm[1] = orbit->field.columns * orbit->geometry.pixel_width_mm / 2;
   orbit->half_mm[2] = orbit->n_rows * orbit->geometry.pixel_height_mm / 2;
 }
@@ -214,7 +215,7 @@ orbit_make_task (TdOrbit *orbit)
         && td_cone_redundancy (&orbit->geometry, orbit->angles_rad, orbit->n_views,
                                orbit->n_columns, orbit->n_rows, &orbit->redundancy, &error);
   if (!orbit->has_task) {
-    orbit->problem = g_strdup (error->message);
+    orbit->problem = td_label_error (error);
     return;
   }
   place_cone_volume (orbit);

@@ -7,6 +7,7 @@
 #include "choose-file.h"
 #include "dataset/error.h"
 #include "dataset/tiff-save.h"
+#include "labels.h"
 #include "render/soft-renderer.h"
 
 typedef struct {
@@ -58,8 +59,9 @@ static void
 picture_save_say (GtkWidget *parent, const GError *error)
 {
   GtkRoot *root = gtk_widget_get_root (parent);
+  g_autofree char *words = td_label_error (error);
   GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
-                                              _ ("The picture was not saved"), error->message);
+                                              _ ("The picture was not saved"), words);
 
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
   gtk_window_present (GTK_WINDOW (dialog));

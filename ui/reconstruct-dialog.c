@@ -6,13 +6,13 @@
 
 #include "choose-file.h"
 #include "compute/engine/plan.h"
+#include "labels.h"
 #include "latest.h"
 #include "method-choices.h"
 #include "number-row.h"
 #include "quantity.h"
 #include "target-check.h"
 #include "ui.h"
-#include "window-words.h"
 
 /* In the order of TdVolumeFormat. */
 static const struct {
@@ -159,7 +159,7 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
   reconstruct_dialog_add_row (self, _ ("Method, kernel"), method);
   reconstruct_dialog_add_row (self, _ ("Slabs"), slabs);
   for (guint i = 0; facts->notes && facts->notes[i]; i++) {
-    g_autofree char *words = td_message_text (facts->notes[i], td_window_naming);
+    g_autofree char *words = td_message_text (facts->notes[i], td_label_naming);
     reconstruct_dialog_add_row (self, words, NULL);
   }
 }
@@ -183,7 +183,7 @@ on_plan (gpointer plan, const GError *error, gboolean last, gpointer user)
   if (plan) {
     add_plan_rows (self, td_plan_facts (plan));
   } else {
-    g_autofree char *words = td_window_words (error->message);
+    g_autofree char *words = td_label_error (error);
     adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words);
     gtk_widget_set_visible (GTK_WIDGET (self->problem), TRUE);
   }

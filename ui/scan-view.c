@@ -9,6 +9,7 @@
 #include "compute/prepare/flat-beam.h"
 #include "dataset/angles.h"
 #include "frame-loader.h"
+#include "labels.h"
 #include "method-choices.h"
 #include "preview.h"
 #include "scan-readout.h"
@@ -141,8 +142,8 @@ on_slice_before (const TdPreviewResult *result, const GError *error, gboolean la
     return;
   if (result)
     put_image (self, self->slice, result->image);
-  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    td_image_pane_set_message (self->slice, error->message);
+  else
+    td_image_pane_set_problem (self->slice, error);
   scan_view_show_busy (self);
 }
 
@@ -158,8 +159,8 @@ on_sinogram_before (TdImage *image, const GError *error, gpointer user)
     return;
   if (image)
     put_image (self, self->sinogram, image);
-  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    td_image_pane_set_message (self->sinogram, error->message);
+  else
+    td_image_pane_set_problem (self->sinogram, error);
   scan_view_show_busy (self);
 }
 
@@ -205,7 +206,7 @@ keep_problem (char **kept, const GError *error)
 {
   g_free (*kept);
   *kept = error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
-              ? g_strdup (error->message)
+              ? td_label_error (error)
               : NULL;
 }
 
@@ -406,9 +407,9 @@ lacks_flats (TdScanView *self)
 }
 
 static void
-scan_view_show_problem (TdScanView *self, TdImagePane *pane, const char *problem)
+scan_view_show_problem (TdScanView *self, TdImagePane *pane, const GError *error)
 {
-  td_image_pane_set_message (pane, problem);
+  td_image_pane_set_problem (pane, error);
   if (pane == self->slice && lacks_flats (self)) {
     td_image_pane_offer (pane, _ ("_Choose Flats…"), "win.choose-flats");
     td_image_pane_offer (pane, _ ("_State the Empty Beam…"), "win.state-empty-beam");
@@ -420,8 +421,8 @@ show_frame (TdImagePane *pane, TdImage *image, const GError *error)
 {
   if (image)
     td_image_pane_set_image (pane, image);
-  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    td_image_pane_set_message (pane, error->message);
+  else
+    td_image_pane_set_problem (pane, error);
 }
 
 static void
@@ -511,7 +512,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
     scan_view_show_slice (self, result);
   else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
            && !scan_view_before_keep_slice (self, NULL, NULL, error)) {
-    scan_view_show_problem (self, self->slice, error->message);
+    scan_view_show_problem (self, self->slice, error);
     td_image_pane_set_subtitle (self->slice, NULL);
   }
   /* What keeps the slice from being made need not keep the row from being shown. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/prepare/prepare.h"
+#include "labels.h"
 #include "mask-row.h"
 #include "step-chooser.h"
 #include "step-row.h"
@@ -212,10 +213,12 @@ on_mask_taken (const char *path, gpointer user)
 
   if (!recipe)
     return;
-  if (td_recipe_set_mask (recipe, path, &error))
+  if (td_recipe_set_mask (recipe, path, &error)) {
     steps_group_commit (self, MASKED, NULL);
-  else
-    td_file_row_set_problem (TD_FILE_ROW (td_mask_row_widget (self->mask)), error->message);
+    return;
+  }
+  g_autofree char *words = td_label_error (error);
+  td_file_row_set_problem (TD_FILE_ROW (td_mask_row_widget (self->mask)), words);
 }
 
 static void

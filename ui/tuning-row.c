@@ -5,9 +5,9 @@
 
 #include "compute/recipe/recipe.h"
 #include "compute/parallel/tune.h"
+#include "labels.h"
 #include "latest.h"
 #include "method-choices.h"
-#include "window-words.h"
 
 struct _TdTuningRow {
   AdwExpanderRow parent_instance;
@@ -167,7 +167,7 @@ tuning_row_show (gpointer result, const GError *error, gboolean last, gpointer u
   if (report) {
     tuning_row_show_table (self, report->table, report->device);
   } else {
-    g_autofree char *words = td_window_words (error->message);
+    g_autofree char *words = td_label_error (error);
     adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), words);
   }
   tuning_row_show_state (self);

@@ -110,7 +110,7 @@ on_image (gpointer image, const GError *error, gboolean last, gpointer user)
   } else {
     self->shown_slice = G_MAXUINT;
     td_image_pane_set_image (self->pane, NULL);
-    td_image_pane_set_message (self->pane, error->message);
+    td_image_pane_set_problem (self->pane, error);
   }
   td_image_pane_set_updating (self->pane, td_latest_busy (self->latest));
 }

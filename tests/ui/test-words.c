@@ -1,47 +1,63 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages that name options of the command line, in the window's words. */
-#include "ui/window-words.h"
+/* Messages that name what a person can change, in the window's words. */
+#include "compute/recipe/field.h"
+#include "ui/labels.h"
 
 static void
-test_options (void)
+test_fields (void)
 {
   static const char *const cases[][2] = {
     { "Nothing to change.", "Nothing to change." },
-    { "Slices 3:9 are not there (--rows)", "Slices 3:9 are not there (“Region: rows”)" },
-    { "a small part (--region X,Y,W,H).", "a small part (“Part of the slice”)." },
-    { "give the column (--centre PX), or", "give the column (“Centre of rotation”), or" },
-    { "take --method fbp", "take “Method: Filtered back-projection”" },
-    { "take --method fista-tv.", "take “Method: Few views (FISTA-TV)”." },
-    { "mend --centre, or take --field-of-view full",
+    { "Slices 3:9 are not there ({rows})", "Slices 3:9 are not there (“Region: first row”)" },
+    { "a small part ({region:X,Y,W,H}).", "a small part (“Part of the slice”)." },
+    { "give the column ({centre:PX}), or", "give the column (“Centre of rotation”), or" },
+    { "take {method=fbp}", "take “Method: Filtered back-projection”" },
+    { "take {method=fista-tv}.", "take “Method: Few views (FISTA-TV)”." },
+    { "mend {centre}, or take {field-of-view=full}",
       "mend “Centre of rotation”, or take “Field of view: As the detector”" },
-    { "--field-of-view half puts both sides together.",
+    { "{field-of-view=half} puts both sides together.",
       "“Field of view: Wide: half acquisition” puts both sides together." },
-    { "; --start goes on.", "; “Begin with the filtered volume” goes on." },
-    { "bin the detector (--bin 2) or crop it (--crop)",
+    { "; {start} goes on.", "; “Begin with the filtered volume” goes on." },
+    { "bin the detector ({bin=2}) or crop it ({crop})",
       "bin the detector (“Columns averaged to one: 2”) or crop it (“Detector”)" },
-    { "or the empty beam (--prepare flat-field=65535), or (--prepare none)",
+    { "or the empty beam ({prepare=flat-field=65535}), or ({prepare=none})",
       "or the empty beam (“Preparation: Flat field 65535”), or (“Preparation: none”)" },
-    { "another (--prepare dose=region:x=…:y=…), or",
+    { "another ({prepare=dose=region:x=…:y=…}), or",
       "another (“Preparation: Dose of each frame region:x=…:y=…”), or" },
-    { "--flats gives another.", "“Open with Details (Ctrl+D): flats” gives another." },
-    /* What is no option of the window's, and hyphens that are none. */
-    { "the device (--filter-on).", "the device (--filter-on)." },
+    { "{flats} gives another.", "“Open with Details (Ctrl+D): flats” gives another." },
+    { "take {kernel=texture}", "take “Kernel: Texture”" },
+    /* What is not in the window, and braces and hyphens that name nothing. */
+    { "the device ({filter-on}).", "the device (--filter-on)." },
     { "a file--rows of it", "a file--rows of it" },
     { "--", "--" },
+    { "{}", "{}" },
     { "", "" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autofree char *words = td_window_words (cases[i][0]);
+    g_autoptr (TdMessage) message = td_message_new_plain (cases[i][0]);
+    g_autofree char *words = td_message_text (message, td_label_naming);
     g_assert_cmpstr (words, ==, cases[i][1]);
   }
-  g_assert_null (td_window_words (NULL));
+}
+
+static void
+test_error (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_set_error (&error, TD_ERROR_INVALID, "%u rows; take {method=fdk}, or %s ({rows:A:B})", 3u,
+                "fewer");
+  g_autofree char *words = td_label_error (error);
+  g_assert_cmpstr (words, ==,
+                   "3 rows; take “Method: Cone beam (FDK)”, or fewer (“Region: first row”)");
 }
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/words/options", test_options);
+  g_test_add_func ("/words/fields", test_fields);
+  g_test_add_func ("/words/error", test_error);
   return g_test_run ();
 }
