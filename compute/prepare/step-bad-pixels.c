@@ -8,13 +8,13 @@
 enum { FIND, REACH };
 
 static const TdStepParameter parameters[] = {
-  [FIND]
-  = { "find", "Found beyond (deviations)",
-      "How far a pixel's dark, response or noise may be from its neighbours'; 0 takes the given "
-      "mask only. Below 5 good pixels are lost.",
-      8, 0, 1000, 1, NULL },
-  [REACH] = { "reach", "Rows looked at above and below",
-              "More where whole rows or large clusters of the detector are bad.", 2, 0,
+  [FIND] = { "find", N_ ("Found beyond (deviations)"),
+             N_ ("How far a pixel's dark, response or noise may be from its neighbours'; 0 takes "
+                 "the given "
+                 "mask only. Below 5 good pixels are lost."),
+             8, 0, 1000, 1, NULL },
+  [REACH] = { "reach", N_ ("Rows looked at above and below"),
+              N_ ("More where whole rows or large clusters of the detector are bad."), 2, 0,
               TD_BAD_PIXELS_MAX_REACH, 0, NULL },
 };
 
@@ -155,8 +155,8 @@ td_bad_pixels_of_slab (TdSlab *slab)
 
 const TdStepKind td_step_bad_pixels = {
   .name = "bad-pixels",
-  .title = "Bad pixels",
-  .summary = "Dead, hot and stuck pixels of the detector take their neighbours' values.",
+  .title = N_ ("Bad pixels"),
+  .summary = N_ ("Dead, hot and stuck pixels of the detector take their neighbours' values."),
   .stage = TD_STEP_INTENSITY,
   .by_view = TRUE,
   .parameters = parameters,

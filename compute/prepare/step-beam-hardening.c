@@ -14,13 +14,14 @@ enum { N_COEFFICIENTS = 5 };
   "integrals proportional to its thickness."
 
 static const TdStepParameter parameters[N_COEFFICIENTS] = {
-  { "a1", "Coefficient of p",
-    "With the next one: 0.75 and 0.25 are weak, 0.5 and 0.5 medium, 0.25 and 0.75 strong. Right "
-    "when a "
-    "uniform part of the sample is as bright inside as at its rim.",
+  { "a1", N_ ("Coefficient of p"),
+    N_ ("With the next one: 0.75 and 0.25 are weak, 0.5 and 0.5 medium, 0.25 and 0.75 strong. "
+        "Right "
+        "when a "
+        "uniform part of the sample is as bright inside as at its rim."),
     0.75, -100, 100, 6, NULL },
-  { "a2", "Coefficient of p²", "The first one's counterpart: the two add up to 1.", 0.25, -100, 100,
-    6, NULL },
+  { "a2", N_ ("Coefficient of p²"), N_ ("The first one's counterpart: the two add up to 1."), 0.25,
+    -100, 100, 6, NULL },
   { "a3", "Coefficient of p³", WEDGE, 0, -100, 100, 6, NULL },
   { "a4", "Coefficient of p⁴", WEDGE, 0, -100, 100, 6, NULL },
   { "a5", "Coefficient of p⁵", WEDGE, 0, -100, 100, 6, NULL },
@@ -50,8 +51,8 @@ step_beam_hardening_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_beam_hardening = {
   .name = "beam-hardening",
-  .title = "Beam hardening",
-  .summary = "A polynomial of the line integrals, against cupping from a polychromatic beam.",
+  .title = N_ ("Beam hardening"),
+  .summary = N_ ("A polynomial of the line integrals, against cupping from a polychromatic beam."),
   .stage = TD_STEP_ABSORPTION,
   .by_view = TRUE,
   .parameters = parameters,

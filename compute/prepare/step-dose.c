@@ -16,21 +16,21 @@ static const char *const airs[] = { "borders", "rows", "region", NULL };
 
 static const TdStepParameter parameters[] = {
   [AIR]
-  = { "air", "Where there is no sample",
-      "The borders of the frame, wherever no sample is seen there; the borders of each row by "
-      "itself; or a region of your own.",
+  = { "air", N_ ("Where there is no sample"),
+      N_ ("The borders of the frame, wherever no sample is seen there; the borders of each row by "
+          "itself; or a region of your own."),
       BORDERS, BORDERS, REGION, 0, airs },
-  [COLUMNS] = { "columns", "Borders' width (columns)",
-                "As wide as the sample leaves free on both sides in all views.", 8, 1,
+  [COLUMNS] = { "columns", N_ ("Borders' width (columns)"),
+                N_ ("As wide as the sample leaves free on both sides in all views."), 8, 1,
                 TD_DOSE_MAX_COLUMNS, 0, NULL, TRUE },
-  [X] = { "x", "Region: first column", "Of a region that the sample never shadows.", 0, 0, 1e6, 0,
-          NULL },
-  [Y]
-  = { "y", "Region: first row", "Of a region that the sample never shadows.", 0, 0, 1e6, 0, NULL },
-  [WIDTH]
-  = { "width", "Region: columns", "A thousand pixels in all are plenty.", 16, 1, 1e6, 0, NULL },
-  [HEIGHT]
-  = { "height", "Region: rows", "A thousand pixels in all are plenty.", 64, 1, 1e6, 0, NULL },
+  [X] = { "x", N_ ("Region: first column"), N_ ("Of a region that the sample never shadows."), 0, 0,
+          1e6, 0, NULL },
+  [Y] = { "y", N_ ("Region: first row"), N_ ("Of a region that the sample never shadows."), 0, 0,
+          1e6, 0, NULL },
+  [WIDTH] = { "width", N_ ("Region: columns"), N_ ("A thousand pixels in all are plenty."), 16, 1,
+              1e6, 0, NULL },
+  [HEIGHT] = { "height", N_ ("Region: rows"), N_ ("A thousand pixels in all are plenty."), 64, 1,
+               1e6, 0, NULL },
 };
 
 gboolean
@@ -171,8 +171,8 @@ step_dose_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_dose = {
   .name = "dose",
-  .title = "Dose of each frame",
-  .summary = "Brings every frame to the same exposure, by what is seen beside the sample.",
+  .title = N_ ("Dose of each frame"),
+  .summary = N_ ("Brings every frame to the same exposure, by what is seen beside the sample."),
   .stage = TD_STEP_FLAT,
   .by_view = TRUE,
   .parameters = parameters,

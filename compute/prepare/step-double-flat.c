@@ -15,11 +15,11 @@ enum { WIDTH };
 #define SPAN 64 /* views summed in one go: short enough for the rounding of single precision */
 
 static const TdStepParameter parameters[] = {
-  [WIDTH]
-  = { "width", "Smoothing (columns)",
-      "What the mean shows on a smaller scale is divided out. Keep it near the stripes' own width: "
-      "more takes the sample's own mean away with it.",
-      2, 0.5, 200, 1, NULL, TRUE },
+  [WIDTH] = { "width", N_ ("Smoothing (columns)"),
+              N_ ("What the mean shows on a smaller scale is divided out. Keep it near the "
+                  "stripes' own width: "
+                  "more takes the sample's own mean away with it."),
+              2, 0.5, 200, 1, NULL, TRUE },
 };
 
 static guint
@@ -135,8 +135,8 @@ step_double_flat_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_double_flat = {
   .name = "double-flat",
-  .title = "Double flat field",
-  .summary = "Divides out what the mean over all views still shows of single detector pixels.",
+  .title = N_ ("Double flat field"),
+  .summary = N_ ("Divides out what the mean over all views still shows of single detector pixels."),
   .stage = TD_STEP_FLAT,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

@@ -16,17 +16,19 @@ static const char *const drifts[] = { "none", "views", "angles", NULL };
 
 static const TdStepParameter parameters[] = {
   [TD_FLAT_FIELD_WHITE]
-  = { "white", "Intensity without a sample",
-      "0 takes the flats; give the value of an empty beam where there are none.", 0, 0, 1e9, 3,
+  = { "white", N_ ("Intensity without a sample"),
+      N_ ("0 takes the flats; give the value of an empty beam where there are none."), 0, 0, 1e9, 3,
       NULL },
   [TD_FLAT_FIELD_AVERAGE]
-  = { "average", "Average of the frames",
-      "The mean has the least noise; the median is not misled by zingers in flats and darks.",
+  = { "average", N_ ("Average of the frames"),
+      N_ ("The mean has the least noise; the median is not misled by zingers in flats and darks."),
       TD_FLAT_FIELD_MEAN, TD_FLAT_FIELD_MEAN, TD_FLAT_FIELD_MEDIAN, 0, averages },
   [TD_FLAT_FIELD_DRIFT]
-  = { "drift", "Between flats before and after",
-      "Interpolates the flats to each view, as a drifting beam wants it: by view where frames were "
-      "taken at a constant rate, by angle where the stage turned at one. None pools all flats.",
+  = { "drift", N_ ("Between flats before and after"),
+      N_ ("Interpolates the flats to each view, as a drifting beam wants it: by view where frames "
+          "were "
+          "taken at a constant rate, by angle where the stage turned at one. None pools all "
+          "flats."),
       TD_FLAT_FIELD_DRIFT_VIEWS, TD_FLAT_FIELD_DRIFT_NONE, TD_FLAT_FIELD_DRIFT_ANGLES, 0, drifts },
 };
 
@@ -279,8 +281,8 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_flat_field = {
   .name = "flat-field",
-  .title = "Flat field",
-  .summary = "Divides out the beam and the detector: (image − dark) / (flat − dark).",
+  .title = N_ ("Flat field"),
+  .summary = N_ ("Divides out the beam and the detector: (image − dark) / (flat − dark)."),
   .stage = TD_STEP_FLAT,
   .by_view = TRUE,
   .parameters = parameters,

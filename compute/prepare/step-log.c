@@ -6,10 +6,11 @@
 enum { FLOOR };
 
 static const TdStepParameter parameters[] = {
-  [FLOOR] = { "floor", "Smallest transmission",
-              "Zero and negative transmissions are raised to this and counted; about one count of "
-              "the camera.",
-              1e-5, 1e-30, 1, 6, NULL },
+  [FLOOR]
+  = { "floor", N_ ("Smallest transmission"),
+      N_ ("Zero and negative transmissions are raised to this and counted; about one count of "
+          "the camera."),
+      1e-5, 1e-30, 1, 6, NULL },
 };
 
 static gboolean
@@ -36,8 +37,8 @@ step_log_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_minus_log = {
   .name = "minus-log",
-  .title = "−log",
-  .summary = "Transmission to attenuation: the natural logarithm, negated.",
+  .title = N_ ("−log"),
+  .summary = N_ ("Transmission to attenuation: the natural logarithm, negated."),
   .stage = TD_STEP_FLAT,
   .by_view = TRUE,
   .parameters = parameters,

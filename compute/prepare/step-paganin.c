@@ -10,21 +10,22 @@ static const char *const laplacians[] = { "continuous", "pixels", NULL };
 
 static const TdStepParameter parameters[] = {
   [TD_PAGANIN_DELTA_BETA]
-  = { "delta-beta", "δ/β",
-      "Of the object's main material at this energy: about 100 for metals, 1000 "
-      "for tissue and plastics. Larger smooths more.",
+  = { "delta-beta", N_ ("δ/β"),
+      N_ ("Of the object's main material at this energy: about 100 for metals, 1000 "
+          "for tissue and plastics. Larger smooths more."),
       500, 0.1, 1e6, 1, NULL },
   [TD_PAGANIN_ENERGY]
-  = { "energy", "Energy (keV)", "0 takes what the scan says.", 0, 0, 1000, 3, NULL },
-  [TD_PAGANIN_DISTANCE]
-  = { "distance", "Sample to detector (mm)", "0 takes what the scan says.", 0, 0, 1e6, 3, NULL },
+  = { "energy", N_ ("Energy (keV)"), N_ ("0 takes what the scan says."), 0, 0, 1000, 3, NULL },
+  [TD_PAGANIN_DISTANCE] = { "distance", N_ ("Sample to detector (mm)"),
+                            N_ ("0 takes what the scan says."), 0, 0, 1e6, 3, NULL },
   [TD_PAGANIN_PIXEL]
-  = { "pixel", "Pixel size (µm)",
-      "Of the detector, as it is after binning; 0 takes what the scan says.", 0, 0, 1e6, 4, NULL },
+  = { "pixel", N_ ("Pixel size (µm)"),
+      N_ ("Of the detector, as it is after binning; 0 takes what the scan says."), 0, 0, 1e6, 4,
+      NULL },
   [TD_PAGANIN_LAPLACIAN]
-  = { "laplacian", "Laplacian",
-      "Continuous is the usual formula (2002); that of the pixels (2020) keeps "
-      "finer detail and more noise.",
+  = { "laplacian", N_ ("Laplacian"),
+      N_ ("Continuous is the usual formula (2002); that of the pixels (2020) keeps "
+          "finer detail and more noise."),
       0, 0, 1, 0, laplacians },
 };
 
@@ -285,7 +286,7 @@ step_paganin_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_paganin = {
   .name = "paganin",
-  .title = "Phase retrieval",
+  .title = N_ ("Phase retrieval"),
   .summary
   = "Turns the bright rims of a coherent beam into contrast: Paganin, from a single distance.",
   .stage = TD_STEP_FLAT,

@@ -13,14 +13,14 @@ static const char *const sizes[] = { "3", "5", "7", "9", NULL };
 
 static const TdStepParameter parameters[] = {
   [THRESHOLD]
-  = { "threshold", "Stands out by (line integral)",
-      "At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100.", 0.2,
-      0.001, 100, 3, NULL },
-  [SIZE] = { "size", "Window (views)",
-             "3 for hits in single frames; 5 and more where one lingers in the camera.", 0, 0, 3, 0,
-             sizes },
-  [KIND] = { "kind", "Which", "Hits are bright; dark ones are lost samples.", TD_ZINGERS_BRIGHT,
-             TD_ZINGERS_BRIGHT, TD_ZINGERS_BOTH, 0, td_zingers_kinds },
+  = { "threshold", N_ ("Stands out by (line integral)"),
+      N_ ("At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100."),
+      0.2, 0.001, 100, 3, NULL },
+  [SIZE] = { "size", N_ ("Window (views)"),
+             N_ ("3 for hits in single frames; 5 and more where one lingers in the camera."), 0, 0,
+             3, 0, sizes },
+  [KIND] = { "kind", N_ ("Which"), N_ ("Hits are bright; dark ones are lost samples."),
+             TD_ZINGERS_BRIGHT, TD_ZINGERS_BRIGHT, TD_ZINGERS_BOTH, 0, td_zingers_kinds },
 };
 
 static guint64
@@ -90,8 +90,8 @@ step_zingers_angle_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_zingers_angle = {
   .name = "zingers-angle",
-  .title = "Zingers over the angle",
-  .summary = "Samples that stand out from the views before and after take their median.",
+  .title = N_ ("Zingers over the angle"),
+  .summary = N_ ("Samples that stand out from the views before and after take their median."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

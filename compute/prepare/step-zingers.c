@@ -14,17 +14,18 @@ static const char *const sizes[] = { "3x3", "5x5", NULL };
 
 static const TdStepParameter parameters[] = {
   [THRESHOLD]
-  = { "threshold", "Stands out by (part of the median)",
-      "At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100.", 0.3,
-      0.001, 100, 3, NULL },
-  [SIZE] = { "size", "Window (pixels)",
-             "3x3 for single pixels, 5x5 for hits that spread over several.", 0, 0, 1, 0, sizes },
-  [KIND] = { "kind", "Which", "Hits are bright; dark ones are lost pixels.", TD_ZINGERS_BRIGHT,
-             TD_ZINGERS_BRIGHT, TD_ZINGERS_BOTH, 0, td_zingers_kinds },
+  = { "threshold", N_ ("Stands out by (part of the median)"),
+      N_ ("At least five times the noise: 0.2 for 1000 photons a pixel and more, 0.5 for 100."),
+      0.3, 0.001, 100, 3, NULL },
+  [SIZE]
+  = { "size", N_ ("Window (pixels)"),
+      N_ ("3x3 for single pixels, 5x5 for hits that spread over several."), 0, 0, 1, 0, sizes },
+  [KIND] = { "kind", N_ ("Which"), N_ ("Hits are bright; dark ones are lost pixels."),
+             TD_ZINGERS_BRIGHT, TD_ZINGERS_BRIGHT, TD_ZINGERS_BOTH, 0, td_zingers_kinds },
   [LEAST]
-  = { "least", "… and by at least (counts)",
-      "Where hardly any light is left, noise exceeds any part of the median: a few times the "
-      "camera's own noise.",
+  = { "least", N_ ("… and by at least (counts)"),
+      N_ ("Where hardly any light is left, noise exceeds any part of the median: a few times the "
+          "camera's own noise."),
       0, 0, 1e9, 1, NULL },
 };
 
@@ -111,8 +112,8 @@ step_zingers_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_zingers = {
   .name = "zingers",
-  .title = "Zingers in projections",
-  .summary = "Pixels that stand out from their neighbourhood in one frame take its median.",
+  .title = N_ ("Zingers in projections"),
+  .summary = N_ ("Pixels that stand out from their neighbourhood in one frame take its median."),
   .stage = TD_STEP_INTENSITY,
   .by_view = TRUE,
   .parameters = parameters,

@@ -10,14 +10,15 @@
 enum { SIZE, LARGE, SNR };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Width of thin stripes' median (columns)",
-             "At least twice the width of the usual stripes; wider smooths what is round.", 5, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
-  [LARGE] = { "large", "Width of wide stripes' median (columns)",
-              "Two to three times the widest stripe.", 51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
-  [SNR] = { "snr", "Detection threshold",
-            "Of dead pixels and wide stripes; lower finds fainter ones and harms more.", 3, 1, 100,
-            1, NULL },
+  [SIZE] = { "size", N_ ("Width of thin stripes' median (columns)"),
+             N_ ("At least twice the width of the usual stripes; wider smooths what is round."), 5,
+             3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+  [LARGE]
+  = { "large", N_ ("Width of wide stripes' median (columns)"),
+      N_ ("Two to three times the widest stripe."), 51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+  [SNR] = { "snr", N_ ("Detection threshold"),
+            N_ ("Of dead pixels and wide stripes; lower finds fainter ones and harms more."), 3, 1,
+            100, 1, NULL },
 };
 
 enum { DEAD_PART, LARGE_PART, SORTING_PART, N_PARTS };
@@ -92,8 +93,9 @@ step_rings_all_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_all = {
   .name = "rings-all",
-  .title = "Rings: large, dead and sorting",
-  .summary = "Dead pixels, then wide stripes, then all others; for strong rings of several kinds.",
+  .title = N_ ("Rings: large, dead and sorting"),
+  .summary
+  = N_ ("Dead pixels, then wide stripes, then all others; for strong rings of several kinds."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

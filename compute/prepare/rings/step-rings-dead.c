@@ -12,11 +12,11 @@
 enum { SIZE, SNR };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Width of the median (columns)", "A few times the widest stripe.", 51, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
-  [SNR] = { "snr", "Detection threshold",
-            "How far a column's roughness stands out; lower finds more and harms more.", 3, 1, 100,
-            1, NULL },
+  [SIZE] = { "size", N_ ("Width of the median (columns)"), N_ ("A few times the widest stripe."),
+             51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+  [SNR] = { "snr", N_ ("Detection threshold"),
+            N_ ("How far a column's roughness stands out; lower finds more and harms more."), 3, 1,
+            100, 1, NULL },
 };
 
 #define WINDOW 10 /* views that a column is compared with the mean of, as published */
@@ -54,8 +54,9 @@ step_rings_dead_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_dead = {
   .name = "rings-dead",
-  .title = "Rings: dead and fluctuating pixels",
-  .summary = "Finds columns that vary too little or too much along the angle and bridges them.",
+  .title = N_ ("Rings: dead and fluctuating pixels"),
+  .summary
+  = N_ ("Finds columns that vary too little or too much along the angle and bridges them."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

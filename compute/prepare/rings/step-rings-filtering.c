@@ -14,11 +14,11 @@
 enum { SIZE, SIGMA };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Width of the median (columns)", "At least twice the widest stripe.", 5, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
-  [SIGMA] = { "sigma", "Width of the window (frequencies)",
-              "Larger also takes stripes of part of the turn, and more of the object.", 3, 0.5, 50,
-              1, NULL },
+  [SIZE] = { "size", N_ ("Width of the median (columns)"), N_ ("At least twice the widest stripe."),
+             5, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+  [SIGMA] = { "sigma", N_ ("Width of the window (frequencies)"),
+              N_ ("Larger also takes stripes of part of the turn, and more of the object."), 3, 0.5,
+              50, 1, NULL },
 };
 
 /* Mirrored views at either end, as published. */
@@ -134,8 +134,9 @@ step_rings_filtering_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_filtering = {
   .name = "rings-filtering",
-  .title = "Rings: filtering",
-  .summary = "Removes stripes from the low frequencies along the angle by a median across columns.",
+  .title = N_ ("Rings: filtering"),
+  .summary
+  = N_ ("Removes stripes from the low frequencies along the angle by a median across columns."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

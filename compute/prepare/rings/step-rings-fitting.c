@@ -17,14 +17,15 @@ enum { SUBTRACT, DIVIDE };
 
 static const char *const correction_names[] = { "subtract", "divide", NULL };
 static const TdStepParameter parameters[] = {
-  [SIZE]
-  = { "size", "Smoothing across columns (columns)",
-      "Standard deviation of the Gaussian; about the widest stripe.", 3, 0.5, 50, 1, NULL, TRUE },
-  [ORDER] = { "order", "Order of the polynomial",
-              "1 to 3; higher follows stripes that change over the turn, and the object.", 2, 0, 7,
-              0, NULL },
-  [CORRECTION] = { "correction", "Correction", "Subtract on line integrals; divide as published.",
-                   SUBTRACT, 0, 1, 0, correction_names },
+  [SIZE] = { "size", N_ ("Smoothing across columns (columns)"),
+             N_ ("Standard deviation of the Gaussian; about the widest stripe."), 3, 0.5, 50, 1,
+             NULL, TRUE },
+  [ORDER] = { "order", N_ ("Order of the polynomial"),
+              N_ ("1 to 3; higher follows stripes that change over the turn, and the object."), 2,
+              0, 7, 0, NULL },
+  [CORRECTION]
+  = { "correction", N_ ("Correction"), N_ ("Subtract on line integrals; divide as published."),
+      SUBTRACT, 0, 1, 0, correction_names },
 };
 
 #define REACH 5.5          /* standard deviations: exp (-15) is left out */
@@ -158,8 +159,8 @@ step_rings_fitting_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_fitting = {
   .name = "rings-fitting",
-  .title = "Rings: fitting",
-  .summary = "Smooths, across columns, the polynomial that fits each column along the angle.",
+  .title = N_ ("Rings: fitting"),
+  .summary = N_ ("Smooths, across columns, the polynomial that fits each column along the angle."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

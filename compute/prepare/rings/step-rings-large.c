@@ -13,19 +13,23 @@ enum { SIZE, SNR, DROP, NORMALISE };
 
 static const char *const switch_names[] = { "no", "yes", NULL };
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Width of the median (columns)",
-             "Two to three times the widest stripe, which is then seen against its surroundings.",
-             51, 3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
-  [SNR] = { "snr", "Detection threshold",
-            "How far a stripe stands out from the noise; lower finds fainter ones and harms more.",
-            3, 1, 100, 1, NULL },
-  [DROP] = { "drop", "Share of values left out",
-             "The largest and smallest values of a column, together, that its mean passes over.",
-             0.1, 0, 0.8, 2, NULL },
-  [NORMALISE] = { "normalise", "Divide all columns",
-                  "Also divides every column by its factor, as published; leave it off where the "
-                  "object ends within the detector.",
-                  0, 0, 1, 0, switch_names },
+  [SIZE]
+  = { "size", N_ ("Width of the median (columns)"),
+      N_ ("Two to three times the widest stripe, which is then seen against its surroundings."), 51,
+      3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+  [SNR]
+  = { "snr", N_ ("Detection threshold"),
+      N_ ("How far a stripe stands out from the noise; lower finds fainter ones and harms more."),
+      3, 1, 100, 1, NULL },
+  [DROP]
+  = { "drop", N_ ("Share of values left out"),
+      N_ ("The largest and smallest values of a column, together, that its mean passes over."), 0.1,
+      0, 0.8, 2, NULL },
+  [NORMALISE]
+  = { "normalise", N_ ("Divide all columns"),
+      N_ ("Also divides every column by its factor, as published; leave it off where the "
+          "object ends within the detector."),
+      0, 0, 1, 0, switch_names },
 };
 
 /* No gain is so wrong: there the object ends, and means are compared with next to nothing. */
@@ -105,8 +109,8 @@ step_rings_large_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_large = {
   .name = "rings-large",
-  .title = "Rings: large stripes",
-  .summary = "Finds wide and strong stripes and gives them their neighbours' values.",
+  .title = N_ ("Rings: large stripes"),
+  .summary = N_ ("Finds wide and strong stripes and gives them their neighbours' values."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

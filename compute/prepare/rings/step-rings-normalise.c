@@ -18,11 +18,12 @@
 enum { SIZE, BLOCKS };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Reach of the smoothing (columns)",
-             "About the widest stripe; larger takes wider stripes and more of the object.", 3, 0.3,
-             50, 1, NULL, TRUE },
-  [BLOCKS] = { "blocks", "Blocks of views",
-               "1 for stripes of full length; more where they come and go.", 1, 1, 32, 0, NULL },
+  [SIZE] = { "size", N_ ("Reach of the smoothing (columns)"),
+             N_ ("About the widest stripe; larger takes wider stripes and more of the object."), 3,
+             0.3, 50, 1, NULL, TRUE },
+  [BLOCKS]
+  = { "blocks", N_ ("Blocks of views"),
+      N_ ("1 for stripes of full length; more where they come and go."), 1, 1, 32, 0, NULL },
 };
 
 #define REACH 16 /* exp (-16) is left out */
@@ -111,8 +112,8 @@ step_rings_normalise_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_normalise = {
   .name = "rings-normalise",
-  .title = "Rings: normalisation",
-  .summary = "Finds the smallest offsets of columns that make their mean smooth.",
+  .title = N_ ("Rings: normalisation"),
+  .summary = N_ ("Finds the smallest offsets of columns that make their mean smooth."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

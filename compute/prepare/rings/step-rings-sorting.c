@@ -13,9 +13,9 @@
 enum { SIZE };
 
 static const TdStepParameter parameters[] = {
-  [SIZE] = { "size", "Width of the median (columns)",
-             "At least twice the widest stripe; wider smooths what is round and off-axis.", 5, 3,
-             TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
+  [SIZE] = { "size", N_ ("Width of the median (columns)"),
+             N_ ("At least twice the widest stripe; wider smooths what is round and off-axis."), 5,
+             3, TD_RINGS_MAX_MEDIAN, 0, NULL, TRUE },
 };
 
 static guint64
@@ -50,8 +50,8 @@ step_rings_sorting_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_sorting = {
   .name = "rings-sorting",
-  .title = "Rings: sorting",
-  .summary = "Removes stripes of full length by a median across the sorted columns.",
+  .title = N_ ("Rings: sorting"),
+  .summary = N_ ("Removes stripes of full length by a median across the sorted columns."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

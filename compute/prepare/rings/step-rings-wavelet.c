@@ -21,16 +21,17 @@
 enum { SIZE, SIGMA, WAVELET };
 
 static const TdStepParameter parameters[] = {
-  [SIZE]
-  = { "size", "Widest stripe (columns)",
-      "Stripes up to this width; each doubling is one more level.", 16, 2, 1024, 0, NULL, TRUE },
+  [SIZE] = { "size", N_ ("Widest stripe (columns)"),
+             N_ ("Stripes up to this width; each doubling is one more level."), 16, 2, 1024, 0,
+             NULL, TRUE },
   [SIGMA]
-  = { "sigma", "Damping (frequencies)",
-      "1 to 3 for stripes of full length; more for such as come and go, and it takes more of "
-      "the object.",
+  = { "sigma", N_ ("Damping (frequencies)"),
+      N_ ("1 to 3 for stripes of full length; more for such as come and go, and it takes more of "
+          "the object."),
       1.5, 0.3, 20, 1, NULL },
-  [WAVELET] = { "wavelet", "Wavelet", "Longer ones separate stripes more sharply and ring further.",
-                1, 0, 2, 0, td_wavelet_names },
+  [WAVELET]
+  = { "wavelet", N_ ("Wavelet"), N_ ("Longer ones separate stripes more sharply and ring further."),
+      1, 0, 2, 0, td_wavelet_names },
 };
 
 #define MAX_LEVELS 16
@@ -292,8 +293,8 @@ step_rings_wavelet_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings_wavelet = {
   .name = "rings-wavelet",
-  .title = "Rings: wavelets and Fourier",
-  .summary = "Damps low frequencies along the angle in the wavelet details across columns.",
+  .title = N_ ("Rings: wavelets and Fourier"),
+  .summary = N_ ("Damps low frequencies along the angle in the wavelet details across columns."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),

@@ -21,18 +21,18 @@
 enum { SIZE, THRESHOLD, DEAD };
 
 static const TdStepParameter parameters[] = {
-  [SIZE]
-  = { "size", "Reach (columns)",
-      "How far an offset may be told from its neighbours': larger for strong, wide rings, smaller "
-      "where smooth shades come of it.",
-      6, 0.5, 50, 1, NULL, TRUE },
+  [SIZE] = { "size", N_ ("Reach (columns)"),
+             N_ ("How far an offset may be told from its neighbours': larger for strong, wide "
+                 "rings, smaller "
+                 "where smooth shades come of it."),
+             6, 0.5, 50, 1, NULL, TRUE },
   [THRESHOLD]
-  = { "threshold", "Detection threshold (standard errors)",
-      "0 corrects every column; 3 to 5 leave a scan without rings alone.", 4, 0, 20, 1, NULL },
-  [DEAD]
-  = { "dead", "Detection threshold of dead pixels",
-      "Bridges pixels that vary so many times less, or more, along the turn than those around do.",
-      3, 1.5, 100, 1, NULL },
+  = { "threshold", N_ ("Detection threshold (standard errors)"),
+      N_ ("0 corrects every column; 3 to 5 leave a scan without rings alone."), 4, 0, 20, 1, NULL },
+  [DEAD] = { "dead", N_ ("Detection threshold of dead pixels"),
+             N_ ("Bridges pixels that vary so many times less, or more, along the turn than those "
+                 "around do."),
+             3, 1.5, 100, 1, NULL },
 };
 
 #define MAX_BLOCKS 8  /* as in kernels/rings-sort.cl */
@@ -372,8 +372,9 @@ step_rings_run (const TdStep *step, TdSlab *slab, GError **error)
 
 const TdStepKind td_step_rings = {
   .name = "rings",
-  .title = "Rings",
-  .summary = "Removes rings where there are any: what a pixel adds to all views, and dead pixels.",
+  .title = N_ ("Rings"),
+  .summary
+  = N_ ("Removes rings where there are any: what a pixel adds to all views, and dead pixels."),
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
