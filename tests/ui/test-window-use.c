@@ -302,7 +302,7 @@ test_labels (void)
     for (const TdField *field = tables[t]; field->option; field++)
       if (field->label && !label_is_there (field->label, titles))
         g_error ("“%s” (--%s) is nowhere in the window", field->label, field->option);
-  g_assert_false (label_is_there ("Region: rows", titles));
+  g_assert_false (label_is_there ("Region: columns of the sky", titles));
   gtk_window_destroy (GTK_WINDOW (details));
   gtk_window_destroy (GTK_WINDOW (reconstruct));
 }
