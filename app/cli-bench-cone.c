@@ -185,12 +185,6 @@ baseline_of (double naive, const GArray *rows)
   return naive;
 }
 
-static const char *
-precision_name (TdPrecision precision)
-{
-  return precision == TD_PRECISION_SINGLE ? "single" : "half";
-}
-
 static int
 cli_bench_cone_print_table (const Options *o, TdDevice *device, const GArray *rows, double baseline,
                             gboolean naive)
@@ -208,7 +202,7 @@ cli_bench_cone_print_table (const Options *o, TdDevice *device, const GArray *ro
     const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
     g_autofree char *spread = td_cli_spread (row->median_s, row->low_s, row->high_s);
     g_string_append_printf (out, "\n%-11s %-7s %9.4f %9.2f %14s %7.1f %9.2g   %s", row->family,
-                            precision_name (row->precision), row->median_s, row->gups, spread,
+                            td_precision_name (row->precision), row->median_s, row->gups, spread,
                             row->gups / baseline, row->error, row->title);
   }
   return td_cli_print_text (out->str);
@@ -220,21 +214,19 @@ cli_bench_cone_print_json (const Options *o, TdDevice *device, const GArray *row
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_json_add_string (builder, "device", td_device_info (device)->id);
-  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_cli_add_device (builder, device);
   td_json_add_string (builder, "preset", o->preset);
   td_json_add_integer (builder, "size", o->size);
   td_json_add_integer (builder, "slices", o->slices);
   td_json_add_integer (builder, "columns", o->columns);
   td_json_add_integer (builder, "views", o->views);
   td_json_add_number (builder, "baseline_gups", baseline);
-  json_builder_set_member_name (builder, "rows");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "rows");
   for (guint i = 0; i < rows->len; i++) {
     const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
     json_builder_begin_object (builder);
     td_json_add_string (builder, "kernel", row->family);
-    td_json_add_string (builder, "precision", precision_name (row->precision));
+    td_json_add_string (builder, "precision", td_precision_name (row->precision));
     td_json_add_number (builder, "median_s", row->median_s);
     td_json_add_number (builder, "low_s", row->low_s);
     td_json_add_number (builder, "high_s", row->high_s);

@@ -7,6 +7,7 @@
 #include "cli-verbs.h"
 #include "compute/engine/job.h"
 #include "dataset/random.h"
+#include "dataset/sort.h"
 
 static const TdCliHelp help = {
   "--end-to-end [OPTION…]",
@@ -26,7 +27,8 @@ typedef struct {
 
 /* One run's times. */
 typedef struct {
-  double total_s, kernel_s, up_s, down_s, read_s;
+  double total_s; /* first: they are sorted by it */
+  double kernel_s, up_s, down_s, read_s;
   double rate; /* updates a second */
 } Times;
 
@@ -44,8 +46,7 @@ cli_bench_end_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { NULL },
   };
-  int status
-      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (recipe, TRUE), 0, NULL);
+  int status = td_cli_recipe_parse (recipe, TD_CLI_RECIPE, argc, argv, &help, entries, NULL);
 
   if (status >= 0)
     return status;
@@ -55,7 +56,7 @@ cli_bench_end_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
     return td_cli_usage ("bench", "--columns and --rows-in-memory go to 16384, --views to 65536");
   if (o->runs < 3 || o->runs > 1000)
     return td_cli_usage ("bench", "--runs goes from 3 to 1000");
-  return td_cli_recipe_finish (recipe, "bench");
+  return -1;
 }
 
 static TdScan *
@@ -125,13 +126,6 @@ cli_bench_end_run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, 
 }
 
 static int
-cli_bench_end_compare_times (gconstpointer a, gconstpointer b)
-{
-  const Times *x = a, *y = b;
-  return x->total_s < y->total_s ? -1 : x->total_s > y->total_s;
-}
-
-static int
 cli_bench_end_report (const Options *o, const Times *times, const char *device)
 {
   const Times *median = &times[o->runs / 2];
@@ -186,7 +180,7 @@ cli_bench_end_measure (const Options *o, const TdRecipe *recipe)
       return td_cli_fail (error);
   }
   td_cli_progress_clear ();
-  qsort (times, o->runs, sizeof *times, cli_bench_end_compare_times);
+  qsort (times, o->runs, sizeof *times, td_compare_doubles);
   return cli_bench_end_report (o, times, device);
 }
 
@@ -194,12 +188,9 @@ int
 td_cli_bench_end (int argc, char **argv)
 {
   Options o = { .columns = 1024, .rows = 64, .runs = 5 };
-  TdCliRecipe recipe;
-
-  td_cli_recipe_init (&recipe);
+  g_auto (TdCliRecipe) recipe = { 0 };
   int status = cli_bench_end_parse (argc, argv, &recipe, &o);
   if (status < 0)
     status = cli_bench_end_measure (&o, &recipe.recipe);
-  td_cli_recipe_clear (&recipe);
   return status;
 }

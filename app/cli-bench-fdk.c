@@ -208,8 +208,7 @@ cli_bench_fdk_print_json (const Options *o, const GArray *rows, double kernel_s)
   td_json_add_integer (builder, "columns", o->columns);
   td_json_add_integer (builder, "views", o->views);
   td_json_add_number (builder, "kernel_s", kernel_s);
-  json_builder_set_member_name (builder, "rows");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "rows");
   for (guint i = 0; i < rows->len; i++)
     cli_bench_fdk_add_row (builder, &g_array_index (rows, TdFdkBenchRow, i), first, kernel_s);
   json_builder_end_array (builder);

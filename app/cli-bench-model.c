@@ -82,8 +82,7 @@ cli_bench_model_print_table (TdDevice *device, const TdUnitRates *rates,
 static void
 add_units (JsonBuilder *builder, const char *name, const double *values)
 {
-  json_builder_set_member_name (builder, name);
-  json_builder_begin_object (builder);
+  td_json_begin_object (builder, name);
   for (guint u = 0; u < TD_UNIT_COUNT; u++)
     td_json_add_number (builder, td_unit_name (u), values[u]);
   json_builder_end_object (builder);
@@ -98,8 +97,7 @@ cli_bench_model_print_json (TdDevice *device, const TdUnitRates *rates,
   json_builder_begin_object (builder);
   td_json_add_string (builder, "device", td_device_info (device)->id);
   add_units (builder, "units_per_second", rates->per_second);
-  json_builder_set_member_name (builder, "rows");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "rows");
   for (guint i = 0; i < n; i++) {
     const Prediction *p = &predictions[i];
     json_builder_begin_object (builder);

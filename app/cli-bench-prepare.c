@@ -195,8 +195,7 @@ cli_bench_prepare_print_json (const Options *o, TdDevice *device, const TdPrepar
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_json_add_string (builder, "device", td_device_info (device)->id);
-  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_cli_add_device (builder, device);
   td_json_add_integer (builder, "columns", o->columns);
   td_json_add_integer (builder, "views", o->views);
   td_json_add_integer (builder, "rows", o->rows);
@@ -205,8 +204,7 @@ cli_bench_prepare_print_json (const Options *o, TdDevice *device, const TdPrepar
   add_times (builder, "backproject_", &bench->backproject);
   td_json_add_number (builder, "recipe_shared_s", sum_s (bench, FALSE));
   td_json_add_number (builder, "steps_shared_s", sum_s (bench, TRUE));
-  json_builder_set_member_name (builder, "steps");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "steps");
   for (guint i = 0; i < bench->rows->len; i++)
     cli_bench_prepare_add_json_row (builder, bench->rows->pdata[i]);
   json_builder_end_array (builder);

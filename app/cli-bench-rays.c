@@ -87,13 +87,11 @@ cli_bench_rays_print_json (const Options *o, TdDevice *device, const TdRaysBench
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_json_add_string (builder, "device", td_device_info (device)->id);
-  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_cli_add_device (builder, device);
   td_json_add_integer (builder, "size", o->size);
   td_json_add_integer (builder, "views", o->views);
   td_json_add_number (builder, "baseline_gups", naive);
-  json_builder_set_member_name (builder, "rows");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "rows");
   for (guint i = 0; i < TD_RAYS_BENCH_ROWS; i++) {
     json_builder_begin_object (builder);
     td_json_add_string (builder, "step", rows[i].name);

@@ -98,10 +98,9 @@ index_of (const char *word, const char *const *words)
 static int
 cli_bench_complete (Options *o)
 {
-  static const char *const interpolations[] = { "nearest", "linear", NULL };
-  static const char *const precisions[] = { "single", "half", "half-run", NULL };
-  int interpolation = index_of (o->interpolation ? o->interpolation : "linear", interpolations);
-  int precision = index_of (o->precision ? o->precision : "single", precisions);
+  int interpolation
+      = index_of (o->interpolation ? o->interpolation : "linear", td_interpolation_names);
+  int precision = index_of (o->precision ? o->precision : "single", td_precision_names);
 
   if (interpolation < 0)
     return td_cli_usage ("bench", "--interpolation is linear or nearest, not %s", o->interpolation);
@@ -295,15 +294,13 @@ cli_bench_print_json (const Options *o, TdDevice *device, GPtrArray *rows)
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
-  td_json_add_string (builder, "device", td_device_info (device)->id);
-  td_json_add_string (builder, "device_name", td_device_info (device)->name);
+  td_cli_add_device (builder, device);
   td_json_add_string (builder, "baseline", td_bench_baseline_name (device));
   td_json_add_integer (builder, "columns", o->columns);
   td_json_add_integer (builder, "views", o->views);
   td_json_add_integer (builder, "size", o->size);
   td_json_add_integer (builder, "runs", o->runs);
-  json_builder_set_member_name (builder, "rows");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "rows");
   for (guint i = 0; i < rows->len; i++)
     cli_bench_add_json_row (builder, o, rows->pdata[i]);
   json_builder_end_array (builder);

@@ -111,22 +111,19 @@ cli_centre_print_text (const TdAxisResult *result, double middle_row, const Pict
 static void
 add_methods (JsonBuilder *builder, const TdAxisResult *result, double middle_row)
 {
-  json_builder_set_member_name (builder, "methods");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "methods");
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     if (!was_tried (result, m))
       continue;
     json_builder_begin_object (builder);
     td_json_add_string (builder, "name", td_axis_method_name (m));
-    json_builder_set_member_name (builder, "rows");
-    json_builder_begin_array (builder);
+    td_json_begin_list (builder, "rows");
     for (guint i = 0; i < result->n_trials; i++)
       if (result->trials[i].method == m)
         json_builder_add_int_value (builder, result->trials[i].row);
     json_builder_end_array (builder);
     td_json_add_number (builder, "centre_px", method_centre (result, m, middle_row));
-    json_builder_set_member_name (builder, "trials");
-    json_builder_begin_array (builder);
+    td_json_begin_list (builder, "trials");
     for (guint i = 0; i < result->n_trials; i++) {
       const TdAxisTrial *trial = &result->trials[i];
       if (trial->method != m)
@@ -160,12 +157,10 @@ cli_centre_print_json (const TdAxisResult *result, double middle_row, const char
   td_json_add_string (builder, "advice", result->advice);
   add_methods (builder, result, middle_row);
   if (picture) {
-    json_builder_set_member_name (builder, "picture");
-    json_builder_begin_object (builder);
+    td_json_begin_object (builder, "picture");
     td_json_add_string (builder, "path", path);
     td_json_add_integer (builder, "row", picture->row);
-    json_builder_set_member_name (builder, "centres_px");
-    json_builder_begin_array (builder);
+    td_json_begin_list (builder, "centres_px");
     for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
       json_builder_add_double_value (builder, picture->centres_px[i]);
     json_builder_end_array (builder);
@@ -322,18 +317,14 @@ td_cli_centre (int argc, char **argv)
     { NULL },
   };
   const char *path = NULL;
-  TdCliRecipe recipe;
+  g_auto (TdCliRecipe) recipe = { 0 };
 
-  td_cli_recipe_init (&recipe);
-  int status
-      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1, &path);
-  if (status < 0)
-    status = td_cli_recipe_finish (&recipe, argv[0]);
+  int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN | TD_CLI_RECIPE, argc, argv, &help,
+                                    entries, &path);
   if (status < 0)
     status = read_options (&options, argv[0]);
   if (status < 0)
     status = find_centre (&recipe, path, &options);
-  td_cli_recipe_clear (&recipe);
   g_free (options.method);
   g_free (options.range);
   g_free (options.picture);

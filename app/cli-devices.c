@@ -99,8 +99,7 @@ cli_devices_print_text (GPtrArray *reports)
 static void
 add_tests (JsonBuilder *builder, const Report *report)
 {
-  json_builder_set_member_name (builder, "tests");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "tests");
   for (guint i = 0; report->tests && i < report->tests->len; i++) {
     const TdSelfTestRow *row = report->tests->pdata[i];
     json_builder_begin_object (builder);

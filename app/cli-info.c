@@ -77,8 +77,7 @@ cli_info_add_turn (JsonBuilder *builder, const TdScanFacts *facts)
 
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
   g_autofree char *words = td_turn_describe (&turn);
-  json_builder_set_member_name (builder, "turn");
-  json_builder_begin_object (builder);
+  td_json_begin_object (builder, "turn");
   td_json_add_string (builder, "description", words);
   td_json_add_string (builder, "kind", td_turn_kind_name (turn.kind));
   td_json_add_number (builder, "step_deg", td_degrees (turn.step_rad));
@@ -155,15 +154,10 @@ td_cli_info (int argc, char **argv)
     { NULL },
   };
   const char *path = NULL;
-  TdCliRecipe recipe;
+  g_auto (TdCliRecipe) recipe = { 0 };
 
-  td_cli_recipe_init (&recipe);
-  int status
-      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, FALSE), 1, &path);
-  if (status < 0)
-    status = td_cli_recipe_finish (&recipe, argv[0]);
+  int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN, argc, argv, &help, entries, &path);
   if (status < 0)
     status = cli_info (&recipe, path, json);
-  td_cli_recipe_clear (&recipe);
   return status;
 }

@@ -22,18 +22,10 @@ cli_recipe_setting_free (gpointer data)
 }
 
 void
-td_cli_recipe_init (TdCliRecipe *recipe)
-{
-  memset (recipe, 0, sizeof *recipe);
-  td_recipe_init (&recipe->recipe);
-  recipe->settings = g_ptr_array_new_with_free_func (cli_recipe_setting_free);
-}
-
-void
 td_cli_recipe_clear (TdCliRecipe *recipe)
 {
   g_free (recipe->recipe_path);
-  g_ptr_array_unref (recipe->settings);
+  g_clear_pointer (&recipe->settings, g_ptr_array_unref);
 }
 
 /* Only collected here: a recipe file comes first, wherever it stands among the options. */
@@ -64,8 +56,8 @@ cli_recipe_add_entry (GOptionGroup *group, const TdField *field)
   g_option_group_add_entries (group, entry);
 }
 
-GOptionGroup *
-td_cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe)
+static GOptionGroup *
+cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe)
 {
   GOptionGroup *group
       = g_option_group_new ("recipe", with_recipe ? "The scan and the recipe:" : "The scan:",
@@ -111,10 +103,20 @@ cli_recipe_apply (TdCliRecipe *recipe, GError **error)
 }
 
 int
-td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb)
+td_cli_recipe_parse (TdCliRecipe *recipe, guint takes, int argc, char **argv, const TdCliHelp *help,
+                     const GOptionEntry *entries, const char **path)
 {
   g_autoptr (GError) error = NULL;
+  const char *verb = argv[0];
 
+  memset (recipe, 0, sizeof *recipe);
+  td_recipe_init (&recipe->recipe);
+  recipe->settings = g_ptr_array_new_with_free_func (cli_recipe_setting_free);
+  const int status
+      = td_cli_parse (argc, argv, help, entries, cli_recipe_group (recipe, takes & TD_CLI_RECIPE),
+                      takes & TD_CLI_SCAN ? 1 : 0, path);
+  if (status >= 0)
+    return status;
   if (!cli_recipe_apply (recipe, &error))
     return td_cli_usage (verb, "%s", error->message);
   if ((recipe->scan.source_axis_mm > 0) != (recipe->scan.source_detector_mm > 0))

@@ -6,7 +6,6 @@
 
 /**
  * The options that info, plan, reconstruct and centre share: how to read the scan, and the recipe.
- * Initialise the struct, add the group to the parse, then finish; clear it at the end in any case.
  */
 typedef struct {
   TdRecipe recipe;
@@ -16,10 +15,16 @@ typedef struct {
   GPtrArray *settings; /* in the order given */
 } TdCliRecipe;
 
-void td_cli_recipe_init (TdCliRecipe *recipe);
 void td_cli_recipe_clear (TdCliRecipe *recipe);
-/* (transfer full), for td_cli_parse(). @with_recipe FALSE: only the options about the scan. */
-GOptionGroup *td_cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe);
-/* After parsing: loads --recipe, then applies the options over it. -1 to go on, else the exit
-   status (wrong usage was said). */
-int td_cli_recipe_finish (TdCliRecipe *recipe, const char *verb);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdCliRecipe, td_cli_recipe_clear)
+
+typedef enum {
+  TD_CLI_SCAN = 1,   /* a word names the scan, and options say how to read it */
+  TD_CLI_RECIPE = 2, /* options and --recipe make the recipe */
+} TdCliTakes;
+
+/* Parses a verb's words: @entries, and what @takes adds. Loads --recipe, then applies the options
+   over it. @path: the scan's, with TD_CLI_SCAN. Clear @recipe in any case. -1 to go on, else the
+   exit status (--help was printed, or wrong usage was said). */
+int td_cli_recipe_parse (TdCliRecipe *recipe, guint takes, int argc, char **argv,
+                         const TdCliHelp *help, const GOptionEntry *entries, const char **path);

@@ -170,20 +170,16 @@ td_cli_reconstruct (int argc, char **argv)
     { NULL },
   };
   const char *path = NULL;
-  TdCliRecipe recipe;
+  g_auto (TdCliRecipe) recipe = { 0 };
 
-  td_cli_recipe_init (&recipe);
-  int status
-      = td_cli_parse (argc, argv, &help, entries, td_cli_recipe_group (&recipe, TRUE), 1, &path);
-  if (status < 0)
-    status = td_cli_recipe_finish (&recipe, argv[0]);
+  int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN | TD_CLI_RECIPE, argc, argv, &help,
+                                    entries, &path);
   if (status < 0 && !options.output)
     status = td_cli_usage (argv[0], "say with --output where the volume goes");
   if (status < 0) {
     choose_format (&recipe, options.output);
     status = cli_reconstruct (&recipe, path, &options);
   }
-  td_cli_recipe_clear (&recipe);
   g_free (options.output);
   return status;
 }

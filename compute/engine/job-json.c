@@ -8,8 +8,7 @@
 static void
 add_stages (JsonBuilder *builder, const TdJobResult *result)
 {
-  json_builder_set_member_name (builder, "stages");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "stages");
   for (guint i = 0; i < result->n_stages; i++) {
     json_builder_begin_object (builder);
     td_json_add_string (builder, "name", result->stages[i].name);
@@ -27,8 +26,7 @@ add_passes (JsonBuilder *builder, TdJob *job)
 
   if (n == 0)
     return;
-  json_builder_set_member_name (builder, "passes");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "passes");
   for (guint i = 0; i < n; i++) {
     json_builder_begin_object (builder);
     td_json_add_number (builder, "seconds", passes[i].seconds);
@@ -81,8 +79,7 @@ td_job_result_json (TdJob *job)
 static void
 add_scan (JsonBuilder *builder, const TdScanFacts *facts)
 {
-  json_builder_set_member_name (builder, "scan");
-  json_builder_begin_object (builder);
+  td_json_begin_object (builder, "scan");
   td_json_add_string (builder, "path", facts->path);
   td_json_add_string (builder, "format", facts->format);
   td_json_add_integer (builder, "columns", facts->n_columns);

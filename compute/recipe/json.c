@@ -38,10 +38,23 @@ td_json_add_boolean (JsonBuilder *builder, const char *name, gboolean value)
 }
 
 void
-td_json_add_strings (JsonBuilder *builder, const char *name, char **values)
+td_json_begin_list (JsonBuilder *builder, const char *name)
 {
   json_builder_set_member_name (builder, name);
   json_builder_begin_array (builder);
+}
+
+void
+td_json_begin_object (JsonBuilder *builder, const char *name)
+{
+  json_builder_set_member_name (builder, name);
+  json_builder_begin_object (builder);
+}
+
+void
+td_json_add_strings (JsonBuilder *builder, const char *name, char **values)
+{
+  td_json_begin_list (builder, name);
   for (guint i = 0; values && values[i]; i++)
     json_builder_add_string_value (builder, values[i]);
   json_builder_end_array (builder);

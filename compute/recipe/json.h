@@ -14,5 +14,8 @@ void td_json_add_boolean (JsonBuilder *builder, const char *name, gboolean value
 /* What the notes say on the command line. */
 void td_json_add_messages (JsonBuilder *builder, const char *name, TdMessage *const *messages);
 void td_json_add_strings (JsonBuilder *builder, const char *name, char **values); /* NULL: none */
+/* A member that goes on until json_builder_end_array() or json_builder_end_object(). */
+void td_json_begin_list (JsonBuilder *builder, const char *name);
+void td_json_begin_object (JsonBuilder *builder, const char *name);
 /* The whole, indented. (transfer full) */
 char *td_json_print (JsonBuilder *builder);

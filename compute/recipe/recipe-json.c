@@ -219,8 +219,7 @@ td_recipe_to_json (const TdRecipe *recipe)
     if (group && g_strcmp0 (group, in) != 0)
       json_builder_end_object (builder);
     if (in && g_strcmp0 (group, in) != 0) {
-      json_builder_set_member_name (builder, in);
-      json_builder_begin_object (builder);
+      td_json_begin_object (builder, in);
     }
     g_free (group);
     group = g_steal_pointer (&in);
