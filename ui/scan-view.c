@@ -829,10 +829,9 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
 {
   if (!self->scan)
     return;
-  gboolean steps_changed
-      = !self->has_recipe || recipe->n_steps != self->recipe.n_steps
-        || memcmp (recipe->steps, self->recipe.steps, recipe->n_steps * sizeof *recipe->steps) != 0
-        || strcmp (recipe->mask, self->recipe.mask) != 0;
+  gboolean steps_changed = !self->has_recipe
+                           || !td_recipe_equal_in (recipe, &self->recipe, "prepare")
+                           || !td_recipe_equal_in (recipe, &self->recipe, "bad_pixels");
   gboolean follows = sinogram_follows_slice (self);
 
   self->recipe = *recipe;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/recipe/recipe.h"
+#include "compute/recipe/field.h"
 #include "dataset/number.h"
 #include "test-folder.h"
 
@@ -80,6 +80,93 @@ test_round_trip (void)
 
   read.filter.cutoff = 0.71;
   g_assert_false (td_recipe_equal (&recipe, &read));
+}
+
+/* Every row of both tables: names are there once, presets are values, and JSON holds them. */
+static void
+test_fields (void)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  TdRecipe preset, recipe;
+
+  td_recipe_init (&preset);
+  g_autofree char *json = td_recipe_to_json (&preset);
+  for (const TdField *field = td_recipe_fields (); field->option; field++) {
+    g_test_message ("%s", field->option);
+    g_assert_true (g_hash_table_add (names, (gpointer) field->option));
+    g_assert_true (td_recipe_field (field->option) == field);
+    g_assert_nonnull (field->help);
+    if (!field->json)
+      continue;
+    const char *dot = strchr (field->json, '.');
+    g_autofree char *key = g_strdup_printf ("\"%s\" :", dot ? dot + 1 : field->json);
+    g_assert_nonnull (strstr (json, key));
+    recipe = preset;
+    if (field->preset)
+      g_assert_true (td_recipe_set (&recipe, field->option, field->preset, NULL));
+    g_assert_true (td_recipe_equal_in (&recipe, &preset, field->json));
+    g_assert_true (td_recipe_equal (&recipe, &preset));
+  }
+  for (const TdField *field = td_scan_fields (); field->option; field++) {
+    g_assert_true (g_hash_table_add (names, (gpointer) field->option));
+    g_assert_true (td_scan_field (field->option) == field);
+  }
+}
+
+/* What one field says when another is changed. */
+static void
+test_fields_apply (void)
+{
+  static const struct {
+    const char *option, *value, *field;
+  } cases[] = {
+    { "filter", "butterworth", "order" },
+    { "method", "sirt", "iterations" },
+    { "method", "sirt", "relaxation" },
+    { "method", "fista-tv", "tv" },
+    { "method", "fista-tv", "subsets" },
+    { "method", "fdk", "share" },
+    { "bits", "16", "range" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdField *field = td_recipe_field (cases[i].field);
+    const char *reason;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    td_recipe_set (&recipe, "method", "fbp", NULL);
+    g_assert_false (td_recipe_field_applies (field, &recipe, NULL, &reason));
+    g_assert_nonnull (reason);
+    g_assert_true (td_recipe_set (&recipe, cases[i].option, cases[i].value, NULL));
+    g_assert_true (td_recipe_field_applies (field, &recipe, NULL, &reason));
+    g_assert_null (reason);
+  }
+}
+
+/* Parts are compared by themselves; what "auto" leaves unused makes no difference. */
+static void
+test_equal (void)
+{
+  TdRecipe a, b;
+
+  td_recipe_init (&a);
+  b = a;
+  b.filter.cutoff = 0.5;
+  g_assert_false (td_recipe_equal (&a, &b));
+  g_assert_false (td_recipe_equal_in (&a, &b, "filter"));
+  g_assert_false (td_recipe_equal_in (&a, &b, "filter.cutoff"));
+  g_assert_true (td_recipe_equal_in (&a, &b, "filter.kind"));
+  g_assert_true (td_recipe_equal_in (&a, &b, "filter_on"));
+  b = a;
+  a.centre_auto = b.centre_auto = TRUE;
+  b.centre_px = 12;
+  a.bin_views = 0;
+  b.output_low = 5;
+  b.row_first = 3;
+  g_assert_true (td_recipe_equal (&a, &b));
+  td_recipe_step (&b, "flat-field")->enabled = FALSE;
+  g_assert_false (td_recipe_equal_in (&a, &b, "prepare"));
 }
 
 static void
@@ -289,6 +376,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/recipe/presets", test_presets);
   g_test_add_func ("/recipe/round-trip", test_round_trip);
+  g_test_add_func ("/recipe/fields", test_fields);
+  g_test_add_func ("/recipe/fields-apply", test_fields_apply);
+  g_test_add_func ("/recipe/equal", test_equal);
   g_test_add_func ("/recipe/missing-keys", test_missing_keys_take_the_preset);
   g_test_add_func ("/recipe/refused-json", test_refused_json);
   g_test_add_func ("/recipe/refused-options", test_refused_options);
