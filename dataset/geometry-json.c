@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "json-text.h"
 
 #define MAX_VIEWS 16777216u
 
@@ -63,7 +64,7 @@ td_geometry_to_json (const TdGeometry *geometry)
                (gsize) geometry->n_view_matrices * 12);
   json_builder_end_object (builder);
   root = json_builder_get_root (builder);
-  return json_to_string (root, TRUE);
+  return td_json_text (root, TRUE);
 }
 
 static gboolean

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "config.h"
+#include "json-text.h"
 #include "volume-private.h"
 
 #define KEY "tomodesk_volume"
@@ -64,7 +65,7 @@ td_volume_describe (const TdVolumeSpec *spec, const char *provenance_json)
     volume_describe_add_provenance (builder, provenance_json);
   json_builder_end_object (builder);
   root = json_builder_get_root (builder);
-  return json_to_string (root, FALSE);
+  return td_json_text (root, FALSE);
 }
 
 static double
@@ -95,6 +96,6 @@ td_volume_take_description (TdVolumeFacts *facts, const char *json, guint *n_sli
   facts->voxel_mm = get_double (object, "voxel_mm", 0);
   provenance = json_object_get_member (object, "provenance");
   if (provenance && !facts->provenance_json)
-    facts->provenance_json = json_to_string (provenance, TRUE);
+    facts->provenance_json = td_json_text (provenance, TRUE);
   return TRUE;
 }

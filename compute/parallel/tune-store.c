@@ -2,6 +2,7 @@
 #include "tune-store.h"
 
 #include "config.h"
+#include "dataset/json-text.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
@@ -77,16 +78,13 @@ write_file (GError **error)
 {
   g_autofree char *file = td_tune_store_file ();
   g_autofree char *folder = g_path_get_dirname (file);
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
   g_autoptr (JsonNode) root = json_node_new (JSON_NODE_OBJECT);
   JsonObject *object = json_object_new ();
 
   json_object_set_int_member (object, "format", FORMAT);
   json_object_set_array_member (object, "entries", json_array_ref (entries));
   json_node_take_object (root, object);
-  json_generator_set_root (generator, root);
-  json_generator_set_pretty (generator, TRUE);
-  g_autofree char *text = json_generator_to_data (generator, NULL);
+  g_autofree char *text = td_json_text (root, TRUE);
   g_mkdir_with_parents (folder, 0700);
   if (g_file_set_contents (file, text, -1, error))
     return TRUE;

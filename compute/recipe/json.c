@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "dataset/json-text.h"
+
 void
 td_json_add_number (JsonBuilder *builder, const char *name, double value)
 {
@@ -20,12 +22,21 @@ td_json_add_integer (JsonBuilder *builder, const char *name, guint64 value)
   json_builder_add_int_value (builder, (gint64) MIN (value, (guint64) G_MAXINT64));
 }
 
+/* Names of files may be any bytes, and JSON is UTF-8: what is none is replaced. */
+static void
+json_add_text (JsonBuilder *builder, const char *value)
+{
+  g_autofree char *valid = g_utf8_make_valid (value, -1);
+
+  json_builder_add_string_value (builder, valid);
+}
+
 void
 td_json_add_string (JsonBuilder *builder, const char *name, const char *value)
 {
   json_builder_set_member_name (builder, name);
   if (value)
-    json_builder_add_string_value (builder, value);
+    json_add_text (builder, value);
   else
     json_builder_add_null_value (builder);
 }
@@ -56,7 +67,7 @@ td_json_add_strings (JsonBuilder *builder, const char *name, char **values)
 {
   td_json_begin_list (builder, name);
   for (guint i = 0; values && values[i]; i++)
-    json_builder_add_string_value (builder, values[i]);
+    json_add_text (builder, values[i]);
   json_builder_end_array (builder);
 }
 
@@ -64,7 +75,7 @@ char *
 td_json_print (JsonBuilder *builder)
 {
   g_autoptr (JsonNode) root = json_builder_get_root (builder);
-  return json_to_string (root, TRUE);
+  return td_json_text (root, TRUE);
 }
 
 void

@@ -6,7 +6,7 @@
 #include "dataset/message.h"
 
 /* Members of the object that @builder is in. Numbers that JSON cannot hold (NaN, infinite) and NULL
-   strings become null. */
+   strings become null; bytes that are not UTF-8 become U+FFFD. */
 void td_json_add_number (JsonBuilder *builder, const char *name, double value);
 void td_json_add_integer (JsonBuilder *builder, const char *name, guint64 value);
 void td_json_add_string (JsonBuilder *builder, const char *name, const char *value);

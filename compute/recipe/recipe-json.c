@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dataset/error.h"
+#include "dataset/json-text.h"
 #include "field.h"
 #include "json.h"
 
@@ -87,7 +88,7 @@ recipe_json_set (const TdField *field, TdRecipe *recipe, JsonNode *node, GError 
     g_propagate_error (error, g_steal_pointer (&reason));
     return FALSE;
   }
-  g_autofree char *value = json_to_string (node, FALSE);
+  g_autofree char *value = td_json_text (node, FALSE);
   return td_field_refuse (field, value, error);
 }
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whatever numbers and names the program writes as JSON, it is JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/recipe/json.h"
+#include "compute/recipe/recipe.h"
+#include "dataset/json-text.h"
+
+/* ── RFC 8259, to the letter: NULL, or what follows a value ── */
+
+static const char *
+skip (const char *at)
+{
+  return at + strspn (at, " \t\r\n");
+}
+
+static const char *
+strict_string (const char *at)
+{
+  if (*at++ != '"')
+    return NULL;
+  for (; *at != '"'; at++) {
+    if ((guchar) *at < 0x20)
+      return NULL;
+    if (*at == '\\' && *++at == 'u') {
+      for (guint i = 0; i < 4; i++)
+        if (!g_ascii_isxdigit (*++at))
+          return NULL;
+    } else if (at[-1] == '\\' && !strchr ("\"\\/bfnrt", *at)) {
+      return NULL;
+    }
+  }
+  return at + 1;
+}
+
+static const char *
+strict_digits (const char *at)
+{
+  const gsize n = strspn (at, "0123456789");
+  return n ? at + n : NULL;
+}
+
+static const char *
+strict_number (const char *at)
+{
+  at += *at == '-';
+  if (*at == '0')
+    at++;
+  else if (!(at = strict_digits (at)))
+    return NULL;
+  if (*at == '.' && !(at = strict_digits (at + 1)))
+    return NULL;
+  if (*at == 'e' || *at == 'E') {
+    at++;
+    at += *at == '-' || *at == '+';
+    at = strict_digits (at);
+  }
+  return at;
+}
+
+static const char *
+strict_value (const char *at)
+{
+  static const char *const words[] = { "true", "false", "null" };
+  const gboolean object = *at == '{';
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (g_str_has_prefix (at, words[i]))
+      return at + strlen (words[i]);
+  if (*at == '"')
+    return strict_string (at);
+  if (!object && *at != '[')
+    return strict_number (at);
+  const char end = object ? '}' : ']';
+  at = skip (at + 1);
+  if (*at == end)
+    return at + 1;
+  for (;; at = skip (at + 1)) {
+    if (object) {
+      at = strict_string (at);
+      at = at ? skip (at) : NULL;
+      if (!at || *at++ != ':')
+        return NULL;
+      at = skip (at);
+    }
+    at = strict_value (at);
+    at = at ? skip (at) : NULL;
+    if (!at || *at != ',')
+      return at && *at == end ? at + 1 : NULL;
+  }
+}
+
+static void
+assert_json (const char *text)
+{
+  const char *end = strict_value (skip (text));
+
+  g_assert_true (g_utf8_validate (text, -1, NULL));
+  if (!end || *skip (end))
+    g_error ("not JSON: %s", text);
+}
+
+/* ── What is written ── */
+
+static double
+any_double (void)
+{
+  union {
+    guint64 bits;
+    double value;
+  } both = { .bits = ((guint64) g_test_rand_int () << 32) | (guint32) g_test_rand_int () };
+
+  return both.value;
+}
+
+static void
+check_number (double value)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (JsonParser) parser = json_parser_new ();
+
+  json_builder_begin_object (builder);
+  td_json_add_number (builder, "checked", value);
+  json_builder_set_member_name (builder, "as it is");
+  json_builder_add_double_value (builder, value);
+  json_builder_end_object (builder);
+  g_autofree char *text = td_json_print (builder);
+  assert_json (text);
+  g_assert_true (json_parser_load_from_data (parser, text, -1, NULL));
+  JsonObject *object = json_node_get_object (json_parser_get_root (parser));
+  if (isfinite (value))
+    g_assert_cmpfloat (json_object_get_double_member (object, "as it is"), ==, value);
+  else
+    g_assert_true (json_object_get_null_member (object, "as it is"));
+}
+
+static void
+test_numbers (void)
+{
+  static const double edges[]
+      = { 0,    -0.0,  1e-10,       1e20, -1e300,   5e-324,    G_MAXDOUBLE, 1e15,
+          1e-5, 1e100, G_MINDOUBLE, NAN,  INFINITY, -INFINITY, 3,           123456 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (edges); i++)
+    check_number (edges[i]);
+  for (int e = -320; e <= 308; e++)
+    check_number (pow (10, e));
+  for (guint i = 0; i < 20000; i++)
+    check_number (any_double ());
+}
+
+static void
+test_names (void)
+{
+  for (guint i = 0; i < 20000; i++) {
+    g_autoptr (JsonBuilder) builder = json_builder_new ();
+    char name[24];
+    const guint n = g_test_rand_int_range (0, sizeof name);
+
+    for (guint k = 0; k < n; k++) /* often what must be escaped, or is no UTF-8 */
+      name[k] = (char) (g_test_rand_bit () ? "\"\\\x1f\xe2\xff\n\x7f/"[g_test_rand_int_range (0, 8)]
+                                           : g_test_rand_int_range (1, 256));
+    name[n] = 0;
+    char *names[] = { name, name, NULL };
+    json_builder_begin_object (builder);
+    td_json_add_string (builder, "path", name);
+    td_json_add_strings (builder, "notes", names);
+    json_builder_end_object (builder);
+    g_autofree char *text = td_json_print (builder);
+    assert_json (text);
+  }
+}
+
+/* A recipe's numbers, as far as it takes them, come back as they were. */
+static void
+test_recipes (void)
+{
+  static const char *const values[] = { "1e-10", "1e-300", "4.9e-324", "0.1", "1", "0.5" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree char *range = g_strdup_printf ("-%s:%s", values[i], values[i]);
+    TdRecipe recipe, back;
+
+    td_recipe_init (&recipe);
+    g_assert_true (td_recipe_set (&recipe, "tilt", values[i], &error));
+    g_assert_true (td_recipe_set (&recipe, "cutoff", values[i], &error));
+    g_assert_true (td_recipe_set (&recipe, "tolerance", values[i], &error));
+    g_assert_true (td_recipe_set (&recipe, "centre", values[i], &error));
+    g_assert_true (td_recipe_set (&recipe, "range", range, &error));
+    g_autofree char *text = td_recipe_to_json (&recipe);
+    assert_json (text);
+    td_recipe_from_json (&back, text, &error);
+    g_assert_no_error (error);
+    g_assert_true (td_recipe_equal (&recipe, &back));
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/json/numbers", test_numbers);
+  g_test_add_func ("/json/names", test_names);
+  g_test_add_func ("/json/recipes", test_recipes);
+  return g_test_run ();
+}
