@@ -8,6 +8,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/centre.h"
+#include "dataset/number.h"
 #include "dataset/output.h"
 #include "dataset/sort.h"
 
@@ -220,8 +221,7 @@ cli_centre_draw (Picture *picture, const TdAxisResult *result, TdEngine *engine,
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe->devices, error);
-  g_autoptr (TdScan) masked
-      = devices ? td_engine_masked (engine, scan, td_recipe_mask (recipe), error) : NULL;
+  g_autoptr (TdScan) masked = devices ? td_engine_measured (engine, scan, recipe, error) : NULL;
 
   if (!masked)
     return FALSE;
@@ -277,8 +277,8 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
 static int
 read_options (Options *options, const char *verb)
 {
+  g_auto (GStrv) range = g_strsplit (options->range ? options->range : "", ":", 2);
   TdAxisMethod method;
-  int end = 0;
 
   if (options->method && !td_axis_method_parse (options->method, &method))
     return td_cli_usage (verb,
@@ -288,10 +288,9 @@ read_options (Options *options, const char *verb)
   if (options->method)
     options->axis.methods = 1u << method;
   if (options->range
-      && (sscanf (options->range, "%lf:%lf%n", &options->axis.search_first_px,
-                  &options->axis.search_last_px, &end)
-              != 2
-          || options->range[end] != 0
+      && (g_strv_length (range) != 2
+          || !td_parse_number (range[0], -1e6, 1e6, &options->axis.search_first_px)
+          || !td_parse_number (range[1], -1e6, 1e6, &options->axis.search_last_px)
           || !(options->axis.search_first_px < options->axis.search_last_px)))
     return td_cli_usage (verb, "--range \"%s\" is not FIRST:LAST, rising columns as in 1010:1040",
                          options->range);

@@ -19,7 +19,12 @@ td_scan_extra_frames (const TdScan *scan)
   TdScanFrame frame;
   TdScan *base = td_scan_view_base (scan, &frame);
 
-  return base ? td_scan_extra_frames (base) : scan->n_extra;
+  if (!base)
+    return scan->n_extra;
+  /* What came after the last view is of no use once that is left out. */
+  return frame.crop_views > 0 && frame.crop_views < base->facts.n_views
+             ? 0
+             : td_scan_extra_frames (base);
 }
 
 static gboolean
@@ -66,6 +71,7 @@ td_scan_with_extra (TdScan *scan)
   if (!base)
     return with_extra (scan);
   g_autoptr (TdScan) all = td_scan_with_extra (base);
+  frame.crop_views = 0; /* it has all of them */
   /* What was good for the views is good for more of them. */
   return td_scan_view_new (all, &frame, NULL);
 }

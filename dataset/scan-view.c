@@ -27,7 +27,8 @@ gboolean
 td_scan_frame_is_plain (const TdScanFrame *frame)
 {
   return !frame->turned && !frame->flip_columns && !frame->flip_rows && frame->crop_columns == 0
-         && frame->bin_columns <= 1 && frame->bin_rows <= 1 && frame->bin_views <= 1;
+         && frame->crop_views == 0 && frame->bin_columns <= 1 && frame->bin_rows <= 1
+         && frame->bin_views <= 1;
 }
 
 gboolean
@@ -36,7 +37,8 @@ td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b)
   return a->turned == b->turned && a->flip_columns == b->flip_columns
          && a->flip_rows == b->flip_rows && a->crop_column == b->crop_column
          && a->crop_row == b->crop_row && a->crop_columns == b->crop_columns
-         && a->crop_rows == b->crop_rows && MAX (a->bin_columns, 1) == MAX (b->bin_columns, 1)
+         && a->crop_rows == b->crop_rows && a->crop_view == b->crop_view
+         && a->crop_views == b->crop_views && MAX (a->bin_columns, 1) == MAX (b->bin_columns, 1)
          && MAX (a->bin_rows, 1) == MAX (b->bin_rows, 1)
          && MAX (a->bin_views, 1) == MAX (b->bin_views, 1);
 }
@@ -187,14 +189,16 @@ frames_in_group (const View *view, TdFrameKind kind)
   return kind == TD_FRAME_PROJECTION ? view->frame.bin_views : 1;
 }
 
+/* The scan's frame with which frame @index seen begins, or the last one ends. */
 static guint
-end_of_groups (const View *view, TdFrameKind kind, guint end)
+scan_view_frame (const View *view, TdFrameKind kind, guint index)
 {
-  const TdScanFacts *facts = td_scan_facts (view->scan);
+  const TdScanFrame *frame = &view->frame;
 
   return kind == TD_FRAME_PROJECTION
-             ? (guint) MIN ((guint64) end * view->frame.bin_views, facts->n_views)
-             : end;
+             ? frame->crop_view
+                   + (guint) MIN ((guint64) index * frame->bin_views, frame->crop_views)
+             : index;
 }
 
 static gboolean
@@ -213,8 +217,9 @@ view_read (gpointer source, const TdFrameRange *range, float *out, GCancellable 
   if (!ok)
     return FALSE;
   for (guint done = 0; ok && done < range->count; done += portion) {
-    const guint now = MIN (portion, range->count - done), begin = (range->first + done) * group;
-    const guint end = end_of_groups (view, range->kind, range->first + done + now);
+    const guint now = MIN (portion, range->count - done);
+    const guint begin = scan_view_frame (view, range->kind, range->first + done);
+    const guint end = scan_view_frame (view, range->kind, range->first + done + now);
 
     ok = td_scan_read (view->scan,
                        &(TdFrameRange) { range->kind, begin, end - begin,
@@ -257,9 +262,10 @@ view_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
   }
   for (guint row = 0; ok && row < range->n_rows; row++)
     for (guint done = 0; ok && done < range->count; done += portion) {
-      const guint now = MIN (portion, range->count - done), begin = (range->first + done) * group;
+      const guint now = MIN (portion, range->count - done);
+      const guint begin = scan_view_frame (view, TD_FRAME_PROJECTION, range->first + done);
       const guint views
-          = end_of_groups (view, TD_FRAME_PROJECTION, range->first + done + now) - begin;
+          = scan_view_frame (view, TD_FRAME_PROJECTION, range->first + done + now) - begin;
 
       ok = td_scan_read_sinograms (view->scan,
                                    &(TdFrameRange) { TD_FRAME_PROJECTION, begin, views,
@@ -321,14 +327,20 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
                   facts->n_columns, facts->n_rows);
     return FALSE;
   }
+  if ((guint64) frame->crop_view + frame->crop_views > facts->n_views) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Views %u:%u are not in the scan, which has views 0 to %u (--views)",
+                 frame->crop_view, frame->crop_view + frame->crop_views, facts->n_views - 1);
+    return FALSE;
+  }
   if (frame->bin_columns > frame->crop_columns || frame->bin_rows > frame->crop_rows
-      || frame->bin_views > facts->n_views) {
-    td_set_error (
-        error, TD_ERROR_INVALID,
+      || frame->bin_views > frame->crop_views) {
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_INVALID,
         "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
         "%u views that there are",
         frame->bin_columns, frame->bin_rows, frame->bin_views, frame->crop_columns,
-        frame->crop_rows, facts->n_views);
+        frame->crop_rows, frame->crop_views);
     return FALSE;
   }
   if (facts->filtered && frame->bin_columns * frame->bin_rows * frame->bin_views > 1) {
@@ -348,10 +360,13 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
 
 /* The mean direction of each group; the angles may jump by whole turns. */
 static gboolean
-bin_angles (const TdScanFacts *facts, guint group, guint n, double *angles_rad, GError **error)
+bin_angles (const TdScanFacts *facts, const TdScanFrame *frame, guint n, double *angles_rad,
+            GError **error)
 {
+  const guint group = frame->bin_views, last = frame->crop_view + frame->crop_views;
+
   for (guint i = 0; i < n; i++) {
-    const guint begin = i * group, end = MIN (begin + group, facts->n_views);
+    const guint begin = frame->crop_view + i * group, end = MIN (begin + group, last);
     const double first = facts->angles_rad[begin];
     double sum = 0;
 
@@ -386,6 +401,11 @@ see_geometry (const TdScanFacts *facts, const TdScanFrame *frame, TdGeometry *ou
   out->pixel_height_mm *= frame->bin_rows;
   if (out->beam == TD_BEAM_PARALLEL)
     return;
+  if (out->view_matrices) {
+    memmove (out->view_matrices, out->view_matrices + 12 * (gsize) frame->crop_view,
+             12 * (gsize) frame->crop_views * sizeof *out->view_matrices);
+    out->n_view_matrices = frame->crop_views;
+  }
   out->detector_offset_u_px
       = td_scan_frame_column (&upright, facts->n_columns,
                               (facts->n_columns - 1) / 2.0 + facts->geometry.detector_offset_u_px)
@@ -447,6 +467,9 @@ scan_view_note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame
     td_scan_note (scan, "Cropped to columns %u to %u and rows %u to %u of %u × %u.",
                   frame->crop_column, frame->crop_column + frame->crop_columns - 1, frame->crop_row,
                   frame->crop_row + frame->crop_rows - 1, whole->n_columns, whole->n_rows);
+  if (frame->crop_views < whole->n_views)
+    td_scan_note (scan, "Views %u to %u of %u are used.", frame->crop_view,
+                  frame->crop_view + frame->crop_views - 1, whole->n_views);
   if (frame->bin_columns * frame->bin_rows > 1)
     td_scan_note (scan, "Binned: %u × %u pixels to one.", frame->bin_columns, frame->bin_rows);
   if (frame->bin_views > 1)
@@ -463,17 +486,19 @@ scan_view_fill_facts (TdScan *scan, View *view, GError **error)
   td_scan_copy_facts (scan, whole);
   facts->n_columns = view->n_columns;
   facts->n_rows = frame->crop_rows / frame->bin_rows;
-  facts->n_views = (whole->n_views + frame->bin_views - 1) / frame->bin_views;
+  facts->n_views = (frame->crop_views + frame->bin_views - 1) / frame->bin_views;
   g_free (facts->angles_rad);
   facts->angles_rad = g_new (double, facts->n_views);
   for (guint i = 0; facts->flat_positions && i < facts->n_flats; i++)
-    facts->flat_positions[i] /= frame->bin_views;
+    facts->flat_positions[i]
+        = CLAMP (facts->flat_positions[i] - frame->crop_view, 0, frame->crop_views)
+          / frame->bin_views;
   g_free (facts->bad_pixels);
   facts->bad_pixels = view->bad = see_bad_pixels (view, whole);
   facts->centre_px = td_scan_frame_column (frame, whole->n_columns, whole->centre_px);
   see_geometry (whole, frame, &facts->geometry);
   scan_view_note (scan, whole, frame);
-  return bin_angles (whole, frame->bin_views, facts->n_views, facts->angles_rad, error);
+  return bin_angles (whole, frame, facts->n_views, facts->angles_rad, error);
 }
 
 TdScan *
@@ -488,6 +513,10 @@ td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
     whole.crop_column = whole.crop_row = 0;
     whole.crop_columns = facts->n_columns;
     whole.crop_rows = facts->n_rows;
+  }
+  if (frame->crop_views == 0) {
+    whole.crop_view = 0;
+    whole.crop_views = facts->n_views;
   }
   whole.bin_columns = MAX (whole.bin_columns, 1);
   whole.bin_rows = MAX (whole.bin_rows, 1);

@@ -4,7 +4,8 @@
 #include "scan.h"
 
 /**
- * A scan seen through a frame: turned over, cropped and binned, in that order. It is a scan like
+ * A scan seen through a frame: turned over, cut to some of its views, cropped and binned, in that
+ * order. It is a scan like
  * any other, whose facts (sizes, angles, pixel size, centre, cone-beam geometry) say what is seen,
  * and whose frames are read and averaged when they are asked for; nothing behind it needs to know.
  *
@@ -16,6 +17,7 @@ typedef struct {
   gboolean flip_columns, flip_rows;       /* the stored image is mirrored: undo it */
   guint crop_column, crop_row;            /* first ones kept */
   guint crop_columns, crop_rows;          /* how many; both 0: all */
+  guint crop_view, crop_views;            /* first view kept, and how many; 0: all */
   guint bin_columns, bin_rows, bin_views; /* how many to one; 0 as 1 */
   gboolean turned; /* scan-turned.h; nothing else then, that is a view of its own */
 } TdScanFrame;

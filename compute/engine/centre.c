@@ -206,7 +206,7 @@ td_engine_find_axis (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
 
   if (!devices)
     return NULL;
-  g_autoptr (TdScan) seen = td_engine_masked (engine, scan, td_recipe_mask (recipe), error);
+  g_autoptr (TdScan) seen = td_engine_measured (engine, scan, recipe, error);
   if (!seen)
     return NULL;
   TdAxisResult *result = td_centres_get (centres, seen, key, cancellable, &problem);

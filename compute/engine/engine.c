@@ -327,6 +327,25 @@ td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **err
   return g_steal_pointer (&fresh);
 }
 
+TdScan *
+td_engine_measured (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, GError **error)
+{
+  const TdScanFrame frame = {
+    .crop_view = recipe->view_first,
+    .crop_views = recipe->view_end - recipe->view_first,
+  };
+  g_autoptr (TdScan) masked = td_engine_masked (engine, scan, td_recipe_mask (recipe), error);
+  TdScanFrame own;
+
+  if (!masked)
+    return NULL;
+  /* A plan's own measured scan comes back for what the plan asks by the same recipe. */
+  if (td_scan_view_base (masked, &own) && own.crop_view == frame.crop_view
+      && own.crop_views == frame.crop_views)
+    return g_steal_pointer (&masked);
+  return td_engine_view (engine, masked, &frame, error);
+}
+
 /* ── Idle working sets ── */
 
 gpointer

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/recipe/recipe.h"
+
 #include "compute/device/device.h"
 #include "compute/prepare/flats.h"
 #include "dataset/scan.h"
@@ -27,5 +29,8 @@ TdFlats *td_engine_flats (TdEngine *engine, TdScan *scan);
    same object as long as the file is the same and the mask is asked for again and again. Blocks on
    the disk the first time. (transfer full) */
 TdScan *td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **error);
+/* The same with what else the recipe says of the scan as it was measured: only some of its views.
+   (transfer full) */
+TdScan *td_engine_measured (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, GError **error);
 /* Drops cached rows and working buffers (a scan was closed). */
 void td_engine_trim (TdEngine *engine);

@@ -253,12 +253,13 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
 
   g_atomic_ref_count_init (&plan->references);
   plan->engine = td_engine_ref (engine);
-  plan->measured = td_engine_masked (engine, scan, td_recipe_mask (recipe), error);
+  plan->measured = td_engine_measured (engine, scan, recipe, error);
   plan->recipe = *recipe;
   plan->output = g_strdup (output);
 
   if (!plan->measured
       || (output && !td_output_spares (output, td_scan_facts (plan->measured)->path, error))
+      || !td_recipe_check (recipe, td_scan_facts (plan->measured), error)
       || !resolve_frame (plan, error))
     return NULL;
   plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);

@@ -255,7 +255,7 @@ check_region (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error)
   return FALSE;
 }
 
-/* Of views that are the mean of several. */
+/* Of views that are the mean of several. @doses: of the views that are seen. */
 static GBytes *
 bin_doses (const float *doses, guint n, guint bin)
 {
@@ -289,7 +289,8 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
     drop_shadowed (&air, column_of, air.width * air.n_strips);
   }
   td_parallel_for (air.n_views, average_view, &air);
-  return bin_doses (air.doses, air.n_views, MAX (frame.bin_views, 1));
+  return bin_doses (air.doses + frame.crop_view, frame.crop_views ? frame.crop_views : air.n_views,
+                    MAX (frame.bin_views, 1));
 }
 
 GBytes *

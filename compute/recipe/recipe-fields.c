@@ -171,26 +171,27 @@ recipe_fields_write_mask (const TdField *field, gconstpointer record, JsonBuilde
 static const TdFieldKind mask_kind = { TD_FIELD_NULL | TD_FIELD_STRING, recipe_fields_set_mask,
                                        recipe_fields_write_mask, td_field_equal_text, NULL };
 
+/* Two numbers that follow each other in the recipe: the first, and the end. */
 static gboolean
 recipe_fields_set_rows (const TdField *field, gpointer record, const char *text, GError **error)
 {
   gint64 range[2] = { 0, 0 };
-  TdRecipe *recipe = record;
+  guint *place = (guint *) ((char *) record + field->offset);
 
   if (text && td_parse_integer (text, 0, G_MAXINT32 - 1, range))
     range[1] = range[0] + 1;
   else if (text && strcmp (text, "all") != 0
            && (!td_parse_integers (text, ':', 0, G_MAXINT32, range, 2) || range[0] >= range[1]))
     return FALSE;
-  recipe->row_first = (guint) range[0];
-  recipe->row_end = (guint) range[1];
+  place[0] = (guint) range[0];
+  place[1] = (guint) range[1];
   return TRUE;
 }
 
 static void
 recipe_fields_write_rows (const TdField *field, gconstpointer record, JsonBuilder *builder)
 {
-  if (((const TdRecipe *) record)->row_end == 0)
+  if (((const guint *) ((const char *) record + field->offset))[1] == 0)
     json_builder_add_null_value (builder);
   else
     td_field_write_integers (field, record, builder);
@@ -199,9 +200,10 @@ recipe_fields_write_rows (const TdField *field, gconstpointer record, JsonBuilde
 static gboolean
 recipe_fields_equal_rows (const TdField *field, gconstpointer a, gconstpointer b)
 {
-  const TdRecipe *x = a, *y = b;
+  const guint *x = (const guint *) ((const char *) a + field->offset);
+  const guint *y = (const guint *) ((const char *) b + field->offset);
 
-  return x->row_end == y->row_end && (x->row_end == 0 || x->row_first == y->row_first);
+  return x[1] == y[1] && (x[1] == 0 || x[0] == y[0]);
 }
 
 static const TdFieldKind rows_kind = { TD_FIELD_NULL | TD_FIELD_LIST, recipe_fields_set_rows,
@@ -350,18 +352,37 @@ recipe_fields_smooths (const TdRecipe *recipe, const TdScanFacts *facts)
   return recipe->method == TD_METHOD_FISTA_TV ? NULL : N_ ("Only the method FISTA-TV uses it");
 }
 
+/* Iterations that begin with the filtered volume filter too. */
+static const char *
+recipe_fields_filters (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  if (facts && facts->filtered)
+    return N_ ("The scan's projections are filtered already");
+  return td_method_iterates (recipe->method) && strcmp (recipe->start, "filtered") != 0
+             ? N_ ("Iterative methods do not filter")
+             : NULL;
+}
+
 static const char *
 recipe_fields_windows (const TdRecipe *recipe, const TdScanFacts *facts)
 {
-  return recipe->filter.kind != TD_FILTER_NONE ? NULL : N_ ("Nothing is filtered");
+  return recipe->filter.kind == TD_FILTER_NONE ? N_ ("Nothing is filtered")
+                                               : recipe_fields_filters (recipe, facts);
 }
 
 static const char *
 recipe_fields_has_order (const TdRecipe *recipe, const TdScanFacts *facts)
 {
-  return recipe->filter.kind == TD_FILTER_BUTTERWORTH
-             ? NULL
-             : N_ ("Only the Butterworth filter has an order");
+  return recipe->filter.kind != TD_FILTER_BUTTERWORTH
+             ? N_ ("Only the Butterworth filter has an order")
+             : recipe_fields_filters (recipe, facts);
+}
+
+static const char *
+recipe_fields_has_kernels (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return recipe->method == TD_METHOD_FOURIER ? N_ ("The Fourier method has kernels of its own")
+                                             : NULL;
 }
 
 static const char *
@@ -420,7 +441,8 @@ static const TdField fields[] = {
     .applies = recipe_fields_tilts },
   { "filter", "NAME", "none, ram-lak, shepp-logan, cosine, hamming, hann, parzen or butterworth",
     "filter.kind", N_ ("Window"), CHOICE (filter.kind, td_filter_names), .labels = filter_labels,
-    .brief = filter_brief, .preset = "ram-lak" },
+    .brief = filter_brief, .preset = "ram-lak",
+    .applies = recipe_fields_filters },
   { "cutoff", "F", "Width of the filter's window, of the Nyquist frequency (1)",
     "filter.cutoff", N_ ("Cut-off"), NUMBER (filter.cutoff, 0, 1), .above = TRUE, .preset = "1",
     .expects = "a part of the Nyquist frequency, above 0 and at most 1",
@@ -431,10 +453,11 @@ static const TdField fields[] = {
   { "padding", "NAME",
     "What stands beside each row: zero, or edge (its edge values) for samples wider than the "
     "detector",
-    NULL, N_ ("Extend the edges"), CHOICE (filter.extend_edges, padding_names) },
+    NULL, N_ ("Extend the edges"), CHOICE (filter.extend_edges, padding_names),
+    .applies = recipe_fields_windows },
   { "extend-edges", NULL, "The same as --padding edge",
     "filter.extend_edges", N_ ("Extend the edges"), SWITCH (filter.extend_edges),
-    .preset = "false" },
+    .preset = "false", .applies = recipe_fields_windows },
   { "method", "NAME", "auto, fbp, fdk, fourier (fast) or, iterating, sirt, fista-tv or cgls",
     "method", N_ ("Method"), CHOICE (method, method_names), .labels = method_labels,
     .preset = "auto" },
@@ -470,7 +493,8 @@ static const TdField fields[] = {
   { "kernel", "NAME",
     "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
     "turned, texture, arithmetic, standard or host",
-    "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto" },
+    "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto",
+    .applies = recipe_fields_has_kernels },
   { "interpolation", "NAME", "nearest or linear",
     "interpolation", N_ ("Interpolation"), CHOICE (interpolation, td_interpolation_names),
     .labels = interpolation_labels, .preset = "linear" },
@@ -487,6 +511,9 @@ static const TdField fields[] = {
   { "bin-views", "N", "Average N views to one",
     "bin_views", N_ ("Views averaged to one"), COUNT (bin_views, 1, TD_RECIPE_MAX_BIN),
     .preset = "1" },
+  { "views", "A:B", "Views A to B - 1 only, as the scan has them, counted from 0",
+    "views", NULL, &rows_kind, IN (view_first), .n = 2, .separator = ':',
+    .expects = "FIRST:END with FIRST below END (END itself is not included), VIEW or \"all\"" },
   { "rows", "A:B", "Detector rows A to B - 1 only",
     "rows", N_ ("Region: first row"), &rows_kind, IN (row_first), .n = 2,
     .separator = ':',

@@ -71,6 +71,7 @@ typedef struct {
   guint crop[4];           /* first column, first row, columns, rows; columns 0: all */
   guint bin[2], bin_views; /* columns, rows and views averaged to one; 0 as 1 */
 
+  guint view_first, view_end;  /* views [first, end) as the scan counts them; 0, 0: all */
   guint row_first, row_end;    /* detector rows [first, end); 0, 0: all */
   gint region[4];              /* x, y of the first pixel (stored image: x right, y down), width,
                                   height, in the full slice; width 0: all */
@@ -111,6 +112,10 @@ const char *td_recipe_mask (const TdRecipe *recipe);
 /* One option of the command line, "--filter hann" as ("filter", "hann"): every front end parses
    values here, so that they mean the same everywhere. On an error the recipe is as it was. */
 gboolean td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError **error);
+
+/* Whether the numbers of a scan and its recipe are such as a scan can have: FALSE, and which one is
+   absurd, if nothing could come of it. */
+gboolean td_recipe_check (const TdRecipe *recipe, const TdScanFacts *facts, GError **error);
 
 const char *td_method_name (TdMethodKind kind); /* "auto", "fbp", "fdk", "sirt", … */
 gboolean td_method_iterates (TdMethodKind kind);

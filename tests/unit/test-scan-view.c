@@ -78,7 +78,15 @@ static const TdScanFrame frames[] = {
     .bin_rows = 5,
     .bin_views = 2 },
   { .bin_columns = COLUMNS, .bin_rows = ROWS, .bin_views = VIEWS },
+  { .crop_view = 3, .crop_views = 6 },
+  { .crop_view = 4, .crop_views = 7, .bin_views = 3, .flip_rows = TRUE },
 };
+
+static guint
+end_of_views (const TdScanFrame *frame)
+{
+  return frame->crop_views ? frame->crop_view + frame->crop_views : VIEWS;
+}
 
 static gboolean
 is_bad (const Arrays *arrays, const TdScanFrame *frame, guint r, guint c)
@@ -107,7 +115,8 @@ by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint
   double sums[2] = { 0 };
   guint counts[2] = { 0 };
 
-  for (guint df = 0; df < group && (kind == TD_FRAME_FLAT || f * group + df < VIEWS); df++)
+  f = kind == TD_FRAME_FLAT ? f : frame->crop_view + f * group;
+  for (guint df = 0; df < group && (kind == TD_FRAME_FLAT || f + df < end_of_views (frame)); df++)
     for (guint dr = 0; dr < bins[1]; dr++)
       for (guint dc = 0; dc < bins[2]; dc++) {
         guint row = frame->crop_row + r * bins[1] + dr,
@@ -115,7 +124,7 @@ by_hand (const Arrays *arrays, TdFrameKind kind, const TdScanFrame *frame, guint
         row = frame->flip_rows ? ROWS - 1 - row : row;
         column = frame->flip_columns ? COLUMNS - 1 - column : column;
         const float value = kind == TD_FRAME_FLAT ? arrays->flats[f][row][column]
-                                                  : arrays->frames[f * group + df][row][column];
+                                                  : arrays->frames[f + df][row][column];
         for (guint bad = 0; bad < 2; bad++)
           if (isfinite (value) && (bad || !arrays->bad[row][column])) {
             sums[bad] += value;
@@ -175,7 +184,7 @@ test_frames (void)
   for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
     const TdScanFrame *frame = &frames[i];
     const guint bc = MAX (frame->bin_columns, 1), br = MAX (frame->bin_rows, 1);
-    const guint bv = MAX (frame->bin_views, 1);
+    const guint bv = MAX (frame->bin_views, 1), views = end_of_views (frame) - frame->crop_view;
     const guint columns = frame->crop_columns ? frame->crop_columns : COLUMNS;
     const guint rows = frame->crop_rows ? frame->crop_rows : ROWS;
     g_autoptr (GError) error = NULL;
@@ -185,15 +194,16 @@ test_frames (void)
     const TdScanFacts *facts = td_scan_facts (view);
     g_assert_cmpuint (facts->n_columns, ==, columns / bc);
     g_assert_cmpuint (facts->n_rows, ==, rows / br);
-    g_assert_cmpuint (facts->n_views, ==, (VIEWS + bv - 1) / bv);
+    g_assert_cmpuint (facts->n_views, ==, (views + bv - 1) / bv);
     g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.5 * bc);
     g_assert_cmpfloat (facts->geometry.pixel_height_mm, ==, 0.25 * br);
     g_assert_true (facts->half_acquisition);
     g_assert_cmpfloat (facts->energy_kev, ==, 20);
-    g_assert_cmpfloat (facts->flat_positions[2], ==, VIEWS / (double) bv);
+    g_assert_cmpfloat (facts->flat_positions[0], ==, 0);
+    g_assert_cmpfloat (facts->flat_positions[2], ==, views / (double) bv);
     for (guint v = 0; v < facts->n_views; v++) {
-      const guint members = MIN (bv, VIEWS - v * bv);
-      const double expected = 6.2 + 0.03 * (v * bv + (members - 1) / 2.0);
+      const guint members = MIN (bv, views - v * bv);
+      const double expected = 6.2 + 0.03 * (frame->crop_view + v * bv + (members - 1) / 2.0);
       g_assert_cmpfloat (fabs (remainder (facts->angles_rad[v] - expected, 2 * G_PI)), <, 1e-12);
     }
     for (guint r = 0; r < facts->n_rows; r++)
@@ -238,6 +248,9 @@ test_refused (void)
     { .bin_columns = COLUMNS + 1 },
     { .bin_rows = 3, .crop_columns = 5, .crop_rows = 2 },
     { .bin_views = VIEWS + 1 },
+    { .crop_view = 5, .crop_views = VIEWS - 4 },
+    { .crop_view = G_MAXUINT, .crop_views = 2 },
+    { .crop_view = 5, .crop_views = 3, .bin_views = 4 },
   };
   Arrays *arrays = g_new (Arrays, 1);
 
