@@ -5,6 +5,7 @@
 #include "cli-verbs.h"
 #include "cli.h"
 #include "compute/bench/cone-bench.h"
+#include "dataset/number.h"
 
 static const TdCliHelp help = {
   "--cone [OPTION…]",
@@ -78,9 +79,10 @@ take_preset (Options *o)
 {
   g_auto (GStrv) parts = g_strsplit (o->preset, "/", 2);
   g_auto (GStrv) sides = g_strsplit (parts[0] ? parts[0] : "", "-", 2);
-  const int by = parts[0] && parts[1] ? (int) g_ascii_strtoll (parts[1], NULL, 10) : 1;
+  gint64 by = 1;
 
-  if (g_strv_length (sides) != 2 || (by != 1 && by != 2 && by != 4 && by != 8 && by != 16))
+  if (g_strv_length (sides) != 2 || (parts[1] && !td_parse_integer (parts[1], 1, 16, &by))
+      || (by & (by - 1)) != 0)
     return FALSE;
   o->columns = preset_side (sides[0]);
   o->slices = preset_side (sides[1]);
@@ -88,7 +90,7 @@ take_preset (Options *o)
   o->views = PRESET_VIEWS;
   if (o->columns < 512 || o->slices == 0)
     return FALSE;
-  cli_bench_cone_shrink (o, by);
+  cli_bench_cone_shrink (o, (int) by);
   return TRUE;
 }
 

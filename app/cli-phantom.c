@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
+#include "dataset/number.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-writer.h"
 #include "dataset/volume.h"
@@ -156,11 +157,9 @@ parse_tilt (const char *text, double tilt_rad[3])
   if (g_strv_length (words) != 3)
     return FALSE;
   for (guint i = 0; i < 3; i++) {
-    char *end;
-
-    tilt_rad[i] = g_ascii_strtod (words[i], &end) * G_PI / 180;
-    if (end == words[i] || *end || !isfinite (tilt_rad[i]))
+    if (!td_parse_number (words[i], -360, 360, &tilt_rad[i]))
       return FALSE;
+    tilt_rad[i] *= G_PI / 180;
   }
   return TRUE;
 }

@@ -64,6 +64,9 @@ plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
 
   if (!scan)
     return td_cli_fail (error);
+  const int status = td_cli_recipe_check (recipe, "plan", td_scan_facts (scan));
+  if (status >= 0)
+    return status;
   g_autoptr (TdEngine) engine = td_engine_new ();
   /* The output's size is part of the plan; where it goes is not. */
   g_autoptr (TdPlan) plan

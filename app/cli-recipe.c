@@ -123,3 +123,18 @@ td_cli_recipe_parse (TdCliRecipe *recipe, guint takes, int argc, char **argv, co
     return td_cli_usage (verb, "--sod-mm and --sdd-mm belong together and must be above 0");
   return -1;
 }
+
+int
+td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdScanFacts *facts)
+{
+  for (guint i = 0; i < recipe->settings->len; i++) {
+    const Setting *setting = g_ptr_array_index (recipe->settings, i);
+    const TdField *field = td_recipe_field (setting->option);
+    const char *reason;
+
+    if (field && !g_str_equal (setting->value, "auto")
+        && !td_recipe_field_applies (field, &recipe->recipe, facts, &reason))
+      return td_cli_usage (verb, "--%s is not used here: %s", setting->option, reason);
+  }
+  return -1;
+}

@@ -28,3 +28,6 @@ typedef enum {
    exit status (--help was printed, or wrong usage was said). */
 int td_cli_recipe_parse (TdCliRecipe *recipe, guint takes, int argc, char **argv,
                          const TdCliHelp *help, const GOptionEntry *entries, const char **path);
+/* An option that this scan and recipe make no use of is refused: -1 if there is none. "auto" leaves
+   the choice to the program, which makes none. */
+int td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdScanFacts *facts);

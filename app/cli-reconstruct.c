@@ -124,6 +124,11 @@ cli_reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
 
   if (!scan)
     return td_cli_fail (error);
+  const int status = td_cli_recipe_check (recipe, "reconstruct", td_scan_facts (scan));
+  if (status >= 0)
+    return status;
+  if (options->keep && !td_method_iterates (recipe->recipe.method))
+    return td_cli_usage ("reconstruct", "--keep is not used here: only iterative methods use it");
   g_autoptr (TdEngine) engine = td_engine_new ();
   g_autoptr (TdPlan) plan
       = td_plan_new (engine, scan, &recipe->recipe, options->output, cancellable, &error);

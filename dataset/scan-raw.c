@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 #include <string.h>
 
 #include "angles.h"
 #include "error.h"
+#include "number.h"
 #include "raw-frames.h"
 #include "scan-private.h"
 #include "series.h"
@@ -78,24 +78,23 @@ const TdScanReader td_scan_reader_raw = { "raw frames", raw_probe, raw_open, TRU
 gboolean
 td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **error)
 {
-  char type[16] = "";
-  guint width = 0, height = 0;
-  guint64 skip = 0;
-  int end = 0, end_skip = 0;
+  g_auto (GStrv) parts = g_strsplit (text, ":", 3);
+  const guint n_parts = g_strv_length (parts);
+  gint64 size[2], skip = 0;
 
-  sscanf (text, "%ux%u:%15[a-z0-9]%n:%" G_GUINT64_FORMAT "%n", &width, &height, type, &end, &skip,
-          &end_skip);
-  if (width && height && end && (text[end] == 0 || (end_skip && text[end_skip] == 0)))
+  if (n_parts >= 2 && td_parse_integers (parts[0], 'x', 1, G_MAXINT32, size, 2)
+      && (n_parts < 3 || td_parse_integer (parts[2], 0, G_MAXINT64, &skip)))
     for (guint t = TD_SAMPLE_UINT8; t <= TD_SAMPLE_FLOAT64; t++) {
       const gsize n = strlen (td_sample_name (t));
-      const gboolean big = strcmp (type + MIN (n, strlen (type)), "be") == 0;
+      const gboolean big
+          = strncmp (td_sample_name (t), parts[1], n) == 0 && strcmp (parts[1] + n, "be") == 0;
 
-      if (strncmp (td_sample_name (t), type, n) == 0 && (big || type[n] == 0)) {
+      if (big || strcmp (parts[1], td_sample_name (t)) == 0) {
         options->raw_big_endian = big;
-        options->raw_columns = width;
-        options->raw_rows = height;
+        options->raw_columns = (guint) size[0];
+        options->raw_rows = (guint) size[1];
         options->raw_type = t;
-        options->raw_header_bytes = skip;
+        options->raw_header_bytes = (gsize) skip;
         return TRUE;
       }
     }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "dataset/error.h"
 #include "engine-private.h"
 #include "job-private.h"
 
@@ -25,6 +28,7 @@ struct TdJobWriter {
   GCond changed;
   GQueue pending;        /* Item */
   gboolean ended;        /* nothing more will come */
+  gboolean says;         /* the thread's: some value was finite and not 0 */
   guint64 written_bytes; /* the thread's */
   double written_s;
 };
@@ -37,6 +41,15 @@ item_free (Item *item)
 }
 
 static gboolean
+job_writer_says (const float *values, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    if (isfinite (values[i]) && values[i] != 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
 write_volume (TdJob *job, const Item *item, GError **error)
 {
   TdJobWriter *writer = job->writer;
@@ -46,6 +59,8 @@ write_volume (TdJob *job, const Item *item, GError **error)
 
   for (guint done = 0; done < item->count; done += portion) {
     guint n = MIN (portion, item->count - done);
+    writer->says
+        = writer->says || job_writer_says (item->slices + done * slice_floats, n * slice_floats);
     if (g_cancellable_set_error_if_cancelled (job->cancellable, error)
         || !td_volume_writer_write (writer->volume, item->first + done, n,
                                     item->slices + done * slice_floats, error))
@@ -208,6 +223,12 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 
   /* A failure of the last write, or a cancellation while it was under way. */
   ok = ok && !g_cancellable_set_error_if_cancelled (job->cancellable, error);
+  if (ok && writer->volume && !writer->says) {
+    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
+                 "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
+                 "projections, their flat fields and the centre of rotation (--centre PX)");
+    ok = FALSE;
+  }
   if (ok && writer->volume) {
     g_autofree char *provenance = td_job_provenance_json (job);
     gint64 start = g_get_monotonic_time ();

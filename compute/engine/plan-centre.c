@@ -13,9 +13,13 @@ static void
 plan_centre_take_stated (TdPlan *plan, double stated_px)
 {
   const TdScanFacts *facts = td_scan_facts (plan->measured);
-  const gboolean stated = isfinite (stated_px);
+  const double middle_px = (facts->n_columns - 1) / 2.0;
+  /* A cone beam's geometry without an offset states nothing: the middle is assumed. */
+  const gboolean stated = isfinite (stated_px)
+                          && (facts->geometry.beam == TD_BEAM_PARALLEL
+                              || facts->geometry.view_matrices || stated_px != middle_px);
 
-  plan->recipe.centre_px = stated ? stated_px : (facts->n_columns - 1) / 2.0;
+  plan->recipe.centre_px = stated ? stated_px : middle_px;
   td_plan_note (plan,
                 stated ? "The rotation axis is at column %.2f, as the scan says."
                        : "The rotation axis is taken at the detector's middle, column %.2f.",
@@ -122,16 +126,20 @@ td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
   const double stated_px
       = plan->method->stated_centre ? plan->method->stated_centre (facts) : facts->centre_px;
 
-  if (recipe->centre_auto && facts->geometry.beam == TD_BEAM_PARALLEL) {
+  if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL) {
+    g_set_error (
+        error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+        "The rotation axis is searched for in parallel beams only, and “%s” is a scan with "
+        "a %s beam; give the column of the axis (--centre PX), or leave --centre out to "
+        "take the geometry's",
+        facts->title ? facts->title : facts->path,
+        facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
+    return FALSE;
+  }
+  if (recipe->centre_auto) {
     if (!plan_centre_find (plan, stated_px, cancellable, error))
       return FALSE;
-  } else if (recipe->centre_auto && !isfinite (stated_px)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "%s does not say where its rotation axis is, and it is searched for in parallel "
-                  "beams only; give the column of the axis ({centre:PX})",
-                  facts->title ? facts->title : "The scan");
-    return FALSE;
-  } else if (recipe->centre_auto || isnan (recipe->centre_px)) {
+  } else if (isnan (recipe->centre_px)) {
     plan_centre_take_stated (plan, stated_px);
   }
   recipe->centre_auto = FALSE;

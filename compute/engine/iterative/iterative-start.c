@@ -69,6 +69,9 @@ plan_filtered (const TdPlan *plan, GCancellable *cancellable, GError **error)
   TdRecipe recipe = plan->recipe;
 
   recipe.method = TD_METHOD_AUTO;
+  /* The recipe's filter is for those who ask for the filtered volume. */
+  if (strcmp (recipe.start, "filtered") != 0)
+    recipe.filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
   memset (recipe.region, 0, sizeof recipe.region);
   if (!self->slabs)
     recipe.row_first = recipe.row_end = 0;

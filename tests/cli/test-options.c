@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Options that do nothing, numbers that cannot be, and views by number: done, or refused with the
+   option's name, never taken in silence. */
+#include <math.h>
+
+#include "dataset/volume.h"
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+static TestFolder *
+make_scans (void)
+{
+  TestFolder *folder = test_folder_new ();
+  g_auto (TdTestRun) parallel = { 0 }, cone = { 0 }, fan = { 0 };
+
+  td_test_cli (&parallel, folder->path, "phantom", "discs", "--output", "par.nxs", "--columns",
+               "48", "--rows", "3", "--views", "40", NULL);
+  td_test_cli (&cone, folder->path, "phantom", "ellipsoids", "--output", "cone.nxs", "--cone",
+               "--columns", "24", "--rows", "16", "--views", "30", NULL);
+  td_test_cli (&fan, folder->path, "phantom", "discs", "--output", "fan.nxs", "--cone", "--columns",
+               "32", "--rows", "1", "--views", "30", NULL);
+  g_assert_cmpint (parallel.status | cone.status | fan.status, ==, 0);
+  return folder;
+}
+
+typedef struct {
+  const char *words[9];
+  const char *says; /* NULL: done */
+} Case;
+
+static void
+check_cases (const Case *cases, guint n, int status)
+{
+  g_autoptr (TestFolder) folder = make_scans ();
+
+  for (guint i = 0; i < n; i++) {
+    const char *const *w = cases[i].words;
+    g_autofree char *line = g_strjoinv (" ", (char **) w);
+    g_auto (TdTestRun) run = { 0 };
+
+    g_test_message ("%s", line);
+    td_test_cli (&run, folder->path, w[0], w[1], "--device", "host", w[2], w[3], w[4], w[5], w[6],
+                 w[7], w[8], NULL);
+    if (cases[i].says)
+      td_test_run_assert_refused (&run, status, cases[i].says);
+    else
+      g_assert_cmpstr (run.error, ==, "");
+  }
+}
+
+static void
+test_unused (void)
+{
+  static const Case cases[] = {
+    { { "plan", "par.nxs", "--method", "fbp", "--iterations", "5" }, "--iterations" },
+    { { "plan", "par.nxs", "--method", "fbp", "--start", "zero" }, "--start" },
+    { { "plan", "par.nxs", "--tolerance", "0.1" }, "--tolerance" },
+    { { "plan", "par.nxs", "--stop-at", "0.1" }, "--stop-at" },
+    { { "plan", "par.nxs", "--order", "3" }, "--order" },
+    { { "plan", "par.nxs", "--filter", "ram-lak", "--order", "3" }, "--order" },
+    { { "plan", "par.nxs", "--filter", "none", "--cutoff", "0.5" }, "--cutoff" },
+    { { "plan", "par.nxs", "--filter", "none", "--padding", "edge" }, "--padding" },
+    { { "plan", "par.nxs", "--filter", "none", "--extend-edges" }, "--extend-edges" },
+    { { "plan", "par.nxs", "--method", "sirt", "--filter", "hann" }, "--filter" },
+    { { "plan", "par.nxs", "--method", "sirt", "--cutoff", "0.5" }, "--cutoff" },
+    { { "plan", "par.nxs", "--method", "sirt", "--tv", "0.1" }, "--tv" },
+    { { "plan", "par.nxs", "--method", "cgls", "--relaxation", "0.5" }, "--relaxation" },
+    { { "plan", "par.nxs", "--method", "cgls", "--subsets", "4" }, "--subsets" },
+    { { "plan", "par.nxs", "--method", "cgls", "--non-negative", "true" }, "--non-negative" },
+    { { "plan", "par.nxs", "--method", "fourier", "--kernel", "host" }, "--kernel" },
+    { { "plan", "par.nxs", "--share", "volume" }, "--share" },
+    { { "plan", "par.nxs", "--filter-on", "cpu" }, "--filter-on" },
+    { { "plan", "cone.nxs", "--field-of-view", "half" }, "--field-of-view" },
+    { { "plan", "par.nxs", "--range", "0:1" }, "--range" },
+    { { "plan", "par.nxs", "--pixel-mm", "0" }, "--pixel-mm" },
+    { { "plan", "cone.nxs", "--sod-mm", "0", "--sdd-mm", "0" }, "--sod-mm" },
+    { { "reconstruct", "par.nxs", "--output", "out", "--keep" }, "--keep" },
+    /* What does apply, and "auto", which asks for nothing. */
+    { { "plan", "par.nxs", "--filter", "butterworth", "--order", "3" } },
+    { { "plan", "par.nxs", "--method", "sirt", "--start", "fdk", "--filter", "hann" } },
+    { { "plan", "par.nxs", "--method", "fista-tv", "--tv", "0.01" } },
+    { { "plan", "par.nxs", "--share", "auto", "--filter-on", "auto" } },
+    { { "plan", "cone.nxs", "--share", "volume", "--filter-on", "cpu" } },
+    { { "plan", "par.nxs", "--bits", "16", "--range", "0:1" } },
+  };
+
+  check_cases (cases, G_N_ELEMENTS (cases), 2);
+}
+
+static void
+test_absurd (void)
+{
+  static const Case cases[] = {
+    { { "plan", "par.nxs", "--pixel-mm", "1e-40" }, "pixel" },
+    { { "plan", "par.nxs", "--pixel-mm", "1e300" }, "pixel" },
+    { { "plan", "par.nxs", "--centre", "300" }, "--centre" },
+    { { "plan", "par.nxs", "--centre=-200" }, "--centre" },
+    { { "plan", "par.nxs", "--angles", "0:1e308" }, "--angles" },
+    { { "plan", "cone.nxs", "--sod-mm", "1e-30", "--sdd-mm", "1e30" }, "--sod-mm" },
+    { { "plan", "cone.nxs", "--centre", "auto" }, "parallel beams only" },
+    { { "plan", "fan.nxs", "--centre", "auto" }, "parallel beams only" },
+    { { "plan", "par.nxs", "--views", "30:50" }, "--views" },
+  };
+
+  check_cases (cases, G_N_ELEMENTS (cases), 1);
+}
+
+/* 32 bits are not enough for what is typed, and nothing wraps around. */
+static void
+test_large_numbers (void)
+{
+  static const Case cases[] = {
+    { { "plan", "par.nxs", "--raw", "4294967306x10:uint8" }, "--raw" },
+    { { "plan", "par.nxs", "--raw", "10x4294967306:uint8" }, "--raw" },
+    { { "plan", "par.nxs", "--raw=-10x10:uint8" }, "--raw" },
+    { { "plan", "par.nxs", "--raw", "10x10:uint8:99999999999999999999" }, "--raw" },
+    { { "plan", "par.nxs", "--rows", "4294967296:4294967297" }, "--rows" },
+    { { "plan", "par.nxs", "--views", "4294967296:4294967297" }, "--views" },
+    { { "plan", "par.nxs", "--region", "0,0,4294967297,1" }, "--region" },
+    { { "plan", "par.nxs", "--memory-limit", "99999999999999999999" }, "--memory-limit" },
+    { { "centre", "par.nxs", "--range", "1e400:5" }, "--range" },
+  };
+
+  check_cases (cases, G_N_ELEMENTS (cases), 2);
+}
+
+/* A middle that nobody stated is not called the scan's. */
+static void
+test_assumed_middle (void)
+{
+  g_autoptr (TestFolder) folder = make_scans ();
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder->path, "plan", "cone.nxs", "--device", "host", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_assert_null (strstr (run.out, "as the scan says"));
+  g_assert_nonnull (strstr (run.out, "taken at the detector's middle"));
+}
+
+/* Views of the second half only: the same as a scan that has no others. */
+static void
+test_views (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) whole = { 0 }, half = { 0 }, a = { 0 }, b = { 0 }, differ = { 0 };
+
+  td_test_cli (&whole, folder->path, "phantom", "discs", "--output", "whole.nxs", "--columns", "40",
+               "--rows", "2", "--views", "80", "--range", "360", NULL);
+  td_test_cli (&half, folder->path, "phantom", "discs", "--output", "half.nxs", "--columns", "40",
+               "--rows", "2", "--views", "40", "--first-angle", "180", "--range", "180", NULL);
+  td_test_cli (&a, folder->path, "reconstruct", "whole.nxs", "--device", "host", "--views", "40:80",
+               "--output", "a.tif", "--json", NULL);
+  td_test_cli (&b, folder->path, "reconstruct", "half.nxs", "--device", "host", "--output", "b.tif",
+               NULL);
+  g_assert_cmpint (whole.status | half.status | a.status | b.status, ==, 0);
+  td_test_cli (&differ, folder->path, "compare", "a.tif", "b.tif", "--limit", "1e-5", NULL);
+  g_assert_cmpint (differ.status, ==, 0);
+}
+
+/* A volume of nothing is not left behind as a result. */
+static void
+test_empty_volume (void)
+{
+  g_autoptr (TestFolder) folder = make_scans ();
+  g_autofree char *output = g_build_filename (folder->path, "out.tif", NULL);
+  g_auto (TdTestRun) run = { 0 };
+
+  /* The far corner of the slice, which no view sees. */
+  td_test_cli (&run, folder->path, "reconstruct", "par.nxs", "--device", "host", "--method", "sirt",
+               "--prepare", "none,flat-field=1e30", "--output", "out.tif", NULL);
+  td_test_run_assert_refused (&run, 1, "0 or no number");
+  g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cli/options/unused", test_unused);
+  g_test_add_func ("/cli/options/absurd", test_absurd);
+  g_test_add_func ("/cli/options/large-numbers", test_large_numbers);
+  g_test_add_func ("/cli/options/assumed-middle", test_assumed_middle);
+  g_test_add_func ("/cli/options/views", test_views);
+  g_test_add_func ("/cli/options/empty-volume", test_empty_volume);
+  return g_test_run ();
+}
