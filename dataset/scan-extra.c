@@ -22,9 +22,7 @@ td_scan_extra_frames (const TdScan *scan)
   if (!base)
     return scan->n_extra;
   /* What came after the last view is of no use once that is left out. */
-  return frame.crop_views > 0 && frame.crop_views < base->facts.n_views
-             ? 0
-             : td_scan_extra_frames (base);
+  return frame.crop_views > 0 ? 0 : td_scan_extra_frames (base);
 }
 
 static gboolean
@@ -71,7 +69,6 @@ td_scan_with_extra (TdScan *scan)
   if (!base)
     return with_extra (scan);
   g_autoptr (TdScan) all = td_scan_with_extra (base);
-  frame.crop_views = 0; /* it has all of them */
   /* What was good for the views is good for more of them. */
   return td_scan_view_new (all, &frame, NULL);
 }

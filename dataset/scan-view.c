@@ -311,6 +311,8 @@ td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
   const gboolean is_view = scan->vtable == &by_frames || scan->vtable == &by_rows;
   const View *view = is_view ? scan->source : NULL;
   *frame = view ? view->frame : (TdScanFrame) { 0 };
+  if (view && frame->crop_views == td_scan_facts (view->scan)->n_views)
+    frame->crop_view = frame->crop_views = 0; /* all */
   return view ? view->scan : straight;
 }
 

@@ -161,15 +161,24 @@ test_views (void)
 static void
 test_empty_volume (void)
 {
-  g_autoptr (TestFolder) folder = make_scans ();
-  g_autofree char *output = g_build_filename (folder->path, "out.tif", NULL);
-  g_auto (TdTestRun) run = { 0 };
+  static const float values[] = { 0, NAN };
 
-  /* The far corner of the slice, which no view sees. */
-  td_test_cli (&run, folder->path, "reconstruct", "par.nxs", "--device", "host", "--method", "sirt",
-               "--prepare", "none,flat-field=1e30", "--output", "out.tif", NULL);
-  td_test_run_assert_refused (&run, 1, "0 or no number");
-  g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
+  for (guint k = 0; k < G_N_ELEMENTS (values); k++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *raw = g_build_filename (folder->path, "scan.raw", NULL);
+    g_autofree char *output = g_build_filename (folder->path, "out.tif", NULL);
+    g_auto (TdTestRun) run = { 0 };
+    float frames[20 * 2 * 16];
+
+    for (guint i = 0; i < G_N_ELEMENTS (frames); i++)
+      frames[i] = values[k];
+    g_assert_true (g_file_set_contents (raw, (const char *) frames, sizeof frames, NULL));
+    td_test_cli (&run, folder->path, "reconstruct", "scan.raw", "--raw", "16x2:float32", "--values",
+                 "attenuations", "--angles", "0:180", "--centre", "7.5", "--device", "host",
+                 "--output", "out.tif", NULL);
+    td_test_run_assert_refused (&run, 1, "0 or no number");
+    g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
+  }
 }
 
 int

@@ -23,13 +23,13 @@ strict_string (const char *at)
   for (; *at != '"'; at++) {
     if ((guchar) *at < 0x20)
       return NULL;
-    if (*at == '\\' && *++at == 'u') {
-      for (guint i = 0; i < 4; i++)
-        if (!g_ascii_isxdigit (*++at))
-          return NULL;
-    } else if (at[-1] == '\\' && !strchr ("\"\\/bfnrt", *at)) {
+    if (*at != '\\')
+      continue;
+    if (!*++at || !strchr ("\"\\/bfnrtu", *at))
       return NULL;
-    }
+    for (guint i = 0; *at == 'u' && i < 4; i++)
+      if (!g_ascii_isxdigit (at[1 + i]))
+        return NULL;
   }
   return at + 1;
 }
