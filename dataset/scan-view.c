@@ -330,15 +330,15 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
     return FALSE;
   }
   if ((guint64) frame->crop_view + frame->crop_views > facts->n_views) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Views %u:%u are not in the scan, which has views 0 to %u (--views)",
-                 frame->crop_view, frame->crop_view + frame->crop_views, facts->n_views - 1);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "Views %u:%u are not in the scan, which has views 0 to %u ({views})",
+                  frame->crop_view, frame->crop_view + frame->crop_views, facts->n_views - 1);
     return FALSE;
   }
   if (frame->bin_columns > frame->crop_columns || frame->bin_rows > frame->crop_rows
       || frame->bin_views > frame->crop_views) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_INVALID,
+    td_set_error (
+        error, TD_ERROR_INVALID,
         "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
         "%u views that there are",
         frame->bin_columns, frame->bin_rows, frame->bin_views, frame->crop_columns,

@@ -224,9 +224,9 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
   /* A failure of the last write, or a cancellation while it was under way. */
   ok = ok && !g_cancellable_set_error_if_cancelled (job->cancellable, error);
   if (ok && writer->volume && !writer->says) {
-    g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-                 "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
-                 "projections, their flat fields and the centre of rotation (--centre PX)");
+    td_set_error (error, TD_ERROR_INVALID,
+                  "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
+                  "projections, their flat fields and the centre of rotation ({centre:PX})");
     ok = FALSE;
   }
   if (ok && writer->volume) {

@@ -127,10 +127,10 @@ td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
       = plan->method->stated_centre ? plan->method->stated_centre (facts) : facts->centre_px;
 
   if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL) {
-    g_set_error (
-        error, TD_ERROR, TD_ERROR_UNSUPPORTED,
+    td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
         "The rotation axis is searched for in parallel beams only, and “%s” is a scan with "
-        "a %s beam; give the column of the axis (--centre PX), or leave --centre out to "
+        "a %s beam; give the column of the axis ({centre:PX}), or leave {centre} out to "
         "take the geometry's",
         facts->title ? facts->title : facts->path,
         facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");

@@ -262,6 +262,9 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
       || !td_recipe_check (recipe, td_scan_facts (plan->measured), error)
       || !resolve_frame (plan, error))
     return NULL;
+  if (recipe->view_end > 0)
+    td_plan_note (plan, "Views %u to %u of the scan's %u are used.", recipe->view_first,
+                  recipe->view_end - 1, td_scan_facts (scan)->n_views);
   plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
       || !td_plan_resolve_centre (plan, cancellable, error) || !check_turn (plan, error))

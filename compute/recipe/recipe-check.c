@@ -13,52 +13,71 @@
 #define MOST_OFFSET 100                   /* detector widths */
 
 static gboolean
-recipe_check_refuse (const char *what, double value, const char *unit, const char *remedy,
-                     GError **error)
+recipe_check_within (double value, double least, double most)
 {
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "%s of %g %s cannot be: nothing could be reconstructed; %s", what, value, unit,
-               remedy);
+  return value == 0 || (value >= least && value <= most); /* 0: not known */
+}
+
+static gboolean
+recipe_check_pixel (double mm, GError **error)
+{
+  if (recipe_check_within (mm, LEAST_PIXEL_MM, MOST_PIXEL_MM))
+    return TRUE;
+  td_set_error (error, TD_ERROR_INVALID,
+                "A detector pixel of %g mm cannot be: nothing could be reconstructed; state its "
+                "size with {pixel-mm:MM}",
+                mm);
   return FALSE;
 }
 
 static gboolean
-recipe_check_length (const char *what, double mm, double least, double most, const char *remedy,
-                     GError **error)
+recipe_check_distance (double mm, GError **error)
 {
-  return mm == 0 || (mm >= least && mm <= most)
-         || recipe_check_refuse (what, mm, "mm", remedy, error);
+  if (recipe_check_within (mm, LEAST_DISTANCE_MM, MOST_DISTANCE_MM))
+    return TRUE;
+  td_set_error (error, TD_ERROR_INVALID,
+                "A source %g mm away cannot be: nothing could be reconstructed; state where it is "
+                "with {sod-mm:MM} and {sdd-mm:MM}",
+                mm);
+  return FALSE;
+}
+
+static gboolean
+recipe_check_detector (const TdScanFacts *facts, GError **error)
+{
+  const TdGeometry *geometry = &facts->geometry;
+  const double widths = MAX (fabs (geometry->detector_offset_u_px) / facts->n_columns,
+                             fabs (geometry->detector_offset_v_px) / facts->n_rows);
+
+  if (!(widths <= MOST_OFFSET)) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "A detector %g times its own size beside the central ray cannot be: nothing "
+                  "could be reconstructed; correct the geometry ({geometry})",
+                  widths);
+    return FALSE;
+  }
+  for (guint i = 0; i < 3; i++)
+    if (!(fabs (geometry->detector_tilt_rad[i]) <= 2 * G_PI)) {
+      td_set_error (error, TD_ERROR_INVALID,
+                    "A detector tilt of %g degrees cannot be; correct the geometry ({geometry})",
+                    geometry->detector_tilt_rad[i] * 180 / G_PI);
+      return FALSE;
+    }
+  return TRUE;
 }
 
 static gboolean
 recipe_check_geometry (const TdScanFacts *facts, GError **error)
 {
   const TdGeometry *geometry = &facts->geometry;
-  static const char *const pixel = "state it with --pixel-mm MM";
-  static const char *const source = "state the distances with --sod-mm and --sdd-mm";
 
-  if (!recipe_check_length ("A detector pixel", geometry->pixel_width_mm, LEAST_PIXEL_MM,
-                            MOST_PIXEL_MM, pixel, error)
-      || !recipe_check_length ("A detector pixel", geometry->pixel_height_mm, LEAST_PIXEL_MM,
-                               MOST_PIXEL_MM, pixel, error))
+  if (!recipe_check_pixel (geometry->pixel_width_mm, error)
+      || !recipe_check_pixel (geometry->pixel_height_mm, error))
     return FALSE;
-  if (geometry->beam == TD_BEAM_PARALLEL || geometry->view_matrices)
-    return TRUE;
-  if (!recipe_check_length ("A distance from the source to the axis", geometry->source_axis_mm,
-                            LEAST_DISTANCE_MM, MOST_DISTANCE_MM, source, error)
-      || !recipe_check_length ("A distance from the source to the detector",
-                               geometry->source_detector_mm, LEAST_DISTANCE_MM, MOST_DISTANCE_MM,
-                               source, error))
-    return FALSE;
-  for (guint i = 0; i < 3; i++)
-    if (!(fabs (geometry->detector_tilt_rad[i]) <= 2 * G_PI))
-      return recipe_check_refuse ("A detector tilt", geometry->detector_tilt_rad[i] * 180 / G_PI,
-                                  "degrees", "correct the geometry", error);
-  const double offset = MAX (fabs (geometry->detector_offset_u_px) / facts->n_columns,
-                             fabs (geometry->detector_offset_v_px) / facts->n_rows);
-  return offset <= MOST_OFFSET
-         || recipe_check_refuse ("A detector offset", offset, "detector widths",
-                                 "correct the geometry", error);
+  return geometry->beam == TD_BEAM_PARALLEL || geometry->view_matrices
+         || (recipe_check_distance (geometry->source_axis_mm, error)
+             && recipe_check_distance (geometry->source_detector_mm, error)
+             && recipe_check_detector (facts, error));
 }
 
 static gboolean
@@ -69,11 +88,16 @@ recipe_check_centre (const TdRecipe *recipe, const TdScanFacts *facts, GError **
 
   if (recipe->centre_auto || isnan (centre) || (centre >= -n && centre <= 2 * n))
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_INVALID,
-               "%s is column %g, far beside the detector of %u columns: its slices would be empty; "
-               "give the column of the axis (--centre PX)",
-               isfinite (stated) ? "The centre of rotation" : "The scan's own estimate of its axis",
-               centre, facts->n_columns);
+  if (isfinite (stated))
+    td_set_error (error, TD_ERROR_INVALID,
+                  "The centre of rotation at column %g is far beside the detector of %u columns: "
+                  "the slices would be empty; give the column of the axis ({centre:PX})",
+                  centre, facts->n_columns);
+  else
+    td_set_error (error, TD_ERROR_INVALID,
+                  "The scan says that its axis is at column %g, far beside the detector of %u "
+                  "columns: the slices would be empty; give the column of the axis ({centre:PX})",
+                  centre, facts->n_columns);
   return FALSE;
 }
 
@@ -81,8 +105,12 @@ gboolean
 td_recipe_check (const TdRecipe *recipe, const TdScanFacts *facts, GError **error)
 {
   for (guint view = 0; view < facts->n_views; view++)
-    if (!(fabs (facts->angles_rad[view]) <= MOST_ANGLE_RAD))
-      return recipe_check_refuse ("An angle", facts->angles_rad[view] * 180 / G_PI, "degrees",
-                                  "state the angles with --angles FILE|A:B", error);
+    if (!(fabs (facts->angles_rad[view]) <= MOST_ANGLE_RAD)) {
+      td_set_error (error, TD_ERROR_INVALID,
+                    "View %u at %g degrees cannot be: nothing could be reconstructed; state the "
+                    "angles ({angles:FILE|A:B})",
+                    view, facts->angles_rad[view] * 180 / G_PI);
+      return FALSE;
+    }
   return recipe_check_geometry (facts, error) && recipe_check_centre (recipe, facts, error);
 }
