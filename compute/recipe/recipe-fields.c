@@ -62,18 +62,6 @@ td_method_iterates (TdMethodKind kind)
 }
 
 const char *
-td_share_name (TdShareKind kind)
-{
-  return share_names[kind];
-}
-
-const char *
-td_filter_place_name (TdFilterPlace place)
-{
-  return filter_place_names[place];
-}
-
-const char *
 td_volume_format_name (TdVolumeFormat format)
 {
   return format_names[format];

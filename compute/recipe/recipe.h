@@ -119,6 +119,4 @@ gboolean td_recipe_check (const TdRecipe *recipe, const TdScanFacts *facts, GErr
 
 const char *td_method_name (TdMethodKind kind); /* "auto", "fbp", "fdk", "sirt", … */
 gboolean td_method_iterates (TdMethodKind kind);
-const char *td_share_name (TdShareKind kind);           /* "auto", "volume", "projection" */
-const char *td_filter_place_name (TdFilterPlace place); /* "auto", "cpu", "device" */
 const char *td_volume_format_name (TdVolumeFormat format);

@@ -17,7 +17,8 @@ static const TdFieldKind raw_kind = { TD_FIELD_STRING, scan_fields_set_raw, NULL
 static const char *const value_names[] = { "", "intensities", "attenuations", NULL };
 
 #define PATH(member) &td_kind_pointer, offsetof (TdScanOptions, member)
-#define MM(member) &td_kind_number, offsetof (TdScanOptions, member), .high = G_MAXDOUBLE, .above = TRUE
+#define MM(member)                                                                                 \
+  &td_kind_number, offsetof (TdScanOptions, member), .high = G_MAXDOUBLE, .above = TRUE
 
 /* clang-format off */
 static const TdField fields[] = {

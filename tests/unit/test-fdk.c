@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/recipe/field.h"
 #include "compute/bench/cone-bench.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
@@ -31,8 +32,9 @@ test_shares (void)
         const TdFdkPlan *fdk = plan->extra;
         g_auto (TdFdkVolume) volume = { NULL };
 
-        g_test_message ("%s, %s, filtered on %s", devices[d], td_share_name (fdk->share),
-                        td_filter_place_name (places[p]));
+        g_test_message ("%s, %s, filtered on %s", devices[d],
+                        td_recipe_field ("share")->names[fdk->share],
+                        td_recipe_field ("filter-on")->names[places[p]]);
         if (shares[s] != TD_SHARE_AUTO && d > 0)
           g_assert_cmpint (fdk->share, ==, shares[s]);
         g_assert_cmpint (fdk->filter_on_device, ==, places[p] == TD_FILTER_ON_DEVICE);
@@ -95,7 +97,8 @@ test_tight (gconstpointer limit)
       const TdFdkPlan *fdk = plan->extra;
       g_test_message ("%s, filtered on %s: window of %u of %u chunks, slabs of %u, batches of %u, "
                       "landing %u",
-                      td_share_name (fdk->share), td_filter_place_name (place),
+                      td_recipe_field ("share")->names[fdk->share],
+                      td_recipe_field ("filter-on")->names[place],
                       fdk->window ? fdk->window_chunks : 0, fdk->n_chunks, fdk->slab, fdk->batch,
                       fdk->land_slices);
       td_fdk_test_run (plan, &volume, &error);
@@ -252,7 +255,8 @@ test_cuts (gconstpointer n_views)
                                                   limits[i % G_N_ELEMENTS (limits)]);
       const TdFdkPlan *fdk = plan->extra;
       g_test_message ("%s, filtered on %s: %u slabs, %u batches, %u chunks", devices[d],
-                      td_filter_place_name (place), fdk->n_slabs, fdk->n_batches, fdk->n_chunks);
+                      td_recipe_field ("filter-on")->names[place], fdk->n_slabs, fdk->n_batches,
+                      fdk->n_chunks);
       td_fdk_test_run (plan, &volume, &error);
       g_assert_no_error (error);
       /* The first of a kind of device is what the others must be. */
