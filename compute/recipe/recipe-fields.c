@@ -417,7 +417,8 @@ recipe_fields_scales (const TdRecipe *recipe, const TdScanFacts *facts)
 /* clang-format off */
 static const TdField fields[] = {
   { "prepare", "STEPS", "Preparation: STEP[=VALUE][:NAME=VALUE…], no-STEP, none; comma-separated",
-    "prepare", N_ ("Preparation"), &td_kind_steps, .expects = "a list of objects that name a \"step\"" },
+    "prepare", N_ ("Preparation"), &td_kind_steps,
+    .expects = "a list of objects that name a \"step\"" },
   { "bad-pixels", "FILE", "An image of the detector, not 0 where a pixel is bad",
     "bad_pixels", N_ ("Bad pixels"), &mask_kind, TEXT_IN (mask),
     .expects = "the path of an image, in UTF-8 and of less than 1024 bytes" },
