@@ -14,8 +14,9 @@
 /* Columns at either end that the filter's edges reach. */
 #define EDGE 2
 
-double
-td_axis_parabola (double left, double middle, double right)
+/* The peak's place by three neighbouring values: -0.5 … 0.5. */
+static double
+axis_search_parabola (double left, double middle, double right)
 {
   double bend = left - 2 * middle + right;
 
@@ -64,7 +65,7 @@ td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
   estimate->centre_px
       = curve->first_px
         + curve->step_px
-              * (best + td_axis_parabola (merit[best - 1], merit[best], merit[best + 1]));
+              * (best + axis_search_parabola (merit[best - 1], merit[best], merit[best + 1]));
   estimate->confidence = isfinite (second) ? CLAMP ((merit[best] - second) / height, 0, 1) : 1;
   return TRUE;
 }

@@ -19,9 +19,6 @@ typedef struct {
    in @estimate: the curve is flat, or rises to an end of the range. */
 gboolean td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate);
 
-/* The peak's place by three neighbouring values: -0.5 … 0.5. */
-double td_axis_parabola (double left, double middle, double right);
-
 /* A taper over 2 reach + 1 columns: 1, and falling to 0 over the outer 40 %. @t: columns from its
    middle. */
 double td_axis_taper (gint t, guint reach);

@@ -241,7 +241,7 @@ shear_row (const Search *self, guint frame, double z, const TdAxisLine *line, fl
 /* The pairs of each height, in the sheared rows. What a pair is off by are rows from the middle:
    the centre drifts along the axis. */
 static GArray *
-shear (Search *self, const TdAxisLine *line)
+axis_tilt_shear (Search *self, const TdAxisLine *line)
 {
   GArray *pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
 
@@ -265,7 +265,7 @@ shear (Search *self, const TdAxisLine *line)
 static gboolean
 axis_tilt_look (Search *self, const TdAxisLine *line, TdAxisTilt *said, double *top, GError **error)
 {
-  g_autoptr (GArray) pairs = shear (self, line);
+  g_autoptr (GArray) pairs = axis_tilt_shear (self, line);
   guint n = self->n_columns, rows = self->count * self->n_frames;
   g_autofree double *response = td_axis_response (self->sheared, rows, n);
   g_autoptr (TdAxisLikeness) likeness
