@@ -321,6 +321,7 @@ td_image_pane_set_message (TdImagePane *self, const char *message)
   gtk_widget_set_visible (self->message_box, message != NULL);
   for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->remedies)));)
     gtk_box_remove (self->remedies, child);
+  gtk_widget_set_visible (GTK_WIDGET (self->remedies), FALSE);
 }
 
 void
@@ -339,6 +340,7 @@ td_image_pane_offer (TdImagePane *self, const char *label, const char *action)
 
   gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
   gtk_box_append (self->remedies, button);
+  gtk_widget_set_visible (GTK_WIDGET (self->remedies), TRUE);
 }
 
 void

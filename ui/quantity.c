@@ -39,6 +39,8 @@ td_progress_text (const TdJobProgress *progress)
 
   if (progress->n_slices == 0)
     return g_strdup (_ ("Preparing"));
+  if (progress->stage && g_str_has_prefix (progress->stage, "building"))
+    return g_strdup (_ ("Building kernels, once"));
   if (progress->n_passes > 0 && progress->slices_done == 0) {
     if (progress->pass == 0)
       return g_strdup (_ ("Iterating: first pass"));

@@ -219,6 +219,12 @@ test_writing_status (void)
 
   g_assert_nonnull (strstr (text, "16 of 32"));
   g_assert_nonnull (strstr (text, "written"));
+
+  const TdJobProgress building
+      = { .n_slices = 32, .stage = "building kernels, once", .remaining_s = 1260 };
+  g_autofree char *first = td_progress_text (&building);
+  g_assert_nonnull (strstr (first, "Building kernels"));
+  g_assert_null (strstr (first, "left"));
 }
 
 static gboolean
