@@ -102,7 +102,7 @@ centre_at (double centre, double tilt_deg, double row, guint n_rows)
 
 /* ── Drawing ── */
 
-/* A line down the detector, leaning as the tilt says. */
+/* A line down the detector, sloped by the tilt. */
 static void
 draw_axis_line (TdAxisPlot *self, cairo_t *cr, double centre, double tilt)
 {

@@ -5,8 +5,8 @@
 #include "file-row.h"
 
 /**
- * The row that chooses the mask of bad pixels: a TdFileRow whose file is looked at, off the main
- * thread, before it is taken. One that is no mask of the open scan is refused in one sentence.
+ * The row that chooses the mask of bad pixels: a TdFileRow that reads its file, off the main
+ * thread, before it takes it. The row refuses a file that is no mask of the open scan.
  */
 typedef struct TdMaskRow TdMaskRow;
 /* @path: NULL: none. */

@@ -134,7 +134,7 @@ add_outline (TdSpace *space, const double corners[4][3], TdInk ink, double width
     td_space_line (space, corners[i], corners[(i + 1) % 4], ink, width);
 }
 
-/* Where the axis falls on the detector, as far as the volume goes: off the middle, or leaning, at a
+/* Where the axis falls on the detector, as far as the volume goes: off the middle, or sloped, at a
    glance. */
 static void
 add_axis_shadow (TdSpace *space, const TdOrbit *orbit, guint view)

@@ -47,7 +47,8 @@ cone_matrix (const TdOrbit *orbit, guint view, double matrix[12])
 
 /* ── Parallel ── */
 
-/* The detector's u, v and the beam; an axis that leans is a detector turned about the beam. */
+/* The detector's u, v and the beam; the tilt of the axis is a roll of the detector about the beam.
+ */
 static void
 parallel_frame (const TdOrbit *orbit, guint view, double u[3], double v[3], double beam[3])
 {

@@ -6,9 +6,9 @@
 #include "dataset/scan.h"
 
 /**
- * TdOrbit: where source and detector stand in every view, as a recipe's reconstruction takes it,
- * seen from the sample: it rests and they go round it. In millimetres, or in detector pixels where
- * their size is not known (parallel beams only).
+ * TdOrbit: where source and detector stand in every view, as a recipe's reconstruction takes it.
+ * The sample rests, and source and detector go round it. In millimetres, or in detector pixels
+ * where their size is not known (parallel beams only).
  */
 typedef struct {
   TdBeam beam;

@@ -753,7 +753,7 @@ scan_view_connect_panes (TdScanView *self)
 
 /* ── Layout ── */
 
-/* @alone: (nullable): the pane that takes all the room. A projection of one row is nothing to see.
+/* @alone: (nullable): the pane that takes all the room. The view hides a projection of one row.
  */
 static void
 scan_view_arrange (TdScanView *self, TdImagePane *alone)

@@ -129,7 +129,7 @@ steps_group_scroll_to (GtkWidget *widget)
 
 /* ── Edits ── */
 
-/* What is edited is what one wants to see: the pictures go back to the recipe's. */
+/* An edit shows its effect: the pictures go back to the recipe's. */
 static void
 steps_group_commit (TdStepsGroup *self, const char *name, const char *key)
 {

@@ -5,8 +5,9 @@
 
 /**
  * TdTuningRow: looks for the fastest variants of the back-projection kernels on a device, off the
- * main thread, with its progress, and shows what it found beside what was used before. Every job
- * uses them from then on. Only when a person asks: it takes minutes on a graphics card.
+ * main thread. The row shows the progress, and what the search found beside what was used before.
+ * Every job uses the variants from then on. The search runs only when a person asks: it takes
+ * minutes on a graphics card.
  */
 #define TD_TYPE_TUNING_ROW (td_tuning_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdTuningRow, td_tuning_row, TD, TUNING_ROW, AdwExpanderRow)
