@@ -43,9 +43,6 @@ char *td_device_pci_id (guint domain, guint bus, guint slot, guint function);
 void
 td_device_object_new (TdDevice *device); /* counts one more live object, references the device */
 void td_device_object_free (TdDevice *device);
-/* Checks the limits and counts the bytes; FALSE: not counted. */
-gboolean td_device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **error);
-void td_device_release (TdDevice *device, guint64 bytes);
 /* Puts the device's name before an implementation's message; returns FALSE. */
 gboolean td_device_failed (TdDevice *device, GError **error);
 void td_device_free_programs (TdDevice *device);

@@ -128,6 +128,23 @@ td_device_ref (TdDevice *device)
   return device;
 }
 
+TdDevice *
+td_device_for_job (TdDevice *device, guint64 limit_bytes)
+{
+  TdDevice *handle = g_new0 (TdDevice, 1);
+
+  handle->references = 1;
+  handle->hardware = td_device_ref (device->hardware);
+  handle->memory_limit_bytes = limit_bytes;
+  return handle;
+}
+
+gboolean
+td_device_alike (const TdDevice *a, const TdDevice *b)
+{
+  return a->hardware == b->hardware && a->memory_limit_bytes == b->memory_limit_bytes;
+}
+
 static gboolean
 is_device (gpointer key, gpointer value, gpointer device)
 {
@@ -153,6 +170,11 @@ td_device_unref (TdDevice *device)
 {
   if (!device || drop_unless_last (device))
     return;
+  if (device->hardware != device) {
+    td_device_unref (device->hardware);
+    g_free (device);
+    return;
+  }
   g_mutex_lock (&registry_lock);
   gboolean last = g_atomic_int_dec_and_test (&device->references);
   if (last)

@@ -92,6 +92,7 @@ td_program_build (TdDevice *device, const char *name, const char *const *defines
 
   defines = defines ? defines : none;
   key = program_key (name, defines);
+  device = device->hardware;
 
   g_mutex_lock (&device->program_lock);
   if (!device->programs)

@@ -9,6 +9,7 @@ device_queue_new_queue (TdDevice *device, gboolean urgent, GError **error)
 {
   TdQueue *queue = NULL;
 
+  device = device->hardware;
   if (!(urgent && device->ops->queue_new_urgent ? device->ops->queue_new_urgent
                                                 : device->ops->queue_new) (device, &queue, error)) {
     td_device_failed (device, error);
@@ -199,13 +200,14 @@ td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GEr
   guint64 elements = fft_elements (kind, n, batch);
 
   if (!elements || elements > G_MAXINT32) {
-    td_set_error (error, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
-                  "FFTs of %u × %u, %u at once, are %s; transform fewer at once", n[0],
-                  kind == TD_FFT_C2C_2D ? n[1] : 1, batch,
-                  elements ? "2^31 elements or more" : "empty");
-    td_device_failed (device, error);
+    g_set_error (error, TD_ERROR, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
+                 "FFTs of %u × %u, %u at once, are %s; transform fewer at once", n[0],
+                 kind == TD_FFT_C2C_2D ? n[1] : 1, batch,
+                 elements ? "2^31 elements or more" : "empty");
+    td_device_failed (device->hardware, error);
     return NULL;
   }
+  device = device->hardware;
   if (!device->ops->fft_new (device, kind, n, batch, &fft, error)) {
     td_device_failed (device, error);
     return NULL;

@@ -26,6 +26,7 @@ void
 td_device_init (TdDevice *device, const TdDeviceOps *ops)
 {
   device->references = 1;
+  device->hardware = device;
   device->ops = ops;
   g_mutex_init (&device->lock);
   g_mutex_init (&device->program_lock);
@@ -73,6 +74,7 @@ td_device_object_free (TdDevice *device)
 guint64
 td_device_live_objects (TdDevice *device)
 {
+  device = device->hardware;
   g_mutex_lock (&device->lock);
   guint64 live = device->live_objects;
   g_mutex_unlock (&device->lock);
@@ -89,7 +91,7 @@ td_device_failed (TdDevice *device, GError **error)
 const TdDeviceInfo *
 td_device_info (TdDevice *device)
 {
-  return &device->info;
+  return &device->hardware->info;
 }
 
 /* ── Memory ── */
@@ -97,87 +99,110 @@ td_device_info (TdDevice *device)
 void
 td_device_set_memory_limit (TdDevice *device, guint64 bytes)
 {
-  g_mutex_lock (&device->lock);
-  device->info.memory_limit_bytes = bytes;
-  g_mutex_unlock (&device->lock);
+  g_mutex_lock (&device->hardware->lock);
+  device->memory_limit_bytes = bytes;
+  g_mutex_unlock (&device->hardware->lock);
+}
+
+guint64
+td_device_peak_bytes (TdDevice *device)
+{
+  g_mutex_lock (&device->hardware->lock);
+  const guint64 peak = device->allocated_peak_bytes;
+  g_mutex_unlock (&device->hardware->lock);
+  return peak;
+}
+
+/* Under the lock. */
+static guint64
+account_left (const TdDevice *account)
+{
+  if (!account->memory_limit_bytes)
+    return G_MAXUINT64;
+  return account->memory_limit_bytes - MIN (account->allocated_bytes, account->memory_limit_bytes);
+}
+
+/* Under the lock. */
+static void
+account_add (TdDevice *account, guint64 bytes)
+{
+  account->allocated_bytes += bytes;
+  account->allocated_peak_bytes = MAX (account->allocated_peak_bytes, account->allocated_bytes);
 }
 
 guint64
 td_device_memory_free (TdDevice *device)
 {
-  guint64 available = device->ops->memory_free (device);
+  TdDevice *hardware = device->hardware;
+  guint64 available = hardware->ops->memory_free (hardware);
 
-  g_mutex_lock (&device->lock);
-  guint64 used = device->allocated_bytes;
-  guint64 total = device->info.memory_bytes;
-  guint64 limit = device->info.memory_limit_bytes;
-  g_mutex_unlock (&device->lock);
-
+  g_mutex_lock (&hardware->lock);
+  const guint64 used = hardware->allocated_bytes, total = hardware->info.memory_bytes;
   available = MIN (available, total > used ? total - used : 0);
-  if (limit)
-    available = MIN (available, limit > used ? limit - used : 0);
+  available = MIN (available, MIN (account_left (device), account_left (hardware)));
+  g_mutex_unlock (&hardware->lock);
   return available;
 }
 
-gboolean
-td_device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **error)
+/* Checks the limits and counts the bytes; FALSE: not counted. */
+static gboolean
+device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **error)
 {
-  const TdDeviceInfo *info = &device->info;
-  guint64 limit = 0, used;
+  TdDevice *hardware = device->hardware;
 
-  g_mutex_lock (&device->lock);
-  used = device->allocated_bytes;
-  if (info->memory_limit_bytes)
-    limit = info->memory_limit_bytes > used ? info->memory_limit_bytes - used : 0;
-  gboolean fits = bytes <= info->max_alloc_bytes && (!info->memory_limit_bytes || bytes <= limit);
-  if (fits) {
-    device->allocated_bytes += bytes;
-    device->allocated_peak_bytes = MAX (device->allocated_peak_bytes, device->allocated_bytes);
+  g_mutex_lock (&hardware->lock);
+  const guint64 left
+      = MIN (hardware->info.max_alloc_bytes, MIN (account_left (device), account_left (hardware)));
+  if (bytes <= left) {
+    account_add (hardware, bytes);
+    if (device != hardware)
+      account_add (device, bytes);
   }
-  g_mutex_unlock (&device->lock);
-  if (fits)
+  g_mutex_unlock (&hardware->lock);
+  if (bytes <= left)
     return TRUE;
 
   g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *most = g_format_size_full (
-      MIN (info->max_alloc_bytes, info->memory_limit_bytes ? limit : G_MAXUINT64),
-      G_FORMAT_SIZE_IEC_UNITS);
-  td_set_error (
-      error, TD_ERROR_DEVICE_MEMORY,
-      "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
-      "once",
-      what, size, most);
-  return td_device_failed (device, error);
+  g_autofree char *most = g_format_size_full (left, G_FORMAT_SIZE_IEC_UNITS);
+  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
+               "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
+               "once",
+               what, size, most);
+  return td_device_failed (hardware, error);
 }
 
-void
-td_device_release (TdDevice *device, guint64 bytes)
+static void
+device_release (TdDevice *device, guint64 bytes)
 {
-  g_mutex_lock (&device->lock);
-  device->allocated_bytes -= bytes;
-  g_mutex_unlock (&device->lock);
+  g_mutex_lock (&device->hardware->lock);
+  device->hardware->allocated_bytes -= bytes;
+  if (device != device->hardware)
+    device->allocated_bytes -= bytes;
+  g_mutex_unlock (&device->hardware->lock);
 }
 
 TdBuffer *
 td_buffer_new (TdDevice *device, guint64 bytes, GError **error)
 {
+  TdDevice *hardware = device->hardware;
   TdBuffer *buffer = NULL;
 
   if (!bytes) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
-    td_device_failed (device, error);
+    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
+    td_device_failed (hardware, error);
     return NULL;
   }
-  if (!td_device_reserve (device, bytes, "buffer", error))
+  if (!device_reserve (device, bytes, "buffer", error))
     return NULL;
-  if (!device->ops->buffer_new (device, bytes, &buffer, error)) {
-    td_device_release (device, bytes);
-    td_device_failed (device, error);
+  if (!hardware->ops->buffer_new (hardware, bytes, &buffer, error)) {
+    device_release (device, bytes);
+    td_device_failed (hardware, error);
     return NULL;
   }
-  buffer->device = device;
+  buffer->device = hardware;
+  buffer->account = td_device_ref (device);
   buffer->bytes = bytes;
-  td_device_object_new (device);
+  td_device_object_new (hardware);
   return buffer;
 }
 
@@ -186,10 +211,11 @@ td_buffer_free (TdBuffer *buffer)
 {
   if (!buffer)
     return;
-  TdDevice *device = buffer->device;
+  TdDevice *device = buffer->device, *account = buffer->account;
   guint64 bytes = buffer->bytes;
   device->ops->buffer_free (buffer);
-  td_device_release (device, bytes);
+  device_release (account, bytes);
+  td_device_unref (account);
   td_device_object_free (device);
 }
 
@@ -202,8 +228,8 @@ td_buffer_map (TdBuffer *buffer)
 void *
 td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error)
 {
+  device = device->hardware;
   void *memory = device->ops->host_alloc (device, MAX (bytes, 1));
-
   if (!memory) {
     g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
     td_set_error (error, TD_ERROR_DEVICE_MEMORY,
@@ -221,6 +247,7 @@ td_device_host_free (TdDevice *device, void *memory)
 {
   if (!memory)
     return;
+  device = device->hardware;
   device->ops->host_free (device, memory);
   td_device_object_free (device);
 }
@@ -264,23 +291,25 @@ texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **err
 TdTexture *
 td_texture_new (TdDevice *device, const TdTextureSpec *spec, GError **error)
 {
+  TdDevice *hardware = device->hardware;
   TdTexture *texture = NULL;
 
-  if (!texture_check (&device->info, spec, error)) {
-    td_device_failed (device, error);
+  if (!texture_check (&hardware->info, spec, error)) {
+    td_device_failed (hardware, error);
     return NULL;
   }
   guint64 bytes = texture_bytes (spec);
-  if (!td_device_reserve (device, bytes, "texture", error))
+  if (!device_reserve (device, bytes, "texture", error))
     return NULL;
-  if (!device->ops->texture_new (device, spec, &texture, error)) {
-    td_device_release (device, bytes);
-    td_device_failed (device, error);
+  if (!hardware->ops->texture_new (hardware, spec, &texture, error)) {
+    device_release (device, bytes);
+    td_device_failed (hardware, error);
     return NULL;
   }
-  texture->device = device;
+  texture->device = hardware;
+  texture->account = td_device_ref (device);
   texture->spec = *spec;
-  td_device_object_new (device);
+  td_device_object_new (hardware);
   return texture;
 }
 
@@ -289,10 +318,11 @@ td_texture_free (TdTexture *texture)
 {
   if (!texture)
     return;
-  TdDevice *device = texture->device;
+  TdDevice *device = texture->device, *account = texture->account;
   guint64 bytes = texture_bytes (&texture->spec);
   device->ops->texture_free (texture);
-  td_device_release (device, bytes);
+  device_release (account, bytes);
+  td_device_unref (account);
   td_device_object_free (device);
 }
 

@@ -53,7 +53,6 @@ typedef struct {
   TdDeviceKind kind;
   guint64 memory_bytes;
   guint64 max_alloc_bytes;
-  guint64 memory_limit_bytes; /* set by the user: pretend to have no more; 0: none */
   guint compute_units;
   guint warp_width;           /* 32, 64; 1 on CPUs */
   guint64 local_memory_bytes; /* shared memory a block may have */
@@ -206,12 +205,16 @@ typedef struct TdDeviceOps {
 } TdDeviceOps;
 
 struct TdDevice {
-  gint references; /* atomic */
+  gint references;    /* atomic */
+  TdDevice *hardware; /* the device itself; of a job's handle, the device that it stands for */
+  /* The memory account, kept by the wrappers under the hardware's lock: what was allocated through
+     this pointer; for the hardware, what all handles together have. */
+  guint64 allocated_bytes, allocated_peak_bytes;
+  guint64 memory_limit_bytes; /* 0: none */
+
+  /* The hardware's own; a handle leaves them empty. */
   const TdDeviceOps *ops;
   TdDeviceInfo info;
-  guint64
-      allocated_bytes; /* kept by the wrappers, under lock; also the peak, for tests and plans */
-  guint64 allocated_peak_bytes;
   GMutex lock;
   GMutex program_lock;
   GHashTable *programs; /* name and defines → TdProgram; under program_lock */
@@ -225,6 +228,7 @@ struct TdQueue {
 };
 struct TdBuffer {
   TdDevice *device;
+  TdDevice *account; /* the handle that it was allocated through */
   guint64 bytes;
 };
 /* Where something in a buffer begins. */
@@ -234,6 +238,7 @@ typedef struct {
 } TdPlace;
 struct TdTexture {
   TdDevice *device;
+  TdDevice *account;
   TdTextureSpec spec;
 };
 struct TdProgram {
@@ -274,12 +279,22 @@ TdDevice *td_device_open (const char *id, GError **error);
 TdDevice *td_device_ref (TdDevice *device);
 void td_device_unref (TdDevice *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdDevice, td_device_unref)
+/* A job's handle of the device, with a memory account of its own: what the job allocates through
+   the handle may not pass @limit_bytes (0: no limit), and what other jobs allocate does not count.
+   In every other way the handle is the device. Objects made through it belong to the device, so
+   that handles may share them. (transfer full). Any thread. */
+TdDevice *td_device_for_job (TdDevice *device, guint64 limit_bytes);
+/* Whether both are the same hardware under the same limit: what was made for one suits the other.
+ */
+gboolean td_device_alike (const TdDevice *a, const TdDevice *b);
+/* The most that was allocated at once through this handle. */
+guint64 td_device_peak_bytes (TdDevice *device);
 
 /* ── Wrappers: the calls everybody uses. Same meaning as the operations above. ── */
 
 const TdDeviceInfo *td_device_info (TdDevice *device);
-guint64 td_device_memory_free (TdDevice *device); /* respects memory_limit_bytes */
-/* For tests and the memory-limit option: 0 lifts it. */
+guint64 td_device_memory_free (TdDevice *device); /* respects the limits */
+/* For tests: the device pretends to have no more, for all jobs together; 0 lifts that. */
 void td_device_set_memory_limit (TdDevice *device, guint64 bytes);
 /* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed, for
    tests. Each keeps the device open. */

@@ -158,8 +158,8 @@ search_on (TdEngine *engine, TdDevice *device, TdScan *scan, const TdRecipe *rec
 {
   g_autoptr (GError) problem = NULL;
 
-  td_plan_limit_memory (recipe, device);
-  const TdRowSource source = { device, scan, NULL, recipe->steps, recipe->n_steps };
+  g_autoptr (TdDevice) own = td_plan_account (recipe, device);
+  const TdRowSource source = { own, scan, NULL, recipe->steps, recipe->n_steps };
   TdAxisResult *result = td_axis_find (&source, options, cancellable, &problem);
   if (td_device_reaction (problem) == TD_REACTION_RETRY_SMALLER) {
     td_engine_drop_idle (engine);

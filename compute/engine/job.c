@@ -275,35 +275,16 @@ td_job_emit (TdJob *job, guint first, guint count, float *slices,
 
 /* ── Running ── */
 
-static void
-reset_device_peaks (TdJob *job)
+void
+td_job_add_account (TdJob *job, TdDevice *account)
 {
-  GPtrArray *devices = job->plan->devices;
+  const guint64 peak = td_device_peak_bytes (account);
 
-  for (guint i = 0; i < devices->len; i++) {
-    TdDevice *device = g_ptr_array_index (devices, i);
-    g_mutex_lock (&device->lock);
-    device->allocated_peak_bytes = device->allocated_bytes;
-    g_mutex_unlock (&device->lock);
-  }
-}
-
-static void
-book_device_peaks (TdJob *job)
-{
-  GPtrArray *devices = job->plan->devices;
-
-  for (guint i = 0; i < devices->len; i++) {
-    TdDevice *device = g_ptr_array_index (devices, i);
-    g_mutex_lock (&device->lock);
-    guint64 peak = device->allocated_peak_bytes;
-    g_mutex_unlock (&device->lock);
-    g_mutex_lock (&job->lock);
-    job->result.device_peak_bytes = MAX (job->result.device_peak_bytes, peak);
-    g_mutex_unlock (&job->lock);
-    if (device->info.kind == TD_DEVICE_CPU)
-      td_job_add_host_bytes (job, peak);
-  }
+  g_mutex_lock (&job->lock);
+  job->result.device_peak_bytes = MAX (job->result.device_peak_bytes, peak);
+  g_mutex_unlock (&job->lock);
+  if (td_device_info (account)->kind == TD_DEVICE_CPU)
+    td_job_add_host_bytes (job, (gint64) peak);
 }
 
 static gboolean
@@ -315,9 +296,9 @@ carry_out (TdJob *job, GError **error)
   if (!td_job_output_range (job, &low, &high, error)
       || !td_job_writer_start (job, low, high, error))
     return FALSE;
-  reset_device_peaks (job);
   ok = job->plan->method->run (job, job->cancellable, error);
-  book_device_peaks (job);
+  for (guint i = 0; i < job->plan->devices->len; i++)
+    td_job_add_account (job, job->plan->devices->pdata[i]);
   return td_job_writer_end (job, ok, ok ? error : NULL) && ok;
 }
 

@@ -68,5 +68,8 @@ gboolean td_job_keeps_spans (TdJob *job);
 void td_job_add_counts (TdJob *job, const TdPreparationCounts *counts);
 /* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
 void td_job_add_host_bytes (TdJob *job, gint64 bytes);
+/* The peak of a device's memory account, for the result. The job books its plan's devices itself.
+ */
+void td_job_add_account (TdJob *job, TdDevice *account);
 void td_job_set_family (TdJob *job, const char *description); /* what ran, in words */
 void td_job_note (TdJob *job, const char *id, ...) G_GNUC_PRINTF (2, 3);

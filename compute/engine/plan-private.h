@@ -12,8 +12,11 @@ void td_plan_note (TdPlan *plan, const char *id, ...) G_GNUC_PRINTF (2, 3);
 gboolean td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error);
 /* Bytes of the files read for @n_rows rows of plan->scan, all views. */
 guint64 td_plan_read_bytes (const TdPlan *plan, guint n_rows);
-/* Makes @device believe what the recipe's limits say. */
-void td_plan_limit_memory (const TdRecipe *recipe, TdDevice *device);
+/* A handle of @device with an account that holds what the recipe's limits say. (transfer full) */
+TdDevice *td_plan_account (const TdRecipe *recipe, TdDevice *device);
+/* The host with the plan's account, whether or not it is one of the plan's devices. (transfer full)
+ */
+TdDevice *td_plan_host (const TdPlan *plan, GError **error);
 /* Host memory the job may take: the recipe's limit, else most of what is free. */
 guint64 td_plan_host_budget (const TdPlan *plan);
 /* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and

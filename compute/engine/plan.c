@@ -237,6 +237,17 @@ check_turn (TdPlan *plan, GError **error)
 
 /* ── Making a plan ── */
 
+/* From here on the plan's devices are its own handles. */
+static void
+open_accounts (TdPlan *plan)
+{
+  for (guint i = 0; i < plan->devices->len; i++) {
+    TdDevice *device = plan->devices->pdata[i];
+    plan->devices->pdata[i] = td_plan_account (&plan->recipe, device);
+    td_device_unref (device);
+  }
+}
+
 static void
 list_devices (TdPlan *plan)
 {
@@ -275,8 +286,7 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   plan->devices = td_engine_devices (engine, recipe->devices, error);
   if (!plan->devices)
     return NULL;
-  for (guint i = 0; i < plan->devices->len; i++)
-    td_plan_limit_memory (recipe, plan->devices->pdata[i]);
+  open_accounts (plan);
   list_devices (plan);
   if (g_cancellable_set_error_if_cancelled (cancellable, error)
       || !plan->method->plan (plan, engine, plan->devices, cancellable, error))
@@ -327,15 +337,29 @@ td_plan_read_bytes (const TdPlan *plan, guint n_rows)
   return rows * facts->n_views * facts->n_columns * td_sample_size (facts->sample_type);
 }
 
-void
-td_plan_limit_memory (const TdRecipe *recipe, TdDevice *device)
+TdDevice *
+td_plan_account (const TdRecipe *recipe, TdDevice *device)
 {
   const guint64 both = recipe->memory_limit_bytes, alone = recipe->device_memory_limit_bytes;
   const gboolean host = td_device_info (device)->host_pointers;
 
-  td_device_set_memory_limit (device, host || alone == 0 ? both
-                                      : both == 0        ? alone
-                                                         : MIN (both, alone));
+  return td_device_for_job (device, host || alone == 0 ? both
+                                    : both == 0        ? alone
+                                                       : MIN (both, alone));
+}
+
+TdDevice *
+td_plan_host (const TdPlan *plan, GError **error)
+{
+  g_autoptr (GPtrArray) host = td_engine_devices (plan->engine, "host", error);
+
+  if (!host)
+    return NULL;
+  g_autoptr (TdDevice) account = td_plan_account (&plan->recipe, host->pdata[0]);
+  for (guint i = 0; i < plan->devices->len; i++)
+    if (td_device_alike (plan->devices->pdata[i], account))
+      return td_device_ref (plan->devices->pdata[i]);
+  return g_steal_pointer (&account);
 }
 
 guint64

@@ -303,7 +303,7 @@ td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogr
                       guint n_slices, GError **error)
 {
   g_return_val_if_fail (n_slices > 0 && n_slices <= projector->max_slices, FALSE);
-  g_return_val_if_fail (queue->device == projector->device, FALSE);
+  g_return_val_if_fail (queue->device == projector->device->hardware, FALSE);
   g_return_val_if_fail (
       sinograms.offset % sizeof (float) == 0 && slices.offset % sizeof (float) == 0, FALSE);
 

@@ -113,7 +113,7 @@ test_limits (gconstpointer id)
   g_assert_cmpuint (td_device_memory_free (device), ==, 0);
   td_buffer_free (rest);
   td_device_set_memory_limit (device, 0);
-  g_assert_cmpuint (device->allocated_peak_bytes, >=, 4096);
+  g_assert_cmpuint (td_device_peak_bytes (device), >=, 4096);
 
   /* 2^31 elements: one below is the FFT's business (and fails for memory or works), at it is ours.
    */
@@ -369,6 +369,45 @@ test_list (void)
   g_assert_nonnull (any);
 }
 
+/* A job's limit counts what the job allocates, whoever else has how much. */
+static void
+test_accounts (gconstpointer id)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdDevice) tight = td_device_for_job (device, 4096);
+  g_autoptr (TdDevice) roomy = td_device_for_job (tight, 0); /* of the device, not of the handle */
+  g_autoptr (TdDevice) as_tight = td_device_for_job (device, 4096);
+  const guint64 live = td_device_live_objects (device), before = device->allocated_bytes;
+
+  g_assert_true (td_device_info (tight) == td_device_info (device));
+  g_assert_true (td_device_alike (tight, as_tight));
+  g_assert_false (td_device_alike (tight, roomy));
+  TdBuffer *large = td_buffer_new (roomy, 100000, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (td_device_memory_free (tight), ==, 4096);
+  TdBuffer *small = td_buffer_new (tight, 4000, &error);
+  g_assert_no_error (error);
+  g_assert_null (td_buffer_new (tight, 97, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
+  g_clear_error (&error);
+  g_assert_cmpuint (td_device_memory_free (as_tight), ==, 4096);
+  g_assert_cmpuint (device->allocated_bytes, ==, before + 104000);
+  /* What belongs to one device can be used together, and outlives the handle. */
+  g_clear_pointer (&tight, td_device_unref);
+  g_autoptr (TdQueue) queue = td_queue_new (as_tight, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_fill_zero (queue, large, 0, 100000, &error));
+  g_assert_true (td_copy (queue, small, 0, large, 0, 4000, &error));
+  g_assert_true (td_queue_finish (queue, &error));
+  td_buffer_free (small);
+  td_buffer_free (large);
+  g_assert_cmpuint (td_device_peak_bytes (roomy), ==, 100000);
+  g_assert_cmpuint (device->allocated_bytes, ==, before);
+  g_assert_cmpuint (td_device_live_objects (device), ==, live + 1);
+}
+
 /* One policy for every method. */
 static void
 test_reaction (void)
@@ -404,7 +443,7 @@ main (int argc, char **argv)
   static const TdDeviceTest tests[] = {
     { "info", test_info },       { "buffers", test_buffers },   { "limits", test_limits },
     { "check", test_check },     { "textures", test_textures }, { "queues", test_queues },
-    { "threads", test_threads },
+    { "threads", test_threads }, { "accounts", test_accounts },
   };
 
   g_test_init (&argc, &argv, NULL);

@@ -28,8 +28,6 @@ test_refusals (void)
     g_test_message ("%s", error->message);
     g_assert_nonnull (strstr (error->message, cases[i][2]));
   }
-  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "host", NULL);
-  td_device_set_memory_limit (devices->pdata[0], 0);
 }
 
 /* The job keeps to the plan's figure, and with less memory gives the same volume. */
@@ -69,6 +67,67 @@ test_memory (gconstpointer device)
   assert_close (small.slices, whole.slices, (gsize) 96 * 96 * 70, 1e-5);
   td_test_volume_clear (&small);
   td_test_volume_clear (&whole);
+}
+
+typedef struct {
+  TdPlan *plan;
+  guint64 peak_bytes;
+  char *notes;
+} Tight;
+
+/* Within the other job, as a preview beside a reconstruction. */
+static void
+run_tight (guint first, guint count, const float *slices, gpointer user)
+{
+  Tight *tight = user;
+  g_autoptr (GError) error = NULL;
+
+  if (tight->peak_bytes)
+    return;
+  g_autoptr (TdJob) job = td_job_new (tight->plan);
+  g_assert_true (td_job_run (job, NULL, &error));
+  g_assert_no_error (error);
+  tight->peak_bytes = td_job_result (job)->device_peak_bytes;
+  tight->notes = g_strjoinv ("\n", td_job_result (job)->notes);
+}
+
+/* Neither job feels the other one's limit. */
+static void
+test_two_limits (void)
+{
+  g_autoptr (TdScan) scan = phantom_scan (96, 70, 80);
+  g_autoptr (GError) error = NULL;
+  Tight tight = { NULL };
+  TdRecipe recipe;
+
+  if (!have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  recipe_init (&recipe, "opencl:0", 49.25);
+  g_autoptr (TdPlan) roomy = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const guint64 needed = td_plan_facts (roomy)->device_bytes;
+  recipe.device_memory_limit_bytes = needed / 3;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  tight.plan = plan;
+
+  g_autoptr (TdJob) job = td_job_new (roomy);
+  td_job_set_sink (job, run_tight, &tight);
+  g_assert_true (td_job_run (job, NULL, &error));
+  g_assert_no_error (error);
+  g_autofree char *notes = g_strjoinv ("\n", td_job_result (job)->notes);
+  const guint64 peak = td_job_result (job)->device_peak_bytes;
+  g_test_message ("%" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " bytes of %" G_GUINT64_FORMAT,
+                  peak, tight.peak_bytes, needed);
+  g_assert_null (strstr (notes, "opencl:0"));
+  g_assert_null (strstr (tight.notes, "opencl:0"));
+  g_assert_cmpuint (peak, >, recipe.device_memory_limit_bytes);
+  g_assert_cmpuint (peak, <=, needed);
+  g_assert_cmpuint (tight.peak_bytes, >, 0);
+  g_assert_cmpuint (tight.peak_bytes, <=, recipe.device_memory_limit_bytes);
+  g_free (tight.notes);
 }
 
 /* ── Devices ── */
@@ -248,6 +307,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/refusals", test_refusals);
   g_test_add_data_func ("/engine/memory/host", "host", test_memory);
   g_test_add_data_func ("/engine/memory/opencl", "opencl:0", test_memory);
+  g_test_add_func ("/engine/two-limits", test_two_limits);
   g_test_add_func ("/engine/two-devices", test_two_devices);
   g_test_add_func ("/engine/two-lanes", test_two_lanes);
   g_test_add_data_func ("/engine/halo/host", "host", test_halo);

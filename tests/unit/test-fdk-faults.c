@@ -230,7 +230,7 @@ test_memory_gone (void)
     g_autoptr (TdPlan) plan = td_fdk_test_plan (i < 2 ? "opencl:0" : "opencl:0,opencl:1",
                                                 TD_SHARE_VOLUME, places[i % 2], 0);
     const guint64 left = plan->facts.device_bytes / 4;
-    TdDevice *device = plan->devices->pdata[0];
+    TdDevice *device = ((TdDevice *) plan->devices->pdata[0])->hardware;
     td_engine_trim (td_fdk_engine);
     td_device_set_memory_limit (device, left);
     td_fdk_test_run (plan, &two, &error);

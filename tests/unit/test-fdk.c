@@ -325,7 +325,8 @@ test_unequal (void)
   g_autoptr (TdPlan) plan
       = td_fdk_test_plan ("opencl:0,opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0);
   const TdFdkPlan *fdk = plan->extra;
-  TdDevice *fast = plan->devices->pdata[0], *slow = plan->devices->pdata[1];
+  TdDevice *fast = plan->devices->pdata[0];
+  TdDevice *slow = ((TdDevice *) plan->devices->pdata[1])->hardware;
   g_assert_cmpuint (fdk->n_slabs, ==, 4);
   g_assert_cmpuint (fdk->own[1], ==, 2);
 

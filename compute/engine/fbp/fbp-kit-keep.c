@@ -19,8 +19,9 @@ kit_matches (gpointer item, gpointer user)
   const TdPlan *plan = wanted->plan;
   const TdFbp *fbp = plan->extra;
 
-  return kit->device == wanted->device && kit->family == wanted->family && kit->scan == plan->scan
-         && kit->max_slices == fbp->slab_slices && kit->batch == fbp->batch
+  return td_device_alike (kit->device, wanted->device) && kit->family == wanted->family
+         && kit->scan == plan->scan && kit->max_slices == fbp->slab_slices
+         && kit->batch == fbp->batch
          && kit->max_rows == MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows)
          && kit->recipe.interpolation == plan->recipe.interpolation
          && kit->recipe.precision == plan->recipe.precision;
@@ -131,8 +132,10 @@ td_fbp_kit_take (TdJob *job, TdDevice *device, const TdBackprojectFamily *family
   Wanted wanted = { plan, device, family };
   TdFbpKit *kit = td_engine_take (plan->engine, kit_free, kit_matches, &wanted);
 
-  if (kit && make_ready (kit, job, NULL))
+  if (kit && make_ready (kit, job, NULL)) {
+    td_job_add_account (job, kit->device);
     return kit;
+  }
   td_fbp_kit_free (kit);
   return td_fbp_kit_new (job, device, family, fbp->slab_slices, fbp->batch, error);
 }

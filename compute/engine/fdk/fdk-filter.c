@@ -6,6 +6,7 @@
 
 #include "compute/device/device-reaction.h"
 #include "compute/device/host.h"
+#include "compute/engine/plan-private.h"
 #include "fdk-run.h"
 
 typedef struct {
@@ -216,14 +217,14 @@ static GPtrArray *
 fdk_filter_candidates (const TdFdkRun *run)
 {
   GPtrArray *devices = g_ptr_array_new_with_free_func ((GDestroyNotify) td_device_unref);
-  g_autoptr (GPtrArray) host = td_engine_devices (run->plan->engine, "host", NULL);
+  g_autoptr (TdDevice) host = td_plan_host (run->plan, NULL);
   const GPtrArray *all = run->plan->devices;
 
   for (guint i = 0; run->fdk->filter_on_device && i < all->len; i++)
     if (!td_device_info (all->pdata[i])->host_pointers)
       g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
   if (host)
-    g_ptr_array_add (devices, td_device_ref (host->pdata[0]));
+    g_ptr_array_add (devices, g_steal_pointer (&host));
   for (guint i = 0; !run->fdk->filter_on_device && i < all->len; i++)
     if (!td_device_info (all->pdata[i])->host_pointers)
       g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
@@ -242,8 +243,6 @@ td_fdk_filter_thread (gpointer data)
     const gboolean extra = !g_ptr_array_find (run->plan->devices, device, NULL);
     GError *error = NULL;
 
-    if (extra)
-      td_device_set_memory_limit (device, run->plan->recipe.memory_limit_bytes);
     td_job_add_host_bytes (run->job, extra ? (gint64) run->fdk->filter_bytes : 0);
     const gboolean ok = filter_on (run, device, &row, &error);
     td_job_add_host_bytes (run->job, extra ? -(gint64) run->fdk->filter_bytes : 0);

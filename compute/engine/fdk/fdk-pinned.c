@@ -18,7 +18,7 @@ fdk_pinned_matches (gpointer item, gpointer user)
 {
   const TdFdkPinned *pinned = item, *wanted = user;
 
-  return pinned->device == wanted->device && pinned->n == wanted->n
+  return pinned->device == wanted->device->hardware && pinned->n == wanted->n
          && pinned->bytes == wanted->bytes;
 }
 
@@ -31,7 +31,7 @@ td_fdk_pinned_take (TdEngine *engine, TdDevice *device, guint n, guint64 bytes, 
   if (pinned)
     return pinned;
   pinned = g_new0 (TdFdkPinned, 1);
-  pinned->device = td_device_ref (device);
+  pinned->device = td_device_ref (device->hardware);
   pinned->bytes = bytes;
   pinned->memory = g_new0 (void *, n);
   for (; pinned->n < n; pinned->n++) {

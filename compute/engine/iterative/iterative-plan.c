@@ -353,10 +353,9 @@ td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancella
 
   plan->extra = self;
   plan->free_extra = iterative_free;
-  g_autoptr (GPtrArray) host = td_engine_devices (engine, "host", error);
-  if (!host)
+  self->host = td_plan_host (plan, error);
+  if (!self->host)
     return FALSE;
-  self->host = td_device_ref (host->pdata[0]);
   self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
   if (!(iterative_plan_is_parallel (plan) ? make_parallel (plan, self, error)
                                           : make_cone (plan, self, error))
