@@ -254,10 +254,9 @@ fill_info (TdDeviceInfo *info, const TdCuDriver *cu, TdCuDevice card, guint inde
   info->texture_max_layers = cuda_device_attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_LAYERS);
   info->texels = (1u << TD_TEXEL_COUNT) - 1;
   info->texture_linear = TRUE;
-  info->half_storage = info->double_arithmetic = TRUE;
+  info->half_storage = TRUE;
   info->half_arithmetic = info->arch >= 53;
-  info->shuffle = info->multiprocessor_id = info->local_atomics = TRUE;
-  info->tensor_cores = info->arch >= 70;
+  info->shuffle = TRUE;
 }
 
 static void

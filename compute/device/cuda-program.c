@@ -49,7 +49,9 @@ cuda_program_compile (TdCudaDevice *device, const char *key, const char *name, c
   g_autoptr (GBytes) image = NULL;
   TdCuModule module = NULL;
 
-  if (!nvrtc || !td_nvrtc_compile (nvrtc, name, source, arch, defines, &image, NULL, error)
+  if (!nvrtc
+      || !td_nvrtc_compile (nvrtc, &(TdNvrtcUnit) { name, source, defines, arch }, &image, NULL,
+                            error)
       || !load_module (device, image, &module, error))
     return NULL;
   td_program_cache_store (key, g_bytes_get_data (image, NULL), g_bytes_get_size (image));

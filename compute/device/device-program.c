@@ -2,8 +2,6 @@
 /* The wrappers for programs, kernels and launches. Programs are shared: the device keeps each it
    built, by name and defines, until it is closed. */
 #include "device-api.h"
-#include "program-cache.h"
-#include "program-crash.h"
 #include "kernels/source.h"
 
 static char *
@@ -37,29 +35,6 @@ td_device_free_programs (TdDevice *device)
   g_clear_pointer (&device->programs, g_hash_table_unref);
 }
 
-/* With a compiler that may crash: one that did so on this program is not asked again. */
-static gboolean
-device_program_compile (TdDevice *device, const char *name, const char *source,
-                        const char *const *defines, TdProgram **program, GError **error)
-{
-  g_autofree char *key = td_program_cache_key (&device->info, NULL, source, defines);
-
-  if (td_program_crashed (key)) {
-    g_autofree char *all = g_strjoinv (" ", (char **) defines);
-    g_autofree char *note = td_program_crash_file (key);
-    td_set_error (
-        error, TD_ERROR_DEVICE_BUILD,
-        "the compiler crashed earlier when it built the program '%s' (%s); choose another device "
-        "or install a newer driver, or delete %s to try again",
-        name, all, note);
-    return FALSE;
-  }
-  td_program_crash_watch (key);
-  gboolean built = device->ops->program_build (device, name, source, defines, program, error);
-  td_program_crash_unwatch ();
-  return built;
-}
-
 static TdProgram *
 device_program_build (TdDevice *device, const char *name, const char *const *defines,
                       GError **error)
@@ -74,10 +49,7 @@ device_program_build (TdDevice *device, const char *name, const char *const *def
       return NULL;
     }
   }
-  gboolean built
-      = source ? device_program_compile (device, name, source, defines, &program, error)
-               : device->ops->program_build (device, name, source, defines, &program, error);
-  if (!built)
+  if (!device->ops->program_build (device, name, source, defines, &program, error))
     return NULL;
   program->device = device;
   program->kernels = g_hash_table_new (g_str_hash, g_str_equal);

@@ -200,10 +200,10 @@ td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GEr
   guint64 elements = fft_elements (kind, n, batch);
 
   if (!elements || elements > G_MAXINT32) {
-    g_set_error (error, TD_ERROR, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
-                 "FFTs of %u × %u, %u at once, are %s; transform fewer at once", n[0],
-                 kind == TD_FFT_C2C_2D ? n[1] : 1, batch,
-                 elements ? "2^31 elements or more" : "empty");
+    td_set_error (error, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
+                  "FFTs of %u × %u, %u at once, are %s; transform fewer at once", n[0],
+                  kind == TD_FFT_C2C_2D ? n[1] : 1, batch,
+                  elements ? "2^31 elements or more" : "empty");
     td_device_failed (device->hardware, error);
     return NULL;
   }

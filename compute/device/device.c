@@ -164,10 +164,11 @@ device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **erro
 
   g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *most = g_format_size_full (left, G_FORMAT_SIZE_IEC_UNITS);
-  g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY,
-               "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
-               "once",
-               what, size, most);
+  td_set_error (
+      error, TD_ERROR_DEVICE_MEMORY,
+      "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
+      "once",
+      what, size, most);
   return td_device_failed (hardware, error);
 }
 
@@ -188,7 +189,7 @@ td_buffer_new (TdDevice *device, guint64 bytes, GError **error)
   TdBuffer *buffer = NULL;
 
   if (!bytes) {
-    g_set_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "a buffer of 0 bytes was asked for");
     td_device_failed (hardware, error);
     return NULL;
   }

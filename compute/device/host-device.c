@@ -36,12 +36,11 @@ static guint64
 host_device_meminfo (const char *field)
 {
   g_autofree char *text = NULL;
-  const char *host_device_at;
+  const char *found;
 
-  if (!g_file_get_contents ("/proc/meminfo", &text, NULL, NULL)
-      || !(host_device_at = strstr (text, field)))
+  if (!g_file_get_contents ("/proc/meminfo", &text, NULL, NULL) || !(found = strstr (text, field)))
     return (guint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
-  return g_ascii_strtoull (host_device_at + strlen (field), NULL, 10) * 1024;
+  return g_ascii_strtoull (found + strlen (field), NULL, 10) * 1024;
 }
 
 static guint64
@@ -51,26 +50,20 @@ memory_bytes (void)
               host_device_read_bytes ("/sys/fs/cgroup/memory.max"));
 }
 
-guint64
-td_host_memory_free (TdDevice *device)
+static guint64
+memory_free (TdDevice *device)
 {
-  guint64 available = host_device_meminfo ("MemAvailable:");
-  guint64 limit = host_device_read_bytes ("/sys/fs/cgroup/memory.max");
-  guint64 used = host_device_read_bytes ("/sys/fs/cgroup/memory.current");
-
-  if (limit != G_MAXUINT64 && used != G_MAXUINT64)
-    available = MIN (available, limit > used ? limit - used : 0);
-  return available;
+  return td_host_memory_available ();
 }
 
 static char *
 cpu_name (void)
 {
   g_autofree char *text = NULL;
-  const char *host_device_at, *colon;
+  const char *found, *colon;
 
   if (g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL)
-      && (host_device_at = strstr (text, "model name")) && (colon = strchr (host_device_at, ':')))
+      && (found = strstr (text, "model name")) && (colon = strchr (found, ':')))
     return g_strstrip (g_strndup (colon + 1, strcspn (colon + 1, "\n")));
 
   struct utsname system;
@@ -97,8 +90,7 @@ host_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GErr
 {
   /* Linux would promise memory it does not have and kill somebody later. */
   gboolean large = bytes >= (64u << 20);
-  void *memory
-      = large && bytes > td_host_memory_free (device) ? NULL : host_device_allocate (bytes);
+  void *memory = large && bytes > td_host_memory_available () ? NULL : host_device_allocate (bytes);
 
   if (!memory) {
     g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
@@ -267,7 +259,7 @@ host_device_free (TdDevice *device)
 
 static const TdDeviceOps host_ops = {
   .device_free = host_device_free,
-  .memory_free = td_host_memory_free,
+  .memory_free = memory_free,
   .buffer_new = host_device_buffer_new,
   .buffer_free = host_device_buffer_free,
   .buffer_map = host_device_buffer_map,
@@ -333,8 +325,6 @@ td_host_open (guint index, TdDevice **device, GError **error)
     .compute_units = td_host_threads (),
     .warp_width = 1,
     .max_group_size = 1024,
-    .double_arithmetic = TRUE,
-    .local_atomics = FALSE,
     .host_pointers = TRUE,
     .cpu_shaped = TRUE,
   };

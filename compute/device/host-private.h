@@ -7,8 +7,6 @@
 /* The host's part of the contract, by file. A host queue works at once, in the calling thread and
    td_parallel_for's; so each operation has finished when it returns. */
 
-guint64 td_host_memory_free (TdDevice *device);
-
 gboolean td_host_program_build (TdDevice *device, const char *name, const char *source,
                                 const char *const *defines, TdProgram **program, GError **error);
 void td_host_program_free (TdProgram *program);

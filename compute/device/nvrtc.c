@@ -162,11 +162,12 @@ program_image (const TdNvrtc *nvrtc, NvrtcProgram program, gboolean cubin)
 }
 
 gboolean
-td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, guint arch,
-                  const char *const *defines, GBytes **image, char **log, GError **error)
+td_nvrtc_compile (const TdNvrtc *nvrtc, const TdNvrtcUnit *unit, GBytes **image, char **log,
+                  GError **error)
 {
   g_autoptr (GPtrArray) options = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *file = g_strconcat (name, ".cl", NULL);
+  g_autofree char *file = g_strconcat (unit->name, ".cl", NULL);
+  const guint arch = unit->arch;
   gboolean cubin = td_nvrtc_knows (nvrtc, arch);
   guint newest = nvrtc->n_archs ? nvrtc->archs[nvrtc->n_archs - 1] : 75;
   NvrtcProgram program = NULL;
@@ -185,11 +186,11 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, gu
   g_ptr_array_add (options, g_strdup ("--disable-warnings")); /* unused dialect functions */
   if (log && cubin)
     g_ptr_array_add (options, g_strdup ("--ptxas-options=-v"));
-  for (guint i = 0; defines && defines[i]; i++)
-    g_ptr_array_add (options, g_strconcat ("-D", defines[i], NULL));
+  for (guint i = 0; unit->defines && unit->defines[i]; i++)
+    g_ptr_array_add (options, g_strconcat ("-D", unit->defines[i], NULL));
 
   *image = NULL;
-  result = nvrtc->api.program_new (&program, source, file, 0, NULL, NULL);
+  result = nvrtc->api.program_new (&program, unit->source, file, 0, NULL, NULL);
   if (result == 0)
     result = nvrtc->api.compile (program, options->len, (const char *const *) options->pdata);
   g_autofree char *words = program ? program_log (nvrtc, program) : g_strdup ("");
@@ -199,8 +200,9 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, gu
     nvrtc->api.program_free (&program);
   if (!*image) {
     g_autofree char *errors = first_errors (words);
-    td_set_error (error, TD_ERROR_DEVICE_BUILD, "%s does not build for sm_%u with %s: %s", name,
-                  arch, nvrtc->version, *errors ? errors : nvrtc->api.error_string (result));
+    td_set_error (error, TD_ERROR_DEVICE_BUILD, "%s does not build for sm_%u with %s: %s",
+                  unit->name, arch, nvrtc->version,
+                  *errors ? errors : nvrtc->api.error_string (result));
     return FALSE;
   }
   if (log)

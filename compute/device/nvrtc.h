@@ -15,11 +15,14 @@ const TdNvrtc *td_nvrtc_for_arch (guint arch, GError **error);
 const char *td_nvrtc_version (const TdNvrtc *nvrtc); /* "nvrtc 13.0" */
 gboolean td_nvrtc_knows (const TdNvrtc *nvrtc, guint arch);
 
-/**
- * Compiles @source (expanded, see kernels/source.h) with "-DKEY=VALUE" for each of @defines
- * (NULL-terminated; may be NULL). @image: a CUBIN for @arch if the compiler knows it, else PTX that
- * the driver finishes. @log (may be NULL): the compiler's words with registers and spills of each
- * kernel.
- */
-gboolean td_nvrtc_compile (const TdNvrtc *nvrtc, const char *name, const char *source, guint arch,
-                           const char *const *defines, GBytes **image, char **log, GError **error);
+typedef struct {
+  const char *name;
+  const char *source;         /* expanded, see kernels/source.h */
+  const char *const *defines; /* "KEY=VALUE", NULL-terminated; may be NULL */
+  guint arch;
+} TdNvrtcUnit;
+
+/* @image: a CUBIN for the unit's arch if the compiler knows it, else PTX that the driver finishes.
+   @log (may be NULL): the compiler's words with registers and spills of each kernel. */
+gboolean td_nvrtc_compile (const TdNvrtc *nvrtc, const TdNvrtcUnit *unit, GBytes **image,
+                           char **log, GError **error);

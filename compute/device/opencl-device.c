@@ -222,7 +222,7 @@ opencl_device_memory_free (TdDevice *device)
   size_t kibibytes[2] = { 0 };
 
   if (self->base.info.kind == TD_DEVICE_CPU)
-    return td_host_memory_free (device);
+    return td_host_memory_available ();
   if (self->amd_free_memory
       && clGetDeviceInfo (self->device, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes,
                           kibibytes, NULL)
@@ -394,8 +394,6 @@ opencl_device_describe (TdOpenclDevice *self, guint index)
     /* NVIDIA's has no extension for it, but takes the instructions: kernels/dialect/opencl.h */
     .half_arithmetic
     = td_opencl_has_extension (device, "cl_khr_fp16") || td_opencl_nv_arch (device) >= 60,
-    .double_arithmetic = td_opencl_has_extension (device, "cl_khr_fp64"),
-    .local_atomics = TRUE,
     .cpu_shaped = is_cpu,
   };
   self->sub_buffer_alignment

@@ -6,7 +6,6 @@
 #include "centre-private.h"
 #include "compute/device/device-reaction.h"
 #include "engine-private.h"
-#include "compute/cone/cone-scan.h"
 #include "plan-private.h"
 
 #define N_KEPT 16
@@ -77,9 +76,11 @@ look_up (TdCentres *centres, TdScan *scan, const char *key)
   return NULL;
 }
 
-TdAxisResult *
-td_centres_get (TdCentres *centres, TdScan *scan, const char *key, GCancellable *cancellable,
-                GError **error)
+/* What was found for @key. NULL without error: nothing yet, and the caller is the one to search: it
+   must end with centres_put(). Waits while anybody else searches; NULL with @error: cancelled. */
+static TdAxisResult *
+centres_get (TdCentres *centres, TdScan *scan, const char *key, GCancellable *cancellable,
+             GError **error)
 {
   TdAxisResult *result = NULL;
   gboolean cancelled = FALSE;
@@ -95,8 +96,9 @@ td_centres_get (TdCentres *centres, TdScan *scan, const char *key, GCancellable 
   return result;
 }
 
-void
-td_centres_put (TdCentres *centres, TdScan *scan, const char *key, const TdAxisResult *result)
+/* @result: (nullable): the search failed. Copied. */
+static void
+centres_put (TdCentres *centres, TdScan *scan, const char *key, const TdAxisResult *result)
 {
   g_mutex_lock (&centres->lock);
   if (result) {
@@ -114,7 +116,11 @@ td_centres_put (TdCentres *centres, TdScan *scan, const char *key, const TdAxisR
 double
 td_stated_centre (const TdScanFacts *facts)
 {
-  return facts->geometry.beam == TD_BEAM_PARALLEL ? facts->centre_px : td_cone_scan_centre (facts);
+  TdRecipe preset;
+
+  td_recipe_init (&preset);
+  const TdMethod *method = td_method_choose (facts, &preset, NULL);
+  return method ? td_method_stated_centre (method, facts) : facts->centre_px;
 }
 
 /* ── The search ── */
@@ -209,10 +215,10 @@ td_engine_find_axis (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
   g_autoptr (TdScan) seen = td_engine_measured (engine, scan, recipe, error);
   if (!seen)
     return NULL;
-  TdAxisResult *result = td_centres_get (centres, seen, key, cancellable, &problem);
+  TdAxisResult *result = centres_get (centres, seen, key, cancellable, &problem);
   if (!result && !problem) {
     result = centre_search (engine, devices, seen, recipe, options, cancellable, &problem);
-    td_centres_put (centres, seen, key, result);
+    centres_put (centres, seen, key, result);
   }
   if (problem)
     g_propagate_error (error, problem);

@@ -32,6 +32,3 @@ void td_engine_drop_idle (TdEngine *engine);
 /* Rates measured on this machine by earlier jobs, kept in the user's cache folder; 0: none yet. */
 double td_engine_rate (TdEngine *engine, const char *key);
 void td_engine_set_rate (TdEngine *engine, const char *key, double per_second);
-
-/* Host memory that can still be had, bytes, within this process's control group. */
-guint64 td_host_memory_available (void);

@@ -47,16 +47,11 @@ void td_job_fail (TdJob *job, GError *error);
 void td_job_slices_done (TdJob *job, guint count);
 /* A file beside the volume, written: it appears after the volume, or goes. (transfer full) */
 void td_job_take_companion (TdJob *job, TdOutput *companion);
-/* The part of the progress that passes make; under the lock. */
-void td_job_pass_progress (TdJob *job, TdJobProgress *progress);
 
 TdJobWriter *td_job_writer_new (void);
 void td_job_writer_free (TdJobWriter *writer);
 /* Opens the output (if there is one) and starts the thread that writes and feeds the sink. */
 gboolean td_job_writer_start (TdJob *job, double low, double high, GError **error);
-gboolean td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
-                             void (*release) (float *slices, gpointer user), gpointer user,
-                             GError **error);
 /* Waits for the queue (or drops it, @keep FALSE), ends the thread, completes or removes the output.
    From then on slices are released unseen. */
 gboolean td_job_writer_end (TdJob *job, gboolean keep, GError **error);

@@ -164,8 +164,8 @@ job_writer_wake (GCancellable *cancellable, gpointer user)
 }
 
 gboolean
-td_job_writer_push (TdJob *job, guint first, guint count, float *slices,
-                    void (*release) (float *slices, gpointer user), gpointer user, GError **error)
+td_job_emit (TdJob *job, guint first, guint count, float *slices,
+             void (*release) (float *slices, gpointer user), gpointer user, GError **error)
 {
   TdJobWriter *writer = job->writer;
   Item *item = g_new (Item, 1);

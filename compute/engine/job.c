@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "compute/device/host.h"
@@ -123,6 +124,20 @@ td_job_cancel (TdJob *job)
 
 /* ── Progress ── */
 
+/* The part of the progress that passes make; under the lock. */
+static void
+job_pass_progress (TdJob *job, TdJobProgress *progress)
+{
+  const guint n = job->passes->len;
+  const TdPlan *plan = job->plan;
+
+  progress->pass = n;
+  progress->n_passes = td_method_iterates (plan->recipe.method)
+                           ? plan->facts.n_slabs * plan->recipe.iterations
+                           : 0;
+  progress->residual = n > 0 ? g_array_index (job->passes, TdJobPass, n - 1).residual : NAN;
+}
+
 void
 td_job_progress (TdJob *job, TdJobProgress *progress)
 {
@@ -152,7 +167,7 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   progress->stage = !job->first_update_us ? "reading"
                     : computed < 0.9999   ? "reconstructing"
                                           : "writing";
-  td_job_pass_progress (job, progress);
+  job_pass_progress (job, progress);
   g_mutex_unlock (&job->lock);
 }
 
@@ -266,11 +281,47 @@ td_job_fail (TdJob *job, GError *error)
   g_cancellable_cancel (job->cancellable);
 }
 
-gboolean
-td_job_emit (TdJob *job, guint first, guint count, float *slices,
-             void (*release) (float *slices, gpointer user), gpointer user, GError **error)
+/* ── Passes of iterative methods ── */
+
+void
+td_job_add_pass (TdJob *job, double residual)
 {
-  return td_job_writer_push (job, first, count, slices, release, user, error);
+  g_mutex_lock (&job->lock);
+  if (!job->ended_us) {
+    const TdJobPass pass = { (g_get_monotonic_time () - job->started_us) * 1e-6, residual };
+    g_array_append_val (job->passes, pass);
+  }
+  g_mutex_unlock (&job->lock);
+}
+
+const TdJobPass *
+td_job_passes (TdJob *job, guint *n)
+{
+  *n = job->passes->len;
+  return (const TdJobPass *) job->passes->data;
+}
+
+void
+td_job_keep_momentum (TdJob *job)
+{
+  job->keep_momentum = TRUE;
+}
+
+void
+td_job_finish_early (TdJob *job)
+{
+  g_mutex_lock (&job->lock);
+  job->ends_early = TRUE;
+  g_mutex_unlock (&job->lock);
+}
+
+gboolean
+td_job_ends_early (TdJob *job)
+{
+  g_mutex_lock (&job->lock);
+  const gboolean ends = job->ends_early;
+  g_mutex_unlock (&job->lock);
+  return ends;
 }
 
 /* ── Running ── */
@@ -285,21 +336,6 @@ td_job_add_account (TdJob *job, TdDevice *account)
   g_mutex_unlock (&job->lock);
   if (td_device_info (account)->kind == TD_DEVICE_CPU)
     td_job_add_host_bytes (job, (gint64) peak);
-}
-
-static gboolean
-carry_out (TdJob *job, GError **error)
-{
-  double low, high;
-  gboolean ok;
-
-  if (!td_job_output_range (job, &low, &high, error)
-      || !td_job_writer_start (job, low, high, error))
-    return FALSE;
-  ok = job->plan->method->run (job, job->cancellable, error);
-  for (guint i = 0; i < job->plan->devices->len; i++)
-    td_job_add_account (job, job->plan->devices->pdata[i]);
-  return td_job_writer_end (job, ok, ok ? error : NULL) && ok;
 }
 
 static void
@@ -358,19 +394,41 @@ finish_result (TdJob *job, TdJobState state)
   g_mutex_unlock (&job->lock);
 }
 
-static gboolean
-run_job (TdJob *job, GError **error)
+static void
+forward_cancel (GCancellable *from, gpointer to)
 {
-  g_autoptr (GError) reason = NULL;
+  g_cancellable_cancel (to);
+}
 
+static void
+job_begin (TdJob *job)
+{
   g_mutex_lock (&job->lock);
   g_assert (job->state == TD_JOB_WAITING);
   job->state = TD_JOB_RUNNING;
   job->started_us = g_get_monotonic_time ();
   g_mutex_unlock (&job->lock);
+}
 
+gboolean
+td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  const gulong handler = cancellable ? g_cancellable_connect (
+                             cancellable, G_CALLBACK (forward_cancel), job->cancellable, NULL)
+                                     : 0;
+  g_autoptr (GError) reason = NULL;
+  double low, high;
+
+  job_begin (job);
   gboolean ok = !g_cancellable_set_error_if_cancelled (job->cancellable, &reason)
-                && carry_out (job, &reason);
+                && td_job_output_range (job, &low, &high, &reason)
+                && td_job_writer_start (job, low, high, &reason);
+  if (ok) {
+    ok = job->plan->method->run (job, job->cancellable, &reason);
+    for (guint i = 0; i < job->plan->devices->len; i++)
+      td_job_add_account (job, job->plan->devices->pdata[i]);
+    ok = td_job_writer_end (job, ok, ok ? &reason : NULL) && ok;
+  }
   if (!ok && job->failure) {
     g_clear_error (&reason);
     reason = g_error_copy (job->failure);
@@ -379,27 +437,9 @@ run_job (TdJob *job, GError **error)
                       : g_error_matches (reason, G_IO_ERROR, G_IO_ERROR_CANCELLED)
                           ? TD_JOB_CANCELLED
                           : TD_JOB_FAILED);
+  g_cancellable_disconnect (cancellable, handler);
   if (!ok)
     g_propagate_error (error, g_steal_pointer (&reason));
-  return ok;
-}
-
-static void
-forward_cancel (GCancellable *from, gpointer to)
-{
-  g_cancellable_cancel (to);
-}
-
-gboolean
-td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
-{
-  gulong handler = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (forward_cancel),
-                                                        job->cancellable, NULL)
-                               : 0;
-  gboolean ok = run_job (job, error);
-
-  if (cancellable)
-    g_cancellable_disconnect (cancellable, handler);
   return ok;
 }
 
@@ -433,7 +473,7 @@ job_thread (gpointer user)
   Ended *ended = user;
 
   td_host_enter_background ();
-  run_job (ended->job, &ended->error);
+  td_job_run (ended->job, NULL, &ended->error);
   /* Not g_main_context_invoke(): it would call from here if the context does not run yet. */
   g_autoptr (GSource) source = g_idle_source_new ();
   g_source_set_priority (source, G_PRIORITY_DEFAULT);

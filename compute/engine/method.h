@@ -4,6 +4,8 @@
 #include "dataset/scan-view.h"
 #include "job.h"
 
+struct TdBackprojectFamily;
+
 /**
  * TdMethod: how a plan is cut and carried out: parallel-beam FBP, cone-beam FDK, iterations. plan.c
  * asks the method to fill the plan, job.c gives it a thread and these services; nothing else in the
@@ -13,6 +15,8 @@ typedef struct {
   const char *name;
   TdMethodKind kind;
   gboolean by_name; /* never chosen by itself: it takes long, or wants to be understood */
+  /* The only family that the method back-projects with; NULL: the recipe and the device choose. */
+  const struct TdBackprojectFamily *family;
   const char *(*unsupported) (const TdScanFacts *facts, const TdRecipe *recipe); /* NULL: can */
   /* Slices of the whole volume; the pointer may be NULL: one a detector row. */
   guint (*n_slices) (const TdScanFacts *facts);
@@ -25,6 +29,11 @@ typedef struct {
      that cannot be stopped so fast (a kernel is running) are left to end by themselves. */
   gboolean (*run) (TdJob *job, GCancellable *cancellable, GError **error);
 } TdMethod;
+
+/* The recipe's method, or the first that suits the scan; NULL with @error: none does. */
+const TdMethod *td_method_choose (const TdScanFacts *facts, const TdRecipe *recipe, GError **error);
+/* The column of the rotation axis that the scan states, as the method sees it; NAN: none. */
+double td_method_stated_centre (const TdMethod *method, const TdScanFacts *facts);
 
 extern const TdMethod td_method_fbp;
 extern const TdMethod td_method_fdk;

@@ -123,8 +123,7 @@ td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->measured);
   TdRecipe *recipe = &plan->recipe;
-  const double stated_px
-      = plan->method->stated_centre ? plan->method->stated_centre (facts) : facts->centre_px;
+  const double stated_px = td_method_stated_centre (plan->method, facts);
 
   if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL) {
     td_set_error (

@@ -6,6 +6,7 @@
 
 #include "dataset/angles.h"
 #include "dataset/output.h"
+#include "compute/device/host.h"
 #include "engine-private.h"
 #include "compute/recipe/json.h"
 #include "plan-private.h"
@@ -61,8 +62,14 @@ td_plan_note (TdPlan *plan, const char *id, ...)
 
 /* ── Choices that all methods share ── */
 
-static const TdMethod *
-choose_method (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
+double
+td_method_stated_centre (const TdMethod *method, const TdScanFacts *facts)
+{
+  return method->stated_centre ? method->stated_centre (facts) : facts->centre_px;
+}
+
+const TdMethod *
+td_method_choose (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
 {
   const char *reason = NULL;
 
@@ -276,7 +283,7 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   if (recipe->view_end > 0)
     td_plan_note (plan, "Views %u to %u of the scan's %u are used.", recipe->view_first,
                   recipe->view_end - 1, td_scan_facts (scan)->n_views);
-  plan->method = choose_method (td_scan_facts (plan->scan), recipe, error);
+  plan->method = td_method_choose (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
       || !td_plan_resolve_centre (plan, cancellable, error) || !check_turn (plan, error))
     return NULL;
@@ -304,12 +311,6 @@ const TdRecipe *
 td_plan_recipe (const TdPlan *plan)
 {
   return &plan->recipe;
-}
-
-TdScan *
-td_plan_scan (const TdPlan *plan)
-{
-  return plan->measured;
 }
 
 gboolean

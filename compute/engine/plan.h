@@ -41,7 +41,6 @@ TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, con
                      GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);
 const TdRecipe *td_plan_recipe (const TdPlan *plan); /* with everything "auto" made concrete */
-TdScan *td_plan_scan (const TdPlan *plan);           /* as it was given */
 char *td_plan_to_json (const TdPlan *plan);
 TdPlan *td_plan_ref (TdPlan *plan);
 void td_plan_unref (TdPlan *plan);

@@ -158,8 +158,6 @@ test_card (gconstpointer data)
     .texture_linear = TRUE,
     .half_storage = TRUE,
     .half_arithmetic = TRUE,
-    .double_arithmetic = TRUE,
-    .local_atomics = TRUE,
   };
 
   if (!clang || !bitcode) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/engine/fbp/fbp-private.h"
+#include "compute/engine/fbp/fbp.h"
 #include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"

@@ -2,13 +2,11 @@
 /* Programs, kernels, launches and the program cache, on every device. */
 #include "compute/device/device-api.h"
 #include "compute/device/program-cache.h"
-#include "compute/device/program-crash.h"
 #include "kernels/params.h"
 #include "kernels/source.h"
 #include "tests/common/devices.h"
 
 #include <glib/gstdio.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -337,115 +335,6 @@ test_cache (gconstpointer id)
   g_unlink (file);
 }
 
-/* ── Compilers that crash ── */
-
-typedef gboolean (*Build) (TdDevice *device, const char *name, const char *source,
-                           const char *const *defines, TdProgram **program, GError **error);
-
-static gboolean
-build_aborts (TdDevice *device, const char *name, const char *source, const char *const *defines,
-              TdProgram **program, GError **error)
-{
-  abort ();
-}
-
-static gboolean
-build_faults (TdDevice *device, const char *name, const char *source, const char *const *defines,
-              TdProgram **program, GError **error)
-{
-  raise (SIGSEGV);
-  return FALSE;
-}
-
-static const char *const crashing[] = { "GROUP=16", "FACTOR=1.75f", NULL };
-
-/* NULL: the build is fine and the process ends later, of something else. */
-static void
-build_and_crash (TdDevice *device, Build crash)
-{
-  g_autoptr (GError) error = NULL;
-  TdDeviceOps ops = *device->ops;
-
-  if (crash)
-    ops.program_build = crash;
-  device->ops = &ops;
-  td_program_build (device, "check-device", crashing, &error);
-  g_assert_no_error (error);
-  abort ();
-}
-
-/* The note of the program in a process that crashes so. (transfer full); NULL: not compiled here.
- */
-static char *
-note_of_crash (gconstpointer id, Build crash)
-{
-  TdDevice *device = td_test_open (id);
-
-  if (!device->ops->dialect) {
-    g_test_skip ("programs are compiled in");
-    td_test_close (device);
-    return NULL;
-  }
-  if (g_test_subprocess ())
-    build_and_crash (device, crash);
-  g_autofree char *source = td_kernel_source_expand ("check-device", device->ops->dialect);
-  g_autofree char *key = td_program_cache_key (&device->info, NULL, source, crashing);
-  char *note = td_program_crash_file (key);
-  td_test_close (device);
-  g_unlink (note);
-  g_test_trap_subprocess (NULL, 0, 0);
-  g_test_trap_assert_failed ();
-  return note;
-}
-
-/* That program is refused until the note goes; others are built. */
-static void
-assert_refused (gconstpointer id, const char *note)
-{
-  static const char *const other[] = { "GROUP=16", "FACTOR=2.75f", NULL };
-  TdDevice *device = td_test_open (id);
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (g_file_test (note, G_FILE_TEST_EXISTS));
-  g_assert_null (td_program_build (device, "check-device", crashing, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUILD);
-  g_assert_nonnull (strstr (error->message, note));
-  g_clear_error (&error);
-  td_program_free (td_program_build (device, "check-device", other, &error));
-  g_assert_no_error (error);
-  g_unlink (note);
-  td_program_free (td_program_build (device, "check-device", crashing, &error));
-  g_assert_no_error (error);
-  td_test_close (device);
-}
-
-static void
-test_abort (gconstpointer id)
-{
-  g_autofree char *note = note_of_crash (id, build_aborts);
-
-  if (note)
-    assert_refused (id, note);
-}
-
-static void
-test_fault (gconstpointer id)
-{
-  g_autofree char *note = note_of_crash (id, build_faults);
-
-  if (note)
-    assert_refused (id, note);
-}
-
-static void
-test_crash_elsewhere (gconstpointer id)
-{
-  g_autofree char *note = note_of_crash (id, NULL);
-
-  if (note)
-    g_assert_false (g_file_test (note, G_FILE_TEST_EXISTS));
-}
-
 /* Whatever can change the binary changes the key. */
 static void
 test_cache_keys (void)
@@ -487,9 +376,6 @@ main (int argc, char **argv)
     { "defines", test_defines },
     { "build-error", test_build_error },
     { "cache", test_cache },
-    { "abort", test_abort },
-    { "fault", test_fault },
-    { "crash-elsewhere", test_crash_elsewhere },
   };
 
   td_test_own_cache ("test-device-program");

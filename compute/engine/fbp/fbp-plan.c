@@ -2,9 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/parallel/families.h"
 #include "compute/engine/engine-private.h"
-#include "fbp-private.h"
+#include "compute/row-blend.h"
+#include "dataset/angles.h"
+#include "fbp.h"
 #include "compute/engine/field.h"
 
 /* Slabs are small enough that the first slices come soon and the pipeline fills fast, and large
@@ -140,6 +141,78 @@ td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily
                           td_precision_name (plan->recipe.precision));
 }
 
+/* ── The field of view ── */
+
+static void
+note_field (TdPlan *plan, const TdFbp *fbp, const TdTurn *turn)
+{
+  const double last = fbp->n_columns - 1;
+  const double overlap = MIN (fbp->centre_px, last - fbp->centre_px);
+
+  if (!fbp->blend) {
+    if (plan->recipe.field_of_view == TD_FIELD_AUTO && td_scan_facts (plan->scan)->half_acquisition)
+      td_plan_note (plan,
+                    "The scan says that it is a half acquisition, but its views do not go round: "
+                    "slices are as wide as the detector.");
+    if (turn->kind == TD_TURN_FULL
+        && td_row_blend_width (fbp->n_columns, fbp->centre_px) > 1.02 * fbp->n_columns)
+      td_plan_note (plan,
+                    "The axis is off the detector's middle and the stage made a full turn: what "
+                    "lies more than %.0f pixels from the axis is seen from one side only. "
+                    "{field-of-view=half} puts both sides together.",
+                    MAX (overlap, 0));
+    return;
+  }
+  if (overlap >= 0)
+    td_plan_note (plan,
+                  "Half acquisition: the two sides of the full turn are blended where they "
+                  "overlap, %.0f pixels to either side of the axis, into slices of %u × %u "
+                  "pixels.",
+                  overlap, fbp->n_filtered, fbp->n_filtered);
+  else
+    td_plan_note (plan,
+                  "Half acquisition: the rotation axis, column %.2f, is outside the detector, "
+                  "and what lies within %.0f pixels of it was not seen.",
+                  plan->recipe.centre_px, ceil (-overlap));
+}
+
+static gboolean
+fbp_plan_field (TdPlan *plan, TdFbp *fbp, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdRecipe *recipe = &plan->recipe;
+  const double offset = recipe->angle_offset_deg * G_PI / 180;
+  const TdAxisLine axis = td_plan_axis (plan);
+  TdAngleCover cover;
+  TdField field;
+  TdTurn turn;
+
+  fbp->angles_rad = g_new (double, fbp->n_views);
+  fbp->weights = g_new (double, fbp->n_views);
+  for (guint i = 0; i < fbp->n_views; i++) {
+    double angle = facts->angles_rad[i];
+    fbp->angles_rad[i] = (recipe->reverse_rotation ? -angle : angle) + offset;
+  }
+  td_turn_of_angles (facts->angles_rad, fbp->n_views, &turn);
+  if (!td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, error))
+    return FALSE;
+  fbp->blend = field.wide;
+  fbp->n_filtered = field.columns;
+  if (field.wide && fbp->centre_px < (fbp->n_columns - 1) / 2.0)
+    fbp->shift = fbp->n_filtered - fbp->n_columns;
+  note_field (plan, fbp, &turn);
+
+  const double period = fbp->blend ? 2 * G_PI : G_PI;
+  td_angular_weights_modulo (facts->angles_rad, fbp->n_views, period, fbp->weights, &cover);
+  if (cover.missing_rad > 0)
+    td_plan_note (plan,
+                  "The views cover %.1f of %.0f degrees: expect streaks along the missing "
+                  "%.1f degrees.",
+                  td_degrees (cover.covered_rad), td_degrees (period),
+                  td_degrees (cover.missing_rad));
+  return TRUE;
+}
+
 /* ── Buffers ── */
 
 typedef struct {
@@ -152,9 +225,9 @@ is_host_memory (const TdDeviceInfo *info)
   return info->kind == TD_DEVICE_CPU || info->host_pointers;
 }
 
-/* On device @index: what fbp-kit.c allocates. */
+/* On device @index: what fbp-working set.c allocates. */
 static guint64
-kit_bytes (const TdPlan *plan, guint index)
+working_set_bytes (const TdPlan *plan, guint index)
 {
   const TdFbp *fbp = plan->extra;
   const TdRecipe *recipe = &plan->recipe;
@@ -194,7 +267,7 @@ job_bytes (const TdPlan *plan)
     bytes.host += in; /* the engine's copy of the raw rows */
   for (guint i = 0; i < plan->devices->len; i++) {
     const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, i));
-    guint64 device = kit_bytes (plan, i);
+    guint64 device = working_set_bytes (plan, i);
     bytes.device = MAX (bytes.device, device);
     if (is_host_memory (info))
       bytes.host += device;
@@ -268,9 +341,9 @@ fbp_plan_too_large (const TdPlan *plan)
   for (guint i = 0; i < plan->devices->len; i++) {
     TdDevice *device = g_ptr_array_index (plan->devices, i);
     const TdDeviceInfo *info = td_device_info (device);
-    guint64 kit = kit_bytes (plan, i), free = device_budget (device);
-    if (kit > free) {
-      g_autofree char *need = g_format_size (kit), *have = g_format_size (free);
+    guint64 set = working_set_bytes (plan, i), free = device_budget (device);
+    if (set > free) {
+      g_autofree char *need = g_format_size (set), *have = g_format_size (free);
       return g_strdup_printf ("%s of memory on %s, which has %s free", need, info->id, have);
     }
     if (info->max_alloc_bytes && largest > info->max_alloc_bytes) {
@@ -371,14 +444,15 @@ td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 
 /* ── The plan ── */
 
-/* The Fourier method has one family of its own. */
+/* The family of a method that has one of its own. */
 static const TdBackprojectFamily *
-fourier_family (const TdBackprojectTask *task, TdDevice *device, GError **error)
+own_family (const TdPlan *plan, const TdBackprojectTask *task, TdDevice *device, GError **error)
 {
-  const char *reason = td_family_fourier.unsupported (task, td_device_info (device));
+  const TdBackprojectFamily *family = plan->method->family;
+  const char *reason = family->unsupported (task, td_device_info (device));
 
   if (!reason)
-    return &td_family_fourier;
+    return family;
   td_set_error (error, TD_ERROR_UNSUPPORTED,
                 "The Fourier method cannot reconstruct this: %s; take {method=fbp}", reason);
   return NULL;
@@ -387,7 +461,6 @@ fourier_family (const TdBackprojectTask *task, TdDevice *device, GError **error)
 static gboolean
 fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
 {
-  const gboolean fourier = plan->method->kind == TD_METHOD_FOURIER;
   guint slices = fbp->tilt != 0 ? 1 : MIN (plan->facts.n_slices, GRAIN);
   TdBackprojectTask task;
 
@@ -395,14 +468,14 @@ fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
   td_fbp_task (plan, (fbp->n_rows - 1) / 2.0, &task);
   for (guint i = 0; i < plan->devices->len; i++) {
     TdDevice *device = g_ptr_array_index (plan->devices, i);
-    fbp->families[i]
-        = fourier ? fourier_family (&task, device, error)
-                  : td_backproject_choose (plan->recipe.family, &task, device, slices, error);
+    fbp->families[i] = plan->method->family ? own_family (plan, &task, device, error)
+                                            : td_backproject_choose (plan->recipe.family, &task,
+                                                                     device, slices, error);
     if (!fbp->families[i])
       return FALSE;
   }
   plan->facts.family = fbp->families[0]->name;
-  if (fourier && strcmp (plan->recipe.family, "auto") != 0)
+  if (plan->method->family && strcmp (plan->recipe.family, "auto") != 0)
     td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
                   plan->recipe.family);
   return TRUE;
@@ -464,7 +537,7 @@ td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   set_axis (plan, fbp);
   set_halo (plan, fbp);
   set_scale (plan, fbp);
-  if (!td_fbp_set_field (plan, fbp, error) || !set_slice (plan, fbp, error)
+  if (!fbp_plan_field (plan, fbp, error) || !set_slice (plan, fbp, error)
       || !check_elements (fbp, error) || !fbp_plan_choose_families (plan, fbp, error)
       || !choose_slab (plan, fbp, error))
     return FALSE;

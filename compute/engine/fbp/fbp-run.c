@@ -1,30 +1,61 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "compute/device/device-reaction.h"
 #include "compute/engine/engine-private.h"
-#include "fbp-run-private.h"
+#include "compute/engine/job-private.h"
+#include "compute/parallel/families.h"
+#include "compute/prepare/prepared-rows.h"
+#include "fbp-working-set.h"
 
 /**
- * Carrying a plan out. One thread reads slabs in order; one worker a device takes the next slab
- * that is there, whichever device is free first; finished slices go to the job's writing thread.
- * What passes between them are slots, of which there are few: a thread that is ahead waits.
+ * The run carries a plan out. One thread reads slabs in order. One worker a device takes the next
+ * slab that was read, whichever device is free first. Finished slices go to the job's writing
+ * thread. Few slots pass between the threads, so a thread that is ahead waits.
  *
- * A device that fails gives its slabs back, works on with less memory or another kernel, or
- * retires; the others go on. A cancelled run returns at once; its threads hold what they use and
- * end when the piece they are at is done.
+ * A device that fails gives its slabs back. It goes on with less memory or another kernel, or it
+ * retires and the other devices go on. A cancelled run returns at once; its threads hold what they
+ * use, and end when their present piece is done.
  */
 #define GRACE_US (120 * 1000)
 
+typedef struct {
+  TdFbpWork work;
+  gboolean read; /* the slot holds the raw rows */
+} Slab;
+
+/* One run of a plan, shared by its threads. The run is reference counted: a cancelled job leaves it
+   before the threads have ended. */
+typedef struct {
+  gatomicrefcount references;
+  TdJob *job;
+  TdPlan *plan;
+  const TdFbp *fbp;
+  GPtrArray *slots; /* TdFbpSlot: all of them */
+  Slab *slabs;
+  guint n_slabs, slab_slices;
+  gint64 slot_bytes;
+
+  GMutex lock; /* all below */
+  GCond changed;
+  GQueue free_in, free_out; /* TdFbpSlot */
+  GQueue ready;             /* Slab */
+  guint unfinished;         /* slabs */
+  guint threads, workers;
+  gboolean stop;
+} Run;
+
 /* ── Life ── */
 
-TdFbpRun *
-td_fbp_run_ref (TdFbpRun *run)
+static Run *
+fbp_run_ref (Run *run)
 {
   g_atomic_ref_count_inc (&run->references);
   return run;
 }
 
-void
-td_fbp_run_unref (TdFbpRun *run)
+static void
+fbp_run_unref (Run *run)
 {
   if (!g_atomic_ref_count_dec (&run->references))
     return;
@@ -42,13 +73,13 @@ td_fbp_run_unref (TdFbpRun *run)
 }
 
 static void
-cut_slabs (TdFbpRun *run)
+cut_slabs (Run *run)
 {
   const TdPlanFacts *facts = &run->plan->facts;
   guint end = facts->first_slice + facts->n_slices;
 
   run->n_slabs = run->unfinished = (facts->n_slices + run->slab_slices - 1) / run->slab_slices;
-  run->slabs = g_new0 (TdFbpSlab, run->n_slabs);
+  run->slabs = g_new0 (Slab, run->n_slabs);
   for (guint i = 0; i < run->n_slabs; i++) {
     TdFbpWork *work = &run->slabs[i].work;
     work->first = work->out_first = facts->first_slice + i * run->slab_slices;
@@ -60,7 +91,7 @@ cut_slabs (TdFbpRun *run)
 
 /* The device whose memory the slots are made of: pinned for one that copies, if there is one. */
 static TdDevice *
-slot_device (const TdFbpRun *run)
+slot_device (const Run *run)
 {
   GPtrArray *devices = run->plan->devices;
 
@@ -71,7 +102,7 @@ slot_device (const TdFbpRun *run)
 }
 
 static gboolean
-make_slots (TdFbpRun *run, GQueue *queue, guint n, guint64 bytes, GError **error)
+make_slots (Run *run, GQueue *queue, guint n, guint64 bytes, GError **error)
 {
   for (guint i = 0; i < n; i++) {
     TdFbpSlot *slot = td_fbp_slot_new (slot_device (run), run->fbp->direct, bytes, error);
@@ -88,7 +119,7 @@ make_slots (TdFbpRun *run, GQueue *queue, guint n, guint64 bytes, GError **error
 }
 
 static gboolean
-make_all_slots (TdFbpRun *run, GError **error)
+make_all_slots (Run *run, GError **error)
 {
   const TdFbp *fbp = run->fbp;
   guint rows = MIN (run->slab_slices + 2 * fbp->halo, fbp->n_rows);
@@ -98,10 +129,10 @@ make_all_slots (TdFbpRun *run, GError **error)
                         run->slab_slices * td_fbp_slice_bytes (fbp), error);
 }
 
-static TdFbpRun *
+static Run *
 fbp_run_new (TdJob *job)
 {
-  TdFbpRun *run = g_new0 (TdFbpRun, 1);
+  Run *run = g_new0 (Run, 1);
 
   g_atomic_ref_count_init (&run->references);
   run->job = td_job_ref (job);
@@ -119,8 +150,8 @@ fbp_run_new (TdJob *job)
 
 /* ── Between the threads ── */
 
-void
-td_fbp_run_put (TdFbpRun *run, GQueue *queue, gpointer item)
+static void
+fbp_run_put (Run *run, GQueue *queue, gpointer item)
 {
   g_mutex_lock (&run->lock);
   g_queue_push_tail (queue, item);
@@ -128,8 +159,8 @@ td_fbp_run_put (TdFbpRun *run, GQueue *queue, gpointer item)
   g_mutex_unlock (&run->lock);
 }
 
-gpointer
-td_fbp_run_get (TdFbpRun *run, GQueue *queue)
+static gpointer
+fbp_run_get (Run *run, GQueue *queue)
 {
   gpointer item = NULL;
 
@@ -142,10 +173,10 @@ td_fbp_run_get (TdFbpRun *run, GQueue *queue)
   return item;
 }
 
-TdFbpSlab *
-td_fbp_run_next_slab (TdFbpRun *run, gboolean wait)
+static Slab *
+fbp_run_next_slab (Run *run, gboolean wait)
 {
-  TdFbpSlab *slab = NULL;
+  Slab *slab = NULL;
 
   g_mutex_lock (&run->lock);
   while (wait && !run->stop && run->unfinished && !run->ready.length)
@@ -156,8 +187,8 @@ td_fbp_run_next_slab (TdFbpRun *run, gboolean wait)
   return slab;
 }
 
-void
-td_fbp_run_give_back (TdFbpRun *run, TdFbpSlab *slab)
+static void
+fbp_run_give_back (Run *run, Slab *slab)
 {
   g_mutex_lock (&run->lock);
   if (slab->work.out)
@@ -169,7 +200,7 @@ td_fbp_run_give_back (TdFbpRun *run, TdFbpSlab *slab)
 }
 
 static void
-fbp_run_stop (TdFbpRun *run)
+fbp_run_stop (Run *run)
 {
   g_mutex_lock (&run->lock);
   run->stop = TRUE;
@@ -183,8 +214,8 @@ fbp_run_on_cancel (GCancellable *cancellable, gpointer user)
   fbp_run_stop (user);
 }
 
-void
-td_fbp_run_slab_done (TdFbpRun *run)
+static void
+fbp_run_slab_done (Run *run)
 {
   g_mutex_lock (&run->lock);
   run->unfinished--;
@@ -192,11 +223,395 @@ td_fbp_run_slab_done (TdFbpRun *run)
   g_mutex_unlock (&run->lock);
 }
 
+/* The last that each of the run's threads does. */
+static void
+fbp_run_thread_ends (Run *run)
+{
+  g_mutex_lock (&run->lock);
+  run->threads--;
+  g_cond_broadcast (&run->changed);
+  g_mutex_unlock (&run->lock);
+  fbp_run_unref (run);
+}
+
+/* ── Reading ── */
+
+/* Of a preview: the engine remembers such rows. */
+static gboolean
+fbp_run_read_kept (gpointer user, TdRowRange range, float *out, GCancellable *cancellable,
+                   GError **error)
+{
+  const TdPlan *plan = user;
+
+  return td_engine_read_rows (plan->engine, plan->scan, range.first, range.count, out, cancellable,
+                              error);
+}
+
+/* To @to; NULL: to the slot. @carry (may be NULL): the last rows of the slab before, which the next
+   one needs again. */
+static gboolean
+fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **error)
+{
+  static const TdHeldRows none = { 0 };
+  const TdFbpWork *work = &slab->work;
+  float *rows = to ? to : work->in->host;
+  TdScan *scan = run->plan->scan;
+  const TdRowsOrigin origin = {
+    .read = run->fbp->keep ? fbp_run_read_kept : td_rows_read_scan,
+    .user = run->fbp->keep ? (gpointer) run->plan : scan,
+    .row_floats = td_fbp_row_bytes (run->fbp) / sizeof (float),
+  };
+  gint64 start = g_get_monotonic_time ();
+
+  if (!td_rows_read_beside (&origin, carry ? carry : &none,
+                            (TdRowRange) { work->row0, work->n_rows }, rows, run->job->cancellable,
+                            error))
+    return FALSE;
+  if (carry && run->fbp->halo) {
+    const guint n = MIN (2 * run->fbp->halo, work->n_rows);
+    carry->range = (TdRowRange) { work->row0 + work->n_rows - n, n };
+    memcpy (carry->rows, rows + (work->n_rows - n) * origin.row_floats,
+            n * origin.row_floats * sizeof *rows);
+  }
+  g_autoptr (TdFlats) flats = td_engine_flats (run->plan->engine, scan);
+  if (!td_preparation_fetch (flats, run->plan->recipe.steps, run->plan->recipe.n_steps, work->row0,
+                             work->n_rows, run->job->cancellable, error))
+    return FALSE;
+  td_job_add_stage (run->job, "read", (g_get_monotonic_time () - start) * 1e-6);
+  slab->read = !to; /* what a device has is lost with it */
+  return TRUE;
+}
+
+static void
+keep_read_rate (Run *run, gint64 busy_us)
+{
+  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
+  g_autofree char *key = g_strconcat ("read ", facts->format, NULL);
+
+  if (busy_us > 200 * 1000)
+    td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes / (busy_us * 1e-6));
+}
+
+static gpointer
+fbp_run_read (gpointer user)
+{
+  Run *run = user;
+  TdHeldRows carry
+      = { .rows = g_malloc (MAX (2 * run->fbp->halo * td_fbp_row_bytes (run->fbp), 1)) };
+  GError *error = NULL;
+  gint64 busy_us = 0;
+
+  for (guint i = 0; i < run->n_slabs && !error; i++) {
+    Slab *slab = &run->slabs[i];
+    slab->work.in = fbp_run_get (run, &run->free_in);
+    if (!slab->work.in)
+      break;
+    gint64 start = g_get_monotonic_time ();
+    if (fbp_run_read_slab (run, slab, NULL, &carry, &error)) {
+      busy_us += g_get_monotonic_time () - start;
+      fbp_run_put (run, &run->ready, slab);
+      if (i + 1 == run->n_slabs)
+        keep_read_rate (run, busy_us);
+    }
+  }
+  if (error)
+    td_job_fail (run->job, error);
+  g_free (carry.rows);
+  fbp_run_thread_ends (run);
+  return NULL;
+}
+
+/* ── A device's thread ── */
+
+/* What one device's thread works with. What has to shrink or change after a failure is here. */
+typedef struct {
+  Run *run;
+  TdDevice *device;
+  const TdBackprojectFamily *family;
+  guint families_tried;
+  guint max_slices, batch;
+  gboolean dropped_idle;
+  TdFbpWorkingSet *set;
+  Slab *flying[2]; /* by lane */
+} Worker;
+
+/* ── Slices out ── */
+
+typedef struct {
+  Run *run;
+  TdFbpSlot *slot;
+} Emitted;
+
+static void
+release_slot (float *slices, gpointer user)
+{
+  Emitted *emitted = user;
+
+  fbp_run_put (emitted->run, &emitted->run->free_out, emitted->slot);
+  fbp_run_unref (emitted->run);
+  g_free (emitted);
+}
+
+static gboolean
+fbp_worker_emit (Run *run, Slab *slab, GError **error)
+{
+  TdFbpWork *work = &slab->work;
+  TdFbpSlot *slot = g_steal_pointer (&work->out);
+  Emitted *emitted = g_new (Emitted, 1);
+
+  *emitted = (Emitted) { fbp_run_ref (run), slot };
+  fbp_run_put (run, &run->free_in, g_steal_pointer (&work->in));
+  gboolean ok = td_job_emit (run->job, work->first - run->plan->facts.first_slice, work->count,
+                             slot->host, release_slot, emitted, error);
+  fbp_run_slab_done (run);
+  return ok;
+}
+
+/* ── Slabs through the device ── */
+
+static gboolean
+fbp_worker_complete (Worker *worker, guint lane, GError **error)
+{
+  Slab *slab = worker->flying[lane];
+
+  if (!slab)
+    return TRUE;
+  if (!td_fbp_working_set_complete (worker->set, lane, error))
+    return FALSE;
+  worker->flying[lane] = NULL;
+  return fbp_worker_emit (worker->run, slab, error);
+}
+
+/* A slab larger than what the device can take at once: in parts, one after another. */
+static gboolean
+work_in_parts (Worker *worker, guint lane, GError **error)
+{
+  const TdFbp *fbp = worker->run->fbp;
+  Slab *slab = worker->flying[lane];
+  guint part = td_fbp_working_set_max_slices (worker->set);
+
+  for (guint done = 0; done < slab->work.count; done += part) {
+    TdFbpWork work = slab->work;
+    work.first += done;
+    work.count = MIN (part, slab->work.count - done);
+    work.row0 = work.first - MIN (fbp->halo, work.first);
+    work.n_rows = MIN (work.first + work.count + fbp->halo, fbp->n_rows) - work.row0;
+    if (!td_fbp_working_set_submit (worker->set, lane, &work, error)
+        || !td_fbp_working_set_complete (worker->set, lane, error))
+      return FALSE;
+  }
+  worker->flying[lane] = NULL;
+  return fbp_worker_emit (worker->run, slab, error);
+}
+
+static gboolean
+ready_working_set (Worker *worker, GError **error)
+{
+  const TdFbp *fbp = worker->run->fbp;
+
+  if (worker->set)
+    return TRUE;
+  if (fbp->keep && worker->max_slices == fbp->slab_slices && worker->batch == fbp->batch)
+    worker->set = td_fbp_working_set_take (worker->run->job, worker->device, worker->family, error);
+  else
+    worker->set = td_fbp_working_set_new (worker->run->job, worker->device, worker->family,
+                                          worker->max_slices, worker->batch, error);
+  return worker->set != NULL;
+}
+
+/* Brings the lane's slab to the device. */
+static gboolean
+fbp_worker_submit (Worker *worker, guint lane, GError **error)
+{
+  Run *run = worker->run;
+  Slab *slab = worker->flying[lane];
+
+  if (!ready_working_set (worker, error))
+    return FALSE;
+  if (!slab->read
+      && (!run->fbp->keep || td_fbp_working_set_needs_rows (worker->set, &slab->work))) {
+    float *rows = td_fbp_working_set_rows (worker->set, lane, &slab->work);
+    slab->work.in_place = rows != NULL;
+    if (!fbp_run_read_slab (run, slab, rows, NULL, error))
+      return FALSE;
+  }
+  slab->work.out = fbp_run_get (run, &run->free_out);
+  if (!slab->work.out) {
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "The run was stopped");
+    return FALSE;
+  }
+  if (slab->work.count > td_fbp_working_set_max_slices (worker->set) && !run->fbp->direct)
+    return work_in_parts (worker, lane, error);
+  return td_fbp_working_set_submit (worker->set, lane, &slab->work, error);
+}
+
+/* Takes slab after slab until there are none. With two lanes a slab is downloaded while the next
+   one is computed. */
+static gboolean
+fbp_worker_pump (Worker *worker, GError **error)
+{
+  guint lanes = td_fbp_lanes (worker->run->fbp, td_device_info (worker->device));
+
+  for (guint turn = 0;; turn++) {
+    guint lane = turn % lanes, due = (turn + 1) % lanes;
+    gboolean idle = !worker->flying[0] && !worker->flying[1];
+
+    worker->flying[lane] = fbp_run_next_slab (worker->run, idle);
+    if (!worker->flying[lane] && idle)
+      return !worker->set || td_fbp_working_set_book_counts (worker->set, error);
+    if (worker->flying[lane] && !fbp_worker_submit (worker, lane, error))
+      return FALSE;
+    if (!fbp_worker_complete (worker, due, error))
+      return FALSE;
+  }
+}
+
+/* ── Failures ── */
+
+static gboolean
+smaller_batch (Worker *worker)
+{
+  if (worker->batch < 2)
+    return FALSE;
+  worker->batch /= 2;
+  return TRUE;
+}
+
+static gboolean
+fbp_worker_less_memory (Worker *worker)
+{
+  if (!worker->dropped_idle) {
+    worker->dropped_idle = TRUE;
+    td_engine_drop_idle (worker->run->plan->engine);
+    return TRUE;
+  }
+  if (worker->max_slices < 2 || worker->run->fbp->direct)
+    return smaller_batch (worker);
+  worker->max_slices = (worker->max_slices + 1) / 2;
+  worker->batch = MIN (worker->batch, worker->max_slices);
+  return TRUE;
+}
+
+static gboolean
+fbp_worker_another_family (Worker *worker)
+{
+  const TdBackprojectFamily *const *families = td_backproject_families ();
+  TdBackprojectTask task;
+
+  if (worker->run->plan->method->family)
+    return FALSE; /* the method has no other */
+  td_fbp_task (worker->run->plan, worker->run->plan->facts.first_slice, &task);
+  while (families[worker->families_tried]) {
+    const TdBackprojectFamily *family = families[worker->families_tried++];
+    if (family != worker->family && !family->unsupported (&task, td_device_info (worker->device))) {
+      worker->family = family;
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+/* TRUE: with what was changed here the device may try again. */
+static gboolean
+fbp_worker_recover (Worker *worker, const GError *error)
+{
+  const TdReaction reaction = td_device_reaction (error);
+  gboolean again = FALSE;
+
+  if (reaction == TD_REACTION_RETRY_SMALLER)
+    again = fbp_worker_less_memory (worker);
+  else if (reaction == TD_REACTION_SMALLER_LAUNCHES)
+    again = smaller_batch (worker);
+  else if (reaction == TD_REACTION_ANOTHER_KERNEL)
+    again = fbp_worker_another_family (worker);
+  if (again)
+    td_job_note (worker->run->job, "%s: %p; going on with %u slices at a time, kernel %s.",
+                 td_device_info (worker->device)->id, td_error_message (error),
+                 MIN (worker->max_slices, worker->batch), worker->family->name);
+  return again;
+}
+
+static void
+fbp_worker_retire (Worker *worker, GError *error)
+{
+  Run *run = worker->run;
+
+  g_mutex_lock (&run->lock);
+  guint left = --run->workers;
+  g_mutex_unlock (&run->lock);
+  if (left == 0 || !td_device_others_can (error)) {
+    td_job_fail (run->job, error);
+    return;
+  }
+  td_job_note (run->job, "%s failed (%p); the other devices took over its slices.",
+               td_device_info (worker->device)->id, td_error_message (error));
+  g_error_free (error);
+}
+
+/* A working set in doubt is not used again; one of a preview that was merely cancelled is kept. */
+static void
+put_working_set_away (Worker *worker, gboolean sound)
+{
+  TdFbpWorkingSet *set = g_steal_pointer (&worker->set);
+
+  if (set && sound && worker->run->fbp->keep && td_fbp_working_set_settle (set))
+    td_fbp_working_set_give (set);
+  else
+    td_fbp_working_set_free (set);
+}
+
+static void
+give_slabs_back (Worker *worker)
+{
+  for (guint lane = 0; lane < G_N_ELEMENTS (worker->flying); lane++)
+    if (worker->flying[lane])
+      fbp_run_give_back (worker->run, g_steal_pointer (&worker->flying[lane]));
+}
+
+/* ── The thread ── */
+
+static Worker *
+fbp_worker_new (Run *run, TdDevice *device, const TdBackprojectFamily *family)
+{
+  Worker *worker = g_new0 (Worker, 1);
+
+  worker->run = run;
+  worker->device = device;
+  worker->family = family;
+  worker->max_slices = run->slab_slices;
+  worker->batch = MIN (run->fbp->batch, run->slab_slices);
+  return worker;
+}
+
+static gpointer
+fbp_worker_run (gpointer user)
+{
+  Worker *worker = user;
+  Run *run = worker->run;
+  GError *error = NULL;
+
+  while (!fbp_worker_pump (worker, &error)) {
+    gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+
+    put_working_set_away (worker, cancelled);
+    give_slabs_back (worker);
+    if (cancelled || !fbp_worker_recover (worker, error)) {
+      fbp_worker_retire (worker, g_steal_pointer (&error));
+      break;
+    }
+    g_clear_error (&error);
+  }
+  put_working_set_away (worker, TRUE);
+  g_free (worker);
+  fbp_run_thread_ends (run);
+  return NULL;
+}
+
 /* ── Running ── */
 
 /* In direct runs the slots are device memory: with less of it, smaller slabs. */
 static gboolean
-make_slots_that_fit (TdFbpRun *run, GError **error)
+make_slots_that_fit (Run *run, GError **error)
 {
   for (;;) {
     g_autoptr (GError) reason = NULL;
@@ -218,41 +633,17 @@ make_slots_that_fit (TdFbpRun *run, GError **error)
   }
 }
 
-typedef struct {
-  TdFbpRun *run;
-  void (*body) (TdFbpRun *run, gpointer data);
-  gpointer data;
-} Thread;
-
-static gpointer
-fbp_run_thread_body (gpointer user)
-{
-  Thread *thread = user;
-  TdFbpRun *run = thread->run;
-
-  thread->body (run, thread->data);
-  g_mutex_lock (&run->lock);
-  run->threads--;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
-  td_fbp_run_unref (run);
-  g_free (thread);
-  return NULL;
-}
-
+/* Under the lock. */
 static void
-start_thread (TdFbpRun *run, const char *name, void (*body) (TdFbpRun *run, gpointer data),
-              gpointer data)
+start_thread (Run *run, const char *name, GThreadFunc body, gpointer data)
 {
-  Thread *thread = g_new0 (Thread, 1);
-
-  *thread = (Thread) { td_fbp_run_ref (run), body, data };
+  fbp_run_ref (run);
   run->threads++;
-  g_thread_unref (g_thread_new (name, fbp_run_thread_body, thread));
+  g_thread_unref (g_thread_new (name, body, data));
 }
 
 static void
-start_threads (TdFbpRun *run)
+start_threads (Run *run)
 {
   GPtrArray *devices = run->plan->devices;
 
@@ -262,18 +653,18 @@ start_threads (TdFbpRun *run)
     run->slabs[0].work.in = g_queue_pop_head (&run->free_in);
     g_queue_push_tail (&run->ready, &run->slabs[0]);
   } else {
-    start_thread (run, "reader", td_fbp_read, NULL);
+    start_thread (run, "reader", fbp_run_read, run);
   }
   run->workers = MIN (devices->len, run->n_slabs);
   for (guint i = 0; i < run->workers; i++)
-    start_thread (run, "device", td_fbp_work,
-                  td_fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]));
+    start_thread (run, "device", fbp_worker_run,
+                  fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]));
   g_mutex_unlock (&run->lock);
 }
 
 /* Until all threads have ended, or some time after the run was stopped. */
 static void
-wait_for_threads (TdFbpRun *run)
+wait_for_threads (Run *run)
 {
   gint64 deadline = 0;
 
@@ -290,35 +681,51 @@ wait_for_threads (TdFbpRun *run)
 }
 
 static gboolean
-fbp_run_threads (TdFbpRun *run, GCancellable *cancellable, GError **error)
+fbp_run_carry_out (TdJob *job, GCancellable *cancellable, GError **error)
 {
-  gulong handler;
+  Run *run = fbp_run_new (job);
 
-  if (!make_slots_that_fit (run, error))
+  if (!make_slots_that_fit (run, error)) {
+    fbp_run_unref (run);
     return FALSE;
+  }
   cut_slabs (run);
-  handler = g_cancellable_connect (cancellable, G_CALLBACK (fbp_run_on_cancel),
-                                   td_fbp_run_ref (run), (GDestroyNotify) td_fbp_run_unref);
+  const gulong handler = g_cancellable_connect (cancellable, G_CALLBACK (fbp_run_on_cancel),
+                                                fbp_run_ref (run), (GDestroyNotify) fbp_run_unref);
   start_threads (run);
   wait_for_threads (run);
   g_cancellable_disconnect (cancellable, handler);
+  fbp_run_unref (run);
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
-gboolean
-td_fbp_run (TdJob *job, GCancellable *cancellable, GError **error)
-{
-  TdFbpRun *run = fbp_run_new (job);
-
-  gboolean ok = fbp_run_threads (run, cancellable, error);
-  td_fbp_run_unref (run);
-  return ok;
-}
+/* ── Methods ── */
 
 const TdMethod td_method_fbp = {
   .name = "fbp",
   .kind = TD_METHOD_FBP,
   .unsupported = td_fbp_unsupported,
   .plan = td_fbp_plan,
-  .run = td_fbp_run,
+  .run = fbp_run_carry_out,
+};
+
+static const char *
+fbp_run_fourier_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  if (facts->geometry.beam != TD_BEAM_PARALLEL)
+    return "The scan was taken with a fan or cone beam, and the Fourier method ({method=fourier}) "
+           "is for parallel beams";
+  return NULL;
+}
+
+/* The Fourier method is filtered back-projection whose second half is gridding
+   (compute/parallel/fourier-shape.h): it differs from td_method_fbp by the family alone. */
+const TdMethod td_method_fourier = {
+  .name = "fourier",
+  .kind = TD_METHOD_FOURIER,
+  .by_name = TRUE,
+  .family = &td_family_fourier,
+  .unsupported = fbp_run_fourier_unsupported,
+  .plan = td_fbp_plan,
+  .run = fbp_run_carry_out,
 };

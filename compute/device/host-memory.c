@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
+#include "host.h"
 
-#include "engine-private.h"
+#include <string.h>
 
 /* The number in a one-number file; G_MAXUINT64 for "max" or no such file. */
 static guint64

@@ -1,0 +1,813 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fbp-working-set.h"
+
+#include <string.h>
+
+#include "compute/engine/engine-private.h"
+#include "compute/engine/job-private.h"
+
+/* Points on the device's clock; the work's stages lie between them. */
+enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, DOWN, DOWNED, N_MARKS };
+
+typedef struct {
+  TdBuffer *data, *slices; /* NULL on direct runs: the slots are used */
+  TdEvent *marks[N_MARKS];
+  gboolean downloads;
+  double updates; /* to be booked on completion */
+} TdFbpLane;
+
+/* Steps may leave fewer rows than they were given: those are good for the slices that they were
+   made for only, though others would need the same raw rows (all there are, where the detector is
+   lower than the halo). */
+typedef struct {
+  guint row0;         /* of the first row */
+  guint first, count; /* slices */
+  gboolean all;       /* of the rows given: good for any slice that needs those */
+} TdFbpMade;
+
+struct TdFbpWorkingSet {
+  TdJob *job; /* the present one; not referenced */
+  TdDevice *device;
+  TdQueue *compute, *up, *down; /* up and down are compute itself when there is one lane */
+  TdPreparation *preparation;
+  TdRowFilter *filter;
+  TdBackprojector *projector;
+  guint max_slices, max_rows, batch, filter_rows;
+  double projector_row;       /* the row whose centre the projector has */
+  gboolean uncounted;         /* something was prepared since the counts were collected */
+  TdPreparationCounts counts; /* of what is held: every preview of it reports them */
+  TdFbpLane lanes[2];
+  guint n_lanes;
+  TdBuffer *filtered; /* the core rows, filtered; NULL: where the raw ones were */
+  double busy_s, updates;
+
+  /* Previews: what lanes[0].data and filtered hold. */
+  gboolean keep;
+  TdScan *scan;
+  TdRecipe recipe; /* that made what is held */
+  guint held_row0, held_rows, held_first,
+      held_count;     /* rows prepared; rows filtered (count 0: none) */
+  TdFbpMade prepared; /* rows that were prepared, for whose sake */
+  guint nx, ny, n_filtered;
+  gboolean blend; /* the filtered rows were blended, about centre_px */
+  double centre_px;
+  const TdBackprojectFamily *family;
+
+  /* Previews: what the steps before the one that was changed last made of the same rows. Dragging
+     its sliders runs it and what follows, nothing else. */
+  TdBuffer *early;                           /* made when a step is changed for the first time */
+  guint changed_step;                        /* its place; G_MAXUINT: none was changed yet */
+  guint early_steps, early_row0, early_rows; /* steps run on these rows; rows 0: nothing is there */
+  TdPreparationRows
+      early_left; /* what they left of them, while what follows wants early_halo around */
+  TdFbpMade early_made;
+  guint early_halo;
+  TdPreparationCounts early_counts;
+};
+
+/* ── Slots ── */
+
+TdFbpSlot *
+td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, GError **error)
+{
+  TdFbpSlot *slot = g_new0 (TdFbpSlot, 1);
+
+  slot->device = td_device_ref (device);
+  if (direct) {
+    slot->buffer = td_buffer_new (device, bytes, error);
+    slot->host = slot->buffer ? td_buffer_map (slot->buffer) : NULL;
+  } else {
+    slot->host = td_device_host_alloc (device, bytes, error);
+  }
+  if (!slot->host) {
+    td_fbp_slot_free (slot);
+    return NULL;
+  }
+  return slot;
+}
+
+void
+td_fbp_slot_free (TdFbpSlot *slot)
+{
+  if (!slot)
+    return;
+  if (slot->buffer)
+    td_buffer_free (slot->buffer);
+  else if (slot->host)
+    td_device_host_free (slot->device, slot->host);
+  td_device_unref (slot->device);
+  g_free (slot);
+}
+
+/* ── Life ── */
+
+static gboolean
+make_queues (TdFbpWorkingSet *set, GError **error)
+{
+  set->compute = td_queue_new (set->device, error);
+  set->up = set->down = set->compute;
+  if (!set->compute || set->n_lanes == 1)
+    return set->compute != NULL;
+  set->up = td_queue_new (set->device, error);
+  set->down = set->up ? td_queue_new (set->device, error) : NULL;
+  return set->down != NULL;
+}
+
+static gboolean
+make_inputs (TdFbpWorkingSet *set, const TdFbp *fbp, GError **error)
+{
+  for (guint i = 0; i < set->n_lanes && !fbp->direct; i++) {
+    set->lanes[i].data = td_buffer_new (set->device, set->max_rows * td_fbp_row_bytes (fbp), error);
+    if (!set->lanes[i].data)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* What depends on the field of view. */
+static gboolean
+working_set_make_field (TdFbpWorkingSet *set, const TdPlan *plan, GError **error)
+{
+  const TdFbp *fbp = plan->extra;
+  TdBackprojectTask task;
+
+  set->nx = fbp->nx;
+  set->ny = fbp->ny;
+  set->n_filtered = fbp->n_filtered;
+  for (guint i = 0; i < set->n_lanes && !fbp->direct; i++) {
+    set->lanes[i].slices
+        = td_buffer_new (set->device, set->max_slices * td_fbp_slice_bytes (fbp), error);
+    if (!set->lanes[i].slices)
+      return FALSE;
+  }
+  if (td_fbp_filters_apart (fbp)) {
+    set->filtered
+        = td_buffer_new (set->device, set->max_slices * td_fbp_filtered_bytes (fbp), error);
+    if (!set->filtered)
+      return FALSE;
+  }
+  set->filter = td_row_filter_new_wide (set->device, fbp->n_columns, fbp->n_filtered,
+                                        set->filter_rows, error);
+  if (!set->filter || !td_row_filter_set (set->filter, &plan->recipe.filter, error))
+    return FALSE;
+  td_fbp_task (plan, set->projector_row, &task);
+  set->projector = td_backprojector_new (set->family, set->device, &task, NULL, set->batch, error);
+  if (!set->projector)
+    return FALSE;
+  td_backprojector_set_cancellable (set->projector, set->job->cancellable);
+  return TRUE;
+}
+
+static void
+working_set_free_field (TdFbpWorkingSet *set)
+{
+  g_clear_pointer (&set->projector, td_backprojector_free);
+  g_clear_pointer (&set->filter, td_row_filter_free);
+  g_clear_pointer (&set->filtered, td_buffer_free);
+  for (guint i = 0; i < G_N_ELEMENTS (set->lanes); i++)
+    g_clear_pointer (&set->lanes[i].slices, td_buffer_free);
+}
+
+static gboolean
+make_preparation (TdFbpWorkingSet *set, const TdPlan *plan, GError **error)
+{
+  const TdRecipe *recipe = &plan->recipe;
+  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
+
+  set->preparation = td_preparation_new (set->device, plan->scan, flats, recipe->steps,
+                                         recipe->n_steps, set->max_rows, error);
+  return set->preparation != NULL;
+}
+
+TdFbpWorkingSet *
+td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
+                        guint max_slices, guint batch, GError **error)
+{
+  const TdPlan *plan = job->plan;
+  const TdFbp *fbp = plan->extra;
+  TdFbpWorkingSet *set = g_new0 (TdFbpWorkingSet, 1);
+
+  set->job = job;
+  set->device = td_device_ref (device);
+  set->family = family;
+  set->scan = td_scan_ref (plan->scan);
+  set->recipe = plan->recipe;
+  set->max_slices = max_slices;
+  set->max_rows = MIN (max_slices + 2 * fbp->halo, fbp->n_rows);
+  set->batch = MIN (batch, max_slices);
+  set->filter_rows = MIN (fbp->filter_rows, max_slices * fbp->n_views);
+  set->n_lanes = td_fbp_lanes (fbp, td_device_info (device));
+  set->keep = fbp->keep;
+  set->changed_step = G_MAXUINT;
+  set->blend = fbp->blend;
+  set->centre_px = fbp->centre_px;
+  set->projector_row = plan->facts.first_slice;
+  if (!make_queues (set, error) || !make_inputs (set, fbp, error)
+      || !make_preparation (set, plan, error) || !working_set_make_field (set, plan, error)) {
+    td_fbp_working_set_free (set);
+    return NULL;
+  }
+  td_job_set_family (job, set->projector->description ? set->projector->description : family->name);
+  return set;
+}
+
+static void
+clear_marks (TdFbpLane *lane)
+{
+  for (guint i = 0; i < N_MARKS; i++)
+    g_clear_pointer (&lane->marks[i], td_event_free);
+}
+
+void
+td_fbp_working_set_free (TdFbpWorkingSet *set)
+{
+  if (!set)
+    return;
+  /* What failed before may fail again here; nothing more is asked of the queues. */
+  if (set->up && set->up != set->compute)
+    td_queue_finish (set->up, NULL);
+  if (set->compute)
+    td_queue_finish (set->compute, NULL);
+  if (set->down && set->down != set->compute)
+    td_queue_finish (set->down, NULL);
+  working_set_free_field (set);
+  td_preparation_free (set->preparation);
+  td_buffer_free (set->early);
+  for (guint i = 0; i < G_N_ELEMENTS (set->lanes); i++) {
+    clear_marks (&set->lanes[i]);
+    td_buffer_free (set->lanes[i].data);
+  }
+  if (set->up != set->compute)
+    td_queue_free (set->up);
+  if (set->down != set->compute)
+    td_queue_free (set->down);
+  td_queue_free (set->compute);
+  td_scan_unref (set->scan);
+  td_device_unref (set->device);
+  g_free (set);
+}
+
+guint
+td_fbp_working_set_max_slices (const TdFbpWorkingSet *set)
+{
+  return set->max_slices;
+}
+
+/* ── Submitting ── */
+
+static gboolean
+working_set_mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
+{
+  lane->marks[place] = td_event_record (queue, error);
+  return lane->marks[place] != NULL;
+}
+
+/* On devices that share the host's threads a piece of work is waited for, so that cancelling and
+   progress need not wait for a whole slab. */
+static gboolean
+end_of_piece (TdFbpWorkingSet *set, GError **error)
+{
+  if (set->n_lanes == 1 && !td_queue_finish (set->compute, error))
+    return FALSE;
+  return !g_cancellable_set_error_if_cancelled (set->job->cancellable, error);
+}
+
+static gboolean
+working_set_upload (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = set->job->plan->extra;
+  guint64 row = td_fbp_row_bytes (fbp);
+  const char *from = (const char *) work->in->host + (work->row0 - work->in_row0) * row;
+
+  if (!lane->data || work->in_place)
+    return working_set_mark (set->compute, lane, START, error);
+  return working_set_mark (set->up, lane, UP, error)
+         && td_upload (set->up, lane->data, 0, from, work->n_rows * row, error)
+         && working_set_mark (set->up, lane, UPPED, error)
+         && (set->up == set->compute || td_event_wait (set->compute, lane->marks[UPPED], error))
+         && working_set_mark (set->compute, lane, START, error);
+}
+
+/* Where the core rows are after the filter: in `filtered`, or in place where there is none. */
+static TdPlace
+filtered_place (const TdFbpWorkingSet *set, const TdPlace *rows)
+{
+  return set->filtered ? (TdPlace) { set->filtered, 0 } : *rows;
+}
+
+/* Filters the work's core rows, which begin at @rows. */
+static gboolean
+working_set_filter (TdFbpWorkingSet *set, const TdFbpWork *work, const TdPlace *rows,
+                    GError **error)
+{
+  const TdFbp *fbp = set->job->plan->extra;
+  const guint64 n_rows = (guint64) work->count * fbp->n_views;
+  const TdPlace to = filtered_place (set, rows);
+
+  for (guint64 row = 0; row < n_rows; row += set->filter_rows) {
+    const guint n = (guint) MIN (set->filter_rows, n_rows - row);
+    const TdRowBlend blend = {
+      .shift = fbp->shift,
+      .n_views = fbp->n_views,
+      .row0 = row % fbp->n_views,
+      .centre_px = td_fbp_centre (fbp, work->first + row / fbp->n_views),
+      .centre_step_px = fbp->tilt,
+    };
+    if (!td_row_filter_run_to (
+            set->filter, set->compute,
+            (TdPlace) { rows->buffer, rows->offset + row * fbp->n_columns * sizeof (float) }, n,
+            fbp->blend ? &blend : NULL,
+            (TdPlace) { to.buffer, to.offset + row * fbp->n_filtered * sizeof (float) }, error)
+        || !end_of_piece (set, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* The projector's centre is that of one row: with a tilted axis it moves from slice to slice. */
+static gboolean
+working_set_aim (TdFbpWorkingSet *set, guint row, GError **error)
+{
+  const TdPlan *plan = set->job->plan;
+  const TdFbp *fbp = plan->extra;
+  g_autoptr (GError) reason = NULL;
+  TdBackprojectTask task;
+
+  if (fbp->tilt == 0 || set->projector_row == row)
+    return TRUE;
+  if (!td_queue_finish (set->compute, error))
+    return FALSE;
+  td_fbp_task (plan, row, &task);
+  set->projector_row = row;
+  if (td_backprojector_update (set->projector, &task, &reason))
+    return TRUE;
+  if (reason) {
+    g_propagate_error (error, g_steal_pointer (&reason));
+    return FALSE;
+  }
+  td_backprojector_free (set->projector);
+  set->projector = td_backprojector_new (set->family, set->device, &task, NULL, set->batch, error);
+  if (set->projector)
+    td_backprojector_set_cancellable (set->projector, set->job->cancellable);
+  return set->projector != NULL;
+}
+
+/* The slices of the work, from its filtered rows to @slices. */
+static gboolean
+working_set_project (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work,
+                     const TdPlace *rows, const TdPlace *slices, GError **error)
+{
+  const TdFbp *fbp = set->job->plan->extra;
+  const TdPlace from = filtered_place (set, rows);
+  const double updates = (double) fbp->nx * fbp->ny * fbp->n_views;
+
+  for (guint done = 0; done < work->count; done += set->batch) {
+    guint n = MIN (set->batch, work->count - done);
+    if (!working_set_aim (set, work->first + done, error)
+        || !td_backprojector_run (
+            set->projector, set->compute,
+            (TdPlace) { from.buffer, from.offset + done * td_fbp_filtered_bytes (fbp) },
+            (TdPlace) { slices->buffer, slices->offset + done * td_fbp_slice_bytes (fbp) }, n,
+            error)
+        || !end_of_piece (set, error))
+      return FALSE;
+    if (set->n_lanes == 1)
+      td_job_add_updates (set->job, n * updates);
+    else
+      lane->updates += n * updates;
+    set->updates += n * updates;
+  }
+  return TRUE;
+}
+
+static gboolean
+working_set_download (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = set->job->plan->extra;
+  guint64 slice = td_fbp_slice_bytes (fbp);
+  char *to = (char *) work->out->host + (work->first - work->out_first) * slice;
+
+  lane->downloads = lane->slices != NULL;
+  if (!lane->slices)
+    return TRUE;
+  return (set->down == set->compute || td_event_wait (set->down, lane->marks[PROJECTED], error))
+         && working_set_mark (set->down, lane, DOWN, error)
+         && td_download (set->down, to, lane->slices, 0, work->count * slice, error)
+         && working_set_mark (set->down, lane, DOWNED, error);
+}
+
+/* ── What previews keep ── */
+
+/* Rows around the slice that what follows `early` needs. */
+static guint
+halo_after_early (const TdFbpWorkingSet *set, const TdRecipe *recipe)
+{
+  const guint done = MIN (set->early_steps, recipe->n_steps);
+
+  return td_preparation_halo (recipe->steps + done, recipe->n_steps - done,
+                              td_scan_facts (set->scan));
+}
+
+static TdFbpMade
+made_of (const TdPreparationRows *rows, const TdFbpWork *work)
+{
+  return (TdFbpMade) { rows->row0, work->first, work->count, rows->n_rows == work->n_rows };
+}
+
+static gboolean
+working_set_serves (const TdFbpMade *made, const TdFbpWork *work)
+{
+  return made->all
+         || (work->first >= made->first && work->first + work->count <= made->first + made->count);
+}
+
+static gboolean
+working_set_holds_early (const TdFbpWorkingSet *set, const TdFbpWork *work)
+{
+  return set->early_rows == work->n_rows && set->early_row0 == work->row0
+         && working_set_serves (&set->early_made, work);
+}
+
+/* Rows as far as the last changed step: `early`, or raw ones. Sets @done to the steps run. */
+static gboolean
+load_rows (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows,
+           guint *done, GError **error)
+{
+  *done = 0;
+  if (working_set_holds_early (set, work)) {
+    *done = set->early_steps;
+    *rows = set->early_left;
+    return working_set_mark (set->compute, lane, START, error);
+  }
+  /* Other rows leave their marks on what steps keep: what is early of these is over. */
+  set->early_rows = 0;
+  memset (&set->early_counts, 0, sizeof set->early_counts);
+  *rows = (TdPreparationRows) { lane->data, work->row0, work->n_rows };
+  return working_set_upload (set, lane, work, error)
+         && td_preparation_repair (set->preparation, set->compute, lane->data, work->row0,
+                                   work->n_rows, error);
+}
+
+/* The lane's rows become `early`, and what was early before makes room for what follows. Only saves
+   time: without memory for it, it is left. */
+static gboolean
+keep_early (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows,
+            GError **error)
+{
+  TdPreparationCounts counts;
+
+  if (!set->early)
+    set->early = td_buffer_new (set->device, lane->data->bytes, NULL);
+  if (!set->early)
+    return TRUE;
+  if (!td_preparation_counts (set->preparation, set->compute, &counts, error))
+    return FALSE;
+  td_preparation_counts_add (&set->early_counts, &counts);
+  TdBuffer *spare = set->early;
+  set->early = lane->data;
+  lane->data = spare;
+  set->early_steps = set->changed_step;
+  set->early_row0 = work->row0;
+  set->early_rows = work->n_rows;
+  set->early_left = *rows;
+  set->early_made = made_of (rows, work);
+  set->early_halo = halo_after_early (set, &set->recipe);
+  return TRUE;
+}
+
+static gboolean
+working_set_prepare_kept (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work,
+                          GError **error)
+{
+  TdPreparation *preparation = set->preparation;
+  GCancellable *cancellable = set->job->cancellable;
+  TdPreparationRows rows;
+  TdPreparationCounts stale;
+  guint done;
+
+  /* What a cancelled run counted goes with it. */
+  if (set->uncounted && !td_preparation_counts (preparation, set->compute, &stale, error))
+    return FALSE;
+  set->uncounted = TRUE;
+  if (!load_rows (set, lane, work, &rows, &done, error))
+    return FALSE;
+  /* Of the first step too, for what is raw need not be copied and repaired anew. */
+  if (set->changed_step != G_MAXUINT
+      && (done < set->changed_step || !working_set_holds_early (set, work))) {
+    if (!td_preparation_run_steps (preparation, set->compute, &rows,
+                                   &(TdPreparationRows) { lane->data, work->first, work->count },
+                                   (TdStepRange) { done, set->changed_step }, cancellable, error)
+        || !keep_early (set, lane, work, &rows, error))
+      return FALSE;
+    done = set->changed_step;
+  }
+  if (!td_preparation_run_steps (preparation, set->compute, &rows,
+                                 &(TdPreparationRows) { lane->data, work->first, work->count },
+                                 (TdStepRange) { done, G_MAXUINT }, cancellable, error))
+    return FALSE;
+  set->prepared = made_of (&rows, work);
+  return TRUE;
+}
+
+/* The set holds the prepared rows of this work already. */
+static gboolean
+working_set_holds (const TdFbpWorkingSet *set, const TdFbpWork *work)
+{
+  return set->held_rows == work->n_rows && set->held_row0 == work->row0
+         && working_set_serves (&set->prepared, work);
+}
+
+/* The first of the prepared rows, for a job that is asked to show it. */
+static gboolean
+show_row (TdFbpWorkingSet *set, const TdPlace *rows, GError **error)
+{
+  const guint64 bytes = td_fbp_row_bytes (set->job->plan->extra);
+
+  if (!td_job_wants_sinogram (set->job))
+    return TRUE;
+  g_autofree float *row = g_malloc (bytes);
+  if (!td_download (set->compute, row, rows->buffer, rows->offset, bytes, error)
+      || !td_queue_finish (set->compute, error))
+    return FALSE;
+  td_job_give_sinogram (set->job, g_steal_pointer (&row));
+  return TRUE;
+}
+
+/* Prepares the work's rows, unless they are held already. Sets @row0 to the first of them. */
+static gboolean
+working_set_prepare (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, guint *row0,
+                     GError **error)
+{
+  TdPreparationRows rows = { lane->data ? lane->data : work->in->buffer, work->row0, work->n_rows };
+  const gboolean held = set->keep && working_set_holds (set, work);
+
+  if (held && !working_set_mark (set->compute, lane, START, error))
+    return FALSE;
+  if (!held && set->keep) {
+    set->held_rows = set->held_count = 0;
+    if (!working_set_prepare_kept (set, lane, work, error))
+      return FALSE;
+    set->held_row0 = work->row0;
+    set->held_rows = work->n_rows;
+  }
+  if (!set->keep) {
+    if (!working_set_upload (set, lane, work, error)
+        || !td_preparation_run_for (set->preparation, set->compute, &rows, work->first, work->count,
+                                    set->job->cancellable, error))
+      return FALSE;
+    set->uncounted = TRUE;
+  }
+  *row0 = set->keep ? set->prepared.row0 : rows.row0;
+  return working_set_mark (set->compute, lane, PREPARED, error) && end_of_piece (set, error);
+}
+
+gboolean
+td_fbp_working_set_submit (TdFbpWorkingSet *set, guint index, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = set->job->plan->extra;
+  TdFbpLane *lane = &set->lanes[index];
+  const guint64 out = (work->first - work->out_first) * td_fbp_slice_bytes (fbp);
+  const TdPlace slices
+      = lane->slices ? (TdPlace) { lane->slices, 0 } : (TdPlace) { work->out->buffer, out };
+  guint row0;
+
+  clear_marks (lane);
+  lane->updates = 0;
+  if (!working_set_prepare (set, lane, work, &row0, error))
+    return FALSE;
+  const TdPlace rows = { lane->data ? lane->data : work->in->buffer,
+                         (work->first - row0) * td_fbp_row_bytes (fbp) };
+  if (set->keep && !show_row (set, &rows, error))
+    return FALSE;
+  if (!set->keep || set->held_count != work->count || set->held_first != work->first) {
+    set->held_count = 0;
+    if (!working_set_filter (set, work, &rows, error))
+      return FALSE;
+    set->held_first = work->first;
+    set->held_count = work->count;
+  }
+  return working_set_mark (set->compute, lane, FILTERED, error)
+         && working_set_project (set, lane, work, &rows, &slices, error)
+         && working_set_mark (set->compute, lane, PROJECTED, error)
+         && working_set_download (set, lane, work, error);
+}
+
+/* ── Completing ── */
+
+static gboolean
+working_set_book (TdFbpWorkingSet *set, TdFbpLane *lane, guint from, guint to, const char *stage,
+                  GError **error)
+{
+  double seconds;
+
+  if (!lane->marks[from] || !lane->marks[to])
+    return TRUE;
+  if (!td_event_elapsed (lane->marks[from], lane->marks[to], &seconds, error))
+    return FALSE;
+  td_job_add_stage (set->job, stage, seconds);
+  if (from >= START && to <= PROJECTED)
+    set->busy_s += seconds;
+  return TRUE;
+}
+
+gboolean
+td_fbp_working_set_complete (TdFbpWorkingSet *set, guint index, GError **error)
+{
+  TdFbpLane *lane = &set->lanes[index];
+  TdEvent *last = lane->downloads ? lane->marks[DOWNED] : lane->marks[PROJECTED];
+
+  if (!td_event_sync (last, error) || !working_set_book (set, lane, UP, UPPED, "upload", error)
+      || !working_set_book (set, lane, START, PREPARED, "prepare", error)
+      || !working_set_book (set, lane, PREPARED, FILTERED, "filter", error)
+      || !working_set_book (set, lane, FILTERED, PROJECTED, "back-project", error)
+      || !working_set_book (set, lane, DOWN, DOWNED, "download", error))
+    return FALSE;
+  clear_marks (lane);
+  if (lane->updates > 0)
+    td_job_add_updates (set->job, lane->updates);
+  return TRUE;
+}
+
+gboolean
+td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error)
+{
+  TdPlan *plan = set->job->plan;
+
+  if (set->uncounted
+      && !td_preparation_counts (set->preparation, set->compute, &set->counts, error))
+    return FALSE;
+  if (set->uncounted)
+    td_preparation_counts_add (&set->counts, &set->early_counts);
+  set->uncounted = FALSE;
+  td_job_add_counts (set->job, &set->counts);
+  if (set->busy_s > 0.2) {
+    g_autofree char *key = td_fbp_rate_key (plan, set->device, set->family);
+    td_engine_set_rate (plan->engine, key, set->updates / set->busy_s);
+  }
+  return TRUE;
+}
+
+/* Kits of previews wait with the engine for the next job, and with them what they hold. */
+
+static const GDestroyNotify free_idle = (GDestroyNotify) td_fbp_working_set_free;
+
+/* ── Between jobs ── */
+
+typedef struct {
+  const TdPlan *plan;
+  TdDevice *device;
+  const TdBackprojectFamily *family;
+} Wanted;
+
+static gboolean
+working_set_matches (gpointer item, gpointer user)
+{
+  const TdFbpWorkingSet *set = item;
+  const Wanted *wanted = user;
+  const TdPlan *plan = wanted->plan;
+  const TdFbp *fbp = plan->extra;
+
+  return td_device_alike (set->device, wanted->device) && set->family == wanted->family
+         && set->scan == plan->scan && set->max_slices == fbp->slab_slices
+         && set->batch == fbp->batch
+         && set->max_rows == MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows)
+         && set->recipe.interpolation == plan->recipe.interpolation
+         && set->recipe.precision == plan->recipe.precision;
+}
+
+/* The place of the first step that differs; G_MAXUINT: none does. */
+static guint
+first_difference (const TdRecipe *a, const TdRecipe *b)
+{
+  const guint n = MIN (a->n_steps, b->n_steps);
+
+  for (guint i = 0; i < n; i++)
+    if (!td_step_equal (&a->steps[i], &b->steps[i]))
+      return i;
+  return a->n_steps == b->n_steps ? G_MAXUINT : n;
+}
+
+static gboolean
+same_filter (const TdFilter *a, const TdFilter *b)
+{
+  return a->kind == b->kind && a->cutoff == b->cutoff && a->order == b->order
+         && a->extend_edges == b->extend_edges;
+}
+
+/* Half acquisition weights the rows about the axis before they are filtered. */
+static gboolean
+blended_anew (const TdFbpWorkingSet *set, const TdPlan *plan)
+{
+  const TdFbp *fbp = plan->extra;
+
+  return fbp->blend != set->blend
+         || (fbp->blend
+             && (fbp->centre_px != set->centre_px
+                 || plan->recipe.tilt_deg != set->recipe.tilt_deg));
+}
+
+static void
+change_steps (TdFbpWorkingSet *set, const TdRecipe *recipe)
+{
+  const guint changed = first_difference (&set->recipe, recipe);
+
+  if (changed == G_MAXUINT)
+    return;
+  td_preparation_set_steps (set->preparation, recipe->steps, recipe->n_steps);
+  set->held_rows = set->held_count = 0;
+  if (set->early_steps > changed
+      || (set->early_left.n_rows < set->early_rows
+          && halo_after_early (set, recipe) != set->early_halo))
+    set->early_rows = 0;
+  set->changed_step = changed;
+}
+
+static gboolean
+make_ready (TdFbpWorkingSet *set, TdJob *job, GError **error)
+{
+  const TdPlan *plan = job->plan;
+  const TdFbp *fbp = plan->extra;
+  TdBackprojectTask task;
+
+  set->job = job;
+  set->busy_s = set->updates = 0;
+  set->projector_row = plan->facts.first_slice;
+  if (set->nx != fbp->nx || set->ny != fbp->ny || set->n_filtered != fbp->n_filtered) {
+    set->held_count = 0;
+    working_set_free_field (set);
+    if (!working_set_make_field (set, plan, error))
+      return FALSE;
+  }
+  if (blended_anew (set, plan))
+    set->held_count = 0;
+  set->blend = fbp->blend;
+  set->centre_px = fbp->centre_px;
+  td_fbp_task (plan, set->projector_row, &task);
+  change_steps (set, &plan->recipe);
+  if (!same_filter (&set->recipe.filter, &plan->recipe.filter)) {
+    set->held_count = 0;
+    if (!td_row_filter_set (set->filter, &plan->recipe.filter, error))
+      return FALSE;
+  }
+  set->recipe = plan->recipe;
+  td_job_set_family (job,
+                     set->projector->description ? set->projector->description : set->family->name);
+  td_backprojector_set_cancellable (set->projector, job->cancellable);
+  return td_backprojector_update (set->projector, &task, error);
+}
+
+TdFbpWorkingSet *
+td_fbp_working_set_take (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
+                         GError **error)
+{
+  const TdPlan *plan = job->plan;
+  const TdFbp *fbp = plan->extra;
+  Wanted wanted = { plan, device, family };
+  TdFbpWorkingSet *set = td_engine_take (plan->engine, free_idle, working_set_matches, &wanted);
+
+  if (set && make_ready (set, job, NULL)) {
+    td_job_add_account (job, set->device);
+    return set;
+  }
+  td_fbp_working_set_free (set);
+  return td_fbp_working_set_new (job, device, family, fbp->slab_slices, fbp->batch, error);
+}
+
+void
+td_fbp_working_set_give (TdFbpWorkingSet *set)
+{
+  TdPlan *plan = set->job->plan;
+  const TdFbp *fbp = plan->extra;
+  guint64 bytes = (set->early ? 2 : 1) * set->max_rows * td_fbp_row_bytes (fbp)
+                  + set->max_slices * (td_fbp_filtered_bytes (fbp) + td_fbp_slice_bytes (fbp));
+
+  td_backprojector_set_cancellable (set->projector, NULL);
+  set->job = NULL;
+  td_engine_give (plan->engine, set, bytes, free_idle);
+}
+
+gboolean
+td_fbp_working_set_settle (TdFbpWorkingSet *set)
+{
+  return td_queue_finish (set->compute, NULL)
+         && (set->n_lanes == 1
+             || (td_queue_finish (set->up, NULL) && td_queue_finish (set->down, NULL)));
+}
+
+float *
+td_fbp_working_set_rows (TdFbpWorkingSet *set, guint lane, const TdFbpWork *work)
+{
+  TdBuffer *data = set->lanes[lane].data;
+
+  if (!set->keep || !data || !td_device_info (set->device)->host_pointers
+      || work->count > set->max_slices || work->n_rows > set->max_rows)
+    return NULL;
+  set->held_rows = set->held_count = 0;
+  return td_buffer_map (data);
+}
+
+gboolean
+td_fbp_working_set_needs_rows (const TdFbpWorkingSet *set, const TdFbpWork *work)
+{
+  return !working_set_holds (set, work) && !working_set_holds_early (set, work);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "fbp.h"
+
+/* ── Slots ── */
+
+/* A piece of host memory that travels through the pipeline; on direct runs it is a device buffer.
+ */
+typedef struct {
+  float *host;
+  TdBuffer *buffer; /* NULL unless direct */
+  TdDevice *device; /* owner of buffer or of pinned memory */
+} TdFbpSlot;
+
+TdFbpSlot *td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, GError **error);
+void td_fbp_slot_free (TdFbpSlot *slot);
+
+/* ── Working set ── */
+
+typedef struct TdFbpWorkingSet TdFbpWorkingSet;
+
+/* One slab, or a part of one, on its way through a device. */
+typedef struct {
+  guint first, count; /* slices, as detector rows */
+  guint row0, n_rows; /* raw rows with their halo */
+  TdFbpSlot *in;      /* raw rows row0…; read by the device until the work is completed */
+  guint in_row0;      /* detector row of the slot's first row */
+  gboolean in_place;  /* the rows are where the device wants them already, and not in the slot */
+  TdFbpSlot *out;     /* slices; out_first is the row of its first slice */
+  guint out_first;
+} TdFbpWork;
+
+/* @max_slices, @batch: at most the plan's; smaller after the device ran out of memory. */
+TdFbpWorkingSet *td_fbp_working_set_new (TdJob *job, TdDevice *device,
+                                         const TdBackprojectFamily *family, guint max_slices,
+                                         guint batch, GError **error);
+void td_fbp_working_set_free (TdFbpWorkingSet *set);
+guint td_fbp_working_set_max_slices (const TdFbpWorkingSet *set);
+/* Enqueues the work on lane 0 … lanes-1, which must be idle. Checks the job's cancellable between
+   pieces on devices that work in the calling thread. */
+gboolean td_fbp_working_set_submit (TdFbpWorkingSet *set, guint lane, const TdFbpWork *work,
+                                    GError **error);
+/* Blocks until the lane's work is done; books its times and updates. */
+gboolean td_fbp_working_set_complete (TdFbpWorkingSet *set, guint lane, GError **error);
+/* Books the preparation's counts; blocks. */
+gboolean td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error);
+
+/* Previews: an idle working set of the engine that fits the job, made ready for it; or a new one.
+ */
+TdFbpWorkingSet *td_fbp_working_set_take (TdJob *job, TdDevice *device,
+                                          const TdBackprojectFamily *family, GError **error);
+void td_fbp_working_set_give (TdFbpWorkingSet *set);
+/* After a cancelled job: waits for what is under way. FALSE: the working set cannot be trusted any
+ * more. */
+gboolean td_fbp_working_set_settle (TdFbpWorkingSet *set);
+/* Where the work's rows may be read to instead of the slot; NULL: nowhere. What was there goes. */
+float *td_fbp_working_set_rows (TdFbpWorkingSet *set, guint lane, const TdFbpWork *work);
+/* FALSE: it holds them, or what the first of the steps made of them: nothing need be read. */
+gboolean td_fbp_working_set_needs_rows (const TdFbpWorkingSet *set, const TdFbpWork *work);
