@@ -419,9 +419,10 @@ ready_working_set (Worker *worker, GError **error)
   return worker->set != NULL;
 }
 
-/* Brings the lane's slab to the device. */
+/* What the slab needs before the device can take it: a working set, raw rows and a slot for the
+   slices. */
 static gboolean
-fbp_worker_submit (Worker *worker, guint lane, GError **error)
+fbp_worker_ready (Worker *worker, guint lane, GError **error)
 {
   Run *run = worker->run;
   Slab *slab = worker->flying[lane];
@@ -436,34 +437,34 @@ fbp_worker_submit (Worker *worker, guint lane, GError **error)
       return FALSE;
   }
   slab->work.out = fbp_run_get (run, &run->free_out);
-  if (!slab->work.out) {
+  if (!slab->work.out)
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "The run was stopped");
-    return FALSE;
-  }
-  if (slab->work.count > td_fbp_working_set_max_slices (worker->set) && !run->fbp->direct)
-    return work_in_parts (worker, lane, error);
-  return td_fbp_working_set_submit (worker->set, lane, &slab->work, error);
+  return slab->work.out != NULL;
 }
 
-/* Takes slab after slab until there are none. With two lanes a slab is downloaded while the next
-   one is computed. */
+/* Gives a lane the next slab, then completes the lane whose turn is next: with two lanes a slab is
+   downloaded while the next one is computed. Sets @ended when no slab is left. */
 static gboolean
-fbp_worker_pump (Worker *worker, GError **error)
+fbp_worker_turn (Worker *worker, guint turn, gboolean *ended, GError **error)
 {
-  guint lanes = td_fbp_lanes (worker->run->fbp, td_device_info (worker->device));
+  const guint lanes = td_fbp_lanes (worker->run->fbp, td_device_info (worker->device));
+  const guint lane = turn % lanes, due = (turn + 1) % lanes;
+  const gboolean idle = !worker->flying[0] && !worker->flying[1];
+  Slab *slab = worker->flying[lane] = fbp_run_next_slab (worker->run, idle);
 
-  for (guint turn = 0;; turn++) {
-    guint lane = turn % lanes, due = (turn + 1) % lanes;
-    gboolean idle = !worker->flying[0] && !worker->flying[1];
-
-    worker->flying[lane] = fbp_run_next_slab (worker->run, idle);
-    if (!worker->flying[lane] && idle)
-      return !worker->set || td_fbp_working_set_book_counts (worker->set, error);
-    if (worker->flying[lane] && !fbp_worker_submit (worker, lane, error))
+  *ended = !slab && idle;
+  if (*ended)
+    return !worker->set || td_fbp_working_set_book_counts (worker->set, error);
+  if (slab && !fbp_worker_ready (worker, lane, error))
+    return FALSE;
+  if (slab && slab->work.count > td_fbp_working_set_max_slices (worker->set)
+      && !worker->run->fbp->direct) {
+    if (!work_in_parts (worker, lane, error))
       return FALSE;
-    if (!fbp_worker_complete (worker, due, error))
-      return FALSE;
+  } else if (slab && !td_fbp_working_set_submit (worker->set, lane, &slab->work, error)) {
+    return FALSE;
   }
+  return fbp_worker_complete (worker, due, error);
 }
 
 /* ── Failures ── */
@@ -588,17 +589,19 @@ fbp_worker_run (gpointer user)
 {
   Worker *worker = user;
   Run *run = worker->run;
+  gboolean ended = FALSE;
   GError *error = NULL;
 
-  while (!fbp_worker_pump (worker, &error)) {
-    gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  for (guint turn = 0; !ended; turn++) {
+    if (fbp_worker_turn (worker, turn, &ended, &error))
+      continue;
+    const gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
     put_working_set_away (worker, cancelled);
     give_slabs_back (worker);
-    if (cancelled || !fbp_worker_recover (worker, error)) {
+    ended = cancelled || !fbp_worker_recover (worker, error);
+    if (ended)
       fbp_worker_retire (worker, g_steal_pointer (&error));
-      break;
-    }
     g_clear_error (&error);
   }
   put_working_set_away (worker, TRUE);
