@@ -3,6 +3,7 @@
 
 #include "cli-verbs.h"
 #include "cli.h"
+#include "compute/device/device-probe.h"
 #include "compute/device/device.h"
 #include "compute/recipe/recipe.h"
 #include "compute/parallel/self-test.h"
@@ -179,6 +180,7 @@ td_cli_devices (int argc, char **argv)
 
   if (status >= 0)
     return status;
+  td_device_probe_anew ();
   g_autoptr (GPtrArray) list = td_device_list ();
   g_autoptr (GPtrArray) reports = g_ptr_array_new_with_free_func (cli_devices_report_free);
   for (guint i = 0; i < list->len; i++) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli-verbs.h"
+#include "compute/device/device-probe.h"
 #include "config.h"
 
 typedef struct {
@@ -73,6 +74,8 @@ cli_end (int status)
 int
 main (int argc, char **argv)
 {
+  if (td_device_probe_helper (argc, argv))
+    return 0;
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C"); /* options, recipes and JSON have decimal points everywhere */
   g_set_prgname ("tomodesk-cli");

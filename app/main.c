@@ -3,11 +3,14 @@
 #include <locale.h>
 
 #include "application.h"
+#include "compute/device/device-probe.h"
 #include "config.h"
 
 int
 main (int argc, char **argv)
 {
+  if (td_device_probe_helper (argc, argv))
+    return 0;
   setlocale (LC_ALL, "");
   bindtextdomain (GETTEXT_PACKAGE, TD_LOCALEDIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");

@@ -11,13 +11,17 @@
  * device-list.c and its files to meson.build. tests/unit/test-device.c then runs over it.
  */
 typedef struct {
-  const char *name;
+  const char *name;  /* in ids: "opencl" */
+  const char *title; /* for people: "OpenCL" */
   /* Appends an entry for each device, or one unavailable entry with the reason. */
   void (*list) (GPtrArray *entries);
   /* @index: the number in "name:index". *device starts with td_device_init() and has its whole
    * info. */
   gboolean (*open) (guint index, TdDevice **device, GError **error);
 } TdDeviceApi;
+
+/* The devices of one API, listed in this process: what a probe's child does. (transfer full) */
+GPtrArray *td_device_list_api (const char *name);
 
 void td_host_list (GPtrArray *entries);
 gboolean td_host_open (guint index, TdDevice **device, GError **error);

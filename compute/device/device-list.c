@@ -3,18 +3,19 @@
 #include "config.h"
 
 #include "device-api.h"
+#include "device-probe.h"
 
 #include <string.h>
 
 /* Best first: "auto" takes the first GPU, else the host. */
 static const TdDeviceApi apis[] = {
 #if TD_HAVE_CUDA
-  { "cuda", td_cuda_list, td_cuda_open },
+  { "cuda", "CUDA", td_cuda_list, td_cuda_open },
 #endif
 #if TD_HAVE_OPENCL
-  { "opencl", td_opencl_list, td_opencl_open },
+  { "opencl", "OpenCL", td_opencl_list, td_opencl_open },
 #endif
-  { "host", td_host_list, td_host_open },
+  { "host", "Host", td_host_list, td_host_open },
 };
 
 static GMutex registry_lock;
@@ -52,12 +53,36 @@ entry_free (gpointer data)
 }
 
 GPtrArray *
-td_device_list (void)
+td_device_list_api (const char *name)
 {
   GPtrArray *entries = g_ptr_array_new_with_free_func (entry_free);
 
   for (guint i = 0; i < G_N_ELEMENTS (apis); i++)
-    apis[i].list (entries);
+    if (strcmp (apis[i].name, name) == 0)
+      apis[i].list (entries);
+  return entries;
+}
+
+/* Why the API must not be used in this process; NULL: it may. */
+static const char *
+unsound (const TdDeviceApi *api)
+{
+  return api->open == td_host_open ? NULL : td_device_probe (api->name);
+}
+
+GPtrArray *
+td_device_list (void)
+{
+  GPtrArray *entries = g_ptr_array_new_with_free_func (entry_free);
+
+  for (guint i = 0; i < G_N_ELEMENTS (apis); i++) {
+    const char *reason = unsound (&apis[i]);
+    if (reason)
+      g_ptr_array_add (entries, td_device_entry_new (apis[i].name, apis[i].title, apis[i].name,
+                                                     TD_DEVICE_OTHER, 0, NULL, reason));
+    else
+      apis[i].list (entries);
+  }
   return entries;
 }
 
@@ -105,6 +130,12 @@ td_device_open (const char *id, GError **error)
   if (!api) {
     td_set_error (error, TD_ERROR_NOT_FOUND,
                   "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
+    return NULL;
+  }
+  const char *reason = unsound (api);
+  if (reason) {
+    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %s", id,
+                 reason);
     return NULL;
   }
   key = g_strdup_printf ("%s:%u", api->name, index);

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "device-probe.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device-api.h"
+
+#define HELPER "--list-devices-of"
+#define LIMIT_S 20 /* a driver starts in one second, on a busy machine in a few */
+#define LOOK_US (5 * 1000)
+#define VENDORS "/etc/OpenCL/vendors"
+
+typedef struct {
+  char *api, *reason;
+} Verdict;
+
+static GMutex lock; /* all below */
+static gboolean has_helper, anew;
+static GArray *verdicts; /* Verdict */
+
+/* ── The child ── */
+
+gboolean
+td_device_probe_helper (int argc, char **argv)
+{
+  const struct rlimit none = { 0, 0 };
+
+  if (argc != 3 || strcmp (argv[1], HELPER) != 0) {
+    g_mutex_lock (&lock);
+    has_helper = TRUE;
+    g_mutex_unlock (&lock);
+    return FALSE;
+  }
+  setrlimit (RLIMIT_CORE, &none);
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  g_autoptr (GPtrArray) entries = td_device_list_api (argv[2]);
+  _exit (0); /* a driver that crashes while it is unloaded has been listed all the same */
+}
+
+/* How the child ended, in words; NULL: well, or it could not be started. */
+static char *
+device_probe_wait (GPid child)
+{
+  const char *seconds = g_getenv ("TOMODESK_PROBE_SECONDS"); /* for tests */
+  const gint64 limit_s = seconds ? g_ascii_strtoll (seconds, NULL, 10) : LIMIT_S;
+  const gint64 deadline = g_get_monotonic_time () + limit_s * G_USEC_PER_SEC;
+  int status = 0;
+
+  for (;;) {
+    const pid_t ended = waitpid (child, &status, WNOHANG);
+    if (ended == child)
+      break;
+    if (ended < 0 && errno != EINTR)
+      return NULL;
+    if (g_get_monotonic_time () > deadline) {
+      kill (child, SIGKILL);
+      while (waitpid (child, &status, 0) < 0 && errno == EINTR)
+        ;
+      return g_strdup_printf ("did not answer within %" G_GINT64_FORMAT " s", limit_s);
+    }
+    g_usleep (LOOK_US);
+  }
+  if (WIFSIGNALED (status))
+    return g_strdup_printf ("crashed (%s)", strsignal (WTERMSIG (status)));
+  if (WEXITSTATUS (status) != 0)
+    return g_strdup_printf ("ended the process (status %d)", WEXITSTATUS (status));
+  return NULL;
+}
+
+/* @vendor: the OpenCL driver to look at alone; NULL: all. */
+static char *
+device_probe_run (const char *api, const char *vendor)
+{
+  const char *const arguments[] = { "/proc/self/exe", HELPER, api, NULL };
+  g_auto (GStrv) environment = g_get_environ ();
+  GPid child;
+
+  if (vendor)
+    environment = g_environ_setenv (environment, "OCL_ICD_VENDORS", vendor, TRUE);
+  if (!g_spawn_async (NULL, (char **) arguments, environment,
+                      G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL
+                          | G_SPAWN_STDERR_TO_DEV_NULL,
+                      NULL, NULL, &child, NULL))
+    return NULL;
+  return device_probe_wait (child);
+}
+
+/* ── Which driver it is ── */
+
+static int
+by_name (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *) a, *(char *const *) b);
+}
+
+/* The OpenCL drivers' files; empty where one file is named directly. */
+static GPtrArray *
+vendor_files (void)
+{
+  const char *folder = g_getenv ("OCL_ICD_VENDORS");
+  GPtrArray *files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GDir) dir = g_dir_open (folder ? folder : VENDORS, 0, NULL);
+
+  for (const char *name; dir && (name = g_dir_read_name (dir));)
+    if (g_str_has_suffix (name, ".icd"))
+      g_ptr_array_add (files, g_build_filename (folder ? folder : VENDORS, name, NULL));
+  g_ptr_array_sort (files, by_name);
+  return files;
+}
+
+/* "the OpenCL driver of /etc/OpenCL/vendors/pocl.icd crashed (Aborted)" */
+static char *
+name_driver (const char *api, const char *all)
+{
+  g_autoptr (GPtrArray) files = vendor_files ();
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (strcmp (api, "cuda") == 0)
+    return g_strdup_printf ("NVIDIA's driver %s", all);
+  for (guint i = 0; i < files->len; i++) {
+    g_autofree char *how
+        = files->len > 1 ? device_probe_run (api, files->pdata[i]) : g_strdup (all);
+    if (how)
+      g_string_append_printf (text, "%sthe OpenCL driver of %s %s", text->len ? ", " : "",
+                              (const char *) files->pdata[i], how);
+  }
+  if (text->len == 0)
+    g_string_append_printf (text, "an OpenCL driver %s", all);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static void
+add_file (GChecksum *sum, const char *path)
+{
+  GStatBuf state = { 0 };
+  g_autofree char *text = NULL;
+
+  if (g_stat (path, &state) != 0)
+    memset (&state, 0, sizeof state);
+  text = g_strdup_printf ("%s %" G_GINT64_FORMAT " %" G_GINT64_FORMAT "\n", path,
+                          (gint64) state.st_size, (gint64) state.st_mtime);
+  g_checksum_update (sum, (const guchar *) text, -1);
+}
+
+/* Changes with the driver's version, with what chooses the driver, and when the machine starts. */
+static char *
+driver_state (const char *api)
+{
+  static const char *const variables[] = { "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES",
+                                           "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES" };
+  static const char *const files[]
+      = { "/proc/sys/kernel/random/boot_id", "/proc/driver/nvidia/version" };
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+  g_autoptr (GPtrArray) vendors = vendor_files ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (variables); i++) {
+    const char *value = g_getenv (variables[i]);
+    g_checksum_update (sum, (const guchar *) (value ? value : "-"), -1);
+    g_checksum_update (sum, (const guchar *) "\n", -1);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autofree char *text = NULL;
+    if (g_file_get_contents (files[i], &text, NULL, NULL))
+      g_checksum_update (sum, (const guchar *) text, -1);
+  }
+  for (guint i = 0; i < vendors->len && strcmp (api, "opencl") == 0; i++) {
+    g_autofree char *library = NULL;
+    add_file (sum, vendors->pdata[i]);
+    if (g_file_get_contents (vendors->pdata[i], &library, NULL, NULL)
+        && g_path_is_absolute (g_strstrip (library)))
+      add_file (sum, library);
+  }
+  add_file (sum, "/sys/devices");
+  return g_strdup (g_checksum_get_string (sum));
+}
+
+/* ── Memory ── */
+
+/* TRUE: the verdict is known; @reason: NULL if the driver is sound. */
+static gboolean
+device_probe_recall (GKeyFile *file, const char *api, const char *state, char **reason)
+{
+  g_autofree char *known = g_key_file_get_string (file, api, "driver", NULL);
+
+  if (anew || g_strcmp0 (known, state) != 0)
+    return FALSE;
+  *reason = g_key_file_get_string (file, api, "failure", NULL);
+  return TRUE;
+}
+
+static char *
+device_probe_ask (const char *api)
+{
+  g_autofree char *path
+      = g_build_filename (g_get_user_cache_dir (), "tomodesk", "drivers.ini", NULL);
+  g_autofree char *state = driver_state (api), *folder = g_path_get_dirname (path);
+  g_autoptr (GKeyFile) file = g_key_file_new ();
+  char *reason = NULL;
+
+  g_key_file_load_from_file (file, path, G_KEY_FILE_NONE, NULL);
+  if (device_probe_recall (file, api, state, &reason))
+    return reason;
+  g_autofree char *how = device_probe_run (api, NULL);
+  if (how) {
+    g_autofree char *driver = name_driver (api, how);
+    reason = g_strdup_printf ("%s while its devices were listed; update or remove it, and "
+                              "'tomodesk-cli devices' tries it again",
+                              driver);
+  }
+  g_key_file_remove_group (file, api, NULL);
+  g_key_file_set_string (file, api, "driver", state);
+  if (reason)
+    g_key_file_set_string (file, api, "failure", reason);
+  g_mkdir_with_parents (folder, 0700);
+  g_key_file_save_to_file (file, path, NULL);
+  return reason;
+}
+
+void
+td_device_probe_anew (void)
+{
+  g_mutex_lock (&lock);
+  anew = TRUE;
+  g_mutex_unlock (&lock);
+}
+
+const char *
+td_device_probe (const char *api)
+{
+  const char *reason = NULL;
+  gboolean known = FALSE;
+
+  g_mutex_lock (&lock);
+  if (!verdicts)
+    verdicts = g_array_new (FALSE, FALSE, sizeof (Verdict));
+  for (guint i = 0; i < verdicts->len && !known; i++) {
+    const Verdict *verdict = &g_array_index (verdicts, Verdict, i);
+    known = strcmp (verdict->api, api) == 0;
+    reason = known ? verdict->reason : NULL;
+  }
+  if (!known && has_helper) {
+    const Verdict verdict = { g_strdup (api), device_probe_ask (api) };
+    g_array_append_val (verdicts, verdict);
+    reason = verdict.reason;
+  }
+  g_mutex_unlock (&lock);
+  return reason;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * A driver may abort or hang while its devices are listed, and it would take the program with it.
+ * So a child process lists an API's devices first, with a limit on its time. The verdict holds for
+ * the driver's version until the machine starts anew: the child runs once, not at every start.
+ */
+
+/* The first call of main(). TRUE: this process is such a child and has done its work; main()
+   returns 0. FALSE: go on; from then on the program's own file serves as the child. A program that
+   never calls this lists in its own process. */
+gboolean td_device_probe_helper (int argc, char **argv);
+/* NULL: the API ("opencl", "cuda") may be used in this process. Else a sentence that names the
+   driver; owned by the process. Any thread; blocks the first time. */
+const char *td_device_probe (const char *api);
+/* What is remembered of earlier processes is not believed: for who asks by hand. Before the first
+   td_device_probe(). */
+void td_device_probe_anew (void);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+/* A driver that aborts or hangs while its devices are listed is one sentence: the host goes on. */
+
+static void
+test_fault (gconstpointer fault)
+{
+  const gboolean hangs = g_str_equal (fault, "hang");
+  g_auto (TdTestRun) devices = { 0 }, phantom = { 0 }, first = { 0 }, second = { 0 }, named = { 0 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *icd = test_folder_file (folder, "broken.icd");
+  g_autofree char *cache = test_folder_file (folder, "cache");
+
+  g_assert_true (g_file_set_contents (icd, FAKE_ICD, -1, NULL));
+  g_setenv ("XDG_CACHE_HOME", cache, TRUE);
+  g_setenv ("OCL_ICD_VENDORS", folder->path, TRUE);
+  g_setenv ("FAKE_ICD", fault, TRUE);
+  g_setenv ("TOMODESK_PROBE_SECONDS", "2", TRUE);
+  td_test_cli (&devices, folder->path, "devices", NULL);
+  g_assert_cmpint (devices.status, ==, 0);
+  g_test_message ("%s", devices.out);
+  g_assert_nonnull (strstr (devices.out, "host"));
+  g_assert_nonnull (strstr (devices.out, icd));
+  g_assert_nonnull (strstr (devices.out, hangs ? "did not answer within 2 s" : "crashed"));
+
+  td_test_cli (&phantom, folder->path, "phantom", "shepp-logan", "--output", "scan.nxs",
+               "--columns", "32", "--rows", "2", "--views", "40", NULL);
+  g_assert_cmpint (phantom.status, ==, 0);
+  td_test_cli (&first, folder->path, "reconstruct", "scan.nxs", "--output", "first", "--device",
+               "auto", NULL);
+  g_assert_cmpint (first.status, ==, 0);
+  /* The verdict is remembered, else this would wait for ever. */
+  g_setenv ("TOMODESK_PROBE_SECONDS", "100000", TRUE);
+  td_test_cli (&second, folder->path, "plan", "scan.nxs", NULL);
+  g_assert_cmpint (second.status, ==, 0);
+  td_test_cli (&named, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
+  td_test_run_assert_refused (&named, 1, icd);
+
+  /* Mended, the driver has another version: it is looked at again. */
+  g_setenv ("FAKE_ICD", "none", TRUE);
+  g_assert_true (g_file_set_contents (icd, FAKE_ICD "\n", -1, NULL));
+  g_auto (TdTestRun) mended = { 0 };
+  td_test_cli (&mended, folder->path, "devices", NULL);
+  g_assert_cmpint (mended.status, ==, 0);
+  g_assert_null (strstr (mended.out, icd));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/drivers/abort", "abort", test_fault);
+  g_test_add_data_func ("/drivers/hang", "hang", test_fault);
+  return g_test_run ();
+}
