@@ -179,8 +179,8 @@ show_wipe (TdCompareView *self)
 static void
 compare_view_show_slice (TdCompareView *self, guint i, const TdPreviewResult *result)
 {
-  g_autofree char *outcome
-      = g_strdup_printf (_ ("%s, %.0f ms"), result->family, result->seconds * 1e3);
+  g_autofree char *outcome = g_strdup_printf (_ ("%s, %s precision, %.0f ms"), result->family,
+                                              result->precision, result->seconds * 1e3);
 
   self->readout.pixel_mm = result->pixel_mm;
   self->readout.width = result->image->extent_width;

@@ -187,6 +187,7 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
   result->units = g_strdup (facts->units);
   result->device = g_strdup (outcome->device);
   result->family = g_strdup (outcome->family);
+  result->precision = outcome->precision;
   result->seconds = outcome->seconds;
   result->counts = outcome->counts;
   return result;

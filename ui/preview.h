@@ -21,7 +21,8 @@ typedef struct {
   double pixel_mm; /* 0: unknown */
   char *units;     /* of the values: "1/mm" or "1/px" */
   char *device, *family;
-  double seconds; /* of the job */
+  const char *precision; /* that the family computed in; static */
+  double seconds;        /* of the job */
   TdPreparationCounts counts;
 } TdPreviewResult;
 

@@ -49,7 +49,12 @@ device_program_build (TdDevice *device, const char *name, const char *const *def
       return NULL;
     }
   }
-  if (!device->ops->program_build (device, name, source, defines, &program, error))
+  g_atomic_int_inc (&device->building);
+  const gboolean built
+      = device->ops->program_build (device, name, source, defines, &program, error);
+  g_atomic_int_add (&device->building, -1);
+  g_atomic_int_add (&device->builds, source != NULL);
+  if (!built)
     return NULL;
   program->device = device;
   program->kernels = g_hash_table_new (g_str_hash, g_str_equal);
@@ -82,6 +87,18 @@ td_program_build (TdDevice *device, const char *name, const char *const *defines
   else
     td_device_failed (device, error);
   return program;
+}
+
+gboolean
+td_device_is_building (TdDevice *device)
+{
+  return g_atomic_int_get (&device->hardware->building) > 0;
+}
+
+guint
+td_device_builds (TdDevice *device)
+{
+  return (guint) g_atomic_int_get (&device->hardware->builds);
 }
 
 void

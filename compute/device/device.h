@@ -215,6 +215,8 @@ struct TdDevice {
   GMutex program_lock;
   GHashTable *programs; /* name and defines → TdProgram; under program_lock */
   guint64 live_objects; /* under lock */
+  gint building;        /* programs being built now; atomic */
+  gint builds;          /* programs built or loaded so far, but for those compiled in; atomic */
 };
 
 /* Implementations embed these as their first member; the wrappers set the fields once the operation
@@ -327,6 +329,11 @@ gboolean td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint6
 TdProgram *td_program_build (TdDevice *device, const char *name, const char *const *defines,
                              GError **error);
 void td_program_free (TdProgram *program);
+/* Whether a program is being built, which takes seconds the first time. Any thread. */
+gboolean td_device_is_building (TdDevice *device);
+/* How many programs were built so far: what was timed while this grew says little about the next
+   time. Any thread. */
+guint td_device_builds (TdDevice *device);
 TdKernel *td_program_kernel (TdProgram *program, const char *kernel, GError **error);
 gboolean td_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error);
 gboolean td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],

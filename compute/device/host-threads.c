@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "host.h"
 
+#include "dataset/error.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +103,20 @@ td_host_enter_background (void)
 #endif
 }
 
+GThread *
+td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+  GThread *thread = g_thread_try_new (name, body, data, &reason);
+
+  if (!thread)
+    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                 "The system gives this program no further thread (%s); close other programs, or "
+                 "raise the limits on threads and address space (ulimit -u, -v)",
+                 reason->message);
+  return thread;
+}
+
 /* ── The pool ── */
 
 /* One td_parallel_for call, on its caller's stack. @busy and the list are under pool.lock. */
@@ -166,8 +182,12 @@ start_workers (void)
   if (!g_once_init_enter (&pool.started))
     return;
   /* They wait for work until the process ends. */
-  for (guint i = 1; i < td_host_threads (); i++)
-    g_thread_unref (g_thread_new ("host-worker", host_threads_worker, NULL));
+  for (guint i = 1; i < td_host_threads (); i++) {
+    GThread *thread = g_thread_try_new ("host-worker", host_threads_worker, NULL, NULL);
+    if (!thread)
+      break; /* the callers do the work with fewer helpers */
+    g_thread_unref (thread);
+  }
   g_once_init_leave (&pool.started, 1);
 }
 

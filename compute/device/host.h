@@ -12,6 +12,8 @@ typedef enum { TD_ISA_PLAIN, TD_ISA_AVX2, TD_ISA_AVX512 } TdIsa;
 /* The best this CPU has, or less if the environment variable TOMODESK_ISA says "plain" or "avx2":
    tests run every path on one machine. */
 TdIsa td_host_isa (void);
+/* As g_thread_try_new(), with a sentence: a process may be short of address space or of threads. */
+GThread *td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **error);
 /* Host memory that can still be had, bytes, within this process's control group. */
 guint64 td_host_memory_available (void);
 guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */

@@ -61,6 +61,7 @@ td_job_result_json (TdJob *job)
   td_json_add_string (builder, "output", result->output);
   td_json_add_string (builder, "device", result->device);
   td_json_add_string (builder, "kernel", result->family);
+  td_json_add_string (builder, "precision", result->precision);
   td_json_add_number (builder, "centre_px", result->centre_px);
   td_json_add_integer (builder, "slices", job->plan->facts.n_slices);
   td_json_add_number (builder, "seconds", result->seconds);
@@ -113,6 +114,7 @@ td_job_provenance_json (TdJob *job)
   g_mutex_lock (&job->lock);
   td_json_add_string (builder, "device", job->result.device);
   td_json_add_string (builder, "kernel", job->result.family);
+  td_json_add_string (builder, "precision", job->result.precision);
   td_json_add_string (builder, "units", plan->facts.units);
   td_json_add_number (builder, "seconds", (g_get_monotonic_time () - job->started_us) * 1e-6);
   add_stages (builder, &job->result);

@@ -25,7 +25,8 @@ struct TdJob {
   TdJobState state;
   GError *failure; /* the first error of any thread */
   gint64 started_us, ended_us, first_update_us;
-  double updates;
+  double updates, first_updates; /* so far; when the first came */
+  guint builds;                  /* of its devices, before it ran */
   guint slices_done;
   gint64 host_bytes;
   TdMessage **notes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "compute/device/host.h"
 #include "dataset/error.h"
 #include "engine-private.h"
 #include "job-private.h"
@@ -149,8 +150,10 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
     if (!writer->volume)
       return FALSE;
   }
-  writer->thread = g_thread_new ("writer", writer_thread, job);
-  return TRUE;
+  writer->thread = td_thread_start ("writer", writer_thread, job, error);
+  if (!writer->thread)
+    g_clear_pointer (&writer->volume, td_volume_writer_free);
+  return writer->thread != NULL;
 }
 
 static void

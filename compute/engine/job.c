@@ -24,6 +24,7 @@ td_job_new (TdPlan *plan)
   job->result.output = g_strdup (plan->output);
   job->result.device = g_strjoinv (",", plan->facts.devices);
   job->result.family = g_strdup (plan->facts.family);
+  job->result.precision = td_precision_name (plan->facts.precision);
   job->result.centre_px = plan->facts.centre_px;
   return job;
 }
@@ -124,6 +125,34 @@ td_job_cancel (TdJob *job)
 
 /* ── Progress ── */
 
+/* What a job as long as this took for building does not count. */
+#define LONG_US (20 * G_USEC_PER_SEC)
+
+static guint
+job_builds (const TdJob *job)
+{
+  guint builds = 0;
+
+  for (guint i = 0; i < job->plan->devices->len; i++)
+    builds += td_device_builds (job->plan->devices->pdata[i]);
+  return builds;
+}
+
+static gboolean
+job_builds_now (const TdJob *job)
+{
+  for (guint i = 0; i < job->plan->devices->len; i++)
+    if (td_device_is_building (job->plan->devices->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+td_job_is_warm (TdJob *job)
+{
+  return job_builds (job) == job->builds || g_get_monotonic_time () - job->started_us > LONG_US;
+}
+
 /* The part of the progress that passes make; under the lock. */
 static void
 job_pass_progress (TdJob *job, TdJobProgress *progress)
@@ -157,16 +186,21 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   double delivered = facts->n_slices ? (double) job->slices_done / facts->n_slices : 0;
   progress->fraction
       = job->state == TD_JOB_DONE ? 1 : MIN (0.9 * computed + 0.1 * delivered, 0.999);
+  /* Building kernels comes before the first update, and only once. */
+  const double began
+      = job->first_update_us && facts->updates > 0 ? 0.9 * job->first_updates / facts->updates : 1;
   progress->remaining_s = -1;
   if (job->ended_us)
     progress->remaining_s = 0;
-  else if (job->first_update_us && progress->fraction > 0.01)
-    progress->remaining_s = progress->elapsed_s * (1 - progress->fraction) / progress->fraction;
+  else if (progress->fraction > began + 0.01)
+    progress->remaining_s = (double) (now - job->first_update_us) * 1e-6 * (1 - progress->fraction)
+                            / (progress->fraction - began);
   else if (job->started_us && facts->estimate_s > 0)
     progress->remaining_s = MAX (facts->estimate_s - progress->elapsed_s, 0);
-  progress->stage = !job->first_update_us ? "reading"
-                    : computed < 0.9999   ? "reconstructing"
-                                          : "writing";
+  progress->stage = !job->first_update_us
+                        ? (job_builds_now (job) ? "building kernels, once" : "reading")
+                    : computed < 0.9999 ? "reconstructing"
+                                        : "writing";
   job_pass_progress (job, progress);
   g_mutex_unlock (&job->lock);
 }
@@ -178,9 +212,11 @@ void
 td_job_add_updates (TdJob *job, double updates)
 {
   g_mutex_lock (&job->lock);
-  if (!job->first_update_us)
-    job->first_update_us = g_get_monotonic_time ();
   job->updates += updates;
+  if (!job->first_update_us) {
+    job->first_update_us = g_get_monotonic_time ();
+    job->first_updates = job->updates;
+  }
   g_mutex_unlock (&job->lock);
 }
 
@@ -258,7 +294,16 @@ td_job_set_family (TdJob *job, const char *description)
 }
 
 void
-td_job_note (TdJob *job, const char *id, ...)
+td_job_set_precision (TdJob *job, TdPrecision precision)
+{
+  g_mutex_lock (&job->lock);
+  if (!job->ended_us)
+    job->result.precision = td_precision_name (precision);
+  g_mutex_unlock (&job->lock);
+}
+
+void
+td_job_note (TdJob *job, const char *format, ...)
 {
   va_list values;
 
@@ -407,6 +452,7 @@ job_begin (TdJob *job)
   g_assert (job->state == TD_JOB_WAITING);
   job->state = TD_JOB_RUNNING;
   job->started_us = g_get_monotonic_time ();
+  job->builds = job_builds (job);
   g_mutex_unlock (&job->lock);
 }
 
@@ -467,6 +513,16 @@ ended_free (gpointer user)
   g_free (ended);
 }
 
+static void
+post_done (Ended *ended)
+{
+  /* Not g_main_context_invoke(): it would call from here if the context does not run yet. */
+  g_autoptr (GSource) source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_callback (source, call_done, ended, ended_free);
+  g_source_attach (source, ended->job->done_context);
+}
+
 static gpointer
 job_thread (gpointer user)
 {
@@ -474,11 +530,7 @@ job_thread (gpointer user)
 
   td_host_enter_background ();
   td_job_run (ended->job, NULL, &ended->error);
-  /* Not g_main_context_invoke(): it would call from here if the context does not run yet. */
-  g_autoptr (GSource) source = g_idle_source_new ();
-  g_source_set_priority (source, G_PRIORITY_DEFAULT);
-  g_source_set_callback (source, call_done, ended, ended_free);
-  g_source_attach (source, ended->job->done_context);
+  post_done (ended);
   return NULL;
 }
 
@@ -491,7 +543,14 @@ td_job_start (TdJob *job, TdJobDone done, gpointer user)
   job->done_user = user;
   job->done_context = g_main_context_ref_thread_default ();
   ended->job = td_job_ref (job);
-  g_thread_unref (g_thread_new ("job", job_thread, ended));
+  GThread *thread = td_thread_start ("job", job_thread, ended, &ended->error);
+  if (thread) {
+    g_thread_unref (thread);
+    return;
+  }
+  job_begin (job);
+  finish_result (job, TD_JOB_FAILED);
+  post_done (ended);
 }
 
 const TdJobResult *

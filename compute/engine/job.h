@@ -24,7 +24,7 @@ typedef struct {
   double elapsed_s;
   double remaining_s;   /* estimate; < 0: not known yet */
   double updates_per_s; /* so far */
-  const char *stage;    /* "reading", "reconstructing", "writing" (static) */
+  const char *stage; /* "building kernels, once", "reading", "reconstructing", "writing" (static) */
   guint pass, n_passes; /* iterative methods: those done, of how many at most; 0, 0: none */
   double residual;      /* the last pass's, relative; NAN: none yet */
 } TdJobProgress;
@@ -41,9 +41,10 @@ typedef struct {
 } TdJobStage;
 
 typedef struct {
-  char *output; /* NULL: none */
-  char *device; /* names, comma-separated */
-  char *family; /* the variant that ran */
+  char *output;          /* NULL: none */
+  char *device;          /* names, comma-separated */
+  char *family;          /* the variant that ran */
+  const char *precision; /* that it computed in; static */
   double centre_px;
   double seconds;
   double updates_per_s;

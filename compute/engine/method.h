@@ -68,8 +68,11 @@ gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
                       void (*release) (float *slices, gpointer user), gpointer user,
                       GError **error);
 void td_job_add_updates (TdJob *job, double updates); /* drives progress and ETA */
-void td_job_add_pass (TdJob *job, double residual);   /* of td_job_passes() */
-gboolean td_job_ends_early (TdJob *job);              /* td_job_finish_early() was called */
+/* What the job takes may be remembered as its devices' rate: no kernel was built meanwhile, or the
+   job took so long that building did not count. */
+gboolean td_job_is_warm (TdJob *job);
+void td_job_add_pass (TdJob *job, double residual); /* of td_job_passes() */
+gboolean td_job_ends_early (TdJob *job);            /* td_job_finish_early() was called */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
 /* g_get_monotonic_time() of both ends; does nothing unless the job keeps spans. */
 void td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us);
@@ -80,5 +83,6 @@ void td_job_add_host_bytes (TdJob *job, gint64 bytes);
 /* The peak of a device's memory account, for the result. The job books its plan's devices itself.
  */
 void td_job_add_account (TdJob *job, TdDevice *account);
-void td_job_set_family (TdJob *job, const char *description); /* what ran, in words */
-void td_job_note (TdJob *job, const char *id, ...) G_GNUC_PRINTF (2, 3);
+void td_job_set_family (TdJob *job, const char *description);  /* what ran, in words */
+void td_job_set_precision (TdJob *job, TdPrecision precision); /* else the plan's */
+void td_job_note (TdJob *job, const char *format, ...) G_GNUC_PRINTF (2, 3);

@@ -290,6 +290,7 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   note_unused (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;
+  plan->facts.precision = recipe->precision;
   plan->devices = td_engine_devices (engine, recipe->devices, error);
   if (!plan->devices)
     return NULL;
@@ -417,6 +418,7 @@ td_plan_to_json (const TdPlan *plan)
   json_builder_begin_object (builder);
   td_json_add_string (builder, "method", facts->method);
   td_json_add_string (builder, "kernel", facts->family);
+  td_json_add_string (builder, "precision", td_precision_name (facts->precision));
   td_json_add_strings (builder, "devices", facts->devices);
   td_json_add_integer (builder, "nx", facts->nx);
   td_json_add_integer (builder, "ny", facts->ny);

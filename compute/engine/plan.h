@@ -15,6 +15,7 @@ typedef struct TdPlan TdPlan;
 typedef struct {
   const char *method;          /* "fbp", "fdk", "fourier" */
   const char *family;          /* back-projection family chosen for the first device */
+  TdPrecision precision;       /* that it computes in, which may be more exact than asked for */
   guint nx, ny;                /* of every slice */
   gboolean half_acquisition;   /* slices show the wide field, put together from both sides */
   guint first_slice, n_slices; /* rows reconstructed, counted as the crop and bins leave them */

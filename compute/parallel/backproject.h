@@ -49,8 +49,9 @@ TdBackprojectVariant *td_backproject_variant_new (const char *family, guint slic
 void td_backproject_variant_free (TdBackprojectVariant *variant);
 
 struct TdBackprojectFamily {
-  const char *name;  /* "standard", "texture", "alu", "hybrid", "oversampling", "host", … */
-  const char *title; /* for people */
+  const char *name;     /* "standard", "texture", "alu", "hybrid", "oversampling", "host", … */
+  const char *title;    /* for people */
+  gboolean single_only; /* computes in single precision, whatever the task asks for */
   /* Relative L2 bound against the double-precision truth for random sinograms (derivation in the
      family's source). */
   double (*error_bound) (const TdBackprojectTask *task, const TdDeviceInfo *device);

@@ -131,6 +131,7 @@ family_host_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *
 const TdBackprojectFamily td_family_host = {
   .name = "host",
   .title = "CPU: slices side by side in vectors",
+  .single_only = TRUE,
   .error_bound = family_host_error_bound,
   .unsupported = family_host_unsupported,
   .create = family_host_create,

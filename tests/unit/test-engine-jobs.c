@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans, several devices, jobs: refusing, sharing, cancelling. */
+#include "compute/device/device-api.h"
+#include "compute/engine/engine-private.h"
 #include "engine-scans.h"
 
 /* ── Plans ── */
@@ -299,6 +301,114 @@ test_progress (void)
   g_assert_cmpfloat (progress.remaining_s, ==, 0);
 }
 
+/* ── What was really done ── */
+
+/* What computes in single precision says so, whatever was asked for. */
+static void
+test_precision (gconstpointer device)
+{
+  static const struct {
+    TdPrecision asked;
+    gboolean noted;
+  } cases[] = { { TD_PRECISION_SINGLE, FALSE },
+                { TD_PRECISION_HALF, TRUE },
+                { TD_PRECISION_HALF_RUN, TRUE } };
+  g_autoptr (TdScan) scan = phantom_scan (64, 8, 40);
+
+  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, device, 33.25);
+    g_strlcpy (recipe.family, "host", sizeof recipe.family); /* the CPU's, on either device */
+    recipe.precision = cases[i].asked;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (plan)->notes);
+    g_test_message ("%s", notes);
+    g_assert_cmpint (strstr (notes, "in single precision") != NULL, ==, cases[i].noted);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    g_assert_true (td_job_run (job, NULL, &error));
+    g_assert_cmpstr (td_job_result (job)->precision, ==, "single");
+    g_autofree char *json = td_job_result_json (job);
+    g_assert_nonnull (strstr (json, "\"precision\" : \"single\""));
+  }
+}
+
+/* ── Building kernels ── */
+
+static struct {
+  const TdDeviceOps *sound;
+  TdJob *job;
+  gint launches, stages;
+} slow;
+
+/* As a driver that compiles at the first launch. */
+static gboolean
+slow_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+             const TdArg *args, guint n_args, GError **error)
+{
+  if (g_atomic_int_add (&slow.launches, 1) == 0)
+    g_usleep (600 * 1000);
+  return slow.sound->launch (queue, kernel, groups, local, args, n_args, error);
+}
+
+static gboolean
+slow_build (TdDevice *device, const char *name, const char *source, const char *const *defines,
+            TdProgram **program, GError **error)
+{
+  TdJobProgress progress;
+
+  td_job_progress (slow.job, &progress);
+  slow.stages += g_str_equal (progress.stage, "building kernels, once");
+  return slow.sound->program_build (device, name, source, defines, program, error);
+}
+
+/* What a first run takes for its kernels is no rate for later plans, and is called what it is. */
+static void
+test_building (void)
+{
+  g_autoptr (TdScan) scan = phantom_scan (64, 40, 40);
+  g_autoptr (TdEngine) own = td_engine_new ();
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (!have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  recipe_init (&recipe, "opencl:0", 33.25);
+  g_autoptr (GPtrArray) devices = td_engine_devices (own, "opencl:0", NULL);
+  TdDevice *device = devices->pdata[0];
+  TdDeviceOps ops = *device->ops;
+  g_autoptr (TdPlan) plan = td_plan_new (own, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const TdFbp *fbp = plan->extra;
+  g_autofree char *key = td_fbp_rate_key (plan, device, fbp->families[0]);
+  td_engine_set_rate (own, key, 0);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_device_free_programs (device);
+  slow.sound = device->ops;
+  slow.job = job;
+  slow.launches = slow.stages = 0;
+  ops.launch = slow_launch;
+  ops.program_build = slow_build;
+  device->ops = &ops;
+  const gboolean ok = td_job_run (job, NULL, &error);
+  device->ops = slow.sound;
+  g_assert_no_error (error);
+  g_assert_true (ok);
+  g_assert_cmpint (slow.launches, >, 0);
+  g_assert_cmpint (slow.stages, >, 0);
+  g_assert_false (td_job_is_warm (job));
+  const double rate = td_engine_rate (own, key);
+  g_assert_true (rate == 0 || rate > td_plan_facts (plan)->updates / 0.6);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -308,6 +418,9 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/memory/host", "host", test_memory);
   g_test_add_data_func ("/engine/memory/opencl", "opencl:0", test_memory);
   g_test_add_func ("/engine/two-limits", test_two_limits);
+  g_test_add_data_func ("/engine/precision/host", "host", test_precision);
+  g_test_add_data_func ("/engine/precision/opencl", "opencl:0", test_precision);
+  g_test_add_func ("/engine/building", test_building);
   g_test_add_func ("/engine/two-devices", test_two_devices);
   g_test_add_func ("/engine/two-lanes", test_two_lanes);
   g_test_add_data_func ("/engine/halo/host", "host", test_halo);

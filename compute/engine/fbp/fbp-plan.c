@@ -131,6 +131,12 @@ td_fbp_lanes (const TdFbp *fbp, const TdDeviceInfo *info)
   return info->cpu_shaped || info->host_pointers || fbp->n_slabs < 2 ? 1 : 2;
 }
 
+TdPrecision
+td_fbp_precision (const TdPlan *plan, const TdBackprojectFamily *family)
+{
+  return family->single_only ? TD_PRECISION_SINGLE : plan->recipe.precision;
+}
+
 char *
 td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily *family)
 {
@@ -475,6 +481,15 @@ fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
       return FALSE;
   }
   plan->facts.family = fbp->families[0]->name;
+  plan->facts.precision = td_fbp_precision (plan, fbp->families[0]);
+  for (guint i = 0; i < plan->devices->len; i++)
+    if (td_fbp_precision (plan, fbp->families[i]) != plan->recipe.precision)
+      td_plan_note (plan,
+                    "The kernel \"%s\" on %s computes in single precision: nothing here is faster "
+                    "in the precision \"%s\", which was asked for.",
+                    fbp->families[i]->name,
+                    td_device_info (g_ptr_array_index (plan->devices, i))->id,
+                    td_precision_name (plan->recipe.precision));
   if (plan->method->family && strcmp (plan->recipe.family, "auto") != 0)
     td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
                   plan->recipe.family);

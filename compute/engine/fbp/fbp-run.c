@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compute/device/device-reaction.h"
+#include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
 #include "compute/parallel/families.h"
@@ -637,32 +638,45 @@ make_slots_that_fit (Run *run, GError **error)
 }
 
 /* Under the lock. */
-static void
-start_thread (Run *run, const char *name, GThreadFunc body, gpointer data)
+static gboolean
+start_thread (Run *run, const char *name, GThreadFunc body, gpointer data, GError **error)
 {
+  GThread *thread = td_thread_start (name, body, data, error);
+
+  if (!thread)
+    return FALSE;
   fbp_run_ref (run);
   run->threads++;
-  g_thread_unref (g_thread_new (name, body, data));
+  g_thread_unref (thread);
+  return TRUE;
 }
 
-static void
-start_threads (Run *run)
+/* FALSE: those that were started end by themselves. */
+static gboolean
+start_threads (Run *run, GError **error)
 {
   GPtrArray *devices = run->plan->devices;
+  gboolean ok = TRUE;
 
   g_mutex_lock (&run->lock);
+  run->workers = MIN (devices->len, run->n_slabs);
+  for (guint i = 0; i < run->workers && ok; i++) {
+    Worker *worker = fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]);
+    ok = start_thread (run, "device", fbp_worker_run, worker, error);
+    if (!ok)
+      g_free (worker);
+  }
   if (run->fbp->keep) {
     /* A preview's device may hold the rows: it reads them itself if it must. */
     run->slabs[0].work.in = g_queue_pop_head (&run->free_in);
     g_queue_push_tail (&run->ready, &run->slabs[0]);
   } else {
-    start_thread (run, "reader", fbp_run_read, run);
+    ok = ok && start_thread (run, "reader", fbp_run_read, run, error);
   }
-  run->workers = MIN (devices->len, run->n_slabs);
-  for (guint i = 0; i < run->workers; i++)
-    start_thread (run, "device", fbp_worker_run,
-                  fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]));
+  run->stop = run->stop || !ok;
+  g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
+  return ok;
 }
 
 /* Until all threads have ended, or some time after the run was stopped. */
@@ -695,11 +709,11 @@ fbp_run_carry_out (TdJob *job, GCancellable *cancellable, GError **error)
   cut_slabs (run);
   const gulong handler = g_cancellable_connect (cancellable, G_CALLBACK (fbp_run_on_cancel),
                                                 fbp_run_ref (run), (GDestroyNotify) fbp_run_unref);
-  start_threads (run);
+  const gboolean started = start_threads (run, error);
   wait_for_threads (run);
   g_cancellable_disconnect (cancellable, handler);
   fbp_run_unref (run);
-  return !g_cancellable_set_error_if_cancelled (cancellable, error);
+  return started && !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
 /* ── Methods ── */

@@ -13,6 +13,7 @@ typedef struct {
   TdBuffer *data, *slices; /* NULL on direct runs: the slots are used */
   TdEvent *marks[N_MARKS];
   gboolean downloads;
+  gboolean warm;  /* a slab went through the set before: nothing is built any more */
   double updates; /* to be booked on completion */
 } TdFbpLane;
 
@@ -38,8 +39,9 @@ struct TdFbpWorkingSet {
   TdPreparationCounts counts; /* of what is held: every preview of it reports them */
   TdFbpLane lanes[2];
   guint n_lanes;
-  TdBuffer *filtered; /* the core rows, filtered; NULL: where the raw ones were */
-  double busy_s, updates;
+  TdBuffer *filtered;     /* the core rows, filtered; NULL: where the raw ones were */
+  gboolean warm;          /* a slab has gone through */
+  double busy_s, updates; /* of warm slabs: what later plans extrapolate from */
 
   /* Previews: what lanes[0].data and filtered hold. */
   gboolean keep;
@@ -197,6 +199,7 @@ td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily 
   set->batch = MIN (batch, max_slices);
   set->filter_rows = MIN (fbp->filter_rows, max_slices * fbp->n_views);
   set->n_lanes = td_fbp_lanes (fbp, td_device_info (device));
+  set->warm = td_device_info (device)->host_pointers; /* the host's kernels are compiled in */
   set->keep = fbp->keep;
   set->changed_step = G_MAXUINT;
   set->blend = fbp->blend;
@@ -208,6 +211,7 @@ td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily 
     return NULL;
   }
   td_job_set_family (job, set->projector->description ? set->projector->description : family->name);
+  td_job_set_precision (job, td_fbp_precision (plan, set->family));
   return set;
 }
 
@@ -375,7 +379,8 @@ working_set_project (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *wor
       td_job_add_updates (set->job, n * updates);
     else
       lane->updates += n * updates;
-    set->updates += n * updates;
+    if (lane->warm)
+      set->updates += n * updates;
   }
   return TRUE;
 }
@@ -573,6 +578,7 @@ td_fbp_working_set_submit (TdFbpWorkingSet *set, guint index, const TdFbpWork *w
 
   clear_marks (lane);
   lane->updates = 0;
+  lane->warm = set->warm;
   if (!working_set_prepare (set, lane, work, &row0, error))
     return FALSE;
   const TdPlace rows = { lane->data ? lane->data : work->in->buffer,
@@ -605,7 +611,7 @@ working_set_book (TdFbpWorkingSet *set, TdFbpLane *lane, guint from, guint to, c
   if (!td_event_elapsed (lane->marks[from], lane->marks[to], &seconds, error))
     return FALSE;
   td_job_add_stage (set->job, stage, seconds);
-  if (from >= START && to <= PROJECTED)
+  if (lane->warm && from >= START && to <= PROJECTED)
     set->busy_s += seconds;
   return TRUE;
 }
@@ -623,6 +629,7 @@ td_fbp_working_set_complete (TdFbpWorkingSet *set, guint index, GError **error)
       || !working_set_book (set, lane, DOWN, DOWNED, "download", error))
     return FALSE;
   clear_marks (lane);
+  set->warm = TRUE;
   if (lane->updates > 0)
     td_job_add_updates (set->job, lane->updates);
   return TRUE;
@@ -752,6 +759,7 @@ make_ready (TdFbpWorkingSet *set, TdJob *job, GError **error)
   set->recipe = plan->recipe;
   td_job_set_family (job,
                      set->projector->description ? set->projector->description : set->family->name);
+  td_job_set_precision (job, td_fbp_precision (plan, set->family));
   td_backprojector_set_cancellable (set->projector, job->cancellable);
   return td_backprojector_update (set->projector, &task, error);
 }

@@ -43,6 +43,8 @@ double td_fbp_centre (const TdFbp *fbp, double row);
 /* Whether filtered rows go to a buffer of their own. */
 gboolean td_fbp_filters_apart (const TdFbp *fbp);
 guint64 td_fbp_slice_bytes (const TdFbp *fbp);
+/* What the family computes in for this plan. */
+TdPrecision td_fbp_precision (const TdPlan *plan, const TdBackprojectFamily *family);
 /* The key of a device's rate in the engine's store. (transfer full) */
 char *td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily *family);
 

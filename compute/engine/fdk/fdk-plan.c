@@ -223,6 +223,11 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   const TdConeTask *task = &fdk->task;
 
   plan->facts.family = fdk->families[0]->name;
+  if (plan->recipe.precision == TD_PRECISION_HALF_RUN) {
+    plan->facts.precision = TD_PRECISION_HALF;
+    td_plan_note (plan, "Kernels for cone beams store in half precision and add in single: "
+                        "\"half-run\", which was asked for, is done as \"half\".");
+  }
   plan->facts.nx = task->nx;
   plan->facts.ny = task->ny;
   plan->facts.slab_slices = fdk->slab;

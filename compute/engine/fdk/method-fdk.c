@@ -264,7 +264,8 @@ method_fdk_report (TdFdkRun *run, double seconds)
   const TdPlan *plan = run->plan;
   g_autofree char *key = td_fdk_job_rate_key (plan, run->fdk);
 
-  td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
+  if (td_job_is_warm (run->job))
+    td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
   for (guint i = 0; run->devices && i < run->n_devices; i++) {
     const TdFdkDevice *device = &run->devices[i];
     g_autofree char *kernel = td_fdk_device_rate_key (device->device, device->family);

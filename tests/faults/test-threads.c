@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include "compute/engine/job.h"
+#include "dataset/phantom-scan.h"
+#include "tests/unit/test-folder.h"
+
+/* A process that gets no more threads: every job ends well with fewer, or with one sentence and
+   nothing half-written. */
+
+static gint threads_left = G_MAXINT, refused; /* before none is given; how often */
+
+/* GLib's threads come here instead of to the C library. */
+int
+pthread_create (pthread_t *thread, const pthread_attr_t *attributes, void *(*body) (void *),
+                void *data)
+{
+  static int (*real) (pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
+
+  if (!real)
+    *(void **) &real = dlsym (RTLD_NEXT, "pthread_create");
+  if (g_atomic_int_add (&threads_left, -1) > 0)
+    return real (thread, attributes, body, data);
+  g_atomic_int_inc (&refused);
+  return EAGAIN;
+}
+
+static TdScan *
+make_scan (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 48;
+  spec.n_rows = 40;
+  spec.n_views = 30;
+  TdScan *scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
+/* TRUE: the job was done. */
+static gboolean
+run_with (TdPlan *plan, const TestFolder *folder, gint threads)
+{
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_autoptr (GError) error = NULL;
+
+  g_atomic_int_set (&refused, 0);
+  g_atomic_int_set (&threads_left, threads);
+  const gboolean ok = td_job_run (job, NULL, &error);
+  g_atomic_int_set (&threads_left, G_MAXINT);
+  if (ok)
+    return TRUE;
+  g_assert_cmpint (g_atomic_int_get (&refused), >, 0);
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+  test_assert_sentence (error, "thread");
+  g_assert_cmpuint (test_folder_count (folder), ==, 0);
+  return FALSE;
+}
+
+static void
+test_each (gconstpointer device)
+{
+  g_autoptr (TdScan) scan = make_scan ();
+  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *output = test_folder_file (folder, "volume.tif");
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, device, sizeof recipe.devices);
+  recipe.centre_px = 23.5;
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, output, NULL, &error);
+  g_assert_no_error (error);
+  for (gint threads = 0; threads < 3; threads++)
+    g_assert_false (run_with (plan, folder, threads));
+  g_assert_true (run_with (plan, folder, 100));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/threads/host", "host", test_each);
+  return g_test_run ();
+}
