@@ -6,16 +6,17 @@
 #include "dataset/error.h"
 
 /**
- * The device contract. One implementation a file group: host-*.c, opencl-*.c, cuda-*.c, each behind
- * one const TdDeviceOps. Nothing above this header asks which API it is talking to; what differs is
- * a capability in TdDeviceInfo.
+ * The device contract. Each implementation is a group of files (host-*.c, opencl-*.c, cuda-*.c)
+ * behind one const TdDeviceOps. Nothing above this header asks which API it is talking to: every
+ * difference is a capability in TdDeviceInfo.
  *
- * Threads: a TdDevice may be used by any thread; a TdQueue and what is enqueued on it by one thread
- * at a time. Objects are freed by the thread that owns them, after the queues that use them were
- * finished. All enqueueing calls return at once unless the comment says "blocks".
+ * Threads: any thread may use a TdDevice; one thread at a time uses a TdQueue and enqueues work on
+ * it. The owner of an object frees it after the queues that use the object were finished. A call
+ * that enqueues returns at once, unless its comment says "blocks".
  *
- * Errors: classed once, here: TD_ERROR_DEVICE_MEMORY, _BUILD, _LOST, _TIMEOUT, _BUG. Errors of
- * enqueued work surface at the latest at td_queue_finish().
+ * Errors: this contract classes them once, as TD_ERROR_DEVICE_MEMORY, _BUILD, _LOST, _TIMEOUT or
+ * _BUG; device-reaction.h says what follows. An error of enqueued work surfaces at the latest at
+ * td_queue_finish().
  */
 typedef struct TdDevice TdDevice;
 typedef struct TdQueue TdQueue;
@@ -259,7 +260,7 @@ struct TdFft {
 
 /* ── Finding devices ── */
 
-/* What one enumeration found, available or not: an absent CUDA is an entry with its reason. */
+/* One device that the list found, or one API that is absent, with the reason. */
 typedef struct {
   char *id, *name, *api, *reason; /* reason: why it is not available; NULL if it is */
   TdDeviceKind kind;

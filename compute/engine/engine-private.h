@@ -8,19 +8,19 @@
  * What the engine keeps for its methods between jobs. Any thread.
  */
 
-/* The scan seen through a frame, the same object as long as it is asked for again and again: what
-   is kept about a scan goes by the object. (transfer full) */
+/* The scan as a frame crops and bins it. Repeated calls return the same object, because the engine
+   keeps what it knows about a scan by the object. (transfer full) */
 TdScan *td_engine_view (TdEngine *engine, TdScan *scan, const TdScanFrame *frame, GError **error);
 
-/* As td_scan_read_sinograms() for all views, but remembers the last rows read of small requests: a
-   preview with a new centre or a new preparation does not read the disk again. */
+/* Reads rows as td_scan_read_sinograms() does for all views, and remembers the last rows of small
+   requests. A preview with a new centre or a new preparation does not read the disk again. */
 gboolean td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float *out,
                               GCancellable *cancellable, GError **error);
 
 /**
- * Idle working sets (queues, buffers, filters, projectors of a method on a device): one job at a
- * time takes one and gives it back. @matches gets each idle one that was given with @free, which
- * tells its type, newest first. NULL: none matches.
+ * Takes an idle working set: queues, buffers, filters and projectors of a method on a device. One
+ * job at a time has it and gives it back. @free tells the type: @matches sees each idle set that
+ * was given with the same @free, newest first. Returns NULL if none matches.
  */
 gpointer td_engine_take (TdEngine *engine, GDestroyNotify free,
                          gboolean (*matches) (gpointer item, gpointer user), gpointer user);

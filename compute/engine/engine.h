@@ -8,9 +8,9 @@
 #include "dataset/scan.h"
 
 /**
- * TdEngine: what outlives a job, so that the next preview starts warm: opened devices with their
- * programs, row filters, back-projectors, averaged flats, and the last rows read from a scan. One
- * for the process; any thread.
+ * TdEngine: what outlives a job, so that the next preview starts warm. The engine keeps opened
+ * devices with their programs, working sets, averaged flats, and the last rows read from a scan. A
+ * process has one engine; any thread may use it.
  */
 typedef struct TdEngine TdEngine;
 
@@ -25,9 +25,9 @@ GPtrArray *td_engine_devices (TdEngine *engine, const char *names, GError **erro
 /* A scan's averaged flats and what else is read of it once, shared by every job and picture of it.
    (transfer full) */
 TdFlats *td_engine_flats (TdEngine *engine, TdScan *scan);
-/* @scan with the mask of bad pixels at that path (td_recipe_mask()); itself if @mask is NULL. The
-   same object as long as the file is the same and the mask is asked for again and again. Blocks on
-   the disk the first time. (transfer full) */
+/* @scan with the mask of bad pixels at that path (td_recipe_mask()), or @scan itself if @mask is
+   NULL. Repeated calls return the same object as long as the file is the same. The first call
+   blocks on the disk. (transfer full) */
 TdScan *td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **error);
 /* The same with what else the recipe says of the scan as it was measured: only some of its views.
    (transfer full) */

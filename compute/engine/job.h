@@ -5,9 +5,9 @@
 #include "plan.h"
 
 /**
- * TdJob: a plan being carried out. The same object for previews (one slice, no output), full runs,
- * the command line and the cluster. The job owns its threads (reading, one for each device,
- * writing) and talks through bounded queues.
+ * TdJob: a plan being carried out. Previews (one slice, no output), full runs, the command line and
+ * the cluster use the same object. The job owns its threads: a reader, one for each device, and a
+ * writer. Bounded queues connect the threads.
  */
 typedef enum {
   TD_JOB_WAITING,
@@ -29,8 +29,8 @@ typedef struct {
   double residual;      /* the last pass's, relative; NAN: none yet */
 } TdJobProgress;
 
-/* A pass of an iterative method: when it ended, in seconds from the job's start, and the relative
-   residual that it found. */
+/* A pass of an iterative method: the seconds from the job's start to the pass's end, and the
+   relative residual that the pass found. */
 typedef struct {
   double seconds, residual;
 } TdJobPass;
@@ -56,8 +56,8 @@ typedef struct {
   TdMessage **notes;
 } TdJobResult;
 
-/* What a thread or a device of the job did when, in seconds from the job's start: what waits for
- * what. */
+/* What a thread or a device of the job did, and when, in seconds from the job's start. The spans
+   show what waits for what. */
 typedef struct {
   const char *stage; /* as TdJobStage's, and "open", "wait"; static */
   guint device;      /* index in the plan */
@@ -80,30 +80,30 @@ void td_job_unref (TdJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdJob, td_job_unref)
 
 void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
-/* Asks for the row as soon as it is prepared; before the job runs. Only previews by filtered
-   back-projection have it to show, and not if it is too long to be kept: the call may never come.
- */
+/* Asks for the row as soon as the job has prepared it; call this before the job runs. The sink may
+   never be called: only previews by filtered back-projection show a row, and no row that is too
+   long to be kept. */
 void td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user);
-/* An existing output is replaced (when the new one is complete); else it is refused. */
+/* TRUE: the complete volume replaces an existing output. FALSE: the job refuses such an output. */
 void td_job_set_overwrite (TdJob *job, gboolean overwrite);
-/* Before it runs: keep all spans, for who wants to see where time goes. */
+/* Before the job runs: the job keeps all its spans, for a caller that shows where time goes. */
 void td_job_keep_spans (TdJob *job);
 /* After the end, owned by the job. */
 const TdJobSpan *td_job_spans (TdJob *job, guint *n);
 /* Runs on the calling thread (which only waits) until done, failed or cancelled. */
 gboolean td_job_run (TdJob *job, GCancellable *cancellable, GError **error);
-/* Runs on threads of its own; @done is called in the thread-default main context of the caller.
+/* The job runs on threads of its own, and calls @done in the caller's thread-default main context.
    Either way a job runs once. */
 typedef void (*TdJobDone) (TdJob *job, const GError *error, gpointer user);
 void td_job_start (TdJob *job, TdJobDone done, gpointer user);
 /* Any thread; the job stops within 200 ms and removes what it wrote. */
 void td_job_cancel (TdJob *job);
-/* Any thread; an iterative method makes no more passes, and what it has come to is the result.
-   Other methods go on. */
+/* Any thread. An iterative method makes no more passes, and its last estimate is the result. Other
+   methods go on. */
 void td_job_finish_early (TdJob *job);
-/* Before it runs: "fista-tv" and "cgls" leave their momentum beside the volume ("OUTPUT.momentum"),
-   so that another job that starts from it goes on as if there had been one. A job that ends early
-   does so anyway. */
+/* Before the job runs: "fista-tv" and "cgls" leave their momentum beside the volume, in
+   "OUTPUT.momentum". Another job that starts from this volume then goes on as if both were one
+   job. A job that ends early leaves its momentum in any case. */
 void td_job_keep_momentum (TdJob *job);
 /* After the end, owned by the job; of all slabs, one after another. */
 const TdJobPass *td_job_passes (TdJob *job, guint *n);

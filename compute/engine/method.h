@@ -7,9 +7,9 @@
 struct TdBackprojectFamily;
 
 /**
- * TdMethod: how a plan is cut and carried out: parallel-beam FBP, cone-beam FDK, iterations. plan.c
- * asks the method to fill the plan, job.c gives it a thread and these services; nothing else in the
- * engine knows one method from another.
+ * TdMethod: how a plan is cut and carried out, for example parallel-beam FBP, cone-beam FDK or
+ * iterations. plan.c asks the method to fill the plan; job.c gives the method a thread and the
+ * services below. Nothing else in the engine knows one method from another.
  */
 typedef struct {
   const char *name;
@@ -25,8 +25,9 @@ typedef struct {
   double (*stated_centre) (const TdScanFacts *facts);
   gboolean (*plan) (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                     GError **error);
-  /* The job's thread. Once @cancellable is cancelled it returns within 200 ms; threads of its own
-     that cannot be stopped so fast (a kernel is running) are left to end by themselves. */
+  /* Called on the job's thread. After a cancellation the method returns within 200 ms. It leaves
+     behind those of its threads that cannot stop so fast, because a kernel is running; they end by
+     themselves. */
   gboolean (*run) (TdJob *job, GCancellable *cancellable, GError **error);
 } TdMethod;
 
@@ -61,9 +62,9 @@ struct TdPlan {
 };
 
 /* Services of the job to its method; any of the job's threads. */
-/* Gives finished slices away: writes them, shows them. Blocks while the writer is behind. Takes
-   @slices, whatever it returns, and frees it with @release (slices, user) on any thread. first
-   counts from the plan's first slice. */
+/* Hands finished slices to the writer, which writes and shows them. Blocks while the writer is
+   behind. The job owns @slices from then on, whatever this returns, and frees them with
+   @release (slices, user) on any thread. @first counts from the plan's first slice. */
 gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
                       void (*release) (float *slices, gpointer user), gpointer user,
                       GError **error);

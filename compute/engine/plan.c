@@ -216,9 +216,6 @@ note_unused (TdPlan *plan)
                   "The range %g to %g is for values of 16 and 8 bits: those of 32 are written as "
                   "they are.",
                   recipe->output_low, recipe->output_high);
-  if (recipe->field_of_view == TD_FIELD_HALF
-      && td_scan_facts (plan->scan)->geometry.beam != TD_BEAM_PARALLEL)
-    td_plan_note (plan, "The field of view “half” is for parallel beams, and is not used here.");
 }
 
 static gboolean

@@ -6,8 +6,8 @@
 #include "dataset/scan.h"
 
 /**
- * TdPlan: scan + recipe + devices -> slabs, passes, buffers, bytes, time. Made before anything
- * runs; it is what "will it fit, how long" shows, and it refuses what cannot work: every limit
+ * TdPlan: scan + recipe + devices -> slabs, passes, buffers, bytes, time. The plan is made before
+ * anything runs, and it answers "will it fit, how long". It refuses what cannot work: every limit
  * (texture width, layers, 2^31 elements, memory) is checked here, in 64 bits.
  */
 typedef struct TdPlan TdPlan;
@@ -36,8 +36,8 @@ typedef struct {
   TdMessage **notes;    /* what was chosen and why */
 } TdPlanFacts;
 
-/* @scan and @recipe are referenced and copied. Blocks (opens devices; finds the centre when the
-   recipe says so). Any thread. */
+/* The plan references @scan and copies @recipe. The call blocks: it opens devices, and finds the
+   centre when the recipe says so. Any thread. */
 TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
                      GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);

@@ -90,7 +90,8 @@ cut_slabs (Run *run)
   }
 }
 
-/* The device whose memory the slots are made of: pinned for one that copies, if there is one. */
+/* The device that allocates the slots. A device that copies gives pinned memory, so it comes first.
+ */
 static TdDevice *
 slot_device (const Run *run)
 {
@@ -324,7 +325,7 @@ fbp_run_read (gpointer user)
 
 /* ── A device's thread ── */
 
-/* What one device's thread works with. What has to shrink or change after a failure is here. */
+/* What one device's thread works with, including what shrinks or changes after a failure. */
 typedef struct {
   Run *run;
   TdDevice *device;
@@ -383,7 +384,7 @@ fbp_worker_complete (Worker *worker, guint lane, GError **error)
   return fbp_worker_emit (worker->run, slab, error);
 }
 
-/* A slab larger than what the device can take at once: in parts, one after another. */
+/* Computes a slab that is larger than the working set in parts, one after another. */
 static gboolean
 work_in_parts (Worker *worker, guint lane, GError **error)
 {
@@ -513,7 +514,7 @@ fbp_worker_another_family (Worker *worker)
   return FALSE;
 }
 
-/* TRUE: with what was changed here the device may try again. */
+/* Changes what may help. TRUE: the device may try again. */
 static gboolean
 fbp_worker_recover (Worker *worker, const GError *error)
 {
@@ -550,7 +551,7 @@ fbp_worker_retire (Worker *worker, GError *error)
   g_error_free (error);
 }
 
-/* A working set in doubt is not used again; one of a preview that was merely cancelled is kept. */
+/* Frees the working set after a failure; keeps that of a preview which was merely cancelled. */
 static void
 put_working_set_away (Worker *worker, gboolean sound)
 {
@@ -613,7 +614,7 @@ fbp_worker_run (gpointer user)
 
 /* ── Running ── */
 
-/* In direct runs the slots are device memory: with less of it, smaller slabs. */
+/* In direct runs the slots are device memory, so that short memory means smaller slabs. */
 static gboolean
 make_slots_that_fit (Run *run, GError **error)
 {

@@ -17,9 +17,9 @@ typedef struct {
   double updates; /* to be booked on completion */
 } TdFbpLane;
 
-/* Steps may leave fewer rows than they were given: those are good for the slices that they were
-   made for only, though others would need the same raw rows (all there are, where the detector is
-   lower than the halo). */
+/* For which slices prepared rows are good. Steps may leave fewer rows than they were given; such
+   rows are good only for the slices that they were made for. Other slices may need the same raw
+   rows, for example where the detector has fewer rows than the halo. */
 typedef struct {
   guint row0;         /* of the first row */
   guint first, count; /* slices */
@@ -55,8 +55,8 @@ struct TdFbpWorkingSet {
   double centre_px;
   const TdBackprojectFamily *family;
 
-  /* Previews: what the steps before the one that was changed last made of the same rows. Dragging
-     its sliders runs it and what follows, nothing else. */
+  /* Previews: the rows as they were before the step that was changed last. When the user drags this
+     step's sliders, only this step and its successors run again. */
   TdBuffer *early;                           /* made when a step is changed for the first time */
   guint changed_step;                        /* its place; G_MAXUINT: none was changed yet */
   guint early_steps, early_row0, early_rows; /* steps run on these rows; rows 0: nothing is there */
@@ -266,8 +266,8 @@ working_set_mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
   return lane->marks[place] != NULL;
 }
 
-/* On devices that share the host's threads a piece of work is waited for, so that cancelling and
-   progress need not wait for a whole slab. */
+/* On a device that shares the host's threads this waits for each piece of work, so that cancelling
+   and progress need not wait for a whole slab. */
 static gboolean
 end_of_piece (TdFbpWorkingSet *set, GError **error)
 {
@@ -328,7 +328,7 @@ working_set_filter (TdFbpWorkingSet *set, const TdFbpWork *work, const TdPlace *
   return TRUE;
 }
 
-/* The projector's centre is that of one row: with a tilted axis it moves from slice to slice. */
+/* The projector has the centre of one row; a tilted axis moves the centre from slice to slice. */
 static gboolean
 working_set_aim (TdFbpWorkingSet *set, guint row, GError **error)
 {

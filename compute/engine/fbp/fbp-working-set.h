@@ -5,8 +5,7 @@
 
 /* ── Slots ── */
 
-/* A piece of host memory that travels through the pipeline; on direct runs it is a device buffer.
- */
+/* A piece of host memory that the threads pass on; on direct runs it is a device buffer. */
 typedef struct {
   float *host;
   TdBuffer *buffer; /* NULL unless direct */
@@ -46,15 +45,16 @@ gboolean td_fbp_working_set_complete (TdFbpWorkingSet *set, guint lane, GError *
 /* Books the preparation's counts; blocks. */
 gboolean td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error);
 
-/* Previews: an idle working set of the engine that fits the job, made ready for it; or a new one.
- */
+/* Previews: takes an idle working set of the engine that fits the job, or makes a new one. */
 TdFbpWorkingSet *td_fbp_working_set_take (TdJob *job, TdDevice *device,
                                           const TdBackprojectFamily *family, GError **error);
 void td_fbp_working_set_give (TdFbpWorkingSet *set);
-/* After a cancelled job: waits for what is under way. FALSE: the working set cannot be trusted any
- * more. */
+/* After a cancelled job: waits for enqueued work. FALSE: the working set is not to be used again.
+ */
 gboolean td_fbp_working_set_settle (TdFbpWorkingSet *set);
-/* Where the work's rows may be read to instead of the slot; NULL: nowhere. What was there goes. */
+/* The device's own memory, if the work's rows can be read there instead of to the slot, else NULL.
+   The rows that were there are lost. */
 float *td_fbp_working_set_rows (TdFbpWorkingSet *set, guint lane, const TdFbpWork *work);
-/* FALSE: it holds them, or what the first of the steps made of them: nothing need be read. */
+/* FALSE: nothing need be read, because the set holds the rows or what the first steps made of them.
+ */
 gboolean td_fbp_working_set_needs_rows (const TdFbpWorkingSet *set, const TdFbpWork *work);
