@@ -814,12 +814,6 @@ on_scan_changed (TdSession *session, TdWindow *self)
 }
 
 static void
-window_on_edited (TdRecipePanel *panel, gpointer recipe, const char *key, TdWindow *self)
-{
-  td_session_edit (self->session, recipe, key);
-}
-
-static void
 window_on_before (TdRecipePanel *panel, const char *step, TdWindow *self)
 {
   td_scan_view_set_before (self->scan_view, step);
@@ -1094,7 +1088,6 @@ td_window_class_init (TdWindowClass *class)
   window_bind_children (widget);
   gtk_widget_class_bind_template_callback (widget, on_notice_response);
   gtk_widget_class_bind_template_callback (widget, on_recent_activated);
-  gtk_widget_class_bind_template_callback (widget, window_on_edited);
   gtk_widget_class_bind_template_callback (widget, window_on_before);
   gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
   gtk_widget_class_bind_template_callback (widget, on_centre_moved);
@@ -1138,6 +1131,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key_pressed), self);
   g_signal_connect (keys, "key-released", G_CALLBACK (on_key_released), self);
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  td_recipe_panel_on_edited (self->panel, G_CALLBACK (td_session_edit), self->session);
   g_signal_connect (self->session, "scan-changed", G_CALLBACK (on_scan_changed), self);
   g_signal_connect (self->session, "recipe-changed", G_CALLBACK (on_recipe_changed), self);
   g_signal_connect (self->pages, "notify::visible-child", G_CALLBACK (on_page_changed), self);

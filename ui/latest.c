@@ -40,8 +40,6 @@ typedef struct {
   gboolean last, enough;
 } Message;
 
-static void latest_start (TdLatest *latest);
-
 static void
 latest_unref (TdLatest *latest)
 {
@@ -113,7 +111,7 @@ latest_deliver (gpointer user)
     /* The owner may have cancelled or freed from within show. */
     if (!run->dropped) {
       if (message->last && latest->waiting && !latest->run)
-        latest_start (latest);
+        td_latest_request (latest, g_steal_pointer (&latest->waiting));
       else if (!message->last && latest->waiting && latest->run == run)
         latest_hurry (latest);
     }
@@ -176,21 +174,6 @@ run_thread (gpointer user)
   return NULL;
 }
 
-static void
-latest_start (TdLatest *latest)
-{
-  TdLatestRun *run = g_new0 (TdLatestRun, 1);
-
-  g_atomic_ref_count_init (&run->references);
-  g_atomic_ref_count_inc (&latest->references);
-  run->latest = latest;
-  run->request = g_steal_pointer (&latest->waiting);
-  run->cancellable = g_cancellable_new ();
-  run->started_us = g_get_monotonic_time ();
-  latest->run = run;
-  g_thread_unref (g_thread_new ("latest", run_thread, run));
-}
-
 TdLatest *
 td_latest_new (TdLatestWork work, GDestroyNotify free_request, TdLatestShow show,
                GDestroyNotify free_result, gpointer user)
@@ -217,11 +200,29 @@ td_latest_request (TdLatest *latest, gpointer request)
 {
   if (latest->waiting)
     latest->free_request (latest->waiting);
-  latest->waiting = request;
-  if (latest->run)
+  if (latest->run) {
+    latest->waiting = request;
     latest_hurry (latest);
-  else
-    latest_start (latest);
+    return;
+  }
+  TdLatestRun *run = g_new0 (TdLatestRun, 1);
+  GError *error = NULL;
+
+  g_atomic_ref_count_init (&run->references);
+  g_atomic_ref_count_inc (&latest->references);
+  run->latest = latest;
+  latest->waiting = NULL;
+  run->request = request;
+  run->cancellable = g_cancellable_new ();
+  run->started_us = g_get_monotonic_time ();
+  latest->run = run;
+  GThread *thread = td_thread_start ("latest", run_thread, run, &error);
+  if (thread) {
+    g_thread_unref (thread);
+    return;
+  }
+  latest_send (run, &(Message) { .error = error, .last = TRUE, .enough = TRUE });
+  run_unref (run);
 }
 
 void

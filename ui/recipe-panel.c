@@ -16,16 +16,10 @@ struct _TdRecipePanel {
   TdRecipeGroup *centre, *filter, *method, *iterative, *device, *steps, *region;
 };
 
-enum { EDITED, BEFORE, N_SIGNALS };
+enum { BEFORE, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, GTK_TYPE_WIDGET)
-
-static void
-on_edited (TdRecipeGroup *group, gpointer recipe, const char *key, TdRecipePanel *self)
-{
-  g_signal_emit (self, signals[EDITED], 0, recipe, key);
-}
 
 static void
 recipe_panel_on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *self)
@@ -52,6 +46,16 @@ td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts, cons
 
   for (guint i = 0; i < G_N_ELEMENTS (groups); i++)
     td_recipe_group_show (groups[i], facts, recipe);
+}
+
+void
+td_recipe_panel_on_edited (TdRecipePanel *self, GCallback edited, gpointer object)
+{
+  TdRecipeGroup *groups[] = { self->centre, self->filter, self->method, self->iterative,
+                              self->device, self->steps,  self->region };
+
+  for (guint i = 0; i < G_N_ELEMENTS (groups); i++)
+    g_signal_connect_object (groups[i], "edited", edited, object, G_CONNECT_SWAPPED);
 }
 
 TdCentreGroup *
@@ -99,10 +103,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, device);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
-  gtk_widget_class_bind_template_callback (widget, on_edited);
   gtk_widget_class_bind_template_callback (widget, recipe_panel_on_before);
-  signals[EDITED]
-      = td_signal_new (TD_TYPE_RECIPE_PANEL, "edited", 2, G_TYPE_POINTER, G_TYPE_STRING);
   signals[BEFORE] = td_signal_new (TD_TYPE_RECIPE_PANEL, "before", 1, G_TYPE_STRING);
 }
 

@@ -10,8 +10,7 @@
 
 /**
  * TdRecipePanel: everything a person may choose, in groups, beside the pictures.
- * Signals: "edited" (gpointer recipe, const char *key) as TdRecipeGroup's, from any of them;
- * "before" (const char *step) as TdStepsGroup's.
+ * Signal "before" (const char *step): as TdStepsGroup's.
  */
 #define TD_TYPE_RECIPE_PANEL (td_recipe_panel_get_type ())
 G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidget)
@@ -20,5 +19,7 @@ G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidge
 void td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan);
 void td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts,
                                   const TdRecipe *recipe);
+/* Calls @edited (@object, recipe, key) for the signal "edited" of every group (recipe-group.h). */
+void td_recipe_panel_on_edited (TdRecipePanel *self, GCallback edited, gpointer object);
 TdCentreGroup *td_recipe_panel_centre (TdRecipePanel *self);
 TdStepsGroup *td_recipe_panel_steps (TdRecipePanel *self);
