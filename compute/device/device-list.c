@@ -65,7 +65,7 @@ td_device_list_api (const char *name)
 
 /* Why the API must not be used in this process; NULL: it may. */
 static const char *
-unsound (const TdDeviceApi *api)
+device_list_unsound (const TdDeviceApi *api)
 {
   return api->open == td_host_open ? NULL : td_device_probe (api->name);
 }
@@ -76,7 +76,7 @@ td_device_list (void)
   GPtrArray *entries = g_ptr_array_new_with_free_func (entry_free);
 
   for (guint i = 0; i < G_N_ELEMENTS (apis); i++) {
-    const char *reason = unsound (&apis[i]);
+    const char *reason = device_list_unsound (&apis[i]);
     if (reason)
       g_ptr_array_add (entries, td_device_entry_new (apis[i].name, apis[i].title, apis[i].name,
                                                      TD_DEVICE_OTHER, 0, NULL, reason));
@@ -132,7 +132,7 @@ td_device_open (const char *id, GError **error)
                   "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
     return NULL;
   }
-  const char *reason = unsound (api);
+  const char *reason = device_list_unsound (api);
   if (reason) {
     g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %s", id,
                  reason);

@@ -96,14 +96,6 @@ td_device_info (TdDevice *device)
 
 /* ── Memory ── */
 
-void
-td_device_set_memory_limit (TdDevice *device, guint64 bytes)
-{
-  g_mutex_lock (&device->hardware->lock);
-  device->memory_limit_bytes = bytes;
-  g_mutex_unlock (&device->hardware->lock);
-}
-
 guint64
 td_device_peak_bytes (TdDevice *device)
 {

@@ -207,7 +207,7 @@ struct TdDevice {
   /* The memory account, kept by the wrappers under the hardware's lock: what was allocated through
      this pointer; for the hardware, what all handles together have. */
   guint64 allocated_bytes, allocated_peak_bytes;
-  guint64 memory_limit_bytes; /* 0: none */
+  guint64 memory_limit_bytes; /* 0: none; tests set the hardware's */
 
   /* The hardware's own; a handle leaves them empty. */
   const TdDeviceOps *ops;
@@ -293,8 +293,6 @@ guint64 td_device_peak_bytes (TdDevice *device);
 
 const TdDeviceInfo *td_device_info (TdDevice *device);
 guint64 td_device_memory_free (TdDevice *device); /* respects the limits */
-/* For tests: the device pretends to have no more, for all jobs together; 0 lifts that. */
-void td_device_set_memory_limit (TdDevice *device, guint64 bytes);
 /* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed, for
    tests. Each keeps the device open. */
 guint64 td_device_live_objects (TdDevice *device);

@@ -43,8 +43,8 @@ folder_name (void)
   return g_build_filename (g_get_user_cache_dir (), "tomodesk", "programs", NULL);
 }
 
-char *
-td_program_cache_file (const char *key)
+static char *
+program_cache_file (const char *key)
 {
   g_autofree char *folder = folder_name ();
 
@@ -64,7 +64,7 @@ entry_digest (const char *key, const void *data, gsize bytes)
 GBytes *
 td_program_cache_load (const char *key)
 {
-  g_autofree char *file = td_program_cache_file (key), *text = NULL, *digest = NULL;
+  g_autofree char *file = program_cache_file (key), *text = NULL, *digest = NULL;
   gsize length;
 
   if (!g_file_get_contents (file, &text, &length, NULL) || length < HEADER_LENGTH
@@ -121,7 +121,7 @@ program_cache_prune (const char *folder)
 void
 td_program_cache_store (const char *key, const void *data, gsize bytes)
 {
-  g_autofree char *folder = folder_name (), *file = td_program_cache_file (key), *digest = NULL;
+  g_autofree char *folder = folder_name (), *file = program_cache_file (key), *digest = NULL;
   g_autoptr (GByteArray) entry = g_byte_array_new ();
   static gsize pruned;
 

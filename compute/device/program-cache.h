@@ -17,5 +17,3 @@ char *td_program_cache_key (const TdDeviceInfo *info, const char *compiler, cons
 GBytes *td_program_cache_load (const char *key);
 /* A cache that cannot be written only costs time, so failures are silent. */
 void td_program_cache_store (const char *key, const void *data, gsize bytes);
-/* Where the entry of @key is, for tests. (transfer full) */
-char *td_program_cache_file (const char *key);

@@ -10,6 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Where the program cache keeps the entry of @key. (transfer full) */
+static char *
+cache_file (const char *key)
+{
+  return g_build_filename (g_get_user_cache_dir (), "tomodesk", "programs", key, NULL);
+}
+
 static void
 test_launch_limits (gconstpointer id)
 {
@@ -217,7 +224,7 @@ static GHashTable *
 cache_entries (void)
 {
   GHashTable *names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  g_autofree char *file = td_program_cache_file ("x"), *folder = g_path_get_dirname (file);
+  g_autofree char *file = cache_file ("x"), *folder = g_path_get_dirname (file);
   g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
   const char *name;
 
@@ -302,7 +309,7 @@ test_cache (gconstpointer id)
   run_factor (id, defines, number);
   g_autofree char *key = new_entry (before);
   g_assert_nonnull (key);
-  g_autofree char *file = td_program_cache_file (key);
+  g_autofree char *file = cache_file (key);
   g_autoptr (GBytes) good = td_program_cache_load (key);
   g_assert_nonnull (good);
 
@@ -324,8 +331,7 @@ test_cache (gconstpointer id)
   }
 
   /* What is whole but another program's. */
-  g_autofree char *other = g_strconcat (key, "0", NULL),
-                  *other_file = td_program_cache_file (other);
+  g_autofree char *other = g_strconcat (key, "0", NULL), *other_file = cache_file (other);
   g_autofree char *text = NULL;
   gsize length;
   g_assert_true (g_file_get_contents (file, &text, &length, NULL));

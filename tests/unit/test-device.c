@@ -103,7 +103,7 @@ test_limits (gconstpointer id)
   g_clear_error (&error);
 
   /* The user's limit, to the byte, with what is allocated already. */
-  td_device_set_memory_limit (device, 4096);
+  device->memory_limit_bytes = 4096;
   g_assert_cmpuint (td_device_memory_free (device), ==, 3096);
   g_assert_null (td_buffer_new (device, 3097, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_MEMORY);
@@ -112,7 +112,7 @@ test_limits (gconstpointer id)
   g_assert_no_error (error);
   g_assert_cmpuint (td_device_memory_free (device), ==, 0);
   td_buffer_free (rest);
-  td_device_set_memory_limit (device, 0);
+  device->memory_limit_bytes = 0;
   g_assert_cmpuint (td_device_peak_bytes (device), >=, 4096);
 
   /* 2^31 elements: one below is the FFT's business (and fails for memory or works), at it is ours.

@@ -232,9 +232,9 @@ test_memory_gone (void)
     const guint64 left = plan->facts.device_bytes / 4;
     TdDevice *device = ((TdDevice *) plan->devices->pdata[0])->hardware;
     td_engine_trim (td_fdk_engine);
-    td_device_set_memory_limit (device, left);
+    device->memory_limit_bytes = left;
     td_fdk_test_run (plan, &two, &error);
-    td_device_set_memory_limit (device, 0);
+    device->memory_limit_bytes = 0;
     g_assert_no_error (error);
     g_test_message ("%s", two.notes);
     g_assert_nonnull (strstr (two.notes, "does not fit"));
