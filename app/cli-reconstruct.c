@@ -112,10 +112,8 @@ cli_reconstruct_print_text (TdJob *job)
           "centre %.3f\n",
           result->output, facts->n_slices, facts->nx, facts->ny, time, result->updates_per_s * 1e-9,
           result->family, result->device, result->precision, result->centre_px);
-  for (guint i = 0; facts->notes && facts->notes[i]; i++)
-    printf ("  note  %s\n", facts->notes[i]);
-  for (guint i = 0; result->notes[i]; i++)
-    printf ("  note  %s\n", result->notes[i]);
+  td_cli_print_notes ("  note  ", facts->notes);
+  td_cli_print_notes ("  note  ", result->notes);
 }
 
 static int

@@ -134,8 +134,7 @@ td_device_open (const char *id, GError **error)
   }
   const char *reason = device_list_unsound (api);
   if (reason) {
-    g_set_error (error, TD_ERROR, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %s", id,
-                 reason);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %s", id, reason);
     return NULL;
   }
   key = g_strdup_printf ("%s:%u", api->name, index);

@@ -110,10 +110,10 @@ td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **err
   GThread *thread = g_thread_try_new (name, body, data, &reason);
 
   if (!thread)
-    g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                 "The system gives this program no further thread (%s); close other programs, or "
-                 "raise the limits on threads and address space (ulimit -u, -v)",
-                 reason->message);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "The system gives this program no further thread (%s); close other programs, or "
+                  "raise the limits on threads and address space (ulimit -u, -v)",
+                  reason->message);
   return thread;
 }
 

@@ -303,7 +303,7 @@ td_job_set_precision (TdJob *job, TdPrecision precision)
 }
 
 void
-td_job_note (TdJob *job, const char *format, ...)
+td_job_note (TdJob *job, const char *id, ...)
 {
   va_list values;
 

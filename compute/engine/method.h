@@ -86,4 +86,4 @@ void td_job_add_host_bytes (TdJob *job, gint64 bytes);
 void td_job_add_account (TdJob *job, TdDevice *account);
 void td_job_set_family (TdJob *job, const char *description);  /* what ran, in words */
 void td_job_set_precision (TdJob *job, TdPrecision precision); /* else the plan's */
-void td_job_note (TdJob *job, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void td_job_note (TdJob *job, const char *id, ...) G_GNUC_PRINTF (2, 3);

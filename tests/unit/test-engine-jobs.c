@@ -90,7 +90,7 @@ run_tight (guint first, guint count, const float *slices, gpointer user)
   g_assert_true (td_job_run (job, NULL, &error));
   g_assert_no_error (error);
   tight->peak_bytes = td_job_result (job)->device_peak_bytes;
-  tight->notes = g_strjoinv ("\n", td_job_result (job)->notes);
+  tight->notes = td_messages_join (td_job_result (job)->notes, "\n", NULL);
 }
 
 /* Neither job feels the other one's limit. */
@@ -119,7 +119,7 @@ test_two_limits (void)
   td_job_set_sink (job, run_tight, &tight);
   g_assert_true (td_job_run (job, NULL, &error));
   g_assert_no_error (error);
-  g_autofree char *notes = g_strjoinv ("\n", td_job_result (job)->notes);
+  g_autofree char *notes = td_messages_join (td_job_result (job)->notes, "\n", NULL);
   const guint64 peak = td_job_result (job)->device_peak_bytes;
   g_test_message ("%" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " bytes of %" G_GUINT64_FORMAT,
                   peak, tight.peak_bytes, needed);
@@ -328,7 +328,7 @@ test_precision (gconstpointer device)
     recipe.precision = cases[i].asked;
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
-    g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (plan)->notes);
+    g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
     g_test_message ("%s", notes);
     g_assert_cmpint (strstr (notes, "in single precision") != NULL, ==, cases[i].noted);
     g_autoptr (TdJob) job = td_job_new (plan);

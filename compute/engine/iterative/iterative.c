@@ -459,8 +459,8 @@ iterative_report (Run *run)
     [TD_SOLVER_SETTLED] = N_ (", which no longer changes ({tolerance})"),
     [TD_SOLVER_ASKED] = N_ (", and were ended there as asked"),
   };
-  td_job_note (run->job, "%u iterations left a relative residual of %.4f%s.", run->passes,
-               run->residual, ends[run->end]);
+  td_job_note (run->job, "%u iterations left a relative residual of %.4f%p.", run->passes,
+               run->residual, td_message_new_plain (ends[run->end]));
   if (td_job_is_warm (run->job) && run->seconds > LEAST_S && run->passes == settings->iterations
       && run->cut.n == 1)
     td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / run->seconds);
