@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli-table.h"
 #include "cli-verbs.h"
+
 #include "cli.h"
 #include "compute/bench/cone-bench.h"
 #include "dataset/number.h"
@@ -188,57 +190,46 @@ baseline_of (double naive, const GArray *rows)
 }
 
 static int
-cli_bench_cone_print_table (const Options *o, TdDevice *device, const GArray *rows, double baseline,
-                            gboolean naive)
+cli_bench_cone_report (const Options *o, TdDevice *device, const GArray *rows, double naive)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  g_autoptr (GString) out = g_string_new (NULL);
+  const double baseline = baseline_of (naive, rows);
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (o->json, FALSE));
 
-  g_string_append_printf (out,
-                          "%s (%s): %d² × %d views → %d × %d × %d voxels, median of %d\n"
-                          "baseline: %s, %.2f GUPS\n\n%-11s %-7s %9s %9s %14s %7s %9s",
-                          info->name, info->id, o->columns, o->views, o->size, o->size, o->slices,
-                          o->runs, naive ? "a plain loop in C" : "the standard kernel", baseline,
-                          "kernel", "storage", "seconds", "GUPS", "spread", "ratio", "error");
+  td_cli_table_say (table,
+                    "%s (%s): %d² × %d views → %d × %d × %d voxels, median of %d\n"
+                    "baseline: %s, %.2f GUPS\n\n",
+                    info->name, info->id, o->columns, o->views, o->size, o->size, o->slices,
+                    o->runs, naive > 0 ? "a plain loop in C" : "the standard kernel", baseline);
+  td_cli_table_device (table, device);
+  td_cli_table_text (table, "preset", o->preset);
+  td_cli_table_integer (table, "size", o->size);
+  td_cli_table_integer (table, "slices", o->slices);
+  td_cli_table_integer (table, "columns", o->columns);
+  td_cli_table_integer (table, "views", o->views);
+  td_cli_table_number (table, "baseline_gups", baseline);
+  td_cli_table_rows (table, "rows");
   for (guint i = 0; i < rows->len; i++) {
     const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
-    g_autofree char *spread = td_cli_spread (row->median_s, row->low_s, row->high_s);
-    g_string_append_printf (out, "\n%-11s %-7s %9.4f %9.2f %14s %7.1f %9.2g   %s", row->family,
-                            td_precision_name (row->precision), row->median_s, row->gups, spread,
-                            row->gups / baseline, row->error, row->title);
+    const TdBenchTimes *times = &row->times;
+    const char *precision = td_precision_name (row->precision);
+    g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
+    td_cli_table_row (table);
+    td_cli_table_show (table, "kernel", "%-11s", row->family);
+    td_cli_table_show (table, "storage", "%-7s", precision);
+    td_cli_table_show (table, "seconds", "%9.4f", times->median_s);
+    td_cli_table_show (table, "GUPS", "%9.2f", row->gups);
+    td_cli_table_show (table, "spread", "%14s", spread);
+    td_cli_table_show (table, "ratio", "%7.1f", row->gups / baseline);
+    td_cli_table_show (table, "error", "%9.2g", row->error);
+    td_cli_table_show (table, "", "%2s%s", "", row->title);
+    td_cli_table_text (table, "kernel", row->family);
+    td_cli_table_text (table, "precision", precision);
+    td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+    td_cli_table_number (table, "gups", row->gups);
+    td_cli_table_number (table, "error", row->error);
   }
-  return td_cli_print_text (out->str);
-}
-
-static int
-cli_bench_cone_print_json (const Options *o, TdDevice *device, const GArray *rows, double baseline)
-{
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-
-  json_builder_begin_object (builder);
-  td_cli_add_device (builder, device);
-  td_json_add_string (builder, "preset", o->preset);
-  td_json_add_integer (builder, "size", o->size);
-  td_json_add_integer (builder, "slices", o->slices);
-  td_json_add_integer (builder, "columns", o->columns);
-  td_json_add_integer (builder, "views", o->views);
-  td_json_add_number (builder, "baseline_gups", baseline);
-  td_json_begin_list (builder, "rows");
-  for (guint i = 0; i < rows->len; i++) {
-    const TdConeBenchRow *row = &g_array_index (rows, TdConeBenchRow, i);
-    json_builder_begin_object (builder);
-    td_json_add_string (builder, "kernel", row->family);
-    td_json_add_string (builder, "precision", td_precision_name (row->precision));
-    td_json_add_number (builder, "median_s", row->median_s);
-    td_json_add_number (builder, "low_s", row->low_s);
-    td_json_add_number (builder, "high_s", row->high_s);
-    td_json_add_number (builder, "gups", row->gups);
-    td_json_add_number (builder, "error", row->error);
-    json_builder_end_object (builder);
-  }
-  json_builder_end_array (builder);
-  json_builder_end_object (builder);
-  return td_cli_print_json (builder);
+  return td_cli_table_print (table);
 }
 
 int
@@ -266,7 +257,5 @@ td_cli_bench_cone (int argc, char **argv)
   g_autoptr (TdConeBench) bench = td_cone_bench_new (device, &spec, &error);
   if (!bench || !cli_bench_cone_measure (bench, rows, &error))
     return td_cli_fail (error);
-  const double naive = td_cone_bench_naive (bench), baseline = baseline_of (naive, rows);
-  return o.json ? cli_bench_cone_print_json (&o, device, rows, baseline)
-                : cli_bench_cone_print_table (&o, device, rows, baseline, naive > 0);
+  return cli_bench_cone_report (&o, device, rows, td_cone_bench_naive (bench));
 }

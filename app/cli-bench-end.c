@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cli-recipe.h"
+#include "cli-table.h"
 #include "cli-verbs.h"
-#include "compute/engine/job.h"
-#include "dataset/random.h"
-#include "dataset/sort.h"
+#include "compute/bench/fbp-bench.h"
 
 static const TdCliHelp help = {
   "--end-to-end [OPTION…]",
@@ -24,13 +19,6 @@ typedef struct {
   int columns, rows, views, runs;
   gboolean end, json;
 } Options;
-
-/* One run's times. */
-typedef struct {
-  double total_s; /* first: they are sorted by it */
-  double kernel_s, up_s, down_s, read_s;
-  double rate; /* updates a second */
-} Times;
 
 static int
 cli_bench_end_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
@@ -59,129 +47,57 @@ cli_bench_end_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
   return -1;
 }
 
-static TdScan *
-noise_scan (const Options *o, GError **error)
-{
-  const guint64 n = (guint64) o->views * o->rows * o->columns;
-  float *projections = g_try_malloc (n * sizeof *projections);
-  g_autofree double *angles = g_new (double, o->views);
-  const TdScanFacts facts = {
-    .n_columns = o->columns,
-    .n_rows = o->rows,
-    .n_views = o->views,
-    .sample_type = TD_SAMPLE_FLOAT32,
-    .angles_rad = angles,
-    .transmission_logged = TRUE,
-    .centre_px = NAN,
-  };
-
-  if (!projections) {
-    td_set_error (error, TD_ERROR_IO,
-                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections", n >> 18);
-    return NULL;
-  }
-  for (int i = 0; i < o->views; i++)
-    angles[i] = G_PI * i / o->views;
-  td_random_noise (projections, n, 0);
-  return td_scan_new_from_memory (&facts, projections, NULL, NULL, g_free, projections);
-}
-
 static void
-cli_bench_end_take_slices (guint first, guint count, const float *slices, gpointer user)
+cli_bench_end_progress (double done)
 {
-  guint *taken = user;
-
-  *taken += count; /* they are in host memory: that is the end */
-}
-
-static gboolean
-cli_bench_end_run_once (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, Times *times,
-                        char **device, GError **error)
-{
-  GCancellable *cancellable = td_cli_cancellable ();
-  guint taken = 0;
-  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, cancellable, error);
-
-  if (!plan)
-    return FALSE;
-  g_autoptr (TdJob) job = td_job_new (plan);
-  td_job_set_sink (job, cli_bench_end_take_slices, &taken);
-  const gint64 start = g_get_monotonic_time ();
-  if (!td_job_run (job, cancellable, error))
-    return FALSE;
-  const TdJobResult *result = td_job_result (job);
-  *times = (Times) { .total_s = (g_get_monotonic_time () - start) * 1e-6 };
-  times->rate = td_plan_facts (plan)->updates / times->total_s;
-  for (guint i = 0; i < result->n_stages; i++) {
-    const TdJobStage *stage = &result->stages[i];
-    double *sum = strcmp (stage->name, "upload") == 0     ? &times->up_s
-                  : strcmp (stage->name, "download") == 0 ? &times->down_s
-                  : strcmp (stage->name, "read") == 0     ? &times->read_s
-                                                          : &times->kernel_s;
-    *sum += stage->seconds;
-  }
-  g_free (*device);
-  *device = g_strdup_printf ("%s, kernel %s", result->device, result->family);
-  return TRUE;
+  td_cli_progress ("measuring", done, -1, NULL);
 }
 
 static int
-cli_bench_end_report (const Options *o, const Times *times, const char *device)
+cli_bench_end_report (const Options *o, const TdFbpBenchResult *result)
 {
-  const Times *median = &times[o->runs / 2];
-  const double slowest = fmax (median->kernel_s, fmax (median->up_s, median->down_s));
-  const double kept = slowest / median->total_s;
+  const TdFbpBenchRun *median = &result->median;
+  const TdBenchTimes *times = &result->times;
+  g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (o->json, FALSE));
 
-  if (o->json) {
-    g_autoptr (JsonBuilder) builder = json_builder_new ();
-    json_builder_begin_object (builder);
-    td_json_add_string (builder, "device", device);
-    td_json_add_integer (builder, "columns", o->columns);
-    td_json_add_integer (builder, "rows", o->rows);
-    td_json_add_integer (builder, "views", o->views);
-    td_json_add_number (builder, "median_s", median->total_s);
-    td_json_add_number (builder, "low_s", times[0].total_s);
-    td_json_add_number (builder, "high_s", times[o->runs - 1].total_s);
-    td_json_add_number (builder, "kernel_s", median->kernel_s);
-    td_json_add_number (builder, "upload_s", median->up_s);
-    td_json_add_number (builder, "download_s", median->down_s);
-    td_json_add_number (builder, "updates_per_second", median->rate);
-    td_json_add_number (builder, "kept", kept);
-    json_builder_end_object (builder);
-    return td_cli_print_json (builder);
-  }
-  g_autofree char *spread
-      = td_cli_spread (median->total_s, times[0].total_s, times[o->runs - 1].total_s);
-  g_autofree char *text = g_strdup_printf (
+  td_cli_table_text (table, "device", result->device);
+  td_cli_table_integer (table, "columns", o->columns);
+  td_cli_table_integer (table, "rows", o->rows);
+  td_cli_table_integer (table, "views", o->views);
+  td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+  td_cli_table_number (table, "kernel_s", median->kernel_s);
+  td_cli_table_number (table, "upload_s", median->upload_s);
+  td_cli_table_number (table, "download_s", median->download_s);
+  td_cli_table_number (table, "updates_per_second", median->updates_per_s);
+  td_cli_table_number (table, "kept", result->kept);
+  td_cli_table_say (
+      table,
       "%s: %d views of %d × %d pixels → %d slices of %d², from memory to memory, median of %d\n\n"
       "whole run %.4f s (%s), %.2f GU/s\n"
       "kernels %.4f s, upload %.4f s, download %.4f s; copying in %.4f s of other threads' time\n"
       "%.0f %% of what the slowest of kernels, upload and download allows",
-      device, o->views, o->rows, o->columns, o->rows, o->columns, o->runs, median->total_s, spread,
-      1e-9 * median->rate, median->kernel_s, median->up_s, median->down_s, median->read_s,
-      100 * kept);
-  return td_cli_print_text (text);
+      result->device, o->views, o->rows, o->columns, o->rows, o->columns, o->runs, median->total_s,
+      spread, 1e-9 * median->updates_per_s, median->kernel_s, median->upload_s, median->download_s,
+      median->read_s, 100 * result->kept);
+  return td_cli_table_print (table);
 }
 
 static int
 cli_bench_end_measure (const Options *o, const TdRecipe *recipe)
 {
+  const TdFbpBenchSpec spec
+      = { (guint) o->columns,    (guint) o->rows,       (guint) o->views, (guint) o->runs, *recipe,
+          td_cli_cancellable (), cli_bench_end_progress };
   g_autoptr (GError) error = NULL;
-  g_autofree char *device = NULL;
-  g_autofree Times *times = g_new (Times, o->runs);
-  g_autoptr (TdScan) scan = noise_scan (o, &error);
+  TdFbpBenchResult result;
 
-  if (!scan)
+  if (!td_fbp_bench (&spec, &result, &error))
     return td_cli_fail (error);
-  g_autoptr (TdEngine) engine = td_engine_new ();
-  for (int i = -1; i < o->runs; i++) { /* the first one warms up */
-    td_cli_progress ("measuring", (i + 1.0) / (o->runs + 1), -1, NULL);
-    if (!cli_bench_end_run_once (engine, scan, recipe, &times[MAX (i, 0)], &device, &error))
-      return td_cli_fail (error);
-  }
   td_cli_progress_clear ();
-  qsort (times, o->runs, sizeof *times, td_compare_doubles);
-  return cli_bench_end_report (o, times, device);
+  const int status = cli_bench_end_report (o, &result);
+  g_free (result.device);
+  return status;
 }
 
 int

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "cli-table.h"
 #include "cli-verbs.h"
+
 #include "cli.h"
 #include "compute/bench/fdk-bench.h"
 
@@ -43,7 +45,7 @@ cli_bench_fdk_options_clear (Options *o)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_fdk_options_clear)
 
 static int
-parse (int argc, char **argv, Options *o)
+cli_bench_fdk_parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
@@ -122,98 +124,87 @@ cli_bench_fdk_stage (const TdFdkBenchRow *row, const char *name)
   return 0;
 }
 
-static int
-cli_bench_fdk_print_table (const Options *o, const GArray *rows, double kernel_s)
+static void
+cli_bench_fdk_say_row (TdCliTable *table, const Options *o, const TdFdkBenchRow *row,
+                       double kernel_s)
 {
   static const char *const stages[]
       = { "back-project", "filter", "read", "upload", "download", "sum" };
-  const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
-  g_autoptr (GString) out = g_string_new (NULL);
+  const guint64 limit = row->limit.memory_bytes + row->limit.device_memory_bytes;
 
-  g_string_append_printf (out, "%d² × %d views → %d³ voxels, host to host, %s, median of %d\n",
-                          o->columns, o->views, o->size, first->family, o->runs);
+  td_cli_table_say (table, "\n%s", row->devices);
+  if (limit > 0)
+    td_cli_table_say (table, ", %stold it has %.1f GiB",
+                      row->limit.memory_bytes > 0 ? "" : "alone ", (double) limit / (1 << 30));
+  td_cli_table_say (table, "\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->median_s, row->low_s,
+                    row->high_s, row->gups);
   if (kernel_s > 0)
-    g_string_append_printf (out,
-                            "kernel alone, all in the first device's memory: %.4f s, %.1f GUPS\n",
-                            kernel_s, first->gups * first->median_s / kernel_s);
-  for (guint i = 0; i < rows->len; i++) {
-    const TdFdkBenchRow *row = &g_array_index (rows, TdFdkBenchRow, i);
-    g_string_append_printf (out, "\n%s", row->devices);
-    const guint64 limit = row->limit.memory_bytes + row->limit.device_memory_bytes;
-    if (limit > 0)
-      g_string_append_printf (out, ", %stold it has %.1f GiB",
-                              row->limit.memory_bytes > 0 ? "" : "alone ",
-                              (double) limit / (1 << 30));
-    g_string_append_printf (out, "\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->median_s, row->low_s,
-                            row->high_s, row->gups);
-    if (kernel_s > 0)
-      g_string_append_printf (out, ", %.3f × the kernel alone%s",
-                              row->median_s / (kernel_s / row->n_devices),
-                              row->n_devices > 1 ? " on as many" : "");
-    if (i > 0)
-      g_string_append_printf (
-          out,
-          "\n  speed-up %.2f, difference from the first %.1e, %" G_GUINT64_FORMAT
-          " voxels not the same",
-          first->median_s / row->median_s, row->difference, row->different);
-    g_string_append_printf (
-        out, "\n  memory %.1f GiB host, %.1f GiB device\n  busy, seconds a device:",
-        (double) row->host_peak_bytes / (1 << 30), (double) row->device_peak_bytes / (1 << 30));
-    for (guint s = 0; s < G_N_ELEMENTS (stages); s++)
-      g_string_append_printf (out, "  %s %.4f", stages[s],
-                              cli_bench_fdk_stage (row, stages[s]) / row->n_devices);
-    g_auto (GStrv) notes = td_messages_texts (row->notes, NULL);
-    for (guint n = 0; o->notes && notes[n]; n++)
-      g_string_append_printf (out, "\n  note  %s", notes[n]);
-  }
-  return td_cli_print_text (out->str);
+    td_cli_table_say (table, ", %.3f × the kernel alone%s",
+                      row->median_s / (kernel_s / row->n_devices),
+                      row->n_devices > 1 ? " on as many" : "");
+  if (row->speed_up > 0)
+    td_cli_table_say (table,
+                      "\n  speed-up %.2f, difference from the first %.1e, %" G_GUINT64_FORMAT
+                      " voxels not the same",
+                      row->speed_up, row->difference, row->different);
+  td_cli_table_say (table, "\n  memory %.1f GiB host, %.1f GiB device\n  busy, seconds a device:",
+                    (double) row->host_peak_bytes / (1 << 30),
+                    (double) row->device_peak_bytes / (1 << 30));
+  for (guint s = 0; s < G_N_ELEMENTS (stages); s++)
+    td_cli_table_say (table, "  %s %.4f", stages[s],
+                      cli_bench_fdk_stage (row, stages[s]) / row->n_devices);
+  g_auto (GStrv) notes = td_messages_texts (row->notes, NULL);
+  for (guint n = 0; o->notes && notes[n]; n++)
+    td_cli_table_say (table, "\n  note  %s", notes[n]);
 }
 
 static void
-cli_bench_fdk_add_row (JsonBuilder *builder, const TdFdkBenchRow *row, const TdFdkBenchRow *first,
-                       double kernel_s)
+cli_bench_fdk_add_row (TdCliTable *table, const TdFdkBenchRow *row, double kernel_s)
 {
-  json_builder_begin_object (builder);
-  td_json_add_string (builder, "devices", row->devices);
-  td_json_add_string (builder, "kernel", row->family);
-  td_json_add_number (builder, "median_s", row->median_s);
-  td_json_add_number (builder, "low_s", row->low_s);
-  td_json_add_number (builder, "high_s", row->high_s);
-  td_json_add_number (builder, "gups", row->gups);
+  td_cli_table_text (table, "devices", row->devices);
+  td_cli_table_text (table, "kernel", row->family);
+  td_cli_table_times (table, "", row->median_s, row->low_s, row->high_s);
+  td_cli_table_number (table, "gups", row->gups);
   if (kernel_s > 0)
-    td_json_add_number (builder, "ratio_to_kernel", row->median_s / (kernel_s / row->n_devices));
-  td_json_add_number (builder, "speed_up", first->median_s / row->median_s);
-  td_json_add_number (builder, "difference", row->difference);
-  td_json_add_integer (builder, "different_voxels", row->different);
-  td_json_add_integer (builder, "memory_limit_bytes", row->limit.memory_bytes);
-  td_json_add_integer (builder, "device_memory_limit_bytes", row->limit.device_memory_bytes);
-  td_json_add_integer (builder, "host_peak_bytes", row->host_peak_bytes);
-  td_json_add_integer (builder, "device_peak_bytes", row->device_peak_bytes);
+    td_cli_table_number (table, "ratio_to_kernel", row->median_s / (kernel_s / row->n_devices));
+  td_cli_table_number (table, "speed_up", row->speed_up > 0 ? row->speed_up : 1);
+  td_cli_table_number (table, "difference", row->difference);
+  td_cli_table_integer (table, "different_voxels", row->different);
+  td_cli_table_integer (table, "memory_limit_bytes", row->limit.memory_bytes);
+  td_cli_table_integer (table, "device_memory_limit_bytes", row->limit.device_memory_bytes);
+  td_cli_table_integer (table, "host_peak_bytes", row->host_peak_bytes);
+  td_cli_table_integer (table, "device_peak_bytes", row->device_peak_bytes);
   for (guint i = 0; i < row->n_stages; i++) {
     g_autofree char *name = g_strdup_printf ("%s_s", row->stages[i].name);
-    td_json_add_number (builder, name, row->stages[i].seconds);
+    td_cli_table_number (table, name, row->stages[i].seconds);
   }
-  td_json_add_messages (builder, "notes", row->notes);
-  json_builder_end_object (builder);
+  td_cli_table_messages (table, "notes", row->notes);
 }
 
 static int
-cli_bench_fdk_print_json (const Options *o, const GArray *rows, double kernel_s)
+cli_bench_fdk_report (const Options *o, const GArray *rows, double kernel_s)
 {
   const TdFdkBenchRow *first = &g_array_index (rows, TdFdkBenchRow, 0);
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (o->json, FALSE));
 
-  json_builder_begin_object (builder);
-  td_json_add_integer (builder, "size", o->size);
-  td_json_add_integer (builder, "columns", o->columns);
-  td_json_add_integer (builder, "views", o->views);
-  td_json_add_number (builder, "kernel_s", kernel_s);
-  td_json_begin_list (builder, "rows");
-  for (guint i = 0; i < rows->len; i++)
-    cli_bench_fdk_add_row (builder, &g_array_index (rows, TdFdkBenchRow, i), first, kernel_s);
-  json_builder_end_array (builder);
-  json_builder_end_object (builder);
-  return td_cli_print_json (builder);
+  td_cli_table_say (table, "%d² × %d views → %d³ voxels, host to host, %s, median of %d\n",
+                    o->columns, o->views, o->size, first->family, o->runs);
+  if (kernel_s > 0)
+    td_cli_table_say (table, "kernel alone, all in the first device's memory: %.4f s, %.1f GUPS\n",
+                      kernel_s, first->gups * first->median_s / kernel_s);
+  td_cli_table_integer (table, "size", o->size);
+  td_cli_table_integer (table, "columns", o->columns);
+  td_cli_table_integer (table, "views", o->views);
+  td_cli_table_number (table, "kernel_s", kernel_s);
+  td_cli_table_rows (table, "rows");
+  for (guint i = 0; i < rows->len; i++) {
+    TdFdkBenchRow *row = &g_array_index (rows, TdFdkBenchRow, i);
+    row->speed_up = i > 0 ? first->median_s / row->median_s : 0;
+    td_cli_table_row (table);
+    cli_bench_fdk_say_row (table, o, row, kernel_s);
+    cli_bench_fdk_add_row (table, row, kernel_s);
+  }
+  return td_cli_table_print (table);
 }
 
 /* ── Measuring ── */
@@ -273,13 +264,12 @@ td_cli_bench_fdk (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (TdFdkBenchRow));
   double kernel_s = 0;
-  int status = parse (argc, argv, &o);
+  int status = cli_bench_fdk_parse (argc, argv, &o);
 
   if (status >= 0)
     return status;
   g_array_set_clear_func (rows, (GDestroyNotify) td_fdk_bench_row_clear);
   if (!cli_bench_fdk_measure (&o, rows, &kernel_s, &error))
     return td_cli_fail (error);
-  return o.json ? cli_bench_fdk_print_json (&o, rows, kernel_s)
-                : cli_bench_fdk_print_table (&o, rows, kernel_s);
+  return cli_bench_fdk_report (&o, rows, kernel_s);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli-table.h"
 #include "cli-verbs.h"
+
 #include "cli.h"
 #include "compute/bench/prepare-bench.h"
 
@@ -88,128 +90,86 @@ sum_s (const TdPrepareBench *bench, gboolean all)
 }
 
 static void
-append_row (GString *out, const TdPrepareBench *bench, const TdPrepareBenchRow *row)
+cli_bench_prepare_add_row (TdCliTable *table, const TdPrepareBench *bench,
+                           const TdPrepareBenchRow *row)
 {
-  if (row->unsupported) {
-    g_autofree char *why = td_message_text (row->unsupported, NULL);
-    g_string_append_printf (out, "%-18s left out: %s\n", row->step, why);
-    return;
-  }
-  g_autofree char *spread
-      = td_cli_spread (row->times.low_s, row->times.median_s, row->times.high_s);
-  g_string_append_printf (out, "%-18s %5u %5u %10.3f %14s %8.2f %8.2f %10.3f %10.2f %%\n",
-                          row->step, row->rows_worked, row->views_worked, 1e3 * row->wanted_s,
-                          spread, gigabytes_per_s (row->bytes, &row->times),
-                          gigabytes_per_s (row->bytes, &row->copy), 1e3 * row->shared_s,
-                          100 * row->shared_s / bench->backproject.low_s);
+  const TdBenchTimes *times = &row->times;
+  const double rate = gigabytes_per_s (row->bytes, times);
+  const double copy_rate = gigabytes_per_s (row->bytes, &row->copy);
+  g_autofree char *spread = td_cli_spread (times->low_s, times->median_s, times->high_s);
+
+  td_cli_table_show (table, "step", "%-18s", row->step);
+  td_cli_table_show (table, "rows", "%5u", row->rows_worked);
+  td_cli_table_show (table, "views", "%5u", row->views_worked);
+  td_cli_table_show (table, "ms", "%10.3f", 1e3 * row->wanted_s);
+  td_cli_table_show (table, "spread", "%14s", spread);
+  td_cli_table_show (table, "GB/s", "%8.2f", rate);
+  td_cli_table_show (table, "copy", "%8.2f", copy_rate);
+  td_cli_table_show (table, "in a slab", "%10.3f", 1e3 * row->shared_s);
+  td_cli_table_show (table, "back-proj.", "%10.2f %%",
+                     100 * row->shared_s / bench->backproject.low_s);
+
+  td_cli_table_integer (table, "rows_worked", row->rows_worked);
+  td_cli_table_integer (table, "views_worked", row->views_worked);
+  td_cli_table_integer (table, "bytes", row->bytes);
+  td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+  td_cli_table_times (table, "copy_", row->copy.median_s, row->copy.low_s, row->copy.high_s);
+  td_cli_table_number (table, "wanted_s", row->wanted_s);
+  td_cli_table_number (table, "shared_s", row->shared_s);
+  td_cli_table_number (table, "gigabytes_per_second", rate);
+  td_cli_table_number (table, "copy_gigabytes_per_second", copy_rate);
 }
 
 static void
-append_sum (GString *out, const TdPrepareBench *bench, const char *what, gboolean all)
+cli_bench_prepare_say_sum (TdCliTable *table, const TdPrepareBench *bench, const char *what,
+                           gboolean all)
 {
-  g_string_append_printf (out, "%-74s %10.3f %10.2f %%\n", what, 1e3 * sum_s (bench, all),
-                          100 * sum_s (bench, all) / bench->backproject.low_s);
+  td_cli_table_say (table, "%-74s %10.3f %10.2f %%\n", what, 1e3 * sum_s (bench, all),
+                    100 * sum_s (bench, all) / bench->backproject.low_s);
 }
 
 static int
-cli_bench_prepare_print_table (const Options *o, TdDevice *device, const TdPrepareBench *bench)
+cli_bench_prepare_report (const Options *o, TdDevice *device, const TdPrepareBench *bench)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  g_autoptr (GString) out = g_string_new (NULL);
+  const TdBenchTimes *backproject = &bench->backproject;
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (o->json, o->csv));
 
-  g_string_append_printf (out,
-                          "%s (%s): %d row(s) of %d views, %d columns; best of %d, spread to the "
-                          "median and the worst\n\n%-18s %5s %5s %10s %14s %8s %8s %10s %12s\n",
-                          info->name, info->id, o->rows, o->views, o->columns, o->runs, "step",
-                          "rows", "views", "ms", "spread", "GB/s", "copy", "in a slab",
-                          "back-proj.");
-  for (guint i = 0; i < bench->rows->len; i++)
-    append_row (out, bench, bench->rows->pdata[i]);
-  append_sum (out, bench, "a recipe: all but the alternatives to \"rings\"", FALSE);
-  append_sum (out, bench, "everything in the table", TRUE);
-  g_string_append_printf (out, "%-18s %11d %10.3f %14s", "back-projection", o->rows,
-                          1e3 * bench->backproject.low_s, bench->family);
-  return td_cli_print_text (out->str);
-}
-
-static int
-cli_bench_prepare_print_csv (const Options *o, TdDevice *device, const TdPrepareBench *bench)
-{
-  g_autoptr (GString) out
-      = g_string_new ("device,columns,views,rows,step,rows_worked,views_worked,bytes,low_s,"
-                      "median_s,high_s,wanted_s,shared_s,gigabytes_per_second,copy_low_s,copy_"
-                      "gigabytes_per_second,backproject_low_s");
-
+  td_cli_table_say (table,
+                    "%s (%s): %d row(s) of %d views, %d columns; best of %d, spread to the median "
+                    "and the worst\n\n",
+                    info->name, info->id, o->rows, o->views, o->columns, o->runs);
+  td_cli_table_device (table, device);
+  td_cli_table_integer (table, "columns", o->columns);
+  td_cli_table_integer (table, "views", o->views);
+  td_cli_table_integer (table, "rows", o->rows);
+  td_cli_table_integer (table, "runs", o->runs);
+  td_cli_table_text (table, "backproject_family", bench->family);
+  td_cli_table_times (table, "backproject_", backproject->median_s, backproject->low_s,
+                      backproject->high_s);
+  td_cli_table_number (table, "recipe_shared_s", sum_s (bench, FALSE));
+  td_cli_table_number (table, "steps_shared_s", sum_s (bench, TRUE));
+  td_cli_table_rows (table, "steps");
   for (guint i = 0; i < bench->rows->len; i++) {
     const TdPrepareBenchRow *row = bench->rows->pdata[i];
-    if (!row->unsupported)
-      g_string_append_printf (out,
-                              "\n%s,%d,%d,%d,%s,%u,%u,%" G_GUINT64_FORMAT
-                              ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
-                              td_device_info (device)->id, o->columns, o->views, o->rows, row->step,
-                              row->rows_worked, row->views_worked, row->bytes, row->times.low_s,
-                              row->times.median_s, row->times.high_s, row->wanted_s, row->shared_s,
-                              gigabytes_per_s (row->bytes, &row->times), row->copy.low_s,
-                              gigabytes_per_s (row->bytes, &row->copy), bench->backproject.low_s);
+    if (row->unsupported && o->csv)
+      continue;
+    g_autofree char *why = row->unsupported ? td_message_text (row->unsupported, NULL) : NULL;
+    td_cli_table_row (table);
+    td_cli_table_text (table, "step", row->step);
+    if (!o->csv)
+      td_cli_table_text (table, "unsupported", why);
+    if (row->unsupported)
+      td_cli_table_say (table, "%-18s left out: %s\n", row->step, why);
+    else
+      cli_bench_prepare_add_row (table, bench, row);
   }
-  return td_cli_print_text (out->str);
-}
-
-static void
-add_times (JsonBuilder *builder, const char *prefix, const TdBenchTimes *times)
-{
-  g_autofree char *low = g_strconcat (prefix, "low_s", NULL);
-  g_autofree char *median = g_strconcat (prefix, "median_s", NULL);
-  g_autofree char *high = g_strconcat (prefix, "high_s", NULL);
-
-  td_json_add_number (builder, low, times->low_s);
-  td_json_add_number (builder, median, times->median_s);
-  td_json_add_number (builder, high, times->high_s);
-}
-
-static void
-cli_bench_prepare_add_json_row (JsonBuilder *builder, const TdPrepareBenchRow *row)
-{
-  json_builder_begin_object (builder);
-  td_json_add_string (builder, "step", row->step);
-  g_autofree char *why = row->unsupported ? td_message_text (row->unsupported, NULL) : NULL;
-  td_json_add_string (builder, "unsupported", why);
-  if (!row->unsupported) {
-    td_json_add_integer (builder, "rows_worked", row->rows_worked);
-    td_json_add_integer (builder, "views_worked", row->views_worked);
-    td_json_add_integer (builder, "bytes", row->bytes);
-    add_times (builder, "", &row->times);
-    add_times (builder, "copy_", &row->copy);
-    td_json_add_number (builder, "wanted_s", row->wanted_s);
-    td_json_add_number (builder, "shared_s", row->shared_s);
-    td_json_add_number (builder, "gigabytes_per_second", gigabytes_per_s (row->bytes, &row->times));
-    td_json_add_number (builder, "copy_gigabytes_per_second",
-                        gigabytes_per_s (row->bytes, &row->copy));
-  }
-  json_builder_end_object (builder);
-}
-
-static int
-cli_bench_prepare_print_json (const Options *o, TdDevice *device, const TdPrepareBench *bench)
-{
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-
-  json_builder_begin_object (builder);
-  td_cli_add_device (builder, device);
-  td_json_add_integer (builder, "columns", o->columns);
-  td_json_add_integer (builder, "views", o->views);
-  td_json_add_integer (builder, "rows", o->rows);
-  td_json_add_integer (builder, "runs", o->runs);
-  td_json_add_string (builder, "backproject_family", bench->family);
-  add_times (builder, "backproject_", &bench->backproject);
-  td_json_add_number (builder, "recipe_shared_s", sum_s (bench, FALSE));
-  td_json_add_number (builder, "steps_shared_s", sum_s (bench, TRUE));
-  td_json_begin_list (builder, "steps");
-  for (guint i = 0; i < bench->rows->len; i++)
-    cli_bench_prepare_add_json_row (builder, bench->rows->pdata[i]);
-  json_builder_end_array (builder);
-  json_builder_end_object (builder);
-  return td_cli_print_json (builder);
+  cli_bench_prepare_say_sum (table, bench, "a recipe: all but the alternatives to \"rings\"",
+                             FALSE);
+  cli_bench_prepare_say_sum (table, bench, "everything in the table", TRUE);
+  td_cli_table_say (table, "%-18s %11d %10.3f %14s", "back-projection", o->rows,
+                    1e3 * backproject->low_s, bench->family);
+  return td_cli_table_print (table);
 }
 
 int
@@ -237,7 +197,5 @@ td_cli_bench_prepare (int argc, char **argv)
   td_cli_progress_clear ();
   if (!bench)
     return td_cli_fail (error);
-  return o.json  ? cli_bench_prepare_print_json (&o, device, bench)
-         : o.csv ? cli_bench_prepare_print_csv (&o, device, bench)
-                 : cli_bench_prepare_print_table (&o, device, bench);
+  return cli_bench_prepare_report (&o, device, bench);
 }

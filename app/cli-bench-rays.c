@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
+#include "cli-table.h"
 #include "cli-verbs.h"
+
 #include "cli.h"
 #include "compute/bench/rays-bench.h"
 
@@ -30,7 +32,7 @@ cli_bench_rays_options_clear (Options *o)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_rays_options_clear)
 
 static int
-parse (int argc, char **argv, Options *o)
+cli_bench_rays_parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "cone", 0, 0, G_OPTION_ARG_NONE, &o->cone, "Cone beam", NULL },
@@ -58,53 +60,38 @@ parse (int argc, char **argv, Options *o)
 }
 
 static int
-cli_bench_rays_print_table (const Options *o, TdDevice *device, const TdRaysBenchRow *rows,
-                            double naive)
+cli_bench_rays_report (const Options *o, TdDevice *device, const TdRaysBenchRow *rows, double naive)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (o->json, FALSE));
 
-  g_string_append_printf (out,
-                          "%s (%s): %d² × %d views, %d³ voxels, median of %d\n"
-                          "baseline: projection by a plain loop in C, %.3f GUPS\n\n"
-                          "%-13s %9s %9s %14s %7s %9s",
-                          info->name, info->id, o->size, o->views, o->size, o->runs, naive, "step",
-                          "seconds", "GUPS", "spread", "ratio", "error");
+  td_cli_table_say (table,
+                    "%s (%s): %d² × %d views, %d³ voxels, median of %d\n"
+                    "baseline: projection by a plain loop in C, %.3f GUPS\n\n",
+                    info->name, info->id, o->size, o->views, o->size, o->runs, naive);
+  td_cli_table_device (table, device);
+  td_cli_table_integer (table, "size", o->size);
+  td_cli_table_integer (table, "views", o->views);
+  td_cli_table_number (table, "baseline_gups", naive);
+  td_cli_table_rows (table, "rows");
   for (guint i = 0; i < TD_RAYS_BENCH_ROWS; i++) {
-    g_autofree char *spread = td_cli_spread (rows[i].median_s, rows[i].low_s, rows[i].high_s);
-    g_string_append_printf (out, "\n%-13s %9.4f %9.3f %14s", rows[i].name, rows[i].median_s,
-                            rows[i].gups, spread);
-    if (rows[i].error > 0)
-      g_string_append_printf (out, " %7.1f %9.2g", rows[i].gups / naive, rows[i].error);
+    const TdBenchTimes *times = &rows[i].times;
+    g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
+    td_cli_table_row (table);
+    td_cli_table_show (table, "step", "%-13s", rows[i].name);
+    td_cli_table_show (table, "seconds", "%9.4f", times->median_s);
+    td_cli_table_show (table, "GUPS", "%9.3f", rows[i].gups);
+    td_cli_table_show (table, "spread", "%14s", spread);
+    if (rows[i].error > 0) {
+      td_cli_table_show (table, "ratio", "%7.1f", rows[i].gups / naive);
+      td_cli_table_show (table, "error", "%9.2g", rows[i].error);
+    }
+    td_cli_table_text (table, "step", rows[i].name);
+    td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+    td_cli_table_number (table, "gups", rows[i].gups);
+    td_cli_table_number (table, "error", rows[i].error > 0 ? rows[i].error : NAN);
   }
-  return td_cli_print_text (out->str);
-}
-
-static int
-cli_bench_rays_print_json (const Options *o, TdDevice *device, const TdRaysBenchRow *rows,
-                           double naive)
-{
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
-
-  json_builder_begin_object (builder);
-  td_cli_add_device (builder, device);
-  td_json_add_integer (builder, "size", o->size);
-  td_json_add_integer (builder, "views", o->views);
-  td_json_add_number (builder, "baseline_gups", naive);
-  td_json_begin_list (builder, "rows");
-  for (guint i = 0; i < TD_RAYS_BENCH_ROWS; i++) {
-    json_builder_begin_object (builder);
-    td_json_add_string (builder, "step", rows[i].name);
-    td_json_add_number (builder, "median_s", rows[i].median_s);
-    td_json_add_number (builder, "low_s", rows[i].low_s);
-    td_json_add_number (builder, "high_s", rows[i].high_s);
-    td_json_add_number (builder, "gups", rows[i].gups);
-    td_json_add_number (builder, "error", rows[i].error > 0 ? rows[i].error : NAN);
-    json_builder_end_object (builder);
-  }
-  json_builder_end_array (builder);
-  json_builder_end_object (builder);
-  return td_cli_print_json (builder);
+  return td_cli_table_print (table);
 }
 
 int
@@ -113,7 +100,7 @@ td_cli_bench_rays (int argc, char **argv)
   g_auto (Options) o = { .size = 128, .runs = 5 };
   g_autoptr (GError) error = NULL;
   TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS];
-  int status = parse (argc, argv, &o);
+  int status = cli_bench_rays_parse (argc, argv, &o);
 
   if (status >= 0)
     return status;
@@ -123,6 +110,5 @@ td_cli_bench_rays (int argc, char **argv)
   if (!device || !td_rays_bench (device, &spec, rows, &error))
     return td_cli_fail (error);
   const double naive = td_rays_bench_naive ();
-  return o.json ? cli_bench_rays_print_json (&o, device, rows, naive)
-                : cli_bench_rays_print_table (&o, device, rows, naive);
+  return cli_bench_rays_report (&o, device, rows, naive);
 }

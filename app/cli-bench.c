@@ -2,9 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli-bench-model.h"
+#include "cli-table.h"
 #include "cli-verbs.h"
 #include "cli.h"
+#include "compute/bench/model.h"
 #include "compute/bench/parallel-bench.h"
 #include "compute/parallel/families.h"
 
@@ -56,7 +57,7 @@ cli_bench_options_clear (Options *o)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_options_clear)
 
 static int
-parse (int argc, char **argv, Options *o)
+cli_bench_parse (int argc, char **argv, Options *o)
 {
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &o->device, "host, opencl:0, cuda:0 (the fastest)",
@@ -86,7 +87,7 @@ parse (int argc, char **argv, Options *o)
 }
 
 static int
-index_of (const char *word, const char *const *words)
+cli_bench_index_of (const char *word, const char *const *words)
 {
   for (int i = 0; words[i]; i++)
     if (strcmp (word, words[i]) == 0)
@@ -99,8 +100,8 @@ static int
 cli_bench_complete (Options *o)
 {
   int interpolation
-      = index_of (o->interpolation ? o->interpolation : "linear", td_interpolation_names);
-  int precision = index_of (o->precision ? o->precision : "single", td_precision_names);
+      = cli_bench_index_of (o->interpolation ? o->interpolation : "linear", td_interpolation_names);
+  int precision = cli_bench_index_of (o->precision ? o->precision : "single", td_precision_names);
 
   if (interpolation < 0)
     return td_cli_usage ("bench", "--interpolation is linear or nearest, not %s", o->interpolation);
@@ -132,7 +133,7 @@ cli_bench_complete (Options *o)
     .n_columns = o->columns,
     .n_views = o->views,
     .runs = o->runs,
-    .interpolation = interpolation ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST,
+    .interpolation = (TdInterpolation) interpolation,
     .precision = (TdPrecision) precision,
     .filter = o->filter,
     .cancellable = td_cli_cancellable (),
@@ -214,98 +215,131 @@ cli_bench_measure (Options *o, TdDevice *device, GPtrArray *rows, GError **error
 
 /* ── Reporting ── */
 
+static void
+cli_bench_add_cells (TdCliTable *table, const Options *o, const TdBenchRow *row)
+{
+  const TdBenchTimes *times = &row->times;
+  g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
+
+  td_cli_table_row (table);
+  td_cli_table_show (table, "family", "%-13s", row->family);
+  td_cli_table_show (table, "slices", "%6u", row->n_slices);
+  td_cli_table_show (table, "s/slice", "%11.5f", times->median_s / row->n_slices);
+  td_cli_table_show (table, "GU/s", "%9.2f", 1e-9 * row->updates_per_s);
+  td_cli_table_show (table, "spread", "%14s", spread);
+  td_cli_table_show (table, "kernel", "%9.2f", 1e-9 * row->kernel_updates_per_s);
+  td_cli_table_show (table, "baseline", "%9.3f", 1e-9 * row->baseline_updates_per_s);
+  td_cli_table_show (table, "ratio", "%7.1f", row->ratio);
+  td_cli_table_show (table, "error", "%9.2g", row->error);
+  td_cli_table_show (table, "bound", "%9.2g", row->bound);
+  if (o->filter) {
+    td_cli_table_show (table, "filter s/slice", "%15.5f", row->filter_s);
+    td_cli_table_show (table, "FBP s/slice", "%12.5f", row->fbp_s);
+  }
+  td_cli_table_show (table, "", "%2s%s", "", row->variant);
+
+  td_cli_table_text (table, "family", row->family);
+  td_cli_table_text (table, "variant", row->variant);
+  td_cli_table_integer (table, "slices", row->n_slices);
+  td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+  td_cli_table_number (table, "updates_per_second", row->updates_per_s);
+  if (row->kernel_updates_per_s > 0 || o->csv)
+    td_cli_table_number (table, "kernel_updates_per_second", row->kernel_updates_per_s);
+  td_cli_table_number (table, "baseline_updates_per_second", row->baseline_updates_per_s);
+  td_cli_table_number (table, "ratio", row->ratio);
+  td_cli_table_number (table, "error", row->error);
+  td_cli_table_number (table, "error_bound", row->bound);
+  if (o->filter) {
+    td_cli_table_number (table, "filter_s_per_slice", row->filter_s);
+    td_cli_table_number (table, "fbp_s_per_slice", row->fbp_s);
+  }
+}
+
 static int
-cli_bench_print_table (const Options *o, TdDevice *device, GPtrArray *rows)
+cli_bench_report (const Options *o, TdDevice *device, GPtrArray *rows)
 {
   const TdDeviceInfo *info = td_device_info (device);
-  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (o->json, o->csv));
 
-  g_string_append_printf (
-      out, "%s (%s): %d views of %d columns → %d² pixels, %s, median of %d\nbaseline: %s\n\n",
+  td_cli_table_say (
+      table, "%s (%s): %d views of %d columns → %d² pixels, %s, median of %d\nbaseline: %s\n\n",
       info->name, info->id, o->views, o->columns, o->size,
-      o->spec.interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest", o->runs,
-      td_bench_baseline_name (device));
-  g_string_append_printf (out, "%-13s %6s %11s %9s %14s %9s %9s %7s %9s %9s%s\n", "family",
-                          "slices", "s/slice", "GU/s", "spread", "kernel", "baseline", "ratio",
-                          "error", "bound", o->filter ? "  filter s/slice  FBP s/slice" : "");
-  for (guint i = 0; i < rows->len; i++) {
-    const TdBenchRow *row = rows->pdata[i];
-    const TdBenchTimes *times = &row->times;
-    g_autofree char *spread = td_cli_spread (times->median_s, times->low_s, times->high_s);
-    g_string_append_printf (out, "%-13s %6u %11.5f %9.2f %14s %9.2f %9.3f %7.1f %9.2g %9.2g",
-                            row->family, row->n_slices, times->median_s / row->n_slices,
-                            1e-9 * row->updates_per_s, spread, 1e-9 * row->kernel_updates_per_s,
-                            1e-9 * row->baseline_updates_per_s, row->ratio, row->error, row->bound);
-    if (o->filter)
-      g_string_append_printf (out, " %15.5f %12.5f", row->filter_s, row->fbp_s);
-    g_string_append_printf (out, "   %s\n", row->variant);
-  }
-  g_string_truncate (out, out->len - (rows->len > 0));
-  return td_cli_print_text (out->str);
+      td_interpolation_name (o->spec.interpolation), o->runs, td_bench_baseline_name (device));
+  td_cli_table_device (table, device);
+  td_cli_table_text (table, "baseline", td_bench_baseline_name (device));
+  td_cli_table_integer (table, "columns", o->columns);
+  td_cli_table_integer (table, "views", o->views);
+  td_cli_table_integer (table, "size", o->size);
+  td_cli_table_integer (table, "runs", o->runs);
+  td_cli_table_rows (table, "rows");
+  for (guint i = 0; i < rows->len; i++)
+    cli_bench_add_cells (table, o, rows->pdata[i]);
+  return td_cli_table_print (table);
 }
 
-static int
-cli_bench_print_csv (const Options *o, TdDevice *device, GPtrArray *rows)
-{
-  g_autoptr (GString) out = g_string_new (
-      "device,family,variant,columns,views,size,slices,median_s,low_s,high_s,updates_per_second,"
-      "baseline_updates_per_second,ratio,error,error_bound,filter_s_per_slice,fbp_s_per_slice,"
-      "kernel_updates_per_second");
-
-  for (guint i = 0; i < rows->len; i++) {
-    const TdBenchRow *row = rows->pdata[i];
-    g_string_append_printf (
-        out, "\n%s,%s,\"%s\",%d,%d,%d,%u,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g",
-        td_device_info (device)->id, row->family, row->variant, o->columns, o->views, o->size,
-        row->n_slices, row->times.median_s, row->times.low_s, row->times.high_s, row->updates_per_s,
-        row->baseline_updates_per_s, row->ratio, row->error, row->bound, row->filter_s, row->fbp_s,
-        row->kernel_updates_per_s);
-  }
-  return td_cli_print_text (out->str);
-}
+/* ── The model ── */
 
 static void
-cli_bench_add_json_row (JsonBuilder *builder, const Options *o, const TdBenchRow *row)
+cli_bench_add_units (TdCliTable *table, const char *key, const double *values)
 {
-  json_builder_begin_object (builder);
-  td_json_add_string (builder, "family", row->family);
-  td_json_add_string (builder, "variant", row->variant);
-  td_json_add_integer (builder, "slices", row->n_slices);
-  td_json_add_number (builder, "median_s", row->times.median_s);
-  td_json_add_number (builder, "low_s", row->times.low_s);
-  td_json_add_number (builder, "high_s", row->times.high_s);
-  td_json_add_number (builder, "updates_per_second", row->updates_per_s);
-  if (row->kernel_updates_per_s > 0)
-    td_json_add_number (builder, "kernel_updates_per_second", row->kernel_updates_per_s);
-  td_json_add_number (builder, "baseline_updates_per_second", row->baseline_updates_per_s);
-  td_json_add_number (builder, "ratio", row->ratio);
-  td_json_add_number (builder, "error", row->error);
-  td_json_add_number (builder, "error_bound", row->bound);
-  if (o->filter) {
-    td_json_add_number (builder, "filter_s_per_slice", row->filter_s);
-    td_json_add_number (builder, "fbp_s_per_slice", row->fbp_s);
-  }
-  json_builder_end_object (builder);
+  td_cli_table_begin (table, key);
+  for (guint u = 0; u < TD_UNIT_COUNT; u++)
+    td_cli_table_number (table, td_unit_name (u), values[u]);
+  td_cli_table_end (table);
+}
+
+/* Operations an update, the rate they allow and what was reached. The model knows nothing of what
+   packs the sinograms. */
+static void
+cli_bench_add_prediction (TdCliTable *table, const TdBenchRow *row, const TdPrediction *prediction)
+{
+  const double rate
+      = row->kernel_updates_per_s > 0 ? row->kernel_updates_per_s : row->updates_per_s;
+  const char *bound_by = td_unit_name (prediction->bound_by);
+
+  td_cli_table_row (table);
+  td_cli_table_show (table, "family", "%-13s", row->family);
+  td_cli_table_show (table, "slices", "%6u", row->n_slices);
+  for (guint u = 0; u < TD_UNIT_COUNT; u++)
+    td_cli_table_show (table, td_unit_name (u), "%12.3f", prediction->cost.per_update[u]);
+  td_cli_table_show (table, "ceiling GU/s", "%13.1f", prediction->ceiling * 1e-9);
+  td_cli_table_show (table, "bound by", "%-13s", bound_by);
+  td_cli_table_show (table, "measured GU/s", "%13.1f", rate * 1e-9);
+  td_cli_table_show (table, "of it", "%7.0f %%", 100 * rate / prediction->ceiling);
+
+  td_cli_table_text (table, "family", row->family);
+  td_cli_table_integer (table, "slices", row->n_slices);
+  cli_bench_add_units (table, "per_update", prediction->cost.per_update);
+  td_cli_table_number (table, "ceiling_updates_per_second", prediction->ceiling);
+  td_cli_table_text (table, "bound_by", bound_by);
+  td_cli_table_number (table, "updates_per_second", rate);
 }
 
 static int
-cli_bench_print_json (const Options *o, TdDevice *device, GPtrArray *rows)
+cli_bench_report_model (const Options *o, TdDevice *device, GPtrArray *rows)
 {
-  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (o->json, o->csv));
+  const TdDeviceInfo *info = td_device_info (device);
+  g_autoptr (GError) error = NULL;
+  TdUnitRates rates;
 
-  json_builder_begin_object (builder);
-  td_cli_add_device (builder, device);
-  td_json_add_string (builder, "baseline", td_bench_baseline_name (device));
-  td_json_add_integer (builder, "columns", o->columns);
-  td_json_add_integer (builder, "views", o->views);
-  td_json_add_integer (builder, "size", o->size);
-  td_json_add_integer (builder, "runs", o->runs);
-  td_json_begin_list (builder, "rows");
-  for (guint i = 0; i < rows->len; i++)
-    cli_bench_add_json_row (builder, o, rows->pdata[i]);
-  json_builder_end_array (builder);
-  json_builder_end_object (builder);
-  return td_cli_print_json (builder);
+  if (!td_unit_rates_measure (device, &rates, &error))
+    return td_cli_fail (error);
+  td_cli_table_say (table, "%s (%s), measured, in 10⁹ a second:", info->name, info->id);
+  for (guint u = 0; u < TD_UNIT_COUNT; u++)
+    td_cli_table_say (table, "%s %s%s %.0f", u ? "," : "", td_unit_name (u),
+                      u == TD_UNIT_LOCAL ? " bytes" : "", rates.per_second[u] * 1e-9);
+  td_cli_table_say (table,
+                    "\n\nOperations an update, the rate they allow, and what was measured:\n");
+  td_cli_table_text (table, "device", info->id);
+  cli_bench_add_units (table, "units_per_second", rates.per_second);
+  td_cli_table_rows (table, "rows");
+  for (guint i = 0; i < rows->len; i++) {
+    TdPrediction prediction;
+    if (td_bench_predict (rows->pdata[i], &o->spec, device, &rates, &prediction))
+      cli_bench_add_prediction (table, rows->pdata[i], &prediction);
+  }
+  return td_cli_table_print (table);
 }
 
 int
@@ -324,7 +358,7 @@ td_cli_bench (int argc, char **argv)
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--end-to-end") == 0)
       return td_cli_bench_end (argc, argv);
-  int status = parse (argc, argv, &o);
+  int status = cli_bench_parse (argc, argv, &o);
   if (status >= 0 || (status = cli_bench_complete (&o)) >= 0)
     return status;
   g_autoptr (TdDevice) device = td_device_open (o.device, &error);
@@ -334,8 +368,6 @@ td_cli_bench (int argc, char **argv)
   if (!cli_bench_measure (&o, device, rows, &error))
     return td_cli_fail (error);
   if (o.model)
-    return td_cli_bench_model (device, &o.spec, rows, o.json);
-  return o.json  ? cli_bench_print_json (&o, device, rows)
-         : o.csv ? cli_bench_print_csv (&o, device, rows)
-                 : cli_bench_print_table (&o, device, rows);
+    return cli_bench_report_model (&o, device, rows);
+  return cli_bench_report (&o, device, rows);
 }

@@ -225,13 +225,6 @@ td_cli_spread (double base_s, double low_s, double high_s)
                           100 * (high_s / base_s - 1));
 }
 
-void
-td_cli_add_device (JsonBuilder *builder, TdDevice *device)
-{
-  td_json_add_string (builder, "device", td_device_info (device)->id);
-  td_json_add_string (builder, "device_name", td_device_info (device)->name);
-}
-
 static gboolean progress_shown;
 
 void

@@ -59,8 +59,6 @@ char *td_cli_duration (double seconds);
 /* How far two times, say the fastest and the slowest, lie from @base: "-2/+5 %". (transfer full) */
 char *td_cli_spread (double base_s, double low_s, double high_s);
 
-/* Members "device" and "device_name". */
-void td_cli_add_device (JsonBuilder *builder, TdDevice *device);
 
 /* The progress line: on standard error, only if that is a terminal; overwritten in place. fraction
    0 … 1; remaining_s < 0: not known; detail may be NULL. */

@@ -6,8 +6,8 @@
 
    TD_LINEAR       1: linear, 0: nearest
    TD_CACHE        what linear keeps: 0 values; 1 values, then differences to the next bin; 2 every
-                   bin with its difference, as in §6.4 (pixels one by one, up to two single slices); 3 every
-                   bin with the next three differences (one slice)
+                   bin with its difference, as in §6.4 (pixels one by one, up to two single slices);
+                   3 every bin with the next three differences (one slice)
    TD_SPLIT        1: four single slices as two vectors of two, apart (§6.3, Algorithm 8)
    TD_COLUMNS      1: the positions of the tile's columns in local memory too (h_x in §6.8)
    TD_COPY         bytes a work-item copies at once: 16, or 8 (the 64-bit writes of Algorithm 7)
@@ -22,15 +22,16 @@
    TD_TEXTURE_CELLS how many of a work-item's cells the texture engine sums instead (hybrid; else 0)
 
    Squares: four neighbours fall within 1.42 columns, so with f the first one's place in its bin,
-   the others are at f + o, o < 1.42: d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2 clamp (f + o - 2)
-   on top of the bin's value, which all four share. One rounding, one address and four loads serve four
-   pixels, instead of four and eight. It needs right >= 0 (the host mirrors the other views) and a
-   step of at most one column. */
+   the others are at f + o, o < 1.42: d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2 clamp (f + o -
+   2) on top of the bin's value, which all four share. One rounding, one address and four loads
+   serve four pixels, instead of four and eight. It needs right >= 0 (the host mirrors the other
+   views) and a step of at most one column. */
 #pragma once
 #include "backproject-common.h"
 
 #define TD_WARPS_X (TD_TILE / (8 * TD_SIDE))
-#define TD_STRIDE (TD_THREADS / 32 / TD_WARPS_X * 4 * TD_SIDE) /* rows between a work-item's cells */
+/* rows between a work-item's cells */
+#define TD_STRIDE (TD_THREADS / 32 / TD_WARPS_X * 4 * TD_SIDE)
 #define TD_CELLS (TD_TILE / TD_STRIDE)                         /* pixels or squares a work-item */
 #define TD_PIXELS (TD_CELLS * TD_SIDE * TD_SIDE)
 #define TD_PLANES (TD_LINEAR && TD_CACHE > 0 ? (TD_CACHE == 3 ? 4 : 2) : 1)
@@ -113,9 +114,9 @@ TD_FN int td_cell_x (int id)
 }
 TD_FN int td_cell_y (int id) { return TD_SIDE * ((id / 32 / TD_WARPS_X) * 4 + ((id >> 2) & 3)); }
 
-/* Prepares views first … first + TD_AHEAD - 1 of the table, those that exist, for the tile whose first
-   pixel is (x0, y0). Positions are exact here: the window holds whatever the sums can ask for, and
-   lies in the packed row, margins included, wherever the detector is. */
+/* Prepares views first … first + TD_AHEAD - 1 of the table, those that exist, for the tile whose
+   first pixel is (x0, y0). Positions are exact here: the window holds whatever the sums can ask
+   for, and lies in the packed row, margins included, wherever the detector is. */
 TD_FN void
 td_alu_prepare (TD_GLOBAL const TdBackprojectView *views, TdBackprojectParams p, int first,
                 int x0, int y0, TD_LOCAL_PTR TdTileView *ahead, TD_LOCAL_PTR int *starts)
@@ -187,16 +188,18 @@ td_alu_copy (TD_GLOBAL const TdBin *packed, TdBackprojectParams p, int first,
       = (TD_GLOBAL const TdCopied *) ((TD_GLOBAL const TdPart *) packed
                                       + (line * p.pitch + starts[view]) * (TD_PLANES / TD_APART));
     TD_LOCAL_PTR TdCopied *to
-      = (TD_LOCAL_PTR TdCopied *) ((TD_LOCAL_PTR TdPart *) (cache + view * TD_ROW) + plane * TD_BINS);
+      = (TD_LOCAL_PTR TdCopied *) ((TD_LOCAL_PTR TdPart *) (cache + view * TD_ROW)
+                                   + plane * TD_BINS);
     TD_UNROLL
     for (int i = lane; i < TD_ROW / planes * TD_BIN_BYTES / TD_COPY; i += TD_LANES)
       td_copy (to + i, from + i);
   }
 }
 
-/* The bin of position u (u >= 1), from TD_BACKPROJECT_BIAS on, and the place in it, 0 … 1. At 2^23 a float's steps are 1; just below
-   they are 1/2, so 2^23 - 1/2 is a float and u + (2^23 - 1/2) rounds u - 1/2 to an integer. An
-   integer u may give either neighbour: with place 1 or 0, both the same value. */
+/* The bin of position u (u >= 1), from TD_BACKPROJECT_BIAS on, and the place in it, 0 … 1. At 2^23
+   a float's steps are 1; just below they are 1/2, so 2^23 - 1/2 is a float and u + (2^23 - 1/2)
+   rounds u - 1/2 to an integer. An integer u may give either neighbour: with place 1 or 0, both the
+   same value. */
 TD_FN int
 td_bin_index (float u, float *place)
 {
@@ -214,7 +217,8 @@ td_bin_index (float u, float *place)
 #if TD_HYBRID
 /* One view's part of cell @n by the texture engine. @u: where its first pixel lies. */
 TD_FN void
-td_texture_cell (TD_TEXTURE_PARAM float u, float row, float right, float down, const int flip, TdSum *s)
+td_texture_cell (TD_TEXTURE_PARAM float u, float row, float right, float down, const int flip,
+                 TdSum *s)
 {
 #if TD_SIDE == 2
   const int near = flip ? 2 : 0, far = flip ? 0 : 2;
@@ -233,11 +237,12 @@ td_texture_cell (TD_TEXTURE_PARAM float u, float row, float right, float down, c
 /* TD_STEP projections from @cache into sums[4 * cell + 2 * row + column] and @shared, the part all
    four pixels of a cell have in common. */
 TD_FN void
-td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const float *columns,
-            TD_LOCAL_PTR const TdBin *cache, float tx, float ty, int bias, const int flip, TdTerm *sums,
-            TdTerm *shared, TdSum *by_texture)
+td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
+            TD_LOCAL_PTR const float *columns, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+            int bias, const int flip, TdTerm *sums, TdTerm *shared, TdSum *by_texture)
 {
-  const int near = flip ? 2 : 0, far = flip ? 0 : 2; /* the row that comes first along the detector */
+  /* the row that comes first along the detector */
+  const int near = flip ? 2 : 0, far = flip ? 0 : 2;
 
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
@@ -265,8 +270,8 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
     const float x = td_fma (tx, k.y, td_fma (ty, k.z, place.x));
     TD_UNROLL
     for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
-      td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z, flip,
-                       by_texture + n * TD_SIDE * TD_SIDE);
+      td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z,
+                       flip, by_texture + n * TD_SIDE * TD_SIDE);
 #endif
     TD_UNROLL
     for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
@@ -298,7 +303,8 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
       s[near] = td_term_fma (f2, d0, s[near]);
 #else
       const float x0 = td_saturate (f + k.y), y0 = td_saturate (f + oy), x1 = td_saturate (f + o.x),
-                  y1 = td_saturate (f + o.y), z1 = td_saturate (f + o.z), z2 = td_saturate (f + o.w);
+                  y1 = td_saturate (f + o.y), z1 = td_saturate (f + o.z),
+                      z2 = td_saturate (f + o.w);
       s[near] = td_term_fma (f, d0, s[near]);
 #endif
       s[near + 1] = td_term_fma (x1, d1, td_term_fma (x0, d0, s[near + 1]));
@@ -316,9 +322,9 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
 }
 #else
 TD_FN void
-td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const float *columns,
-            TD_LOCAL_PTR const TdBin *cache, float tx, float ty, int bias, const int flip, TdTerm *sums,
-            TdTerm *shared, TdSum *by_texture)
+td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
+            TD_LOCAL_PTR const float *columns, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
+            int bias, const int flip, TdTerm *sums, TdTerm *shared, TdSum *by_texture)
 {
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
@@ -335,8 +341,8 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
     const float x = td_fma (tx, k.y, td_fma (ty, k.z, place.x));
     TD_UNROLL
     for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
-      td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z, flip,
-                       by_texture + n * TD_SIDE * TD_SIDE);
+      td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z,
+                       flip, by_texture + n * TD_SIDE * TD_SIDE);
 #endif
     TD_UNROLL
     for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
@@ -347,7 +353,8 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
 #if TD_SLICES == 1
       const TdTerm v = pair.x, d = pair.y;
 #else
-      const TdTerm v = td_term (td_float2 (pair.x, pair.y)), d = td_term (td_float2 (pair.z, pair.w));
+      const TdTerm v = td_term (td_float2 (pair.x, pair.y)),
+          d = td_term (td_float2 (pair.z, pair.w));
 #endif
 #else
       TD_LOCAL_AT (const TdCell) bins = td_local_at (row, const TdCell, b, bias);
@@ -371,9 +378,9 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR 
 
 /* The cached projections into the tile's single-precision sums. */
 TD_FN void
-td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PTR const float *columns,
-              TD_LOCAL_PTR const TdBin *cache, float tx, float ty, int bias, const int flip, TdSum *sums,
-              TdSum *shared)
+td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
+              TD_LOCAL_PTR const float *columns, TD_LOCAL_PTR const TdBin *cache, float tx,
+              float ty, int bias, const int flip, TdSum *sums, TdSum *shared)
 {
 #if TD_RUN
   for (int first = 0; first < TD_BATCH; first += TD_RUN) {
@@ -384,8 +391,8 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views, TD_LOCAL_PT
     TD_UNROLL
     for (int n = 0; n < TD_CELLS; n++)
       run_shared[n] = td_term_zero ();
-    td_alu_sum (TD_TEXTURE_ARG views + first, columns + first * TD_CELL_COLUMNS, cache + first * TD_ROW,
-                tx, ty, bias, flip, run, run_shared, sums);
+    td_alu_sum (TD_TEXTURE_ARG views + first, columns + first * TD_CELL_COLUMNS,
+                cache + first * TD_ROW, tx, ty, bias, flip, run, run_shared, sums);
     TD_UNROLL
     for (int n = 0; n < TD_PIXELS; n++)
       sums[n] = sums[n] + td_term_sum (run[n]);
@@ -450,9 +457,11 @@ td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *packed,
       td_barrier ();
 #endif
       if (TD_SIDE == 2 && v >= p.n_first)
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 1, sums, shared);
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 1, sums,
+                      shared);
       else
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 0, sums, shared);
+        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 0, sums,
+                      shared);
 #if TD_BUFFERS == 1
       td_barrier ();
 #endif

@@ -2,8 +2,8 @@
 /* Cone-beam back-projection (the iFDK paper, Algorithms 2 and 4). One source, variants by defines:
 
      PACK     1: one view a texel; 2: views 180 degrees apart; 4: views 90 degrees apart. The view
-              turned by 90 degrees sees the voxel turned by 90 degrees at the same (u, v), so that one
-              fetch serves PACK voxels.
+              turned by 90 degrees sees the voxel turned by 90 degrees at the same (u, v), so that
+              one fetch serves PACK voxels.
      TEXTURE  1: layered textures, hardware filtering; 0: loads and arithmetic in single precision
      VOXELS   voxels along z a thread holds in registers
      X_LANES, Z_LANES, GROUP: how a group's threads lie (upright, textures)
@@ -76,7 +76,8 @@ cone_backproject (TD_ITEM
       continue;
     const float u0 = td_floor (u), v0 = td_floor (v);
     const int row = (int) v0 - p.row0;
-    const TD_GLOBAL float *line = projections + (size_t) view * p.view_stride + p.pitch + 1 + (int) u0;
+    const TD_GLOBAL float *line = projections + (size_t) view * p.view_stride + p.pitch + 1
+        + (int) u0;
     const float a = blend (line, row, u - u0, p), b = blend (line, row + 1, u - u0, p);
     sum = td_fma (weight, td_fma (v - v0, b - a, a), sum);
 #endif
@@ -85,9 +86,9 @@ cone_backproject (TD_ITEM
 }
 
 #elif TEXTURE
-/* Upright, textures: PACK turned voxels and VOXELS slices a thread. Layer l holds views l, l + 90 (or
-   180) degrees, …; fetching it where a turned voxel lies gives the turned set in rotated order. A group
-   is X_LANES x (GROUP / X_LANES / Z_LANES) x Z_LANES threads, z fastest. */
+/* Upright, textures: PACK turned voxels and VOXELS slices a thread. Layer l holds views l, l + 90
+   (or 180) degrees, …; fetching it where a turned voxel lies gives the turned set in rotated order.
+   A group is X_LANES x (GROUP / X_LANES / Z_LANES) x Z_LANES threads, z fastest. */
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (GROUP, 1, 1, RESIDENT)
 cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
                   const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
@@ -117,7 +118,8 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
       TD_UNROLL
       for (int k = 0; k < VOXELS; k++) {
         const float v = td_fma (z - (float) (k * Z_LANES), a.dv, a.v) - row0;
-        sums[k] = add_scaled (sums[k], weight, from_turned (turn, FETCH (projections, a.u, v, layer)));
+        sums[k]
+            = add_scaled (sums[k], weight, from_turned (turn, FETCH (projections, a.u, v, layer)));
       }
     }
   }
@@ -130,9 +132,9 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
 }
 
 #else
-/* Upright, arithmetic, few slices (cone-columns.cl does many): along z the thread keeps the two blended
-   detector rows around v and loads a new one only when v passes a row: two loads an update instead of
-   four. */
+/* Upright, arithmetic, few slices (cone-columns.cl does many): along z the thread keeps the two
+   blended detector rows around v and loads a new one only when v passes a row: two loads an update
+   instead of four. */
 TD_KERNEL void
 cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,
                   const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
@@ -157,7 +159,8 @@ cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,
     if (!(a.inverse > 0.0f && a.u > -1.0f && a.u < (float) p.n_columns))
       continue;
     const float u0 = td_floor (a.u), f = a.u - u0;
-    const TD_GLOBAL float *line = projections + (size_t) view * p.view_stride + p.pitch + 1 + (int) u0;
+    const TD_GLOBAL float *line = projections + (size_t) view * p.view_stride + p.pitch + 1
+        + (int) u0;
     int row = p.row0 - 3;
     float upper = 0.0f, lower = 0.0f;
     TD_UNROLL

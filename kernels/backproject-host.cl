@@ -136,9 +136,9 @@ store (TD_GLOBAL const float *sums, TD_GLOBAL float *slices, int x0, int y0, TdT
 #define GY (4 / VECTORS)
 #define GROUP (GX * GY)
 
-/* Offsets in floats and weights of one pixel at VIEWS views. Adding 1.5 2^23 rounds to a whole number,
-   which is then in the sum's low bits; row takes the others off. A whole u may round to the bin
-   before, with weight 1: the same value. */
+/* Offsets in floats and weights of one pixel at VIEWS views. Adding 1.5 2^23 rounds to a whole
+   number, which is then in the sum's low bits; row takes the others off. A whole u may round to the
+   bin before, with weight 1: the same value. */
 #define ROUNDER 12582912.0f
 #ifdef NEAREST
 #define ROUNDER_BITS 0
@@ -147,7 +147,8 @@ store (TD_GLOBAL const float *sums, TD_GLOBAL float *slices, int x0, int y0, TdT
 #endif
 
 TD_FN void
-locate (const Starts *starts, int first, float ix, float iy, uint16 row, uint *offset, float *weight)
+locate (const Starts *starts, int first, float ix, float iy, uint16 row, uint *offset,
+        float *weight)
 {
   float16 u = vload16 (0, starts->rest + first) + ix * vload16 (0, starts->du_x + first)
               + iy * vload16 (0, starts->du_y + first);
@@ -217,15 +218,15 @@ project (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int
          TD_GLOBAL float *sums)
 {
   for (int first = 0; first < n; first += VIEWS)
-    subtile (bins + (size_t) first * view_stride, view_stride, starts, first, min (VIEWS, n - first),
-             sums);
+    subtile (bins + (size_t) first * view_stride, view_stride, starts, first,
+             min (VIEWS, n - first), sums);
 }
 
 #else
 
-/* One slice: 16 pixels of a row are a vector, a subtile's rows the sums. A subtile that spans at most
-   32 columns keeps a view's bins in two registers, from which a permute takes any 16; else (coarse
-   steps, or no such instruction) bins are loaded one by one. */
+/* One slice: 16 pixels of a row are a vector, a subtile's rows the sums. A subtile that spans at
+   most 32 columns keeps a view's bins in two registers, from which a permute takes any 16; else
+   (coarse steps, or no such instruction) bins are loaded one by one. */
 TD_FN void
 project (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int n,
               TD_GLOBAL float *sums)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hybrid family (review, §7.1): the arithmetic of backproject-alu.cl and the texture engine at
    once. TD_TEXTURE_CELLS > 0: within a work-item, that many of its cells. TD_TEXTURE_SHARE T of
-   TD_ALL_SHARE groups (0: none): T tiles of so many as a whole, counted on each multiprocessor where
-   its number is known, so that both kinds run beside each other; round robin elsewhere. */
+   TD_ALL_SHARE groups (0: none): T tiles of so many as a whole, counted on each multiprocessor
+   where its number is known, so that both kinds run beside each other; round robin elsewhere. */
 #include "backproject-alu-core.h"
 
 #if TD_TEXTURE_SHARE
@@ -42,11 +42,11 @@ td_texture_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBackprojectView *views,
       TD_UNROLL
       for (int n = 0; n < TD_CELLS; n++)
         if (TD_SIDE == 2 && v >= p.n_first)
-          td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, u), place.y, k.y, k.z,
-                           1, sums + n * TD_SIDE * TD_SIDE);
+          td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, u), place.y, k.y,
+                           k.z, 1, sums + n * TD_SIDE * TD_SIDE);
         else
-          td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, u), place.y, k.y, k.z,
-                           0, sums + n * TD_SIDE * TD_SIDE);
+          td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, u), place.y, k.y,
+                           k.z, 0, sums + n * TD_SIDE * TD_SIDE);
     }
     td_barrier ();
   }

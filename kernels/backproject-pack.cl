@@ -3,13 +3,13 @@
    table's order, weighted, mirrored where the table says so, zeros on both sides, single or half.
 
    TD_PLANES 1: the values; 2: behind a row of values one of differences to the next bin, or, with
-   TD_PAIRS, every bin followed by its difference; 4 (one slice): every bin followed by the next three
-   differences. TD_SPLIT: four slices as two rows of two. TD_SAMPLES: 1, or 4 samples a column, linearly
-   interpolated. TD_SCALED: values fit half's range. */
+   TD_PAIRS, every bin followed by its difference; 4 (one slice): every bin followed by the next
+   three differences. TD_SPLIT: four slices as two rows of two. TD_SAMPLES: 1, or 4 samples a
+   column, linearly interpolated. TD_SCALED: values fit half's range. */
 #include "backproject-common.h"
 
-/* Column @column of slices slice0 …, 0 outside the detector. @row: the view's first column in slice0;
-   @slices: how many there are from slice0 on. */
+/* Column @column of slices slice0 …, 0 outside the detector. @row: the view's first column in
+   slice0; @slices: how many there are from slice0 on. */
 TD_FN TdSum
 td_read_column (TD_GLOBAL const float *row, TdBackprojectParams p, int slices, int column)
 {
@@ -67,8 +67,10 @@ td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_lo
 #if TD_SAMPLES > 1
   const int column = position >> 2;
   const float part = 0.25f * (float) (position & 3) * weight;
-  const TdSum value = td_sum_fma (part, td_read_column (row, p, slices, origin + step * (column + 1)),
-                                  td_read_column (row, p, slices, origin + step * column) * (weight - part));
+  const TdSum value
+      = td_sum_fma (part, td_read_column (row, p, slices, origin + step * (column + 1)),
+                                  td_read_column (row, p, slices, origin + step * column)
+                                  * (weight - part));
 #else
   const TdSum value = td_read_column (row, p, slices, origin + step * position) * weight;
 #endif
@@ -90,8 +92,8 @@ td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_lo
 
 /* The greatest absolute value times @weight, into greatest[0], which starts as 0. */
 TD_KERNEL void TD_GROUP_SIZE (256, 1, 1)
-td_backproject_greatest (TD_ITEM TD_GLOBAL const float *TD_RESTRICT values, td_long offset, td_long count,
-                         float weight, TD_GLOBAL int *greatest)
+td_backproject_greatest (TD_ITEM TD_GLOBAL const float *TD_RESTRICT values, td_long offset,
+                         td_long count, float weight, TD_GLOBAL int *greatest)
 {
   TD_LOCAL int shared[1];
   float most = 0.0f;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The texture family (review, §5). 16 work-items follow a Z-order curve in a square of 4 x 4 pixels
-   (Algorithm 2); a group of 256 takes 16 squares, or a quarter of them over every fourth view, and each
-   work-item several pixels, some rows apart (Algorithm 3). The texture holds TD_SLICES slices side by
-   side, a row a table entry.
+   (Algorithm 2); a group of 256 takes 16 squares, or a quarter of them over every fourth view, and
+   each work-item several pixels, some rows apart (Algorithm 3). The texture holds TD_SLICES slices
+   side by side, a row a table entry.
 
-   The grid is one-dimensional: tiles of 256 TD_ROWS pixels first, for a texture cache reads the fewer lines
-   the larger the tile; then, so that all multiprocessors end together, tiles in quarters over every
-   fourth view, then in sixteenths over every sixteenth. Without TD_LARGE all tiles are of 16 x 4 TD_ROWS, as in the review.
+   The grid is one-dimensional: tiles of 256 TD_ROWS pixels first, for a texture cache reads the
+   fewer lines the larger the tile; then, so that all multiprocessors end together, tiles in
+   quarters over every fourth view, then in sixteenths over every sixteenth. Without TD_LARGE all
+   tiles are of 16 x 4 TD_ROWS, as in the review.
 
    TD_LARGE         1: tiles as above; 0: the review's
-   TD_ROWS          4, as in the review, 8 or 16: pixels a work-item; the tiles are 32 x 32, 32 x 64, 64 x 64
+   TD_ROWS          4, as in the review, 8 or 16: pixels a work-item; the tiles are 32 x 32, 32 x
+                    64, 64 x 64
    TD_LINEAR        1: the texture filters; 0: nearest
    TD_FORGED        four halves in a texel declared as two floats (§5.3)
-   TD_LOCAL_VIEWS   1: the views' constants through local memory, TD_AHEAD at a time (Algorithm 5); 0:
-                    from constant memory
+   TD_LOCAL_VIEWS   1: the views' constants through local memory, TD_AHEAD at a time (Algorithm 5);
+                    0: from constant memory
    TD_SHUFFLE       1: the partial sums meet by shuffles (Algorithm 4), 0: in local memory
    TD_UNROLL_VIEWS  how often the view loop is unrolled
    TD_RESIDENT      groups a multiprocessor should hold at once (§5.7) */
@@ -38,8 +40,8 @@ td_unforge (float2 texel)
 #define td_fetch td_fetch_of (TD_SLICES, nearest)
 #endif
 
-/* @partial holds each pixel's partial sums in a row: their sum, in the first of the @parts work-items
-   that call with the same pixel. */
+/* @partial holds each pixel's partial sums in a row: their sum, in the first of the @parts
+   work-items that call with the same pixel. */
 TD_FN TdSum
 td_reduce (TD_LOCAL_PTR TdSum *partial, int id, int parts)
 {
@@ -58,8 +60,8 @@ td_reduce (TD_LOCAL_PTR TdSum *partial, int id, int parts)
 #endif
 }
 
-/* @tiles_x: tiles in a row; @whole, @quartered: how many are taken whole and in quarters, the others
-   in sixteenths. */
+/* @tiles_x: tiles in a row; @whole, @quartered: how many are taken whole and in quarters, the
+   others in sixteenths. */
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (256, 1, 1, TD_RESIDENT)
 td_backproject_texture (TD_ITEM TD_TEXTURE texture,
                         TD_GLOBAL const TdBackprojectView *TD_RESTRICT views,
@@ -77,7 +79,8 @@ td_backproject_texture (TD_ITEM TD_TEXTURE texture,
 #if TD_LARGE
   const int left = group - whole - 4 * quartered;
   const int parts = group < whole ? 1 : left < 0 ? 4 : 16;
-  const int across = parts == 1 ? TD_ACROSS : parts == 4 ? 4 : 1, down = parts == 1 ? 16 / TD_ACROSS : 1;
+  const int across = parts == 1 ? TD_ACROSS : parts == 4 ? 4 : 1,
+      down = parts == 1 ? 16 / TD_ACROSS : 1;
   const int within = parts == 1 ? 0 : parts == 4 ? (group - whole) % 4 : left % 16;
   const int tile = parts == 1   ? group
                    : parts == 4 ? whole + (group - whole) / 4

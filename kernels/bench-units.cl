@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How fast each unit of a device is, for the performance model (review, §6.5). Each work-item does the
-   same operations over and over, in independent chains, so that latency does not count.
+/* How fast each unit of a device is, for the performance model (review, §6.5). Each work-item does
+   the same operations over and over, in independent chains, so that latency does not count.
 
    UNIT  0 multiply-adds, 1 conversions between float and int, 2 local memory by 8 bytes, 3 texture
-         fetches of one float as the texture kernels make them (four neighbours within two columns, all
-         in the texture cache), 4 instructions of mixed kinds */
+         fetches of one float as the texture kernels make them (four neighbours within two columns,
+         all in the texture cache), 4 instructions of mixed kinds */
 #define CHAINS 8
 
 /* @out: one float a work-item; @step: small numbers that the compiler cannot know. */
@@ -21,7 +21,8 @@ td_bench_texture (TD_ITEM TD_TEXTURE texture, TD_GLOBAL float *out, const int n,
     const float from = td_fma (step, (float) (i & 15), u);
     TD_UNROLL
     for (int k = 0; k < 16; k++)
-      sum[k & 3] += td_fetch1_linear (texture, td_fma (0.37f, (float) (k & 3), from), 0.5f + (float) (k >> 2));
+      sum[k & 3] += td_fetch1_linear (texture, td_fma (0.37f, (float) (k & 3), from),
+                                      0.5f + (float) (k >> 2));
   }
   out[id] = sum[0] + sum[1] + sum[2] + sum[3];
 }
@@ -47,8 +48,8 @@ td_bench_local (TD_ITEM TD_GLOBAL float *out, const int n, const int step)
 }
 #else
 TD_KERNEL void
-td_bench_arithmetic (TD_ITEM TD_GLOBAL float *out, const int n, const float factor, const float term,
-                     const int bits)
+td_bench_arithmetic (TD_ITEM TD_GLOBAL float *out, const int n, const float factor,
+                     const float term, const int bits)
 {
   const int id = td_global_x ();
   float a[CHAINS];

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cone-beam back-projection by arithmetic alone, for upright detectors: u and the weight are constant
-   along a column of voxels, so 32 work-items take a column, interpolate the projection along u once
-   into a line in local memory, and then only along v from there (the iFDK paper's Algorithm 4 turned
-   round: its shuffles are the line here, which any slope and any device allows).
+/* Cone-beam back-projection by arithmetic alone, for upright detectors: u and the weight are
+   constant along a column of voxels, so 32 work-items take a column, interpolate the projection
+   along u once into a line in local memory, and then only along v from there (the iFDK paper's
+   Algorithm 4 turned round: its shuffles are the line here, which any slope and any device allows).
 
-   A line lies in local memory as even rows and, after them, odd ones. Of the two rows about a position one
-   is even, so its index goes by half a row from one work-item to the next: neighbours never want two values
-   of one bank while a voxel takes less than two rows, as they do of rows one after another from one up.
+   A line lies in local memory as even rows and, after them, odd ones. Of the two rows about a
+   position one is even, so its index goes by half a row from one work-item to the next: neighbours
+   never want two values of one bank while a voxel takes less than two rows, as they do of rows one
+   after another from one up.
 
-     PACK    1: one view a texel; 2: views 180 degrees apart; 4: views 90 degrees apart (cone-common.h)
+     PACK    1: one view a texel; 2: views 180 degrees apart; 4: views 90 degrees apart
+             (cone-common.h)
      VOXELS  voxels along z a work-item holds, 32 apart
 
-   Projections come as [layer][column][row] with a column of zeros on either side, so that a line's rows
-   lie one after another (cone-pack.cl). */
+   Projections come as [layer][column][row] with a column of zeros on either side, so that a line's
+   rows lie one after another (cone-pack.cl). */
 #ifndef PACK
 #define PACK 1
 #endif
@@ -24,23 +26,24 @@
 #define LANES 32
 #define COLUMNS 8 /* of voxels a group, one above the other: they share most of what they load */
 
-/* Adding 1.5 * 2^23 to a number rounds it to the next whole one (or down, td_floor_plus), and leaves that
-   in the low bits: the sum's bits are WHOLE and the number. */
+/* Adding 1.5 * 2^23 to a number rounds it to the next whole one (or down, td_floor_plus), and
+   leaves that in the low bits: the sum's bits are WHOLE and the number. */
 #define ROUND 12582912.0f
 #define WHOLE 0x4b400000
 
-/* One view (of PACK turned ones) as one column of voxels sees it: all LANES * VOXELS of it, whether the
-   slab has them or not, so that every position lies on the line. */
+/* One view (of PACK turned ones) as one column of voxels sees it: all LANES * VOXELS of it, whether
+   the slab has them or not, so that every position lies on the line. */
 typedef struct {
-  float4 line; /* weights of columns u0 and u0 + 1; in pairs of rows: where height 0 is seen, what a voxel
-                  of height takes */
+  float4 line; /* weights of columns u0 and u0 + 1; in pairs of rows: where height 0 is seen, what a
+                  voxel of height takes */
   int column;  /* u0 + 1, counted from the first layer's first; -1: not seen */
   int row, n_rows; /* detector rows of the line: the first one, even, and how many */
   int unused;
 } Sight;
 
 TD_FN Sight
-look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, int inside, TdConeProject p)
+look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, int inside,
+      TdConeProject p)
 {
   const float2 place = turned (entry % PACK, x, y);
   const Aim a = aim (matrices + 3 * (entry / PACK), place.x, place.y, p.u_middle, p.v_middle);
@@ -59,8 +62,8 @@ look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, in
   return s;
 }
 
-/* Puts a work-item's rows of a line, @lane and every 32nd after it, @to and every 16 elements on. Two
-   rows at once: more take registers from the other groups. */
+/* Puts a work-item's rows of a line, @lane and every 32nd after it, @to and every 16 elements on.
+   Two rows at once: more take registers from the other groups. */
 TD_FN void
 fill (const TD_GLOBAL Texel *a, Sight s, int row, int lane, TD_LOCAL_PTR Texel *to, TdConeProject p)
 {
@@ -113,7 +116,8 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
   const int n = td_min (LANES * VOXELS, p.n_slices - k0);
   const int inside = i < p.x_count && j < p.y_count;
   const float x = p.x_first + (float) i, y = p.y_first - (float) j;
-  const float z0 = p.z_first - (float) (p.slice0 + k0), z = p.z_first - (float) (p.slice0 + k0 + lane);
+  const float z0 = p.z_first - (float) (p.slice0 + k0),
+      z = p.z_first - (float) (p.slice0 + k0 + lane);
   TD_LOCAL_PTR Texel *line = lines + column * p.pitch, *odd_line = line + p.pitch / 2;
   TD_LOCAL_PTR Texel *own = (lane & 1 ? odd_line : line) + lane / 2;
   Texel sums[VOXELS];
@@ -148,9 +152,11 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
             const float at = td_fma (z - (float) (k * LANES), s.line.w, s.line.z);
             const float nearest = at + ROUND, down = td_floor_plus (at, ROUND);
             const float half_odd = td_abs (at - (nearest - ROUND)), odd = half_odd + half_odd;
-            const TD_LOCAL_AT (Texel) e = td_local_at (evens, Texel, td_float_as_int (nearest), bias);
+            const TD_LOCAL_AT (Texel) e
+                = td_local_at (evens, Texel, td_float_as_int (nearest), bias);
             const TD_LOCAL_AT (Texel) o = td_local_at (odds, Texel, td_float_as_int (down), bias);
-            sums[k] = add_scaled (sums[k], 1.0f - odd, from_turned (turn, td_local_get (e, Texel, 0)));
+            sums[k]
+                = add_scaled (sums[k], 1.0f - odd, from_turned (turn, td_local_get (e, Texel, 0)));
             sums[k] = add_scaled (sums[k], odd, from_turned (turn, td_local_get (o, Texel, 0)));
           }
         }

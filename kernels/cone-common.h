@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the cone-beam kernels share. PACK is defined before: 1: one view a texel; 2: views 180 degrees
-   apart; 4: views 90 degrees apart. */
+/* What the cone-beam kernels share. PACK is defined before: 1: one view a texel; 2: views 180
+   degrees apart; 4: views 90 degrees apart. */
 #pragma once
 
 #if PACK == 1
@@ -20,12 +20,12 @@ typedef float4 Texel;
 #define EACH(f) td_float4 (f (.x), f (.y), f (.z), f (.w))
 #endif
 
-/* A voxel must come out the same to the last bit however the volume is cut into slabs, the views into
-   batches and the detector's rows into windows: textures filter with weights of 8 bits, and a position
-   that rounds otherwise takes another weight. Hence everything is a function of the voxel's place in
-   the whole volume; positions are detector rows from the first of all, from which a window's first
-   row, an integer, is taken away without rounding; sums go on from what the volume holds, view after
-   view; and where a compiler might round a product or not, it is told. */
+/* A voxel must come out the same to the last bit however the volume is cut into slabs, the views
+   into batches and the detector's rows into windows: textures filter with weights of 8 bits, and a
+   position that rounds otherwise takes another weight. Hence everything is a function of the
+   voxel's place in the whole volume; positions are detector rows from the first of all, from which
+   a window's first row, an integer, is taken away without rounding; sums go on from what the volume
+   holds, view after view; and where a compiler might round a product or not, it is told. */
 
 /* sum + s t; s a + t b; from a to b by t. */
 TD_FN Texel
@@ -52,8 +52,8 @@ between (Texel a, Texel b, float t)
 #undef TERM
 }
 
-/* A view's matrix applied to (x, y): 1 / w, u, and v at height z: v + z dv. Positions count from where
-   (u_middle, v_middle) says that the matrix' own zero lies. */
+/* A view's matrix applied to (x, y): 1 / w, u, and v at height z: v + z dv. Positions count from
+   where (u_middle, v_middle) says that the matrix' own zero lies. */
 typedef struct {
   float u, v, dv, inverse;
 } Aim;
@@ -71,8 +71,8 @@ aim (const TD_GLOBAL float4 *matrix, float x, float y, float u_middle, float v_m
   return a;
 }
 
-/* (x, y) turned @turn times by a half (PACK 2) or a quarter (PACK 4) of a turn: channel c fetched there
-   belongs to the voxel turned c + @turn times, which from_turned () puts first. */
+/* (x, y) turned @turn times by a half (PACK 2) or a quarter (PACK 4) of a turn: channel c fetched
+   there belongs to the voxel turned c + @turn times, which from_turned () puts first. */
 TD_FN float2
 turned (int turn, float x, float y)
 {
@@ -97,8 +97,8 @@ from_turned (int turn, Texel t)
 #endif
 }
 
-/* (i, j) and its turned copies: (x, y) -> (-y, x) a quarter turn; rows count downwards, so (i, j) ->
-   (j, n - 1 - i). */
+/* (i, j) and its turned copies: (x, y) -> (-y, x) a quarter turn; rows count downwards, so (i, j)
+   -> (j, n - 1 - i). */
 #define FIRST ((size_t) j * p.nx + i)
 #define HALF_TURN ((size_t) (p.ny - 1 - j) * p.nx + (p.nx - 1 - i))
 #define QUARTER ((size_t) (p.nx - 1 - i) * p.nx + j)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filtered projections [view][row][column] into what backproject-cone.cl reads: texels of PACK views
-   that lie n_views_between apart, in single or half (HALF) storage, or (PADDED) single values with a
-   border of zeros, or (COLUMNS) as [layer][column][row] with a column of zeros on either side, for
-   cone-columns.cl. */
+/* Filtered projections [view][row][column] into what backproject-cone.cl reads: texels of PACK
+   views that lie n_views_between apart, in single or half (HALF) storage, or (PADDED) single values
+   with a border of zeros, or (COLUMNS) as [layer][column][row] with a column of zeros on either
+   side, for cone-columns.cl. */
 #ifndef PACK
 #define PACK 1
 #endif
@@ -21,7 +21,8 @@
 #define TILE 32
 
 TD_KERNEL void TD_GROUP_SIZE (TILE, 8, 1)
-cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to, TdConePack p)
+cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to,
+           TdConePack p)
 {
   TD_LOCAL float tile[PACK][TILE][TILE + 1];
   const int x = td_local_x (), layer = td_group_z ();
@@ -74,7 +75,8 @@ cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
   float value[PACK];
   for (int channel = 0; channel < PACK; channel++)
     value[channel]
-        = row < p.n_rows ? from[(layer + (size_t) channel * p.n_views_between) * view + pixel] : 0.0f;
+        = row < p.n_rows ? from[(layer + (size_t) channel * p.n_views_between) * view + pixel]
+            : 0.0f;
   /* A texel at once: a quarter of the stores. */
 #if PACK == 4 && HALF
   td_store_half4 (to, texel, td_float4 (value[0], value[1], value[2], value[3]));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Projections resampled to a level detector (compute/cone/cone-rectify.h): each pixel's ray is found on the
-   detector by a homography, and read there with Lanczos' weights of three lobes. Positions count from
-   the middle of either detector, so that single precision is enough. */
+/* Projections resampled to a level detector (compute/cone/cone-rectify.h): each pixel's ray is
+   found on the detector by a homography, and read there with Lanczos' weights of three lobes.
+   Positions count from the middle of either detector, so that single precision is enough. */
 typedef struct {
   float a, b, c, d, e, f; /* of the samples at -2, -1, 0, 1, 2 and 3 from the one before */
 } ConeLanczos;
 
 /* Adding up to 1, for a place @part beyond the sample before. Lanczos' weight at distance d is
-   sin (pi d) sin (pi d / 3) / d^2: from sample to sample the first only changes its sign, and the second
-   turns by 60 degrees. */
+   sin (pi d) sin (pi d / 3) / d^2: from sample to sample the first only changes its sign, and the
+   second turns by 60 degrees. */
 TD_FN ConeLanczos
 cone_lanczos (float part)
 {
@@ -17,7 +17,8 @@ cone_lanczos (float part)
   /* sine and cosine up to 60 degrees, to the last bit but one */
   const float s
       = t * (1 + q * (-1.f / 6 + q * (1.f / 120 + q * (-1.f / 5040 + q * (1.f / 362880)))));
-  const float c = 1 + q * (-0.5f + q * (1.f / 24 + q * (-1.f / 720 + q * (1.f / 40320 + q * (-1.f / 3628800)))));
+  const float c = 1
+      + q * (-0.5f + q * (1.f / 24 + q * (-1.f / 720 + q * (1.f / 40320 + q * (-1.f / 3628800)))));
   ConeLanczos w;
 
   w.a = (root * c - 0.5f * s) / ((x + 2) * (x + 2));
@@ -53,7 +54,8 @@ cone_across (const TD_GLOBAL float *from, int line, ConeLanczos w, int u, int n)
 
 /* Pixel (x, y) of the rectified detector. */
 TD_FN float
-cone_rectify_pixel (const TD_GLOBAL float *from, const TD_GLOBAL float *h, int line, float x, float y0,
+cone_rectify_pixel (const TD_GLOBAL float *from, const TD_GLOBAL float *h, int line, float x,
+                    float y0,
                   TdConeRectifyRows p)
 {
   const float a = h[9] * x + h[10], b = h[11] * x + h[12];
@@ -65,22 +67,27 @@ cone_rectify_pixel (const TD_GLOBAL float *from, const TD_GLOBAL float *h, int l
   const ConeLanczos down = cone_lanczos (v - (top - p.from_v));
   const int u0 = (int) left, v0 = (int) top - p.from_row0;
   const int n = p.from_columns, m = p.from_rows, stride = p.n_views * n;
-  const float outer = down.a * cone_across (from, line + stride * cone_inside (v0 - 2, m), across, u0, n)
-                      + down.f * cone_across (from, line + stride * cone_inside (v0 + 3, m), across, u0, n);
-  const float middle = down.b * cone_across (from, line + stride * cone_inside (v0 - 1, m), across, u0, n)
-                       + down.e * cone_across (from, line + stride * cone_inside (v0 + 2, m), across, u0, n);
-  const float inner = down.c * cone_across (from, line + stride * cone_inside (v0, m), across, u0, n)
-                      + down.d * cone_across (from, line + stride * cone_inside (v0 + 1, m), across, u0, n);
+  const float outer
+      = down.a * cone_across (from, line + stride * cone_inside (v0 - 2, m), across, u0, n)
+        + down.f * cone_across (from, line + stride * cone_inside (v0 + 3, m), across, u0, n);
+  const float middle
+      = down.b * cone_across (from, line + stride * cone_inside (v0 - 1, m), across, u0, n)
+        + down.e * cone_across (from, line + stride * cone_inside (v0 + 2, m), across, u0, n);
+  const float inner
+      = down.c * cone_across (from, line + stride * cone_inside (v0, m), across, u0, n)
+        + down.d * cone_across (from, line + stride * cone_inside (v0 + 1, m), across, u0, n);
   /* Beyond the other two edges there is nothing. */
   const float off = h[13] != 0 ? td_abs (u) - p.from_u : td_abs (v) - p.from_v;
   return off <= 0.5f ? (outer + middle) + inner : 0.0f;
 }
 
-/* A work-item takes p.columns neighbours: one on a graphics card, whole rows on a CPU, whose vectors take
-   pixels side by side. */
+/* A work-item takes p.columns neighbours: one on a graphics card, whole rows on a CPU, whose
+   vectors take pixels side by side. */
 TD_KERNEL void
-cone_rectify (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, /* [row][view][column], below 2^31 samples */
-            TD_GLOBAL float *TD_RESTRICT to,                 /* the same, of the rectified detector */
+/* [row][view][column], below 2^31 samples */
+cone_rectify (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
+            /* the same, of the rectified detector */
+            TD_GLOBAL float *TD_RESTRICT to,
             const TD_GLOBAL float *TD_RESTRICT forms,        /* [view or 1][14] */
             TdConeRectifyRows p)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* FDK's weights before the ramp filter (iFDK, Algorithm 1): the cosine of the ray's angle with
-   the detector's normal, and the redundancy of the ray. The cosine is 1 / sqrt of a quadratic form in
-   the pixel's place, which holds for any matrix; forms are centred on the detector so that single
-   precision is enough. */
+   the detector's normal, and the redundancy of the ray. The cosine is 1 / sqrt of a quadratic form
+   in the pixel's place, which holds for any matrix; forms are centred on the detector so that
+   single precision is enough. */
 TD_FN float
 cone_cosine (const TD_GLOBAL float *q, float u, float v)
 {
@@ -34,7 +34,8 @@ cone_redundancy (TdConeWeight p, float beta, float gamma)
   float part = 1;
 
   if (p.side != 0)
-    return 0.5f * (td_sin (half_pi * td_max (-1.0f, td_min (p.side * gamma / p.overlap, 1.0f))) + 1);
+    return 0.5f
+        * (td_sin (half_pi * td_max (-1.0f, td_min (p.side * gamma / p.overlap, 1.0f))) + 1);
   const float begin = 2 * (p.overscan + gamma), end = 2 * (half_pi + gamma);
   if (beta < begin)
     part = beta / begin;

@@ -85,7 +85,7 @@ def host_source(out, path):
                for m in KERNEL.finditer(text)]
     if not kernels or len(kernels) != len(re.findall(r"\bTD_KERNEL\b", text)):
         sys.exit(f"{path}: kernels are to be written TD_KERNEL void name (TD_ITEM type name, …)")
-    out.write('#include "kernels/dialect/host.h"\n#include "kernels/host-kernel.h"\n'
+    out.write('#include "kernels/dialect/host.h"\n#include "kernels/source.h"\n'
               f'#include "kernels/params.h"\n#include "kernels/{os.path.basename(path)}"\n\n')
     for name, params in kernels:
         host_kernel(out, name, params)
@@ -97,7 +97,7 @@ def host_source(out, path):
 
 
 def host_index(out, files):
-    out.write('#include "kernels/host-kernel.h"\n\n')
+    out.write('#include "kernels/source.h"\n\n')
     for path in files:
         out.write(f"extern const TdHostKernel TD_ISA_NAME (td_host_{symbol(path)})[];\n")
     out.write("\nconst TdHostSource TD_ISA_NAME (td_host_sources)[] = {\n")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filtering rows by FFT: two real rows make one complex line, since a real, symmetric response keeps
-   them apart. compute/parallel/row-filter.c launches these over x = columns, y = pairs of rows. A filtered row may be
-   wider than the measured one. */
+/* Filtering rows by FFT: two real rows make one complex line, since a real, symmetric response
+   keeps them apart. compute/parallel/row-filter.c launches these over x = columns, y = pairs of
+   rows. A filtered row may be wider than the measured one. */
 
 TD_FN size_t
 filter_row_start (const TdFilterParams p, int row)
@@ -50,7 +50,8 @@ filter_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT rows, TD_GLOBAL float2 *
 
   if (x < p.padded)
     lines[(size_t) pair * (size_t) p.padded + (size_t) x]
-        = td_float2 (filter_padded (rows, p, 2 * pair, x), filter_padded (rows, p, 2 * pair + 1, x));
+        = td_float2 (filter_padded (rows, p, 2 * pair, x),
+                     filter_padded (rows, p, 2 * pair + 1, x));
 }
 
 TD_KERNEL void

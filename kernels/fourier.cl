@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gridding in the frequency domain: compute/parallel/fourier-shape.h says what, fourier-device.c launches
-   these. PAIRS (1, 2 or 4) complex slices at once share the windows' weights: their samples lie beside each
-   other, spectra[view][frequency][pair].
+/* Gridding in the frequency domain: compute/parallel/fourier-shape.h says what, fourier-device.c
+   launches these. PAIRS (1, 2 or 4) complex slices at once share the windows' weights: their
+   samples lie beside each other, spectra[view][frequency][pair].
 
-   A thread gathers what falls on its point of the grid, view after view in the order of their directions:
-   nothing is added to the same place by two, and sums do not depend on who is first. */
+   A thread gathers what falls on its point of the grid, view after view in the order of their
+   directions: nothing is added to the same place by two, and sums do not depend on who is first. */
 
 #if PAIRS == 1
 #define PARTS 1
@@ -15,7 +15,8 @@
 #define PARTS (PAIRS / 2)
 #define Part float4
 #define fourier_add(sum, value, weight) \
-  ((sum).x = td_mad ((value).x, (weight), (sum).x), (sum).y = td_mad ((value).y, (weight), (sum).y), \
+  ((sum).x = td_mad ((value).x, (weight), (sum).x), \
+   (sum).y = td_mad ((value).y, (weight), (sum).y), \
    (sum).z = td_mad ((value).z, (weight), (sum).z), (sum).w = td_mad ((value).w, (weight), (sum).w))
 #endif
 
@@ -41,11 +42,13 @@ fourier_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT rows, TD_GLOBAL float2 
                      x < p.n_columns && 2 * pair + 1 < p.n_slices ? rows[at + slice] : 0.0f);
 }
 
-/* Transformed lines in FFT order to spectra in ascending order, views by direction, with all factors. */
+/* Transformed lines in FFT order to spectra in ascending order, views by direction, with all
+   factors. */
 TD_KERNEL void
 fourier_turn (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT lines,
-              TD_GLOBAL const TdFourierTurn *TD_RESTRICT turns, TD_GLOBAL const float *TD_RESTRICT response,
-              TD_GLOBAL float2 *TD_RESTRICT spectra, const TdFourierParams p)
+              TD_GLOBAL const TdFourierTurn *TD_RESTRICT turns,
+              TD_GLOBAL const float *TD_RESTRICT response, TD_GLOBAL float2 *TD_RESTRICT spectra,
+              const TdFourierParams p)
 {
   const int x = td_global_x (), place = td_global_y ();
   const int k = x - p.padded / 2;
@@ -67,7 +70,7 @@ fourier_turn (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT lines,
   }
 }
 
-/* ── The grid ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The grid ────────────────────────────────────────────────────────────────────────────────── */
 
 TD_FN float
 fourier_window (const TdFourierParams p, float u)
@@ -85,8 +88,8 @@ fourier_window (const TdFourierParams p, float u)
   return td_mad (value, q, p.window0);
 }
 
-/* Place of the first view whose direction is not before @turn, in parts of half a turn; directions go
-   on round, with places below 0 and from n_views on. */
+/* Place of the first view whose direction is not before @turn, in parts of half a turn; directions
+   go on round, with places below 0 and from n_views on. */
 TD_FN int
 fourier_first (TD_GLOBAL const int *bins, const TdFourierParams p, float bin)
 {
@@ -110,7 +113,8 @@ fourier_add_view (TD_GLOBAL const Part *spectra, TD_GLOBAL const float4 *directi
   const float high = td_fmin (td_fmax (left, right), td_fmax (top, bottom));
   const float first = -td_floor (-td_fmax (low, -most)), last = td_floor (td_fmin (high, most));
   const int n = (int) (last - first) + (last >= first ? 1 : 0);
-  /* Steps in two parts, since k times one of them is large and its distance from the point is not. */
+  /* Steps in two parts, since k times one of them is large and its distance from the point is
+     not. */
   float u = td_fma (first, step.y, td_fma (first, step.x, -a)) * p.inverse_half;
   float v = td_fma (first, step.w, td_fma (first, step.z, -b)) * p.inverse_half;
   const float du = step.x * p.inverse_half, dv = step.z * p.inverse_half;
@@ -142,7 +146,8 @@ fourier_add_point (TD_GLOBAL const Part *spectra,
   if (square > most * most)
     return;
   if (square > 1.001f * reach * reach) {
-    /* atan takes the direction into -1/4 … 1/4 turn, and the window's half angle is asin (reach / r). */
+    /* atan takes the direction into -1/4 … 1/4 turn, and the window's half angle is asin (reach /
+       r). */
     const float scale = (float) p.n_bins * 0.318309886f;
     const float angle = td_atan (x != 0.0f ? y / x : 1e30f);
     const float middle = (angle < 0.0f ? angle + 3.14159265f : angle) * scale;
@@ -152,8 +157,9 @@ fourier_add_point (TD_GLOBAL const Part *spectra,
     end = td_min (end, first + p.n_views);
   }
   for (int i = first + start; i < end; i += stride)
-    fourier_add_view (spectra, directions, p, i < 0 ? i + p.n_views : i >= p.n_views ? i - p.n_views : i,
-                      (float) a, (float) b, sums);
+    fourier_add_view (spectra, directions, p,
+                      i < 0 ? i + p.n_views : i >= p.n_views ? i - p.n_views : i, (float) a,
+                      (float) b, sums);
 }
 
 /* The grid goes round: near an edge there are samples beyond the opposite one. */
@@ -209,8 +215,9 @@ fourier_clear (Part *sums)
 /* A thread a point, but for those about the middle, where all views meet. */
 TD_KERNEL TD_GROUP_SIZE (TD_FOURIER_GROUP_X, TD_FOURIER_GROUP_Y, 1) void
 fourier_gather (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
-                TD_GLOBAL const float4 *TD_RESTRICT directions, TD_GLOBAL const int *TD_RESTRICT bins,
-                TD_GLOBAL float2 *TD_RESTRICT grid, const TdFourierParams p)
+                TD_GLOBAL const float4 *TD_RESTRICT directions,
+                TD_GLOBAL const int *TD_RESTRICT bins, TD_GLOBAL float2 *TD_RESTRICT grid,
+                const TdFourierParams p)
 {
   const int a = td_global_x () - p.gx / 2, b = td_global_y () - p.gy / 2;
   Part sums[PARTS];
@@ -226,8 +233,9 @@ fourier_gather (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
 /* Those: a group a point, whose threads share its views. */
 TD_KERNEL TD_GROUP_SIZE (TD_FOURIER_SHARE, 1, 1) void
 fourier_middle (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
-                TD_GLOBAL const float4 *TD_RESTRICT directions, TD_GLOBAL const int *TD_RESTRICT bins,
-                TD_GLOBAL float2 *TD_RESTRICT grid, const TdFourierParams p TD_LOCAL_ARG (Part, shared))
+                TD_GLOBAL const float4 *TD_RESTRICT directions,
+                TD_GLOBAL const int *TD_RESTRICT bins, TD_GLOBAL float2 *TD_RESTRICT grid,
+                const TdFourierParams p TD_LOCAL_ARG (Part, shared))
 {
   TD_LOCAL_USE (Part, shared)
   const int a = td_group_x () - p.middle, b = td_group_y () - p.middle;
@@ -253,12 +261,13 @@ fourier_middle (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
     fourier_store (grid, p, a, b, sums);
 }
 
-/* ── The slices ───────────────────────────────────────────────────────────────────────────────── */
+/* ── The slices ──────────────────────────────────────────────────────────────────────────────── */
 
 TD_KERNEL void
 fourier_pixels (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT grid,
-                TD_GLOBAL const float *TD_RESTRICT factors_x, TD_GLOBAL const float *TD_RESTRICT factors_y,
-                TD_GLOBAL float *TD_RESTRICT slices, const TdFourierParams p)
+                TD_GLOBAL const float *TD_RESTRICT factors_x,
+                TD_GLOBAL const float *TD_RESTRICT factors_y, TD_GLOBAL float *TD_RESTRICT slices,
+                const TdFourierParams p)
 {
   const int x = td_global_x (), y = td_global_y (), pair = td_global_z ();
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phase retrieval: two frames, which are real, make one complex image, since a real, symmetric response
-   keeps them apart. data is [row][view][column], images [pair][y][x]; an item takes `strip` columns of one
-   row of one pair. Pair 0 holds the views first_view and the one after. */
+/* Phase retrieval: two frames, which are real, make one complex image, since a real, symmetric
+   response keeps them apart. data is [row][view][column], images [pair][y][x]; an item takes
+   `strip` columns of one row of one pair. Pair 0 holds the views first_view and the one after. */
 
-/* What stands at place @i of a padded line: the line of @n, then its last value `after` times, then its
-   first one, as the transform goes round. */
+/* What stands at place @i of a padded line: the line of @n, then its last value `after` times, then
+   its first one, as the transform goes round. */
 TD_FN int
 paganin_source (int i, int n, int after)
 {
@@ -15,8 +15,8 @@ paganin_source (int i, int n, int after)
 
 TD_KERNEL void
 paganin_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
-              int first_view, int n_views, int n_rows, int n_columns, int nx, int ny, int rows_after,
-              int strip)
+              int first_view, int n_views, int n_rows, int n_columns, int nx, int ny,
+              int rows_after, int strip)
 {
   int first = td_global_x () * strip, y = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, nx), view = first_view + 2 * pair;
@@ -34,10 +34,12 @@ paganin_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
   }
 }
 
-/* Divides by 1 + across[x] + down[y], and by the number of pixels, which the inverse transform does not. */
+/* Divides by 1 + across[x] + down[y], and by the number of pixels, which the inverse transform does
+   not. */
 TD_KERNEL void
-paganin_divide (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images, TD_GLOBAL const float *TD_RESTRICT across,
-                TD_GLOBAL const float *TD_RESTRICT down, int nx, int ny, float scale, int strip)
+paganin_divide (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images,
+                TD_GLOBAL const float *TD_RESTRICT across, TD_GLOBAL const float *TD_RESTRICT down,
+                int nx, int ny, float scale, int strip)
 {
   int first = td_global_x () * strip, y = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, nx);
@@ -52,8 +54,9 @@ paganin_divide (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images, TD_GLOBAL const fl
 }
 
 TD_KERNEL void
-paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images, TD_GLOBAL float *TD_RESTRICT data,
-                int first_view, int n_views, int n_columns, int nx, int ny, int row0, int strip)
+paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images,
+                TD_GLOBAL float *TD_RESTRICT data, int first_view, int n_views, int n_columns,
+                int nx, int ny, int row0, int strip)
 {
   int first = td_global_x () * strip, row = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, n_columns), view = first_view + 2 * pair;
@@ -69,7 +72,7 @@ paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images, TD_GLOBAL fl
       a[n_columns + x] = in[x].y;
 }
 
-/* ── A row out of its neighbours (compute/prepare/paganin-terms.h) ────────────────────────────── */
+/* ── A row out of its neighbours (compute/prepare/paganin-terms.h) ───────────────────────────── */
 
 #define PAGANIN_TERMS 8 /* summed at once */
 #define PAGANIN_ROWS 4  /* added at once: the weights come in such groups, those of no row are 0 */
@@ -80,9 +83,10 @@ paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images, TD_GLOBAL fl
 #endif
 
 #ifdef TD_HOST
-/* Rows are far apart, often by a multiple of the caches' size, and few lines of the same place fit them: so few
-   rows are added at once, long pieces of them that come from memory in order, while the next are fetched. Sums
-   of a few columns are in registers meanwhile, and in the nearest cache between. */
+/* Rows are far apart, often by a multiple of the caches' size, and few lines of the same place fit
+   them: so few rows are added at once, long pieces of them that come from memory in order, while
+   the next are fetched. Sums of a few columns are in registers meanwhile, and in the nearest cache
+   between. */
 #define PAGANIN_HOST_TERMS 16
 #define PAGANIN_HOST_ROWS 8
 #define PAGANIN_PIECE 384 /* columns */
@@ -97,13 +101,14 @@ paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images, TD_GLOBAL fl
 #define PAGANIN_WIDTH 4
 #endif
 typedef float PaganinVector __attribute__ ((vector_size (4 * PAGANIN_WIDTH)));
-typedef float PaganinLoose __attribute__ ((vector_size (4 * PAGANIN_WIDTH), aligned (4), may_alias));
+typedef float PaganinLoose __attribute__ ((vector_size (4 * PAGANIN_WIDTH), aligned (4),
+                                           may_alias));
 typedef float PaganinSums[PAGANIN_HOST_TERMS][PAGANIN_PIECE];
 
 /* The same rows to come are @ahead of these. */
 TD_FN void
-paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t row_pitch, size_t ahead,
-                     int weights_pitch, int n_vectors, float *sums)
+paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t row_pitch,
+                     size_t ahead, int weights_pitch, int n_vectors, float *sums)
 {
   PaganinVector sum[PAGANIN_TERMS][PAGANIN_VECTORS], value[PAGANIN_VECTORS];
 
@@ -132,7 +137,8 @@ paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t
       ((PaganinLoose *) (sums + t * PAGANIN_PIECE))[k] = sum[t][k];
 }
 
-/* @count columns of one view: sums[t] = sum of weights[t][row] data[row]; @n_terms in whole groups. */
+/* @count columns of one view: sums[t] = sum of weights[t][row] data[row]; @n_terms in whole
+   groups. */
 TD_FN void
 paganin_add_pieces (const float *data, const float *weights, int n_rows, size_t row_pitch,
                     int weights_pitch, int n_terms, int count, PaganinSums sums)
@@ -140,7 +146,8 @@ paganin_add_pieces (const float *data, const float *weights, int n_rows, size_t 
   memset (sums, 0, sizeof (PaganinSums));
   for (int first = 0; first < n_rows; first += PAGANIN_HOST_ROWS) {
     const int n = td_min (n_rows - first, PAGANIN_HOST_ROWS);
-    const size_t ahead = n_rows - first >= 2 * PAGANIN_HOST_ROWS ? PAGANIN_HOST_ROWS * row_pitch : 0;
+    const size_t ahead = n_rows - first >= 2 * PAGANIN_HOST_ROWS ? PAGANIN_HOST_ROWS * row_pitch
+        : 0;
     for (int term = 0; term < n_terms; term += PAGANIN_TERMS) {
       const float *from = data + first * row_pitch, *w = weights + term * weights_pitch + first;
       int k = 0;
@@ -160,8 +167,8 @@ paganin_add_pieces (const float *data, const float *weights, int n_rows, size_t 
 /* As below; items have whole lines here. */
 TD_FN void
 paganin_sum_lines (const float *a, const float *b, float2 *images, const float *weights, int n_rows,
-                   int n_columns, int nx, int n_terms, size_t row_pitch, size_t term_pitch, int unused_first,
-                   int unused_end)
+                   int n_columns, int nx, int n_terms, size_t row_pitch, size_t term_pitch,
+                   int unused_first, int unused_end)
 {
   const int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
   const int n_groups = (n_terms + PAGANIN_TERMS - 1) / PAGANIN_TERMS;
@@ -189,9 +196,9 @@ paganin_sum_lines (const float *a, const float *b, float2 *images, const float *
 #else
 /* @count columns from @column on of one view: sums[t] += weights[t][row] data[row]. */
 TD_FN void
-paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT weights,
-                  int n_rows, size_t row_pitch, int weights_pitch, int count,
-                  float sums[PAGANIN_TERMS][PAGANIN_BLOCK])
+paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data,
+                  TD_GLOBAL const float *TD_RESTRICT weights, int n_rows, size_t row_pitch,
+                  int weights_pitch, int count, float sums[PAGANIN_TERMS][PAGANIN_BLOCK])
 {
   for (int t = 0; t < PAGANIN_TERMS; t++)
     for (int k = 0; k < PAGANIN_BLOCK; k++)
@@ -209,12 +216,13 @@ paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL const float
     }
   }
 }
-/* Columns @first to @end of two views, their ends continued; the terms' lines are @term_pitch apart. */
+/* Columns @first to @end of two views, their ends continued; the terms' lines are @term_pitch
+   apart. */
 TD_FN void
-paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a, TD_GLOBAL const float *TD_RESTRICT view_b,
-                   TD_GLOBAL float2 *TD_RESTRICT images, TD_GLOBAL const float *TD_RESTRICT weights,
-                   int n_rows, int n_columns, int nx, int n_terms, size_t row_pitch, size_t term_pitch,
-                   int first, int end)
+paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a,
+                   TD_GLOBAL const float *TD_RESTRICT view_b, TD_GLOBAL float2 *TD_RESTRICT images,
+                   TD_GLOBAL const float *TD_RESTRICT weights, int n_rows, int n_columns, int nx,
+                   int n_terms, size_t row_pitch, size_t term_pitch, int first, int end)
 {
   int columns_after = (nx - n_columns + 1) / 2;
   int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
@@ -222,15 +230,16 @@ paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a, TD_GLOBAL const fl
   for (int x = first; x < end;) {
     int column = paganin_source (x, n_columns, columns_after);
     /* Beyond the columns one value goes on for many. */
-    int same = x < n_columns ? 1 : x < n_columns + columns_after ? n_columns + columns_after - x : nx - x;
+    int same = x < n_columns ? 1 : x < n_columns + columns_after ? n_columns + columns_after - x
+        : nx - x;
     int count = x < n_columns ? td_min (n_columns - x, PAGANIN_BLOCK) : 1;
     count = td_min (count, end - x);
     for (int term = 0; term < n_terms; term += PAGANIN_TERMS) {
       float a[PAGANIN_TERMS][PAGANIN_BLOCK], b[PAGANIN_TERMS][PAGANIN_BLOCK];
-      paganin_add_rows (view_a + column, weights + term * weights_pitch, n_rows, row_pitch, weights_pitch,
-                        count, a);
-      paganin_add_rows (view_b + column, weights + term * weights_pitch, n_rows, row_pitch, weights_pitch,
-                        count, b);
+      paganin_add_rows (view_a + column, weights + term * weights_pitch, n_rows, row_pitch,
+                        weights_pitch, count, a);
+      paganin_add_rows (view_b + column, weights + term * weights_pitch, n_rows, row_pitch,
+                        weights_pitch, count, b);
       for (int t = 0; t < PAGANIN_TERMS; t++) {
         TD_GLOBAL float2 *out = images + (term + t) * term_pitch + x;
         if (term + t >= n_terms)
@@ -260,14 +269,15 @@ paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
 
   if (view < n_views)
     paganin_sum_lines (data + (size_t) view * n_columns, data + (size_t) second * n_columns,
-                       images + (size_t) pair * nx, weights, n_rows, n_columns, nx, n_terms, row_pitch,
-                       (size_t) n_pairs * nx, first, end);
+                       images + (size_t) pair * nx, weights, n_rows, n_columns, nx, n_terms,
+                       row_pitch, (size_t) n_pairs * nx, first, end);
 }
 
 /* The terms' spectra by their factors, [n_terms][nx], added up where the first one's are. */
 TD_KERNEL void
-paganin_combine (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images, TD_GLOBAL const float *TD_RESTRICT factors,
-                 int nx, int n_terms, int n_pairs, int strip)
+paganin_combine (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images,
+                 TD_GLOBAL const float *TD_RESTRICT factors, int nx, int n_terms, int n_pairs,
+                 int strip)
 {
   int first = td_global_x () * strip, pair = td_global_y ();
   int end = td_min (first + strip, nx);

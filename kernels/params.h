@@ -2,7 +2,8 @@
 #pragma once
 
 /* Structures shared by host code and kernels, passed by value: only 4-byte int, unsigned and float
-   members, so that every compiler lays them out alike. Included by C and, as text, by every dialect. */
+   members, so that every compiler lays them out alike. Included by C and, as text, by every
+   dialect. */
 
 /* kernels/backproject-standard.cl */
 typedef struct {
@@ -35,10 +36,12 @@ typedef struct {
   int n_rows;                    /* of this chunk */
   int extend_edges;
   unsigned first_low, first_high; /* the chunk's first element, 64 bits in two */
-  int n_wide, shift;             /* columns of a filtered row; where a row's first column comes to */
+  /* columns of a filtered row; where a row's first column comes to */
+  int n_wide, shift;
   unsigned wide_low, wide_high;  /* the chunk's first filtered element */
   int n_views;                   /* rows of one sinogram; 0: no blending */
-  int row0;                      /* the chunk's first row, counted from the first sinogram's first */
+  /* the chunk's first row, counted from the first sinogram's first */
+  int row0;
   float centre, centre_step;     /* of the first sinogram, in columns; from one to the next */
 } TdFilterParams;
 
@@ -47,7 +50,8 @@ typedef struct {
   int n_columns, n_views, n_rows; /* of the slab */
   int row0;                       /* detector row of its first */
   float u_middle, v_middle;       /* the pixel the forms are centred on */
-  float overlap, side;            /* by row: Wang's strip in radians, and the longer side; 0: Parker's */
+  /* by row: Wang's strip in radians, and the longer side; 0: Parker's */
+  float overlap, side;
   float overscan;                 /* by row: Parker's, radians */
 } TdConeWeight;
 
@@ -66,10 +70,12 @@ typedef struct {
 typedef struct {
   int nx, ny, n_slices;       /* of the slab of the volume */
   int slice0;
-  int x_count, y_count;       /* voxels computed by threads: all, or those whose turned copies cover all */
+  /* voxels computed by threads: all, or those whose turned copies cover all */
+  int x_count, y_count;
   int n_layers;               /* views, or sets of turned views */
   int n_columns, n_rows, row0; /* of the projections given; the detector's row of their first */
-  int pitch, view_stride;     /* arithmetic: floats from row to row and view to view, with the pads */
+  /* arithmetic: floats from row to row and view to view, with the pads */
+  int pitch, view_stride;
   float x_first, y_first, z_first; /* first voxel, in voxels from the axis; y and z fall */
   float u_middle, v_middle;   /* the detector pixel matrices count from, as the kernel counts */
 } TdConeProject;
@@ -90,9 +96,9 @@ typedef struct {
   int first_view, in_turn, views_a_turn;
 } TdRowsGather;
 
-/* kernels/backproject-alu.cl and its like. One view: the position on the detector of a region's pixel
-   is at + x right + y down, in columns, y in rows down. The pairs are whole columns and the rest in
-   units of 2^-32. */
+/* kernels/backproject-alu.cl and its like. One view: the position on the detector of a region's
+   pixel is at + x right + y down, in columns, y in rows down. The pairs are whole columns and the
+   rest in units of 2^-32. */
 typedef struct {
   int at_int;
   unsigned at_frac;
@@ -116,26 +122,27 @@ typedef struct {
   float scale;
 } TdBackprojectParams;
 
-/* 2^23 as a float's bits: what the kernels' bin indices count from. A parameter, because a compiler that
-   knows it spends an instruction on it for every address. */
+/* 2^23 as a float's bits: what the kernels' bin indices count from. A parameter, because a compiler
+   that knows it spends an instruction on it for every address. */
 #define TD_BACKPROJECT_BIAS 0x4B000000
 
 /* kernels/backproject-hybrid.cl: more than any device has multiprocessors */
 #define TD_COUNTERS 1024
 
-/* kernels/rings-*.cl: columns that an item on a CPU takes beside each other, and the widest median. */
+/* kernels/rings-*.cl: columns that an item on a CPU takes beside each other, and the widest
+   median. */
 #define TD_CPU_LANES 32
 #define TD_RINGS_MAX_MEDIAN 201
 
-/* kernels/rays-*.cl, total-variation.cl: iterative reconstruction. Numbers of a view, and rays or voxels
-   that an item on a CPU takes beside each other. */
+/* kernels/rays-*.cl, total-variation.cl: iterative reconstruction. Numbers of a view, and rays or
+   voxels that an item on a CPU takes beside each other. */
 #define TD_RAY_FLOATS 28
 #define TD_RAY_LANES 16
 #define TD_RAY_BACK_LANES 128
 #define TD_RAY_BACK_VOXELS 4 /* of a GPU's */
 
-/* What becomes of a back-projection's sums: they are the volume; they move it by the weighted mean; they are
-   added to it; and so are the weights, to another. */
+/* What becomes of a back-projection's sums: they are the volume; they move it by the weighted mean;
+   they are added to it; and so are the weights, to another. */
 #define TD_RAY_SUM 0
 #define TD_RAY_CORRECT 1
 #define TD_RAY_ADD 2
@@ -179,7 +186,8 @@ typedef struct {
   int nx, ny, gx, gy, centre_x, centre_y; /* of the region and the grid */
   unsigned from_low, from_high, to_low, to_high; /* first elements, 64 bits in two */
   int n_bins;                   /* of half a turn */
-  int middle;                   /* points to either side of the grid's, along x and y, that groups gather */
+  /* points to either side of the grid's, along x and y, that groups gather */
+  int middle;
   float half_width, inverse_half; /* of the window, points */
   float per_x, per_y;           /* frequencies a point */
   float reach;                  /* of a window, frequencies */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Corrections of intensities, transmissions and line integrals. data is [row][view][column] throughout;
-   an item takes `strip` columns of one view of one row: x counts strips, y views, z rows, unless said
-   otherwise. */
+/* Corrections of intensities, transmissions and line integrals. data is [row][view][column]
+   throughout; an item takes `strip` columns of one view of one row: x counts strips, y views, z
+   rows, unless said otherwise. */
 #include "prepare-common.h"
 
 /* Where pixel row * n_columns + column lies in a view. */
@@ -141,12 +141,13 @@ mirrored (int column, int n_columns)
   return at < n_columns ? at : period - 1 - at;
 }
 
-/* gain[row][column] = smooth (mean) / mean, 1 where the mean is not above 0. taps[0 … radius] is half
-   of the kernel, its middle first. */
+/* gain[row][column] = smooth (mean) / mean, 1 where the mean is not above 0. taps[0 … radius] is
+   half of the kernel, its middle first. */
 TD_KERNEL void
 prepare_double_flat_gain (TD_ITEM TD_GLOBAL const float *TD_RESTRICT means,
-                          TD_GLOBAL float *TD_RESTRICT gain, TD_GLOBAL const float *TD_RESTRICT taps,
-                          int n_columns, int radius, int strip)
+                          TD_GLOBAL float *TD_RESTRICT gain,
+                          TD_GLOBAL const float *TD_RESTRICT taps, int n_columns, int radius,
+                          int strip)
 {
   int first = td_global_x () * strip, row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -160,7 +161,8 @@ prepare_double_flat_gain (TD_ITEM TD_GLOBAL const float *TD_RESTRICT means,
     else
       for (int i = 1; i <= radius; i++)
         smooth += taps[i]
-                  * (mean[mirrored (column - i, n_columns)] + mean[mirrored (column + i, n_columns)]);
+                  * (mean[mirrored (column - i, n_columns)]
+                     + mean[mirrored (column + i, n_columns)]);
     gain[(size_t) row * n_columns + column] = mean[column] > 0.0f ? smooth / mean[column] : 1.0f;
   }
 }
@@ -181,8 +183,8 @@ prepare_gain (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *
 
 /* p → a1 p + a2 p² + a3 p³ + a4 p⁴ + a5 p⁵. */
 TD_KERNEL void
-prepare_polynomial (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, int n_views, int n_columns, int strip,
-                    float a1, float a2, float a3, float a4, float a5)
+prepare_polynomial (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, int n_views, int n_columns,
+                    int strip, float a1, float a2, float a3, float a4, float a5)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);

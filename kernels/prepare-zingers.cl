@@ -17,8 +17,9 @@ higher (float a, float b)
   return a > b ? a : b;
 }
 
-/* Sorting networks that leave the median of p[] in its middle; N. Devillard, Fast median search (1998),
-   after A. Paeth, Median finding on a 3 x 3 grid, Graphics Gems (1990). No branches: vectors on CPUs. */
+/* Sorting networks that leave the median of p[] in its middle; N. Devillard, Fast median search
+   (1998), after A. Paeth, Median finding on a 3 x 3 grid, Graphics Gems (1990). No branches:
+   vectors on CPUs. */
 #define SORT(a, b) { float low = lower (p[a], p[b]); p[b] = higher (p[a], p[b]); p[a] = low; }
 #define MEDIAN_3 SORT (0, 1) SORT (1, 2) SORT (0, 1)
 #define MEDIAN_5 \
@@ -47,8 +48,8 @@ higher (float a, float b)
   SORT (6, 10) SORT (6, 17) SORT (12, 17) SORT (7, 17) SORT (7, 10) SORT (12, 18) SORT (7, 12) \
   SORT (10, 18) SORT (12, 20) SORT (10, 20) SORT (10, 12)
 
-/* What a sample becomes: m if it stands out from it by more than `limit`, upwards (side 1), downwards
-   (-1) or either way (0). Counts it. */
+/* What a sample becomes: m if it stands out from it by more than `limit`, upwards (side 1),
+   downwards (-1) or either way (0). Counts it. */
 #define REPLACE(to, value, m, limit) \
   { \
     float away = (value) - (m); \
@@ -71,7 +72,8 @@ mirrored (int i, int n)
   return i < n ? i : period - i;
 }
 
-/* Views view0 … of rows row0 … to aside[row][view][margin + column + margin], mirrored into the margins. */
+/* Views view0 … of rows row0 … to aside[row][view][margin + column + margin], mirrored into the
+   margins. */
 TD_KERNEL void
 prepare_set_aside (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
                    TD_GLOBAL float *TD_RESTRICT aside, int row0, int n_views, int n_columns,
@@ -92,13 +94,13 @@ prepare_set_aside (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
   }
 }
 
-/* In projections: the median of the 3 x 3 or (radius 2) 5 x 5 pixels, rows mirrored at the slab's ends.
-   A zinger stands out by more than threshold times the median, and by more than `least`. */
+/* In projections: the median of the 3 x 3 or (radius 2) 5 x 5 pixels, rows mirrored at the slab's
+   ends. A zinger stands out by more than threshold times the median, and by more than `least`. */
 TD_KERNEL void
-prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT aside,
-                 TD_GLOBAL int *TD_RESTRICT counters, int n_rows, int n_views, int n_columns,
-                 int view0, int n_aside, int radius, int strip, float threshold, float least,
-                 float side, int counter)
+prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
+                 TD_GLOBAL const float *TD_RESTRICT aside, TD_GLOBAL int *TD_RESTRICT counters,
+                 int n_rows, int n_views, int n_columns, int view0, int n_aside, int radius,
+                 int strip, float threshold, float least, float side, int counter)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns), pitch = n_columns + 2 * radius, hits = 0;
@@ -132,8 +134,9 @@ prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const floa
     td_atomic_add_int (&counters[counter], hits);
 }
 
-/* In sinograms: the median of the 3, 5, 7 or 9 views around, mirrored at the first and the last. aside is
-   [row][view][column] of rows row0 …, whose number z counts. A zinger stands out by more than limit. */
+/* In sinograms: the median of the 3, 5, 7 or 9 views around, mirrored at the first and the last.
+   aside is [row][view][column] of rows row0 …, whose number z counts. A zinger stands out by more
+   than limit. */
 TD_KERNEL void
 prepare_zingers_angle (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                        TD_GLOBAL const float *TD_RESTRICT aside,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Raw intensities to -log of the transmission. data is [row][view][column] throughout; an item takes
-   `strip` columns of one view of one row: x counts strips, y views, z rows. */
+/* Raw intensities to -log of the transmission. data is [row][view][column] throughout; an item
+   takes `strip` columns of one view of one row: x counts strips, y views, z rows. */
 #include "prepare-common.h"
 
 /* Natural logarithm of a normal positive number, by Cephes' logf (1 ulp). One formula for all
@@ -79,7 +79,8 @@ prepare_repair_view (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
   }
 }
 
-/* Item x, y: view, row. A view without any sound sample takes those of the nearest view that has. */
+/* Item x, y: view, row. A view without any sound sample takes those of the nearest view that
+   has. */
 TD_KERNEL void
 prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                      TD_GLOBAL const int *TD_RESTRICT view_bad, int n_views, int n_columns)
@@ -103,8 +104,8 @@ prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
     data[to_at + column] = from < 0 ? 0.0f : data[from_at + column];
 }
 
-/* Intensity to transmission: (I - dark) / beam. dark is [row][column]; beam is [group][row][column],
-   and places[view][2] a group and the share of the next one. */
+/* Intensity to transmission: (I - dark) / beam. dark is [row][column]; beam is
+   [group][row][column], and places[view][2] a group and the share of the next one. */
 TD_KERNEL void
 prepare_flat_field (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                     TD_GLOBAL const float *TD_RESTRICT dark,

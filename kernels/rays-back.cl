@@ -42,8 +42,8 @@ rays_columns (const TD_GLOBAL float *view, float x, float y, const TdRays p, int
   *last = (int) ray_min (td_floor (high + p.u_middle), (float) (p.n_columns - 1));
 }
 
-/* Upright views: a column's rays lie in one upright plane, so how far that is from the voxel, where they
-   pass it and how far apart are the column's, and the rest goes by row. */
+/* Upright views: a column's rays lie in one upright plane, so how far that is from the voxel, where
+   they pass it and how far apart are the column's, and the rest goes by row. */
 typedef struct {
   float z0, dz_row;          /* ray v passes at z0 + v dz_row */
   float rows;                /* 1 / dz_row */
@@ -76,13 +76,14 @@ rays_column (const TD_GLOBAL float *view, int column, int x, int y, const TdRays
 }
 
 #if TD_LANES > 1
-/* On CPUs an item takes a long piece of a column of voxels, and rows are shared out to the two voxels that
-   each passes between: what they are worth is computed in vectors, and added one by one. */
+/* On CPUs an item takes a long piece of a column of voxels, and rows are shared out to the two
+   voxels that each passes between: what they are worth is computed in vectors, and added one by
+   one. */
 #define BACK_LANES TD_RAY_BACK_LANES
 
 TD_FN void
-rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p, float *sum,
-            float *weight)
+rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p,
+            float *sum, float *weight)
 {
   const float one = td_mad ((float) (z - 1) - c.z0, c.rows, p.v_middle);
   const float other = td_mad ((float) (z + BACK_LANES) - c.z0, c.rows, p.v_middle);
@@ -117,13 +118,13 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
 }
 
 #else
-/* Elsewhere each voxel asks the rows about it: an item takes some far apart, so that neighbours among the
-   items are neighbours along z. */
+/* Elsewhere each voxel asks the rows about it: an item takes some far apart, so that neighbours
+   among the items are neighbours along z. */
 #define BACK_LANES TD_RAY_BACK_VOXELS
 
 TD_FN void
-rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p, float *sum,
-            float *weight)
+rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p,
+            float *sum, float *weight)
 {
   const float reach = td_abs (c.rows);
 
@@ -131,7 +132,8 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
   for (int k = 0; k < BACK_LANES; k++) {
     const float here = (float) (z + k * p.z_step);
     const float at = td_mad (here - c.z0, c.rows, p.v_middle);
-    const float low = ray_max (at - reach, 0.0f), high = ray_min (at + reach, (float) (p.n_rows - 1));
+    const float low = ray_max (at - reach, 0.0f),
+        high = ray_min (at + reach, (float) (p.n_rows - 1));
 
     for (float row = -td_floor (-low); row <= high; row += 1.0f) {
       const float v = row - p.v_middle, slope = td_mad (v, c.slope_row, c.slope);
@@ -147,11 +149,13 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
 
 /* x: CPUs: pieces of BACK_LANES along z, elsewhere the first z_step; y: x, z: y. */
 TD_KERNEL void
-rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
-                   TD_GLOBAL float *volume, TD_GLOBAL float *weights, TdRays p)
+rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
+                   const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+                   TD_GLOBAL float *weights, TdRays p)
 {
   const int step = p.z_step;
-  const int z = td_global_x () * (step == 1 ? BACK_LANES : 1), x = td_global_y (), y = td_global_z () + p.first;
+  const int z = td_global_x () * (step == 1 ? BACK_LANES : 1), x = td_global_y (),
+      y = td_global_z () + p.first;
   float sum[BACK_LANES + 2], weight[BACK_LANES + 2]; /* from the voxel before on */
 
   if (z >= (step == 1 ? p.nz : step) || x >= p.nx || y >= p.end)
@@ -167,17 +171,18 @@ rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GL
     for (int column = first; column <= last; column++) {
       RayColumn c;
       if (rays_column (view, column, x, y, p, &c))
-        rays_share (lines + ((size_t) place * p.n_columns + column) * p.n_rows, c, z, p, sum, weight);
+        rays_share (lines + ((size_t) place * p.n_columns + column) * p.n_rows, c, z, p, sum,
+                    weight);
     }
   }
-  rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum + 1, weight + 1, step,
-               (p.nz - z + step - 1) / step, BACK_LANES);
+  rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum + 1,
+               weight + 1, step, (p.nz - z + step - 1) / step, BACK_LANES);
 }
 
 /* Where the voxels within one of (x, y, z) in the planes along @axis project to. */
 TD_FN void
-rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, float *u_low, float *u_high,
-             float *v_low, float *v_high)
+rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, float *u_low,
+             float *u_high, float *v_low, float *v_high)
 {
   const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
   const float u = td_mad (view[0], x, td_mad (view[1], y, td_mad (view[2], z, view[3])));
@@ -199,7 +204,8 @@ rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, f
 
 /* The weight of pixel (u, v)'s ray for voxel (x, y, z). */
 TD_FN float
-rays_weight (const TD_GLOBAL float *view, float u, float v, float x, float y, float z, float voxel_mm)
+rays_weight (const TD_GLOBAL float *view, float u, float v, float x, float y, float z,
+             float voxel_mm)
 {
   const float dx = ray_direction (view, 0, u, v), dy = ray_direction (view, 1, u, v);
   const float dz = ray_direction (view, 2, u, v);
@@ -218,8 +224,9 @@ rays_weight (const TD_GLOBAL float *view, float u, float v, float x, float y, fl
 
 /* Any views. */
 TD_KERNEL void
-rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
-           TD_GLOBAL float *volume, TD_GLOBAL float *weights, TdRays p)
+rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
+           const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+           TD_GLOBAL float *weights, TdRays p)
 {
   const int z = td_global_x () * TD_LANES, x = td_global_y (), y = td_global_z () + p.first;
   float sum[TD_LANES], weight[TD_LANES], row0[TD_LANES];
@@ -237,7 +244,8 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL flo
 
       for (int axis = 0; axis < 3; axis++)
         if (p.axes >> axis & 1)
-          rays_shadow (view, (float) x, (float) y, (float) (z + k), axis, &first, &last, &low, &high);
+          rays_shadow (view, (float) x, (float) y, (float) (z + k), axis, &first, &last, &low,
+                       &high);
       row0[k] = ray_min (ray_max (-td_floor (-(low + p.v_middle)), -1.0f), (float) p.n_rows);
       most = ray_max (most, td_floor (high + p.v_middle) - row0[k] + 1);
     }
@@ -253,7 +261,8 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL flo
         for (int k = 0; k < TD_LANES; k++) {
           const float row = row0[k] + (float) m;
           const int inside = (row >= 0.0f) & (row < (float) p.n_rows);
-          const float w = rays_weight (view, u, row - p.v_middle, (float) x, (float) y, (float) (z + k),
+          const float w
+              = rays_weight (view, u, row - p.v_middle, (float) x, (float) y, (float) (z + k),
                                        p.voxel_mm);
           const float counted = inside ? w : 0.0f;
 
@@ -262,6 +271,6 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL flo
         }
     }
   }
-  rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum, weight, 1, td_min (p.nz - z, TD_LANES),
-               TD_LANES);
+  rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum, weight, 1,
+               td_min (p.nz - z, TD_LANES), TD_LANES);
 }

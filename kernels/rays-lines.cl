@@ -17,8 +17,8 @@ rays_take (TD_ITEM const TD_GLOBAL float *TD_RESTRICT rows, const TD_GLOBAL int 
 
 /* Part of the volume as slices [slice][y][x]. x, y: pixels of the part, z: slices. */
 TD_KERNEL void
-rays_give (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *TD_RESTRICT slices, TdRays p,
-           TdRayPart part)
+rays_give (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *TD_RESTRICT slices,
+           TdRays p, TdRayPart part)
 {
   const int x = td_global_x (), y = td_global_y (), z = td_global_z ();
 
@@ -30,8 +30,8 @@ rays_give (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *T
 
 /* The other way round: slices into the volume, none of it below @least. */
 TD_KERNEL void
-rays_put (TD_ITEM const TD_GLOBAL float *TD_RESTRICT slices, TD_GLOBAL float *TD_RESTRICT volume, float least,
-          TdRays p, TdRayPart part)
+rays_put (TD_ITEM const TD_GLOBAL float *TD_RESTRICT slices, TD_GLOBAL float *TD_RESTRICT volume,
+          float least, TdRays p, TdRayPart part)
 {
   const int x = td_global_x (), y = td_global_y (), z = td_global_z ();
 
@@ -43,8 +43,8 @@ rays_put (TD_ITEM const TD_GLOBAL float *TD_RESTRICT slices, TD_GLOBAL float *TD
 
 /* Two sums a line: of products, and of magnitudes. x: lines. */
 TD_KERNEL void
-rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b, TD_GLOBAL float *TD_RESTRICT sums,
-           TdRayLines p)
+rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
+           TD_GLOBAL float *TD_RESTRICT sums, TdRayLines p)
 {
   const int line = td_global_x () + p.first;
   float product = 0, magnitude = 0;
@@ -62,8 +62,8 @@ rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b, TD_GLOBAL
 
 /* to = scale to + factor from. x: values of lines. */
 TD_KERNEL void
-rays_combine (TD_ITEM TD_GLOBAL float *TD_RESTRICT to, const TD_GLOBAL float *TD_RESTRICT from, float scale,
-              float factor, TdRayLines p)
+rays_combine (TD_ITEM TD_GLOBAL float *TD_RESTRICT to, const TD_GLOBAL float *TD_RESTRICT from,
+              float scale, float factor, TdRayLines p)
 {
   const int i = td_global_x ();
 
@@ -77,7 +77,8 @@ rays_combine (TD_ITEM TD_GLOBAL float *TD_RESTRICT to, const TD_GLOBAL float *TD
    x: values of lines. */
 TD_KERNEL void
 rays_apply (TD_ITEM TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT sums,
-            const TD_GLOBAL float *TD_RESTRICT weights, float relaxation, int non_negative, TdRayLines p)
+            const TD_GLOBAL float *TD_RESTRICT weights, float relaxation, int non_negative,
+            TdRayLines p)
 {
   const int i = td_global_x ();
 
@@ -88,11 +89,11 @@ rays_apply (TD_ITEM TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *
   volume[at] = non_negative ? ray_max (moved, 0.0f) : moved;
 }
 
-/* Nesterov's extrapolation: before = here, and here goes on by @factor of the step from before to here.
-   x: values of lines. */
+/* Nesterov's extrapolation: before = here, and here goes on by @factor of the step from before to
+   here. x: values of lines. */
 TD_KERNEL void
-rays_beyond (TD_ITEM TD_GLOBAL float *TD_RESTRICT here, TD_GLOBAL float *TD_RESTRICT before, float factor,
-             TdRayLines p)
+rays_beyond (TD_ITEM TD_GLOBAL float *TD_RESTRICT here, TD_GLOBAL float *TD_RESTRICT before,
+             float factor, TdRayLines p)
 {
   const int i = td_global_x ();
 

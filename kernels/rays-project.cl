@@ -13,8 +13,8 @@ rays_clip (float from, float step, int n, float *low, float *high)
   *high = ray_min (*high, ray_max (a, b));
 }
 
-/* A ray as planes along its steepest axis see it: at from + plane step along the others, and within the
-   volume on planes low … high. */
+/* A ray as planes along its steepest axis see it: at from + plane step along the others, and within
+   the volume on planes low … high. */
 typedef struct {
   float from_b, step_b, from_c, step_c, low, high;
   float plane; /* its length from plane to plane */
@@ -22,7 +22,8 @@ typedef struct {
 } RayPath;
 
 TD_FN RayPath
-rays_path (const TD_GLOBAL float *TD_RESTRICT view, float u, float v, int axis, int counted, const TdRays p)
+rays_path (const TD_GLOBAL float *TD_RESTRICT view, float u, float v, int axis, int counted,
+           const TdRays p)
 {
   const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
   const float x = ray_direction (view, 0, u, v), y = ray_direction (view, 1, u, v);
@@ -46,11 +47,11 @@ rays_path (const TD_GLOBAL float *TD_RESTRICT view, float u, float v, int axis, 
   return path;
 }
 
-/* Adds what the rays of @lanes rows from @row on that are steepest along @axis see, and how long they are
-   in the volume. */
+/* Adds what the rays of @lanes rows from @row on that are steepest along @axis see, and how long
+   they are in the volume. */
 TD_FN void
-rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT view, float u,
-           float row, int lanes, const TdRays p, int axis, float *sum, float *length)
+rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT view,
+           float u, float row, int lanes, const TdRays p, int axis, float *sum, float *length)
 {
   const int n_a = axis == 0 ? p.nx : axis == 1 ? p.ny : p.nz;
   const int n_b = axis == 0 ? p.ny : p.nx, n_c = axis == 2 ? p.ny : p.nz;
@@ -82,8 +83,10 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
 
     for (int k = 0; k < TD_LANES; k++) {
       /* From the border on there are zeros. */
-      const float at_b = ray_min (ray_max (td_mad ((float) i, step_b[k], from_b[k]), -1.0f), (float) n_b);
-      const float at_c = ray_min (ray_max (td_mad ((float) i, step_c[k], from_c[k]), -1.0f), (float) n_c);
+      const float at_b
+          = ray_min (ray_max (td_mad ((float) i, step_b[k], from_b[k]), -1.0f), (float) n_b);
+      const float at_c
+          = ray_min (ray_max (td_mad ((float) i, step_c[k], from_c[k]), -1.0f), (float) n_c);
       const int whole_b = (int) (at_b + 1.0f) - 1, whole_c = (int) (at_c + 1.0f) - 1;
       const float rest_b = at_b - (float) whole_b, rest_c = at_c - (float) whole_c;
       const int index = whole_b * stride_b + whole_c * stride_c;
@@ -97,8 +100,8 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
     sum[k] += part[k] * plane[k];
 }
 
-/* What is missing of a measured integral, over the length of its ray. Less than a voxel of that is too
-   little to divide by. */
+/* What is missing of a measured integral, over the length of its ray. Less than a voxel of that is
+   too little to divide by. */
 TD_FN float
 rays_off (float measured, float sum, float length, const TdRays p, TD_GLOBAL float *misfit)
 {
@@ -108,11 +111,13 @@ rays_off (float measured, float sum, float length, const TdRays p, TD_GLOBAL flo
   return off / ray_max (length, p.voxel_mm);
 }
 
-/* out [place][column][row]: integrals; or, where @measured is wanted, its difference to them over the
-   length of the ray in the volume, and in @misfit the square of the difference. x: rows, y: columns, z: places. */
+/* out [place][column][row]: integrals; or, where @measured is wanted, its difference to them over
+   the length of the ray in the volume, and in @misfit the square of the difference. x: rows, y:
+   columns, z: places. */
 TD_KERNEL void
-rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT table,
-              const TD_GLOBAL float *TD_RESTRICT measured, /* [place][column][row] */
+rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
+              /* [place][column][row] */
+              const TD_GLOBAL float *TD_RESTRICT table, const TD_GLOBAL float *TD_RESTRICT measured,
               TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
 {
   const int row = td_global_x () * TD_LANES, column = td_global_y () + p.first;
@@ -136,7 +141,8 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL
         rays_walk (volume, view, u, (float) row, lanes, p, 2, sum, length);
     }
   const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
-  const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column) * p.n_rows + row;
+  const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column)
+      * p.n_rows + row;
   for (int k = 0; k < lanes; k++) {
     if (!p.compare) {
       out[line + k] = sum[k];
@@ -148,8 +154,9 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL
 
 /* The same where the integrals are known already, in @out. x: rows, y: columns, z: places. */
 TD_KERNEL void
-rays_differ (TD_ITEM const TD_GLOBAL float *TD_RESTRICT table, const TD_GLOBAL float *TD_RESTRICT measured,
-             TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
+rays_differ (TD_ITEM const TD_GLOBAL float *TD_RESTRICT table,
+             const TD_GLOBAL float *TD_RESTRICT measured, TD_GLOBAL float *TD_RESTRICT out,
+             TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
 {
   const int row = td_global_x (), column = td_global_y () + p.first, place = td_global_z ();
 
@@ -157,11 +164,13 @@ rays_differ (TD_ITEM const TD_GLOBAL float *TD_RESTRICT table, const TD_GLOBAL f
     return;
   const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
   const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
-  const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column) * p.n_rows + row;
+  const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column)
+      * p.n_rows + row;
   float length = 0;
 
   for (int axis = 0; axis < 3; axis++) {
-    const RayPath path = rays_path (view, (float) column - p.u_middle, (float) row - p.v_middle, axis, 1, p);
+    const RayPath path
+        = rays_path (view, (float) column - p.u_middle, (float) row - p.v_middle, axis, 1, p);
     length += path.any ? (path.high - path.low + 1) * path.plane : 0.0f;
   }
   out[line] = rays_off (measured[there], out[line], length, p, misfit + line);

@@ -6,7 +6,7 @@
 /* Modes that one reading of the data serves. */
 #define MODES 8
 
-/* ── Modes ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Modes ───────────────────────────────────────────────────────────────────────────────────── */
 
 TD_FN void
 project_block (TD_GLOBAL const float *data, TD_GLOBAL const float *table, TD_GLOBAL float *out,
@@ -74,9 +74,9 @@ add_modes (TD_GLOBAL float *line, TD_GLOBAL const float *table, TD_GLOBAL const 
 /* data[view][column] += sum over the modes of table[mode][view] modes[mode][column]; an item takes
    `views` views. */
 TD_KERNEL void
-rings_add_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT table,
-                 TD_GLOBAL const float *TD_RESTRICT modes, int first_row, int n_views, int n_columns,
-                 int n_modes, int views)
+rings_add_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
+                 TD_GLOBAL const float *TD_RESTRICT table, TD_GLOBAL const float *TD_RESTRICT modes,
+                 int first_row, int n_views, int n_columns, int n_modes, int views)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
@@ -85,7 +85,8 @@ rings_add_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const floa
   TD_GLOBAL const float *from = modes + (size_t) row * n_modes * n_columns + column;
 
   for (int view = first; view < end; view++) {
-    TD_GLOBAL float *line = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+    TD_GLOBAL float *line = data + ((size_t) (first_row + row) * n_views + view) * n_columns
+        + column;
     if (width == TD_LANES)
       add_modes (line, table + view, from, n_views, n_columns, n_modes, TD_LANES);
     else
@@ -154,8 +155,8 @@ rings_modes_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT table,
     to[l] = sums[l];
 }
 
-/* bins[row][bin][column] = mean of data over the bin's views, which are cut evenly. An item takes a bin of
-   TD_LANES columns. */
+/* bins[row][bin][column] = mean of data over the bin's views, which are cut evenly. An item takes a
+   bin of TD_LANES columns. */
 TD_KERNEL void
 rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float *TD_RESTRICT bins,
                  int first_row, int n_views, int n_columns, int n_bins)
@@ -167,12 +168,14 @@ rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL floa
 
   if (bin >= n_bins)
     return;
-  int first = (int) ((size_t) bin * n_views / n_bins), end = (int) ((size_t) (bin + 1) * n_views / n_bins);
+  int first = (int) ((size_t) bin * n_views / n_bins),
+      end = (int) ((size_t) (bin + 1) * n_views / n_bins);
   int width = td_min (TD_LANES, n_columns - column);
   for (int l = 0; l < TD_LANES; l++)
     sums[l] = 0;
   for (int view = first; view < end; view++) {
-    TD_GLOBAL const float *in = data + ((size_t) (first_row + row) * n_views + view) * n_columns + column;
+    TD_GLOBAL const float *in = data + ((size_t) (first_row + row) * n_views + view) * n_columns
+        + column;
     if (width == TD_LANES)
       for (int l = 0; l < TD_LANES; l++)
         sums[l] += in[l];
@@ -185,10 +188,10 @@ rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL floa
     to[l] = sums[l] / (float) (end - first);
 }
 
-/* ── Profiles ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Profiles ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Convolution with a symmetric kernel, weights[0 … radius], mirrored at the ends; for each of n_lines
-   profiles of n_columns. An item takes TD_LANES columns. */
+/* Convolution with a symmetric kernel, weights[0 … radius], mirrored at the ends; for each of
+   n_lines profiles of n_columns. An item takes TD_LANES columns. */
 TD_KERNEL void
 rings_smooth_profile (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
                       TD_GLOBAL const float *TD_RESTRICT weights, TD_GLOBAL float *TD_RESTRICT to,
@@ -213,8 +216,9 @@ rings_smooth_profile (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
 
 /* sums[row][piece][line] over the places [first, end) of each line, `length` of them a piece. */
 TD_KERNEL void
-rings_sum_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines, TD_GLOBAL float *TD_RESTRICT sums,
-                 int n, int n_lines, int first, int end, int length, int n_pieces)
+rings_sum_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
+                 TD_GLOBAL float *TD_RESTRICT sums, int n, int n_lines, int first, int end,
+                 int length, int n_pieces)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int line = item % n_lines, piece = item / n_lines;
@@ -270,7 +274,8 @@ sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, int n_views, 
     sums[l] = total[l];
 }
 
-/* sums[row][piece][column] of |data - its mean over `window` views around|, `length` views a piece. */
+/* sums[row][piece][column] of |data - its mean over `window` views around|, `length` views a
+   piece. */
 TD_KERNEL void
 rings_sum_roughness (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
                      TD_GLOBAL float *TD_RESTRICT sums, int first_row, int n_views, int n_columns,
@@ -294,8 +299,8 @@ rings_sum_roughness (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 
 /* profile = scale × the sum of the pieces. An item takes a column. */
 TD_KERNEL void
-rings_join_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums, TD_GLOBAL float *TD_RESTRICT profile,
-                 int n_columns, int n_pieces, float scale)
+rings_join_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums,
+                 TD_GLOBAL float *TD_RESTRICT profile, int n_columns, int n_pieces, float scale)
 {
   int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   float sum = 0;
@@ -307,7 +312,7 @@ rings_join_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums, TD_GLOBAL floa
   profile[(size_t) row * n_columns + column] = scale * sum;
 }
 
-/* ── What stands out ──────────────────────────────────────────────────────────────────────────── */
+/* ── What stands out ─────────────────────────────────────────────────────────────────────────── */
 
 /* ratio = a / b; 1 where b is 0, and where the two differ by more than the factor `most`. */
 TD_KERNEL void
@@ -340,8 +345,8 @@ rings_thresholds (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
   if (count < 2)
     return;
 
-  /* Place j of the falling list is n - 1 - j of the rising one; places and values are taken from the
-     middle, so that single precision is enough. */
+  /* Place j of the falling list is n - 1 - j of the rising one; places and values are taken from
+     the middle, so that single precision is enough. */
   float middle = 0.5f * (float) (count - 1), base = rising[n_columns - 1 - dropped - count / 2];
   float sum = 0, slanted = 0, places = 0;
   for (int i = 0; i < count; i++) {
@@ -371,7 +376,8 @@ stands_out (TD_GLOBAL const float *profile, TD_GLOBAL const float *thresholds, i
   return profile[column] > thresholds[1] || profile[column] <= thresholds[0];
 }
 
-/* marks = 1 at columns that stand out and their neighbours, but none in `margin` columns at the ends. */
+/* marks = 1 at columns that stand out and their neighbours, but none in `margin` columns at the
+   ends. */
 TD_KERNEL void
 rings_mark (TD_ITEM TD_GLOBAL const float *TD_RESTRICT profile,
             TD_GLOBAL const float *TD_RESTRICT thresholds, TD_GLOBAL float *TD_RESTRICT marks,

@@ -2,7 +2,8 @@
 /* Columns of sinograms as lines, sorted along the angle, and medians across them. */
 #include "rings-common.h"
 
-/* Views that one item turns: 8 rows of a width that is a power of two still fit an L1 cache's set. */
+/* Views that one item turns: 8 rows of a width that is a power of two still fit an L1 cache's
+   set. */
 #define TILE_VIEWS 8
 
 /* Numbers in the order of the floats, so that ties and zeros fall alike on all devices. */
@@ -92,7 +93,7 @@ rings_add_difference (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a,
     }
 }
 
-/* ── Sorting on CPUs: a thread takes lines one after another, by radix ────────────────────────── */
+/* ── Sorting on CPUs: a thread takes lines one after another, by radix ───────────────────────── */
 
 /* By eight bits at a time from the lowest; stable. The spare lines are the thread's own. */
 TD_FN void
@@ -137,7 +138,8 @@ sort_line (TD_GLOBAL float *line, TD_GLOBAL int *order, TD_GLOBAL float *spare,
   }
 }
 
-/* Lines in place; order[line][i] says where the i-th smallest stood. An item takes `block` lines. */
+/* Lines in place; order[line][i] says where the i-th smallest stood. An item takes `block`
+   lines. */
 TD_KERNEL void
 rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT order,
                   TD_GLOBAL float *TD_RESTRICT spare, TD_GLOBAL int *TD_RESTRICT spare_order, int n,
@@ -153,8 +155,9 @@ rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_
   }
 }
 
-/* The marked ones of sorted lines take other values, which stand in spare in the same ranks, and are sorted
-   again as if they had been columns: those values go where the sorted ones came from first. */
+/* The marked ones of sorted lines take other values, which stand in spare in the same ranks, and
+   are sorted again as if they had been columns: those values go where the sorted ones came from
+   first. */
 TD_KERNEL void
 rings_resort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT order,
                     TD_GLOBAL float *TD_RESTRICT spare, TD_GLOBAL int *TD_RESTRICT spare_order,
@@ -170,7 +173,7 @@ rings_resort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *T
   sort_line (lines + at, order + at, spare + at, spare_order + at, n);
 }
 
-/* ── Sorting on GPUs: an item an element, which finds its place in runs twice as long each time ── */
+/* ── Sorting on GPUs: an item an element, which finds its place in ever longer runs ── */
 
 #define RUN 32
 
@@ -236,11 +239,11 @@ rings_unsort (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
     to[at + order[at + i]] = lines[at + i];
 }
 
-/* ── Medians across lines ─────────────────────────────────────────────────────────────────────── */
+/* ── Medians across lines ────────────────────────────────────────────────────────────────────── */
 
-/* A sorted window slides over the lines at `width` places at once. One pass over it takes the new value
-   in and the old one out: t = the window with the new value; everything from the old value on moves
-   down by one. Without branches, so that CPUs do all places in vectors. */
+/* A sorted window slides over the lines at `width` places at once. One pass over it takes the new
+   value in and the old one out: t = the window with the new value; everything from the old value on
+   moves down by one. Without branches, so that CPUs do all places in vectors. */
 TD_FN void
 slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, int n, int n_lines, int size,
               int first, int end, int width)
@@ -284,8 +287,8 @@ slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, int n, int n_lin
 /* The median of `size` (odd) lines around each line, at every place of it; mirrored at the ends. An
    item takes `segment` lines. */
 TD_KERNEL void
-rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to, int n,
-              int n_lines, int size, int segment)
+rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to,
+              int n, int n_lines, int size, int segment)
 {
   int item = rings_item (td_global_x (), td_global_y ()), blocks = (n + TD_LANES - 1) / TD_LANES;
   int place = item % blocks * TD_LANES, first = item / blocks * segment;
@@ -300,10 +303,10 @@ rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *
     slide_median (from + at, to + at, n, n_lines, size, first, end, width);
 }
 
-/* ── Offsets ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Offsets ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* lines[column][view] = the second difference across columns, 2 x - left - right, mirrored at the ends,
-   of the first n views. */
+/* lines[column][view] = the second difference across columns, 2 x - left - right, mirrored at the
+   ends, of the first n views. */
 TD_KERNEL void
 rings_curvature_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
                           TD_GLOBAL float *TD_RESTRICT lines, int first_row, int n_views,
@@ -347,8 +350,9 @@ middle (const float *list, int count)
 #define STEPS 8 /* of Newton's method, which few need */
 #define SUMS 16 /* side by side, for CPUs' vectors */
 
-/* Huber's location of @n values: the least of their distances from it, which count by their square up to
-   @bound and straight beyond. The median as the bound goes to 0, the mean as it goes to infinity. */
+/* Huber's location of @n values: the least of their distances from it, which count by their square
+   up to @bound and straight beyond. The median as the bound goes to 0, the mean as it goes to
+   infinity. */
 TD_FN float
 huber_location (TD_GLOBAL const float *values, int n, float start, float bound)
 {
@@ -385,14 +389,14 @@ huber_location (TD_GLOBAL const float *values, int n, float start, float bound)
   return at;
 }
 
-/* sorted is [row][column][block][n]; found is [row][4][column]. Of each column the median of the blocks'
-   medians, or where bounds[row][column] is above 0, Huber's location of all values; what the blocks' medians
-   differ by, but for the two that differ most; how far the quartiles are apart, and how far their middle lies
-   from the median, in the median block. */
+/* sorted is [row][column][block][n]; found is [row][4][column]. Of each column the median of the
+   blocks' medians, or where bounds[row][column] is above 0, Huber's location of all values; what
+   the blocks' medians differ by, but for the two that differ most; how far the quartiles are apart,
+   and how far their middle lies from the median, in the median block. */
 TD_KERNEL void
 rings_block_medians (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
-                     TD_GLOBAL const float *TD_RESTRICT bounds, TD_GLOBAL float *TD_RESTRICT found, int n,
-                     int n_columns, int n_blocks)
+                     TD_GLOBAL const float *TD_RESTRICT bounds, TD_GLOBAL float *TD_RESTRICT found,
+                     int n, int n_columns, int n_blocks)
 {
   int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   float medians[MAX_BLOCKS], widths[MAX_BLOCKS], skews[MAX_BLOCKS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of filtered sinograms [row][view][column] into the order that cone-beam back-projection reads,
-   [place][row][column]: some rows of some views. QUADS: columns come in fours, and p counts those. */
+/* Rows of filtered sinograms [row][view][column] into the order that cone-beam back-projection
+   reads, [place][row][column]: some rows of some views. QUADS: columns come in fours, and p counts
+   those. */
 #ifdef QUADS
 typedef float4 Columns;
 #else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "source.h"
 
+#include <glib.h>
 #include <string.h>
 
 const char *
@@ -13,7 +14,7 @@ td_kernel_source_text (const char *file_name)
 }
 
 static gboolean
-append (GString *out, GHashTable *seen, const char *file_name)
+source_append (GString *out, GHashTable *seen, const char *file_name)
 {
   const char *text = td_kernel_source_text (file_name);
 
@@ -29,7 +30,7 @@ append (GString *out, GHashTable *seen, const char *file_name)
     if (quote && strchr (quote, '"')) {
       g_autofree char *path = g_strndup (quote, strchr (quote, '"') - quote);
       g_autofree char *name = g_path_get_basename (path);
-      if (!append (out, seen, name))
+      if (!source_append (out, seen, name))
         return FALSE;
       g_string_append_printf (out, "#line %u \"%s\"\n", i + 2, file_name);
     } else if (strcmp (lines[i], "#pragma once") != 0) {
@@ -49,7 +50,8 @@ td_kernel_source_expand (const char *name, const char *dialect)
   g_autoptr (GString) out = g_string_new (NULL);
   g_autofree char *file = g_strconcat (name, ".cl", NULL);
 
-  if (!append (out, seen, dialect) || !append (out, seen, "params.h") || !append (out, seen, file))
+  if (!source_append (out, seen, dialect) || !source_append (out, seen, "params.h")
+      || !source_append (out, seen, file))
     return NULL;
   return g_string_free (g_steal_pointer (&out), FALSE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Denoising by total variation in its dual form (Chambolle, J. Math. Imaging Vision 20, 2004): the volume
-   moves by the divergence of a field whose vectors are at most 1 long. All arrays are as the volume in
-   rays-common.h, borders of zeros included. x: along z, y: x, z: y. */
+/* Denoising by total variation in its dual form (Chambolle, J. Math. Imaging Vision 20, 2004): the
+   volume moves by the divergence of a field whose vectors are at most 1 long. All arrays are as the
+   volume in rays-common.h, borders of zeros included. x: along z, y: x, z: y. */
 #include "rays-common.h"
 
 /* out = the volume denoised by the field so far. */
@@ -15,7 +15,8 @@ tv_move (TD_ITEM const TD_GLOBAL float *volume, TD_GLOBAL float *out,
   if (z >= p.nz || x >= p.nx || y >= p.end)
     return;
   const size_t at = ray_voxel (p, x, y, z);
-  const float divergence = along_x[at] - along_x[at - p.stride_x] + along_y[at] - along_y[at - p.stride_y]
+  const float divergence = along_x[at] - along_x[at - p.stride_x] + along_y[at]
+      - along_y[at - p.stride_y]
                            + along_z[at] - along_z[at - 1];
   const float moved = td_mad (strength, divergence, volume[at]);
   out[at] = p.non_negative ? ray_max (moved, 0.0f) : moved;
@@ -24,7 +25,8 @@ tv_move (TD_ITEM const TD_GLOBAL float *volume, TD_GLOBAL float *out,
 /* The field after one step up the gradient of @volume. */
 TD_KERNEL void
 tv_climb (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *TD_RESTRICT along_x,
-          TD_GLOBAL float *TD_RESTRICT along_y, TD_GLOBAL float *TD_RESTRICT along_z, float step, TdRays p)
+          TD_GLOBAL float *TD_RESTRICT along_y, TD_GLOBAL float *TD_RESTRICT along_z, float step,
+          TdRays p)
 {
   const int z = td_global_x (), x = td_global_y (), y = td_global_z () + p.first;
 

@@ -6,9 +6,7 @@
 
 #include "compute/cone/cone-host.h"
 #include "dataset/random.h"
-#include "dataset/sort.h"
 
-#define GUPS (1024.0 * 1024.0 * 1024.0)
 #define BLOCK 12 /* voxels along the sides of the blocks that are judged */
 
 struct TdConeBench {
@@ -195,16 +193,13 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
   for (guint i = 0; i < spec->runs; i++)
     if (!cone_bench_run_once (bench, projector, &times[i], error))
       return FALSE;
-  qsort (times, spec->runs, sizeof *times, td_compare_doubles);
   *row = (TdConeBenchRow) {
     .family = family->name,
     .title = family->title,
     .precision = precision,
-    .median_s = times[spec->runs / 2],
-    .low_s = times[0],
-    .high_s = times[spec->runs - 1],
-    .gups = (double) cone_bench_voxels (bench) * spec->n_views / times[spec->runs / 2] / GUPS,
+    .times = td_bench_times (times, spec->runs),
   };
+  row->gups = (double) cone_bench_voxels (bench) * spec->n_views / row->times.median_s / TD_GUPS;
   return cone_bench_judge (bench, &row->error, error);
 }
 
@@ -248,5 +243,5 @@ td_cone_bench_naive (TdConeBench *bench)
   const gint64 start = g_get_monotonic_time ();
   td_parallel_for (slices * n, naive_row, &work);
   const double seconds = (g_get_monotonic_time () - start) * 1e-6;
-  return (double) slices * n * n * bench->spec.n_views / seconds / GUPS;
+  return (double) slices * n * n * bench->spec.n_views / seconds / TD_GUPS;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/cone/cone-family.h"
+#include "times.h"
 
 /**
  * Measures cone-beam back-projection of n_columns^2 x n_views random projections onto size^2 x
@@ -21,7 +22,7 @@ typedef struct {
 typedef struct {
   const char *family, *title; /* static */
   TdPrecision precision;
-  double median_s, low_s, high_s;
+  TdBenchTimes times;
   double gups;
   double error; /* relative L2 against the double-precision reference on blocks of voxels */
 } TdConeBenchRow;

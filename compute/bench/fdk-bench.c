@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fdk-bench.h"
+#include "times.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include "dataset/random.h"
 #include "compute/engine/fdk/fdk.h"
 
-#define GUPS (1024.0 * 1024.0 * 1024.0)
 #define PIECE (1u << 20) /* bytes that a thread copies at once */
 
 struct TdFdkBench {
@@ -293,8 +293,8 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit 
   row->median_s = median->seconds;
   row->low_s = timed[1].seconds;
   row->high_s = timed[spec->runs].seconds;
-  row->gups
-      = (double) fdk_bench_slice_floats (bench) * spec->size * spec->n_views / row->median_s / GUPS;
+  row->gups = (double) fdk_bench_slice_floats (bench) * spec->size * spec->n_views / row->median_s
+              / TD_GUPS;
   memcpy (row->stages, median->stages, sizeof row->stages);
   row->n_stages = median->n_stages;
   if (!fdk_bench_compare (bench, row, error)) {
@@ -334,6 +334,6 @@ td_fdk_bench_kernel (TdFdkBench *bench, const char *id, double *seconds, GError 
   g_autoptr (TdConeBench) alone = td_cone_bench_new (device, &cone, error);
   if (!alone || !td_cone_bench_run (alone, fdk->families[0], precision, &row, error))
     return FALSE;
-  *seconds = row.median_s;
+  *seconds = row.times.median_s;
   return TRUE;
 }

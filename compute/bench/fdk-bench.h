@@ -27,6 +27,7 @@ typedef struct {
   TdMessage **notes; /* the plan's */
   double median_s, low_s, high_s;
   double gups;          /* by the median */
+  double speed_up;      /* over the first row; 0: it is the first */
   TdJobStage stages[8]; /* of the median run, summed over devices */
   guint n_stages;
   guint64 host_peak_bytes, device_peak_bytes;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "parallel-bench.h"
 
-#include "dataset/sort.h"
 #include "host-baseline.h"
 #include "compute/parallel/trial.h"
 #include "compute/row-filter.h"
-
-#include <stdlib.h>
 
 static gboolean
 baseline_is_host (TdDevice *device)
@@ -19,15 +16,6 @@ const char *
 td_bench_baseline_name (TdDevice *device)
 {
   return baseline_is_host (device) ? "plain per-pixel loop in C" : "standard";
-}
-
-TdBenchTimes
-td_bench_times (double *seconds, guint n)
-{
-  qsort (seconds, n, sizeof *seconds, td_compare_doubles);
-  return (TdBenchTimes) { .median_s = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-                          .low_s = seconds[0],
-                          .high_s = seconds[n - 1] };
 }
 
 /* ── The baseline ── */
@@ -219,4 +207,27 @@ td_bench_row_free (TdBenchRow *row)
   g_free (row->family);
   g_free (row->variant);
   g_free (row);
+}
+
+gboolean
+td_bench_predict (const TdBenchRow *row, const TdBenchSpec *spec, TdDevice *device,
+                  const TdUnitRates *rates, TdPrediction *prediction)
+{
+  const TdBackprojectFamily *family = td_backproject_family (row->family, NULL);
+  const guint size = spec->size ? spec->size : spec->n_columns;
+  const TdBackprojectTask task = {
+    .n_columns = spec->n_columns,
+    .n_views = spec->n_views,
+    .nx = size,
+    .ny = size,
+    .step = 1,
+    .interpolation = spec->interpolation,
+    .precision = spec->precision,
+  };
+
+  if (!family
+      || !td_update_cost (family, &task, td_device_info (device), row->n_slices, &prediction->cost))
+    return FALSE;
+  prediction->ceiling = td_model_ceiling (&prediction->cost, rates, &prediction->bound_by);
+  return TRUE;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/parallel/backproject.h"
+#include "model.h"
+#include "times.h"
 
 /**
  * Measures parallel-beam back-projection on one device, always against a baseline in the same run:
@@ -19,14 +20,6 @@ typedef struct {
   GCancellable *cancellable; /* may be NULL */
 } TdBenchSpec;
 
-/* Times of the timed runs, sorted. */
-typedef struct {
-  double median_s, low_s, high_s;
-} TdBenchTimes;
-
-/* Sorts @seconds. */
-TdBenchTimes td_bench_times (double *seconds, guint n);
-
 typedef struct {
   char *family, *variant; /* variant in words */
   guint n_slices;
@@ -43,6 +36,16 @@ TdBenchRow *td_bench_run (TdDevice *device, const TdBackprojectFamily *family,
                           const TdBenchSpec *spec, GError **error);
 void td_bench_row_free (TdBenchRow *row);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBenchRow, td_bench_row_free)
+
+/* What the performance model says of a measured row. */
+typedef struct {
+  TdUpdateCost cost;
+  double ceiling; /* updates a second */
+  TdUnit bound_by;
+} TdPrediction;
+/* FALSE: there is no model of the row's family. */
+gboolean td_bench_predict (const TdBenchRow *row, const TdBenchSpec *spec, TdDevice *device,
+                           const TdUnitRates *rates, TdPrediction *prediction);
 
 /* "plain per-pixel loop in C" or "standard": static. */
 const char *td_bench_baseline_name (TdDevice *device);

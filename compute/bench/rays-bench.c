@@ -6,9 +6,7 @@
 
 #include "cone-bench.h"
 #include "compute/device/host.h"
-#include "dataset/sort.h"
 
-#define GUPS (1024.0 * 1024.0 * 1024.0)
 #define JUDGED 48u
 #define NAIVE 96u
 #define JUDGED_VIEWS 7u
@@ -136,10 +134,9 @@ time_row (Bench *bench, guint what, TdRaysBenchRow *row, GError **error)
     if (run > 0)
       seconds[run - 1] = (g_get_monotonic_time () - start) * 1e-6;
   }
-  qsort (seconds, runs, sizeof *seconds, td_compare_doubles);
-  *row = (TdRaysBenchRow) { names[what], seconds[runs / 2], seconds[0], seconds[runs - 1], 0, 0 };
+  *row = (TdRaysBenchRow) { names[what], td_bench_times (seconds, runs), 0, 0 };
   row->gups = (double) task->nx * task->ny * task->nz * (what < 3 ? task->n_views : 1)
-              / row->median_s / GUPS;
+              / row->times.median_s / TD_GUPS;
   return TRUE;
 }
 
@@ -247,5 +244,5 @@ td_rays_bench_naive (void)
   td_parallel_for (views, naive_view, &work);
   const double seconds = (g_get_monotonic_time () - start) * 1e-6;
   td_cone_task_clear (&task);
-  return (double) NAIVE * NAIVE * NAIVE * views / seconds / GUPS;
+  return (double) NAIVE * NAIVE * NAIVE * views / seconds / TD_GUPS;
 }

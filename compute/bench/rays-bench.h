@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/iterative/rays.h"
+#include "times.h"
 
 /**
  * Measures what iterative methods spend their time on, on one device: size^3 random voxels, a
@@ -14,7 +15,7 @@ typedef struct {
 
 typedef struct {
   const char *name; /* "project", "back-project", "sirt": both, compared and corrected; "denoise" */
-  double median_s, low_s, high_s; /* denoise: of a step, on all voxels once */
+  TdBenchTimes times; /* denoise: of a step, on all voxels once */
   double gups;
   double error; /* relative RMS against double precision, on 48^3 voxels; 0: not judged */
 } TdRaysBenchRow;

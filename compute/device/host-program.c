@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs on the host: the kernels that kernels/meson.build compiled as C for this CPU. */
 #include "host-private.h"
-#include "kernels/host-kernel.h"
+#include "kernels/source.h"
 
 typedef struct {
   TdProgram base;

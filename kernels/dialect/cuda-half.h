@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Half precision for NVRTC without the toolkit's cuda_fp16.h, which machines that have only the driver
-   and the run-time compiler lack. Same names and meaning; each function is the PTX instruction that
-   the toolkit's header uses too. Included by cuda.h. */
+/* Half precision for NVRTC without the toolkit's cuda_fp16.h, which machines that have only the
+   driver and the run-time compiler lack. Same names and meaning; each function is the PTX
+   instruction that the toolkit's header uses too. Included by cuda.h. */
 struct __align__ (2) __half { unsigned short bits; };
 struct __align__ (4) __half2 { unsigned int bits; };
 
@@ -44,7 +44,10 @@ TD_HALF_FN __half __high2half (__half2 a)
 
 TD_HALF_FN float __low2float (__half2 a) { return __half2float (__low2half (a)); }
 TD_HALF_FN float __high2float (__half2 a) { return __half2float (__high2half (a)); }
-TD_HALF_FN float2 __half22float2 (__half2 a) { return make_float2 (__low2float (a), __high2float (a)); }
+TD_HALF_FN float2 __half22float2 (__half2 a)
+{
+  return make_float2 (__low2float (a), __high2float (a));
+}
 TD_HALF_FN __half2 __half2half2 (__half a) { return __halves2half2 (a, a); }
 TD_HALF_FN __half2 __low2half2 (__half2 a) { return __half2half2 (__low2half (a)); }
 TD_HALF_FN __half2 __high2half2 (__half2 a) { return __half2half2 (__high2half (a)); }

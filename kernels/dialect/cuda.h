@@ -7,7 +7,8 @@
 #define TD_KERNEL extern "C" __global__
 #define TD_ITEM
 #define TD_GROUP_SIZE(x, y, z) __launch_bounds__ ((x) * (y) * (z))
-/* … and at least this many groups at once on a multiprocessor, where the compiler can aim at that */
+/* … and at least this many groups at once on a multiprocessor, where the compiler can aim at
+   that */
 #define TD_GROUP_SIZE_RESIDENT(x, y, z, groups) __launch_bounds__ ((x) * (y) * (z), (groups))
 #define TD_FN static __device__ __forceinline__
 #define TD_GLOBAL
@@ -18,8 +19,8 @@
   type *const name = (type *) td_dynamic_local;
 #define TD_LOCAL_PTR /* a pointer to local memory as a function's parameter */
 /* Elements of an array in local memory by indices that count from @bias, a value the compiler does
-   not know: td_local_row (p, bias) is its base, td_local_at (row, T, index, bias) a pointer to an element.
-   The address is a single shift and add that way. */
+   not know: td_local_row (p, bias) is its base, td_local_at (row, T, index, bias) a pointer to an
+   element. The address is a single shift and add that way. */
 #define TD_LOCAL_ROW(T) unsigned
 #define td_local_row(p, bias) \
   ((unsigned) __cvta_generic_to_shared (p) - (unsigned) (bias) * (unsigned) sizeof *(p))
@@ -48,7 +49,8 @@ typedef unsigned int uint;
 #define td_groups_x() ((int) gridDim.x)
 #define td_groups_y() ((int) gridDim.y)
 #define td_barrier() __syncthreads ()
-/* For what the 32 work-items of one row of a group share; everybody in the group must still come here. */
+/* For what the 32 work-items of one row of a group share; everybody in the group must still come
+   here. */
 #define td_warp_barrier() __syncwarp ()
 
 #define td_float2(a, b) make_float2 ((a), (b))
@@ -57,10 +59,22 @@ TD_FN float2 operator+ (float2 a, float2 b) { return make_float2 (a.x + b.x, a.y
 TD_FN float2 operator- (float2 a, float2 b) { return make_float2 (a.x - b.x, a.y - b.y); }
 TD_FN float2 operator* (float2 a, float s) { return make_float2 (a.x * s, a.y * s); }
 TD_FN float2 operator* (float s, float2 a) { return make_float2 (a.x * s, a.y * s); }
-TD_FN float4 operator+ (float4 a, float4 b) { return make_float4 (a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
-TD_FN float4 operator- (float4 a, float4 b) { return make_float4 (a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w); }
-TD_FN float4 operator* (float4 a, float s) { return make_float4 (a.x * s, a.y * s, a.z * s, a.w * s); }
-TD_FN float4 operator* (float s, float4 a) { return make_float4 (a.x * s, a.y * s, a.z * s, a.w * s); }
+TD_FN float4 operator+ (float4 a, float4 b)
+{
+  return make_float4 (a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+TD_FN float4 operator- (float4 a, float4 b)
+{
+  return make_float4 (a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
+}
+TD_FN float4 operator* (float4 a, float s)
+{
+  return make_float4 (a.x * s, a.y * s, a.z * s, a.w * s);
+}
+TD_FN float4 operator* (float s, float4 a)
+{
+  return make_float4 (a.x * s, a.y * s, a.z * s, a.w * s);
+}
 TD_FN void operator+= (float2 &a, float2 b) { a.x += b.x; a.y += b.y; }
 TD_FN void operator+= (float4 &a, float4 b) { a.x += b.x; a.y += b.y; a.z += b.z; a.w += b.w; }
 
@@ -80,8 +94,8 @@ TD_FN float td_reciprocal (float x) /* within an ulp or two; normal numbers */
 #define td_fmin(a, b) fminf ((a), (b))
 #define td_fmax(a, b) fmaxf ((a), (b))
 #define td_abs(x) fabsf (x)
-TD_FN int td_forget (int x) /* x, which the compiler takes for another number: it computes anew what it
-                               would have kept in registers */
+TD_FN int td_forget (int x) /* x, which the compiler takes for another number: it computes anew what
+                               it would have kept in registers */
 {
   int same;
   asm volatile ("mov.b32 %0, %1;" : "=r"(same) : "r"(x));
@@ -117,14 +131,16 @@ TD_FN void td_copy16 (float4 *to, const float4 *from)
 {
   asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;"
                 :
-                : "r"((unsigned) __cvta_generic_to_shared (to)), "l"(__cvta_generic_to_global (from))
+                : "r"((unsigned) __cvta_generic_to_shared (to)),
+                "l"(__cvta_generic_to_global (from))
                 : "memory");
 }
 TD_FN void td_copy8 (float2 *to, const float2 *from)
 {
   asm volatile ("cp.async.ca.shared.global [%0], [%1], 8;"
                 :
-                : "r"((unsigned) __cvta_generic_to_shared (to)), "l"(__cvta_generic_to_global (from))
+                : "r"((unsigned) __cvta_generic_to_shared (to)),
+                "l"(__cvta_generic_to_global (from))
                 : "memory");
 }
 #define td_copy_wait() asm volatile ("cp.async.wait_all;" ::: "memory")

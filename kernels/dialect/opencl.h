@@ -5,7 +5,8 @@
 #pragma OPENCL FP_CONTRACT ON
 
 #define TD_KERNEL __kernel
-#define TD_ITEM /* host.h passes the work-item's ids in here; the first "parameter" of every kernel */
+/* The first "parameter" of every kernel; host.h passes the work-item's ids in here. */
+#define TD_ITEM
 #define TD_GROUP_SIZE(x, y, z) __attribute__ ((reqd_work_group_size (x, y, z)))
 #define TD_FN static inline
 #ifdef TD_REGISTER_LIMIT /* an option of the build instead: compute/device/opencl-program.c */
@@ -15,8 +16,8 @@
 #endif
 #define TD_GLOBAL __global
 #define TD_LOCAL __local
-/* Local memory sized at the launch (TD_ARG_LOCAL): TD_LOCAL_ARG after the last parameter, with no comma
-   before it, and TD_LOCAL_USE first in the body. */
+/* Local memory sized at the launch (TD_ARG_LOCAL): TD_LOCAL_ARG after the last parameter, with no
+   comma before it, and TD_LOCAL_USE first in the body. */
 #define TD_LOCAL_ARG(type, name) , TD_LOCAL type *name
 #define TD_LOCAL_USE(type, name)
 #define TD_LOCAL_PTR __local
@@ -153,9 +154,11 @@ static inline float td_saturate (float x)
 /* See cuda.h: an ordinary copy, except where NVIDIA's compiler is known to take the instruction. */
 #if defined(TD_NV_ARCH) && TD_NV_ARCH >= 80
 #define td_copy16(to, from) \
-  asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"((ulong) (to)), "l"((ulong) (from)) : "memory")
+  asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"((ulong) (to)),
+                "l"((ulong) (from)) : "memory")
 #define td_copy8(to, from) \
-  asm volatile ("cp.async.ca.shared.global [%0], [%1], 8;" : : "l"((ulong) (to)), "l"((ulong) (from)) : "memory")
+  asm volatile ("cp.async.ca.shared.global [%0], [%1], 8;" : : "l"((ulong) (to)),
+                "l"((ulong) (from)) : "memory")
 #define td_copy_wait() asm volatile ("cp.async.wait_all;" : : : "memory")
 #else
 #define td_copy16(to, from) (*(to) = *(from))
@@ -173,7 +176,8 @@ typedef half td_half;
 #define td_store_half4(p, i, v) vstore_half4_rte ((v), (i), (p))
 
 /* Half arithmetic on two values in one 32-bit register: the extension's where there is one, else
-   computed in float and rounded to half after every operation, which is slow but the same numbers. */
+   computed in float and rounded to half after every operation, which is slow but the same
+   numbers. */
 #ifdef cl_khr_fp16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef half2 td_h2;
@@ -269,17 +273,25 @@ static inline float2 td_h2_float2 (td_h2 h)
    at the fetch (OpenCL) and at creation (CUDA): say the same in both places. */
 #define TD_TEXTURE __read_only image2d_t
 #define TD_TEXTURE_LAYERS __read_only image2d_array_t
-__constant sampler_t td_sampler_linear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
-__constant sampler_t td_sampler_nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+__constant sampler_t td_sampler_linear =
+    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+__constant sampler_t td_sampler_nearest =
+    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 #define td_fetch1_linear(t, u, v) (read_imagef ((t), td_sampler_linear, (float2) ((u), (v))).x)
 #define td_fetch2_linear(t, u, v) (read_imagef ((t), td_sampler_linear, (float2) ((u), (v))).xy)
 #define td_fetch4_linear(t, u, v) (read_imagef ((t), td_sampler_linear, (float2) ((u), (v))))
 #define td_fetch1_nearest(t, u, v) (read_imagef ((t), td_sampler_nearest, (float2) ((u), (v))).x)
 #define td_fetch2_nearest(t, u, v) (read_imagef ((t), td_sampler_nearest, (float2) ((u), (v))).xy)
 #define td_fetch4_nearest(t, u, v) (read_imagef ((t), td_sampler_nearest, (float2) ((u), (v))))
-#define td_layer1_linear(t, u, v, l) (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)).x)
-#define td_layer2_linear(t, u, v, l) (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)).xy)
-#define td_layer4_linear(t, u, v, l) (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)))
-#define td_layer1_nearest(t, u, v, l) (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)).x)
-#define td_layer2_nearest(t, u, v, l) (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)).xy)
-#define td_layer4_nearest(t, u, v, l) (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)))
+#define td_layer1_linear(t, u, v, l) \
+  (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)).x)
+#define td_layer2_linear(t, u, v, l) \
+  (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)).xy)
+#define td_layer4_linear(t, u, v, l) \
+  (read_imagef ((t), td_sampler_linear, (float4) ((u), (v), (l), 0)))
+#define td_layer1_nearest(t, u, v, l) \
+  (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)).x)
+#define td_layer2_nearest(t, u, v, l) \
+  (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)).xy)
+#define td_layer4_nearest(t, u, v, l) \
+  (read_imagef ((t), td_sampler_nearest, (float4) ((u), (v), (l), 0)))
