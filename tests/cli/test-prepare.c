@@ -97,8 +97,9 @@ test_counts (void)
                "flat-field:average=median:drift=angles",
                "--json", NULL);
   g_autoptr (JsonObject) json = td_test_run_json (&run);
-  g_assert_cmpint (json_object_get_int_member (json, "zingers"), >, 10);
-  g_assert_cmpint (json_object_get_int_member (json, "zingers"), <, 100);
+  /* A dead pixel in each of 70 views, and 22 hits: a thousandth of 20 160 samples. */
+  g_assert_cmpint (json_object_get_int_member (json, "zingers"), >=, 90);
+  g_assert_cmpint (json_object_get_int_member (json, "zingers"), <=, 94);
   g_assert_cmpfloat (json_object_get_double_member (json, "dose_low"), <, 0.95);
   g_assert_cmpfloat (json_object_get_double_member (json, "dose_high"), >, 1.05);
 }

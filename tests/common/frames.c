@@ -122,8 +122,8 @@ td_test_frames_clear (TdTestFrames *x)
 /* ── Running ── */
 
 float *
-td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps, guint n_steps,
-                    guint first, guint end, TdPreparationCounts *counts)
+td_test_frames_prepare (TdPreparation *preparation, TdDevice *device, const TdTestFrames *x,
+                        guint first, guint end)
 {
   const TdFrames *f = &x->frames;
   gsize n = (gsize) (end - first) * f->n_views * f->n_columns;
@@ -135,16 +135,27 @@ td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps
       x->scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, f->n_views, first, end - first }, data,
       NULL, &error));
   TdBuffer *buffer = td_test_buffer (device, queue, data, n * sizeof (float));
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, x->scan, NULL, steps, n_steps, end - first, &error);
-  g_assert_no_error (error);
   td_preparation_run (preparation, queue, buffer, first, end - first, NULL, &error);
   g_assert_no_error (error);
   td_download (queue, data, buffer, 0, n * sizeof (float), &error);
   td_test_finish (queue);
+  td_buffer_free (buffer);
+  return data;
+}
+
+float *
+td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps, guint n_steps,
+                    guint first, guint end, TdPreparationCounts *counts)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, x->scan, NULL, steps, n_steps, end - first, &error);
+
+  g_assert_no_error (error);
+  float *data = td_test_frames_prepare (preparation, device, x, first, end);
   if (counts)
     g_assert_true (td_preparation_counts (preparation, queue, counts, &error));
-  td_buffer_free (buffer);
   return data;
 }
 

@@ -28,6 +28,9 @@ void td_test_frames_init (TdTestFrames *x, guint n_rows, guint n_views, guint n_
 void td_test_frames_clear (TdTestFrames *x);
 double *td_test_frames_sinograms (const TdTestFrames *x); /* [row][view][column], allocated */
 
+/* What @preparation makes of rows [first, end), allocated; it may have run on others before. */
+float *td_test_frames_prepare (TdPreparation *preparation, TdDevice *device, const TdTestFrames *x,
+                               guint first, guint end);
 /* What the steps make of rows [first, end) on a device, allocated; @counts may be NULL. */
 float *td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps,
                            guint n_steps, guint first, guint end, TdPreparationCounts *counts);

@@ -245,6 +245,58 @@ test_cuts (gconstpointer id)
   td_test_close (device);
 }
 
+/* What a preparation keeps of one slab (flats, masks, doses, tables) does no harm to the next, be
+   it larger, smaller, above, below or the same once more. */
+static void
+check_kept (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent content)
+{
+  static const guint slabs[][2]
+      = { { 0, 4 }, { 4, 8 }, { 4, 9 }, { 2, 5 }, { 3, 6 }, { 0, 4 }, { 7, 9 }, { 0, 9 } };
+  TdTestFrames x;
+  g_autoptr (GError) error = NULL;
+
+  td_test_frames_init (&x, 9, 31, 41, content);
+  const guint halo = td_preparation_halo (steps, n_steps, td_scan_facts (x.scan));
+  const gsize row = (gsize) x.frames.n_views * x.frames.n_columns;
+  g_autofree float *whole = td_test_frames_run (device, &x, steps, n_steps, 0, 9, NULL);
+  g_autoptr (TdPreparation) preparation
+      = td_preparation_new (device, x.scan, NULL, steps, n_steps, 9, &error);
+  g_assert_no_error (error);
+  for (guint s = 0; s < G_N_ELEMENTS (slabs); s++) {
+    const guint from = slabs[s][0], to = slabs[s][1];
+    const guint first = from - MIN (from, halo), end = MIN (9, to + halo);
+    g_autofree float *part = td_test_frames_prepare (preparation, device, &x, first, end);
+    if (memcmp (part + (from - first) * row, whole + from * row, (to - from) * row * sizeof (float))
+        != 0) {
+      g_test_message ("%s: rows %u to %u differ, slab %u of one preparation",
+                      steps[n_steps - 1].name, from, to, s);
+      g_test_fail ();
+    }
+  }
+  td_test_frames_clear (&x);
+}
+
+static void
+test_kept (gconstpointer id)
+{
+  static const char *const texts[]
+      = { "bad-pixels:find=0", "bad-pixels:find=1", "flat-field:average=1", "dose:air=1" };
+  TdDevice *device = td_test_open (id);
+  TdStep all[32];
+  guint n = 0;
+
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++, n++) {
+    td_step_init (&all[n], *kind);
+    check_kept (device, &all[n], 1, content_for (*kind));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+    const TdStep step = td_test_step (texts[i]);
+    check_kept (device, &step, 1, TD_TEST_INTENSITIES);
+  }
+  check_kept (device, all, n, TD_TEST_INTENSITIES);
+  td_test_close (device);
+}
+
 /* Nothing that is not a number comes of anything. */
 static void
 test_extremes (gconstpointer id)
@@ -378,6 +430,42 @@ test_find (void)
   g_assert_true (again == bytes);
 }
 
+/* What a person gets who chooses a step and nothing else: a change here changes results. */
+static void
+test_presets (void)
+{
+  static const char *const expected
+      = "bad-pixels find=8 reach=2\n"
+        "zingers threshold=0.3 size=0 kind=0 least=0\n"
+        "flat-field (on) white=0 average=0 drift=1\n"
+        "dose air=0 columns=8 x=0 y=0 width=16 height=64\n"
+        "double-flat width=2\n"
+        "paganin delta-beta=500 energy=0 distance=0 pixel=0 laplacian=0\n"
+        "minus-log (on) floor=1e-05\n"
+        "zingers-angle threshold=0.2 size=0 kind=0\n"
+        "beam-hardening a1=0.75 a2=0.25 a3=0 a4=0 a5=0\n"
+        "rings size=6 threshold=4 dead=3\n"
+        "rings-all size=5 large=51 snr=3\n"
+        "rings-dead size=51 snr=3\n"
+        "rings-large size=51 snr=3 drop=0.1 normalise=0\n"
+        "rings-sorting size=5\n"
+        "rings-filtering size=5 sigma=3\n"
+        "rings-fitting size=3 order=2 correction=0\n"
+        "rings-wavelet size=16 sigma=1.5 wavelet=1\n"
+        "rings-normalise size=3 blocks=1\n";
+  g_autoptr (GString) presets = g_string_new (NULL);
+
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++) {
+    TdStep step;
+    td_step_init (&step, *kind);
+    g_string_append_printf (presets, "%s%s", step.name, (*kind)->preset_on ? " (on)" : "");
+    for (guint i = 0; i < (*kind)->n_parameters; i++)
+      g_string_append_printf (presets, " %s=%g", (*kind)->parameters[i].name, step.values[i]);
+    g_string_append_c (presets, '\n');
+  }
+  g_assert_cmpstr (presets->str, ==, expected);
+}
+
 /* What is in columns says so, and becomes smaller with wider ones, within its range. */
 static void
 test_scale_columns (void)
@@ -407,13 +495,16 @@ int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
-    { "formulas", test_formulas }, { "dose-region", test_dose_region }, { "chain", test_chain },
-    { "cuts", test_cuts },         { "extremes", test_extremes },       { "counts", test_counts },
+    { "formulas", test_formulas }, { "dose-region", test_dose_region },
+    { "chain", test_chain },       { "cuts", test_cuts },
+    { "kept", test_kept },         { "extremes", test_extremes },
+    { "counts", test_counts },
   };
 
   g_test_init (&argc, &argv, NULL);
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/prepare/find", test_find);
+  g_test_add_func ("/prepare/presets", test_presets);
   g_test_add_func ("/prepare/scale-columns", test_scale_columns);
   return g_test_run ();
 }
