@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gio/gio.h>
-#include "compute/device/device.h"
 #include "compute/recipe/json.h"
 
 /**
@@ -58,7 +57,6 @@ void td_cli_print_notes (const char *head, TdMessage *const *notes);
 char *td_cli_duration (double seconds);
 /* How far two times, say the fastest and the slowest, lie from @base: "-2/+5 %". (transfer full) */
 char *td_cli_spread (double base_s, double low_s, double high_s);
-
 
 /* The progress line: on standard error, only if that is a terminal; overwritten in place. fraction
    0 … 1; remaining_s < 0: not known; detail may be NULL. */
