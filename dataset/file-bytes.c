@@ -19,7 +19,7 @@ file_bytes_transfer (int file, gboolean write, char *values, gsize bytes, guint6
     if (now < 0 && errno == EINTR)
       continue;
     if (now <= 0)
-      return now < 0 ? errno : EIO;
+      return now < 0 ? errno : ENODATA;
     done += (gsize) now;
   }
   return 0;

@@ -5,7 +5,8 @@
 
 /* Files as places for bytes: whole pieces of them, by any threads at once, and temporary ones. */
 
-/* As pread() and pwrite(), whole, whatever interrupts them. 0, or errno; EIO: the file ends before.
+/* As pread() and pwrite(), whole, whatever interrupts them. 0, or errno; ENODATA: the file ends
+ * before.
  */
 int td_file_read (int file, void *to, gsize bytes, guint64 at);
 int td_file_write (int file, const void *from, gsize bytes, guint64 at);

@@ -59,3 +59,10 @@ gboolean td_geometry_file_is_skyscan (const char *head);
 /* @n numbers as matrices or vectors, 12 a view (@kind NONE: by their shape). Takes @numbers. */
 gboolean td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n,
                                       TdViewsKind kind, GError **error);
+
+/* The first TIFF file of the series that an .xtekct file belongs to: Name, InputSeparator and a
+   number, in InputFolderName or beside it. (transfer full) */
+char *td_nikon_first_projection (const char *path, GError **error);
+/* The first TIFF file of the series that a .log file belongs to: Filename Prefix and a number,
+   beside it. (transfer full) */
+char *td_skyscan_first_projection (const char *path, GError **error);

@@ -5,7 +5,6 @@
 #include "error.h"
 #include "geometry-file.h"
 #include "ini-text.h"
-#include "nikon.h"
 #include "scan-private.h"
 #include "series.h"
 #include "text-file.h"

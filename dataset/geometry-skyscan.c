@@ -7,7 +7,6 @@
 #include "ini-text.h"
 #include "scan-private.h"
 #include "series.h"
-#include "skyscan.h"
 
 /* SkyScan's (Bruker's) .log. Bruker publishes no axes; taken as ASTRA's SkyScan parser has them,
  * which was held against NRecon: images show the detector from behind (their rows are turned

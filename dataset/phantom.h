@@ -39,12 +39,10 @@ const char *const *td_phantom_names (void);
 void td_phantom_free (TdPhantom *phantom);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPhantom, td_phantom_free)
 
-/* Parallel beam: line integrals of detector row @row of @n_rows at @angle_rad into out[n_columns].
-   Values are per pixel (a disc of value 1 and radius r pixels gives 2r at its middle). */
-void td_phantom_project_row (const TdPhantom *phantom, guint n_columns, guint n_rows, guint row,
-                             double angle_rad, double centre_px, float *out);
-/* The same for a unit of @unit_px pixels and the height @z_px above the middle: what offset fields
-   need, whose field of view is wider than the detector. */
+/* Parallel beam: line integrals at @angle_rad into out[n_columns], at the height of @z_px pixels
+   above the middle. A unit is @unit_px pixels: n_columns / 2, or more where the detector sees only
+   a part of the phantom. Values are per pixel: a disc of value 1 and radius r pixels gives 2r at
+   its middle. */
 void td_phantom_project_line (const TdPhantom *phantom, double unit_px, double z_px,
                               guint n_columns, double angle_rad, double centre_px, float *out);
 /* Parallel beam: the ray at @angle_rad that passes the axis at @s (x cos + y sin) at height @z; all
@@ -54,12 +52,9 @@ double td_phantom_parallel_ray (const TdPhantom *phantom, double angle_rad, doub
    of what lies between the two points. */
 double td_phantom_ray (const TdPhantom *phantom, const double source[3], const double target[3]);
 
-/* The object itself at a point / on a slice sampled at pixel centres, with @oversample^2 samples a
-   pixel. Slice and pixel conventions of geometry.h. */
+/* The phantom's value at a point, in its units. */
 double td_phantom_value (const TdPhantom *phantom, double x, double y, double z);
-void td_phantom_slice (const TdPhantom *phantom, guint nx, guint ny, guint n_columns, guint n_rows,
-                       guint row, guint oversample, float *out);
-/* As td_phantom_slice() for a unit of @unit_px pixels of the slice, at @z in units of the phantom.
- */
+/* The phantom's slice at the height @z, in its units, of which one is @unit_px pixels. Each pixel
+   is the mean of @oversample^2 samples. Slice and pixel conventions of geometry.h. */
 void td_phantom_slice_at (const TdPhantom *phantom, guint nx, guint ny, double unit_px, double z,
                           guint oversample, float *out);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "file-bytes.h"
 #include "sample.h"
 #include "scan-private.h"
 
@@ -101,35 +102,26 @@ td_raw_frames_count (const TdRawFrames *frames)
   return frames->ends->len ? g_array_index (frames->ends, guint, frames->ends->len - 1) : 0;
 }
 
-static gboolean
-raw_frames_read_rows (const TdRawFrames *frames, int fd, const char *path, guint64 offset,
-                      gsize samples, guint8 *buffer, float *out, GError **error)
+/* 0, or errno as td_file_read() has it. @buffer: PIECE_BYTES. */
+static int
+raw_frames_read_rows (const TdRawFrames *frames, int fd, guint64 offset, gsize samples,
+                      guint8 *buffer, float *out)
 {
   gsize size = td_sample_size (frames->layout.type);
   gboolean swap = frames->layout.big_endian != (G_BYTE_ORDER == G_BIG_ENDIAN);
 
   while (samples > 0) {
-    gsize now = MIN (samples, PIECE_BYTES / size), got = 0;
+    const gsize now = MIN (samples, PIECE_BYTES / size);
+    const int code = td_file_read (fd, buffer, now * size, offset);
 
-    while (got < now * size) {
-      gssize part = pread (fd, buffer + got, now * size - got, offset + got);
-
-      if (part < 0 && errno == EINTR)
-        continue;
-      if (part <= 0) {
-        td_set_error (error, part < 0 ? TD_ERROR_IO : TD_ERROR_BAD_FILE, "“%s” cannot be read: %s",
-                      path,
-                      part < 0 ? g_strerror (errno) : "it was cut short since the scan was opened");
-        return FALSE;
-      }
-      got += part;
-    }
+    if (code != 0)
+      return code;
     td_samples_to_float (frames->layout.type, swap, buffer, now, out);
     samples -= now;
     out += now;
     offset += now * size;
   }
-  return TRUE;
+  return 0;
 }
 
 /* Frame @frame is which of which file. */
@@ -178,9 +170,17 @@ td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, float 
       td_set_error (error, TD_ERROR_IO, "“%s” cannot be opened: %s", path, g_strerror (errno));
       return FALSE;
     }
-    good = !g_cancellable_set_error_if_cancelled (cancellable, error)
-           && raw_frames_read_rows (frames, fd, path, within * step + skip, band, buffer,
-                                    out + i * band, error);
+    if (g_cancellable_set_error_if_cancelled (cancellable, error)) {
+      good = FALSE;
+      break;
+    }
+    const int code
+        = raw_frames_read_rows (frames, fd, within * step + skip, band, buffer, out + i * band);
+    good = code == 0;
+    if (!good)
+      td_set_error (
+          error, code == ENODATA ? TD_ERROR_BAD_FILE : TD_ERROR_IO, "“%s” cannot be read: %s", path,
+          code == ENODATA ? "it was cut short since the scan was opened" : g_strerror (code));
   }
   if (fd >= 0)
     close (fd);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "error.h"
 #include "geometry-file.h"
-#include "nikon.h"
 #include "scan-private.h"
 #include "series.h"
-#include "skyscan.h"
 #include "text-file.h"
 
 /* TIFF projections that a scanner's own text file describes: Nikon's .xtekct, SkyScan's .log.

@@ -5,9 +5,423 @@
 #include "angles.h"
 #include "error.h"
 #include "geometry-json.h"
-#include "nexus-angles.h"
-#include "nexus-find.h"
 #include "scan-hdf5.h"
+
+/**
+ * Where in a NeXus file the scan is. NXtomo by its definition, wherever it stands; without one, a
+ * detector that has an image_key and frames (raw files of a beamline's own acquisition).
+ */
+typedef struct {
+  char *entry;      /* path of the group that holds instrument, sample, data */
+  gboolean defined; /* it says definition = NXtomo */
+  guint n_entries;  /* how many such groups the file has; the first is taken */
+  char *detector;   /* path of the detector group; NULL: none, only entry/data */
+  hid_t frames;     /* open data set; the caller's; -1: missing */
+  char *frames_path;
+  char *missing; /* why frames is -1: which linked file is missing; NULL: there is no link */
+} NexusPlace;
+
+/* does not close frames */
+static void
+nexus_place_clear (NexusPlace *place)
+{
+  g_free (place->entry);
+  g_free (place->detector);
+  g_free (place->frames_path);
+  g_free (place->missing);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (NexusPlace, nexus_place_clear)
+
+/* ── Where the scan is ── */
+
+typedef struct {
+  GPtrArray *entries;   /* of NXtomo */
+  GPtrArray *detectors; /* groups with an image_key and data */
+} Found;
+
+static gboolean
+has_class (hid_t group, const char *class)
+{
+  g_autofree char *name = td_h5_attribute_string (group, "NX_class");
+
+  return name && strcmp (name, class) == 0;
+}
+
+static gboolean
+nexus_find_visit (hid_t group, const char *path, gpointer user)
+{
+  Found *found = user;
+  g_autofree char *definition = H5Lexists (group, "definition", H5P_DEFAULT) > 0
+                                    ? td_h5_string (group, "definition")
+                                    : NULL;
+
+  if (definition && g_ascii_strcasecmp (definition, "NXtomo") == 0)
+    g_ptr_array_add (found->entries, g_strdup (path));
+  if (H5Lexists (group, "image_key", H5P_DEFAULT) > 0 && H5Lexists (group, "data", H5P_DEFAULT) > 0
+      && has_class (group, "NXdetector"))
+    g_ptr_array_add (found->detectors, g_strdup (path));
+  return FALSE;
+}
+
+static void
+find_all (hid_t file, Found *found)
+{
+  found->entries = g_ptr_array_new_with_free_func (g_free);
+  found->detectors = g_ptr_array_new_with_free_func (g_free);
+  td_h5_visit_groups (file, nexus_find_visit, found);
+}
+
+static void
+found_clear (Found *found)
+{
+  g_ptr_array_unref (found->entries);
+  g_ptr_array_unref (found->detectors);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Found, found_clear)
+
+/* @wanted is @group, or in it. */
+static gboolean
+is_in (const char *wanted, const char *group)
+{
+  gsize length = strlen (group);
+
+  return strcmp (group, "/") == 0
+         || (g_str_has_prefix (wanted, group) && (wanted[length] == '\0' || wanted[length] == '/'));
+}
+
+/* The entry of the entries that @wanted is in. NULL: none. */
+static const char *
+wanted_entry (const Found *found, const char *wanted)
+{
+  for (guint i = 0; i < found->entries->len; i++)
+    if (!wanted || is_in (wanted, found->entries->pdata[i]))
+      return found->entries->pdata[i];
+  return NULL;
+}
+
+/* Detectors are wanted by what is in them, and by what they are in. */
+static gboolean
+is_wanted_detector (const char *detector, const char *wanted)
+{
+  return !wanted || is_in (wanted, detector) || is_in (detector, wanted);
+}
+
+/* Cheap: groups are visited, nothing is opened. @wanted: (nullable): path of the entry, of the
+   detector or of the data set to take; FALSE if that belongs to none of the scans. */
+static gboolean
+nexus_has_scan (hid_t file, const char *wanted)
+{
+  TD_H5_GUARD;
+  g_auto (Found) found = { 0 };
+
+  find_all (file, &found);
+  if (found.entries->len > 0)
+    return wanted_entry (&found, wanted) != NULL;
+  for (guint i = 0; i < found.detectors->len; i++)
+    if (is_wanted_detector (found.detectors->pdata[i], wanted))
+      return TRUE;
+  return FALSE;
+}
+
+/* Opens @path if it is a data set of frames; remembers the first missing link. */
+static gboolean
+try_frames (hid_t file, char *path, NexusPlace *place)
+{
+  g_autofree char *own = path, *missing = NULL;
+  hid_t dataset = td_h5_find_dataset (file, path, &missing);
+  hsize_t shape[3];
+
+  if (dataset < 0) {
+    if (missing && !place->missing)
+      place->missing = g_steal_pointer (&missing);
+    return FALSE;
+  }
+  if (td_h5_shape (dataset, shape, 3) != 3) {
+    td_h5_close (dataset);
+    return FALSE;
+  }
+  place->frames = dataset;
+  place->frames_path = g_steal_pointer (&own);
+  return TRUE;
+}
+
+static gboolean
+try_detector (hid_t file, const char *detector, NexusPlace *place)
+{
+  if (!try_frames (file, g_strconcat (detector, "/data", NULL), place))
+    return FALSE;
+  g_free (place->detector);
+  place->detector = g_strdup (detector);
+  return TRUE;
+}
+
+static gboolean
+is_below (const char *wanted, const char *group)
+{
+  return wanted && strlen (wanted) > strlen (group) && is_in (wanted, group);
+}
+
+/* The frames themselves were named, or the detector that holds them. */
+static gboolean
+try_named (hid_t file, const char *wanted, NexusPlace *place)
+{
+  if (try_detector (file, wanted, place))
+    return TRUE;
+  if (!try_frames (file, g_strdup (wanted), place))
+    return FALSE;
+  g_free (place->detector);
+  place->detector = g_path_get_dirname (wanted);
+  return TRUE;
+}
+
+/* The detectors of an NXtomo entry: "detector" by definition, else any in the instrument. */
+static gboolean
+find_in_entry (hid_t file, const char *entry, NexusPlace *place)
+{
+  g_autofree char *instrument = g_strconcat (entry, "/instrument", NULL);
+  g_autofree char *plain = g_strconcat (instrument, "/detector", NULL);
+  g_auto (TdH5Id) group = td_h5_find (file, instrument, NULL);
+  g_auto (GStrv) names = group >= 0 ? td_h5_names (group) : NULL;
+
+  if (try_detector (file, plain, place))
+    return TRUE;
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = g_strconcat (instrument, "/", names[i], NULL);
+    g_auto (TdH5Id) child = td_h5_find (file, path, NULL);
+
+    if (child >= 0 && H5Iget_type (child) == H5I_GROUP && has_class (child, "NXdetector")
+        && try_detector (file, path, place))
+      return TRUE;
+  }
+  return try_frames (file, g_strconcat (entry, "/data/data", NULL), place);
+}
+
+/* /entry/instrument/imaging -> /entry */
+static char *
+entry_of_detector (const char *detector)
+{
+  const char *instrument = strstr (detector, "/instrument");
+
+  return instrument && instrument != detector ? g_strndup (detector, instrument - detector)
+                                              : g_strdup ("/");
+}
+
+static gboolean
+set_not_found (GError **error, const char *file_name, const char *wanted, const NexusPlace *place)
+{
+  if (wanted && !place->missing)
+    td_set_error (
+        error, TD_ERROR_NOT_FOUND,
+        "“%s” holds no frames at “%s”; name the scan's group or the data set of its frames "
+        "({dataset})",
+        file_name, wanted);
+  else if (place->missing)
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %s; copy it beside the file",
+                  file_name, place->missing);
+  else
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s” says that it is an NXtomo scan, but it holds no frames (%s/instrument/"
+                  "detector/data)",
+                  file_name, place->entry ? place->entry : "");
+  return FALSE;
+}
+
+/* Several detectors may be listed of which not all were copied: those that are there are taken. */
+static gboolean
+find_detector (hid_t file, const char *file_name, const char *wanted, const Found *found,
+               NexusPlace *place, GError **error)
+{
+  g_autoptr (GString) complaints = g_string_new (NULL);
+
+  for (guint i = 0; i < found->detectors->len; i++) {
+    const char *path = found->detectors->pdata[i];
+
+    g_clear_pointer (&place->missing, g_free);
+    if (!is_wanted_detector (path, wanted))
+      continue;
+    if (is_below (wanted, path) ? try_named (file, wanted, place)
+                                : try_detector (file, path, place)) {
+      g_clear_pointer (&place->missing, g_free);
+      place->entry = entry_of_detector (path);
+      return TRUE;
+    }
+    if (place->missing)
+      g_string_append_printf (complaints, "%s%s (%s)", complaints->len ? ", " : "", place->missing,
+                              path);
+  }
+  g_free (place->missing);
+  place->missing = complaints->len ? g_strdup (complaints->str) : NULL;
+  return set_not_found (error, file_name, wanted, place);
+}
+
+/* FALSE with @error naming the file when there is no scan in it, or @wanted is none of its frames.
+   On success frames is open. */
+static gboolean
+nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *place,
+            GError **error)
+{
+  TD_H5_GUARD;
+  g_auto (Found) found = { 0 };
+  const char *entry;
+
+  memset (place, 0, sizeof *place);
+  place->frames = -1;
+  find_all (file, &found);
+  if (found.entries->len == 0)
+    return find_detector (file, file_name, wanted, &found, place, error);
+
+  entry = wanted_entry (&found, wanted);
+  if (!entry)
+    return set_not_found (error, file_name, wanted, place);
+  place->n_entries = wanted ? 1 : found.entries->len;
+  place->defined = TRUE;
+  place->entry = g_strdup (strcmp (entry, "/") == 0 ? "" : entry);
+  if (is_below (wanted, entry) ? try_named (file, wanted, place)
+                               : find_in_entry (file, place->entry, place)) {
+    g_clear_pointer (&place->missing, g_free);
+    return TRUE;
+  }
+  return set_not_found (error, file_name, wanted, place);
+}
+
+/* ── Angles ── */
+
+/* Half of this apart and two lists of angles are held to say the same. */
+#define SAME_RAD 1e-4
+
+typedef struct {
+  hid_t file;
+  const NexusPlace *place;
+  gsize n_frames, n_projections;
+  TdScan *scan;
+  char *missing;
+} Search;
+
+/* @path's angles if there is one for each frame or each projection; NULL otherwise. */
+static double *
+try_path (Search *search, const char *path, gsize *n)
+{
+  g_autofree char *missing = NULL, *label = td_h5_label (td_scan_facts (search->scan)->path, path);
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (search->file, path, &missing);
+  double *angles;
+
+  if (missing && !search->missing)
+    search->missing = g_steal_pointer (&missing);
+  if (dataset < 0)
+    return NULL;
+  angles = td_h5_read_angles (dataset, label, n, search->scan, NULL);
+  if (angles && *n != search->n_frames && *n != search->n_projections)
+    g_clear_pointer (&angles, g_free);
+  return angles;
+}
+
+static gboolean
+nexus_angles_turns (const double *angles, gsize n)
+{
+  double low = INFINITY, high = -INFINITY;
+
+  for (gsize i = 0; i < n; i++) {
+    low = fmin (low, angles[i]);
+    high = fmax (high, angles[i]);
+  }
+  return n == 1 || high - low > SAME_RAD;
+}
+
+static gboolean
+nexus_angles_same (const double *a, const double *b, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    if (!(fabs (a[i] - b[i]) < SAME_RAD))
+      return FALSE;
+  return TRUE;
+}
+
+static double *
+find_defined (Search *search, gsize *n)
+{
+  static const char *const places[]
+      = { "sample/rotation_angle", "data/rotation_angle", "instrument/detector/rotation_angle" };
+  double *taken = NULL;
+  guint taken_at = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++) {
+    g_autofree char *path = g_strconcat (search->place->entry, "/", places[i], NULL);
+    g_autofree double *angles = NULL;
+    gsize found;
+
+    angles = try_path (search, path, &found);
+    if (angles && !taken) {
+      taken = g_steal_pointer (&angles);
+      taken_at = i;
+      *n = found;
+    } else if (angles && found == *n && !nexus_angles_same (taken, angles, found))
+      td_scan_note (search->scan, "%s and %s disagree: the angles of %s were taken.",
+                    places[taken_at], places[i], places[taken_at]);
+  }
+  return taken;
+}
+
+static gboolean
+is_angle_name (const char *name)
+{
+  static const char *const words[] = { "theta", "angle", "rot", "omega", "phi", NULL };
+  g_autofree char *low = g_ascii_strdown (name, -1);
+
+  for (guint i = 0; words[i]; i++)
+    if (strstr (low, words[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static double *
+find_in_data_group (Search *search, gsize *n)
+{
+  g_autofree char *detector
+      = search->place->detector ? g_path_get_basename (search->place->detector) : g_strdup ("data");
+  g_autofree char *data = g_strconcat (search->place->entry, "/", detector, NULL);
+  g_auto (TdH5Id) group = td_h5_find (search->file, data, NULL);
+  g_auto (GStrv) names
+      = group >= 0 && H5Iget_type (group) == H5I_GROUP ? td_h5_names (group) : NULL;
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = g_strconcat (data, "/", names[i], NULL);
+    g_autofree double *angles = NULL;
+
+    if (!is_angle_name (names[i]))
+      continue;
+    angles = try_path (search, path, n);
+    if (angles && nexus_angles_turns (angles, *n)) {
+      td_scan_note (search->scan, "The file defines no rotation angle; %s was taken.", path);
+      return g_steal_pointer (&angles);
+    }
+  }
+  return NULL;
+}
+
+static double *
+nexus_read_angles (hid_t file, const NexusPlace *place, guint n_frames, guint n_projections,
+                   TdScan *scan, gsize *n, GError **error)
+{
+  TD_H5_GUARD;
+  Search search = { file, place, n_frames, n_projections, scan, NULL };
+  double *angles = find_defined (&search, n);
+
+  if (!angles)
+    angles = find_in_data_group (&search, n);
+  if (!angles && search.missing)
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "“%s” has no angles: %s; copy it beside the file, or give the angles",
+                  td_scan_facts (scan)->path, search.missing);
+  else if (!angles)
+    td_set_error (error, TD_ERROR_ANGLES,
+                  "“%s” has no rotation angle for each of its %u frames: give a file of angles, or "
+                  "the first and the last angle in degrees, for example 0:180",
+                  td_scan_facts (scan)->path, n_frames);
+  g_free (search.missing);
+  return angles;
+}
+
+/* ── The scan ── */
 
 /* NXtomo's image_key. image_key_control may hold -1 too: pictures taken for alignment. */
 enum { KEY_ALIGNMENT = -1, KEY_PROJECTION = 0, KEY_FLAT = 1, KEY_DARK = 2 };
@@ -18,12 +432,12 @@ nexus_probe (const char *path, const TdScanOptions *options)
   TD_H5_GUARD;
   g_auto (TdH5Id) file = td_h5_probe (path) ? td_h5_open (path, NULL) : -1;
 
-  return file >= 0 && td_nexus_probe (file, options->dataset);
+  return file >= 0 && nexus_has_scan (file, options->dataset);
 }
 
 /* @name in the @i-th of the places where flavours of NXtomo keep what belongs to frames. */
 static char *
-place_path (const TdNexusPlace *place, guint i, const char *name)
+place_path (const NexusPlace *place, guint i, const char *name)
 {
   switch (i) {
   case 0: return g_strdup_printf ("%s/%s", place->detector ? place->detector : "", name);
@@ -36,7 +450,7 @@ place_path (const TdNexusPlace *place, guint i, const char *name)
 
 /* @n numbers called @name; NULL without error: there are none. */
 static double *
-read_keys (hid_t file, const TdNexusPlace *place, const char *name, gsize n, const char *file_name,
+read_keys (hid_t file, const NexusPlace *place, const char *name, gsize n, const char *file_name,
            GError **error)
 {
   gsize other = 0;
@@ -64,7 +478,7 @@ read_keys (hid_t file, const TdNexusPlace *place, const char *name, gsize n, con
 
 /* Which frames are what. */
 static gboolean
-sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const TdNexusPlace *place,
+sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *place,
              guint *n_alignment, GError **error)
 {
   g_autoptr (GError) local = NULL;
@@ -127,9 +541,8 @@ take_alignment (TdScan *scan, const guint *frames, guint n, const double *angles
 }
 
 static gboolean
-scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file,
-                        const TdNexusPlace *place, guint n_alignment, const TdScanOptions *options,
-                        GError **error)
+scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, const NexusPlace *place,
+                        guint n_alignment, const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
   guint n_frames = td_h5_frames_count (source->frames[0]);
@@ -146,7 +559,7 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file,
       td_scan_note (scan, "%s", note);
     return facts->angles_rad != NULL;
   }
-  angles = td_nexus_read_angles (file, place, n_frames, facts->n_views, scan, &n, error);
+  angles = nexus_read_angles (file, place, n_frames, facts->n_views, scan, &n, error);
   if (!angles)
     return FALSE;
   facts->angles_rad = g_new (double, facts->n_views);
@@ -278,7 +691,7 @@ scan_nexus_take_geometry (TdScan *scan, hid_t entry, GError **error)
 }
 
 static gboolean
-scan_nexus_take_details (TdScan *scan, hid_t file, const TdNexusPlace *place, GError **error)
+scan_nexus_take_details (TdScan *scan, hid_t file, const NexusPlace *place, GError **error)
 {
   g_auto (TdH5Id) entry = td_h5_find (file, *place->entry ? place->entry : "/", NULL);
   g_auto (TdH5Id) detector = place->detector ? td_h5_find (file, place->detector, NULL) : -1;
@@ -307,12 +720,12 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
   TdH5Source *source;
   g_autoptr (TdScan) scan = td_h5_scan_new (path, FALSE, &source);
   g_auto (TdH5Id) file = td_h5_open (path, error);
-  g_auto (TdNexusPlace) place = { 0 };
+  g_auto (NexusPlace) place = { 0 };
   g_autofree char *label = NULL;
   TdH5Frames *frames;
   guint n_alignment = 0;
 
-  if (file < 0 || !td_nexus_find (file, path, options->dataset, &place, error))
+  if (file < 0 || !nexus_find (file, path, options->dataset, &place, error))
     return NULL;
   label = td_h5_label (path, place.frames_path);
   frames = td_h5_frames_new (place.frames, label, error);

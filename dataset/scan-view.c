@@ -128,27 +128,34 @@ scan_view_copy_row (const View *view, const float *row, float *out)
       out[i] = row[n - 1 - first - i];
 }
 
-/* Row @row seen out of its group of the scan's: @n_frames of them @frame_pace apart, and in each
-   the rows of the group, which lie one after another. */
+/* The rows that are binned into one row seen: those of @n_frames frames, @pace values apart. The
+   rows of one frame lie one after another. */
+typedef struct {
+  const float *rows;
+  guint n_frames;
+  gsize pace;
+} Group;
+
+/* Row @row seen, made of its group; @sums and @counts have room for a row. */
 static void
-scan_view_make_row (const View *view, guint row, const float *group, guint n_frames,
-                    gsize frame_pace, double *sums, guint *counts, float *out)
+scan_view_make_row (const View *view, guint row, const Group *group, double *sums, guint *counts,
+                    float *out)
 {
   const gsize n = td_scan_facts (view->scan)->n_columns;
   const guint8 *bad = td_scan_facts (view->scan)->bad_pixels;
   const guint8 *seen_bad = view->bad ? view->bad + (gsize) row * view->n_columns : NULL;
   const guint first = first_row (view, row, 1);
 
-  if (n_frames * view->frame.bin_rows * view->frame.bin_columns == 1) {
-    scan_view_copy_row (view, group, out);
+  if (group->n_frames * view->frame.bin_rows * view->frame.bin_columns == 1) {
+    scan_view_copy_row (view, group->rows, out);
     return;
   }
   memset (sums, 0, view->n_columns * sizeof *sums);
   memset (counts, 0, view->n_columns * sizeof *counts);
-  for (guint f = 0; f < n_frames; f++)
+  for (guint f = 0; f < group->n_frames; f++)
     for (guint r = 0; r < view->frame.bin_rows; r++)
-      scan_view_add_row (view, group + f * frame_pace + r * n, bad ? bad + (first + r) * n : NULL,
-                         seen_bad, sums, counts);
+      scan_view_add_row (view, group->rows + f * group->pace + r * n,
+                         bad ? bad + (first + r) * n : NULL, seen_bad, sums, counts);
   for (guint i = 0; i < view->n_columns; i++)
     out[i] = counts[i] ? (float) (sums[i] / counts[i]) : NAN;
 }
@@ -230,9 +237,10 @@ view_read (gpointer source, const TdFrameRange *range, float *out, GCancellable 
       const guint members = MIN (group, end - begin - f * group);
       for (guint row = 0; row < range->n_rows; row++, out += view->n_columns) {
         const guint from = view->frame.flip_rows ? range->n_rows - 1 - row : row;
-        scan_view_make_row (view, range->row0 + row,
-                            work.frames + f * group * frame + from * bin * columns, members, frame,
-                            work.sums, work.counts, out);
+        scan_view_make_row (
+            view, range->row0 + row,
+            &(Group) { work.frames + f * group * frame + from * bin * columns, members, frame },
+            work.sums, work.counts, out);
       }
     }
   }
@@ -279,7 +287,8 @@ view_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
             memcpy (rows.frames + (m * bin + r) * columns,
                     work.frames + ((gsize) r * views + v * group + m) * columns,
                     columns * sizeof (float));
-        scan_view_make_row (view, range->row0 + row, rows.frames, members, bin * columns, rows.sums,
+        scan_view_make_row (view, range->row0 + row,
+                            &(Group) { rows.frames, members, bin * columns }, rows.sums,
                             rows.counts, out);
       }
     }

@@ -3,14 +3,33 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <tiffio.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "file-bytes.h"
 #include "sample.h"
-#include "tiff-private.h"
+
+#define MAX_SIDE 1048576u
+
+struct TdTiff {
+  struct tiff *handle; /* libtiff's; closes fd */
+  int fd;
+  guint64 size;  /* of the file */
+  char *name;    /* for messages */
+  char *message; /* libtiff's first complaint since the last report; NULL: none */
+  TdTiffLayout layout;
+  guint32 width, height; /* as stored */
+  guint orientation;
+  gboolean tiled, compressed, bits_reversed;
+  guint64 data_shift; /* of the selected page */
+  gsize block_bytes;  /* of a whole strip or tile */
+  guint8 *block;      /* one strip, tile or piece of raw rows; made when needed */
+  gsize block_allocated;
+};
 
 /* A strip or tile larger than this is a damaged file's claim. */
 #define MAX_BLOCK_BYTES ((guint64) 2 << 30)
@@ -50,8 +69,8 @@ on_tiff_warning (TIFF *handle, void *user, const char *module, const char *forma
   return 1; /* unknown private tags and the like: every camera writes some */
 }
 
-gboolean
-td_tiff_fail (TdTiff *tiff, GError **error, TdErrorCode code, const char *format, ...)
+static gboolean
+tiff_fail (TdTiff *tiff, GError **error, TdErrorCode code, const char *format, ...)
 {
   g_autofree char *what = NULL;
   va_list arguments;
@@ -133,9 +152,8 @@ check_colours (TdTiff *tiff, GError **error)
   TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_SAMPLESPERPIXEL, &samples);
   TIFFGetField (tiff->handle, TIFFTAG_PHOTOMETRIC, &photometric);
   if (samples != 1 || photometric > PHOTOMETRIC_PALETTE || photometric == PHOTOMETRIC_RGB)
-    return td_tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                         "is a colour image of %u channels; save it with one channel (grey)",
-                         samples);
+    return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
+                      "is a colour image of %u channels; save it with one channel (grey)", samples);
   tiff->layout.inverted
       = photometric == PHOTOMETRIC_MINISWHITE
         && (tiff->layout.type == TD_SAMPLE_UINT8 || tiff->layout.type == TD_SAMPLE_UINT16
@@ -152,14 +170,14 @@ check_samples (TdTiff *tiff, GError **error)
   TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_SAMPLEFORMAT, &format);
   TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_COMPRESSION, &compression);
   if (!sample_type_of (bits, format, &tiff->layout.type))
-    return td_tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                         "has %u-bit %s samples; 8, 16 and 32-bit integers and 32 and 64-bit "
-                         "floats can be read",
-                         bits, format == SAMPLEFORMAT_IEEEFP ? "float" : "integer");
+    return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
+                      "has %u-bit %s samples; 8, 16 and 32-bit integers and 32 and 64-bit "
+                      "floats can be read",
+                      bits, format == SAMPLEFORMAT_IEEEFP ? "float" : "integer");
   if (!TIFFIsCODECConfigured (compression))
-    return td_tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                         "is compressed by method %u, which this system's libtiff cannot undo",
-                         compression);
+    return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
+                      "is compressed by method %u, which this system's libtiff cannot undo",
+                      compression);
   tiff->compressed = compression != COMPRESSION_NONE;
   return TRUE;
 }
@@ -174,12 +192,12 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   if (!TIFFGetField (tiff->handle, TIFFTAG_IMAGEWIDTH, &tiff->width)
       || !TIFFGetField (tiff->handle, TIFFTAG_IMAGELENGTH, &tiff->height) || tiff->width == 0
       || tiff->height == 0)
-    return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "states no image size: it is damaged");
-  if (tiff->width > TD_TIFF_MAX_SIDE || tiff->height > TD_TIFF_MAX_SIDE
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "states no image size: it is damaged");
+  if (tiff->width > MAX_SIDE || tiff->height > MAX_SIDE
       || (guint64) tiff->width * tiff->height > G_MAXINT32)
-    return td_tiff_fail (tiff, error, TD_ERROR_TOO_LARGE,
-                         "states an image of %u × %u pixels, which is more than can be read",
-                         tiff->width, tiff->height);
+    return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE,
+                      "states an image of %u × %u pixels, which is more than can be read",
+                      tiff->width, tiff->height);
   if (!check_samples (tiff, error) || !check_colours (tiff, error))
     return FALSE;
   TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_ORIENTATION, &orientation);
@@ -192,9 +210,9 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
 
   block = tiff->tiled ? TIFFTileSize64 (tiff->handle) : TIFFStripSize64 (tiff->handle);
   if (block == 0 || (block > MAX_BLOCK_BYTES && (tiff->tiled || tiff->compressed)))
-    return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                         "states a strip or tile of %" G_GUINT64_FORMAT " bytes: it is damaged",
-                         block);
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                      "states a strip or tile of %" G_GUINT64_FORMAT " bytes: it is damaged",
+                      block);
   tiff->block_bytes = block;
   return TRUE;
 }
@@ -224,7 +242,7 @@ td_tiff_open (const char *path, GError **error)
   tiff->handle = TIFFFdOpenExt (tiff->fd, FILE_WORD, "rmc", options);
   TIFFOpenOptionsFree (options);
   if (!tiff->handle) {
-    td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is not a readable TIFF file");
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is not a readable TIFF file");
     return NULL;
   }
   if (!tiff_io_read_layout (tiff, error))
@@ -263,7 +281,7 @@ gboolean
 td_tiff_select (TdTiff *tiff, const TdTiffPage *page, GError **error)
 {
   if (!TIFFSetSubDirectory (tiff->handle, page->directory))
-    return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged image directory");
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged image directory");
   tiff->data_shift = page->data_shift;
   return tiff_io_read_layout (tiff, error);
 }
@@ -280,10 +298,384 @@ td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout
   layout = &tiff->layout;
   if (layout->width != expected->width || layout->height != expected->height
       || layout->type != expected->type)
-    return td_tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                         "holds %u × %u pixels of %s, but the scan's first frame %u × %u of %s; "
-                         "remove or replace the file",
-                         layout->width, layout->height, td_sample_name (layout->type),
-                         expected->width, expected->height, td_sample_name (expected->type));
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                      "holds %u × %u pixels of %s, but the scan's first frame %u × %u of %s; "
+                      "remove or replace the file",
+                      layout->width, layout->height, td_sample_name (layout->type), expected->width,
+                      expected->height, td_sample_name (expected->type));
   return td_tiff_read_rows (tiff, row0, n_rows, out, error);
+}
+
+/* ── Pages ── */
+
+/* The chain of directories is walked by hand: libtiff would parse every directory, and again from
+ * the first for each page that is asked for, which makes a long stack quadratic. */
+typedef struct {
+  gboolean big;  /* BigTIFF */
+  gboolean swap; /* the other byte order */
+  guint entry_bytes, count_bytes, offset_bytes;
+} Walk;
+
+typedef struct {
+  guint64 next;
+  guint32 subfile, width, height;
+} Directory;
+
+#define MAX_ENTRIES 1024u
+#define MAX_PAGES 16777216u
+
+static guint64
+tiff_pages_get (const Walk *walk, const guint8 *bytes, guint size)
+{
+  guint64 value = 0;
+  gboolean little = walk->swap != (G_BYTE_ORDER == G_LITTLE_ENDIAN);
+
+  for (guint i = 0; i < size; i++)
+    value |= (guint64) bytes[i] << 8 * (little ? i : size - 1 - i);
+  return value;
+}
+
+static gboolean
+read_directory (TdTiff *tiff, const Walk *walk, guint64 offset, Directory *directory)
+{
+  guint8 bytes[8 + MAX_ENTRIES * 20 + 8];
+  gssize got = pread (tiff->fd, bytes, sizeof bytes, offset);
+  guint64 n;
+
+  if (got < (gssize) walk->count_bytes)
+    return FALSE;
+  n = tiff_pages_get (walk, bytes, walk->count_bytes);
+  if (n > MAX_ENTRIES
+      || got < (gssize) (walk->count_bytes + n * walk->entry_bytes + walk->offset_bytes))
+    return FALSE;
+  memset (directory, 0, sizeof *directory);
+  for (guint i = 0; i < n; i++) {
+    const guint8 *entry = bytes + walk->count_bytes + i * walk->entry_bytes;
+    guint type = tiff_pages_get (walk, entry + 2, 2);
+    guint64 value = tiff_pages_get (walk, entry + (walk->big ? 12 : 8), type == TIFF_SHORT ? 2 : 4);
+
+    switch (tiff_pages_get (walk, entry, 2)) {
+    case TIFFTAG_SUBFILETYPE: directory->subfile = value; break;
+    case TIFFTAG_IMAGEWIDTH: directory->width = value; break;
+    case TIFFTAG_IMAGELENGTH: directory->height = value; break;
+    }
+  }
+  directory->next = tiff_pages_get (walk, bytes + walk->count_bytes + n * walk->entry_bytes,
+                                    walk->offset_bytes);
+  return TRUE;
+}
+
+static gboolean
+start_walk (TdTiff *tiff, Walk *walk, guint64 *first)
+{
+  guint8 header[16] = { 0 };
+
+  if (pread (tiff->fd, header, sizeof header, 0) < 8)
+    return FALSE;
+  walk->swap = TIFFIsByteSwapped (tiff->handle);
+  walk->big = tiff_pages_get (walk, header + 2, 2) == 43;
+  walk->count_bytes = walk->big ? 8 : 2;
+  walk->entry_bytes = walk->big ? 20 : 12;
+  walk->offset_bytes = walk->big ? 8 : 4;
+  *first = tiff_pages_get (walk, header + (walk->big ? 8 : 4), walk->offset_bytes);
+  return TRUE;
+}
+
+/* ImageJ writes stacks of more than 4 GiB with one directory, "images=N" in its description, and
+ * the samples of all images one behind the other. */
+static void
+add_imagej_pages (TdTiff *tiff, GArray *pages)
+{
+  const char *description = td_tiff_description (tiff);
+  const char *images = description && g_str_has_prefix (description, "ImageJ=")
+                           ? strstr (description, "images=")
+                           : NULL;
+  guint64 n = images ? g_ascii_strtoull (images + strlen ("images="), NULL, 10) : 0;
+  guint64 frame = (guint64) tiff->width * tiff->height * td_sample_size (tiff->layout.type);
+  guint64 start;
+
+  if (n < 2 || n > MAX_PAGES || tiff->compressed || tiff->tiled)
+    return;
+  start = TIFFGetStrileOffset (tiff->handle, 0);
+  if (start > tiff->size || n > (tiff->size - start) / frame)
+    return;
+  for (guint64 i = 1; i < n; i++) {
+    TdTiffPage page = { g_array_index (pages, TdTiffPage, 0).directory, i * frame };
+
+    g_array_append_val (pages, page);
+  }
+}
+
+GArray *
+td_tiff_pages (TdTiff *tiff, GError **error)
+{
+  g_autoptr (GArray) pages = g_array_new (FALSE, FALSE, sizeof (TdTiffPage));
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  Walk walk = { 0 };
+  guint64 offset;
+
+  if (!start_walk (tiff, &walk, &offset)) {
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is cut short");
+    return NULL;
+  }
+  while (offset != 0) {
+    Directory directory;
+    TdTiffPage page = { offset, 0 };
+
+    if (g_hash_table_size (seen) >= MAX_PAGES
+        || !g_hash_table_add (seen, g_memdup2 (&offset, sizeof offset))
+        || !read_directory (tiff, &walk, offset, &directory)) {
+      tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged chain of images behind image %u",
+                 pages->len);
+      return NULL;
+    }
+    offset = directory.next;
+    if (directory.subfile & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK))
+      continue;
+    if (directory.width != tiff->width || directory.height != tiff->height) {
+      tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                 "holds images of several sizes: image %u has %u × %u pixels, the first "
+                 "%u × %u",
+                 pages->len, directory.width, directory.height, tiff->width, tiff->height);
+      return NULL;
+    }
+    g_array_append_val (pages, page);
+  }
+  if (pages->len == 0) {
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "holds thumbnails or masks, but no image");
+    return NULL;
+  }
+  if (pages->len == 1)
+    add_imagej_pages (tiff, pages);
+  return g_steal_pointer (&pages);
+}
+
+/* ── Rows ── */
+
+/* Raw rows are read in pieces of about this size, so that a frame never needs a second frame. */
+#define RAW_PIECE_BYTES ((gsize) 1 << 20)
+
+static gboolean
+need_block (TdTiff *tiff, gsize bytes, GError **error)
+{
+  if (tiff->block_allocated >= bytes)
+    return TRUE;
+  g_free (tiff->block);
+  tiff->block = g_try_malloc (bytes);
+  tiff->block_allocated = tiff->block ? bytes : 0;
+  if (!tiff->block)
+    return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE,
+                      "needs %" G_GSIZE_FORMAT " bytes to be unpacked, which are not free", bytes);
+  return TRUE;
+}
+
+static gboolean
+read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **error)
+{
+  const int code = td_file_read (tiff->fd, to, bytes, offset);
+
+  if (code == ENODATA)
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                      "is cut short: its samples go on behind its end; copy it again, or take it "
+                      "out of the scan");
+  return code == 0 || tiff_fail (tiff, error, TD_ERROR_IO, "cannot be read: %s", g_strerror (code));
+}
+
+/* Rows that lie in one uncompressed strip, straight from the file. */
+static gboolean
+read_raw_rows (TdTiff *tiff, guint64 offset, guint n_rows, float *out, GError **error)
+{
+  gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
+  guint piece = (guint) CLAMP (RAW_PIECE_BYTES / row_bytes, 1, n_rows);
+  gboolean swap = TIFFIsByteSwapped (tiff->handle);
+
+  if (!need_block (tiff, piece * row_bytes, error))
+    return FALSE;
+  for (guint done = 0; done < n_rows; done += piece) {
+    guint now = MIN (piece, n_rows - done);
+
+    if (!read_exactly (tiff, tiff->block, now * row_bytes, offset + done * row_bytes, error))
+      return FALSE;
+    td_samples_to_float (tiff->layout.type, swap, tiff->block, (gsize) now * tiff->width,
+                         out + (gsize) done * tiff->width);
+  }
+  return TRUE;
+}
+
+/* Rows that lie in one compressed strip, unpacked no further than the last of them. */
+static gboolean
+unpack_rows (TdTiff *tiff, guint strip, guint skip, guint n_rows, float *out, GError **error)
+{
+  gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
+  gsize bytes = (skip + n_rows) * row_bytes;
+
+  if (!need_block (tiff, bytes, error))
+    return FALSE;
+  if (TIFFReadEncodedStrip (tiff->handle, strip, tiff->block, bytes) != (tmsize_t) bytes)
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                      "is damaged or cut short: strip %u cannot be unpacked", strip);
+  td_samples_to_float (tiff->layout.type, FALSE, tiff->block + skip * row_bytes,
+                       (gsize) n_rows * tiff->width, out);
+  return TRUE;
+}
+
+static gboolean
+read_strips (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+{
+  guint32 rows_per_strip = tiff->height;
+  gboolean raw = !tiff->compressed && !tiff->bits_reversed;
+
+  TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
+  rows_per_strip = CLAMP (rows_per_strip, 1, tiff->height);
+  while (n_rows > 0) {
+    guint strip = row0 / rows_per_strip, skip = row0 % rows_per_strip;
+    guint now = MIN (rows_per_strip - skip, n_rows);
+
+    if (raw) {
+      guint64 offset = TIFFGetStrileOffset (tiff->handle, strip);
+      guint64 row_bytes = tiff->width * td_sample_size (tiff->layout.type);
+
+      if (offset == 0 || offset > tiff->size || tiff->data_shift > tiff->size)
+        return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                          "is damaged or cut short: strip %u is missing", strip);
+      offset += tiff->data_shift + skip * row_bytes;
+      if (!read_raw_rows (tiff, offset, now, out, error))
+        return FALSE;
+    } else if (!unpack_rows (tiff, strip, skip, now, out, error))
+      return FALSE;
+    row0 += now;
+    n_rows -= now;
+    out += (gsize) now * tiff->width;
+  }
+  return TRUE;
+}
+
+static gboolean
+read_tiles (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+{
+  guint32 tile_width = 0, tile_height = 0;
+  gsize size = td_sample_size (tiff->layout.type);
+  guint end = row0 + n_rows;
+
+  TIFFGetField (tiff->handle, TIFFTAG_TILEWIDTH, &tile_width);
+  TIFFGetField (tiff->handle, TIFFTAG_TILELENGTH, &tile_height);
+  if (tile_width == 0 || tile_height == 0
+      || tiff->block_bytes != (guint64) tile_width * tile_height * size)
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has damaged tile sizes");
+  if (!need_block (tiff, tiff->block_bytes, error))
+    return FALSE;
+  for (guint64 top = row0 / tile_height * tile_height; top < end; top += tile_height)
+    for (guint64 left = 0; left < tiff->width; left += tile_width) {
+      guint tile = TIFFComputeTile (tiff->handle, left, top, 0, 0);
+      gsize columns = MIN (tile_width, tiff->width - left);
+      guint64 from = MAX (top, row0), to = MIN (top + tile_height, end);
+
+      if (TIFFReadEncodedTile (tiff->handle, tile, tiff->block, tiff->block_bytes)
+          != (tmsize_t) tiff->block_bytes)
+        return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                          "is damaged or cut short: tile %u cannot be unpacked", tile);
+      for (guint64 row = from; row < to; row++)
+        td_samples_to_float (tiff->layout.type, FALSE,
+                             tiff->block + (row - top) * tile_width * size, columns,
+                             out + (row - row0) * tiff->width + left);
+    }
+  return TRUE;
+}
+
+static gboolean
+tiff_rows_read_stored (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+{
+  if (tiff->tiled)
+    return read_tiles (tiff, row0, n_rows, out, error);
+  return read_strips (tiff, row0, n_rows, out, error);
+}
+
+static void
+mirror_columns (float *rows, gsize width, gsize n_rows)
+{
+  for (gsize row = 0; row < n_rows; row++)
+    for (gsize a = 0, b = width - 1; a < b; a++, b--) {
+      float left = rows[row * width + a];
+
+      rows[row * width + a] = rows[row * width + b];
+      rows[row * width + b] = left;
+    }
+}
+
+static void
+mirror_rows (float *rows, gsize width, gsize n_rows)
+{
+  for (gsize a = 0, b = n_rows - 1; a < b; a++, b--)
+    for (gsize i = 0; i < width; i++) {
+      float top = rows[a * width + i];
+
+      rows[a * width + i] = rows[b * width + i];
+      rows[b * width + i] = top;
+    }
+}
+
+/* Orientations 5 to 8: rows of the picture are columns of the file, so the whole file is read. */
+static gboolean
+tiff_rows_read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+{
+  gsize width = tiff->width, height = tiff->height;
+  gboolean from_right
+      = tiff->orientation == ORIENTATION_RIGHTTOP || tiff->orientation == ORIENTATION_RIGHTBOT;
+  gboolean from_bottom
+      = tiff->orientation == ORIENTATION_RIGHTBOT || tiff->orientation == ORIENTATION_LEFTBOT;
+  g_autofree float *stored = g_try_new (float, width *height);
+
+  if (!stored)
+    return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, "is too large to be turned upright");
+  if (!tiff_rows_read_stored (tiff, 0, tiff->height, stored, error))
+    return FALSE;
+  /* The file's row 0 is the picture's left (or right) side, its column 0 the top (or bottom). */
+  for (gsize row = 0; row < n_rows; row++)
+    for (gsize column = 0; column < height; column++) {
+      gsize x = from_bottom ? width - 1 - (row0 + row) : row0 + row;
+      gsize y = from_right ? height - 1 - column : column;
+
+      out[row * height + column] = stored[y * width + x];
+    }
+  return TRUE;
+}
+
+static gboolean
+read_upright (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+{
+  gboolean from_bottom
+      = tiff->orientation == ORIENTATION_BOTLEFT || tiff->orientation == ORIENTATION_BOTRIGHT;
+  gboolean from_right
+      = tiff->orientation == ORIENTATION_TOPRIGHT || tiff->orientation == ORIENTATION_BOTRIGHT;
+
+  if (tiff->orientation > ORIENTATION_BOTLEFT)
+    return tiff_rows_read_turned (tiff, row0, n_rows, out, error);
+  if (!tiff_rows_read_stored (tiff, from_bottom ? tiff->height - row0 - n_rows : row0, n_rows, out,
+                              error))
+    return FALSE;
+  if (from_bottom)
+    mirror_rows (out, tiff->width, n_rows);
+  if (from_right)
+    mirror_columns (out, tiff->width, n_rows);
+  return TRUE;
+}
+
+gboolean
+td_tiff_read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+{
+  if (row0 > tiff->layout.height || n_rows > tiff->layout.height - row0)
+    return tiff_fail (tiff, error, TD_ERROR_INVALID, "has %u rows; rows %u to %u were asked for",
+                      tiff->layout.height, row0, row0 + n_rows);
+  if (n_rows == 0)
+    return TRUE;
+  if (!read_upright (tiff, row0, n_rows, out, error))
+    return FALSE;
+  if (tiff->layout.inverted) {
+    float largest
+        = (float) ((G_GUINT64_CONSTANT (1) << 8 * td_sample_size (tiff->layout.type)) - 1);
+
+    for (gsize i = 0; i < (gsize) n_rows * tiff->layout.width; i++)
+      out[i] = largest - out[i];
+  }
+  return TRUE;
 }

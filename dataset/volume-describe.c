@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "volume-describe.h"
+
 #include <json-glib/json-glib.h>
 #include <math.h>
 
 #include "config.h"
 #include "json-text.h"
-#include "volume-private.h"
 
 #define KEY "tomodesk_volume"
 #define VERSION 1

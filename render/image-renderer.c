@@ -58,33 +58,36 @@ bind_map (TdImageRenderer *r, TdColourMap map)
   glActiveTexture (GL_TEXTURE0);
 }
 
-/* Clip coordinates of picture column/row edge (@x, @y), counted in samples. */
+/* Clip coordinates of the tile's corners: left, top, right and bottom. */
 static void
-clip_position (const TdImage *image, const TdView *view, double width, double height, double scale,
-               double x, double y, float *cx, float *cy)
+tile_corners (const TdImage *image, const TdTile *tile, const TdView *view, const TdScreen *screen,
+              float corners[4])
 {
-  double wx, wy;
-  double px = (x / image->width - 0.5) * image->extent_width;
-  double py = (y / image->height - 0.5) * image->extent_height;
+  const double width = screen->width / screen->scale, height = screen->height / screen->scale;
 
-  td_view_from_picture (view, width / scale, height / scale, px, py, &wx, &wy);
-  *cx = (float) (2 * wx * scale / width - 1);
-  *cy = (float) (1 - 2 * wy * scale / height);
+  for (guint k = 0; k < 2; k++) {
+    const double x = tile->x + k * tile->width, y = tile->y + k * tile->height;
+    const double px = (x / image->width - 0.5) * image->extent_width;
+    const double py = (y / image->height - 0.5) * image->extent_height;
+    double wx, wy;
+
+    td_view_from_picture (view, width, height, px, py, &wx, &wy);
+    corners[2 * k] = (float) (2 * wx * screen->scale / screen->width - 1);
+    corners[2 * k + 1] = (float) (1 - 2 * wy * screen->scale / screen->height);
+  }
 }
 
 static void
 draw_tile (TdImageRenderer *r, const TdImage *image, const TdTile *tile, const TdView *view,
-           double width, double height, double scale)
+           const TdScreen *screen)
 {
-  float x0, y0, x1, y1;
+  float at[4];
 
-  clip_position (image, view, width, height, scale, tile->x, tile->y, &x0, &y0);
-  clip_position (image, view, width, height, scale, tile->x + tile->width, tile->y + tile->height,
-                 &x1, &y1);
-  if (x1 < -1 || x0 > 1 || y0 < -1 || y1 > 1)
+  tile_corners (image, tile, view, screen, at);
+  if (at[2] < -1 || at[0] > 1 || at[1] < -1 || at[3] > 1)
     return;
   glBindTexture (GL_TEXTURE_2D, tile->name);
-  glUniform4f (r->rect, x0, y0, x1, y1);
+  glUniform4f (r->rect, at[0], at[1], at[2], at[3]);
   glUniform4f (r->texel, (float) (tile->x - tile->left), (float) (tile->y - tile->top),
                (float) (tile->x - tile->left + tile->width),
                (float) (tile->y - tile->top + tile->height));
@@ -94,11 +97,10 @@ draw_tile (TdImageRenderer *r, const TdImage *image, const TdTile *tile, const T
 
 void
 td_image_renderer_draw (TdImageRenderer *r, TdImageTexture *texture, const TdView *view,
-                        const TdStyle *style, const TdSpan *span, guint width, guint height,
-                        double scale)
+                        const TdStyle *style, const TdSpan *span, const TdScreen *screen)
 {
   const TdImage *image = td_image_texture_image (texture);
-  double texels = image->width / image->extent_width / (view->zoom * scale);
+  double texels = image->width / image->extent_width / (view->zoom * screen->scale);
   guint n_tiles;
   const TdTile *tiles = td_image_texture_tiles (texture, &n_tiles);
   double range = style->high - style->low;
@@ -112,16 +114,18 @@ td_image_renderer_draw (TdImageRenderer *r, TdImageTexture *texture, const TdVie
   glUniform1i (r->map_unit, 1);
   glUniform2f (r->window, (float) style->low, (float) (range > 0 ? 1 / range : 1e30));
   glUniform3fv (r->bad, 1, style->bad_rgb);
-  glUniform2f (r->footprint, (float) texels,
-               (float) (image->height / image->extent_height / (td_view_zoom_down (view) * scale)));
+  glUniform2f (
+      r->footprint, (float) texels,
+      (float) (image->height / image->extent_height / (td_view_zoom_down (view) * screen->scale)));
   glUniform1i (r->smooth_on, style->smooth);
   if (span) {
-    GLint from = (GLint) (span->from * width + 0.5), to = (GLint) (span->to * width + 0.5);
+    GLint from = (GLint) (span->from * screen->width + 0.5),
+          to = (GLint) (span->to * screen->width + 0.5);
     glEnable (GL_SCISSOR_TEST);
-    glScissor (from, 0, MAX (to - from, 0), (GLsizei) height);
+    glScissor (from, 0, MAX (to - from, 0), (GLsizei) screen->height);
   }
   for (guint i = 0; i < n_tiles; i++)
-    draw_tile (r, image, &tiles[i], view, width, height, scale);
+    draw_tile (r, image, &tiles[i], view, screen);
   glDisable (GL_SCISSOR_TEST);
   glBindVertexArray (0);
   glUseProgram (0);

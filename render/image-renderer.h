@@ -13,9 +13,7 @@ typedef struct TdImageRenderer TdImageRenderer;
 TdImageRenderer *td_image_renderer_new (GError **error);
 /* Fills the framebuffer with the background. */
 void td_image_renderer_clear (TdImageRenderer *renderer, const TdStyle *style);
-/* @width, @height: the framebuffer in device pixels; @scale: device pixels a widget pixel.
-   @span: (nullable): part of the width that is drawn. */
+/* @screen: the framebuffer. @span: (nullable): part of the width that is drawn. */
 void td_image_renderer_draw (TdImageRenderer *renderer, TdImageTexture *texture, const TdView *view,
-                             const TdStyle *style, const TdSpan *span, guint width, guint height,
-                             double scale);
+                             const TdStyle *style, const TdSpan *span, const TdScreen *screen);
 void td_image_renderer_free (TdImageRenderer *renderer);

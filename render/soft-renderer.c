@@ -79,9 +79,11 @@ axis_init (Axis *axis, double *at, guint n, double footprint, guint n_samples)
 /* A picture is turned and sheared by nothing: columns and rows are placed apart. TRUE: averages are
    shown, since a device pixel covers more than one sample along either direction. */
 static gboolean
-soft_renderer_place (const TdImage *image, const TdView *view, guint width, guint height,
-                     double scale, Axis *across, Axis *down)
+soft_renderer_place (const TdImage *image, const TdView *view, const TdScreen *screen, Axis *across,
+                     Axis *down)
 {
+  const guint width = screen->width, height = screen->height;
+  const double scale = screen->scale;
   const double sx = image->width / image->extent_width, sy = image->height / image->extent_height;
   double *xs = g_new (double, width), *ys = g_new (double, height), unused;
 
@@ -133,8 +135,9 @@ draw_averages (const Drawing *d, const Axis *across, const Axis *down, guint j, 
 
 void
 td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style, const TdSpan *span,
-                guint width, guint height, double scale, guint8 *rgba)
+                const TdScreen *screen, guint8 *rgba)
 {
+  const guint width = screen->width;
   const double range = style->high - style->low;
   Drawing d = {
     image, style, td_colour_map_table (style->map), { 0, 0, 0, 255 }, range > 0 ? 1 / range : 1e30
@@ -143,7 +146,7 @@ td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style, 
 
   for (guint c = 0; c < 3; c++)
     d.bad[c] = (guint8) (style->bad_rgb[c] * 255 + 0.5f);
-  const gboolean average = soft_renderer_place (image, view, width, height, scale, &across, &down);
+  const gboolean average = soft_renderer_place (image, view, screen, &across, &down);
   const gboolean smooth = style->smooth && !average;
   const guint from = MAX (across.first, span ? (guint) (span->from * width + 0.5) : 0);
   const guint to = MIN (across.end, span ? (guint) (span->to * width + 0.5) : width);
@@ -165,4 +168,45 @@ td_soft_clear (const TdStyle *style, guint width, guint height, guint8 *rgba)
     pixel[c] = (guint8) (style->background[c] * 255 + 0.5f);
   for (gsize i = 0; i < (gsize) width * height; i++)
     memcpy (rgba + 4 * i, pixel, 4);
+}
+
+/* ── Shapes in space ── */
+
+static void
+draw_shape (cairo_t *cr, const TdShape *s)
+{
+  const float *c = s->ink.rgba;
+
+  cairo_set_source_rgba (cr, c[0], c[1], c[2], c[3]);
+  if (s->kind == TD_SHAPE_DOT) {
+    cairo_arc (cr, s->x[0], s->y[0], s->width / 2, 0, 2 * G_PI);
+    cairo_fill (cr);
+    return;
+  }
+  cairo_move_to (cr, s->x[0], s->y[0]);
+  cairo_line_to (cr, s->x[1], s->y[1]);
+  if (s->kind == TD_SHAPE_LINE) {
+    cairo_set_line_width (cr, s->width);
+    cairo_stroke (cr);
+    return;
+  }
+  cairo_line_to (cr, s->x[2], s->y[2]);
+  cairo_close_path (cr);
+  cairo_fill (cr);
+}
+
+void
+td_soft_space_draw (cairo_t *cr, GArray *shapes, TdInk background)
+{
+  cairo_set_source_rgb (cr, background.rgba[0], background.rgba[1], background.rgba[2]);
+  cairo_set_operator (cr, CAIRO_OPERATOR_SOURCE);
+  cairo_paint (cr);
+  cairo_set_operator (cr, CAIRO_OPERATOR_OVER);
+  for (guint i = 0; i < shapes->len; i++) {
+    const TdShape *shape = &g_array_index (shapes, TdShape, i);
+    /* Neighbouring triangles must not let their common edge shine through. */
+    cairo_set_antialias (cr, shape->kind == TD_SHAPE_TRIANGLE ? CAIRO_ANTIALIAS_NONE
+                                                              : CAIRO_ANTIALIAS_FAST);
+    draw_shape (cr, shape);
+  }
 }

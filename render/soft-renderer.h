@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <cairo.h>
+
 #include "image.h"
+#include "space.h"
 #include "view.h"
 
 /**
@@ -10,5 +13,8 @@
  */
 /* @rgba: [height][width][4] device pixels; only the @span (nullable: all) is written. */
 void td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style,
-                     const TdSpan *span, guint width, guint height, double scale, guint8 *rgba);
+                     const TdSpan *span, const TdScreen *screen, guint8 *rgba);
 void td_soft_clear (const TdStyle *style, guint width, guint height, guint8 *rgba);
+
+/* Shapes in space, over @background, on the whole surface behind @cr. Any thread. */
+void td_soft_space_draw (cairo_t *cr, GArray *shapes, TdInk background);

@@ -32,6 +32,12 @@ typedef struct {
   double from, to;
 } TdSpan;
 
+/* What is drawn on: device pixels, of which a widget pixel has @scale each way. */
+typedef struct {
+  guint width, height;
+  double scale;
+} TdScreen;
+
 /* How many widget pixels high a picture pixel is. */
 double td_view_zoom_down (const TdView *view);
 /* Widget pixels to picture pixels from the middle, and back. @width, @height: the widget's size. */

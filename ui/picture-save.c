@@ -29,10 +29,11 @@ save_png (const TdImage *image, const TdStyle *style, const char *path, GError *
 {
   const TdView whole = { .zoom = image->width / image->extent_width };
   const gsize stride = (gsize) image->width * 4;
+  const TdScreen screen = { image->width, image->height, 1 };
   guint8 *rgba = g_malloc (stride * image->height);
 
   td_soft_clear (style, image->width, image->height, rgba);
-  td_soft_render (image, &whole, style, NULL, image->width, image->height, 1, rgba);
+  td_soft_render (image, &whole, style, NULL, &screen, rgba);
   g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, stride * image->height);
   g_autoptr (GdkTexture) texture = gdk_memory_texture_new ((int) image->width, (int) image->height,
                                                            GDK_MEMORY_R8G8B8A8, bytes, stride);

@@ -75,8 +75,8 @@ td_gl_canvas_render (GtkGLArea *area, GdkGLContext *context)
   TdGlCanvas *self = TD_GL_CANVAS (area);
   const TdScene *scene = self->scene;
   double scale = gtk_widget_get_scale_factor (GTK_WIDGET (area));
-  guint width = (guint) (gtk_widget_get_width (GTK_WIDGET (area)) * scale);
-  guint height = (guint) (gtk_widget_get_height (GTK_WIDGET (area)) * scale);
+  const TdScreen screen = { (guint) (gtk_widget_get_width (GTK_WIDGET (area)) * scale),
+                            (guint) (gtk_widget_get_height (GTK_WIDGET (area)) * scale), scale };
 
   if (!self->renderer)
     return FALSE;
@@ -87,10 +87,10 @@ td_gl_canvas_render (GtkGLArea *area, GdkGLContext *context)
   gboolean wiped = self->second.shown != NULL;
   if (self->first.shown)
     td_image_renderer_draw (self->renderer, self->first.shown, &scene->view, &scene->style,
-                            wiped ? &left : NULL, width, height, scale);
+                            wiped ? &left : NULL, &screen);
   if (wiped)
     td_image_renderer_draw (self->renderer, self->second.shown, &scene->view, &scene->style, &right,
-                            width, height, scale);
+                            &screen);
   if (more && self->tick == 0)
     self->tick = gtk_widget_add_tick_callback (GTK_WIDGET (area), upload_more, NULL, NULL);
   return TRUE;
@@ -177,6 +177,7 @@ td_soft_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   double scale = gtk_widget_get_scale_factor (widget);
   int w = gtk_widget_get_width (widget), h = gtk_widget_get_height (widget);
   guint width = (guint) (w * scale), height = (guint) (h * scale);
+  const TdScreen screen = { width, height, scale };
 
   if (width == 0 || height == 0)
     return;
@@ -185,10 +186,10 @@ td_soft_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   td_soft_clear (&scene->style, width, height, rgba);
   TdSpan left = { 0, scene->wipe }, right = { scene->wipe, 1 };
   if (scene->image)
-    td_soft_render (scene->image, &scene->view, &scene->style, scene->second ? &left : NULL, width,
-                    height, scale, rgba);
+    td_soft_render (scene->image, &scene->view, &scene->style, scene->second ? &left : NULL,
+                    &screen, rgba);
   if (scene->second)
-    td_soft_render (scene->second, &scene->view, &scene->style, &right, width, height, scale, rgba);
+    td_soft_render (scene->second, &scene->view, &scene->style, &right, &screen, rgba);
   g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, stride * height);
   g_autoptr (GdkTexture) texture
       = gdk_memory_texture_new ((int) width, (int) height, GDK_MEMORY_R8G8B8A8, bytes, stride);

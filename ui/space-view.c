@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "picture-input.h"
-#include "render/soft-space.h"
+#include "render/soft-renderer.h"
 #include "render/space-renderer.h"
 #include "ui.h"
 

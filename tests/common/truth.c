@@ -42,8 +42,9 @@ td_truth_sinogram (const TdPhantom *phantom, const TdBackprojectTask *task, guin
   float *sinogram = g_new (float, (gsize) task->n_views * task->n_columns);
 
   for (guint v = 0; v < task->n_views; v++)
-    td_phantom_project_row (phantom, task->n_columns, n_rows, row, task->angles_rad[v],
-                            task->centre_px, sinogram + (gsize) v * task->n_columns);
+    td_phantom_project_line (phantom, task->n_columns / 2.0, (n_rows - 1) / 2.0 - row,
+                             task->n_columns, task->angles_rad[v], task->centre_px,
+                             sinogram + (gsize) v * task->n_columns);
   return sinogram;
 }
 

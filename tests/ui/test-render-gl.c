@@ -5,11 +5,12 @@
 
 #include "render/image-renderer.h"
 #include "render/soft-renderer.h"
-#include "render/soft-space.h"
 #include "render/space-renderer.h"
 
 #define WIDTH 200
 #define HEIGHT 150
+
+static const TdScreen screen = { WIDTH, HEIGHT, 1 };
 
 static GdkGLContext *
 new_context (gboolean es)
@@ -90,7 +91,7 @@ draw_gl (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan 
     portions++;
   g_assert_cmpuint (portions, >, 1);
   td_image_renderer_clear (renderer, style);
-  td_image_renderer_draw (renderer, texture, view, style, span, WIDTH, HEIGHT, 1);
+  td_image_renderer_draw (renderer, texture, view, style, span, &screen);
   read_target (target, rgba);
   td_image_texture_free (texture);
   td_image_renderer_free (renderer);
@@ -108,7 +109,7 @@ compare (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan 
 
   draw_gl (image, view, style, span, max_tile, gl);
   td_soft_clear (style, WIDTH, HEIGHT, soft);
-  td_soft_render (image, view, style, span, WIDTH, HEIGHT, 1, soft);
+  td_soft_render (image, view, style, span, &screen, soft);
   for (guint y = 0; y < HEIGHT; y++)
     for (guint x = 0; x < WIDTH; x++) {
       const guint8 *a = gl + 4 * ((HEIGHT - 1 - y) * WIDTH + x), *b = soft + 4 * (y * WIDTH + x);

@@ -31,7 +31,8 @@ test_parallel (gconstpointer name)
 
   for (guint v = 3; v < n_rows; v += 9) {
     double angle = 0.3 + 0.7 * v, z = ((n_rows - 1) / 2.0 - v) / unit;
-    td_phantom_project_row (phantom, n_columns, n_rows, v, angle, centre, row);
+    td_phantom_project_line (phantom, n_columns / 2.0, (n_rows - 1) / 2.0 - v, n_columns, angle,
+                             centre, row);
     for (guint u = 0; u < n_columns; u += 4) {
       double s = (u - centre) / unit, c = cos (angle), d = sin (angle);
       double from[3] = { s * c + 2 * d, s * d - 2 * c, z },
@@ -73,7 +74,7 @@ test_known_lengths (void)
   g_assert_cmpfloat_with_epsilon (td_phantom_ray (sphere, left, right), 1.4, 1e-12);
   g_assert_cmpfloat_with_epsilon (td_phantom_ray (sphere, left, middle), 0.7, 1e-12);
   g_assert_cmpfloat_with_epsilon (td_phantom_ray (disc, below, above), 6, 1e-12);
-  td_phantom_project_row (disc, 101, 1, 0, 1.1, 50, row);
+  td_phantom_project_line (disc, 50.5, 0, 101, 1.1, 50, row);
   g_assert_cmpfloat_with_epsilon (row[50], 1.6 * 50.5, 1e-4);
 }
 
@@ -85,11 +86,11 @@ test_orientation (void)
   TdPhantom phantom = { NULL, &shape, 1 };
   float row[81], slice[81 * 81];
 
-  td_phantom_project_row (&phantom, 81, 1, 0, 0, 40, row);
+  td_phantom_project_line (&phantom, 40.5, 0, 81, 0, 40, row);
   g_assert_cmpfloat (row[60], >, 1); /* 40 + 0.5 * 40.5 */
-  td_phantom_project_row (&phantom, 81, 1, 0, G_PI / 2, 40, row);
+  td_phantom_project_line (&phantom, 40.5, 0, 81, G_PI / 2, 40, row);
   g_assert_cmpfloat (row[50], >, 1);
-  td_phantom_slice (&phantom, 81, 81, 81, 1, 0, 3, slice);
+  td_phantom_slice_at (&phantom, 81, 81, 40.5, 0, 3, slice);
   g_assert_cmpfloat (slice[30 * 81 + 60], ==, 1);
   g_assert_cmpfloat (slice[50 * 81 + 60], ==, 0);
 }
@@ -104,12 +105,12 @@ test_mass (gconstpointer name)
   g_autofree float *row = g_new (float, n);
   double mass = 0;
 
-  td_phantom_slice (phantom, n, n, n, 1, 0, 8, slice);
+  td_phantom_slice_at (phantom, n, n, n / 2.0, 0, 8, slice);
   for (guint i = 0; i < n * n; i++)
     mass += slice[i];
   for (guint v = 0; v < 7; v++) {
     double sum = 0;
-    td_phantom_project_row (phantom, n, 1, 0, v * 0.43, (n - 1) / 2.0, row);
+    td_phantom_project_line (phantom, n / 2.0, 0, n, v * 0.43, (n - 1) / 2.0, row);
     for (guint u = 0; u < n; u++)
       sum += row[u];
     g_assert_cmpfloat (fabs (sum - mass), <, 0.003 * n * n / 4 * 0.5 + 0.01 * mass);
