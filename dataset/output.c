@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "hdf5-util.h"
+#include "text-file.h"
+#include "tiff-io.h"
 
 /* Directories and sizes beside the samples, per output. */
 #define SLACK_BYTES ((guint64) 1 << 20)
@@ -64,6 +67,17 @@ td_output_spares (const char *path, const char *input, GError **error)
                   "another name",
                   path, input);
   return spares;
+}
+
+gboolean
+td_output_spares_all (const char *path, const char *const *inputs, GError **error)
+{
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  for (guint i = 0; inputs && inputs[i]; i++)
+    if (!td_output_spares (path, inputs[i], error))
+      return FALSE;
+  return TRUE;
 }
 
 static void
@@ -139,12 +153,62 @@ find_foreign (const char *path, guint depth)
   return NULL;
 }
 
+/* What NXtomo files, HDF5 volumes and TIFF images of this program say of themselves. */
+static gboolean
+says_own_hdf5 (const char *path)
+{
+  static const char *const places[] = { "/entry/program_name", "/entry/tomo_entry/program_name" };
+  TD_H5_GUARD;
+  g_auto (TdH5Id) file = td_h5_open (path, NULL);
+  gboolean own = FALSE;
+
+  for (guint i = 0; file >= 0 && i < G_N_ELEMENTS (places); i++) {
+    g_autofree char *program = td_h5_string (file, places[i]);
+
+    own |= program && g_str_has_prefix (program, "Tomodesk");
+  }
+  return own;
+}
+
+static gboolean
+says_own_tiff (const char *path)
+{
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL);
+  const char *description = tiff ? td_tiff_description (tiff) : NULL;
+
+  return description && strstr (description, "\"tomodesk_volume\"");
+}
+
+/* TRUE also for an empty file, in which nothing is lost. */
+static gboolean
+is_own_single (const char *path)
+{
+  g_autofree char *head = td_text_head (path, 8);
+
+  if (!head)
+    return FALSE;
+  if (g_str_equal (head, "TDMOMENT")) /* an iterative solver's, beside its volume */
+    return TRUE;
+  struct stat status;
+  if (stat (path, &status) == 0 && status.st_size == 0)
+    return TRUE;
+  return td_h5_probe (path) ? says_own_hdf5 (path) : says_own_tiff (path);
+}
+
 /* Only what this program wrote is replaced. */
 static gboolean
 check_own (const TdOutput *output, const char *path, GError **error)
 {
   gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
   g_autofree char *foreign = is_folder ? find_foreign (path, 0) : NULL;
+
+  /* A part is not finished, and so cannot say what it is. */
+  if (!is_folder && !output->folder && path != output->part && !is_own_single (path)) {
+    td_set_error (error, TD_ERROR_IO,
+                  "“%s” was not written by this program and is not replaced; choose another name",
+                  path);
+    return FALSE;
+  }
 
   if (is_folder != output->folder)
     td_set_error (error, TD_ERROR_IO,
@@ -202,17 +266,37 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
   return TRUE;
 }
 
-/* TRUE: the lock is held, or the file system has none. */
-static gboolean
-lock_part (TdOutput *output)
+/* What became of an attempt to lock the part. */
+typedef enum {
+  PART_LOCKED, /* or the file system has no locks */
+  PART_BUSY,   /* another run holds it */
+  PART_GONE,   /* it is not there, or another took its place before it was locked: try again */
+  PART_FAILED, /* errno */
+} PartLock;
+
+static PartLock
+lock_part (const TdOutput *output, int *lock)
 {
-  output->lock = open (output->part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  return output->lock >= 0
-         && (flock (output->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
+  struct stat opened;
+  int fd = open (output->part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  PartLock state = PART_LOCKED;
+
+  if (fd < 0)
+    return errno == ENOENT ? PART_GONE : PART_FAILED;
+  if (flock (fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    state = PART_BUSY;
+  else if (fstat (fd, &opened) != 0 || !same_file (output->part, &opened))
+    state = PART_GONE;
+  if (state == PART_LOCKED)
+    *lock = fd;
+  else
+    close (fd);
+  return state;
 }
 
+/* FALSE with errno. */
 static gboolean
-create_part (TdOutput *output)
+create_part (const TdOutput *output)
 {
   int fd;
 
@@ -222,31 +306,54 @@ create_part (TdOutput *output)
   return fd >= 0 && close (fd) == 0;
 }
 
+/* Removes the part of a run that died. Its lock is held until it is gone: nobody else may take it
+   for one, or remove what comes in its place. */
+static gboolean
+remove_stale_part (const TdOutput *output, int stale, GError **error)
+{
+  struct stat status;
+  gboolean good
+      = fstat (stale, &status) == 0 && (S_ISREG (status.st_mode) || S_ISDIR (status.st_mode));
+
+  if (!good)
+    td_set_error (error, TD_ERROR_IO, "“%s” is neither a file nor a folder; remove it",
+                  output->part);
+  good = good && check_own (output, output->part, error);
+  if (good)
+    remove_tree (output->part);
+  close (stale);
+  return good;
+}
+
 static gboolean
 output_open_part (TdOutput *output, GError **error)
 {
-  if (g_file_test (output->part, G_FILE_TEST_EXISTS)) {
-    gboolean free_to_take = lock_part (output);
+  for (guint attempt = 0; attempt < 100; attempt++) {
+    const gboolean created = create_part (output);
+    int lock = -1;
 
-    if (output->lock >= 0)
-      close (output->lock);
-    output->lock = -1;
-    if (!free_to_take) {
+    if (!created && errno != EEXIST)
+      break;
+    switch (lock_part (output, &lock)) {
+    case PART_LOCKED:
+      if (created) {
+        output->lock = lock;
+        return TRUE;
+      }
+      if (!remove_stale_part (output, lock, error))
+        return FALSE;
+      break;
+    case PART_BUSY:
       td_set_error (error, TD_ERROR_IO,
-                    "“%s” is being written by another run; wait for "
-                    "it, or choose another name",
+                    "“%s” is being written by another run; wait for it, or choose another name",
                     output->path);
       return FALSE;
+    case PART_GONE: break;
+    case PART_FAILED: td_output_set_error (error, output->path, errno); return FALSE;
     }
-    if (!check_own (output, output->part, error))
-      return FALSE;
-    remove_tree (output->part);
   }
-  if (!create_part (output) || !lock_part (output)) {
-    td_output_set_error (error, output->path, errno);
-    return FALSE;
-  }
-  return TRUE;
+  td_output_set_error (error, output->path, errno);
+  return FALSE;
 }
 
 TdOutput *
@@ -327,12 +434,13 @@ td_output_commit (TdOutput *output, GError **error)
     td_output_set_error (error, output->path, errno);
     return FALSE;
   }
-  /* rename() replaces a file at once, but no folder that holds something. */
+  /* rename() replaces a file at once, but no folder that holds something: that goes aside, to a
+     name that nothing has. */
   if (output->folder && g_file_test (output->path, G_FILE_TEST_IS_DIR)) {
-    old = g_strconcat (output->path, ".old.part", NULL);
-    remove_tree (old);
-    if (rename (output->path, old) != 0) {
+    old = g_strconcat (output->path, ".old-XXXXXX", NULL);
+    if (!g_mkdtemp (old) || rename (output->path, old) != 0) {
       td_output_set_error (error, output->path, errno);
+      g_rmdir (old);
       return FALSE;
     }
   }

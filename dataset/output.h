@@ -14,8 +14,8 @@
 typedef struct TdOutput TdOutput;
 
 /* @bytes: what will be written; more than is free on the disk is refused now rather than later.
-   @overwrite: an existing target is replaced, but a folder only if it holds nothing but what this
-   program writes. */
+   @overwrite: an existing target is replaced, but only what this program wrote: a folder that holds
+   nothing else, or a file that says so. */
 TdOutput *td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
                            GError **error);
 const char *td_output_part (const TdOutput *output); /* where to write now */
@@ -30,6 +30,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)
 /* FALSE with @error: what is written to @path would take the place of @input, or of a folder that
    @input lies in, whatever names and links both go by. @input may be NULL. */
 gboolean td_output_spares (const char *path, const char *input, GError **error);
+
+/* The same for several inputs; NULL: none. */
+gboolean td_output_spares_all (const char *path, const char *const *inputs, GError **error);
 
 /* “PATH” cannot be written: REASON; with the remedy where it is known (a full disk). */
 void td_output_set_error (GError **error, const char *path, int errno_value);

@@ -237,12 +237,23 @@ test_existing_output (void)
 
   write_scan (folder->path, SOUND);
   g_assert_true (g_file_set_contents (path, "precious", -1, NULL));
-  g_auto (TdTestRun) refused = { 0 }, replaced = { 0 };
+  g_auto (TdTestRun) refused = { 0 }, foreign = { 0 }, written = { 0 }, replaced = { 0 };
   td_test_cli (&refused, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
                "out.tif", "--device", "host", NULL);
   td_test_run_assert_refused (&refused, 1, "out.tif");
   g_assert_true (g_file_get_contents (path, &kept, NULL, NULL));
   g_assert_cmpstr (kept, ==, "precious");
+  g_clear_pointer (&kept, g_free);
+  /* Only what this program wrote is replaced, whatever is asked for. */
+  td_test_cli (&foreign, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
+               "out.tif", "--device", "host", "--overwrite", NULL);
+  td_test_run_assert_refused (&foreign, 1, "out.tif");
+  g_assert_true (g_file_get_contents (path, &kept, NULL, NULL));
+  g_assert_cmpstr (kept, ==, "precious");
+  g_remove (path);
+  td_test_cli (&written, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
+               "out.tif", "--device", "host", NULL);
+  g_assert_cmpint (written.status, ==, 0);
   td_test_cli (&replaced, folder->path, "reconstruct", "scan", "--angles", "0:175.5", "--output",
                "out.tif", "--device", "host", "--overwrite", NULL);
   g_assert_cmpint (replaced.status, ==, 0);

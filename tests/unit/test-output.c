@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What takes the place of what, when results are written. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "dataset/error.h"
+#include "dataset/output.h"
+#include "dataset/volume.h"
+#include "test-folder.h"
+
+#define ROUNDS 300u
+#define THREADS 4u
+
+typedef struct {
+  const char *path, *part;
+  int writing, most, rounds; /* atomic */
+} Race;
+
+static gpointer
+race_run (gpointer data)
+{
+  Race *race = data;
+
+  for (guint i = 0; i < ROUNDS; i++) {
+    if (i % 2)
+      g_mkdir (race->part, 0777); /* as a run leaves it that was killed */
+    g_autoptr (TdOutput) output = td_output_begin (race->path, TRUE, TRUE, 0, NULL);
+
+    if (!output)
+      continue;
+    const int now = g_atomic_int_add (&race->writing, 1) + 1;
+    if (now > g_atomic_int_get (&race->most))
+      g_atomic_int_set (&race->most, now);
+    g_atomic_int_inc (&race->rounds);
+    g_assert_true (td_output_save_text (output, "provenance.json", "{}", NULL));
+    g_atomic_int_add (&race->writing, -1);
+  }
+  return NULL;
+}
+
+/* Whatever a run that died left behind, only one writes at a time. */
+static void
+test_race (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "volume");
+  g_autofree char *part = test_folder_file (folder, "volume.part");
+  Race race = { .path = path, .part = part };
+  GThread *threads[THREADS];
+
+  for (guint i = 0; i < THREADS; i++)
+    threads[i] = g_thread_new ("race", race_run, &race);
+  for (guint i = 0; i < THREADS; i++)
+    g_thread_join (threads[i]);
+  g_assert_cmpint (race.most, ==, 1);
+  g_assert_cmpint (race.rounds, >, 0);
+}
+
+static gboolean
+write_volume (const char *path, TdVolumeFormat format, gboolean overwrite, GError **error)
+{
+  const TdVolumeSpec spec = { .path = (char *) path,
+                              .format = format,
+                              .bits = 32,
+                              .nx = 3,
+                              .ny = 3,
+                              .n_slices = 2,
+                              .units = "1/px",
+                              .overwrite = overwrite };
+  const float slices[2 * 9] = { 0 };
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, error);
+
+  return writer && td_volume_writer_write (writer, 0, 2, slices, error)
+         && td_volume_writer_finish (writer, "{}", error);
+}
+
+/* Files of others stay, whatever they are; results are replaced. */
+static void
+test_foreign_file (void)
+{
+  static const TdVolumeFormat formats[] = { TD_VOLUME_BIGTIFF, TD_VOLUME_HDF5 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "angles.txt");
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
+    g_autofree char *text = NULL;
+    g_autoptr (GError) error = NULL;
+
+    g_assert_true (g_file_set_contents (path, "0 1 2\n", -1, NULL));
+    g_assert_false (write_volume (path, formats[i], TRUE, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+    g_assert_nonnull (strstr (error->message, "angles.txt"));
+    g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+    g_assert_cmpstr (text, ==, "0 1 2\n");
+    g_remove (path);
+    g_clear_error (&error);
+    for (guint k = 0; k < 4; k++) { /* and each format replaces the other */
+      write_volume (path, formats[(i + k / 2) % 2], TRUE, &error);
+      g_assert_no_error (error);
+    }
+    g_assert_false (write_volume (path, formats[i], FALSE, NULL));
+    g_remove (path);
+  }
+}
+
+/* A folder that was moved aside must not be taken for one of ours. */
+static void
+test_old_part (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "volume");
+  g_autofree char *old = test_folder_file (folder, "volume.old.part");
+  g_autofree char *precious = test_folder_file (folder, "volume.old.part/notes.txt");
+  g_autoptr (GError) error = NULL;
+
+  g_mkdir (old, 0777);
+  g_assert_true (g_file_set_contents (precious, "precious", -1, NULL));
+  for (guint i = 0; i < 2; i++) {
+    write_volume (path, TD_VOLUME_TIFF_STACK, TRUE, &error);
+    g_assert_no_error (error);
+  }
+  g_assert_true (g_file_test (precious, G_FILE_TEST_EXISTS));
+  GDir *dir = g_dir_open (folder->path, 0, NULL);
+  guint n = 0;
+  while (g_dir_read_name (dir))
+    n++;
+  g_dir_close (dir);
+  g_assert_cmpuint (n, ==, 2); /* nothing is left of what was replaced */
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/output/race", test_race);
+  g_test_add_func ("/output/foreign-file", test_foreign_file);
+  g_test_add_func ("/output/old-part", test_old_part);
+  return g_test_run ();
+}
