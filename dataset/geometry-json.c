@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "json-text.h"
+#include "json-walk.h"
 
 #define MAX_VIEWS 16777216u
 
@@ -152,12 +153,10 @@ parse_object (JsonObject *object, const char *name, TdGeometry *geometry, GError
 gboolean
 td_geometry_from_json (const char *json, const char *name, TdGeometry *geometry, GError **error)
 {
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  JsonNode *root;
+  g_autoptr (JsonNode) root = td_json_parse (json);
 
   td_geometry_init_parallel (geometry);
-  if (!json_parser_load_from_data (parser, json, -1, NULL)
-      || !(root = json_parser_get_root (parser)) || !JSON_NODE_HOLDS_OBJECT (root))
+  if (!root)
     return geometry_json_refuse (error, name, "JSON");
   if (parse_object (json_node_get_object (root), name, geometry, error))
     return TRUE;

@@ -6,6 +6,7 @@
 #include "error.h"
 #include "geometry-file.h"
 #include "geometry-json.h"
+#include "json-walk.h"
 #include "text-file.h"
 
 /* Twelve numbers a view, as JSON arrays or as text. */
@@ -138,7 +139,7 @@ td_geometry_file_load_json (const char *path, GError **error)
 
   if (!text)
     return NULL;
-  if (!json_parser_load_from_data (parser, text, -1, NULL)
+  if (td_json_is_deep (text) || !json_parser_load_from_data (parser, text, -1, NULL)
       || !(root = json_parser_get_root (parser))
       || (!JSON_NODE_HOLDS_OBJECT (root) && !JSON_NODE_HOLDS_ARRAY (root))) {
     td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);

@@ -3,32 +3,54 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "error.h"
+#include "text-file.h"
 
 #define MAX_BYTES ((gsize) 16 << 20)
+#define MAX_DEPTH 100u
+
+gboolean
+td_json_is_deep (const char *text)
+{
+  guint depth = 0;
+  gboolean quoted = FALSE;
+
+  for (; *text; text++)
+    if (quoted) {
+      if (*text == '\\' && text[1])
+        text++;
+      quoted = *text != '"';
+    } else if (*text == '"')
+      quoted = TRUE;
+    else if (*text == '[' || *text == '{') {
+      if (++depth > MAX_DEPTH)
+        return TRUE;
+    } else if ((*text == ']' || *text == '}') && depth > 0)
+      depth--;
+  return FALSE;
+}
+
+JsonNode *
+td_json_parse (const char *text)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+
+  if (!text || td_json_is_deep (text) || !json_parser_load_from_data (parser, text, -1, NULL)
+      || !json_parser_get_root (parser) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    return NULL;
+  return json_parser_steal_root (parser);
+}
 
 JsonNode *
 td_json_load (const char *path, GError **error)
 {
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  g_autofree char *text = NULL;
-  struct stat status;
-  gsize length = 0;
+  g_autofree char *text = td_text_load (path, MAX_BYTES, error);
+  JsonNode *root = td_json_parse (text);
 
-  if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)
-      || !g_file_get_contents (path, &text, &length, NULL)) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "The file “%s” is missing or cannot be read", path);
-    return NULL;
-  }
-  if (length > MAX_BYTES || !json_parser_load_from_data (parser, text, length, NULL)
-      || !json_parser_get_root (parser)
-      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))) {
+  if (text && !root)
     td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
-    return NULL;
-  }
-  return json_parser_steal_root (parser);
+  return root;
 }
 
 JsonNode *

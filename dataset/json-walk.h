@@ -8,6 +8,12 @@
  * another type is NULL, 0 or NAN, never a complaint of the library.
  */
 
+/* The library's parser recurses, and 100,000 brackets would overflow its stack. TRUE: @text is
+   nested deeper than any file of the field. */
+gboolean td_json_is_deep (const char *text);
+/* NULL: @text (nullable) is no sound JSON, is nested deeper than any file of the field, or its root
+   is no object. */
+JsonNode *td_json_parse (const char *text);
 /* At most 16 MiB; the root is an object. */
 JsonNode *td_json_load (const char *path, GError **error);
 JsonNode *td_json_at (JsonNode *root, const char *path); /* NULL: absent or null */

@@ -214,6 +214,20 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
 
   if (!pattern || number == 0)
     return NULL;
+  if (numbered) { /* a number in 500 bytes of text must not cost gigabytes */
+    g_autofree char *last = numbered_name (pattern, number - 1);
+    g_autofree char *last_1 = numbered_name (pattern, number);
+    g_autofree char *path_last = g_build_filename (folder, last, NULL);
+    g_autofree char *path_last_1 = g_build_filename (folder, last_1, NULL);
+
+    if (number > TD_SCAN_MAX_FRAMES
+        || (!g_file_test (path_last, G_FILE_TEST_EXISTS)
+            && !g_file_test (path_last_1, G_FILE_TEST_EXISTS))) {
+      td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” states %u frames, but “%s” is missing", path,
+                    number, path_last);
+      return NULL;
+    }
+  }
   for (guint i = 0; i < (numbered ? number : 1); i++) {
     g_autofree char *name = numbered_name (pattern, first + i);
     g_autofree char *full = g_build_filename (folder, name, NULL);

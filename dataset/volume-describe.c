@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "json-text.h"
+#include "json-walk.h"
 
 #define KEY "tomodesk_volume"
 #define VERSION 1
@@ -81,12 +82,11 @@ get_double (JsonObject *object, const char *name, double otherwise)
 gboolean
 td_volume_take_description (TdVolumeFacts *facts, const char *json, guint *n_slices)
 {
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  JsonNode *root, *provenance;
+  g_autoptr (JsonNode) root = td_json_parse (json);
+  JsonNode *provenance;
   JsonObject *object;
 
-  if (!json || !json_parser_load_from_data (parser, json, -1, NULL)
-      || !(root = json_parser_get_root (parser)) || !JSON_NODE_HOLDS_OBJECT (root))
+  if (!root)
     return FALSE;
   object = json_node_get_object (root);
   if (get_double (object, KEY, 0) != VERSION)

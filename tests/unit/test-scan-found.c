@@ -2,6 +2,7 @@
 /* Scans found by their files' names, their angles; real ones. */
 #include <glib/gstdio.h>
 #include <math.h>
+#include <sys/stat.h>
 
 #include "dataset/angles.h"
 #include "dataset/error.h"
@@ -493,6 +494,41 @@ test_ctsimu (void)
   g_assert_cmpfloat (row[2], >, 0.9f * flat[2]);
 }
 
+/* A folder may hold any file: one whose brackets would overflow a parser's stack, a pipe that
+   nobody writes to, and metadata that state 10^8 images. */
+static void
+test_hostile_json (void)
+{
+  static const char *const metadata
+      = "{\"file\": {\"file_type\": \"CTSimU Metadata\"}, \"output\": {\"projections\": {"
+        "\"filename\": \"p_%06d.raw\", \"number\": 100000000, \"datatype\": \"uint16\","
+        "\"dimensions\": {\"x\": {\"value\": 4}, \"y\": {\"value\": 4}}}}}";
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "metadata.json");
+  g_autofree char *geometry = test_folder_file (folder, "geometry.json");
+  g_autofree char *deep = g_strnfill (1000000, '[');
+  const TdScanOptions options = { .angles = "0:180", .geometry = geometry };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (g_file_set_contents (path, deep, -1, NULL));
+  g_assert_null (td_scan_open (folder->path, NULL, NULL, &error));
+  g_clear_error (&error);
+  g_assert_true (g_file_set_contents (geometry, deep, -1, NULL));
+  g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
+  test_assert_sentence (error, "geometry.json");
+  g_clear_error (&error);
+  g_assert_true (g_file_set_contents (path, metadata, -1, NULL));
+  const gint64 start = g_get_monotonic_time ();
+  g_assert_null (td_scan_open (path, NULL, NULL, &error));
+  test_assert_sentence (error, NULL);
+  g_assert_cmpint (g_get_monotonic_time () - start, <, G_USEC_PER_SEC);
+  g_clear_error (&error);
+  g_remove (path);
+  g_assert_cmpint (mkfifo (path, 0600), ==, 0);
+  g_assert_null (td_scan_open (path, NULL, NULL, &error));
+  test_assert_sentence (error, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -523,5 +559,6 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/htc-folder", test_htc_folder);
   g_test_add_func ("/scan/sarepy", test_sarepy);
   g_test_add_func ("/scan/ctsimu", test_ctsimu);
+  g_test_add_func ("/scan/hostile-json", test_hostile_json);
   return g_test_run ();
 }
