@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "sample.h"
+#include "scan-private.h"
 
 /* The lock is held, and cancelling waits, for one piece of this size. */
 #define PIECE_BYTES ((gsize) 16 << 20)
@@ -16,9 +17,11 @@ struct TdH5Frames {
   int rank;   /* 2 or 3 */
   guint n_frames, n_rows, n_columns;
   gboolean by_rows;  /* stored [row][frame][column] */
+  gboolean external; /* its samples are in raw files */
   guint chunk_depth; /* of the first dimension: what is unpacked together; 1 if not chunked */
   TdSampleType type;
   gboolean by_library; /* samples that the library turns into float (int64, half, …) */
+  TdH5Absent absent;
 };
 
 static gboolean
@@ -65,39 +68,13 @@ find_shape (TdH5Frames *frames, GError **error)
   }
   if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
     return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "is empty");
-  if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit)
+  if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit
+      || shape[frames->by_rows ? 1 : 0] > TD_SCAN_MAX_FRAMES)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
                                "states a size that no scan can have");
   frames->n_frames = shape[frames->by_rows ? 1 : 0];
   frames->n_rows = shape[frames->by_rows ? 0 : 1];
   frames->n_columns = shape[2];
-  return TRUE;
-}
-
-/* A virtual data set whose source is missing would read as zeros without a word. */
-static gboolean
-check_virtual (TdH5Frames *frames, hid_t properties, GError **error)
-{
-  g_autofree char *own = td_h5_file_name (frames->dataset);
-  g_autofree char *folder = g_path_get_dirname (own);
-  gsize n = 0;
-
-  H5Pget_virtual_count (properties, &n);
-  for (gsize i = 0; i < n; i++) {
-    char source[4096] = "";
-    g_autofree char *path = NULL;
-
-    if (H5Pget_virtual_filename (properties, i, source, sizeof source) < 0 || strchr (source, '%')
-        || strcmp (source, ".") == 0)
-      continue;
-    path
-        = g_path_is_absolute (source) ? g_strdup (source) : g_build_filename (folder, source, NULL);
-    if (!td_h5_is_regular (path)) {
-      td_set_error (error, TD_ERROR_NOT_FOUND, "%s takes its data from “%s”, which is missing",
-                    frames->name, source);
-      return FALSE;
-    }
-  }
   return TRUE;
 }
 
@@ -124,7 +101,7 @@ check_filters (TdH5Frames *frames, hid_t properties, GError **error)
 }
 
 static gboolean
-check_storage (TdH5Frames *frames, GError **error)
+check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
 {
   g_auto (TdH5Id) properties = H5Dget_create_plist (frames->dataset);
   H5D_layout_t layout = properties < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout (properties);
@@ -132,43 +109,48 @@ check_storage (TdH5Frames *frames, GError **error)
 
   if (layout == H5D_LAYOUT_ERROR)
     return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "is damaged");
-  if (layout == H5D_VIRTUAL)
-    return check_virtual (frames, properties, error);
-  if (H5Dget_storage_size (frames->dataset) == 0 && H5Pget_external_count (properties) <= 0)
-    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE,
-                               "was never written to: it holds no data");
+  if (!td_h5_absent_find (&frames->absent, frames->dataset, frames->by_rows ? 1 : 0,
+                          flags & TD_H5_FRAMES_EXTERNAL, error))
+    return FALSE;
+  if (frames->absent.n_absent == frames->n_frames) {
+    td_set_error (error, TD_ERROR_BAD_FILE, "%s holds none of its frames: %s", frames->name,
+                  frames->absent.why);
+    return FALSE;
+  }
+  frames->external = layout == H5D_CONTIGUOUS && H5Pget_external_count (properties) > 0;
   if (layout == H5D_CHUNKED && frames->rank == 3 && H5Pget_chunk (properties, 3, chunk) == 3)
     frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
   return check_filters (frames, properties, error);
 }
 
-/* Chunks of several frames would be unpacked once for each of them, unless they are kept. */
-static void
-reopen_with_cache (TdH5Frames *frames)
+/* Chunks of several frames are kept, since each frame would unpack them anew. Raw files are looked
+   for in the folder of their HDF5 file. The library takes such settings only when it opens a data
+   set that is not open elsewhere. */
+static gboolean
+reopen_with_access (TdH5Frames *frames, GError **error)
 {
+  const gssize length = H5Iget_name (frames->dataset, NULL, 0);
+  g_auto (TdH5Id) file = -1;
   g_auto (TdH5Id) access = -1;
-  gssize length;
-  hid_t again;
   g_autofree char *path = NULL;
 
-  if (frames->chunk_depth < 2)
-    return;
-  length = H5Iget_name (frames->dataset, NULL, 0);
-  if (length <= 0)
-    return;
+  if ((frames->chunk_depth < 2 && !frames->external) || length <= 0)
+    return TRUE;
   path = g_malloc0 (length + 1);
   H5Iget_name (frames->dataset, path, length + 1);
+  file = H5Iget_file_id (frames->dataset);
   access = H5Pcreate (H5P_DATASET_ACCESS);
   H5Pset_chunk_cache (access, 12421, CHUNK_CACHE_BYTES, 1);
-  again = H5Dopen2 (frames->dataset, path, access);
-  if (again < 0)
-    return;
+  if (frames->external)
+    H5Pset_efile_prefix (access, "${ORIGIN}");
   td_h5_close (frames->dataset);
-  frames->dataset = again;
+  frames->dataset = H5Dopen2 (file, path, access);
+  return frames->dataset >= 0
+         || hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "cannot be opened again");
 }
 
-static TdH5Frames *
-frames_new (hid_t dataset, const char *name, gboolean by_rows, GError **error)
+TdH5Frames *
+td_h5_frames_new (hid_t dataset, const char *name, TdH5FramesFlags flags, GError **error)
 {
   TD_H5_GUARD;
   g_autoptr (TdH5Frames) frames = g_new0 (TdH5Frames, 1);
@@ -176,29 +158,18 @@ frames_new (hid_t dataset, const char *name, gboolean by_rows, GError **error)
   frames->dataset = dataset;
   frames->name = g_strdup (name);
   frames->chunk_depth = 1;
-  frames->by_rows = by_rows;
-  if (!find_shape (frames, error) || !find_type (frames, error) || !check_storage (frames, error))
+  frames->by_rows = (flags & TD_H5_FRAMES_BY_ROWS) != 0;
+  if (!find_shape (frames, error) || !find_type (frames, error)
+      || !check_storage (frames, flags, error) || !reopen_with_access (frames, error))
     return NULL;
-  reopen_with_cache (frames);
   return g_steal_pointer (&frames);
-}
-
-TdH5Frames *
-td_h5_frames_new (hid_t dataset, const char *name, GError **error)
-{
-  return frames_new (dataset, name, FALSE, error);
-}
-
-TdH5Frames *
-td_h5_frames_new_by_rows (hid_t dataset, const char *name, GError **error)
-{
-  return frames_new (dataset, name, TRUE, error);
 }
 
 void
 td_h5_frames_free (TdH5Frames *frames)
 {
   td_h5_close (frames->dataset);
+  td_h5_absent_clear (&frames->absent);
   g_free (frames->name);
   g_free (frames);
 }
@@ -227,6 +198,25 @@ td_h5_frames_type (const TdH5Frames *frames)
   return frames->type;
 }
 
+const TdH5Absent *
+td_h5_frames_absent (const TdH5Frames *frames)
+{
+  return &frames->absent;
+}
+
+/* The library would give fill values for what is not there. */
+static gboolean
+check_present (const TdH5Frames *frames, guint first, guint count, GError **error)
+{
+  for (guint i = first; frames->absent.frames && i < first + count; i++)
+    if (frames->absent.frames[i]) {
+      td_set_error (error, TD_ERROR_BAD_FILE, "%s: frame %u is missing: %s", frames->name, i,
+                    frames->absent.why);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 /* Ranges below are in the file's order: frames of the first dimension, rows of the second. A data
  * set opened by rows therefore has its rows as the ranges' frames. */
 static TdFrameRange
@@ -251,6 +241,9 @@ hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buf
   gboolean direct = frames->by_library || frames->type == TD_SAMPLE_FLOAT32;
   hid_t type = direct ? H5T_NATIVE_FLOAT : td_h5_native_type (frames->type);
 
+  if (!check_present (frames, frames->by_rows ? range->row0 : range->first,
+                      frames->by_rows ? range->n_rows : range->count, error))
+    return FALSE;
   if (file_space < 0 || memory_space < 0
       || H5Sselect_hyperslab (file_space, H5S_SELECT_SET, start + skip, NULL, size + skip, NULL) < 0
       || H5Dread (frames->dataset, type, memory_space, file_space, H5P_DEFAULT,
@@ -339,7 +332,16 @@ td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange 
                    GCancellable *cancellable, GError **error)
 {
   const TdFrameRange stored = stored_range (frames, range);
+  const gsize pixels = (gsize) range->n_rows * frames->n_columns;
 
+  if (frames->by_rows && indices) { /* flats and darks of which some are missing: they are few */
+    for (guint i = 0; i < range->count; i++) {
+      const TdFrameRange one = { range->kind, range->row0, range->n_rows, indices[i], 1 };
+      if (!hdf5_frames_read_transposed (frames, &one, out + i * pixels, cancellable, error))
+        return FALSE;
+    }
+    return TRUE;
+  }
   if (frames->by_rows)
     return hdf5_frames_read_transposed (frames, &stored, out, cancellable, error);
   return hdf5_frames_read_stored (frames, indices, &stored, out, cancellable, error);

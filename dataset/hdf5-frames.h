@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "hdf5-absent.h"
 #include "hdf5-util.h"
 
 /**
@@ -9,11 +10,15 @@
  */
 typedef struct TdH5Frames TdH5Frames;
 
-/* Takes @dataset, also on failure. Refuses other ranks and types, sets that were never written,
-   virtual ones whose sources are missing, and compression that this system's HDF5 cannot undo. */
-TdH5Frames *td_h5_frames_new (hid_t dataset, const char *name, GError **error);
-/* The same for a data set in sinogram order, [row][frame][column]. */
-TdH5Frames *td_h5_frames_new_by_rows (hid_t dataset, const char *name, GError **error);
+typedef enum {
+  TD_H5_FRAMES_BY_ROWS = 1 << 0,  /* in sinogram order, [row][frame][column] */
+  TD_H5_FRAMES_EXTERNAL = 1 << 1, /* raw data may lie outside the file's folder */
+} TdH5FramesFlags;
+
+/* Takes @dataset, also on failure. Refuses other ranks and types, sets of which no frame is there,
+   and compression that this system's HDF5 cannot undo. */
+TdH5Frames *td_h5_frames_new (hid_t dataset, const char *name, TdH5FramesFlags flags,
+                              GError **error);
 void td_h5_frames_free (TdH5Frames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdH5Frames, td_h5_frames_free)
 
@@ -21,6 +26,8 @@ guint td_h5_frames_count (const TdH5Frames *frames);
 guint td_h5_frames_rows (const TdH5Frames *frames);
 guint td_h5_frames_columns (const TdH5Frames *frames);
 TdSampleType td_h5_frames_type (const TdH5Frames *frames);
+/* Which frames are not in the files. Reading one of them is an error. */
+const TdH5Absent *td_h5_frames_absent (const TdH5Frames *frames);
 
 /* Rows as sinograms, [row][frame][column]: the order of a set opened by rows. */
 gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, const TdFrameRange *range, float *out,

@@ -118,8 +118,8 @@ is_by_rows (hid_t projections, hid_t flats)
 }
 
 static gboolean
-add_all (TdScan **scan, const char *path, hid_t file, const Place *place, gboolean by_rows,
-         GError **error)
+add_all (TdScan **scan, const char *path, hid_t file, const Place *place,
+         const TdScanOptions *options, GError **error)
 {
   hid_t datasets[3] = { -1, -1, -1 };
   gboolean good = TRUE;
@@ -130,14 +130,14 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place, gboole
 
     good = open_member (file, path, member, &datasets[kind], error);
   }
-  *scan
-      = td_h5_scan_new (path, by_rows || (good && is_by_rows (datasets[0], datasets[1])), &source);
+  *scan = td_h5_scan_new (
+      path, options->sinograms || (good && is_by_rows (datasets[0], datasets[1])), &source);
   for (guint kind = 0; kind < 3; kind++) {
     g_autofree char *member = path_in (place, place->layout->names[kind]);
     g_autofree char *label = td_h5_label (path, member);
 
     if (good)
-      good = td_h5_scan_add (*scan, source, kind, datasets[kind], label, error);
+      good = td_h5_scan_add (*scan, source, kind, datasets[kind], label, options, error);
     else if (datasets[kind] >= 0)
       td_h5_close (datasets[kind]);
   }
@@ -242,7 +242,7 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
     td_set_error (error, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
     return NULL;
   }
-  good = add_all (&scan, path, file, &place, options->sinograms, error)
+  good = add_all (&scan, path, file, &place, options, error)
          && scan_dxchange_take_angles (scan, file, &place, options, error);
   if (good) {
     scan->facts.format = g_strdup (place.layout->format);

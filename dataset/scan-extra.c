@@ -50,6 +50,10 @@ with_extra (TdScan *scan)
   TdScanFacts *facts = &out->facts;
 
   td_scan_copy_facts (out, whole);
+  if (facts->absent) {
+    facts->absent = g_realloc (facts->absent, whole->n_views + scan->n_extra);
+    memset (facts->absent + whole->n_views, 0, scan->n_extra);
+  }
   g_free (facts->angles_rad);
   facts->n_views = whole->n_views + scan->n_extra;
   facts->angles_rad = g_new (double, facts->n_views);

@@ -86,7 +86,7 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   }
   label = td_h5_label (path, chosen);
-  if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, error))
+  if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, options, error))
     return NULL;
   scan->facts.format = g_strdup (TD_HDF5_ANY_FORMAT);
   td_scan_note (scan, "The frames of %s were taken.", chosen);

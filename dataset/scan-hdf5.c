@@ -56,23 +56,77 @@ td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)
   return scan;
 }
 
+TdH5FramesFlags
+td_h5_scan_flags (const TdScanOptions *options)
+{
+  return options->allow_external ? TD_H5_FRAMES_EXTERNAL : 0;
+}
+
+static void
+scan_hdf5_add_sources (TdScan *scan, const TdH5Frames *frames)
+{
+  const TdH5Absent *absent = td_h5_frames_absent (frames);
+
+  td_scan_add_sources (scan, (const char *const *) absent->from->pdata, absent->from->len);
+}
+
+void
+td_h5_scan_take_absent (TdScan *scan, const TdH5Frames *frames, const guint *indices)
+{
+  const TdH5Absent *absent = td_h5_frames_absent (frames);
+  TdScanFacts *facts = &scan->facts;
+  gboolean any = FALSE;
+
+  scan_hdf5_add_sources (scan, frames);
+  if (absent->n_absent == 0)
+    return;
+  facts->absent = g_new0 (guint8, MAX (facts->n_views, 1));
+  for (guint i = 0; i < facts->n_views; i++)
+    any |= facts->absent[i] = absent->frames[indices ? indices[i] : i];
+  if (any)
+    facts->absent_why = g_strdup (absent->why);
+  else
+    g_clear_pointer (&facts->absent, g_free);
+}
+
+/* Flats or darks that are missing are left out. Returns how many there are. */
+static guint
+keep_present (TdScan *scan, TdH5Source *source, TdFrameKind kind, const char *label)
+{
+  const TdH5Absent *absent = td_h5_frames_absent (source->frames[kind]);
+  guint n = 0;
+
+  if (absent->n_absent == 0)
+    return absent->n;
+  source->indices[kind] = g_new (guint, absent->n);
+  for (guint i = 0; i < absent->n; i++)
+    if (!absent->frames[i])
+      source->indices[kind][n++] = i;
+  td_scan_note (scan, "%s lacks %u of its %u frames, which are left out: %s.", label,
+                absent->n_absent, absent->n, absent->why);
+  return n;
+}
+
 gboolean
 td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
-                const char *label, GError **error)
+                const char *label, const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
+  TdH5FramesFlags flags = td_h5_scan_flags (options);
   TdH5Frames *frames;
 
   if (dataset < 0)
     return TRUE;
-  frames = facts->sinogram_order ? td_h5_frames_new_by_rows (dataset, label, error)
-                                 : td_h5_frames_new (dataset, label, error);
+  if (facts->sinogram_order)
+    flags |= TD_H5_FRAMES_BY_ROWS;
+  frames = td_h5_frames_new (dataset, label, flags, error);
   source->frames[kind] = frames;
   if (!frames)
     return FALSE;
   if (kind == TD_FRAME_PROJECTION) {
     td_h5_scan_take_size (scan, frames);
     facts->n_views = td_h5_frames_count (frames);
+    td_h5_scan_take_absent (scan, frames, NULL);
     return TRUE;
   }
   if (td_h5_frames_columns (frames) != facts->n_columns
@@ -83,7 +137,9 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
                   facts->n_rows);
     return FALSE;
   }
-  *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks) = td_h5_frames_count (frames);
+  scan_hdf5_add_sources (scan, frames);
+  *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks)
+      = keep_present (scan, source, kind, label);
   return TRUE;
 }
 

@@ -21,7 +21,11 @@ TdScan *td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)
 /* Flats or darks of a data set of their own, which must be as large as the projections. Takes
    @dataset; -1: there are none. */
 gboolean td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
-                         const char *label, GError **error);
+                         const char *label, const TdScanOptions *options, GError **error);
+TdH5FramesFlags td_h5_scan_flags (const TdScanOptions *options);
+/* Which of the projections are missing, and the files they are in. @indices: of the frames that are
+   views; NULL: all, in order. */
+void td_h5_scan_take_absent (TdScan *scan, const TdH5Frames *frames, const guint *indices);
 /* The size and sample type of the projections' data set. */
 void td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames);
 /* “FILE”: /path, for messages. */

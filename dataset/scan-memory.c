@@ -87,6 +87,9 @@ td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, con
   own->n_darks = darks ? facts->n_darks : 0;
   own->angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
   own->flat_positions = g_memdup2 (facts->flat_positions, own->n_flats * sizeof (double));
+  own->absent = NULL;
+  own->absent_why = NULL;
+  own->sources = g_strdupv (facts->sources);
   own->bad_pixels = g_memdup2 (facts->bad_pixels, (gsize) facts->n_rows * facts->n_columns);
   own->notes = td_messages_copy (facts->notes);
   td_geometry_copy (&own->geometry, &facts->geometry);

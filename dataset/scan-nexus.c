@@ -482,7 +482,8 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
              guint *n_alignment, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  guint n = td_h5_frames_count (source->frames[0]), count[3] = { 0 };
+  const TdH5Absent *absent = td_h5_frames_absent (source->frames[0]);
+  guint n = td_h5_frames_count (source->frames[0]), count[3] = { 0 }, n_left = 0;
   g_autofree double *keys = read_keys (file, place, "image_key", n, scan->facts.path, &local);
   g_autofree double *control = NULL;
   g_autofree double *positions = g_new (double, n);
@@ -502,6 +503,10 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
 
     if (key != KEY_PROJECTION && key != KEY_FLAT && key != KEY_DARK)
       continue; /* invalid, or for alignment */
+    if (kind != TD_FRAME_PROJECTION && absent->frames && absent->frames[i]) {
+      n_left++;
+      continue;
+    }
     if (kind == TD_FRAME_FLAT)
       positions[count[kind]] = count[TD_FRAME_PROJECTION];
     source->indices[kind][count[kind]++] = i;
@@ -510,19 +515,24 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
     td_scan_note (scan, "There is no image_key: all %u frames were taken as projections.", n);
   for (guint i = 0; control && i < n;
        i++) /* behind the views: scan_nexus_take_angles() hands them on */
-    if (control[i] == KEY_ALIGNMENT)
+    if (control[i] == KEY_ALIGNMENT && !(absent->frames && absent->frames[i]))
       source->indices[TD_FRAME_PROJECTION][count[TD_FRAME_PROJECTION] + (*n_alignment)++] = i;
   if (*n_alignment)
     td_scan_note (scan,
                   "%u frames were taken for alignment: they are not among the views, but help to "
                   "find the axis.",
                   *n_alignment);
+  if (n_left)
+    td_scan_note (scan, "%u flats and darks are missing and are left out: %s.", n_left,
+                  absent->why);
+  n -= n_left;
   if (count[0] + count[1] + count[2] + *n_alignment < n)
     td_scan_note (scan, "%u of %u frames are marked as invalid and are left out.",
                   n - count[0] - count[1] - count[2] - *n_alignment, n);
   scan->facts.n_views = count[TD_FRAME_PROJECTION];
   scan->facts.n_flats = count[TD_FRAME_FLAT];
   scan->facts.n_darks = count[TD_FRAME_DARK];
+  td_h5_scan_take_absent (scan, source->frames[0], source->indices[TD_FRAME_PROJECTION]);
   scan->facts.flat_positions = g_memdup2 (positions, count[TD_FRAME_FLAT] * sizeof (double));
   return TRUE;
 }
@@ -728,7 +738,7 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
   if (file < 0 || !nexus_find (file, path, options->dataset, &place, error))
     return NULL;
   label = td_h5_label (path, place.frames_path);
-  frames = td_h5_frames_new (place.frames, label, error);
+  frames = td_h5_frames_new (place.frames, label, td_h5_scan_flags (options), error);
   if (!frames)
     return NULL;
   for (guint kind = 0; kind < 3; kind++)

@@ -58,6 +58,8 @@ TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer so
 void td_scan_copy_facts (TdScan *scan, const TdScanFacts *facts);
 /* The source has @n projections more behind its views, taken at these angles for alignment. */
 void td_scan_take_extra (TdScan *scan, const double *angles_rad, guint n);
+/* Files that @scan reads. */
+void td_scan_add_sources (TdScan *scan, const char *const *paths, guint n);
 void td_scan_note (TdScan *scan, const char *id, ...) G_GNUC_PRINTF (2, 3);
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of
    every open. */

@@ -101,6 +101,7 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
 
   if (paths->len == 0)
     return TRUE;
+  td_scan_add_sources (scan, (const char *const *) paths->pdata, paths->len);
   g_ptr_array_add (paths, NULL);
   frames = source->frames[kind] = td_tiff_frames_new ();
   if (!td_tiff_frames_add (frames, (const char *const *) paths->pdata, error))

@@ -487,6 +487,27 @@ scan_view_note (TdScan *scan, const TdScanFacts *whole, const TdScanFrame *frame
     td_scan_note (scan, "Binned: %u views to one.", frame->bin_views);
 }
 
+/* A view is missing if one of those that are averaged to it is. */
+static void
+see_absent (const View *view, TdScanFacts *facts)
+{
+  const guint8 *absent = td_scan_facts (view->scan)->absent;
+  gboolean any = FALSE;
+
+  g_clear_pointer (&facts->absent, g_free);
+  if (!absent)
+    return;
+  facts->absent = g_new0 (guint8, facts->n_views);
+  for (guint i = 0; i < facts->n_views; i++) {
+    const guint begin = scan_view_frame (view, TD_FRAME_PROJECTION, i);
+    const guint end = scan_view_frame (view, TD_FRAME_PROJECTION, i + 1);
+    for (guint k = begin; k < end; k++)
+      any |= facts->absent[i] |= absent[k];
+  }
+  if (!any)
+    g_clear_pointer (&facts->absent, g_free);
+}
+
 static gboolean
 scan_view_fill_facts (TdScan *scan, View *view, GError **error)
 {
@@ -504,6 +525,7 @@ scan_view_fill_facts (TdScan *scan, View *view, GError **error)
     facts->flat_positions[i]
         = CLAMP (facts->flat_positions[i] - frame->crop_view, 0, frame->crop_views)
           / frame->bin_views;
+  see_absent (view, facts);
   g_free (facts->bad_pixels);
   facts->bad_pixels = view->bad = see_bad_pixels (view, whole);
   facts->centre_px = td_scan_frame_column (frame, whole->n_columns, whole->centre_px);

@@ -46,6 +46,65 @@ td_scan_note (TdScan *scan, const char *id, ...)
   va_end (values);
 }
 
+void
+td_scan_add_sources (TdScan *scan, const char *const *paths, guint n)
+{
+  const guint before = scan->facts.sources ? g_strv_length (scan->facts.sources) : 0;
+
+  scan->facts.sources = g_renew (char *, scan->facts.sources, before + n + 1);
+  for (guint i = 0; i < n; i++)
+    scan->facts.sources[before + i] = g_strdup (paths[i]);
+  scan->facts.sources[before + n] = NULL;
+}
+
+/* "3, 7 to 12, 40 to 59 and others" */
+static char *
+absent_ranges (const TdScanFacts *facts)
+{
+  GString *text = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint i = 0; i < facts->n_views; i++) {
+    guint end = i;
+
+    while (end < facts->n_views && facts->absent[end])
+      end++;
+    if (end == i)
+      continue;
+    if (n == 4) {
+      g_string_append (text, " and others");
+      break;
+    }
+    g_string_append_printf (text, end > i + 1 ? "%s%u to %u" : "%s%u", n++ ? ", " : "", i, end - 1);
+    i = end;
+  }
+  return g_string_free (text, FALSE);
+}
+
+gboolean
+td_scan_complete (const TdScan *scan, GError **error)
+{
+  const TdScanFacts *facts = &scan->facts;
+  guint n = 0, first = 0, longest = 0;
+
+  for (guint i = 0, run = 0; facts->absent && i < facts->n_views; i++) {
+    n += facts->absent[i] != 0;
+    run = facts->absent[i] ? 0 : run + 1;
+    if (run > longest) {
+      longest = run;
+      first = i + 1 - run;
+    }
+  }
+  if (n == 0)
+    return TRUE;
+  g_autofree char *ranges = absent_ranges (facts);
+  td_set_error (
+      error, TD_ERROR_BAD_FILE,
+      "“%s” lacks %u of %u views (%s): %s; the longest part that is there is {views:%u:%u}",
+      facts->path, n, facts->n_views, ranges, facts->absent_why, first, first + longest);
+  return FALSE;
+}
+
 static gboolean
 validate_angles (const TdScanFacts *facts, GError **error)
 {
@@ -170,6 +229,11 @@ td_scan_validate (TdScan *scan, GError **error)
     return FALSE;
   if (!validate_volume (facts, error))
     return FALSE;
+  if (facts->absent) {
+    g_autofree char *ranges = absent_ranges (facts);
+
+    td_scan_note (scan, "Views %s are missing: %s.", ranges, facts->absent_why);
+  }
   centre_of_geometry (facts);
   return validate_angles (facts, error);
 }
@@ -183,6 +247,9 @@ facts_clear (TdScanFacts *facts)
   g_free (facts->angles_rad);
   g_free (facts->flat_positions);
   g_free (facts->bad_pixels);
+  g_free (facts->absent);
+  g_free (facts->absent_why);
+  g_strfreev (facts->sources);
   td_geometry_clear (&facts->geometry);
   td_messages_free (facts->notes);
 }
@@ -201,6 +268,9 @@ td_scan_copy_facts (TdScan *scan, const TdScanFacts *from)
   facts->angles_rad = g_memdup2 (from->angles_rad, from->n_views * sizeof (double));
   facts->flat_positions = g_memdup2 (from->flat_positions, from->n_flats * sizeof (double));
   facts->bad_pixels = g_memdup2 (from->bad_pixels, (gsize) from->n_rows * from->n_columns);
+  facts->absent = g_memdup2 (from->absent, from->absent ? from->n_views : 0);
+  facts->absent_why = g_strdup (from->absent_why);
+  facts->sources = g_strdupv (from->sources);
   facts->notes = td_messages_copy (from->notes);
   td_geometry_copy (&facts->geometry, &from->geometry);
 }
@@ -325,6 +395,18 @@ check_used (TdScan *scan, const TdScanOptions *options, GError **error)
   return FALSE;
 }
 
+/* What the user named, as files that are read. */
+static void
+add_stated_sources (TdScan *scan, const TdScanOptions *options)
+{
+  const char *const stated[]
+      = { scan->facts.path, options->flats, options->darks, options->angles, options->geometry };
+
+  for (guint i = 0; i < G_N_ELEMENTS (stated); i++)
+    if (stated[i] && g_file_test (stated[i], G_FILE_TEST_EXISTS))
+      td_scan_add_sources (scan, &stated[i], 1);
+}
+
 TdScan *
 td_scan_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
               GError **error)
@@ -354,6 +436,7 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   if (!scan || !check_used (scan, &own, error) || !with_options (scan, &own, geometry, error)
       || !td_scan_take_values (scan, own.values, cancellable, error))
     return NULL;
+  add_stated_sources (scan, &own);
   return turned_over (g_steal_pointer (&scan), error);
 }
 

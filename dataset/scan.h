@@ -68,6 +68,10 @@ typedef struct {
   double centre_px;        /* the file's own estimate of the centre of rotation; NAN: none */
   gboolean
       half_acquisition; /* the file says that the axis is near one edge (field_of_view = Half) */
+  guint8 *absent;       /* n_views: not 0 where a view is not in the files; NULL: all are there */
+  char *absent_why;     /* the first reason, as a clause; NULL: no view is missing */
+  char **sources;       /* the files that are read, and what the user named for them: no result may
+                           replace one. NULL-terminated; NULL: none */
   TdGeometry geometry;
   TdMessage **notes; /* for the user: which of two contradicting
                    sources was taken, what was guessed, what was skipped */
@@ -107,6 +111,7 @@ typedef struct {
   TdSampleType raw_type;
   gsize raw_header_bytes;
   gboolean raw_big_endian;
+  gboolean allow_external; /* HDF5: raw samples may lie outside the file's folder */
 } TdScanOptions;
 
 /* Headerless files as "WIDTHxHEIGHT:TYPE[be][:SKIP]": with "be" the larger byte comes first; SKIP
@@ -140,6 +145,9 @@ gboolean td_scan_read (TdScan *scan, const TdFrameRange *range, float *out,
  */
 gboolean td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
                                  GCancellable *cancellable, GError **error);
+
+/* FALSE with @error: some views are missing, which and why, and what can be done without them. */
+gboolean td_scan_complete (const TdScan *scan, GError **error);
 
 /* Projections taken beside the views, for alignment: one at 180 degrees, or some when the stage had
    come round. How many there are, and a scan that has them behind its views: for those who look for

@@ -222,7 +222,7 @@ volume_open_hdf5 (const char *path, GError **error)
   }
   label = td_h5_label (path, place);
   take_description (volume, file, dataset);
-  frames = td_h5_frames_new (dataset, label, error);
+  frames = td_h5_frames_new (dataset, label, 0, error);
   if (!frames)
     return NULL;
   volume->vtable = &hdf5_vtable;

@@ -213,7 +213,7 @@ td_engine_find_axis (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
   if (!devices)
     return NULL;
   g_autoptr (TdScan) seen = td_engine_measured (engine, scan, recipe, error);
-  if (!seen)
+  if (!seen || !td_scan_complete (seen, error))
     return NULL;
   TdAxisResult *result = centres_get (centres, seen, key, cancellable, &problem);
   if (!result && !problem) {

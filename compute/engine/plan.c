@@ -272,8 +272,12 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
   plan->recipe = *recipe;
   plan->output = g_strdup (output);
 
-  if (!plan->measured
-      || (output && !td_output_spares (output, td_scan_facts (plan->measured)->path, error))
+  if (!plan->measured || !td_scan_complete (plan->measured, error)
+      || (output
+          && (!td_output_spares (output, td_scan_facts (plan->measured)->path, error)
+              || !td_output_spares_all (
+                  output, (const char *const *) td_scan_facts (plan->measured)->sources, error)
+              || !td_output_spares (output, td_recipe_mask (recipe), error)))
       || !td_recipe_check (recipe, td_scan_facts (plan->measured), error)
       || !resolve_frame (plan, error))
     return NULL;

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Frames that are not in the files must not be read as zeros. */
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+#include "hdf5-scans.h"
+
+#define FRAME_BYTES (2 * ROWS * COLUMNS)
+
+static const TdScanOptions options = { .angles = "0:180" };
+
+static void
+fill (guint16 *values, guint base, guint n)
+{
+  for (guint f = 0; f < n; f++)
+    for (guint r = 0; r < ROWS; r++)
+      for (guint c = 0; c < COLUMNS; c++)
+        values[(f * ROWS + r) * COLUMNS + c] = (guint16) value_of (base + f, r, c);
+}
+
+/* @n frames at "/frames" of @path. */
+static void
+make_source (const TestFolder *folder, const char *name, guint base, guint n)
+{
+  g_autofree char *path = test_folder_file (folder, name);
+  hid_t file = td_h5_create (path);
+
+  add_frames (file, "frames", base, n, FALSE, 0);
+  g_assert_true (td_h5_finish (file));
+}
+
+/* A data set of VIEWS frames in chunks of @depth, of which the frames before @end are written. */
+static void
+make_chunked (const char *path, guint depth, guint end)
+{
+  TD_H5_GUARD;
+  hsize_t shape[3] = { VIEWS, ROWS, COLUMNS }, chunk[3] = { depth, 4, 5 };
+  hsize_t start[3] = { 0 }, count[3] = { end, ROWS, COLUMNS };
+  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
+  hid_t file = td_h5_create (path);
+  {
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) memory = H5Screate_simple (3, count, NULL);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) dataset = -1;
+
+    fill (values, 0, VIEWS);
+    H5Pset_chunk (properties, 3, chunk);
+    dataset = H5Dcreate2 (file, "all", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, count, NULL);
+    if (end > 0)
+      g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, memory, space, H5P_DEFAULT, values),
+                       >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
+typedef struct {
+  const char *file, *set;
+  guint first, n; /* frames of the virtual set */
+} Mapping;
+
+static void
+make_virtual (const char *path, const Mapping *mappings)
+{
+  TD_H5_GUARD;
+  hsize_t shape[3] = { VIEWS, ROWS, COLUMNS };
+  hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  {
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) dataset = -1;
+
+    for (const Mapping *m = mappings; m->file; m++) {
+      hsize_t start[3] = { m->first, 0, 0 }, count[3] = { m->n, ROWS, COLUMNS };
+      g_auto (TdH5Id) from = H5Screate_simple (3, count, NULL);
+
+      H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, count, NULL);
+      g_assert_cmpint (H5Pset_virtual (properties, space, m->file, m->set, from), >=, 0);
+    }
+    H5Sselect_all (space);
+    dataset = H5Dcreate2 (file, "all", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    g_assert_cmpint (dataset, >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
+/* Of the scan's views those in @missing are missing ("..x" has 0 and 1); @why says so. */
+static void
+check_missing (const char *path, const char *missing, const char *why)
+{
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_autofree float *frames = g_new (float, VIEWS *ROWS *COLUMNS);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpuint (facts->n_views, ==, VIEWS);
+  for (guint i = 0; i < VIEWS; i++) {
+    const TdFrameRange one = { TD_FRAME_PROJECTION, i, 1, 0, ROWS };
+    g_autoptr (GError) own = NULL;
+
+    g_assert_cmpint (facts->absent && facts->absent[i], ==, missing[i] == 'x');
+    g_assert_cmpint (td_scan_read (scan, &one, frames, NULL, &own), ==, missing[i] != 'x');
+    if (missing[i] == 'x')
+      test_assert_sentence (own, NULL);
+    else
+      check_frame (scan, TD_FRAME_PROJECTION, i, i);
+  }
+  g_assert_false (td_scan_complete (scan, &error));
+  test_assert_sentence (error, why);
+  g_clear_error (&error);
+  g_assert_false (td_scan_read_sinograms (
+      scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, VIEWS, 0, 1 }, frames, NULL, &error));
+}
+
+static void
+test_chunks (gconstpointer data)
+{
+  static const char *const missing[] = { "", "......xxx", "", "......xxx", "" };
+  const guint depth = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autoptr (GError) error = NULL;
+
+  make_chunked (path, depth, 6);
+  check_missing (path, missing[depth], "--views 0:6");
+  make_chunked (path, depth, VIEWS);
+  {
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+
+    g_assert_null (td_scan_facts (scan)->absent);
+    g_assert_true (td_scan_complete (scan, NULL));
+    check_sinograms (scan);
+  }
+  make_chunked (path, depth, 0);
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "never written");
+}
+
+static void
+test_virtual (void)
+{
+  static const Mapping whole[] = {
+    { "a.h5", "/frames", 0, 3 }, { "b.h5", "/frames", 3, 3 }, { "c.h5", "/frames", 6, 3 }, { NULL }
+  };
+  static const Mapping gap[]
+      = { { "a.h5", "/frames", 0, 3 }, { "c.h5", "/frames", 6, 3 }, { NULL } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *b = test_folder_file (folder, "b.h5"), *c = test_folder_file (folder, "c.h5");
+  g_autoptr (GError) error = NULL;
+
+  make_source (folder, "a.h5", 0, 3);
+  make_source (folder, "b.h5", 3, 3);
+  make_source (folder, "c.h5", 6, 3);
+  make_virtual (path, whole);
+  {
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+
+    g_assert_true (td_scan_complete (scan, NULL));
+    check_frame (scan, TD_FRAME_PROJECTION, 7, 7);
+    g_assert_true (g_strv_contains ((const char *const *) td_scan_facts (scan)->sources, b));
+  }
+  make_source (folder, "b.h5", 3, 2); /* smaller than is mapped */
+  check_missing (path, ".....x...", "b.h5");
+  g_assert_true (g_file_set_contents (b, "garbage", -1, NULL));
+  check_missing (path, "...xxx...", "b.h5");
+  make_source (folder, "b.h5", 3, 3);
+  g_assert_cmpint (truncate (b, 1000), ==, 0);
+  check_missing (path, "...xxx...", "cut short");
+  make_chunked (b, 1, VIEWS); /* a file of another data set */
+  check_missing (path, "...xxx...", "/frames");
+  g_remove (b);
+  check_missing (path, "...xxx...", "b.h5");
+  g_remove (c);
+  check_missing (path, "...xxxxxx", "--views 0:3");
+  make_source (folder, "c.h5", 6, 3);
+  make_virtual (path, gap);
+  check_missing (path, "...xxx...", "mapped");
+  g_remove (c);
+  make_virtual (path, (Mapping[]) { { "c.h5", "/frames", 6, 3 }, { NULL } });
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, NULL);
+}
+
+/* A virtual set of a virtual set, and one that takes from itself. */
+static void
+test_nested (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *inner = test_folder_file (folder, "inner.h5");
+  g_autoptr (GError) error = NULL;
+
+  make_source (folder, "a.h5", 0, 3);
+  make_virtual (inner, (Mapping[]) { { "a.h5", "/frames", 0, 3 }, { NULL } });
+  make_virtual (path, (Mapping[]) { { "inner.h5", "/all", 0, VIEWS }, { NULL } });
+  check_missing (path, "...xxxxxx", "inner.h5");
+  make_virtual (path, (Mapping[]) { { "scan.h5", "/all", 0, VIEWS }, { NULL } });
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "scan.h5");
+}
+
+static void
+make_raw (const char *path, const char *raw)
+{
+  TD_H5_GUARD;
+  hsize_t shape[3] = { VIEWS, ROWS, COLUMNS };
+  hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  {
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) dataset = -1;
+
+    H5Pset_external (properties, raw, 0, VIEWS * FRAME_BYTES);
+    dataset = H5Dcreate2 (file, "all", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    g_assert_cmpint (dataset, >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
+static void
+test_raw (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *raw = test_folder_file (folder, "frames.raw");
+  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
+
+  fill (values, 0, VIEWS);
+  make_raw (path, "frames.raw");
+  g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
+  {
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+
+    g_assert_true (td_scan_complete (scan, NULL));
+    check_frame (scan, TD_FRAME_PROJECTION, 8, 8);
+  }
+  g_assert_cmpint (truncate (raw, 4 * FRAME_BYTES + 3), ==, 0);
+  check_missing (path, "....xxxxx", "frames.raw");
+}
+
+/* A stranger's file must not show the user's own files as frames. */
+static void
+test_raw_elsewhere (void)
+{
+  static const TdScanOptions allowed = { .angles = "0:180", .allow_external = TRUE };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *below = test_folder_file (folder, "below");
+  g_autofree char *path = test_folder_file (folder, "below/scan.h5");
+  g_autofree char *raw = test_folder_file (folder, "frames.raw");
+  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
+  g_autoptr (GError) error = NULL;
+
+  g_mkdir (below, 0777);
+  fill (values, 0, VIEWS);
+  g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
+  for (guint i = 0; i < 2; i++) {
+    make_raw (path, i ? raw : "../frames.raw");
+    g_assert_null (td_scan_open (path, &options, NULL, &error));
+    test_assert_sentence (error, "--allow-external");
+    g_clear_error (&error);
+    g_autoptr (TdScan) scan = open_scan (path, &allowed);
+    check_frame (scan, TD_FRAME_PROJECTION, 8, 8);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/absent/chunks/frame", GUINT_TO_POINTER (1), test_chunks);
+  g_test_add_data_func ("/absent/chunks/three", GUINT_TO_POINTER (3), test_chunks);
+  g_test_add_func ("/absent/virtual", test_virtual);
+  g_test_add_func ("/absent/nested", test_nested);
+  g_test_add_func ("/absent/raw", test_raw);
+  g_test_add_func ("/absent/raw-elsewhere", test_raw_elsewhere);
+  return g_test_run ();
+}
