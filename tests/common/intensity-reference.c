@@ -129,18 +129,26 @@ td_reference_zingers_angle (const TdFrames *f, const TdStep *step, double *data)
 
 /* ── Flat field ── */
 
+/* Flats or darks, and where each was taken. */
+typedef struct {
+  const float *frames;
+  guint n;
+  const double *positions;
+} Group;
+
 /* Of the frames whose position is @position (NAN: all). */
 static double
-average (const TdFrames *f, const float *frames, guint n, const double *positions, double position,
-         guint row, guint column, gboolean use_median)
+average (const TdFrames *f, const Group *group, double position, guint row, guint column,
+         gboolean use_median)
 {
+  const guint n = group->n;
   g_autofree double *values = g_new (double, MAX (n, 1));
   double sum = 0;
   guint k = 0;
 
   for (guint i = 0; i < n; i++)
-    if (isnan (position) || positions[i] == position) {
-      values[k] = frames[((gsize) i * f->n_rows + row) * f->n_columns + column];
+    if (isnan (position) || group->positions[i] == position) {
+      values[k] = group->frames[((gsize) i * f->n_rows + row) * f->n_columns + column];
       sum += values[k++];
     }
   if (k == 0)
@@ -167,11 +175,12 @@ moment (const TdFrames *f, double position, gboolean by_angle)
 static double
 flat_at (const TdFrames *f, const TdStep *step, guint row, guint view, guint column)
 {
+  const Group flats = { f->flats, f->n_flats, f->flat_positions };
   gboolean use_median = td_step_value (step, "average") > 0;
   double drift = td_step_value (step, "drift"), before = NAN, after = NAN;
 
   if (drift == 0 || !f->flat_positions)
-    return average (f, f->flats, f->n_flats, NULL, NAN, row, column, use_median);
+    return average (f, &flats, NAN, row, column, use_median);
   for (guint i = 0; i < f->n_flats; i++) {
     double p = f->flat_positions[i];
     if (moment (f, p, drift == 2) <= moment (f, view + 0.5, drift == 2))
@@ -180,24 +189,23 @@ flat_at (const TdFrames *f, const TdStep *step, guint row, guint view, guint col
       after = isnan (after) ? p : MIN (after, p);
   }
   if (isnan (before) || isnan (after))
-    return average (f, f->flats, f->n_flats, f->flat_positions, isnan (before) ? after : before,
-                    row, column, use_median);
+    return average (f, &flats, isnan (before) ? after : before, row, column, use_median);
   double from = moment (f, before, drift == 2), to = moment (f, after, drift == 2);
   double w = (moment (f, view + 0.5, drift == 2) - from) / (to - from);
-  return (1 - w)
-             * average (f, f->flats, f->n_flats, f->flat_positions, before, row, column, use_median)
-         + w * average (f, f->flats, f->n_flats, f->flat_positions, after, row, column, use_median);
+  return (1 - w) * average (f, &flats, before, row, column, use_median)
+         + w * average (f, &flats, after, row, column, use_median);
 }
 
 void
 td_reference_flat_field (const TdFrames *f, const TdStep *step, double *data)
 {
+  const Group darks = { f->darks, f->n_darks, NULL };
+  const gboolean use_median = td_step_value (step, "average") > 0;
   double white = td_step_value (step, "white");
 
   for (guint r = 0; r < f->n_rows; r++)
     for (guint c = 0; c < f->n_columns; c++) {
-      double dark
-          = average (f, f->darks, f->n_darks, NULL, NAN, r, c, td_step_value (step, "average") > 0);
+      double dark = average (f, &darks, NAN, r, c, use_median);
       for (guint v = 0; v < f->n_views; v++) {
         double flat = white > 0 ? white : flat_at (f, step, r, v, c);
         data[at (f, r, v, c)] = (data[at (f, r, v, c)] - dark) / (flat - dark);

@@ -6,14 +6,14 @@
 
 #include "compute/prepare/steps.h"
 
-gboolean
-td_test_chance (TdTestInvented *trial, double part)
+static gboolean
+invented_chance (TdTestInvented *trial, double part)
 {
   return g_rand_double (trial->rand) < part;
 }
 
-double
-td_test_between (TdTestInvented *trial, double low, double high)
+static double
+invented_between (TdTestInvented *trial, double low, double high)
 {
   return g_rand_double_range (trial->rand, low, high);
 }
@@ -36,35 +36,35 @@ invent_scan (TdTestInvented *trial)
   td_phantom_scan_init (spec);
   spec->phantom = objects[td_test_whole (trial, 0, G_N_ELEMENTS (objects) - 1)];
   spec->n_columns
-      = td_test_chance (trial, 0.1) ? td_test_whole (trial, 1, 5) : td_test_whole (trial, 9, 90);
-  spec->n_rows = td_test_chance (trial, 0.2) ? 1 : td_test_whole (trial, 2, 40);
+      = invented_chance (trial, 0.1) ? td_test_whole (trial, 1, 5) : td_test_whole (trial, 9, 90);
+  spec->n_rows = invented_chance (trial, 0.2) ? 1 : td_test_whole (trial, 2, 40);
   spec->n_views
-      = td_test_chance (trial, 0.1) ? td_test_whole (trial, 1, 3) : td_test_whole (trial, 4, 100);
+      = invented_chance (trial, 0.1) ? td_test_whole (trial, 1, 3) : td_test_whole (trial, 4, 100);
   spec->centre_px
-      = (spec->n_columns - 1) / 2.0 + td_test_between (trial, -0.4, 0.4) * spec->n_columns;
-  spec->tilt_deg = td_test_chance (trial, 0.3) ? td_test_between (trial, -2, 2) : 0;
-  spec->first_deg = td_test_between (trial, -200, 200);
-  spec->range_deg = (td_test_chance (trial, 0.5)   ? 180
-                     : td_test_chance (trial, 0.7) ? 360
-                                                   : td_test_between (trial, 60, 500))
-                    * (td_test_chance (trial, 0.2) ? -1 : 1);
-  spec->end_point = td_test_chance (trial, 0.5);
-  spec->logged = td_test_chance (trial, 0.2);
+      = (spec->n_columns - 1) / 2.0 + invented_between (trial, -0.4, 0.4) * spec->n_columns;
+  spec->tilt_deg = invented_chance (trial, 0.3) ? invented_between (trial, -2, 2) : 0;
+  spec->first_deg = invented_between (trial, -200, 200);
+  spec->range_deg = (invented_chance (trial, 0.5)   ? 180
+                     : invented_chance (trial, 0.7) ? 360
+                                                    : invented_between (trial, 60, 500))
+                    * (invented_chance (trial, 0.2) ? -1 : 1);
+  spec->end_point = invented_chance (trial, 0.5);
+  spec->logged = invented_chance (trial, 0.2);
   spec->attenuation = spec->logged ? 0 : 2;
   spec->n_flats = td_test_whole (trial, 1, 6);
   spec->n_darks = td_test_whole (trial, 0, 3);
   spec->dark_counts = spec->n_darks ? 200 : 0;
-  spec->photons = td_test_chance (trial, 0.6) ? pow (10, td_test_between (trial, 2.5, 5)) : 0;
-  spec->wander = td_test_chance (trial, 0.4) ? 0.2 : 0;
-  spec->drift = td_test_chance (trial, 0.3) ? 0.2 : 0;
-  spec->flicker = td_test_chance (trial, 0.3) ? 0.05 : 0;
-  spec->zingers = td_test_chance (trial, 0.3) ? 1e-3 : 0;
-  spec->rings = td_test_chance (trial, 0.3) ? 0.01 : 0;
-  spec->n_dead = td_test_chance (trial, 0.3) ? spec->n_columns * spec->n_rows / 100 : 0;
+  spec->photons = invented_chance (trial, 0.6) ? pow (10, invented_between (trial, 2.5, 5)) : 0;
+  spec->wander = invented_chance (trial, 0.4) ? 0.2 : 0;
+  spec->drift = invented_chance (trial, 0.3) ? 0.2 : 0;
+  spec->flicker = invented_chance (trial, 0.3) ? 0.05 : 0;
+  spec->zingers = invented_chance (trial, 0.3) ? 1e-3 : 0;
+  spec->rings = invented_chance (trial, 0.3) ? 0.01 : 0;
+  spec->n_dead = invented_chance (trial, 0.3) ? spec->n_columns * spec->n_rows / 100 : 0;
   spec->seed = g_rand_int (trial->rand);
-  if (td_test_chance (trial, 0.5))
+  if (invented_chance (trial, 0.5))
     spec->geometry.pixel_width_mm = spec->geometry.pixel_height_mm
-        = td_test_between (trial, 0.001, 0.5);
+        = invented_between (trial, 0.001, 0.5);
 }
 
 /* A parameter anywhere in its range is mostly absurd: near the preset, or another choice. */
@@ -74,11 +74,11 @@ invent_parameters (TdTestInvented *trial, TdStep *step, const TdStepKind *kind)
   for (guint i = 0; i < kind->n_parameters; i++) {
     const TdStepParameter *parameter = &kind->parameters[i];
 
-    if (td_test_chance (trial, 0.5))
+    if (invented_chance (trial, 0.5))
       continue;
     double value = parameter->choices ? td_test_whole (trial, (guint) parameter->minimum,
                                                        (guint) parameter->maximum)
-                                      : parameter->preset * td_test_between (trial, 0.6, 1.5);
+                                      : parameter->preset * invented_between (trial, 0.6, 1.5);
     if (parameter->digits == 0)
       value = round (value);
     step->values[i] = CLAMP (value, parameter->minimum, parameter->maximum);
@@ -93,20 +93,21 @@ invent_steps (TdTestInvented *trial)
     const gboolean orders = rings || g_str_equal ((*kind)->name, "zingers-angle");
     g_autoptr (GError) error = NULL;
 
-    if (!preset && !td_test_chance (trial, rings ? 0.06 : 0.2))
+    if (!preset && !invented_chance (trial, rings ? 0.06 : 0.2))
       continue;
     if (g_str_equal ((*kind)->name, "dose") && trial->spec.n_columns < 12)
       continue;
     TdStep *step = td_recipe_add_step (&trial->recipe, (*kind)->name, &error);
     g_assert_no_error (error);
-    if (preset || td_test_chance (trial, 0.5))
+    if (preset || invented_chance (trial, 0.5))
       invent_parameters (trial, step, *kind);
     if (g_str_equal (step->name, "flat-field"))
       step->values[TD_FLAT_FIELD_WHITE] = 0;
     if (g_str_equal (step->name, "minus-log"))
-      step->values[0] = td_test_chance (trial, 0.5) ? 1e-5 : 1e-3;
+      step->values[0] = invented_chance (trial, 0.5) ? 1e-5 : 1e-3;
     if (g_str_equal (step->name, "dose"))
-      step->values[0] = td_test_chance (trial, 0.5); /* borders or rows: a region may lie outside */
+      step->values[0]
+          = invented_chance (trial, 0.5); /* borders or rows: a region may lie outside */
     if (g_str_equal (step->name, "paganin")) {
       const double paganin[] = { 50, 25, 100, 1.5 }; /* a few columns wide */
       memcpy (step->values, paganin, sizeof paganin);
@@ -124,20 +125,20 @@ invent_frame (TdTestInvented *trial)
   const TdPhantomScan *spec = &trial->spec;
   TdRecipe *recipe = &trial->recipe;
 
-  if (td_test_chance (trial, 0.35)) {
+  if (invented_chance (trial, 0.35)) {
     recipe->crop[2] = td_test_whole (trial, (spec->n_columns + 1) / 2, spec->n_columns);
     recipe->crop[0] = td_test_whole (trial, 0, spec->n_columns - recipe->crop[2]);
     recipe->crop[3] = td_test_whole (trial, (spec->n_rows + 1) / 2, spec->n_rows);
     recipe->crop[1] = td_test_whole (trial, 0, spec->n_rows - recipe->crop[3]);
   }
-  if (td_test_chance (trial, 0.3)) {
+  if (invented_chance (trial, 0.3)) {
     recipe->bin[0]
         = td_test_whole (trial, 1, MIN (4, recipe->crop[2] ? recipe->crop[2] : spec->n_columns));
     recipe->bin[1]
         = td_test_whole (trial, 1, MIN (3, recipe->crop[3] ? recipe->crop[3] : spec->n_rows));
   }
   /* Views far from each other are no group. */
-  if (td_test_chance (trial, 0.2) && fabs (spec->range_deg) < 5 * spec->n_views)
+  if (invented_chance (trial, 0.2) && fabs (spec->range_deg) < 5 * spec->n_views)
     recipe->bin_views = td_test_whole (trial, 1, 3);
 }
 
@@ -152,20 +153,20 @@ invent_recipe (TdTestInvented *trial)
   recipe->centre_px = trial->spec.centre_px;
   recipe->tilt_deg = trial->spec.tilt_deg;
   recipe->filter.kind = td_test_whole (trial, 0, g_strv_length ((char **) td_filter_names) - 1);
-  recipe->filter.cutoff = td_test_chance (trial, 0.5) ? 1 : td_test_between (trial, 0.3, 1);
-  recipe->filter.extend_edges = td_test_chance (trial, 0.3);
-  recipe->method = td_test_chance (trial, 0.15) ? TD_METHOD_FOURIER : TD_METHOD_FBP;
+  recipe->filter.cutoff = invented_chance (trial, 0.5) ? 1 : invented_between (trial, 0.3, 1);
+  recipe->filter.extend_edges = invented_chance (trial, 0.3);
+  recipe->method = invented_chance (trial, 0.15) ? TD_METHOD_FOURIER : TD_METHOD_FBP;
   if (recipe->method == TD_METHOD_FOURIER)
     trial->portions = TD_TEST_OTHER_PORTION;
   recipe->interpolation
-      = td_test_chance (trial, 0.15) ? TD_INTERPOLATION_NEAREST : TD_INTERPOLATION_LINEAR;
+      = invented_chance (trial, 0.15) ? TD_INTERPOLATION_NEAREST : TD_INTERPOLATION_LINEAR;
   if (recipe->interpolation
       == TD_INTERPOLATION_NEAREST) { /* midway between two columns it may be either */
     trial->judges = TRUE;
     trial->portions = TD_TEST_OTHER_JUDGE;
   }
-  recipe->angle_offset_deg = td_test_chance (trial, 0.3) ? td_test_between (trial, -360, 360) : 0;
-  recipe->reverse_rotation = td_test_chance (trial, 0.2);
+  recipe->angle_offset_deg = invented_chance (trial, 0.3) ? invented_between (trial, -360, 360) : 0;
+  recipe->reverse_rotation = invented_chance (trial, 0.2);
   recipe->field_of_view = td_test_whole (trial, TD_FIELD_AUTO, TD_FIELD_FULL);
   g_strlcpy (recipe->devices, "host", sizeof recipe->devices);
 }

@@ -29,6 +29,4 @@ void td_test_invented_clear (TdTestInvented *trial);
 /* In words, by g_test_message(). */
 void td_test_invented_tell (const TdTestInvented *trial, guint number);
 
-gboolean td_test_chance (TdTestInvented *trial, double part);
-double td_test_between (TdTestInvented *trial, double low, double high);
 guint td_test_whole (TdTestInvented *trial, guint low, guint high); /* both included */

@@ -53,11 +53,13 @@ meets (double corner[3][3], double x, double y, double *z)
   return TRUE;
 }
 
-/* Adds @share to the voxels of a column whose samples lie between pairs of crossings. */
+/* Adds its share to each voxel of a column whose samples lie between pairs of crossings. */
 static void
 fill_column (const double *z, guint crossings, guint nz, double voxel_mm, guint samples,
-             float share, gsize slice, float *out)
+             gsize slice, float *out)
 {
+  const float share = 1.0f / (samples * samples * samples);
+
   for (guint k = 0; k < nz * samples; k++) {
     const double at = ((nz * samples - 1) / 2.0 - k) * voxel_mm / samples;
     guint below = 0;
@@ -89,8 +91,7 @@ td_mesh_coverage (const TdMesh *mesh, guint nx, guint ny, guint nz, double voxel
       if (n == 0)
         continue;
       qsort (z, n, sizeof *z, td_compare_doubles);
-      fill_column (z, n, nz, voxel_mm, samples, 1.0f / (samples * samples * samples), slice,
-                   out + j / samples * nx + i / samples);
+      fill_column (z, n, nz, voxel_mm, samples, slice, out + j / samples * nx + i / samples);
     }
 }
 

@@ -112,18 +112,18 @@ td_truth_relative_rms (const float *a, const double *b, gsize n)
 }
 
 void
-td_truth_inside (const TdBackprojectTask *task, const double *slice, double x, double y,
-                 double radius_px, double value, double *mean_error, double *largest_error)
+td_truth_inside (const TdBackprojectTask *task, const double *slice, const TdTruthDisc *disc,
+                 double *mean_error, double *largest_error)
 {
   double sum = 0, largest = 0;
   gsize count = 0;
 
   for (guint j = 0; j < task->ny; j++) {
     for (guint i = 0; i < task->nx; i++) {
-      double dx = task->x0 + i * task->step - x, dy = task->y0 - j * task->step - y;
-      if (hypot (dx, dy) > radius_px)
+      double dx = task->x0 + i * task->step - disc->x, dy = task->y0 - j * task->step - disc->y;
+      if (hypot (dx, dy) > disc->radius_px)
         continue;
-      double error = slice[(gsize) j * task->nx + i] - value;
+      double error = slice[(gsize) j * task->nx + i] - disc->value;
       sum += error;
       largest = MAX (largest, fabs (error));
       count++;

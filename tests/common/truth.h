@@ -29,7 +29,11 @@ double *td_truth_fbp (const TdFilter *filter, const TdBackprojectTask *task, con
    anything is not finite. */
 double td_truth_relative_rms (const float *a, const double *b, gsize n);
 
-/* Mean and largest deviation from @value within @radius_px of the point (x, y), from the axis, y
- * up. */
-void td_truth_inside (const TdBackprojectTask *task, const double *slice, double x, double y,
-                      double radius_px, double value, double *mean_error, double *largest_error);
+/* A disc of a known value; pixels from the axis, y up. */
+typedef struct {
+  double x, y, radius_px, value;
+} TdTruthDisc;
+
+/* Mean and largest deviation from the disc's value within it. */
+void td_truth_inside (const TdBackprojectTask *task, const double *slice, const TdTruthDisc *disc,
+                      double *mean_error, double *largest_error);

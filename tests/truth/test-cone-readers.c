@@ -21,30 +21,41 @@ static TdEngine *engine;
 /* Writes the file again for each sign turned round, one after the other. */
 typedef void (*WriteFile) (const TestFolder *folder, const char *const *keys, const double *values);
 
+/* Files of a format, and how they are opened. */
+typedef struct {
+  const char *scan_name, *geometry;
+  double pixel_mm, voxel_mm;
+  WriteFile write;
+  const char *const *keys;
+  const double *values;
+  guint n_keys;
+} Written;
+
 static void
-check_signs (const TestFolder *folder, const TdConeCamera *camera, const char *scan_name,
-             const char *geometry, double pixel_mm, double voxel_mm, WriteFile write,
-             const char *const *keys, const double *values, guint n_keys)
+check_signs (const TestFolder *folder, const TdConeCamera *camera, const Written *written)
 {
-  g_autofree double *turned = g_memdup2 (values, n_keys * sizeof *values);
+  const double *values = written->values;
+  g_autofree double *turned = g_memdup2 (values, written->n_keys * sizeof *values);
   double right;
 
-  write (folder, keys, values);
+  written->write (folder, written->keys, values);
   {
-    g_autoptr (TdScan) scan = td_camera_open (folder->path, scan_name, geometry, pixel_mm);
-    right = td_cone_camera_error (camera, engine, scan, voxel_mm);
+    g_autoptr (TdScan) scan
+        = td_camera_open (folder->path, written->scan_name, written->geometry, written->pixel_mm);
+    right = td_cone_camera_error (camera, engine, scan, written->voxel_mm);
   }
   g_test_message ("as written: %.4f", right);
   g_assert_cmpfloat (right, <, RIGHT);
-  for (guint i = 0; i < n_keys; i++) {
+  for (guint i = 0; i < written->n_keys; i++) {
     if (values[i] == 0)
       continue;
     turned[i] = -values[i];
-    write (folder, keys, turned);
+    written->write (folder, written->keys, turned);
     turned[i] = values[i];
-    g_autoptr (TdScan) scan = td_camera_open (folder->path, scan_name, geometry, pixel_mm);
-    const double wrong = td_cone_camera_error (camera, engine, scan, voxel_mm);
-    g_test_message ("%s the other way: %.4f", keys[i], wrong);
+    g_autoptr (TdScan) scan
+        = td_camera_open (folder->path, written->scan_name, written->geometry, written->pixel_mm);
+    const double wrong = td_cone_camera_error (camera, engine, scan, written->voxel_mm);
+    g_test_message ("%s the other way: %.4f", written->keys[i], wrong);
     g_assert_cmpfloat (wrong, >, WORSE * right);
   }
 }
@@ -120,8 +131,9 @@ test_rtk (void)
   g_autofree float *views = td_cone_camera_expose (&camera);
 
   td_cone_camera_save (&camera, views, folder->path, "p_", 0, 0);
-  check_signs (folder, &camera, "p_0000.tif", "geometry.xml", RTK_PIXEL,
-               RTK_PIXEL * RTK_SID / RTK_SDD, rtk_write, rtk_keys, rtk_values, RTK_KEYS);
+  const Written written = { "p_0000.tif", "geometry.xml", RTK_PIXEL,  RTK_PIXEL * RTK_SID / RTK_SDD,
+                            rtk_write,    rtk_keys,       rtk_values, RTK_KEYS };
+  check_signs (folder, &camera, &written);
 }
 
 /* ── Nikon ── */
@@ -211,8 +223,9 @@ test_nikon (gconstpointer values)
   g_autofree float *views = td_cone_camera_expose (&camera);
 
   td_cone_camera_save (&camera, views, folder->path, "part_", 1, NIKON_WHITE);
-  check_signs (folder, &camera, "part.xtekct", NULL, 0, voxel, nikon_write, nikon_keys, values,
-               NIKON_KEYS);
+  const Written written
+      = { "part.xtekct", NULL, 0, voxel, nikon_write, nikon_keys, values, NIKON_KEYS };
+  check_signs (folder, &camera, &written);
 
   /* The folder, and the file as the geometry of any stack. */
   nikon_write (folder, nikon_keys, values);
@@ -306,8 +319,9 @@ test_skyscan (void)
   g_autofree float *views = td_cone_camera_expose (&camera);
 
   td_cone_camera_save (&camera, views, folder->path, "bone_", 0, SKY_WHITE);
-  check_signs (folder, &camera, "bone_.log", NULL, 0, SKY_IMAGE, sky_write, sky_keys, sky_values,
-               SKY_KEYS);
+  const Written written
+      = { "bone_.log", NULL, 0, SKY_IMAGE, sky_write, sky_keys, sky_values, SKY_KEYS };
+  check_signs (folder, &camera, &written);
 }
 
 int

@@ -40,7 +40,7 @@ rms (const float *values, gsize n)
 
 /* Rectangles of @nx × @ny pixels of @a's slices from @slice, @x, @y on, against all of @b. */
 static void
-compare (const Trial *trial, const char *what, const TdTestVolume *a, guint slice, guint x, guint y,
+compare (const char *what, const TdTestVolume *a, guint slice, guint x, guint y,
          const TdTestVolume *b, double bound)
 {
   const gsize n = (gsize) b->nx * b->ny * b->n_slices;
@@ -81,7 +81,7 @@ expect (Trial *trial, const char *what, TdScan *scan, const TdRecipe *recipe, do
   run (trial, scan, recipe, &volume);
   g_assert_cmpuint (volume.nx, ==, trial->expected.nx);
   g_assert_cmpuint (volume.n_slices, ==, trial->expected.n_slices);
-  compare (trial, what, &trial->expected, 0, 0, 0, &volume, bound);
+  compare (what, &trial->expected, 0, 0, 0, &volume, bound);
   td_test_volume_clear (&volume);
 }
 
@@ -125,7 +125,7 @@ try_memory (Trial *trial)
       g_clear_error (&error);
       continue;
     }
-    compare (trial, "memory", &trial->expected, 0, 0, 0, &volume, trial->of.portions);
+    compare ("memory", &trial->expected, 0, 0, 0, &volume, trial->of.portions);
     td_test_volume_clear (&volume);
   }
 }
@@ -151,7 +151,7 @@ try_parts (Trial *trial)
     recipe.region[0] = (gint) td_test_whole (&trial->of, 0, facts->nx - recipe.region[2]);
     recipe.region[1] = (gint) td_test_whole (&trial->of, 0, facts->ny - recipe.region[3]);
     run (trial, trial->of.scan, &recipe, &volume);
-    compare (trial, "part", &trial->expected, slice, recipe.region[0], recipe.region[1], &volume,
+    compare ("part", &trial->expected, slice, recipe.region[0], recipe.region[1], &volume,
              trial->of.portions);
     td_test_volume_clear (&volume);
   }
@@ -254,7 +254,7 @@ try_sinograms (Trial *trial, const TestFolder *folder)
   flat_field->values[TD_FLAT_FIELD_DRIFT] = TD_FLAT_FIELD_DRIFT_NONE;
   run (trial, trial->of.scan, &recipe, &one_group);
   run (trial, scan, &recipe, &volume);
-  compare (trial, "sinograms", &one_group, 0, 0, 0, &volume, trial->of.portions);
+  compare ("sinograms", &one_group, 0, 0, 0, &volume, trial->of.portions);
   td_test_volume_clear (&volume);
   td_test_volume_clear (&one_group);
 }
@@ -289,7 +289,7 @@ try_order (Trial *trial)
   td_recipe_step (&recipe, "flat-field")->values[TD_FLAT_FIELD_DRIFT] = TD_FLAT_FIELD_DRIFT_NONE;
   run (trial, trial->of.scan, &recipe, &one_group);
   run (trial, scan, &recipe, &volume);
-  compare (trial, "order", &one_group, 0, 0, 0, &volume,
+  compare ("order", &one_group, 0, 0, 0, &volume,
            trial->of.judges ? TD_TEST_OTHER_JUDGE : MAX (1e-5, trial->of.portions));
   td_test_volume_clear (&volume);
   td_test_volume_clear (&one_group);

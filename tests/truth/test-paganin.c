@@ -70,11 +70,17 @@ prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, flo
 
 /* ── The formula ── */
 
-/* One view of [row][view][column], its edges repeated 20 L around. */
+/* [row][view][column] */
+typedef struct {
+  const float *data;
+  guint n_rows, n_views, n_columns;
+} Sinograms;
+
+/* One view, its edges repeated 20 L around. */
 static void
-reference (const float *data, guint n_rows, guint n_views, guint n_columns, guint view,
-           double length, gboolean discrete, double *out)
+reference (const Sinograms *of, guint view, double length, gboolean discrete, double *out)
 {
+  const guint n_rows = of->n_rows, n_views = of->n_views, n_columns = of->n_columns;
   guint pad = (guint) ceil (20 * length) + 4, down = n_rows > 1 ? pad : 0;
   guint nx = n_columns + 2 * pad, ny = n_rows + 2 * down;
   fftw_complex *image = fftw_alloc_complex ((gsize) nx * ny);
@@ -85,7 +91,7 @@ reference (const float *data, guint n_rows, guint n_views, guint n_columns, guin
     for (gint64 x = 0; x < nx; x++) {
       gsize row = CLAMP (y - down, 0, (gint64) n_rows - 1);
       gsize column = CLAMP (x - pad, 0, (gint64) n_columns - 1);
-      image[y * nx + x] = data[(row * n_views + view) * n_columns + column];
+      image[y * nx + x] = of->data[(row * n_views + view) * n_columns + column];
     }
   fftw_execute (there);
   for (guint y = 0; y < ny; y++)
@@ -138,8 +144,8 @@ test_formula (gconstpointer id)
       g_autoptr (TdScan) scan = make_scan (data, n_rows, n_views, n_columns);
       g_assert_null (td_paganin_init (&paganin, &step, td_scan_facts (scan)));
       for (guint view = 0; view < n_views; view++)
-        reference (data, n_rows, n_views, n_columns, view, paganin.length_px[0], discrete,
-                   expected);
+        reference (&(Sinograms) { data, n_rows, n_views, n_columns }, view, paganin.length_px[0],
+                   discrete, expected);
       g_autofree float *got = g_memdup2 (data, n * sizeof *data);
       prepare (device, scan, &step, 1, got, 0, n_rows);
       for (gsize k = 0; k < n; k++)
@@ -284,7 +290,8 @@ test_row (gconstpointer id)
     init_step (&step, cases[i / 2].delta_beta, discrete);
     g_assert_null (td_paganin_init (&paganin, &step, td_scan_facts (scan)));
     for (guint view = 0; view < n_views; view++)
-      reference (data, n_rows, n_views, n_columns, view, paganin.length_px[0], discrete, expected);
+      reference (&(Sinograms) { data, n_rows, n_views, n_columns }, view, paganin.length_px[0],
+                 discrete, expected);
     for (guint k = 0; k < G_N_ELEMENTS (rows); k++) {
       prepare_row (device, scan, &step, data, rows[k], got);
       for (guint x = 0; x < row_floats; x++)

@@ -75,7 +75,7 @@ test_disc (gconstpointer data)
   td_truth_task_init (&task, n, 1, 180);
   for (guint slice = 0; slice < 2; slice++) {
     g_autofree double *values = to_double (volume.slices + slice * n * n, n * n);
-    td_truth_inside (&task, values, 0, 0, 0.8 * 64 * 0.8, 1, &mean, &largest);
+    td_truth_inside (&task, values, &(TdTruthDisc) { 0, 0, 0.8 * 64 * 0.8, 1 }, &mean, &largest);
     g_test_message ("mean error %.6f, largest %.6f", mean, largest);
     g_assert_cmpfloat (fabs (mean), <, 5e-4);
     g_assert_cmpfloat (largest, <, 2e-3);
@@ -165,9 +165,9 @@ test_shepp_logan (gconstpointer data)
   /* The small ventricle's neighbour, right of the middle; the other one is longer and to the left.
    */
   g_autofree double *middle = to_double (volume.slices + n * n, n * n);
-  td_truth_inside (&task, middle, 0.22 * n / 2, 0, 3, 0, &mean, &largest);
+  td_truth_inside (&task, middle, &(TdTruthDisc) { 0.22 * n / 2, 0, 3, 0 }, &mean, &largest);
   g_assert_cmpfloat (fabs (mean), <, 0.02);
-  td_truth_inside (&task, middle, 0, 0.37 * n / 2, 4, 0.3, &mean, &largest);
+  td_truth_inside (&task, middle, &(TdTruthDisc) { 0, 0.37 * n / 2, 4, 0.3 }, &mean, &largest);
   g_assert_cmpfloat (fabs (mean), <, 0.02);
   td_truth_task_clear (&task);
   td_test_volume_clear (&volume);

@@ -31,7 +31,7 @@ test_disc (gconstpointer data)
   double mean, largest;
   g_autofree double *slice = reconstruct ("disc", data, &task, 160, 254);
 
-  td_truth_inside (&task, slice, 0, 0, 0.8 * 80 * 0.8, 1, &mean, &largest);
+  td_truth_inside (&task, slice, &(TdTruthDisc) { 0, 0, 0.8 * 80 * 0.8, 1 }, &mean, &largest);
   g_test_message ("mean error %.6f, largest %.6f", mean, largest);
   g_assert_cmpfloat (fabs (mean), <, 5e-4);
   g_assert_cmpfloat (largest, <, 2e-3);
@@ -59,8 +59,9 @@ test_shepp_logan (gconstpointer data)
   double mean, largest;
 
   for (guint i = 0; i < G_N_ELEMENTS (regions); i++) {
-    td_truth_inside (&task, slice, regions[i].x * n / 2, regions[i].y * n / 2,
-                     regions[i].radius * n / 2, regions[i].value, &mean, &largest);
+    const TdTruthDisc disc = { regions[i].x * n / 2, regions[i].y * n / 2,
+                               regions[i].radius * n / 2, regions[i].value };
+    td_truth_inside (&task, slice, &disc, &mean, &largest);
     g_test_message ("region %u: mean error %.5f", i, mean);
     g_assert_cmpfloat (fabs (mean), <, regions[i].tolerance);
   }

@@ -58,11 +58,13 @@ scan_of (const Frames *frames, guint columns, guint rows, guint views, guint n_f
                                   NULL);
 }
 
-/* Crop at (column, row), then bins, of @n frames; views in groups of @group. */
+/* Crop to (column, row, columns, rows), then bins of columns and rows, of @n frames; views in
+   groups of @group. */
 static float *
-by_hand (const float *in, guint n, guint group, guint column, guint row, guint columns, guint rows,
-         guint bin_columns, guint bin_rows)
+by_hand (const float *in, guint n, guint group, const guint crop[4], const guint bin[2])
 {
+  const guint column = crop[0], row = crop[1], columns = crop[2], rows = crop[3];
+  const guint bin_columns = bin[0], bin_rows = bin[1];
   const guint nx = columns / bin_columns, ny = rows / bin_rows, nv = n / group;
   float *out = g_new (float, nx *ny *nv);
 
@@ -105,13 +107,14 @@ test_by_hand (gconstpointer device)
   g_autoptr (TdScan) scan = scan_of (&frames, COLUMNS, ROWS, VIEWS, 3, angles, 0.5);
   for (guint i = 0; i < G_N_ELEMENTS (regions); i++) {
     const gboolean cropped = regions[i].crop[2] > 0;
-    const guint *crop = regions[i].crop, bc = regions[i].bin[0], br = regions[i].bin[1];
+    const guint *crop = regions[i].crop, *bin = regions[i].bin, bc = bin[0], br = bin[1];
     const guint columns = cropped ? crop[2] : COLUMNS, rows = cropped ? crop[3] : ROWS;
+    const guint kept[4] = { crop[0], crop[1], columns, rows };
     const guint group = regions[i].bin_views, views = VIEWS / group;
     Frames hand = {
-      by_hand (frames.projections, VIEWS, group, crop[0], crop[1], columns, rows, bc, br),
-      by_hand (frames.flats, 3, 1, crop[0], crop[1], columns, rows, bc, br),
-      by_hand (frames.darks, 2, 1, crop[0], crop[1], columns, rows, bc, br),
+      by_hand (frames.projections, VIEWS, group, kept, bin),
+      by_hand (frames.flats, 3, 1, kept, bin),
+      by_hand (frames.darks, 2, 1, kept, bin),
     };
     g_autofree double *seen_angles = g_new (double, views);
     g_autoptr (GError) error = NULL;
