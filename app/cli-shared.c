@@ -173,8 +173,12 @@ td_cli_cancellable (void)
     struct sigaction action = { .sa_handler = cli_shared_on_signal, .sa_flags = SA_RESTART };
 
     cancellable = g_cancellable_new ();
-    if (g_unix_open_pipe (signal_pipe, FD_CLOEXEC, NULL)) {
-      g_thread_unref (g_thread_new ("signals", wait_for_signal, NULL));
+    /* Without pipe or thread, a signal ends the program as it ends any other. */
+    GThread *thread = g_unix_open_pipe (signal_pipe, FD_CLOEXEC, NULL)
+                          ? g_thread_try_new ("signals", wait_for_signal, NULL, NULL)
+                          : NULL;
+    if (thread) {
+      g_thread_unref (thread);
       sigaction (SIGINT, &action, NULL);
       sigaction (SIGTERM, &action, NULL);
       sigaction (SIGHUP, &action, NULL);

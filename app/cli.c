@@ -60,11 +60,12 @@ no_such_verb (const char *word)
   return TD_CLI_USAGE;
 }
 
-/* A cancelled job may have left a thread in a long kernel: nothing waits for it. */
+/* A job that was cancelled or failed may have left a thread in a long kernel, or a driver that
+   still compiles one: nothing waits for these, and nothing is taken from under them. */
 static int
 cli_end (int status)
 {
-  if (status == TD_CLI_CANCELLED) {
+  if (status == TD_CLI_CANCELLED || status == TD_CLI_FAILED) {
     fflush (NULL);
     _exit (status);
   }

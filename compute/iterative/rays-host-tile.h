@@ -28,6 +28,21 @@ typedef float Vector __attribute__ ((vector_size (4 * LANES)));
 typedef float Loose __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
 typedef gint32 Index __attribute__ ((vector_size (4 * LANES)));
 
+#ifdef __clang__
+/* Slower than the built-in that clang lacks. */
+static inline Vector
+vector_shuffle (Vector a, Vector b, Index index)
+{
+  Vector out;
+
+  for (guint k = 0; k < LANES; k++)
+    out[k] = (index[k] & LANES) ? b[index[k] & (LANES - 1)] : a[index[k] & (LANES - 1)];
+  return out;
+}
+#else
+#define vector_shuffle __builtin_shuffle
+#endif
+
 #ifdef __AVX512F__
 #define vector_max(a, b) ((Vector) _mm512_max_ps ((__m512) (a), (__m512) (b)))
 #define vector_min(a, b) ((Vector) _mm512_min_ps ((__m512) (a), (__m512) (b)))
@@ -36,7 +51,7 @@ typedef gint32 Index __attribute__ ((vector_size (4 * LANES)));
 #elif defined(__AVX2__)
 #define vector_max(a, b) ((Vector) _mm256_max_ps ((__m256) (a), (__m256) (b)))
 #define vector_min(a, b) ((Vector) _mm256_min_ps ((__m256) (a), (__m256) (b)))
-#define vector_pick(a, b, index) __builtin_shuffle (a, b, index)
+#define vector_pick vector_shuffle
 #else
 static inline Vector
 vector_max (Vector a, Vector b)
@@ -53,7 +68,7 @@ vector_min (Vector a, Vector b)
     a[k] = a[k] < b[k] ? a[k] : b[k];
   return a;
 }
-#define vector_pick(a, b, index) __builtin_shuffle (a, b, index)
+#define vector_pick vector_shuffle
 #endif
 
 static inline Vector

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * Preloaded into a program, this library counts the program's calls of the system, and makes one of
+ * them fail, or all from one on. The environment says which:
+ *
+ *     FAIL_AT=KIND:N       the call number N (from 1) of a kind fails; KIND:N+ that and all after
+ * it FAIL_COUNTS=FILE     at the end, the number of calls of each kind goes to this file
+ *     FAIL_UNDER=FOLDER    opens, reads, writes and names count in this folder only
+ *     FAIL_TRACE=1         the failing call's stack goes to standard error
+ *
+ * Kinds: memory (pieces of 64 KiB or more, which grow with what is computed), open, read, write,
+ * name (renaming and removing), thread, device (OpenCL).
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define LARGE (64u << 10)
+#define MOST_FILES 4096
+
+enum { MEMORY, OPEN, READ, WRITE, NAME, THREAD, DEVICE, N_KINDS };
+static const char *const kind_names[N_KINDS]
+    = { "memory", "open", "read", "write", "name", "thread", "device" };
+
+static atomic_long calls[N_KINDS];
+static int failing_kind = -1;
+static long failing_call;
+static int failing_on, tracing; /* all calls from that one on; its stack is told */
+static const char *folder;
+static atomic_char watched[MOST_FILES]; /* file descriptors opened in the folder */
+
+static int
+fail_at (int kind)
+{
+  const long call = atomic_fetch_add (&calls[kind], 1) + 1;
+
+  if (kind != failing_kind || call < failing_call || (call > failing_call && !failing_on))
+    return 0;
+  if (tracing && call == failing_call) {
+    void *stack[40];
+    backtrace_symbols_fd (stack, backtrace (stack, 40), 2);
+  }
+  return 1;
+}
+
+__attribute__ ((constructor)) static void
+fail_at_begin (void)
+{
+  const char *what = getenv ("FAIL_AT"), *colon = what ? strchr (what, ':') : NULL;
+
+  folder = getenv ("FAIL_UNDER");
+  tracing = getenv ("FAIL_TRACE") != NULL;
+  if (tracing) {
+    void *stack[4];
+    backtrace (stack, 4); /* loads what it needs before anything fails */
+  }
+  for (int i = 0; colon && i < N_KINDS; i++)
+    if (strncmp (what, kind_names[i], (size_t) (colon - what)) == 0)
+      failing_kind = i;
+  if (!colon)
+    return;
+  failing_call = strtol (colon + 1, NULL, 10);
+  failing_on = strchr (colon, '+') != NULL;
+}
+
+__attribute__ ((destructor)) static void
+fail_at_end (void)
+{
+  const char *path = getenv ("FAIL_COUNTS");
+  FILE *out = path ? fopen (path, "w") : NULL;
+
+  for (int i = 0; out && i < N_KINDS; i++)
+    fprintf (out, "%s %ld\n", kind_names[i], (long) calls[i]);
+  if (out)
+    fclose (out);
+}
+
+#define REAL(name)                                                                                 \
+  static __typeof__ (&name) real;                                                                  \
+  if (!real)                                                                                       \
+  real = (__typeof__ (&name)) dlsym (RTLD_NEXT, #name)
+
+/* ── Memory ── */
+
+/* The dynamic linker itself allocates while a symbol is looked up: the C library's own names. */
+void *__libc_malloc (size_t size);
+void *__libc_calloc (size_t n, size_t size);
+void *__libc_realloc (void *old, size_t size);
+void *__libc_memalign (size_t alignment, size_t size);
+
+/* libhdf5 1.10 follows the null pointer that it gets; what fails is what others ask for. */
+static int
+is_of_hdf5 (void *caller)
+{
+  Dl_info info;
+
+  return dladdr (caller, &info) && info.dli_fname && strstr (info.dli_fname, "libhdf5");
+}
+
+static int
+no_memory (size_t size, void *caller)
+{
+  if (size < LARGE || is_of_hdf5 (caller) || !fail_at (MEMORY))
+    return 0;
+  errno = ENOMEM;
+  return 1;
+}
+
+void *
+malloc (size_t size)
+{
+  return no_memory (size, __builtin_return_address (0)) ? NULL : __libc_malloc (size);
+}
+
+void *
+calloc (size_t n, size_t size)
+{
+  return no_memory (n * size, __builtin_return_address (0)) ? NULL : __libc_calloc (n, size);
+}
+
+void *
+realloc (void *old, size_t size)
+{
+  return no_memory (size, __builtin_return_address (0)) ? NULL : __libc_realloc (old, size);
+}
+
+void *
+aligned_alloc (size_t alignment, size_t size)
+{
+  return no_memory (size, __builtin_return_address (0)) ? NULL : __libc_memalign (alignment, size);
+}
+
+void *
+memalign (size_t alignment, size_t size)
+{
+  return no_memory (size, __builtin_return_address (0)) ? NULL : __libc_memalign (alignment, size);
+}
+
+int
+posix_memalign (void **out, size_t alignment, size_t size)
+{
+  if (no_memory (size, __builtin_return_address (0)))
+    return ENOMEM;
+  *out = __libc_memalign (alignment, size);
+  return *out ? 0 : ENOMEM;
+}
+
+/* ── Files ── */
+
+static int
+in_folder (const char *path)
+{
+  /* Relative names are the scan's and the output's. */
+  return path[0] != '/' || (folder && strncmp (path, folder, strlen (folder)) == 0);
+}
+
+static int
+watches (int fd)
+{
+  return fd >= 0 && fd < MOST_FILES && watched[fd];
+}
+
+static int
+opened (int fd)
+{
+  if (fd >= 0 && fd < MOST_FILES)
+    watched[fd] = 1;
+  return fd;
+}
+
+#define OPEN_BODY(name, call)                                                                      \
+  mode_t mode = 0;                                                                                 \
+  if (flags & (O_CREAT | __O_TMPFILE)) {                                                           \
+    va_list more;                                                                                  \
+    va_start (more, flags);                                                                        \
+    mode = va_arg (more, mode_t);                                                                  \
+    va_end (more);                                                                                 \
+  }                                                                                                \
+  REAL (name);                                                                                     \
+  if (!in_folder (path))                                                                           \
+    return call;                                                                                   \
+  if (fail_at (OPEN)) {                                                                            \
+    errno = EMFILE;                                                                                \
+    return -1;                                                                                     \
+  }                                                                                                \
+  return opened (call)
+
+int
+open (const char *path, int flags, ...)
+{
+  OPEN_BODY (open, real (path, flags, mode));
+}
+
+int
+open64 (const char *path, int flags, ...)
+{
+  OPEN_BODY (open64, real (path, flags, mode));
+}
+
+int
+openat (int at, const char *path, int flags, ...)
+{
+  OPEN_BODY (openat, real (at, path, flags, mode));
+}
+
+int
+close (int fd)
+{
+  REAL (close);
+  if (fd >= 0 && fd < MOST_FILES)
+    watched[fd] = 0;
+  return real (fd);
+}
+
+#define TRANSFER(type, name, kind, error, parameters, ...)                                         \
+  type name parameters                                                                             \
+  {                                                                                                \
+    REAL (name);                                                                                   \
+    if (watches (fd) && fail_at (kind)) {                                                          \
+      errno = error;                                                                               \
+      return -1;                                                                                   \
+    }                                                                                              \
+    return real (__VA_ARGS__);                                                                     \
+  }
+
+TRANSFER (ssize_t, read, READ, EIO, (int fd, void *to, size_t n), fd, to, n)
+TRANSFER (ssize_t, pread, READ, EIO, (int fd, void *to, size_t n, off_t at), fd, to, n, at)
+TRANSFER (ssize_t, pread64, READ, EIO, (int fd, void *to, size_t n, off_t at), fd, to, n, at)
+TRANSFER (ssize_t, readv, READ, EIO, (int fd, const struct iovec *to, int n), fd, to, n)
+TRANSFER (ssize_t, write, WRITE, ENOSPC, (int fd, const void *from, size_t n), fd, from, n)
+TRANSFER (ssize_t, pwrite, WRITE, ENOSPC, (int fd, const void *from, size_t n, off_t at), fd, from,
+          n, at)
+TRANSFER (ssize_t, pwrite64, WRITE, ENOSPC, (int fd, const void *from, size_t n, off_t at), fd,
+          from, n, at)
+TRANSFER (ssize_t, writev, WRITE, ENOSPC, (int fd, const struct iovec *from, int n), fd, from, n)
+TRANSFER (int, ftruncate, WRITE, ENOSPC, (int fd, off_t n), fd, n)
+TRANSFER (int, ftruncate64, WRITE, ENOSPC, (int fd, off_t n), fd, n)
+TRANSFER (int, fsync, WRITE, EIO, (int fd), fd)
+TRANSFER (int, fdatasync, WRITE, EIO, (int fd), fd)
+
+#define NAMES(name, parameters, path, ...)                                                         \
+  int name parameters                                                                              \
+  {                                                                                                \
+    REAL (name);                                                                                   \
+    if (in_folder (path) && fail_at (NAME)) {                                                      \
+      errno = EACCES;                                                                              \
+      return -1;                                                                                   \
+    }                                                                                              \
+    return real (__VA_ARGS__);                                                                     \
+  }
+
+NAMES (rename, (const char *from, const char *to), to, from, to)
+NAMES (link, (const char *from, const char *to), to, from, to)
+NAMES (mkdir, (const char *path, mode_t mode), path, path, mode)
+
+/* ── Threads ── */
+
+int
+pthread_create (pthread_t *thread, const pthread_attr_t *attributes, void *(*run) (void *),
+                void *data)
+{
+  REAL (pthread_create);
+  return fail_at (THREAD) ? EAGAIN : real (thread, attributes, run, data);
+}
+
+/* ── OpenCL ── */
+
+#ifdef FAIL_OPENCL
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+/* Calls that give an object, with the error in the last argument. */
+#define CL_MAKES(type, name, code, parameters, ...)                                                \
+  CL_API_ENTRY type CL_API_CALL name parameters                                                    \
+  {                                                                                                \
+    REAL (name);                                                                                   \
+    if (fail_at (DEVICE)) {                                                                        \
+      if (error)                                                                                   \
+        *error = code;                                                                             \
+      return NULL;                                                                                 \
+    }                                                                                              \
+    return real (__VA_ARGS__);                                                                     \
+  }
+#define CL_DOES(name, code, parameters, ...)                                                       \
+  CL_API_ENTRY cl_int CL_API_CALL name parameters                                                  \
+  {                                                                                                \
+    REAL (name);                                                                                   \
+    return fail_at (DEVICE) ? code : real (__VA_ARGS__);                                           \
+  }
+
+CL_MAKES (cl_mem, clCreateBuffer, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+          (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error), context,
+          flags, size, host, error)
+CL_MAKES (cl_mem, clCreateImage, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+          (cl_context context, cl_mem_flags flags, const cl_image_format *format,
+           const cl_image_desc *shape, void *host, cl_int *error),
+          context, flags, format, shape, host, error)
+CL_MAKES (cl_command_queue, clCreateCommandQueue, CL_OUT_OF_RESOURCES,
+          (cl_context context, cl_device_id device, cl_command_queue_properties p, cl_int *error),
+          context, device, p, error)
+CL_MAKES (cl_kernel, clCreateKernel, CL_OUT_OF_RESOURCES,
+          (cl_program program, const char *kernel, cl_int *error), program, kernel, error)
+CL_DOES (clBuildProgram, CL_BUILD_PROGRAM_FAILURE,
+         (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
+          void (CL_CALLBACK *notify) (cl_program, void *), void *user),
+         program, n, devices, options, notify, user)
+CL_DOES (clSetKernelArg, CL_OUT_OF_RESOURCES,
+         (cl_kernel kernel, cl_uint index, size_t size, const void *value), kernel, index, size,
+         value)
+CL_DOES (clEnqueueNDRangeKernel, CL_OUT_OF_RESOURCES,
+         (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+          const size_t *global, const size_t *local, cl_uint n, const cl_event *wait,
+          cl_event *event),
+         queue, kernel, dims, offset, global, local, n, wait, event)
+CL_DOES (clEnqueueReadBuffer, CL_OUT_OF_RESOURCES,
+         (cl_command_queue queue, cl_mem buffer, cl_bool block, size_t offset, size_t size,
+          void *to, cl_uint n, const cl_event *wait, cl_event *event),
+         queue, buffer, block, offset, size, to, n, wait, event)
+CL_DOES (clEnqueueWriteBuffer, CL_OUT_OF_RESOURCES,
+         (cl_command_queue queue, cl_mem buffer, cl_bool block, size_t offset, size_t size,
+          const void *from, cl_uint n, const cl_event *wait, cl_event *event),
+         queue, buffer, block, offset, size, from, n, wait, event)
+CL_DOES (clWaitForEvents, CL_OUT_OF_RESOURCES, (cl_uint n, const cl_event *events), n, events)
+CL_DOES (clFinish, CL_OUT_OF_RESOURCES, (cl_command_queue queue), queue)
+#endif

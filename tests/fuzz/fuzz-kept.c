@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* libFuzzer target: any bytes as what the program keeps for the next time: what tuning found,
+ * rates. */
+#include <glib/gstdio.h>
+
+#include "compute/engine/rates.h"
+#include "compute/parallel/tune-store.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
+
+int
+LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
+{
+  static char *folder;
+  TdDeviceInfo info = { .id = "cuda:0", .name = "card", .driver = "1" };
+  const TdBackprojectTask task = { .n_columns = 512, .n_views = 512, .nx = 512, .ny = 512 };
+
+  if (!folder) {
+    folder = g_strdup ("/dev/shm/fuzz-kept-XXXXXX");
+    if (!g_mkdtemp (folder))
+      g_error ("no folder");
+    g_setenv ("XDG_CACHE_HOME", folder, TRUE);
+  }
+  g_autofree char *tuned = td_tune_store_file ();
+  g_autofree char *beside = g_path_get_dirname (tuned);
+  g_autofree char *kept = g_build_filename (beside, "rates.ini", NULL);
+  g_mkdir_with_parents (beside, 0700);
+  if (!g_file_set_contents (tuned, (const char *) data, (gssize) size, NULL)
+      || !g_file_set_contents (kept, (const char *) data, (gssize) size, NULL))
+    g_error ("no file");
+  td_tune_store_reload ();
+  TdTuned found = { 0 };
+  if (td_tune_store_find (&info, "alu", &task, 1, &found))
+    td_tuned_clear (&found);
+  g_free (td_tune_store_disabled (&info, "alu"));
+  TdRates *rates = td_rates_new ();
+  td_rates_get (rates, "fdk kernel card alu");
+  td_rates_free (rates);
+  return 0;
+}
