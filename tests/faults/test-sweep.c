@@ -26,7 +26,7 @@ typedef struct {
 /* Each kind where it says something: host jobs for memory and files. */
 static const Job jobs[] = {
   { "parallel-hdf5-to-bigtiff",
-    "memory open read write name thread",
+    "open read write name",
     { "reconstruct", "scan.nxs", "--device", "host", "--output", "out.tif", "--format",
       "bigtiff" } },
   { "parallel-tiff-to-tiff",
@@ -36,10 +36,10 @@ static const Job jobs[] = {
     "open read write name",
     { "reconstruct", "scan.nxs", "--device", "host", "--output", "out.h5" } },
   { "cone",
-    "memory read write thread",
+    "memory read write",
     { "reconstruct", "cone", "--device", "host", "--output", "out.tif", "--format", "bigtiff" } },
   { "iterative",
-    "memory thread write",
+    "write",
     { "reconstruct", "scan.nxs", "--device", "host", "--method", "sirt", "--iterations", "2",
       "--output", "out.tif", "--format", "bigtiff" } },
   { "parallel-opencl",
