@@ -11,10 +11,12 @@
  * Kinds: memory (pieces of 64 KiB or more, which grow with what is computed), open, read, write,
  * name (renaming and removing), thread, device (OpenCL).
  */
+#undef _FILE_OFFSET_BITS /* both open() and open64() are told apart here */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
