@@ -26,7 +26,7 @@ typedef struct {
 /* Each kind where it says something: host jobs for memory and files. */
 static const Job jobs[] = {
   { "parallel-hdf5-to-bigtiff",
-    "open read write name",
+    "memory open read write name thread",
     { "reconstruct", "scan.nxs", "--device", "host", "--output", "out.tif", "--format",
       "bigtiff" } },
   { "parallel-tiff-to-tiff",
@@ -39,7 +39,7 @@ static const Job jobs[] = {
     "memory read write",
     { "reconstruct", "cone", "--device", "host", "--output", "out.tif", "--format", "bigtiff" } },
   { "iterative",
-    "write",
+    "write thread",
     { "reconstruct", "scan.nxs", "--device", "host", "--method", "sirt", "--iterations", "2",
       "--output", "out.tif", "--format", "bigtiff" } },
   { "parallel-opencl",
