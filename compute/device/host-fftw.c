@@ -1,39 +1,74 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "host-fftw.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #define PLANNING_SECONDS 0.25
 
 static GMutex planner_lock;
-static gboolean wisdom_read;
-
+/* Wisdom only saves time: a file that cannot be read or written is no error. */
 static char *
 wisdom_file (void)
 {
-  return g_build_filename (g_get_user_cache_dir (), "tomodesk", "fftwf-wisdom", NULL);
+  g_autofree char *folder = g_build_filename (g_get_user_cache_dir (), "tomodesk", NULL);
+
+  g_mkdir_with_parents (folder, 0700);
+  return g_build_filename (folder, "fftwf-wisdom", NULL);
 }
 
-/* Wisdom only saves time: an unreadable or unwritable file is no error. */
-static void
-read_wisdom (void)
+/* The caller closes what comes back, which ends the lock; -1: nobody could lock. */
+static int
+lock_wisdom (const char *file)
 {
-  g_autofree char *file = wisdom_file (), *text = NULL;
+  g_autofree char *path = g_strconcat (file, ".lock", NULL);
+  const int lock = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-  if (!wisdom_read && g_file_get_contents (file, &text, NULL, NULL))
+  if (lock >= 0)
+    flock (lock, LOCK_EX);
+  return lock;
+}
+
+static void
+read_wisdom (const char *file)
+{
+  g_autofree char *text = NULL;
+
+  if (g_file_get_contents (file, &text, NULL, NULL))
     fftwf_import_wisdom_from_string (text);
-  wisdom_read = TRUE;
 }
 
 static void
-write_wisdom (void)
+write_wisdom (const char *file)
 {
-  g_autofree char *file = wisdom_file (), *folder = g_path_get_dirname (file);
   char *text = fftwf_export_wisdom_to_string ();
 
-  if (text && g_mkdir_with_parents (folder, 0700) == 0)
+  if (text)
     g_file_set_contents (file, text, -1, NULL);
   free (text);
+}
+
+/* Plans that are measured twice may differ, and so may the last bits of what they transform: one
+ * process at a time measures a length, and the others take what it found. */
+static fftwf_plan
+measure_plan (guint n, fftwf_complex *from, fftwf_complex *to)
+{
+  g_autofree char *file = wisdom_file ();
+  const int lock = lock_wisdom (file);
+
+  read_wisdom (file);
+  fftwf_plan plan
+      = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+  if (!plan) {
+    fftwf_set_timelimit (PLANNING_SECONDS);
+    plan = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE);
+    write_wisdom (file);
+  }
+  if (lock >= 0)
+    close (lock);
+  return plan;
 }
 
 fftwf_plan
@@ -43,15 +78,10 @@ td_fftw_plan (guint n)
   fftwf_plan plan = NULL;
 
   g_mutex_lock (&planner_lock);
-  if (from && to) {
-    read_wisdom ();
-    plan = fftwf_plan_dft_1d (n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
-    if (!plan) {
-      fftwf_set_timelimit (PLANNING_SECONDS);
-      plan = fftwf_plan_dft_1d (n, from, to, FFTW_FORWARD, FFTW_MEASURE);
-      write_wisdom ();
-    }
-  }
+  if (from && to)
+    plan = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+  if (from && to && !plan)
+    plan = measure_plan (n, from, to);
   g_mutex_unlock (&planner_lock);
   fftwf_free (from);
   fftwf_free (to);

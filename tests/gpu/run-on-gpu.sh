@@ -84,6 +84,8 @@ run_tests () {
   # A line a program as it ends; xargs says whether all ended well.
   printf '%s\n' "${programs[@]}" |
     xargs -P "$jobs" -I '{}' bash -c 'step "$(basename "$1")" "$1"' - '{}' || failed=1
+  # It fills the card, so that it comes alone.
+  TOMODESK_CARD_FULL=1 step fdk-card-full "$build/tests/unit/test-fdk-faults" -p /fdk-faults/card-full || failed=1
 }
 
 run_benches () {

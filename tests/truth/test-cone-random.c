@@ -120,9 +120,9 @@ far_enough (const TdConeTask *task, guint i, guint j, guint k)
   return TRUE;
 }
 
-/* Relative to the mean square of all voxels' that are compared; 0 if there are none. */
+/* Relative to the mean square of @scale over all voxels that are compared; 0 if there are none. */
 static double
-task_error (const TdConeTask *task, const float *got, const double *truth)
+task_error (const TdConeTask *task, const float *got, const double *truth, const double *scale)
 {
   double off = 0, norm = 0;
 
@@ -133,9 +133,22 @@ task_error (const TdConeTask *task, const float *got, const double *truth)
         if (!far_enough (task, i, j, k))
           continue;
         off += pow (got[at] - truth[at], 2);
-        norm += truth[at] * truth[at];
+        norm += scale[at] * scale[at];
       }
   return norm > 0 ? sqrt (off / norm) : sqrt (off);
+}
+
+/* What the views add to each voxel in absolute values, which do not cancel. A weight's error is a
+ * part of that; of a voxel near the source, whose views nearly cancel, it may be a large part. */
+static void
+absolute_sums (const TdConeTask *task, const float *projections, double *sums)
+{
+  const gsize pixels = (gsize) task->n_views * task->n_rows * task->n_columns;
+  g_autofree float *absolute = g_new (float, pixels);
+
+  for (gsize i = 0; i < pixels; i++)
+    absolute[i] = fabsf (projections[i]);
+  td_cone_reference (task, absolute, 0, task->nz, sums);
 }
 
 static void
@@ -156,6 +169,8 @@ test_families (void)
     g_autofree double *truth = g_new (double, samples);
     td_random_noise (projections, pixels, first_seed + (guint64) c);
     td_cone_reference (&task, projections, 0, task.nz, truth);
+    g_autofree double *sums = g_new (double, samples);
+    absolute_sums (&task, projections, sums);
     for (guint d = 0; d < MIN (ids->len, 2); d++) {
       g_autoptr (TdDevice) device = td_test_open (ids->pdata[d]);
       for (const TdConeFamily *const *f = td_cone_families (); *f; f++)
@@ -169,11 +184,11 @@ test_families (void)
               = td_test_cone_exact ((*f)->name, precision, td_device_info (device));
           td_test_cone_slabs (&(TdTestConeSlabs) { *f, device, precision, slab, batch }, &task,
                               projections, got);
-          const double rms = task_error (&task, got, truth);
+          const double rms = task_error (&task, got, truth, exact ? truth : sums);
           runs++;
           /* 1e-5, as iFDK asks, where voxels are as far from the source as the axis: nearer ones
-           * are magnified. */
-          if (!(rms <= (exact ? 6e-5 : 1e-2))) {
+           * are magnified. Weights of a texture have 8 bits, halves 11. */
+          if (!(rms <= (exact ? 6e-5 : 4e-3))) {
             failures++;
             g_test_message (
                 "FAILED: seed %" G_GUINT64_FORMAT ", %s, %s, precision %d, slabs of %u, batches "

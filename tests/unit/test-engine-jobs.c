@@ -2,6 +2,7 @@
 /* Plans, several devices, jobs: refusing, sharing, cancelling. */
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
+#include "compute/device/host.h"
 #include "engine-scans.h"
 
 /* ── Plans ── */
@@ -57,7 +58,9 @@ test_memory (gconstpointer device)
                   facts->device_bytes);
   g_assert_cmpuint (whole.result.host_peak_bytes, <=, facts->host_bytes);
   g_assert_cmpuint (whole.result.device_peak_bytes, <=, facts->device_bytes);
-  g_assert_cmpuint (whole.result.device_peak_bytes, >, facts->device_bytes / 3);
+  /* The figure holds what each of the host's threads needs besides, which the peak does not. */
+  g_assert_cmpuint (whole.result.device_peak_bytes, >,
+                    facts->device_bytes / (3 + td_host_threads () / 4));
 
   recipe.memory_limit_bytes = facts->host_bytes - (1 << 20);
   g_autoptr (TdPlan) tight = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
