@@ -125,7 +125,7 @@ cli_info_print_json (const TdScanFacts *facts)
   td_json_add_boolean (builder, "half_acquisition", facts->half_acquisition);
   td_json_add_boolean (builder, "logged", facts->transmission_logged);
   td_json_add_boolean (builder, "sinogram_order", facts->sinogram_order);
-  td_json_add_messages (builder, "notes", facts->notes);
+  td_json_add_notes (builder, facts->notes);
   json_builder_end_object (builder);
   return td_cli_print_json (builder);
 }

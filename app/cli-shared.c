@@ -265,8 +265,9 @@ td_cli_progress_clear (void)
 void
 td_cli_print_notes (const char *head, TdMessage *const *notes)
 {
-  g_auto (GStrv) texts = td_messages_texts (notes, NULL);
+  g_autofree char *between = g_strconcat ("\n", head, NULL);
+  g_autofree char *text = td_messages_join (notes, between, NULL);
 
-  for (guint i = 0; texts[i]; i++)
-    printf ("%s%s\n", head, texts[i]);
+  if (*text)
+    printf ("%s%s\n", head, text);
 }

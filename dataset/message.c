@@ -194,14 +194,14 @@ td_message_values (const TdMessage *message)
   return (const char *const *) message->values;
 }
 
-gboolean
-td_message_equal (const TdMessage *a, const TdMessage *b)
+static gboolean
+message_equal (const TdMessage *a, const TdMessage *b)
 {
   if (!a || !b)
     return a == b;
   return g_str_equal (a->id, b->id)
          && g_strv_equal ((const char *const *) a->values, (const char *const *) b->values)
-         && td_message_equal (a->rest, b->rest);
+         && message_equal (a->rest, b->rest);
 }
 
 /* ── Words ── */
@@ -334,7 +334,7 @@ td_messages_add (TdMessage ***list, TdMessage *message)
   const guint n = td_messages_length (*list);
 
   for (guint i = 0; i < n; i++)
-    if (td_message_equal ((*list)[i], message)) {
+    if (message_equal ((*list)[i], message)) {
       td_message_unref (message);
       return;
     }

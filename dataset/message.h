@@ -32,7 +32,6 @@ const char *td_message_id (const TdMessage *message);
 char *td_message_field (const TdMessage *message);
 /* A string for each conversion of the id, in its order. */
 const char *const *td_message_values (const TdMessage *message);
-gboolean td_message_equal (const TdMessage *a, const TdMessage *b);
 /* In the reader's language. @naming: NULL for options. (transfer full) */
 char *td_message_text (const TdMessage *message, TdNaming naming);
 

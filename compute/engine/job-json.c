@@ -72,7 +72,7 @@ td_job_result_json (TdJob *job)
   td_json_add_integer (builder, "clamped_output", result->clamped_output);
   td_json_add_integer (builder, "host_peak_bytes", result->host_peak_bytes);
   td_json_add_integer (builder, "device_peak_bytes", result->device_peak_bytes);
-  td_json_add_messages (builder, "notes", result->notes);
+  td_json_add_notes (builder, result->notes);
   json_builder_end_object (builder);
   return td_json_print (builder);
 }

@@ -437,7 +437,7 @@ td_plan_to_json (const TdPlan *plan)
   td_json_add_integer (builder, "device_bytes", facts->device_bytes);
   td_json_add_number (builder, "updates", facts->updates);
   td_json_add_number (builder, "estimate_seconds", facts->estimate_s > 0 ? facts->estimate_s : NAN);
-  td_json_add_messages (builder, "notes", facts->notes);
+  td_json_add_notes (builder, facts->notes);
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
   json_builder_end_object (builder);

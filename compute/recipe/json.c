@@ -78,10 +78,27 @@ td_json_print (JsonBuilder *builder)
   return td_json_text (root, TRUE);
 }
 
-void
-td_json_add_messages (JsonBuilder *builder, const char *name, TdMessage *const *messages)
+static void
+json_add_message (JsonBuilder *builder, const TdMessage *message)
 {
-  g_auto (GStrv) texts = td_messages_texts (messages, NULL);
+  g_autofree char *field = td_message_field (message);
 
-  td_json_add_strings (builder, name, texts);
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "id", td_message_id (message));
+  td_json_add_string (builder, "field", field);
+  td_json_add_strings (builder, "values", (char **) td_message_values (message));
+  json_builder_end_object (builder);
+}
+
+void
+td_json_add_notes (JsonBuilder *builder, TdMessage *const *notes)
+{
+  g_auto (GStrv) texts = td_messages_texts (notes, NULL);
+
+  td_json_add_strings (builder, "notes", texts);
+  json_builder_set_member_name (builder, "messages");
+  json_builder_begin_array (builder);
+  for (guint i = 0; notes && notes[i]; i++)
+    json_add_message (builder, notes[i]);
+  json_builder_end_array (builder);
 }

@@ -11,8 +11,10 @@ void td_json_add_number (JsonBuilder *builder, const char *name, double value);
 void td_json_add_integer (JsonBuilder *builder, const char *name, guint64 value);
 void td_json_add_string (JsonBuilder *builder, const char *name, const char *value);
 void td_json_add_boolean (JsonBuilder *builder, const char *name, gboolean value);
-/* What the notes say on the command line. */
-void td_json_add_messages (JsonBuilder *builder, const char *name, TdMessage *const *messages);
+/* The members "notes", in the command line's words, and "messages": each note's id, field and
+ * values.
+ */
+void td_json_add_notes (JsonBuilder *builder, TdMessage *const *notes);
 void td_json_add_strings (JsonBuilder *builder, const char *name, char **values); /* NULL: none */
 /* A member that goes on until json_builder_end_array() or json_builder_end_object(). */
 void td_json_begin_list (JsonBuilder *builder, const char *name);
