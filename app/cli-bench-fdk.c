@@ -178,7 +178,7 @@ cli_bench_fdk_add_row (TdCliTable *table, const TdFdkBenchRow *row, double kerne
     g_autofree char *name = g_strdup_printf ("%s_s", row->stages[i].name);
     td_cli_table_number (table, name, row->stages[i].seconds);
   }
-  td_cli_table_messages (table, "notes", row->notes);
+  td_cli_table_notes (table, row->notes);
 }
 
 static int

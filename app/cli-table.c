@@ -169,9 +169,9 @@ td_cli_table_device (TdCliTable *table, TdDevice *device)
 }
 
 void
-td_cli_table_messages (TdCliTable *table, const char *key, TdMessage **messages)
+td_cli_table_notes (TdCliTable *table, TdMessage *const *notes)
 {
-  td_json_add_messages (table->builder, key, messages);
+  td_json_add_notes (table->builder, notes);
 }
 
 void

@@ -40,7 +40,7 @@ void td_cli_table_times (TdCliTable *table, const char *prefix, double median_s,
 /* The device's id and name. */
 void td_cli_table_device (TdCliTable *table, TdDevice *device);
 /* In JSON alone. */
-void td_cli_table_messages (TdCliTable *table, const char *key, TdMessage **messages);
+void td_cli_table_notes (TdCliTable *table, TdMessage *const *notes);
 /* Numbers within an object of their own; in CSV they stand beside the others. */
 void td_cli_table_begin (TdCliTable *table, const char *key);
 void td_cli_table_end (TdCliTable *table);
