@@ -262,7 +262,7 @@ fdk_bench_run_once (TdFdkBench *bench, const TdRecipe *recipe, TdFdkBenchRow *ro
   td_fdk_bench_row_clear (row);
   row->limit = (TdFdkBenchLimit) { recipe->memory_limit_bytes, recipe->device_memory_limit_bytes };
   row->devices = g_strdup (result->device);
-  row->family = g_strdup (fdk->families[0]->name);
+  row->family = g_strdup (fdk->scheme.families[0]->name);
   row->n_devices = plan->devices->len;
   row->notes = td_messages_copy (plan->facts.notes);
   row->host_peak_bytes = result->host_peak_bytes;
@@ -327,12 +327,13 @@ td_fdk_bench_kernel (TdFdkBench *bench, const char *id, double *seconds, GError 
   TdDevice *device = plan->devices->pdata[0];
   const TdDeviceInfo *info = td_device_info (device);
   const TdFdkPlan *fdk = plan->extra;
-  const guint64 bytes = projection_bytes (bench) + volume_bytes (bench)
-                        + fdk->families[0]->workspace_bytes (&fdk->task, &limits, info);
+  const guint64 bytes
+      = projection_bytes (bench) + volume_bytes (bench)
+        + fdk->scheme.families[0]->workspace_bytes (&fdk->input->task, &limits, info);
   if (info->kind == TD_DEVICE_CPU || bytes > td_device_memory_free (device) / 20 * 19)
     return TRUE;
   g_autoptr (TdConeBench) alone = td_cone_bench_new (device, &cone, error);
-  if (!alone || !td_cone_bench_run (alone, fdk->families[0], precision, &row, error))
+  if (!alone || !td_cone_bench_run (alone, fdk->scheme.families[0], precision, &row, error))
     return FALSE;
   *seconds = row.times.median_s;
   return TRUE;

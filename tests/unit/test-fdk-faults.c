@@ -63,8 +63,8 @@ fault_plan (const Fault *fault, const char *devices)
                                    fault->filter_on == TD_FILTER_ON_DEVICE ? 1 << 20 : 0);
   TdFdkPlan *fdk = plan->extra;
 
-  if (fdk->share == TD_SHARE_VOLUME)
-    fdk->land_slices = 2;
+  if (fdk->scheme.share == TD_SHARE_VOLUME)
+    fdk->fit.download_slices = 2;
   return plan;
 }
 
@@ -200,7 +200,7 @@ test_build (void)
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) plan = fault_plan (&fault, "opencl:1");
-  const TdConeFamily *planned = ((const TdFdkPlan *) plan->extra)->families[0];
+  const TdConeFamily *planned = ((const TdFdkPlan *) plan->extra)->scheme.families[0];
   TdDevice *device = make_faulty ("opencl:1");
   td_engine_trim (td_fdk_engine);
   td_device_free_programs (device); /* else they would not be built again */

@@ -33,14 +33,14 @@ test_shares (void)
         g_auto (TdFdkVolume) volume = { NULL };
 
         g_test_message ("%s, %s, filtered on %s", devices[d],
-                        td_recipe_field ("share")->names[fdk->share],
+                        td_recipe_field ("share")->names[fdk->scheme.share],
                         td_recipe_field ("filter-on")->names[places[p]]);
         if (shares[s] != TD_SHARE_AUTO && d > 0)
-          g_assert_cmpint (fdk->share, ==, shares[s]);
-        g_assert_cmpint (fdk->filter_on_device, ==, places[p] == TD_FILTER_ON_DEVICE);
-        g_assert_cmpint (fdk->window, ==,
+          g_assert_cmpint (fdk->scheme.share, ==, shares[s]);
+        g_assert_cmpint (fdk->scheme.filter_on_device, ==, places[p] == TD_FILTER_ON_DEVICE);
+        g_assert_cmpint (fdk->fit.cached, ==,
                          places[p] == TD_FILTER_ON_DEVICE && d < 2
-                             && fdk->share == TD_SHARE_VOLUME);
+                             && fdk->scheme.share == TD_SHARE_VOLUME);
         td_fdk_test_run (plan, &volume, &error);
         g_assert_no_error (error);
         td_fdk_test_close (&volume, &one);
@@ -60,25 +60,25 @@ test_share_is_chosen (void)
   g_strlcpy (recipe.devices, "opencl:0,opencl:1", sizeof recipe.devices);
   /* Both devices are one kind, for which there is one rate. */
   g_autoptr (TdPlan) plan = td_fdk_test_plan ("opencl:0", TD_SHARE_AUTO, TD_FILTER_ON_AUTO, 0);
-  g_autofree char *key = td_fdk_device_rate_key (plan->devices->pdata[0],
-                                                 ((const TdFdkPlan *) plan->extra)->families[0]);
+  g_autofree char *key = td_fdk_device_rate_key (
+      plan->devices->pdata[0], ((const TdFdkPlan *) plan->extra)->scheme.families[0]);
   td_engine_set_rate (td_fdk_engine, key, 1e6);
   recipe.row_first = TD_FDK_N / 2;
   recipe.row_end = TD_FDK_N / 2 + 1;
   g_autoptr (TdPlan) slice = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
-  g_assert_cmpint (((const TdFdkPlan *) slice->extra)->share, ==, TD_SHARE_PROJECTION);
-  g_autofree char *notes = td_messages_join (td_plan_facts (slice)->notes, "\n", NULL);
+  g_assert_cmpint (((const TdFdkPlan *) slice->extra)->scheme.share, ==, TD_SHARE_PROJECTION);
+  g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (slice)->notes);
   g_assert_nonnull (strstr (notes, "share the projections"));
 
   recipe.row_first = recipe.row_end = 0;
   g_autoptr (TdPlan) whole = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
-  g_assert_cmpint (((const TdFdkPlan *) whole->extra)->share, ==, TD_SHARE_VOLUME);
+  g_assert_cmpint (((const TdFdkPlan *) whole->extra)->scheme.share, ==, TD_SHARE_VOLUME);
 }
 
-/* Small windows, slabs, batches and landing buffers: everything is used again and again, and the
-   plan's figures hold. */
+/* Small row caches, slabs, batches and download buffers: everything is used again and again, and
+   the plan's figures hold. */
 static void
 test_tight (gconstpointer limit)
 {
@@ -95,12 +95,12 @@ test_tight (gconstpointer limit)
       g_autoptr (TdPlan) plan
           = td_fdk_test_plan ("opencl:0,opencl:1", shares[s], place, GPOINTER_TO_SIZE (limit));
       const TdFdkPlan *fdk = plan->extra;
-      g_test_message ("%s, filtered on %s: window of %u of %u chunks, slabs of %u, batches of %u, "
-                      "landing %u",
-                      td_recipe_field ("share")->names[fdk->share],
-                      td_recipe_field ("filter-on")->names[place],
-                      fdk->window ? fdk->window_chunks : 0, fdk->n_chunks, fdk->slab, fdk->batch,
-                      fdk->land_slices);
+      g_test_message (
+          "%s, filtered on %s: row cache of %u of %u chunks, slabs of %u, batches of %u, "
+          "downloads of %u slices",
+          td_recipe_field ("share")->names[fdk->scheme.share],
+          td_recipe_field ("filter-on")->names[place], fdk->fit.cached ? fdk->fit.cached_chunks : 0,
+          fdk->fit.n_chunks, fdk->fit.slab, fdk->fit.batch, fdk->fit.download_slices);
       td_fdk_test_run (plan, &volume, &error);
       g_assert_no_error (error);
       td_fdk_test_close (&volume, &one);
@@ -125,7 +125,7 @@ test_device_limit (void)
     return;
   td_fdk_test_reference (&one);
   g_autoptr (TdPlan) both = td_fdk_test_plan ("opencl:0", TD_SHARE_VOLUME, TD_FILTER_ON_CPU, limit);
-  g_assert_true (((const TdFdkPlan *) both->extra)->on_disk);
+  g_assert_true (((const TdFdkPlan *) both->extra)->fit.on_disk);
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
   recipe.filter_on = TD_FILTER_ON_CPU;
@@ -133,8 +133,8 @@ test_device_limit (void)
   g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   const TdFdkPlan *fdk = plan->extra;
-  g_assert_false (fdk->on_disk);
-  g_assert_cmpuint (fdk->n_slabs, >, 1);
+  g_assert_false (fdk->fit.on_disk);
+  g_assert_cmpuint (fdk->cut.n_slabs, >, 1);
   td_fdk_test_run (plan, &volume, &error);
   g_assert_no_error (error);
   td_fdk_test_close (&volume, &one);
@@ -180,7 +180,7 @@ test_layers (void)
   info->texture_max_layers = 8;
   g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (((const TdFdkPlan *) plan->extra)->batch, ==, 8);
+  g_assert_cmpuint (((const TdFdkPlan *) plan->extra)->fit.batch, ==, 8);
   td_fdk_test_run (plan, &volume, &error);
   info->texture_max_layers = layers;
   g_assert_no_error (error);
@@ -208,13 +208,13 @@ test_short_card (void)
   ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
   g_assert_no_error (error);
   const TdFdkPlan *fdk = plan->extra;
-  g_test_message ("slabs of %u, batches of %u, filtering %u rows", fdk->slab, fdk->batch,
-                  fdk->filter_rows);
-  g_assert_false (fdk->window);
-  g_assert_cmpuint (fdk->slab, >=, 48);
-  g_assert_cmpuint (fdk->batch, >=, 32);
-  g_assert_cmpuint (fdk->filter_rows, ==, 16);
-  g_assert_cmpuint (fdk->device_bytes, <=, 1 << 30);
+  g_test_message ("slabs of %u, batches of %u, filtering %u rows", fdk->fit.slab, fdk->fit.batch,
+                  fdk->fit.filter_rows);
+  g_assert_false (fdk->fit.cached);
+  g_assert_cmpuint (fdk->fit.slab, >=, 48);
+  g_assert_cmpuint (fdk->fit.batch, >=, 32);
+  g_assert_cmpuint (fdk->fit.filter_rows, ==, 16);
+  g_assert_cmpuint (fdk->fit.device_bytes, <=, 1 << 30);
 }
 
 /* A scan of noise. */
@@ -255,8 +255,8 @@ test_cuts (gconstpointer n_views)
                                                   limits[i % G_N_ELEMENTS (limits)]);
       const TdFdkPlan *fdk = plan->extra;
       g_test_message ("%s, filtered on %s: %u slabs, %u batches, %u chunks", devices[d],
-                      td_recipe_field ("filter-on")->names[place], fdk->n_slabs, fdk->n_batches,
-                      fdk->n_chunks);
+                      td_recipe_field ("filter-on")->names[place], fdk->cut.n_slabs,
+                      fdk->fit.n_batches, fdk->fit.n_chunks);
       td_fdk_test_run (plan, &volume, &error);
       g_assert_no_error (error);
       /* The first of a kind of device is what the others must be. */
@@ -296,12 +296,13 @@ test_outwards (void)
     const TdFdkPlan *fdk = plan->extra;
     g_autoptr (GString) order = g_string_new (NULL);
     for (guint d = 0; d < plan->devices->len; d++)
-      for (guint k = fdk->own[d]; k < fdk->own[d + 1]; k++)
-        g_string_append_printf (order, " %u:%u+%u", d, fdk->cuts[k].slice0, fdk->cuts[k].n_slices);
+      for (guint k = fdk->cut.own[d]; k < fdk->cut.own[d + 1]; k++)
+        g_string_append_printf (order, " %u:%u+%u", d, fdk->cut.slabs[k].slice0,
+                                fdk->cut.slabs[k].n_slices);
     g_test_message ("%s: slices%s; rows in %u of %u chunks", devices[i / 2], order->str,
-                    fdk->window_chunks, fdk->n_chunks);
-    g_assert_true (fdk->window);
-    g_assert_cmpuint (fdk->cuts[0].slice0, ==, i < 2 ? 24 : 8);
+                    fdk->fit.cached_chunks, fdk->fit.n_chunks);
+    g_assert_true (fdk->fit.cached);
+    g_assert_cmpuint (fdk->cut.slabs[0].slice0, ==, i < 2 ? 24 : 8);
     td_fdk_test_run (plan, &volume, &error);
     g_assert_no_error (error);
     if (i == 0)
@@ -327,20 +328,20 @@ test_unequal (void)
   const TdFdkPlan *fdk = plan->extra;
   TdDevice *fast = plan->devices->pdata[0];
   TdDevice *slow = ((TdDevice *) plan->devices->pdata[1])->hardware;
-  g_assert_cmpuint (fdk->n_slabs, ==, 4);
-  g_assert_cmpuint (fdk->own[1], ==, 2);
+  g_assert_cmpuint (fdk->cut.n_slabs, ==, 4);
+  g_assert_cmpuint (fdk->cut.own[1], ==, 2);
 
   char *name = slow->info.name;
   slow->info.name = (char *) "another card";
-  g_autofree char *fast_key = td_fdk_device_rate_key (fast, fdk->families[0]);
-  g_autofree char *slow_key = td_fdk_device_rate_key (slow, fdk->families[0]);
+  g_autofree char *fast_key = td_fdk_device_rate_key (fast, fdk->scheme.families[0]);
+  g_autofree char *slow_key = td_fdk_device_rate_key (slow, fdk->scheme.families[0]);
   td_engine_set_rate (td_fdk_engine, fast_key, 3e6);
   td_engine_set_rate (td_fdk_engine, slow_key, 1e6);
   g_autoptr (TdPlan) unequal
       = td_fdk_test_plan ("opencl:0,opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0);
   slow->info.name = name;
-  g_assert_cmpuint (((const TdFdkPlan *) unequal->extra)->own[1], ==, 3);
-  g_assert_cmpuint (((const TdFdkPlan *) unequal->extra)->own[2], ==, 4);
+  g_assert_cmpuint (((const TdFdkPlan *) unequal->extra)->cut.own[1], ==, 3);
+  g_assert_cmpuint (((const TdFdkPlan *) unequal->extra)->cut.own[2], ==, 4);
 }
 
 /* Large problems on small devices, planned only. */
@@ -350,7 +351,7 @@ test_large_plans (void)
   static const struct {
     guint size, views;
     guint64 limit;
-    gboolean window;
+    gboolean cached;
   } cases[] = {
     { 1024, 1024, 1ull << 30, FALSE }, /* some slices see 200 rows, 800 MiB */
     { 1024, 1024, 2ull << 30, TRUE },
@@ -376,7 +377,7 @@ test_large_plans (void)
     g_test_message ("%s; device %" G_GUINT64_FORMAT " MiB, host %" G_GUINT64_FORMAT " MiB", notes,
                     td_plan_facts (plan)->device_bytes >> 20,
                     td_plan_facts (plan)->host_bytes >> 20);
-    g_assert_cmpint (fdk->window, ==, cases[i].window);
+    g_assert_cmpint (fdk->fit.cached, ==, cases[i].cached);
     g_assert_cmpuint (td_plan_facts (plan)->device_bytes, <=, cases[i].limit);
   }
 }
@@ -411,19 +412,19 @@ test_cut (void)
     ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
     g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
-    TdFdkPlan *fdk = plan->extra;
-    td_fdk_cut (plan, fdk, 5, share);
+    const TdFdkPlan *fdk = plan->extra;
+    TdFdkCut cut = td_fdk_cut (plan, fdk, 5, share);
     ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
 
-    g_assert_true (fdk->window);
-    g_assert_cmpuint (fdk->own[5], ==, fdk->n_slabs);
-    for (guint k = 0; k < fdk->n_slabs; k++) {
-      const TdFdkSlabCut *cut = &fdk->cuts[k];
-      g_assert_cmpuint (cut->n_slices, >, 0);
-      g_assert_cmpuint (cut->n_slices, <=, fdk->slab);
-      g_assert_cmpuint (cut->row_end - cut->row0, <=, fdk->slab_rows);
-      g_assert_cmpuint (cut->slice0 + cut->n_slices, <=, n);
-      for (guint s = cut->slice0; s < cut->slice0 + cut->n_slices; s++) {
+    g_assert_true (fdk->fit.cached);
+    g_assert_cmpuint (cut.own[5], ==, cut.n_slabs);
+    for (guint k = 0; k < cut.n_slabs; k++) {
+      const TdFdkSlabCut *slab = &cut.slabs[k];
+      g_assert_cmpuint (slab->n_slices, >, 0);
+      g_assert_cmpuint (slab->n_slices, <=, fdk->fit.slab);
+      g_assert_cmpuint (slab->row_end - slab->row0, <=, fdk->fit.slab_rows);
+      g_assert_cmpuint (slab->slice0 + slab->n_slices, <=, n);
+      for (guint s = slab->slice0; s < slab->slice0 + slab->n_slices; s++) {
         g_assert_false (seen[s]);
         seen[s] = TRUE;
       }
@@ -432,10 +433,11 @@ test_cut (void)
       g_assert_true (seen[s]);
     for (guint d = 0; d < 5 && n == 1024; d++)
       if (share[d] >= 0.25) { /* with fewer slices a start elsewhere is not worth it */
-        const TdFdkSlabCut *cut = &fdk->cuts[fdk->own[d]];
-        g_assert_cmpint (ABS ((gint) (cut->slice0 + cut->n_slices / 2) - 512), <, 256);
-        g_assert_cmpuint (fdk->cuts[fdk->own[d + 1] - 1].n_slices, <, 24);
+        const TdFdkSlabCut *slab = &cut.slabs[cut.own[d]];
+        g_assert_cmpint (ABS ((gint) (slab->slice0 + slab->n_slices / 2) - 512), <, 256);
+        g_assert_cmpuint (cut.slabs[cut.own[d + 1] - 1].n_slices, <, 24);
       }
+    td_fdk_cut_clear (&cut);
   }
 }
 

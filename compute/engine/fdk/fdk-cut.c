@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "fdk.h"
 #include "compute/engine/plan-private.h"
+#include "fdk.h"
 
 /**
- * Where slabs begin and end, and in which order a device takes its own. While a graphics card waits
- * for the first rows, and while its last slices are fetched, it computes nothing: the first slabs
- * are small and see few rows, each twice as large as the one before, and the last ones are small
- * again. Who has slices far from the mid-plane, which see many rows, begins with some near it all
- * the same.
+ * Where slabs begin and end, and in which order a device takes its own. A graphics card computes
+ * nothing while it waits for the first rows and while its last slices are downloaded. So its first
+ * slabs are small and see few rows, each slab is twice as large as the one before, and the last
+ * slabs are small again. Slices far from the mid-plane see many rows: a device that owns only such
+ * slices still begins with a few near the mid-plane.
  */
 #define FIRST_PART 12 /* of a whole slab */
 #define LEAST_SLAB 16 /* slices: what a kernel's groups take at once */
@@ -20,9 +20,11 @@ make_cut (const TdFdkPlan *fdk, guint slice0, guint n)
   TdFdkSlabCut cut = { .slice0 = slice0, .n_slices = n };
   guint first, end;
 
-  td_cone_rows_seen (&fdk->task, slice0, n, &first, &end);
-  cut.row0 = CLAMP (first, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
-  cut.row_end = CLAMP (end, fdk->row0, fdk->row0 + fdk->n_rows) - fdk->row0;
+  td_cone_rows_seen (&fdk->input->task, slice0, n, &first, &end);
+  cut.row0
+      = CLAMP (first, fdk->input->row0, fdk->input->row0 + fdk->input->n_rows) - fdk->input->row0;
+  cut.row_end
+      = CLAMP (end, fdk->input->row0, fdk->input->row0 + fdk->input->n_rows) - fdk->input->row0;
   return cut;
 }
 
@@ -47,34 +49,34 @@ last_size (guint left, guint n_devices)
 }
 
 /* The next slab's slices of those that are left. Where others follow, what is over when these are
-   cut into whole slabs comes before them: after one it would have to wait until that has been
-   fetched. */
+   cut into whole slabs comes before them: after one it would have to wait for that one's
+   download. */
 static guint
 next_size (const TdFdkPlan *fdk, const Way *way, guint left)
 {
   if (way->last)
     return MIN (way->size, last_size (left, way->n_devices));
-  if (way->size < fdk->slab)
+  if (way->size < fdk->fit.slab)
     return MIN (way->size, left);
-  return left % fdk->slab > 0 ? left % fdk->slab : fdk->slab;
+  return left % fdk->fit.slab > 0 ? left % fdk->fit.slab : fdk->fit.slab;
 }
 
 static void
-cut_way (const TdFdkPlan *fdk, Way way, GArray *cuts)
+cut_way (const TdFdkPlan *fdk, Way way, GArray *slabs)
 {
   const gboolean down = way.to >= way.from;
 
   while (way.from != way.to) {
     guint n = next_size (fdk, &way, down ? way.to - way.from : way.from - way.to);
     TdFdkSlabCut cut = make_cut (fdk, down ? way.from : way.from - n, n);
-    /* Memory is for the rows of slabs that begin at multiples of fdk->slab. */
-    while (cut.row_end - cut.row0 > fdk->slab_rows && n > 1) {
+    /* Memory is for the rows of slabs that begin at multiples of fdk->fit.slab. */
+    while (cut.row_end - cut.row0 > fdk->fit.slab_rows && n > 1) {
       n--;
       cut = make_cut (fdk, down ? way.from : way.from - n, n);
     }
-    g_array_append_val (cuts, cut);
+    g_array_append_val (slabs, cut);
     way.from = down ? way.from + n : way.from - n;
-    way.size = MIN (2 * way.size, fdk->slab);
+    way.size = MIN (2 * way.size, fdk->fit.slab);
   }
 }
 
@@ -113,30 +115,32 @@ fdk_cut_place (Portion *portions, guint n, guint middle)
 }
 
 static void
-cut_portion (const TdFdkPlan *fdk, const Portion *p, guint n_devices, GArray *cuts)
+cut_portion (const TdFdkPlan *fdk, const Portion *p, guint n_devices, GArray *slabs)
 {
-  const guint least = MIN (fdk->slab, MAX (LEAST_SLAB, fdk->slab / FIRST_PART));
+  const guint least = MIN (fdk->fit.slab, MAX (LEAST_SLAB, fdk->fit.slab / FIRST_PART));
   guint size = least;
 
   if (p->start > 0) {
     const guint end = p->up > 0 ? p->start_from - p->start : p->start_from + p->start;
-    cut_way (fdk, (Way) { p->start_from, end, least, FALSE, n_devices }, cuts);
-    size = fdk->slab;
+    cut_way (fdk, (Way) { p->start_from, end, least, FALSE, n_devices }, slabs);
+    size = fdk->fit.slab;
   }
   const guint down = p->up == 0 ? p->down - p->start : p->down;
   const guint up = p->up > 0 ? p->up - p->start : 0;
-  cut_way (fdk, (Way) { p->down_from, p->down_from + down, size, up == 0, n_devices }, cuts);
-  cut_way (fdk, (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->slab : size, TRUE, n_devices },
-           cuts);
+  cut_way (fdk, (Way) { p->down_from, p->down_from + down, size, up == 0, n_devices }, slabs);
+  cut_way (fdk,
+           (Way) { p->up_from, p->up_from - up, down > 0 ? fdk->fit.slab : size, TRUE, n_devices },
+           slabs);
 }
 
-/* Graphics cards with windows: from the mid-plane outwards. */
+/* Graphics cards with row caches: from the mid-plane outwards. */
 static void
-cut_outwards (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts)
+cut_outwards (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *slabs, guint *own)
 {
   const guint middle
-      = (guint) CLAMP (rint (fdk->task.first_mm[2] / fdk->task.voxel_mm + 0.5), 0, fdk->task.nz);
-  const guint start = 7 * MAX (LEAST_SLAB, fdk->slab / FIRST_PART); /* three slabs */
+      = (guint) CLAMP (rint (fdk->input->task.first_mm[2] / fdk->input->task.voxel_mm + 0.5), 0,
+                       fdk->input->task.nz);
+  const guint start = 7 * MAX (LEAST_SLAB, fdk->fit.slab / FIRST_PART); /* three slabs */
   g_autofree Portion *portions = g_new0 (Portion, n_devices);
 
   for (guint i = 0; i < n_devices; i++) {
@@ -148,47 +152,55 @@ cut_outwards (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts
   }
   fdk_cut_place (portions, n_devices, middle);
   for (guint i = 0; i < n_devices; i++) {
-    cut_portion (fdk, &portions[i], n_devices, cuts);
-    fdk->own[i + 1] = cuts->len;
+    cut_portion (fdk, &portions[i], n_devices, slabs);
+    own[i + 1] = slabs->len;
   }
 }
 
-/* From the top down; without windows all is the first device's, and the others help. */
+/* From the top down. On the host rows are filtered from the top, so all slabs are the first
+   device's, and the others help. */
 static void
-cut_evenly (TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *cuts)
+cut_evenly (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *slabs, guint *own)
 {
   for (guint i = 0; i < n_devices; i++) {
-    const guint end = fdk->window ? bounds[i + 1] : fdk->task.nz;
-    for (guint a = fdk->window || i == 0 ? bounds[i] : end, n; a < end; a += n) {
-      n = MIN (fdk->slab, end - a);
+    const guint end = fdk->fit.cached ? bounds[i + 1] : fdk->input->task.nz;
+    for (guint a = fdk->fit.cached || i == 0 ? bounds[i] : end, n; a < end; a += n) {
+      n = MIN (fdk->fit.slab, end - a);
       TdFdkSlabCut cut = make_cut (fdk, a, n);
-      while (cut.row_end - cut.row0 > fdk->slab_rows && n > 1)
+      while (cut.row_end - cut.row0 > fdk->fit.slab_rows && n > 1)
         cut = make_cut (fdk, a, --n);
-      g_array_append_val (cuts, cut);
+      g_array_append_val (slabs, cut);
     }
-    fdk->own[i + 1] = cuts->len;
+    own[i + 1] = slabs->len;
   }
 }
 
-void
-td_fdk_cut (const TdPlan *plan, TdFdkPlan *fdk, guint n_devices, const double *shares)
+TdFdkCut
+td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices, const double *shares)
 {
-  const guint nz = fdk->task.nz;
-  const gboolean cards = fdk->window && fdk->n_slabs > 1
+  const guint nz = fdk->input->task.nz;
+  const gboolean cards = fdk->fit.cached && fdk->fit.n_slabs > 1
                          && td_device_info (plan->devices->pdata[0])->kind != TD_DEVICE_CPU;
   const guint step = cards && nz >= 4 * LEAST_SLAB * n_devices ? LEAST_SLAB : 1;
-  g_autoptr (GArray) cuts = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
+  g_autoptr (GArray) slabs = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
   g_autofree guint *bounds = g_new0 (guint, n_devices + 1);
+  guint *own = g_new0 (guint, n_devices + 1);
   double sum = 0;
 
-  g_free (fdk->own);
-  g_free (fdk->cuts);
-  fdk->own = g_new0 (guint, n_devices + 1);
   for (guint i = 0; i < n_devices; i++) {
     sum += shares[i];
     bounds[i + 1] = i + 1 < n_devices ? (guint) MIN (lrint (nz * sum / step) * step, nz) : nz;
   }
-  (cards ? cut_outwards : cut_evenly) (fdk, n_devices, bounds, cuts);
-  fdk->n_slabs = cuts->len;
-  fdk->cuts = (TdFdkSlabCut *) g_array_free (g_steal_pointer (&cuts), FALSE);
+  (cards ? cut_outwards : cut_evenly) (fdk, n_devices, bounds, slabs, own);
+  const guint n_slabs = slabs->len;
+  return (TdFdkCut) { (TdFdkSlabCut *) g_array_free (g_steal_pointer (&slabs), FALSE), n_slabs,
+                      own };
+}
+
+void
+td_fdk_cut_clear (TdFdkCut *cut)
+{
+  g_clear_pointer (&cut->slabs, g_free);
+  g_clear_pointer (&cut->own, g_free);
+  cut->n_slabs = 0;
 }

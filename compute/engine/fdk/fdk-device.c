@@ -58,7 +58,7 @@ static gboolean
 any_sound (const TdFdkRun *run)
 {
   for (guint i = 0; i < run->n_devices; i++)
-    if (!run->fdk->retired[i] && !run->devices[i].error)
+    if (!run->attempt.retired[i] && !run->devices[i].error)
       return TRUE;
   return FALSE;
 }
@@ -72,7 +72,7 @@ close_device (TdFdkDevice *device)
   const gint64 start = g_get_monotonic_time ();
 
   td_fdk_worker_free (g_steal_pointer (&device->worker));
-  td_fdk_window_free (g_steal_pointer (&device->window), device->error == NULL);
+  td_fdk_row_cache_free (g_steal_pointer (&device->cache), device->error == NULL);
   td_job_add_span (run->job, "close", device->index, start, g_get_monotonic_time ());
   g_mutex_lock (&run->lock);
   td_fdk_give_back (device);
@@ -124,9 +124,9 @@ td_fdk_device_start (TdFdkDevice *device)
     const char *name;
     gboolean (*body) (TdFdkDevice *device, GError **error);
   } bodies[] = { { "fdk-compute", td_fdk_compute },
-                 { "fdk-land", td_fdk_land },
-                 { "fdk-feed", td_fdk_window_feed } };
-  const guint n = device->window ? 3 : 2;
+                 { "fdk-download", td_fdk_download },
+                 { "fdk-feed", td_fdk_row_cache_feed } };
+  const guint n = device->cache ? 3 : 2;
 
   device->running = n;
   for (guint i = 0; i < n; i++) {

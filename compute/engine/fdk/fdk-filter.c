@@ -54,12 +54,12 @@ scatter_view (guint view, gpointer user)
   const Scatter *work = user;
   TdFdkRun *run = work->stage->run;
   const TdFdkPlan *fdk = run->fdk;
-  const gsize n_columns = fdk->task.n_columns, bytes = n_columns * sizeof (float);
-  const gsize first = ((gsize) view * fdk->n_rows + work->row) * n_columns;
+  const gsize n_columns = fdk->input->task.n_columns, bytes = n_columns * sizeof (float);
+  const gsize first = ((gsize) view * fdk->input->n_rows + work->row) * n_columns;
   g_autofree struct iovec *pieces = run->projections ? NULL : g_new (struct iovec, work->n_rows);
 
   for (guint row = 0; row < work->n_rows; row++) {
-    const float *from = work->from + ((gsize) row * fdk->task.n_views + view) * n_columns;
+    const float *from = work->from + ((gsize) row * fdk->input->task.n_views + view) * n_columns;
     if (pieces)
       pieces[row] = (struct iovec) { (gpointer) from, bytes };
     else
@@ -80,8 +80,8 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
 {
   TdFdkRun *run = stage->run;
   const TdFdkPlan *fdk = run->fdk;
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  const TdFdkSpan span = td_fdk_span (fdk, row, n);
+  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
+  const TdFdkSpan span = td_fdk_span (fdk->input, row, n);
   const TdRowRange from = { span.from.row0, span.from.n };
   TdPreparationCounts counts;
 
@@ -95,10 +95,12 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   td_job_add_stage (run->job, "prepare", (g_get_monotonic_time () - start) * 1e-6);
 
   start = g_get_monotonic_time ();
-  const guint64 filtered_bytes = (guint64) facts->n_views * fdk->task.n_columns * sizeof (float);
+  const guint64 filtered_bytes
+      = (guint64) facts->n_views * fdk->input->task.n_columns * sizeof (float);
   TdBuffer *rows = td_prepared_rows_left (stage->rows)->data;
   float *filtered = stage->filtered ? stage->filtered : td_prepared_rows_host (stage->rows);
-  if ((stage->filter && !td_fdk_filter_span (fdk, stage->filter, stage->queue, rows, &span, error))
+  if ((stage->filter
+       && !td_fdk_filter_span (fdk->input, stage->filter, stage->queue, rows, &span, error))
       || !td_download (stage->queue, filtered, rows,
                        (span.rows.row0 - span.data_row0) * filtered_bytes, n * filtered_bytes,
                        error)
@@ -127,27 +129,28 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
   const TdPlan *plan = stage->run->plan;
   const TdFdkPlan *fdk = stage->run->fdk;
   const TdRecipe *recipe = &plan->recipe;
-  const guint max_rows = td_fdk_most_rows (fdk, row, step);
-  const TdRowSource source = { stage->device, plan->scan, NULL, recipe->steps, recipe->n_steps, 0 };
+  const guint max_rows = td_fdk_most_rows (fdk->input, row, step);
+  const TdRowSource source = { stage->device, fdk->scan, NULL, recipe->steps, recipe->n_steps, 0 };
 
   stage->queue = td_queue_new (stage->device, error);
   if (!stage->queue)
     return FALSE;
-  if (!td_scan_facts (plan->scan)->filtered) {
-    stage->filter
-        = td_cone_filter_new (stage->device, &fdk->task, &fdk->geometry, fdk->angles_rad,
-                              &recipe->filter, td_fdk_most_filtered (fdk, max_rows, step), error);
+  if (!td_scan_facts (fdk->scan)->filtered) {
+    stage->filter = td_cone_filter_new (stage->device, &fdk->input->task, &fdk->input->geometry,
+                                        fdk->input->angles_rad, &recipe->filter,
+                                        td_fdk_most_filtered (fdk->input, max_rows, step), error);
     if (!stage->filter)
       return FALSE;
   }
   stage->rows = td_prepared_rows_new (&source, stage->queue, max_rows,
-                                      td_fdk_rows_bytes (fdk, max_rows, step), error);
+                                      td_fdk_rows_bytes (fdk->input, max_rows, step), error);
   if (!stage->rows)
     return FALSE;
   td_prepared_rows_set_read (stage->rows, td_fdk_read, &stage->reader);
   if (!td_fdk_holds (fdk))
     return TRUE;
-  stage->filtered = td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk, step), error);
+  stage->filtered
+      = td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk->input, step), error);
   return stage->filtered != NULL;
 }
 
@@ -166,17 +169,17 @@ static gboolean
 filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **error)
 {
   const TdFdkPlan *fdk = run->fdk;
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
+  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
   Stage stage = { .run = run, .device = device, .reader = { run, 0 } };
   const gint64 start = g_get_monotonic_time ();
   const guint first = *row;
 
-  if (first == fdk->n_rows) /* an attempt after all were filtered */
+  if (first == fdk->input->n_rows) /* an attempt after all were filtered */
     return TRUE;
   gboolean ok = open_stage (&stage, first, step, error);
 
-  while (ok && *row < fdk->n_rows) {
-    const guint n = MIN (step, fdk->n_rows - *row);
+  while (ok && *row < fdk->input->n_rows) {
+    const guint n = MIN (step, fdk->input->n_rows - *row);
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && fdk_filter_rows (&stage, *row, n, error);
     if (ok)
@@ -196,7 +199,7 @@ filter_on (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
 {
   GError *reason = NULL;
 
-  for (guint step = run->fdk->filter_rows; !filter_from (run, device, step, row, &reason);) {
+  for (guint step = run->fdk->fit.filter_rows; !filter_from (run, device, step, row, &reason);) {
     const TdReaction reaction = td_device_reaction (reason);
     if (step == 1
         || (reaction != TD_REACTION_RETRY_SMALLER && reaction != TD_REACTION_SMALLER_LAUNCHES)) {
@@ -220,12 +223,12 @@ fdk_filter_candidates (const TdFdkRun *run)
   g_autoptr (TdDevice) host = td_plan_host (run->plan, NULL);
   const GPtrArray *all = run->plan->devices;
 
-  for (guint i = 0; run->fdk->filter_on_device && i < all->len; i++)
+  for (guint i = 0; run->fdk->scheme.filter_on_device && i < all->len; i++)
     if (!td_device_info (all->pdata[i])->host_pointers)
       g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
   if (host)
     g_ptr_array_add (devices, g_steal_pointer (&host));
-  for (guint i = 0; !run->fdk->filter_on_device && i < all->len; i++)
+  for (guint i = 0; !run->fdk->scheme.filter_on_device && i < all->len; i++)
     if (!td_device_info (all->pdata[i])->host_pointers)
       g_ptr_array_add (devices, td_device_ref (all->pdata[i]));
   return devices;
@@ -243,9 +246,9 @@ td_fdk_filter_thread (gpointer data)
     const gboolean extra = !g_ptr_array_find (run->plan->devices, device, NULL);
     GError *error = NULL;
 
-    td_job_add_host_bytes (run->job, extra ? (gint64) run->fdk->filter_bytes : 0);
+    td_job_add_host_bytes (run->job, extra ? (gint64) run->fdk->fit.filter_bytes : 0);
     const gboolean ok = filter_on (run, device, &row, &error);
-    td_job_add_host_bytes (run->job, extra ? -(gint64) run->fdk->filter_bytes : 0);
+    td_job_add_host_bytes (run->job, extra ? -(gint64) run->fdk->fit.filter_bytes : 0);
     if (ok)
       return NULL;
     if (i + 1 == devices->len || !td_device_others_can (error)) {

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/cone/cone-filter.h"
-#include "fdk.h"
 #include "compute/engine/plan-private.h"
+#include "fdk.h"
 
-/* Slices of a slab: enough for the CPU's vectors and to bring each row of projections into a
-   kernel's order rarely; few enough that two leave memory for rows. A GPU's first and last slabs
-   are smaller (fdk-cut.c). */
+/* Slices of a slab: enough for the CPU's vectors and for bringing each row of projections into a
+   kernel's order rarely; few enough that two slabs leave memory for rows. A GPU's first and last
+   slabs are smaller (fdk-cut.c). */
 #define CPU_SLAB 128
 #define GPU_SLAB 192
-#define GPU_BATCH                                                                                  \
-  256 /* views: as many as the kernels add in two launches; of half storage twice that */
-/* Below these every launch and every row costs more than it should; below the second ones much
- * more. */
+/* Views: as many as the kernels add in two launches; of half storage twice that. */
+#define GPU_BATCH 256
+/* Below the GOOD sizes every launch and every row costs more than it should, below the MIN sizes
+   much more. */
 #define GOOD_SLAB 16
 #define GOOD_BATCH 64
 #define GOOD_SENT_BATCH 32 /* of what is sent to a card: larger slabs want fewer rows twice */
 #define MIN_SLAB 8
 #define MIN_BATCH 16
-#define CHUNK_BYTES                                                                                \
-  (32u << 20) /* window: one transfer, one pass of the filter; for large rows twice that */
+/* Row cache: one transfer, one pass of the filter; for large rows twice that. */
+#define CHUNK_BYTES (32u << 20)
 #define FILTER_BYTES (256u << 20) /* host */
-#define LEAST_FILTER_BYTES                                                                         \
-  (64u << 20) /* on a card that has little memory, which slabs need more                           \
-               */
-#define LAND_BYTES (64u << 20)
-#define AHEAD 4 /* chunks beyond a slab's own that make a window worth having */
+/* On a card that has little memory, which slabs need more. */
+#define LEAST_FILTER_BYTES (64u << 20)
+#define DOWNLOAD_BYTES (64u << 20)
+#define AHEAD 4 /* chunks beyond a slab's own that make a row cache worth having */
+
+/* The fit in the making: fdk->fit changes, all else is given. */
 
 static guint
 parts_of (guint64 whole, guint64 part)
@@ -35,7 +35,7 @@ parts_of (guint64 whole, guint64 part)
 static guint64
 fdk_fit_row_bytes (const TdFdkPlan *fdk)
 {
-  return (guint64) fdk->task.n_views * fdk->task.n_columns * sizeof (float);
+  return (guint64) fdk->input->task.n_views * fdk->input->task.n_columns * sizeof (float);
 }
 
 static guint64
@@ -50,41 +50,45 @@ fdk_fit_read_bytes (const TdScanFacts *facts)
 static guint64
 reading_bytes (const TdFdkPlan *fdk, guint64 most)
 {
-  return fdk->turned && fdk->spool == TD_FDK_SPOOL_NONE ? MAX (most, FILTER_BYTES) : FILTER_BYTES;
+  return fdk->input->turned && fdk->scheme.spool == TD_FDK_SPOOL_NONE ? MAX (most, FILTER_BYTES)
+                                                                      : FILTER_BYTES;
 }
 
 static guint64
 slab_bytes (const TdFdkPlan *fdk)
 {
-  return (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
+  return (guint64) fdk->fit.slab * fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
 }
 
 static void
 fdk_fit_set_slab (TdFdkPlan *fdk, guint slab)
 {
-  fdk->slab = slab;
-  fdk->n_slabs = parts_of (fdk->task.nz, slab);
-  fdk->slab_rows = 1;
-  for (guint i = 0; i < fdk->n_slabs; i++) {
+  fdk->fit.slab = slab;
+  fdk->fit.n_slabs = parts_of (fdk->input->task.nz, slab);
+  fdk->fit.slab_rows = 1;
+  for (guint i = 0; i < fdk->fit.n_slabs; i++) {
     guint first, end;
-    td_cone_rows_seen (&fdk->task, i * slab, MIN (slab, fdk->task.nz - i * slab), &first, &end);
-    fdk->slab_rows = MAX (fdk->slab_rows, end > first ? end - first : 0);
+    td_cone_rows_seen (&fdk->input->task, i * slab, MIN (slab, fdk->input->task.nz - i * slab),
+                       &first, &end);
+    fdk->fit.slab_rows = MAX (fdk->fit.slab_rows, end > first ? end - first : 0);
   }
-  fdk->volumes = fdk->n_slabs > 1 ? 2 : 1;
+  fdk->fit.volumes = fdk->fit.n_slabs > 1 ? 2 : 1;
 }
 
 static void
 set_batch (TdFdkPlan *fdk, guint batch)
 {
-  fdk->batch = MAX (fdk->turns, MIN (batch, fdk->most_views) / fdk->turns * fdk->turns);
-  fdk->n_batches = parts_of (fdk->task.n_views, fdk->batch);
+  fdk->fit.batch
+      = MAX (fdk->fit.symmetric_views, MIN (batch, fdk->fit.most_views) / fdk->fit.symmetric_views
+                                           * fdk->fit.symmetric_views);
+  fdk->fit.n_batches = parts_of (fdk->input->task.n_views, fdk->fit.batch);
 }
 
 /* Chunks that a slab may need at once, and some that are on their way. */
 static guint
 least_chunks (const TdFdkPlan *fdk)
 {
-  return MIN (fdk->n_chunks, parts_of (fdk->slab_rows, fdk->filter_rows) + 1 + AHEAD);
+  return MIN (fdk->fit.n_chunks, parts_of (fdk->fit.slab_rows, fdk->fit.filter_rows) + 1 + AHEAD);
 }
 
 /* And those of the next two slabs, which may lie on the other side of the mid-plane: more would
@@ -92,62 +96,58 @@ least_chunks (const TdFdkPlan *fdk)
 static guint
 enough_chunks (const TdFdkPlan *fdk)
 {
-  return MIN (fdk->n_chunks, least_chunks (fdk) + 2 * parts_of (fdk->slab_rows, fdk->filter_rows));
+  return MIN (fdk->fit.n_chunks,
+              least_chunks (fdk) + 2 * parts_of (fdk->fit.slab_rows, fdk->fit.filter_rows));
 }
 
 static void
 set_filter_rows (TdFdkPlan *fdk, guint rows)
 {
-  fdk->filter_rows = rows;
-  fdk->chunk_rows = td_fdk_most_rows (fdk, 0, rows);
-  if (rows > 1 && !td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
+  fdk->fit.filter_rows = rows;
+  fdk->fit.chunk_rows = td_fdk_most_rows (fdk->input, 0, rows);
+  if (rows > 1 && !td_fdk_rows_fit (fdk->input, fdk->fit.chunk_rows)) {
     set_filter_rows (fdk, (rows + 1) / 2);
     return;
   }
-  fdk->n_chunks = parts_of (fdk->n_rows, rows);
-  fdk->window_chunks = enough_chunks (fdk);
+  fdk->fit.n_chunks = parts_of (fdk->input->n_rows, rows);
+  fdk->fit.cached_chunks = enough_chunks (fdk);
 }
 
 /* ── Bytes ── */
 
 static guint64
-filter_workspace (const TdFdkPlan *fdk, const TdPlan *plan)
+filter_workspace (const TdPlan *plan, const TdFdkPlan *fdk)
 {
-  const guint filtered = td_fdk_most_filtered (fdk, fdk->chunk_rows, fdk->filter_rows);
+  const TdFdkInput *input = fdk->input;
+  const guint filtered = td_fdk_most_filtered (input, fdk->fit.chunk_rows, fdk->fit.filter_rows);
 
-  return td_cone_filter_workspace_bytes (&fdk->task, filtered)
+  return td_cone_filter_workspace_bytes (&input->task, filtered)
          + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
-                                           td_scan_facts (plan->scan), fdk->chunk_rows);
+                                           td_scan_facts (input->scan), fdk->fit.chunk_rows);
 }
 
 static guint64
-filter_bytes (const TdFdkPlan *fdk, const TdPlan *plan)
+filter_bytes (const TdPlan *plan, const TdFdkPlan *fdk)
 {
-  return td_fdk_chunk_bytes (fdk) + filter_workspace (fdk, plan);
-}
-
-static guint64
-device_bytes (const TdFdkPlan *fdk, const TdPlan *plan, TdDevice *device,
-              const TdConeFamily *family)
-{
-  const TdDeviceInfo *info = td_device_info (device);
-  const TdConeLimits limits = { fdk->batch, fdk->slab_rows, fdk->slab, plan->recipe.precision };
-  const guint64 batch
-      = (guint64) fdk->batch * fdk->slab_rows * fdk->task.n_columns * sizeof (float);
-  guint64 bytes
-      = fdk->volumes * slab_bytes (fdk) + family->workspace_bytes (&fdk->task, &limits, info);
-
-  if (fdk->window)
-    return bytes + batch + filter_workspace (fdk, plan)
-           + fdk->window_chunks * td_fdk_chunk_bytes (fdk);
-  bytes += batch * (fdk->n_slabs > 1 || fdk->n_batches > 1 ? 2 : 1);
-  return bytes + (fdk->filter_on_device || info->host_pointers ? filter_bytes (fdk, plan) : 0);
+  return td_fdk_chunk_bytes (fdk) + filter_workspace (plan, fdk);
 }
 
 guint64
-td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices, guint index)
+td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
 {
-  return device_bytes (fdk, plan, devices->pdata[index], fdk->families[index]);
+  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
+  const TdFdkFit *fit = &fdk->fit;
+  const TdConeTask *task = &fdk->input->task;
+  const TdConeLimits limits = { fit->batch, fit->slab_rows, fit->slab, plan->recipe.precision };
+  const guint64 batch = (guint64) fit->batch * fit->slab_rows * task->n_columns * sizeof (float);
+  const guint64 bytes = fit->volumes * slab_bytes (fdk)
+                        + fdk->scheme.families[index]->workspace_bytes (task, &limits, info);
+
+  if (fit->cached)
+    return bytes + batch + filter_workspace (plan, fdk)
+           + fit->cached_chunks * td_fdk_chunk_bytes (fdk);
+  return bytes + batch * (fit->n_slabs > 1 || fit->n_batches > 1 ? 2 : 1)
+         + (fdk->scheme.filter_on_device || info->host_pointers ? filter_bytes (plan, fdk) : 0);
 }
 
 /* ── Shrinking ── */
@@ -157,26 +157,26 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *device
 static gboolean
 fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
 {
-  if (fdk->window && fdk->window_chunks > least_chunks (fdk))
-    fdk->window_chunks = MAX (least_chunks (fdk), fdk->window_chunks * 3 / 4);
-  else if (sent && fdk->filter_on_device
-           && fdk->filter_rows * fdk_fit_row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
-    set_filter_rows (fdk, fdk->filter_rows / 2);
-  else if (fdk->batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
-    set_batch (fdk, fdk->batch / 2);
-  else if (fdk->slab >= 2 * GOOD_SLAB)
-    fdk_fit_set_slab (fdk, (fdk->slab + 1) / 2);
-  else if (fdk->batch > MIN_BATCH && fdk->batch / 2 >= fdk->turns)
-    set_batch (fdk, fdk->batch / 2);
-  else if (fdk->slab > MIN_SLAB)
-    fdk_fit_set_slab (fdk, (fdk->slab + 1) / 2);
-  else if (fdk->filter_rows > 1)
-    set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
-  else if (fdk->volumes > 1)
-    fdk->volumes = 1;
-  else if (fdk->batch > fdk->turns)
-    set_batch (fdk, fdk->batch / 2);
-  else if (fdk->slab > 1)
+  if (fdk->fit.cached && fdk->fit.cached_chunks > least_chunks (fdk))
+    fdk->fit.cached_chunks = MAX (least_chunks (fdk), fdk->fit.cached_chunks * 3 / 4);
+  else if (sent && fdk->scheme.filter_on_device
+           && fdk->fit.filter_rows * fdk_fit_row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
+    set_filter_rows (fdk, fdk->fit.filter_rows / 2);
+  else if (fdk->fit.batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
+    set_batch (fdk, fdk->fit.batch / 2);
+  else if (fdk->fit.slab >= 2 * GOOD_SLAB)
+    fdk_fit_set_slab (fdk, (fdk->fit.slab + 1) / 2);
+  else if (fdk->fit.batch > MIN_BATCH && fdk->fit.batch / 2 >= fdk->fit.symmetric_views)
+    set_batch (fdk, fdk->fit.batch / 2);
+  else if (fdk->fit.slab > MIN_SLAB)
+    fdk_fit_set_slab (fdk, (fdk->fit.slab + 1) / 2);
+  else if (fdk->fit.filter_rows > 1)
+    set_filter_rows (fdk, (fdk->fit.filter_rows + 1) / 2);
+  else if (fdk->fit.volumes > 1)
+    fdk->fit.volumes = 1;
+  else if (fdk->fit.batch > fdk->fit.symmetric_views)
+    set_batch (fdk, fdk->fit.batch / 2);
+  else if (fdk->fit.slab > 1)
     fdk_fit_set_slab (fdk, 1);
   else
     return FALSE;
@@ -185,52 +185,53 @@ fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
 
 /* Out of core is nothing but this. */
 static gboolean
-fit_device (const TdPlan *plan, TdFdkPlan *fdk, TdDevice *device, const TdConeFamily *family,
-            guint64 budget, GError **error)
+fit_device (const TdPlan *plan, TdFdkPlan *fdk, guint index, guint64 budget, GError **error)
 {
-  const gboolean sent = !fdk->window && td_device_info (device)->kind != TD_DEVICE_CPU;
+  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
+  const gboolean sent = !fdk->fit.cached && info->kind != TD_DEVICE_CPU;
   guint64 need;
 
-  while ((need = device_bytes (fdk, plan, device, family)) > budget)
+  while ((need = td_fdk_device_bytes (plan, fdk, index)) > budget)
     if (!fdk_fit_shrink (fdk, sent)) {
-      td_set_error (error, TD_ERROR_TOO_LARGE,
-                    "%s has %" G_GUINT64_FORMAT
-                    " MiB for this, but one slice needs %" G_GUINT64_FORMAT
-                    " MiB; use another device, a higher memory limit or a smaller region.",
-                    td_device_info (device)->name, budget >> 20, (need >> 20) + 1);
+      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+                   "%s has %" G_GUINT64_FORMAT
+                   " MiB for this, but one slice needs %" G_GUINT64_FORMAT
+                   " MiB; use another device, a higher memory limit or a smaller region.",
+                   info->name, budget >> 20, (need >> 20) + 1);
       return FALSE;
     }
   return TRUE;
 }
 
-/* Pinned memory: a quarter of what the host has left for slices that land, an eighth for rows that
-   are sent. */
+/* Pinned memory: a quarter of what the host has left for slices that are downloaded, an eighth for
+   rows that are sent. */
 static void
-fit_pinned (TdFdkPlan *fdk, guint n_devices, guint64 left)
+fit_pinned (TdFdkPlan *fdk, guint n_devices, guint halvings, guint64 left)
 {
-  const guint64 slice = slab_bytes (fdk) / fdk->slab;
+  const guint64 slice = slab_bytes (fdk) / fdk->fit.slab;
   const guint64 ring = left / 8 / (TD_FDK_RING * n_devices);
-  const guint64 most_landing = LAND_BYTES >> fdk->halvings;
-  const guint64 most_ring = (fdk->window ? 2 * CHUNK_BYTES : CHUNK_BYTES) >> fdk->halvings;
+  const guint64 most_download = DOWNLOAD_BYTES >> halvings;
+  const guint64 most_ring = (fdk->fit.cached ? 2 * CHUNK_BYTES : CHUNK_BYTES) >> halvings;
 
-  if (fdk->share == TD_SHARE_PROJECTION) {
-    /* Each device fetches one and holds a part of two others at most: with three for each, and one
-       on its way to the writer, somebody can always go on. */
-    fdk->n_landing = 3 * n_devices + 1;
-    while (fdk->slab > 1 && fdk->n_landing * slab_bytes (fdk) > left / 4)
-      fdk_fit_set_slab (fdk, (fdk->slab + 1) / 2);
-    fdk->land_slices = fdk->slab;
+  if (fdk->scheme.share == TD_SHARE_PROJECTION) {
+    /* Each device downloads one part and holds a part of two others at most. With three buffers
+       each, and one on its way to the writer, some device can always go on. */
+    fdk->fit.n_downloads = 3 * n_devices + 1;
+    while (fdk->fit.slab > 1 && fdk->fit.n_downloads * slab_bytes (fdk) > left / 4)
+      fdk_fit_set_slab (fdk, (fdk->fit.slab + 1) / 2);
+    fdk->fit.download_slices = fdk->fit.slab;
   } else {
-    fdk->n_landing = 2 * n_devices + 2;
-    fdk->land_slices = (guint) CLAMP (MIN (most_landing, left / 4 / fdk->n_landing) / slice, 1,
-                                      (guint64) fdk->slab);
+    fdk->fit.n_downloads = 2 * n_devices + 2;
+    fdk->fit.download_slices = (guint) CLAMP (
+        MIN (most_download, left / 4 / fdk->fit.n_downloads) / slice, 1, (guint64) fdk->fit.slab);
   }
-  while (fdk->window && fdk->filter_rows > 1 && td_fdk_chunk_bytes (fdk) > MIN (ring, most_ring))
-    set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
-  fdk->ring_bytes = fdk->window
-                        ? td_fdk_chunk_bytes (fdk)
-                        : MAX (MIN (most_ring, ring),
-                               (guint64) fdk->task.n_columns * fdk->slab_rows * sizeof (float));
+  while (fdk->fit.cached && fdk->fit.filter_rows > 1
+         && td_fdk_chunk_bytes (fdk) > MIN (ring, most_ring))
+    set_filter_rows (fdk, (fdk->fit.filter_rows + 1) / 2);
+  fdk->fit.ring_bytes
+      = fdk->fit.cached ? td_fdk_chunk_bytes (fdk)
+                        : MAX (MIN (most_ring, ring), (guint64) fdk->input->task.n_columns
+                                                          * fdk->fit.slab_rows * sizeof (float));
 }
 
 /* ── All together ── */
@@ -258,149 +259,187 @@ fdk_fit_is_cpu (const TdDeviceInfo *info)
 
 /* A batch's views are the layers of a texture where there is one. */
 static guint
-most_views (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
+most_views (const TdPlan *plan, const TdFdkPlan *fdk)
 {
+  const GPtrArray *devices = plan->devices;
   guint64 most = G_MAXINT;
 
   for (guint i = 0; i < devices->len; i++) {
     const guint64 layers = td_device_info (devices->pdata[i])->texture_max_layers;
     if (layers > 0)
-      most = MIN (most,
-                  layers * fdk->families[i]->symmetric_views (&fdk->task, plan->recipe.precision));
+      most = MIN (most, layers
+                            * fdk->scheme.families[i]->symmetric_views (&fdk->input->task,
+                                                                        plan->recipe.precision));
   }
   return (guint) most;
 }
 
 /* What one would like, were there memory enough. */
 static void
-fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
+fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const guint nz = fdk->task.nz, n = devices->len;
-  const guint64 chunk = fdk->window ? CHUNK_BYTES << (fdk_fit_row_bytes (fdk) > CHUNK_BYTES / 8)
-                                    : reading_bytes (fdk, td_plan_host_budget (plan) / 8);
-  guint end;
+  const TdConeTask *task = &fdk->input->task;
+  const guint nz = task->nz, n = plan->devices->len, n_rows = fdk->input->n_rows;
+  const gboolean any_cpu = any_device (plan->devices, fdk_fit_is_cpu);
+  const guint64 row = fdk_fit_row_bytes (fdk);
+  const guint64 chunk = fdk->fit.cached ? CHUNK_BYTES << (row > CHUNK_BYTES / 8)
+                                        : reading_bytes (fdk, td_plan_host_budget (plan) / 8);
 
-  td_cone_rows_seen (&fdk->task, 0, nz, &fdk->row0, &end);
-  if (end <= fdk->row0)
-    end = MIN (fdk->task.n_rows, fdk->row0 + 1), fdk->row0 = end - 1;
-  fdk->n_rows = end - fdk->row0;
-  fdk->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
-  fdk->projection_bytes = fdk->n_rows * fdk_fit_row_bytes (fdk);
-  fdk->turns = 1;
+  fdk->fit.symmetric_views = 1;
   for (guint i = 0; i < n; i++)
-    fdk->turns
-        = MAX (fdk->turns, fdk->families[i]->symmetric_views (&fdk->task, plan->recipe.precision));
-  fdk->most_views = most_views (plan, fdk, devices);
-  if (fdk->share == TD_SHARE_PROJECTION) {
+    fdk->fit.symmetric_views
+        = MAX (fdk->fit.symmetric_views,
+               fdk->scheme.families[i]->symmetric_views (task, plan->recipe.precision));
+  fdk->fit.most_views = most_views (plan, fdk);
+  if (fdk->scheme.share == TD_SHARE_PROJECTION) {
     fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));
-    set_batch (fdk, fdk->task.n_views / (4 * n));
+    set_batch (fdk, task->n_views / (4 * n));
   } else {
-    if (any_device (devices, fdk_fit_is_cpu))
+    if (any_cpu)
       fdk_fit_set_slab (fdk,
                         n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
     else
       fdk_fit_set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
     /* What is allocated must be freed, which takes a card as long as many a slab. */
     const guint least = GPU_BATCH << (plan->recipe.precision != TD_PRECISION_SINGLE);
-    set_batch (fdk, any_device (devices, fdk_fit_is_cpu)
-                        ? fdk->task.n_views
-                        : MIN (fdk->task.n_views, MAX (least, parts_of (fdk->task.n_views, 4))));
+    set_batch (fdk, any_cpu ? task->n_views
+                            : MIN (task->n_views, MAX (least, parts_of (task->n_views, 4))));
   }
-  if (fdk->most_slab)
-    fdk_fit_set_slab (fdk, MIN (fdk->slab, fdk->most_slab));
-  if (fdk->most_batch)
-    set_batch (fdk, MIN (fdk->batch, fdk->most_batch));
-  set_filter_rows (fdk, (guint) CLAMP (chunk / fdk_fit_row_bytes (fdk), 1, (guint64) fdk->n_rows));
+  if (attempt->most_slab)
+    fdk_fit_set_slab (fdk, MIN (fdk->fit.slab, attempt->most_slab));
+  if (attempt->most_batch)
+    set_batch (fdk, MIN (fdk->fit.batch, attempt->most_batch));
+  set_filter_rows (fdk, (guint) CLAMP (chunk / row, 1, (guint64) n_rows));
 }
 
 /* The CPU filters for devices that have memory of their own. */
 static gboolean
 fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
 {
-  while (filter_bytes (fdk, plan) > host / 2 && fdk->filter_rows > 1)
-    set_filter_rows (fdk, (fdk->filter_rows + 1) / 2);
-  if (filter_bytes (fdk, plan) <= host)
+  while (filter_bytes (plan, fdk) > host / 2 && fdk->fit.filter_rows > 1)
+    set_filter_rows (fdk, (fdk->fit.filter_rows + 1) / 2);
+  if (filter_bytes (plan, fdk) <= host)
     return TRUE;
-  td_set_error (error, TD_ERROR_TOO_LARGE,
-                "The host has %" G_GUINT64_FORMAT
-                " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
-                " MiB; use a higher memory limit, or crop or bin the scan.",
-                host >> 20, (filter_bytes (fdk, plan) >> 20) + 1);
+  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
+               "The host has %" G_GUINT64_FORMAT
+               " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
+               " MiB; use a higher memory limit, or crop or bin the scan.",
+               host >> 20, (filter_bytes (plan, fdk) >> 20) + 1);
+  return FALSE;
+}
+
+/* Rows read at once from a file that likes large pieces; 0: a chunk's. */
+static guint
+block_rows (const TdPlan *plan, const TdFdkPlan *fdk, guint64 left)
+{
+  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
+
+  if (!fdk->fit.cached || fdk->fit.n_chunks == 1 || facts->in_memory || facts->sinogram_order)
+    return 0;
+  return MIN (facts->n_rows,
+              fdk->fit.chunk_rows
+                  + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / plan->devices->len)
+                             / fdk_fit_read_bytes (facts)));
+}
+
+/* What all of this takes. */
+static void
+count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
+{
+  const GPtrArray *devices = plan->devices;
+  TdFdkFit *fit = &fdk->fit;
+  const guint64 read = fdk_fit_read_bytes (td_scan_facts (fdk->input->scan));
+
+  fit->filter_bytes = filter_bytes (plan, fdk);
+  fit->device_bytes = fit->host_bytes = 0;
+  for (guint i = 0; i < devices->len; i++) {
+    const guint64 bytes = td_fdk_device_bytes (plan, fdk, i);
+    fit->device_bytes = MAX (fit->device_bytes, bytes);
+    fit->host_bytes += fdk_fit_is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
+  }
+  fit->host_bytes += (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY ? td_fdk_spool_bytes (fdk) : 0)
+                     + td_fdk_spool_work_bytes (fdk)
+                     + fit->n_downloads * fit->download_slices * (slab_bytes (fdk) / fit->slab)
+                     + devices->len * (TD_FDK_RING * fit->ring_bytes + fit->block_rows * read);
+  if (!fit->cached)
+    fit->host_bytes
+        += (fit->on_disk ? 0 : fdk->input->projection_bytes) + td_fdk_chunk_bytes (fdk)
+           + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk->input, fit->filter_rows) : 0)
+           + (fdk->scheme.filter_on_device || any_device (plan->devices, is_host)
+                  ? 0
+                  : fit->filter_bytes);
+}
+
+static gboolean
+check_rows (const TdFdkPlan *fdk, GError **error)
+{
+  if (td_fdk_rows_fit (fdk->input, fdk->fit.chunk_rows))
+    return TRUE;
+  g_set_error (
+      error, TD_ERROR, TD_ERROR_TOO_LARGE,
+      "The detector is tilted so much that %u of its rows make one row of a level one, which is "
+      "more than 2^31 samples; crop the scan or bin it (--crop, --bin).",
+      fdk->fit.chunk_rows);
   return FALSE;
 }
 
 /* @spill: filtered projections go to a file, whatever room there is for them. */
 static gboolean
-fit_place (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, gboolean spill, GError **error)
+fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, gboolean spill,
+           GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const GPtrArray *devices = plan->devices;
+  const guint64 projections = fdk->input->projection_bytes;
   guint64 host = td_plan_host_budget (plan);
 
-  fdk_fit_wish (plan, fdk, devices);
-  if (!td_fdk_rows_fit (fdk, fdk->chunk_rows)) {
-    td_set_error (
-        error, TD_ERROR_TOO_LARGE,
-        "The detector is tilted so much that %u of its rows make one row of a level one, which is "
-        "more than 2^31 samples; crop the scan or bin it ({crop}, {bin}).",
-        fdk->chunk_rows);
+  fdk_fit_wish (plan, fdk, attempt);
+  if (!check_rows (fdk, error))
     return FALSE;
-  }
-  const guint64 spool = fdk->spool == TD_FDK_SPOOL_MEMORY ? td_fdk_spool_bytes (plan, fdk) : 0;
-  host -= MIN (spool, host);
+  if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)
+    host -= MIN (td_fdk_spool_bytes (fdk), host);
   /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
-  fdk->on_disk = !fdk->window && (spill || fdk->projection_bytes > host / 2);
-  const guint64 left = fdk->window || fdk->on_disk ? host : host - fdk->projection_bytes;
-  fit_pinned (fdk, devices->len, left);
+  fdk->fit.on_disk = !fdk->fit.cached && (spill || projections > host / 2);
+  const guint64 left = fdk->fit.cached || fdk->fit.on_disk ? host : host - projections;
+  fit_pinned (fdk, devices->len, attempt->halvings, left);
   for (guint i = 0; i < devices->len; i++) {
     TdDevice *device = devices->pdata[i];
-    if (fdk->retired && fdk->retired[i])
+    if (attempt->retired && attempt->retired[i])
       continue;
     const gboolean shared = td_device_info (device)->host_pointers;
     const guint64 free = shared ? left / 2 : td_device_memory_free (device) / 10 * 8;
-    const guint64 budget = fdk->budgets ? MIN (free, fdk->budgets[i]) : free;
-    if (!fit_device (plan, fdk, device, fdk->families[i], budget, error))
+    const guint64 budget = attempt->budgets ? MIN (free, attempt->budgets[i]) : free;
+    if (!fit_device (plan, fdk, i, budget, error))
       return FALSE;
   }
-  if (!fdk->window && !fdk->filter_on_device && !any_device (devices, is_host)
+  if (!fdk->fit.cached && !fdk->scheme.filter_on_device && !any_device (plan->devices, is_host)
       && !fit_filter (plan, fdk, host, error))
     return FALSE;
-  fit_pinned (fdk, devices->len, left); /* slabs and chunks may be smaller now */
-
-  fdk->block_rows = 0;
-  if (fdk->window && fdk->n_chunks > 1 && !facts->in_memory && !facts->sinogram_order)
-    fdk->block_rows = MIN (
-        facts->n_rows, fdk->chunk_rows
-                           + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / devices->len)
-                                      / fdk_fit_read_bytes (facts)));
-  fdk->filter_bytes = filter_bytes (fdk, plan);
-  fdk->device_bytes = fdk->host_bytes = 0;
-  for (guint i = 0; i < devices->len; i++) {
-    const guint64 bytes = td_fdk_device_bytes (plan, fdk, devices, i);
-    fdk->device_bytes = MAX (fdk->device_bytes, bytes);
-    fdk->host_bytes += fdk_fit_is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
-  }
-  fdk->host_bytes
-      += spool + td_fdk_spool_work_bytes (plan, fdk)
-         + fdk->n_landing * fdk->land_slices * (slab_bytes (fdk) / fdk->slab)
-         + devices->len
-               * (TD_FDK_RING * fdk->ring_bytes + fdk->block_rows * fdk_fit_read_bytes (facts));
-  if (!fdk->window)
-    fdk->host_bytes
-        += (fdk->on_disk ? 0 : fdk->projection_bytes) + td_fdk_chunk_bytes (fdk)
-           + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk, fdk->filter_rows) : 0)
-           + (fdk->filter_on_device || any_device (devices, is_host) ? 0 : fdk->filter_bytes);
+  /* Slabs and chunks may be smaller now. */
+  fit_pinned (fdk, devices->len, attempt->halvings, left);
+  fdk->fit.block_rows = block_rows (plan, fdk, left);
+  count_bytes (plan, fdk);
   return TRUE;
 }
 
 gboolean
-td_fdk_fit (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+td_fdk_fit (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
+            const TdFdkAttempt *attempt, TdFdkFit *fit, GError **error)
 {
-  fdk->window
-      = fdk->filter_on_device && fdk->share == TD_SHARE_VOLUME && !any_device (devices, is_host);
-  if (fdk->window && fit_place (plan, fdk, devices, FALSE, NULL))
-    return TRUE;
-  fdk->window = FALSE;
-  /* Projections in memory may leave too little of it for a slice. */
-  return fit_place (plan, fdk, devices, FALSE, NULL) || fit_place (plan, fdk, devices, TRUE, error);
+  const TdFdkAttempt first = { 0 };
+  TdFdkPlan fdk = { .input = input, .scheme = *scheme };
+  gboolean ok = FALSE;
+
+  attempt = attempt ? attempt : &first;
+  fdk.fit.cached = scheme->filter_on_device && scheme->share == TD_SHARE_VOLUME
+                   && !any_device (plan->devices, is_host);
+  if (fdk.fit.cached)
+    ok = fit_place (plan, &fdk, attempt, FALSE, NULL);
+  if (!ok) {
+    fdk.fit = (TdFdkFit) { 0 };
+    /* Projections in memory may leave too little of it for a slice. */
+    ok = fit_place (plan, &fdk, attempt, FALSE, NULL)
+         || fit_place (plan, &fdk, attempt, TRUE, error);
+  }
+  *fit = fdk.fit;
+  return ok;
 }

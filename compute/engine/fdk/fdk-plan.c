@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "compute/cone/cone-rectify.h"
 #include "compute/cone/cone-scan.h"
 #include "compute/engine/engine-private.h"
-#include "fdk.h"
 #include "compute/engine/plan-private.h"
+#include "dataset/scan-spool.h"
+#include "fdk.h"
 
 #define WORTH_TELLING_DEG 0.01
 #define WORTH_TELLING_COLUMNS 1
-
-void
-td_fdk_plan_free (TdFdkPlan *fdk)
-{
-  if (!fdk)
-    return;
-  td_cone_task_clear (&fdk->task);
-  td_geometry_clear (&fdk->geometry);
-  g_free (fdk->angles_rad);
-  g_free (fdk->families);
-  g_free (fdk->own);
-  g_free (fdk->cuts);
-  g_free (fdk->budgets);
-  g_free (fdk);
-}
 
 const char *
 td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
@@ -37,66 +22,67 @@ td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   return td_cone_scan_unsupported (facts, recipe);
 }
 
-/* A detector that stands askew is resampled to one that does not. */
+/* ── The input ── */
+
 static void
-fdk_plan_rectify (TdFdkPlan *fdk)
+fdk_plan_input_free (TdFdkInput *input)
 {
-  fdk->lean_rad = td_cone_row_slope (&fdk->task);
-  if (td_cone_rectify_helps (&fdk->task, &fdk->geometry, fdk->lean_rad))
-    td_cone_task_rectify (&fdk->task);
+  td_scan_unref (input->scan);
+  td_cone_task_clear (&input->task);
+  td_geometry_clear (&input->geometry);
+  g_free (input->angles_rad);
+  g_free (input);
 }
 
-/* Frames of a detector that lies on its side are turned by a quarter as they are read: rows are
+/* Frames of a detector that lies on its side are turned by a quarter as they are read. Rows are
    then rows of what is reconstructed, for preparation too. */
 static gboolean
-turn_portrait (TdPlan *plan, TdFdkPlan *fdk, GError **error)
+turn_portrait (TdPlan *plan, TdFdkInput *input, GError **error)
 {
   const TdScanFrame frame = { .turned = TRUE };
   const TdScanFacts *facts = td_scan_facts (plan->scan);
 
-  fdk->turned = td_cone_scan_portrait (facts);
-  if (!fdk->turned)
-    return TRUE;
-  TdScan *turned = td_engine_view (plan->engine, plan->scan, &frame, error);
-  if (!turned)
+  input->turned = td_cone_scan_portrait (facts);
+  input->scan = input->turned ? td_engine_view (plan->engine, plan->scan, &frame, error)
+                              : td_scan_ref (plan->scan);
+  if (!input->scan)
     return FALSE;
-  td_geometry_turn_image (&fdk->geometry, facts->n_columns);
-  td_scan_unref (plan->scan);
-  plan->scan = turned;
+  if (!input->turned)
+    return TRUE;
+  td_geometry_turn_image (&input->geometry, facts->n_columns);
   td_plan_note (
       plan,
       "The detector lies on its side: its frames are turned by a quarter, to %u columns and %u "
       "rows.",
-      td_scan_facts (turned)->n_columns, td_scan_facts (turned)->n_rows);
+      td_scan_facts (input->scan)->n_columns, td_scan_facts (input->scan)->n_rows);
   return TRUE;
 }
 
 static gboolean
-fdk_plan_make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
+make_task (TdFdkInput *input, GError **error)
 {
-  const TdRecipe *recipe = &plan->recipe;
-  gboolean good;
+  const TdScanFacts *facts = td_scan_facts (input->scan);
+  TdConeTask *task = &input->task;
 
-  td_cone_scan_geometry (td_scan_facts (plan->scan), &plan->recipe, plan->centre_px, &fdk->geometry,
-                         &fdk->angles_rad);
-  if (!turn_portrait (plan, fdk, error))
-    return FALSE;
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
   if (facts->filtered)
-    good = td_cone_task_init_filtered (&fdk->task, &fdk->geometry, facts->n_views, facts->n_columns,
+    return td_cone_task_init_filtered (task, &input->geometry, facts->n_views, facts->n_columns,
                                        facts->n_rows, error);
-  else
-    good = td_cone_task_init (&fdk->task, &fdk->geometry, fdk->angles_rad, facts->n_views,
-                              facts->n_columns, facts->n_rows, error);
-  if (!good)
+  if (!td_cone_task_init (task, &input->geometry, input->angles_rad, facts->n_views,
+                          facts->n_columns, facts->n_rows, error))
     return FALSE;
-  if (!facts->filtered) {
-    fdk_plan_rectify (fdk);
-    td_cone_task_widen (&fdk->task);
-  }
+  input->row_slope_rad = td_cone_row_slope (task);
+  if (td_cone_rectify_helps (task, &input->geometry, input->row_slope_rad))
+    td_cone_task_rectify (task);
+  td_cone_task_widen (task);
+  return TRUE;
+}
 
-  TdConeTask *task = &fdk->task;
-  const gint *region = recipe->region;
+/* Of the whole volume, the slices and the region asked for. */
+static gboolean
+take_part (const TdPlan *plan, TdConeTask *task, GError **error)
+{
+  const gint *region = plan->recipe.region;
+
   task->first_mm[2] -= plan->facts.first_slice * task->voxel_mm;
   task->nz = plan->facts.n_slices;
   if (!td_plan_check_region (plan, task->nx, task->ny, error))
@@ -111,15 +97,25 @@ fdk_plan_make_task (TdPlan *plan, TdFdkPlan *fdk, GError **error)
 }
 
 static gboolean
-fdk_plan_choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+fill_input (TdPlan *plan, TdFdkInput *input, GError **error)
 {
-  fdk->families = g_new0 (const TdConeFamily *, devices->len);
-  for (guint i = 0; i < devices->len; i++) {
-    fdk->families[i] = td_cone_family_choose (plan->recipe.family, &fdk->task,
-                                              plan->recipe.precision, devices->pdata[i], error);
-    if (!fdk->families[i])
-      return FALSE;
+  const TdConeTask *task = &input->task;
+  guint end;
+
+  td_cone_scan_geometry (td_scan_facts (plan->scan), &plan->recipe, plan->centre_px,
+                         &input->geometry, &input->angles_rad);
+  if (!turn_portrait (plan, input, error) || !make_task (input, error)
+      || !take_part (plan, &input->task, error))
+    return FALSE;
+  td_cone_rows_seen (task, 0, task->nz, &input->row0, &end);
+  if (end <= input->row0) {
+    end = MIN (task->n_rows, input->row0 + 1);
+    input->row0 = end - 1;
   }
+  input->n_rows = end - input->row0;
+  input->halo
+      = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (input->scan));
+  input->projection_bytes = td_fdk_filtered_bytes (input, input->n_rows);
   return TRUE;
 }
 
@@ -128,12 +124,18 @@ fdk_plan_choose_families (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GErr
 TdFdkBatch
 td_fdk_batch (const TdFdkPlan *fdk, guint index)
 {
-  const guint step = fdk->batch / fdk->turns;
-  TdFdkBatch batch = { .first = index * step, .a_turn = fdk->task.n_views / fdk->turns };
+  const guint sets = fdk->fit.symmetric_views, step = fdk->fit.batch / sets;
+  TdFdkBatch batch = { .first = index * step, .apart = fdk->input->task.n_views / sets };
 
-  batch.in_turn = MIN (step, batch.a_turn - batch.first);
-  batch.n = batch.in_turn * fdk->turns;
+  batch.of_each = MIN (step, batch.apart - batch.first);
+  batch.n = batch.of_each * sets;
   return batch;
+}
+
+guint
+td_fdk_batch_view (const TdFdkBatch *batch, guint place)
+{
+  return batch->first + place % batch->of_each + place / batch->of_each * batch->apart;
 }
 
 char *
@@ -143,7 +145,7 @@ td_fdk_job_rate_key (const TdPlan *plan, const TdFdkPlan *fdk)
 
   for (guint i = 0; i < plan->devices->len; i++)
     g_string_append_printf (key, " %s %s", td_device_info (plan->devices->pdata[i])->name,
-                            fdk->families[i]->name);
+                            fdk->scheme.families[i]->name);
   return g_string_free (g_steal_pointer (&key), FALSE);
 }
 
@@ -167,32 +169,32 @@ td_fdk_transfer_rate_key (TdDevice *device)
 
 /* ── The plan ── */
 
-/* What is done about it. */
+/* What is done about a tilted detector. */
 static void
-note_lean (TdPlan *plan, const TdFdkPlan *fdk)
+note_slope (TdPlan *plan, const TdFdkPlan *fdk)
 {
-  const double lean_deg = fdk->lean_rad * 180 / G_PI;
+  const double slope_deg = fdk->input->row_slope_rad * 180 / G_PI;
 
-  if (fdk->task.tilted.n_rows > 0)
+  if (fdk->input->task.tilted.n_rows > 0)
     td_plan_note (
         plan,
         "The detector is tilted (its rows lean by up to %.2g degrees against the plane of the "
         "orbit): projections are resampled to a level one of %u columns and %u rows, and "
         "filtered along its rows.",
-        lean_deg, fdk->task.n_measured, fdk->task.n_rows);
-  else if (lean_deg > WORTH_TELLING_DEG)
+        slope_deg, fdk->input->task.n_measured, fdk->input->task.n_rows);
+  else if (slope_deg > WORTH_TELLING_DEG)
     td_plan_note (
         plan,
         "The detector's rows lean by up to %.2g degrees against the plane of the orbit, too "
         "little for resampling to be worth while.",
-        lean_deg);
+        slope_deg);
 }
 
 /* What is measured from one side only, and is not made up for. */
 static void
 fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
 {
-  const TdConeTask *task = &fdk->task;
+  const TdConeTask *task = &fdk->input->task;
   const double off = fabs (task->matrices[3] - (task->n_columns - 1) / 2.0);
 
   if (task->redundancy.kind != TD_REDUNDANCY_WANG && off > WORTH_TELLING_COLUMNS)
@@ -204,9 +206,9 @@ fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
 }
 
 static void
-note_half (TdPlan *plan)
+note_half (TdPlan *plan, const TdFdkPlan *fdk)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
 
   if (plan->recipe.precision != TD_PRECISION_SINGLE
       && (facts->transmission_logged || facts->filtered))
@@ -219,10 +221,10 @@ note_half (TdPlan *plan)
 static void
 fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const TdConeTask *task = &fdk->task;
+  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
+  const TdConeTask *task = &fdk->input->task;
 
-  plan->facts.family = fdk->families[0]->name;
+  plan->facts.family = fdk->scheme.families[0]->name;
   if (plan->recipe.precision == TD_PRECISION_HALF_RUN) {
     plan->facts.precision = TD_PRECISION_HALF;
     td_plan_note (plan, "Kernels for cone beams store in half precision and add in single: "
@@ -230,37 +232,63 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   }
   plan->facts.nx = task->nx;
   plan->facts.ny = task->ny;
-  plan->facts.slab_slices = fdk->slab;
-  plan->facts.n_slabs = fdk->n_slabs;
-  plan->facts.device_bytes = fdk->device_bytes;
-  plan->facts.host_bytes = fdk->host_bytes + td_plan_own_bytes (plan->devices);
+  plan->facts.slab_slices = fdk->fit.slab;
+  plan->facts.n_slabs = fdk->cut.n_slabs;
+  plan->facts.device_bytes = fdk->fit.device_bytes;
+  plan->facts.host_bytes = fdk->fit.host_bytes + td_plan_own_bytes (plan->devices);
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";
   plan->facts.read_bytes = td_plan_read_bytes (
-      plan, fdk->turned ? facts->n_columns : td_fdk_span (fdk, 0, fdk->n_rows).from.n);
+      plan, fdk->input->turned ? facts->n_columns : td_fdk_span_all (fdk->input).from.n);
   plan->facts.write_bytes
       = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;
   g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
   plan->facts.estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
-  if (fdk->window)
+  if (fdk->fit.cached)
     td_plan_note (plan,
                   "Detector rows %u to %u are filtered on the device that needs them, %u at a "
                   "time; it keeps up to %u of them for its next slabs.",
-                  fdk->row0, fdk->row0 + fdk->n_rows - 1, fdk->filter_rows,
-                  MIN (fdk->window_chunks * fdk->filter_rows, fdk->n_rows));
+                  fdk->input->row0, fdk->input->row0 + fdk->input->n_rows - 1, fdk->fit.filter_rows,
+                  MIN (fdk->fit.cached_chunks * fdk->fit.filter_rows, fdk->input->n_rows));
   else
-    td_plan_note (plan, "Detector rows %u to %u are filtered by %s into %s.", fdk->row0,
-                  fdk->row0 + fdk->n_rows - 1, fdk->filter_on_device ? "a device" : "the CPU",
-                  fdk->on_disk ? "a temporary file, because memory is short" : "host memory");
+    td_plan_note (plan, "Detector rows %u to %u are filtered by %s into %s.", fdk->input->row0,
+                  fdk->input->row0 + fdk->input->n_rows - 1,
+                  fdk->scheme.filter_on_device ? "a device" : "the CPU",
+                  fdk->fit.on_disk ? "a temporary file, because memory is short" : "host memory");
   td_plan_note (plan, "%u slabs of up to %u slices are back-projected from batches of %u views.",
-                fdk->n_slabs, fdk->slab, fdk->batch);
-  note_half (plan);
+                fdk->cut.n_slabs, fdk->fit.slab, fdk->fit.batch);
+  note_half (plan, fdk);
   if (facts->filtered)
     return;
-  note_lean (plan, fdk);
+  note_slope (plan, fdk);
   fdk_plan_note_field (plan, fdk);
+}
+
+/* ── All together ── */
+
+static void
+fdk_plan_free (gpointer data)
+{
+  TdFdkPlan *fdk = data;
+
+  fdk_plan_input_free ((TdFdkInput *) fdk->input);
+  td_scan_unref (fdk->scan);
+  g_free (fdk->scheme.families);
+  td_fdk_cut_clear (&fdk->cut);
+  g_free (fdk);
+}
+
+/* The scan that rows are read from. */
+static TdScan *
+open_scan (const TdFdkInput *input, TdFdkSpool spool)
+{
+  const TdConeRows rows = td_fdk_span_all (input).from;
+
+  return spool == TD_FDK_SPOOL_NONE
+             ? td_scan_ref (input->scan)
+             : td_scan_spool_new (input->scan, rows.row0, rows.n, spool == TD_FDK_SPOOL_MEMORY);
 }
 
 gboolean
@@ -268,14 +296,17 @@ td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
              GError **error)
 {
   TdFdkPlan *fdk = g_new0 (TdFdkPlan, 1);
+  TdFdkInput *input = g_new0 (TdFdkInput, 1);
 
+  fdk->input = input;
   plan->extra = fdk;
-  plan->free_extra = (GDestroyNotify) td_fdk_plan_free;
-  if (!fdk_plan_make_task (plan, fdk, error)
-      || !fdk_plan_choose_families (plan, fdk, devices, error)
-      || !td_fdk_choose_share (plan, fdk, devices, error)
-      || !td_fdk_plan_spool (plan, fdk, devices, error))
+  plan->free_extra = fdk_plan_free;
+  if (!fill_input (plan, input, error)
+      || !td_fdk_decide (plan, input, &fdk->scheme, &fdk->fit, error))
     return FALSE;
+  td_fdk_decide_spool (plan, input, &fdk->scheme, &fdk->fit);
+  fdk->scan = open_scan (input, fdk->scheme.spool);
+  fdk->cut = td_fdk_cut_by_speed (plan, fdk, NULL);
   fdk_plan_describe (plan, fdk);
   return TRUE;
 }

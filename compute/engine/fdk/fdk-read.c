@@ -5,13 +5,13 @@ gboolean
 td_fdk_read (gpointer user, TdRowRange range, float *out, GCancellable *cancellable, GError **error)
 {
   const TdFdkReader *reader = user;
-  const TdPlan *plan = reader->run->plan;
+  const TdFdkPlan *fdk = reader->run->fdk;
   TdJob *job = reader->run->job;
   const gint64 start = g_get_monotonic_time ();
-  const gboolean ok = reader->run->fdk->n_chunks == 1 /* a preview: the engine remembers such */
-                          ? td_engine_read_rows (plan->engine, plan->scan, range.first, range.count,
-                                                 out, cancellable, error)
-                          : td_rows_read_scan (plan->scan, range, out, cancellable, error);
+  const gboolean ok = fdk->fit.n_chunks == 1 /* a preview: the engine remembers such */
+                          ? td_engine_read_rows (reader->run->plan->engine, fdk->scan, range.first,
+                                                 range.count, out, cancellable, error)
+                          : td_rows_read_scan (fdk->scan, range, out, cancellable, error);
 
   td_job_add_stage (job, "read", (g_get_monotonic_time () - start) * 1e-6);
   td_job_add_span (job, "read", reader->device, start, g_get_monotonic_time ());

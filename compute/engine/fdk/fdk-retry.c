@@ -1,54 +1,51 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "fdk-run.h"
 #include "compute/device/device-reaction.h"
 #include "compute/engine/job-private.h"
+#include "fdk-run.h"
 
 /**
- * A second try after a failure that something smaller or something else gets around: out of memory
- * halves what the device takes, a watchdog the launches, a kernel that does not build gives way to
- * another family. The attempt ends for all devices, since they share the slabs' cut; what has been
- * delivered and what has been filtered into host memory stays.
+ * Another attempt after a failure that something smaller or something else gets around. Out of
+ * memory halves what the device takes, a watchdog halves the launches, and a kernel that does not
+ * build gives way to another family. An attempt ends for all devices, since they share its cut.
+ * Slices that were delivered and rows that were filtered into host memory stay.
  */
 
 /* ── What to change ── */
 
 static gboolean
-fdk_retry_less_memory (TdFdkRun *run, TdFdkDevice *device)
+less_memory (TdFdkRun *run, const TdFdkDevice *device, TdFdkAttempt *next)
 {
-  TdFdkPlan *fdk = &run->now;
-  GPtrArray *devices = run->plan->devices;
+  const guint n = run->plan->devices->len;
 
   td_engine_drop_idle (run->plan->engine);
   if (!run->dropped_idle) {
     run->dropped_idle = TRUE;
     return TRUE;
   }
-  if (!fdk->budgets) {
-    fdk->budgets = g_new (guint64, devices->len);
-    for (guint i = 0; i < devices->len; i++)
-      fdk->budgets[i] = G_MAXUINT64;
+  if (!next->budgets) {
+    next->budgets = run->attempt.budgets = g_new (guint64, n);
+    for (guint i = 0; i < n; i++)
+      next->budgets[i] = G_MAXUINT64;
   }
-  fdk->budgets[device->index] = td_fdk_device_bytes (run->plan, fdk, devices, device->index) / 2;
-  fdk->halvings++;
+  next->budgets[device->index] = td_fdk_device_bytes (run->plan, run->fdk, device->index) / 2;
+  next->halvings++;
   return TRUE;
 }
 
 static gboolean
-smaller_launches (TdFdkRun *run)
+smaller_launches (const TdFdkFit *fit, TdFdkAttempt *next)
 {
-  TdFdkPlan *fdk = &run->now;
-
-  if (fdk->batch > fdk->turns)
-    fdk->most_batch = fdk->batch / 2;
-  else if (fdk->slab > 1)
-    fdk->most_slab = fdk->slab / 2;
+  if (fit->batch > fit->symmetric_views)
+    next->most_batch = fit->batch / 2;
+  else if (fit->slab > 1)
+    next->most_slab = fit->slab / 2;
   else
     return FALSE;
   return TRUE;
 }
 
 static gboolean
-fdk_retry_another_family (TdFdkRun *run, TdFdkDevice *device)
+another_family (TdFdkRun *run, const TdFdkDevice *device)
 {
   const TdConeFamily *const *families = td_cone_families ();
   const TdDeviceInfo *info = td_device_info (device->device);
@@ -57,65 +54,58 @@ fdk_retry_another_family (TdFdkRun *run, TdFdkDevice *device)
   while (families[*tried]) {
     const TdConeFamily *family = families[(*tried)++];
     if (family != device->family && !(family->textures && info->texture_slow)
-        && !family->unsupported (&run->fdk->task, run->plan->recipe.precision, info)) {
-      run->now.families[device->index] = family;
+        && !family->unsupported (&run->fdk->input->task, run->plan->recipe.precision, info)) {
+      run->now.scheme.families[device->index] = family;
       return TRUE;
     }
   }
   return FALSE;
 }
 
-/* FALSE: nothing is left to try on this device. */
+/* FALSE: nothing is left to try on this device, and the run's plan is as it was. */
 static gboolean
-fdk_retry_relieve (TdFdkRun *run, TdFdkDevice *device)
+relieve (TdFdkRun *run, const TdFdkDevice *device)
 {
-  TdFdkPlan *fdk = &run->now;
-  GPtrArray *devices = run->plan->devices;
   const TdReaction reaction = td_device_reaction (device->error);
+  TdFdkScheme scheme = run->now.scheme;
+  TdFdkAttempt next = run->attempt;
+  TdFdkFit fit;
   gboolean changed;
 
   if (reaction == TD_REACTION_RETRY_SMALLER)
-    changed = fdk_retry_less_memory (run, device);
+    changed = less_memory (run, device, &next);
   else if (reaction == TD_REACTION_SMALLER_LAUNCHES)
-    changed = smaller_launches (run);
+    changed = smaller_launches (&run->fdk->fit, &next);
   else
-    changed = fdk_retry_another_family (run, device);
-  if (!changed)
+    changed = another_family (run, device);
+  scheme.share = TD_SHARE_VOLUME; /* slabs of another size find some of their slices delivered */
+  if (!changed || !td_fdk_fit (run->plan, run->fdk->input, &scheme, &next, &fit, NULL))
     return FALSE;
-  fdk->share = TD_SHARE_VOLUME; /* slabs of another size find some of their slices delivered */
-  if (!td_fdk_fit (run->plan, fdk, devices, NULL))
-    return FALSE;
-  td_fdk_share_slabs (run->plan, fdk, devices);
+  run->attempt = next;
+  run->now.scheme = scheme;
+  run->now.fit = fit;
   td_job_note (run->job,
                "%s: %p; going on with slabs of %u slices, batches of %u views and the kernel "
                "\"%s\".",
-               td_device_info (device->device)->id, td_error_message (device->error), fdk->slab,
-               fdk->batch, fdk->families[device->index]->name);
+               td_device_info (device->device)->id, device->error->message, fit.slab, fit.batch,
+               scheme.families[device->index]->name);
   return TRUE;
 }
 
 /* ── Trying again ── */
 
-/* The cut that the attempt had, for the devices that are left. */
 static void
-fdk_retry_restore (TdFdkRun *run, const TdFdkPlan *before)
+retire (TdFdkRun *run, guint index)
 {
-  guint *own = run->now.own;
-  TdFdkSlabCut *cuts = run->now.cuts;
-  guint64 *budgets = run->now.budgets;
-
-  run->now = *before;
-  run->now.own = own;
-  run->now.cuts = cuts;
-  run->now.budgets = budgets;
-  td_fdk_share_slabs (run->plan, &run->now, run->plan->devices);
+  run->n_retired += !run->attempt.retired[index];
+  run->attempt.retired[index] = TRUE;
 }
 
 static void
-fdk_retry_retire (TdFdkRun *run, const TdFdkDevice *device)
+cut_again (TdFdkRun *run)
 {
-  run->n_retired += !run->now.retired[device->index];
-  run->now.retired[device->index] = TRUE;
+  td_fdk_cut_clear (&run->now.cut);
+  run->now.cut = td_fdk_cut_by_speed (run->plan, run->fdk, &run->attempt);
 }
 
 void
@@ -123,33 +113,30 @@ td_fdk_go_on (TdFdkRun *run)
 {
   for (guint i = 0; i < run->n_devices; i++)
     if (run->devices[i].error)
-      fdk_retry_retire (run, &run->devices[i]);
-  td_fdk_share_slabs (run->plan, &run->now, run->plan->devices);
+      retire (run, i);
+  cut_again (run);
 }
 
 gboolean
 td_fdk_retry (TdFdkRun *run)
 {
-  const TdFdkPlan before = run->now;
-  TdFdkDevice *failed = run->failed;
+  const TdFdkDevice *failed = run->failed;
 
   if (!failed || g_cancellable_is_cancelled (run->job->cancellable))
     return FALSE;
-  for (guint i = 0; i < run->n_devices; i++) {
-    const GError *error = run->devices[i].error;
-    if (error && td_device_reaction (error) == TD_REACTION_RETIRE)
-      fdk_retry_retire (run, &run->devices[i]);
-  }
-  if (!fdk_retry_relieve (run, failed)) {
-    fdk_retry_retire (run, failed);
+  for (guint i = 0; i < run->n_devices; i++)
+    if (td_device_reaction (run->devices[i].error) == TD_REACTION_RETIRE)
+      retire (run, i);
+  if (!relieve (run, failed)) {
+    retire (run, failed->index);
     if (run->n_retired == run->n_devices && run->n_devices > 1)
       td_prefix_error (&run->error, "No device is left; the last to fail was ");
     if (run->n_retired == run->n_devices)
       return FALSE;
-    fdk_retry_restore (run, &before);
-    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
-                 td_device_info (failed->device)->id, td_error_message (failed->error));
+    td_job_note (run->job, "%s was retired, the other devices did its share: %s",
+                 td_device_info (failed->device)->id, failed->error->message);
   }
+  cut_again (run);
   g_clear_error (&run->error);
   run->failed = NULL;
   return TRUE;

@@ -6,20 +6,20 @@
 #include "fdk.h"
 
 /**
- * The running half of td_method_fdk. Each device has a thread that computes (fdk-worker.c), one
- * that fetches finished slabs (fdk-land.c) and, with a window, one that feeds it rows
- * (fdk-window.c). The last of them to end, however it ended, hands back what the device had not
- * delivered (fdk-device.c).
+ * The running half of td_method_fdk. Each device has a thread that computes (fdk-worker.c) and one
+ * that downloads finished slabs (fdk-download.c). With a row cache it has a third one, which feeds
+ * the cache (fdk-row-cache.c). The last of them to end hands back what the device had not delivered
+ * (fdk-device.c).
  */
 typedef struct TdFdkRun TdFdkRun;
 typedef struct TdFdkDevice TdFdkDevice;
-typedef struct TdFdkWindow TdFdkWindow;
+typedef struct TdFdkRowCache TdFdkRowCache;
 typedef struct TdFdkWorker TdFdkWorker;
 
 /* ── Pinned memory (fdk-pinned.c) ── */
 
-/* Buffers of equal size for transfers, kept by the engine between jobs: pinning takes longer than
-   copying. */
+/* Buffers of equal size for transfers. The engine keeps them between jobs, since pinning takes
+   longer than copying. */
 typedef struct {
   TdDevice *device;
   guint64 bytes;
@@ -70,8 +70,8 @@ typedef struct {
 } TdFdkPart;
 
 /* The next batch for @device: of *@part, or of a new part if that is NULL or has none left. FALSE:
-   none now; with @wait, where projections are shared, only once all is delivered or the run or the
-   device has failed. */
+   there is none now. Where projections are shared, a call with @wait gives FALSE only when all is
+   delivered, or when the run or the device has failed. */
 gboolean td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait);
 /* Under the lock: what @device took and did not deliver is free again. */
 void td_fdk_give_back (TdFdkDevice *device);
@@ -79,24 +79,24 @@ void td_fdk_part_free (TdFdkPart *part);
 
 /* ── The run (method-fdk.c) ── */
 
-/* One attempt, or several if a failure can be got around (fdk-retry.c): devices and slabs are an
+/* One attempt, or several if a failure can be got around (fdk-retry.c). Devices and slabs are an
    attempt's, all else is kept. */
 struct TdFdkRun {
   gatomicrefcount references; /* slices on their way to the writer hold one */
   TdJob *job;
   TdPlan *plan;
-  TdFdkPlan now;        /* the plan's, as failures have changed it; owns families, own, retired,
-                           budgets */
-  const TdFdkPlan *fdk; /* now */
+  TdFdkPlan now;             /* the attempt's plan: the job's, as failures have changed it */
+  TdFdkAttempt attempt;      /* what they taught */
+  const TdFdkPlan *fdk;      /* now */
   GCancellable *cancellable; /* the attempt's, cancelled by the first failure too */
   float *projections;        /* host: [view][n_rows][column]; NULL: in the file */
-  int projections_file; /* -1: in memory. Not mapped: its pages would count as ours, and more of
-                           them than were touched */
+  int projections_file; /* -1: in memory. Not mapped: its pages would count as the process' own */
   gint file_errno;      /* atomic: reading or writing it failed */
-  TdFdkPinned *landing;
+  TdFdkPinned *downloads;
+  guint download_slices; /* that one of its buffers takes */
   TdFdkDevice *devices;
   guint n_devices;
-  gboolean *delivered; /* by slice: has gone to the writer; whoever has taken its slab writes it */
+  gboolean *delivered; /* by slice: has gone to the writer; the device that took its slab sets it */
   guint *families_tried; /* by device */
   guint n_retired;
   gboolean dropped_idle;
@@ -106,11 +106,11 @@ struct TdFdkRun {
   guint rows_done; /* host: of n_rows, from the top */
   TdFdkSlab *slabs;
   guint n_slabs;
-  guint unfinished;    /* slabs not yet emitted */
-  GQueue free_landing; /* float * of landing */
+  guint unfinished;      /* slabs not yet emitted */
+  GQueue free_downloads; /* float * of downloads */
   guint devices_left;
   GError *error;       /* the first */
-  TdFdkDevice *failed; /* whose error it is, if another attempt may get around it */
+  TdFdkDevice *failed; /* whose error that is, if another attempt may get around it */
 };
 
 struct TdFdkDevice {
@@ -119,18 +119,17 @@ struct TdFdkDevice {
   const TdConeFamily *family;
   guint index;
   TdFdkWorker *worker;
-  TdFdkWindow *window; /* NULL: host */
+  TdFdkRowCache *cache; /* NULL: host */
   GThread *threads[3];
-  TdQueue *fetch;          /* the fetching thread's, as the next two lines */
-  TdEvent *origin;         /* on the computing queue; device times of spans count from it */
-  gint64 origin_us;        /* and when it passed */
-  TdEvent *fetch_marks[2]; /* kept here, so that a thread that ends loses nothing */
-  double kernel_s, kernel_updates, fetch_s, fetch_bytes;
+  TdQueue *download; /* the downloading thread's */
+  TdEvent *origin;   /* on the computing queue; device times of spans count from it */
+  gint64 origin_us;  /* and when it passed */
+  double kernel_s, kernel_updates, download_s, download_bytes;
 
   guint running;         /* threads; under the run's lock, as all below */
   GError *error;         /* the first: the device is retired */
-  gboolean computed_all; /* no more slabs will come to be fetched, the kernels have ended */
-  GQueue landing;        /* TdFdkPart, computed */
+  gboolean computed_all; /* no more slabs will come to be downloaded, the kernels have ended */
+  GQueue computed;       /* TdFdkPart, to be downloaded */
   GPtrArray *open;       /* TdFdkPart, taken and not delivered; owned */
   GQueue free_volumes;   /* TdBuffer of the worker */
 };
@@ -145,8 +144,8 @@ gboolean td_fdk_device_stopped (const TdFdkDevice *device);
 /* fdk-retry.c. All threads of the attempt have ended with run->error. TRUE: with what was changed
    the next may do better. */
 gboolean td_fdk_retry (TdFdkRun *run);
-/* All threads of the attempt have ended without run->error, but slabs have come back from devices
-   that failed when the others had ended: those compute them in the next. */
+/* All threads of the attempt have ended without run->error, but a device failed after the others
+   had ended. They compute its slabs in the next attempt. */
 void td_fdk_go_on (TdFdkRun *run);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
@@ -168,26 +167,28 @@ gboolean td_fdk_read (gpointer reader, TdRowRange range, float *out, GCancellabl
 gboolean td_fdk_wait_rows (TdFdkDevice *device, guint end);
 /* FALSE with @error: the file of the projections could not be read or written. */
 gboolean td_fdk_file_sound (TdFdkRun *run, GError **error);
-/* The thread's body: filters all rows; a device that fails leaves the rest to the next that works.
+/* The thread's body filters all rows. A device that fails leaves the rest to the next one.
  */
 gpointer td_fdk_filter_thread (gpointer run);
 
-/* ── The devices' windows (fdk-window.c) ── */
+/* ── The devices' row caches (fdk-row-cache.c) ── */
 
-TdFdkWindow *td_fdk_window_new (TdFdkDevice *device);
+TdFdkRowCache *td_fdk_row_cache_new (TdFdkDevice *device);
 /* @sound: without failing. NULL is allowed. */
-void td_fdk_window_free (TdFdkWindow *window, gboolean sound);
-/* The fetching thread's, which has nothing to fetch yet: the filter and the kernel that gathers. */
-gboolean td_fdk_window_open (TdFdkWindow *window, GError **error);
+void td_fdk_row_cache_free (TdFdkRowCache *cache, gboolean sound);
+/* The downloading thread's, which has nothing to download yet: makes the filter and the gathering
+   kernel. */
+gboolean td_fdk_row_cache_open (TdFdkRowCache *cache, GError **error);
 /* The computing thread's, on its queue. Blocks until all is enqueued that brings and filters the
-   rows that the slab sees; they stay until td_fdk_window_passed(). FALSE without @error: stopped.
+   rows that the slab sees; they stay until td_fdk_row_cache_passed(). FALSE without @error:
+   stopped.
  */
-gboolean td_fdk_window_ready (TdFdkWindow *window, TdQueue *queue, guint slab, GError **error);
+gboolean td_fdk_row_cache_ready (TdFdkRowCache *cache, TdQueue *queue, guint slab, GError **error);
 /* Enqueues: rows [row0, row0 + n_rows) of the batch's views into @to, [place][row][column]. */
-gboolean td_fdk_window_gather (TdFdkWindow *window, TdQueue *queue, const TdFdkBatch *batch,
-                               guint row0, guint n_rows, TdBuffer *to, GError **error);
+gboolean td_fdk_row_cache_gather (TdFdkRowCache *cache, TdQueue *queue, const TdFdkBatch *batch,
+                                  guint row0, guint n_rows, TdBuffer *to, GError **error);
 /* What was enqueued so far is all that this slab wants of its rows. */
-gboolean td_fdk_window_passed (TdFdkWindow *window, TdQueue *queue, GError **error);
+gboolean td_fdk_row_cache_passed (TdFdkRowCache *cache, TdQueue *queue, GError **error);
 
 /* ── Threads of a device ── */
 
@@ -195,9 +196,9 @@ gboolean td_fdk_window_passed (TdFdkWindow *window, TdQueue *queue, GError **err
 void td_fdk_device_start (TdFdkDevice *device);
 /* Their bodies, each in its file; FALSE without @error: the device was stopped from outside. */
 gboolean td_fdk_compute (TdFdkDevice *device, GError **error);
-gboolean td_fdk_land (TdFdkDevice *device, GError **error);
-gboolean td_fdk_window_feed (TdFdkDevice *device, GError **error);
+gboolean td_fdk_download (TdFdkDevice *device, GError **error);
+gboolean td_fdk_row_cache_feed (TdFdkDevice *device, GError **error);
 
-/* What the computing and the fetching thread own; empty at first. free: after all threads. */
+/* What the computing and the downloading thread own; empty at first. free: after all threads. */
 TdFdkWorker *td_fdk_worker_new (TdFdkDevice *device);
 void td_fdk_worker_free (TdFdkWorker *worker);

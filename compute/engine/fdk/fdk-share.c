@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "compute/engine/engine-private.h"
-#include "fdk.h"
 #include "compute/engine/plan-private.h"
+#include "fdk.h"
 
 /* Taken until a job has measured them. Only their ratios decide. */
 #define GPU_RATE 3e11 /* updates a second */
@@ -34,7 +34,7 @@ rate_or (TdEngine *engine, char *key, double otherwise)
 }
 
 static double
-fdk_share_kernel_rate (const TdPlan *plan, TdDevice *device, const TdConeFamily *family)
+kernel_rate (const TdPlan *plan, TdDevice *device, const TdConeFamily *family)
 {
   return rate_or (plan->engine, td_fdk_device_rate_key (device, family),
                   is_gpu (device) ? GPU_RATE : CPU_RATE);
@@ -57,25 +57,26 @@ filter_rate (const TdPlan *plan, TdDevice *device)
 
 /* ── Who filters ── */
 
-static void
-choose_filter (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
+static gboolean
+filters_on_device (TdPlan *plan)
 {
   const TdFilterPlace wish = plan->recipe.filter_on;
   g_autoptr (GPtrArray) host = td_engine_devices (plan->engine, "host", NULL);
   gboolean gpus = TRUE;
   double device = 0;
 
-  for (guint i = 0; i < devices->len; i++) {
-    gpus = gpus && is_gpu (devices->pdata[i]);
-    device += filter_rate (plan, devices->pdata[i]);
+  for (guint i = 0; i < plan->devices->len; i++) {
+    gpus = gpus && is_gpu (plan->devices->pdata[i]);
+    device += filter_rate (plan, plan->devices->pdata[i]);
   }
   const double cpu = host ? filter_rate (plan, host->pdata[0]) : 0;
-  fdk->filter_on_device
+  const gboolean on_device
       = wish == TD_FILTER_ON_DEVICE || (wish == TD_FILTER_ON_AUTO && gpus && device > cpu);
   if (wish == TD_FILTER_ON_AUTO && gpus)
-    td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s ({filter-on}).",
-                  fdk->filter_on_device ? "device" : "CPU", MAX (device, cpu) * 1e-9,
-                  MIN (device, cpu) * 1e-9, fdk->filter_on_device ? "CPU" : "device");
+    td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s (--filter-on).",
+                  on_device ? "device" : "CPU", MAX (device, cpu) * 1e-9, MIN (device, cpu) * 1e-9,
+                  on_device ? "CPU" : "device");
+  return on_device;
 }
 
 /* ── What they share ── */
@@ -88,36 +89,39 @@ typedef struct {
 
 /* Okitsu et al., Table 1, with the detector rows that a slab does not see left out. */
 static Cost
-cost_of (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices)
+cost_of (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
+         const TdFdkFit *fit)
 {
-  const guint n = devices->len;
-  const gboolean volume = fdk->share == TD_SHARE_VOLUME;
-  const double row_bytes = (double) fdk->task.n_views * fdk->task.n_columns * sizeof (float);
-  const double volume_bytes = (double) fdk->task.nz * fdk->task.ny * fdk->task.nx * sizeof (float);
-  const double updates = volume_bytes / sizeof (float) * fdk->task.n_views;
-  const double rows_sent = fdk->window
-                               ? MIN (fdk->n_rows, (double) fdk->n_rows / n + fdk->slab_rows)
-                               : (double) fdk->n_slabs * fdk->slab_rows / n;
+  const guint n = plan->devices->len;
+  const gboolean volume = scheme->share == TD_SHARE_VOLUME;
+  const TdConeTask *task = &input->task;
+  const double row_bytes = (double) task->n_views * task->n_columns * sizeof (float);
+  const double volume_bytes = (double) task->nz * task->ny * task->nx * sizeof (float);
+  const double updates = volume_bytes / sizeof (float) * task->n_views;
+  const double rows_sent = fit->cached
+                               ? MIN (input->n_rows, (double) input->n_rows / n + fit->slab_rows)
+                               : (double) fit->n_slabs * fit->slab_rows / n;
   /* Parts that are not a multiple of the devices leave some idle at the end. */
-  const guint parts = volume ? fdk->n_slabs : fdk->n_batches;
+  const guint parts = volume ? fit->n_slabs : fit->n_batches;
   const double idle = (double) ((parts + n - 1) / n) * n / parts;
   double kernels = 0, transfers = 0, filters = 0, packs = 0;
   Cost cost = { 0 };
 
   for (guint i = 0; i < n; i++) {
-    kernels += fdk_share_kernel_rate (plan, devices->pdata[i], fdk->families[i]);
-    transfers += transfer_rate (plan, devices->pdata[i]) / n;
-    filters += filter_rate (plan, devices->pdata[i]) / n;
-    packs += is_gpu (devices->pdata[i]) ? GPU_PACK : CPU_PACK;
+    TdDevice *device = plan->devices->pdata[i];
+    kernels += kernel_rate (plan, device, scheme->families[i]);
+    transfers += transfer_rate (plan, device) / n;
+    filters += filter_rate (plan, device) / n;
+    packs += is_gpu (device) ? GPU_PACK : CPU_PACK;
   }
-  cost.kernel = updates / kernels * idle + fdk->n_slabs * fdk->slab_rows * row_bytes / packs;
+  cost.kernel = updates / kernels * idle + fit->n_slabs * fit->slab_rows * row_bytes / packs;
   cost.upload = rows_sent * row_bytes / transfers;
   cost.download = volume_bytes / (volume ? n : 1) / transfers;
   cost.sum = volume ? 0 : (n - 1) * volume_bytes / HOST_SUM_RATE;
-  if (fdk->window) /* between the kernels */
+  if (fit->cached) /* between the kernels */
     cost.kernel += cost.filter = rows_sent * row_bytes / filters;
   else
-    cost.filter = fdk->n_rows * row_bytes / filters;
+    cost.filter = input->n_rows * row_bytes / filters;
   cost.total
       = MAX (MAX (MAX (cost.kernel, cost.upload), MAX (cost.download, cost.sum)), cost.filter);
   return cost;
@@ -137,54 +141,61 @@ note_costs (TdPlan *plan, gboolean volume, const Cost *cost, const Cost *other)
 
 /* The cheaper scheme of those that fit. */
 static gboolean
-fdk_share_compare (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+decide_share (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdkFit *fit,
+              GError **error)
 {
   const TdShareKind kinds[2] = { TD_SHARE_VOLUME, TD_SHARE_PROJECTION };
   Cost costs[2] = { { .total = INFINITY }, { .total = INFINITY } };
 
   for (guint i = 0; i < 2; i++) {
-    fdk->share = kinds[i];
-    if (td_fdk_fit (plan, fdk, devices, NULL))
-      costs[i] = cost_of (plan, fdk, devices);
+    scheme->share = kinds[i];
+    if (td_fdk_fit (plan, input, scheme, NULL, fit, NULL))
+      costs[i] = cost_of (plan, input, scheme, fit);
   }
   /* Parts that are added up must be worth it. */
   const guint best = costs[1].total < 0.95 * costs[0].total;
-  fdk->share = kinds[best];
-  if (!td_fdk_fit (plan, fdk, devices, error))
+  scheme->share = kinds[best];
+  if (!td_fdk_fit (plan, input, scheme, NULL, fit, error))
     return FALSE;
   if (isfinite (costs[!best].total))
     note_costs (plan, best == 0, &costs[best], &costs[!best]);
   return TRUE;
 }
 
-/* In proportion to what the devices did earlier. Without windows all take the top slab: the rows
-   that it sees are filtered first. */
-void
-td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices)
+gboolean
+td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdkFit *fit,
+               GError **error)
 {
-  g_autofree double *shares = g_new0 (double, devices->len);
-  double all = 0;
+  const guint n = plan->devices->len;
 
-  for (guint i = 0; i < devices->len; i++) {
-    if (!fdk->retired || !fdk->retired[i])
-      shares[i] = fdk_share_kernel_rate (plan, devices->pdata[i], fdk->families[i]);
-    all += shares[i];
+  scheme->families = g_new0 (const TdConeFamily *, n);
+  for (guint i = 0; i < n; i++) {
+    scheme->families[i] = td_cone_family_choose (
+        plan->recipe.family, &input->task, plan->recipe.precision, plan->devices->pdata[i], error);
+    if (!scheme->families[i])
+      return FALSE;
   }
-  for (guint i = 0; i < devices->len; i++)
-    shares[i] /= all;
-  td_fdk_cut (plan, fdk, devices->len, shares);
+  scheme->filter_on_device = filters_on_device (plan);
+  scheme->share = n == 1 ? TD_SHARE_VOLUME : plan->recipe.share;
+  return scheme->share == TD_SHARE_AUTO ? decide_share (plan, input, scheme, fit, error)
+                                        : td_fdk_fit (plan, input, scheme, NULL, fit, error);
 }
 
-gboolean
-td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error)
+/* In proportion to what the devices did earlier. Without row caches all take the top slab: the rows
+   that it sees are filtered first. */
+TdFdkCut
+td_fdk_cut_by_speed (const TdPlan *plan, const TdFdkPlan *fdk, const TdFdkAttempt *attempt)
 {
-  choose_filter (plan, fdk, devices);
-  fdk->share = plan->recipe.share;
-  if (devices->len == 1)
-    fdk->share = TD_SHARE_VOLUME;
-  if (fdk->share == TD_SHARE_AUTO ? !fdk_share_compare (plan, fdk, devices, error)
-                                  : !td_fdk_fit (plan, fdk, devices, error))
-    return FALSE;
-  td_fdk_share_slabs (plan, fdk, devices);
-  return TRUE;
+  const guint n = plan->devices->len;
+  g_autofree double *shares = g_new0 (double, n);
+  double all = 0;
+
+  for (guint i = 0; i < n; i++) {
+    if (!attempt || !attempt->retired || !attempt->retired[i])
+      shares[i] = kernel_rate (plan, plan->devices->pdata[i], fdk->scheme.families[i]);
+    all += shares[i];
+  }
+  for (guint i = 0; i < n; i++)
+    shares[i] /= all;
+  return td_fdk_cut (plan, fdk, n, shares);
 }

@@ -28,13 +28,13 @@ fdk_work_open_part (TdFdkDevice *device, guint slab)
 
 /* ── Sharing the volume ── */
 
-/* The first of the device's own, which follows the one before it; else the last of whoever has most
-   left, who would come to it last. */
+/* The first of the device's own slabs, which follows the one before it. Else the last slab of the
+   device that has most left, which would come to it last. */
 static gboolean
 free_slab (const TdFdkDevice *device, guint *slab)
 {
   const TdFdkRun *run = device->run;
-  const guint *own = run->fdk->own;
+  const guint *own = run->fdk->cut.own;
   guint most = 0;
 
   for (*slab = own[device->index]; *slab < own[device->index + 1]; (*slab)++)
@@ -45,9 +45,9 @@ free_slab (const TdFdkDevice *device, guint *slab)
     for (guint i = own[d]; i < own[d + 1]; i++) {
       if (run->slabs[i].taken)
         continue;
-      left += run->fdk->cuts[i].n_slices;
-      /* Without windows, rows are there from the top. */
-      last = run->fdk->window || left == run->fdk->cuts[i].n_slices ? i : last;
+      left += run->fdk->cut.slabs[i].n_slices;
+      /* On the host, rows are filtered from the top. */
+      last = run->fdk->fit.cached || left == run->fdk->cut.slabs[i].n_slices ? i : last;
     }
     if (left > most) {
       most = left;
@@ -62,7 +62,7 @@ take_of_volume (TdFdkDevice *device, TdFdkPart **part, guint *batch)
 {
   guint slab;
 
-  if (*part && (*part)->batches->len < device->run->fdk->n_batches) {
+  if (*part && (*part)->batches->len < device->run->fdk->fit.n_batches) {
     *batch = (*part)->batches->len;
     return TRUE;
   }
@@ -83,9 +83,10 @@ take_of_projections (TdFdkDevice *device, TdFdkPart **part, guint *batch)
   guint slab = *part ? (*part)->slab : 0;
 
   if (!*part || g_queue_is_empty (&run->slabs[slab].todo)) {
-    for (slab = 0; slab < run->fdk->n_slabs && g_queue_is_empty (&run->slabs[slab].todo); slab++)
+    for (slab = 0; slab < run->fdk->cut.n_slabs && g_queue_is_empty (&run->slabs[slab].todo);
+         slab++)
       ;
-    if (slab == run->fdk->n_slabs)
+    if (slab == run->fdk->cut.n_slabs)
       return FALSE;
     *part = fdk_work_open_part (device, slab);
   }
@@ -99,14 +100,14 @@ gboolean
 td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait)
 {
   TdFdkRun *run = device->run;
-  const gboolean volume = run->fdk->share == TD_SHARE_VOLUME;
+  const gboolean volume = run->fdk->scheme.share == TD_SHARE_VOLUME;
   gboolean found = FALSE;
 
   g_mutex_lock (&run->lock);
   while (!td_fdk_device_stopped (device)) {
     found
         = volume ? take_of_volume (device, part, batch) : take_of_projections (device, part, batch);
-    /* Somebody may still give something back; of the volume that is another attempt's. */
+    /* A device may still give batches back. Slabs that come back are another attempt's. */
     if (found || volume || !wait || run->unfinished == 0)
       break;
     g_cond_wait (&run->changed, &run->lock);
@@ -127,7 +128,7 @@ td_fdk_give_back (TdFdkDevice *device)
     TdFdkSlab *slab = &run->slabs[part->slab];
 
     slab->taken = FALSE;
-    for (guint i = 0; run->fdk->share == TD_SHARE_PROJECTION && i < part->batches->len; i++)
+    for (guint i = 0; run->fdk->scheme.share == TD_SHARE_PROJECTION && i < part->batches->len; i++)
       g_queue_push_tail (&slab->todo, GUINT_TO_POINTER (g_array_index (part->batches, guint, i)));
     td_job_add_updates (run->job, -part->updates);
   }

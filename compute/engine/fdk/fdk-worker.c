@@ -5,12 +5,12 @@
 #include "dataset/file-bytes.h"
 #include "fdk-run.h"
 
-/* The computing thread of a device. While the kernels of a batch run, the next one is sent. */
+/* The computing thread of a device. While the kernels of a batch run, the next batch is sent. */
 struct TdFdkWorker {
   TdFdkDevice *device;
   TdQueue *queue;
   TdConeProjector *projector;
-  TdBuffer *rows[2]; /* batches of projections, in turns; windows need one */
+  TdBuffer *rows[2]; /* batches of projections, in turns; a row cache needs one */
   TdEvent *filled[2], *used[2];
   TdFdkRing ring; /* host: what rows are filled through */
   guint turn;     /* of rows */
@@ -35,14 +35,16 @@ open_worker (TdFdkWorker *worker, GError **error)
   TdFdkDevice *device = worker->device;
   const TdPlan *plan = device->run->plan;
   const TdFdkPlan *fdk = device->run->fdk;
-  const TdConeLimits limits = { fdk->batch, fdk->slab_rows, fdk->slab, plan->recipe.precision };
+  const TdConeLimits limits
+      = { fdk->fit.batch, fdk->fit.slab_rows, fdk->fit.slab, plan->recipe.precision };
   const guint64 batch
-      = (guint64) fdk->batch * fdk->slab_rows * fdk->task.n_columns * sizeof (float);
-  const guint64 slab = (guint64) fdk->slab * fdk->task.ny * fdk->task.nx * sizeof (float);
-  const guint n_rows = !fdk->window && (fdk->n_slabs > 1 || fdk->n_batches > 1) ? 2 : 1;
+      = (guint64) fdk->fit.batch * fdk->fit.slab_rows * fdk->input->task.n_columns * sizeof (float);
+  const guint64 slab
+      = (guint64) fdk->fit.slab * fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+  const guint n_rows = !fdk->fit.cached && (fdk->cut.n_slabs > 1 || fdk->fit.n_batches > 1) ? 2 : 1;
   const gint64 start = g_get_monotonic_time ();
 
-  worker->views = g_new (guint, fdk->batch);
+  worker->views = g_new (guint, fdk->fit.batch);
   worker->queue = td_queue_new (device->device, error);
   if (!worker->queue)
     return FALSE;
@@ -53,25 +55,24 @@ open_worker (TdFdkWorker *worker, GError **error)
     device->origin_us = g_get_monotonic_time ();
   }
   worker->projector
-      = td_cone_projector_new (device->family, device->device, &fdk->task, &limits, error);
+      = td_cone_projector_new (device->family, device->device, &fdk->input->task, &limits, error);
   if (!worker->projector)
     return FALSE;
   for (guint i = 0; i < n_rows; i++)
     if (!(worker->rows[i] = td_buffer_new (device->device, batch, error)))
       return FALSE;
-  for (guint i = 0; i < fdk->volumes; i++) {
+  for (guint i = 0; i < fdk->fit.volumes; i++) {
     if (!(worker->volumes[i] = td_buffer_new (device->device, slab, error)))
       return FALSE;
     g_queue_push_tail (&device->free_volumes, worker->volumes[i]);
   }
   td_job_add_span (device->run->job, "open", device->index, start, g_get_monotonic_time ());
-  if (fdk->window || td_device_info (device->device)->host_pointers)
+  if (fdk->fit.cached || td_device_info (device->device)->host_pointers)
     return TRUE;
   worker->ring.queue = td_queue_new (device->device, error);
-  worker->ring.pinned
-      = worker->ring.queue
-            ? td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING, fdk->ring_bytes, error)
-            : NULL;
+  worker->ring.pinned = worker->ring.queue ? td_fdk_pinned_take (
+                            plan->engine, device->device, TD_FDK_RING, fdk->fit.ring_bytes, error)
+                                           : NULL;
   return worker->ring.pinned != NULL;
 }
 
@@ -92,10 +93,8 @@ td_fdk_worker_free (TdFdkWorker *worker)
     td_buffer_free (worker->volumes[i]);
   }
   td_cone_projector_free (worker->projector);
-  for (guint i = 0; i < G_N_ELEMENTS (worker->device->fetch_marks); i++)
-    td_event_free (worker->device->fetch_marks[i]);
   td_event_free (worker->device->origin);
-  td_queue_free (worker->device->fetch);
+  td_queue_free (worker->device->download);
   td_queue_free (worker->ring.queue);
   td_queue_free (worker->queue);
   g_free (worker->views);
@@ -112,20 +111,14 @@ typedef struct {
   float *to;
 } Gather;
 
-static guint
-view_at (const TdFdkBatch *batch, guint place)
-{
-  return batch->first + place % batch->in_turn + place / batch->in_turn * batch->a_turn;
-}
-
 static void
 gather_view (guint index, gpointer user)
 {
   const Gather *work = user;
   const TdFdkPlan *fdk = work->run->fdk;
-  const gsize floats = (gsize) work->n_rows * fdk->task.n_columns;
-  const gsize view = view_at (&work->batch, work->first + index);
-  const gsize first = (view * fdk->n_rows + work->row0) * fdk->task.n_columns;
+  const gsize floats = (gsize) work->n_rows * fdk->input->task.n_columns;
+  const gsize view = td_fdk_batch_view (&work->batch, work->first + index);
+  const gsize first = (view * fdk->input->n_rows + work->row0) * fdk->input->task.n_columns;
   float *to = work->to + index * floats;
 
   if (work->run->projections) {
@@ -142,8 +135,9 @@ gather_view (guint index, gpointer user)
 static gboolean
 send_views (TdFdkWorker *worker, Gather *work, TdBuffer *to, GError **error)
 {
-  const guint64 view = (guint64) work->n_rows * work->run->fdk->task.n_columns * sizeof (float);
-  const guint step = (guint) MAX (1, work->run->fdk->ring_bytes / view);
+  const guint64 view
+      = (guint64) work->n_rows * work->run->fdk->input->task.n_columns * sizeof (float);
+  const guint step = (guint) MAX (1, work->run->fdk->fit.ring_bytes / view);
 
   for (work->first = 0; work->first < work->batch.n; work->first += step) {
     const guint n = MIN (step, work->batch.n - work->first);
@@ -157,20 +151,20 @@ send_views (TdFdkWorker *worker, Gather *work, TdBuffer *to, GError **error)
   return TRUE;
 }
 
-/* Fills the next of worker->rows; with a window there is nothing to send. */
+/* Fills the next of worker->rows; with a row cache there is nothing to send. */
 static gboolean
 send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **error)
 {
   TdFdkDevice *device = worker->device;
   const TdFdkPlan *fdk = device->run->fdk;
-  const TdFdkSlabCut *cut = &fdk->cuts[part->slab];
+  const TdFdkSlabCut *cut = &fdk->cut.slabs[part->slab];
   const guint slot = worker->rows[1] ? worker->turn % 2 : 0;
   Gather work = { .run = device->run,
                   .batch = td_fdk_batch (fdk, batch),
                   .row0 = cut->row0,
                   .n_rows = cut->row_end - cut->row0 };
 
-  if (fdk->window)
+  if (fdk->fit.cached)
     return TRUE;
   if (work.n_rows == 0 || !td_fdk_wait_rows (device, cut->row_end))
     return TRUE; /* nothing is seen, or nothing more will be computed */
@@ -196,7 +190,7 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
 
 /* ── Adding a batch ── */
 
-/* Blocks until a slab has been fetched, if all are waiting for that; FALSE: the device has stopped.
+/* Blocks until a slab has been downloaded, if all wait for that. FALSE: the device has stopped.
  */
 static gboolean
 fdk_worker_take_volume (TdFdkDevice *device, TdFdkPart *part)
@@ -227,17 +221,17 @@ fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batc
 {
   TdFdkRun *run = worker->device->run;
   const TdFdkPlan *fdk = run->fdk;
-  const TdFdkSlabCut *cut = &fdk->cuts[part->slab];
+  const TdFdkSlabCut *cut = &fdk->cut.slabs[part->slab];
   const TdConeSlab slab = { part->volume, cut->slice0, cut->n_slices };
   const TdConeBatch views = {
     .projections = worker->rows[slot],
-    .rows = { fdk->row0 + cut->row0, cut->row_end - cut->row0 },
+    .rows = { fdk->input->row0 + cut->row0, cut->row_end - cut->row0 },
     .views = worker->views,
     .n_views = batch->n,
   };
 
   for (guint i = 0; i < batch->n; i++)
-    worker->views[i] = view_at (batch, i);
+    worker->views[i] = td_fdk_batch_view (batch, i);
   return fdk_worker_record (part, worker->queue, error)
          && td_cone_projector_add (worker->projector, worker->queue, &views, &slab,
                                    run->cancellable, error)
@@ -249,16 +243,17 @@ static gboolean
 ready_rows (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot, guint row0,
             guint n_rows, GError **error)
 {
-  TdFdkWindow *window = worker->device->window;
+  TdFdkRowCache *cache = worker->device->cache;
 
-  if (!window)
+  if (!cache)
     return !worker->filled[slot] || td_event_wait (worker->queue, worker->filled[slot], error);
-  if (part->batches->len == 1 && !td_fdk_window_ready (window, worker->queue, part->slab, error))
+  if (part->batches->len == 1 && !td_fdk_row_cache_ready (cache, worker->queue, part->slab, error))
     return FALSE;
-  if (!td_fdk_window_gather (window, worker->queue, batch, row0, n_rows, worker->rows[slot], error))
+  if (!td_fdk_row_cache_gather (cache, worker->queue, batch, row0, n_rows, worker->rows[slot],
+                                error))
     return FALSE;
-  return part->batches->len < worker->device->run->fdk->n_batches
-         || td_fdk_window_passed (window, worker->queue, error);
+  return part->batches->len < worker->device->run->fdk->fit.n_batches
+         || td_fdk_row_cache_passed (cache, worker->queue, error);
 }
 
 static gboolean
@@ -268,7 +263,7 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
   TdFdkRun *run = device->run;
   const TdFdkPlan *fdk = run->fdk;
   const TdFdkBatch batch = td_fdk_batch (fdk, index);
-  const TdFdkSlabCut *cut = &fdk->cuts[part->slab];
+  const TdFdkSlabCut *cut = &fdk->cut.slabs[part->slab];
   const guint slot = worker->rows[1] ? worker->turn++ % 2 : 0;
   const guint row0 = cut->row0, end = cut->row_end;
 
@@ -285,7 +280,8 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
     if (!worker->used[slot])
       return FALSE;
   }
-  const double updates = (double) batch.n * cut->n_slices * fdk->task.ny * fdk->task.nx;
+  const double updates
+      = (double) batch.n * cut->n_slices * fdk->input->task.ny * fdk->input->task.nx;
   part->updates += updates;
   td_job_add_updates (run->job, updates);
   return TRUE;
@@ -303,7 +299,7 @@ hand_over (TdFdkWorker *worker, TdFdkPart *part, GError **error)
   if (!part->computed)
     return FALSE;
   g_mutex_lock (&device->run->lock);
-  g_queue_push_tail (&device->landing, part);
+  g_queue_push_tail (&device->computed, part);
   g_cond_broadcast (&device->run->changed);
   g_mutex_unlock (&device->run->lock);
   return TRUE;
@@ -348,7 +344,7 @@ compute_parts (TdFdkWorker *worker, GError **error)
   return TRUE;
 }
 
-/* What only the kernels want, which have ended, goes while the last slices are fetched. */
+/* The kernels have ended: what only they used is freed while the last slices download. */
 static void
 fdk_worker_release (TdFdkWorker *worker)
 {

@@ -7,102 +7,130 @@
 #include "compute/engine/method.h"
 
 /**
- * FDK as a job, slab by slab of the volume: each detector row is read and filtered once, in time
- * for the first slab that sees it (iFDK, section 3.1). How the volume is cut changes no bit of it.
+ * FDK as a job, slab by slab of the volume. Each detector row is read and filtered once, in time
+ * for the first slab that sees it (iFDK, section 3.1). The cut of the volume changes no bit of it.
  *
- * Filtered rows wait in one of two places. "Window": each device filters for itself and keeps the
- * rows that its next slabs see; nothing filtered crosses the bus. It goes from the mid-plane
- * outwards, since slices there see the fewest rows and so can begin first. "Host": one thread
- * filters for all devices into host memory (or a file, when that is short), from the top down, and
- * batches of views are sent from there.
+ * Filtered rows wait in one of two places. In a row cache, each device filters for itself and keeps
+ * the rows that its next slabs see. Nothing filtered crosses the bus. Such a device computes from
+ * the mid-plane outwards, since slices there see the fewest rows and can begin first. On the host,
+ * one thread filters for all devices into memory (or a file, when memory is short), from the top
+ * down. Batches of views are sent from there.
  *
- * Several devices share the volume, each its own range of slabs until it runs out of them and helps
- * the others; or the projections, each adding some of the views to every slab, whose parts are
- * summed on the host (Okitsu et al., section 4). What a device had not delivered when it failed
- * goes to the others.
+ * Several devices share the volume: each has its own slabs and then helps the others. Or they share
+ * the projections: each adds some of the views to every slab, and the host adds up the parts
+ * (Okitsu et al., section 4). What a device had not delivered when it failed goes to the others.
+ *
+ * A plan is made in one direction: TdFdkInput, then TdFdkScheme, TdFdkFit and TdFdkCut. Each stage
+ * is a value that the later ones only read. An attempt after a failure makes the last three again.
  */
 
-/* A slab: slices, and the detector rows that they see, counted in the plan's. */
+/* What is reconstructed from what; no decision and no failure changes it. */
+typedef struct {
+  TdScan *scan;        /* the plan's; with frames turned, if the detector lies on its side */
+  gboolean turned;     /* the latter */
+  TdConeTask task;     /* of the slices asked for: nz = n_slices */
+  TdGeometry geometry; /* the scan's, with the recipe's centre */
+  double *angles_rad;
+  double row_slope_rad;     /* of the detector's rows (cone-rectify.h) */
+  guint row0, n_rows;       /* rows of the task's detector that the slices see */
+  guint halo;               /* rows around those of the scan that preparation wants */
+  guint64 projection_bytes; /* filtered projections, all views */
+} TdFdkInput;
+
+/* Where frames of a turned detector wait that are read once and wanted in rows
+   (dataset/scan-spool.h). */
+typedef enum { TD_FDK_SPOOL_NONE, TD_FDK_SPOOL_MEMORY, TD_FDK_SPOOL_FILE } TdFdkSpool;
+
+/* Who does what (fdk-share.c). */
+typedef struct {
+  TdShareKind share; /* volume or projection */
+  gboolean filter_on_device;
+  TdFdkSpool spool;
+  const TdConeFamily **families; /* one for each device */
+} TdFdkScheme;
+
+/* Sizes with which the scheme fits the memory of host and devices (fdk-fit.c). */
+typedef struct {
+  gboolean cached;                  /* filtered rows wait in row caches, else on the host */
+  gboolean on_disk;                 /* host: the projections do not fit its memory */
+  guint filter_rows;                /* rows filtered at once: a chunk */
+  guint chunk_rows;                 /* most rows of the scan that one is made of, halo included */
+  guint64 filter_bytes;             /* host: of whoever filters, a chunk and its workspace */
+  guint n_chunks, cached_chunks;    /* of all rows; that a device keeps at most */
+  guint block_rows;                 /* cache: rows read at once from a file; 0: a chunk's */
+  guint slab, n_slabs;              /* most slices of one, and slabs of so many */
+  guint slab_rows;                  /* most detector rows that one slab sees */
+  guint symmetric_views;            /* that must come together: the most that a family wants */
+  guint batch, n_batches;           /* views added at once, a multiple of symmetric_views */
+  guint most_views;                 /* that every device's textures have layers for */
+  guint volumes;                    /* slabs in a device: one computes while one is downloaded */
+  guint download_slices;            /* of one of the pinned buffers that slices are downloaded to */
+  guint n_downloads;                /* such buffers */
+  guint64 ring_bytes;               /* of each of the RING pinned buffers that feed a device */
+  guint64 device_bytes, host_bytes; /* of each device at most, and of the host */
+} TdFdkFit;
+
+/* A slab: slices, and the detector rows that they see, counted from the input's first. */
 typedef struct {
   guint slice0, n_slices;
   guint row0, row_end; /* equal: none */
 } TdFdkSlabCut;
 
-/* Where frames of a turned detector wait that are read once, to be taken from in rows
- * (dataset/scan-spool.h). */
-typedef enum { TD_FDK_SPOOL_NONE, TD_FDK_SPOOL_MEMORY, TD_FDK_SPOOL_FILE } TdFdkSpool;
-
-/* What the plan decided. */
+/* Where slabs begin and end (fdk-cut.c). */
 typedef struct {
-  TdConeTask task; /* of the slices asked for: nz = n_slices */
-  gboolean turned; /* the plan's scan is: its detector lies on its side */
-  TdFdkSpool spool;
-  double lean_rad;     /* of the rows of the scan's detector */
-  TdGeometry geometry; /* the scan's, with the recipe's centre */
-  double *angles_rad;
-  guint row0, n_rows; /* rows of the task's detector that the slices see */
-  guint halo;         /* rows around those of the scan's that preparation wants */
-  TdShareKind share;  /* volume or projection */
-  gboolean filter_on_device;
-  gboolean window;          /* see above; else host */
-  guint64 projection_bytes; /* host: filtered projections, all views */
-  gboolean on_disk;         /* they do not fit the host's memory */
-  guint filter_rows;        /* rows filtered at once: a chunk */
-  guint chunk_rows;     /* most rows of the scan's detector that one is made of, halo included */
-  guint64 filter_bytes; /* host: of whoever filters, a chunk and its workspace */
-  guint n_chunks, window_chunks; /* of all rows; that a device keeps at most */
-  guint block_rows;              /* window: read at once from a file that likes it; 0: a chunk */
-  guint slab, n_slabs;           /* most slices of one */
-  TdFdkSlabCut *cuts;            /* n_slabs, each device's in the order in which it comes to them */
-  guint slab_rows;               /* most detector rows that one slab sees */
-  guint turns;                   /* views that must come together: the most that a family wants */
-  guint batch, n_batches;        /* views added at once, a multiple of turns */
-  guint most_views;              /* that every device's textures have layers for */
-  guint volumes;                 /* slabs in a device's memory: one computes while one is fetched */
-  guint land_slices;             /* of a pinned buffer in which finished slices land */
-  guint n_landing;               /* such buffers */
-  guint64 ring_bytes;            /* of each of the RING pinned buffers that feed a device */
-  const TdConeFamily **families; /* one for each device */
+  TdFdkSlabCut *slabs; /* each device's in the order in which it computes them */
+  guint n_slabs;
   guint *own; /* n_devices + 1: device d begins with slabs own[d] to own[d + 1] - 1 */
-  guint64 device_bytes,
-      host_bytes; /* what all of this takes, of each device at most and of the host */
-  /* What failures taught (fdk-retry.c). */
+} TdFdkCut;
+
+/* What failures taught. All zero: nothing. */
+typedef struct {
   gboolean *retired;           /* devices that take no part any more; NULL: none */
   guint64 *budgets;            /* most bytes of each device; NULL: what it has free */
   guint halvings;              /* of the host's pinned memory */
   guint most_batch, most_slab; /* after a watchdog; 0: any */
+} TdFdkAttempt;
+
+typedef struct {
+  const TdFdkInput *input;
+  TdFdkScheme scheme;
+  TdFdkFit fit;
+  TdFdkCut cut;
+  TdScan *scan; /* that rows are read from: the input's, or its copy (scheme.spool) */
 } TdFdkPlan;
 
 #define TD_FDK_RING 3
 
-void td_fdk_plan_free (TdFdkPlan *fdk);
 /* The planning half of td_method_fdk; see TdMethod. */
 const char *td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
-/* fdk-spool.c: whether frames that the plan reads several times go to a copy, which is the plan's
- * scan then. */
-gboolean td_fdk_plan_spool (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
 gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
                       GError **error);
 
-/* fdk-fit.c: slabs, batches, chunks and buffers that fit the memory of host and devices, for the
-   scheme in fdk->share and the place in fdk->filter_on_device. */
-gboolean td_fdk_fit (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
-/* What fdk takes of a device as it is. */
-guint64 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, GPtrArray *devices,
-                             guint index);
-/* What the copy of the frames takes; 0: there is none. Of the host's memory; while it is made. */
-guint64 td_fdk_spool_bytes (const TdPlan *plan, const TdFdkPlan *fdk);
-guint64 td_fdk_spool_work_bytes (const TdPlan *plan, const TdFdkPlan *fdk);
-/* Rows of the scan come into more than one chunk: those that were read stay for the next. */
-gboolean td_fdk_holds (const TdFdkPlan *fdk);
-/* fdk-share.c: who filters; volume or projections, by what either costs (Okitsu et al., Table 1),
-   and whether that fits; each device's first slabs by its measured speed. Notes say why. */
-gboolean td_fdk_choose_share (TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices, GError **error);
-/* fdk-cut.c: cuts the volume into slabs of fdk->slab slices and fdk->slab_rows rows at most, into
-   fdk->cuts, each device's by its share (sum 1) of what they do together. */
-void td_fdk_cut (const TdPlan *plan, TdFdkPlan *fdk, guint n_devices, const double *shares);
-/* td_fdk_cut() by measured speeds (fdk-share.c). */
-void td_fdk_share_slabs (const TdPlan *plan, TdFdkPlan *fdk, GPtrArray *devices);
+/* fdk-share.c: families; who filters; volume or projections, by what either costs (Okitsu et al.,
+   Table 1) and whether it fits. Notes say why. Free scheme->families. */
+gboolean td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdkFit *fit,
+                        GError **error);
+/* fdk-spool.c: whether frames that would be read several times are copied. */
+void td_fdk_decide_spool (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme,
+                          TdFdkFit *fit);
+/* fdk-fit.c: slabs, batches, chunks and buffers for the scheme. @attempt: NULL: the first. */
+gboolean td_fdk_fit (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
+                     const TdFdkAttempt *attempt, TdFdkFit *fit, GError **error);
+/* Bytes that a plan takes of device @index. */
+guint64 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index);
+/* fdk-cut.c: slabs of at most fit.slab slices and fit.slab_rows rows. Each device has its share
+   (sum 1) of what they do together. */
+TdFdkCut td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices,
+                     const double *shares);
+void td_fdk_cut_clear (TdFdkCut *cut);
+/* td_fdk_cut() by the devices' measured speeds (fdk-share.c). */
+TdFdkCut td_fdk_cut_by_speed (const TdPlan *plan, const TdFdkPlan *fdk,
+                              const TdFdkAttempt *attempt);
+
+/* fdk-spool.c: what the copy of the frames takes, 0 without one: in all; of memory while it is
+   made. */
+guint64 td_fdk_spool_bytes (const TdFdkPlan *fdk);
+guint64 td_fdk_spool_work_bytes (const TdFdkPlan *fdk);
 
 /* What measured rates hold for, keys of td_engine_rate(). (transfer full) */
 char *td_fdk_job_rate_key (const TdPlan *plan, const TdFdkPlan *fdk); /* updates/s, end to end */
@@ -111,34 +139,40 @@ char *td_fdk_device_rate_key (TdDevice *device,
 char *td_fdk_filter_rate_key (TdDevice *device);           /* bytes/s */
 char *td_fdk_transfer_rate_key (TdDevice *device);         /* bytes/s */
 
-/* fdk-rows.c: what rows [row, row + n) of the plan's are made of. A level detector's
-   (cone-rectify.h) come of others, and more, of the scan's; else they are the same. */
+/* fdk-rows.c: what rows [row, row + n) of the input are made of. A rectified detector's rows are
+   made of others, and more, of the scan's; else they are the same. */
 typedef struct {
   TdConeRows from; /* the scan's, with the halo */
   TdConeRows rows; /* those filtered, counted on the task's detector */
   guint data_row0; /* the first that their buffer holds when they are filtered */
 } TdFdkSpan;
 
-TdFdkSpan td_fdk_span (const TdFdkPlan *fdk, guint row, guint n);
-/* Most rows of the scan's that @step of the plan's are made of, from @row on. */
-guint td_fdk_most_rows (const TdFdkPlan *fdk, guint row, guint step);
-/* Bytes of a buffer that @n of the plan's rows come into as @from_rows and leave filtered; of a
- * chunk. */
-guint64 td_fdk_rows_bytes (const TdFdkPlan *fdk, guint from_rows, guint n);
+TdFdkSpan td_fdk_span (const TdFdkInput *input, guint row, guint n);
+/* Of all rows. */
+TdFdkSpan td_fdk_span_all (const TdFdkInput *input);
+/* Most rows of the scan that @step rows of the input are made of, from @row on. */
+guint td_fdk_most_rows (const TdFdkInput *input, guint row, guint step);
+/* Bytes of a buffer for @n rows, which come as @from_rows of the scan and leave filtered. */
+guint64 td_fdk_rows_bytes (const TdFdkInput *input, guint from_rows, guint n);
+/* Of @n filtered rows. */
+guint64 td_fdk_filtered_bytes (const TdFdkInput *input, guint n);
+/* Of a chunk. */
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
-/* Of @n filtered ones. */
-guint64 td_fdk_filtered_bytes (const TdFdkPlan *fdk, guint n);
 /* Whether so many of the scan's rows can be resampled at once: kernels count samples in 31 bits. */
-gboolean td_fdk_rows_fit (const TdFdkPlan *fdk, guint from_rows);
+gboolean td_fdk_rows_fit (const TdFdkInput *input, guint from_rows);
 /* How many rows the filter takes at once for that. */
-guint td_fdk_most_filtered (const TdFdkPlan *fdk, guint from_rows, guint n);
+guint td_fdk_most_filtered (const TdFdkInput *input, guint from_rows, guint n);
+/* Rows of the scan belong to more than one chunk: those that were read stay for the next. */
+gboolean td_fdk_holds (const TdFdkPlan *fdk);
 /* Enqueues: resamples if need be, weights and filters, in place. */
-gboolean td_fdk_filter_span (const TdFdkPlan *fdk, TdConeFilter *filter, TdQueue *queue,
+gboolean td_fdk_filter_span (const TdFdkInput *input, TdConeFilter *filter, TdQueue *queue,
                              TdBuffer *rows, const TdFdkSpan *span, GError **error);
-/* A batch's views are the places i of in_turn * turns: first + i % in_turn + i / in_turn * a_turn.
- */
+
+/* A batch's views. Views that come together lie @apart views from each other: place i holds view
+   first + i % of_each + i / of_each * apart. */
 typedef struct {
-  guint first, in_turn, a_turn;
+  guint first, of_each, apart;
   guint n; /* views */
 } TdFdkBatch;
 TdFdkBatch td_fdk_batch (const TdFdkPlan *fdk, guint index);
+guint td_fdk_batch_view (const TdFdkBatch *batch, guint place);

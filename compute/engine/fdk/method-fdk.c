@@ -45,14 +45,20 @@ cancel_run (GCancellable *from, gpointer run_cancellable)
 
 /* ── Life ── */
 
+static guint64
+slice_bytes (const TdFdkPlan *fdk)
+{
+  return (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+}
+
 static gboolean
 make_projections (TdFdkRun *run, GError **error)
 {
-  const guint64 bytes = run->fdk->projection_bytes;
+  const guint64 bytes = run->fdk->input->projection_bytes;
 
   if (run->projections || run->projections_file >= 0)
     return TRUE;
-  if (run->fdk->on_disk) {
+  if (run->fdk->fit.on_disk) {
     run->projections_file = td_file_temporary ("The filtered projections", bytes, error);
     return run->projections_file >= 0;
   }
@@ -86,21 +92,21 @@ static void
 free_projections (TdFdkRun *run)
 {
   if (run->projections)
-    munmap (run->projections, run->fdk->projection_bytes);
+    munmap (run->projections, run->fdk->input->projection_bytes);
   if (run->projections_file >= 0)
     close (run->projections_file);
   run->projections = NULL;
   run->projections_file = -1;
 }
 
-/* Buffers that finished slices land in, pinned for a device that copies, if there is one. */
+/* Pinned buffers for finished slices, of a device that copies, if there is one. */
 static gboolean
-make_landing (TdFdkRun *run, GError **error)
+make_downloads (TdFdkRun *run, GError **error)
 {
-  TdFdkPlan *fdk = &run->now;
-  GPtrArray *devices = run->plan->devices;
-  const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
+  const TdFdkPlan *fdk = run->fdk;
+  const GPtrArray *devices = run->plan->devices;
   TdDevice *device = devices->pdata[0];
+  guint slices = fdk->fit.download_slices;
 
   for (guint i = 0; i < devices->len; i++)
     if (!td_device_info (devices->pdata[i])->host_pointers)
@@ -108,29 +114,29 @@ make_landing (TdFdkRun *run, GError **error)
   for (;;) {
     g_autoptr (GError) reason = NULL;
 
-    run->landing = td_fdk_pinned_take (run->plan->engine, device, fdk->n_landing,
-                                       fdk->land_slices * slice, &reason);
-    if (run->landing)
+    run->downloads = td_fdk_pinned_take (run->plan->engine, device, fdk->fit.n_downloads,
+                                         slices * slice_bytes (fdk), &reason);
+    if (run->downloads)
       break;
     /* Sums of projections' parts need whole slabs. */
-    if (td_device_reaction (reason) != TD_REACTION_RETRY_SMALLER || fdk->land_slices == 1
-        || fdk->share == TD_SHARE_PROJECTION) {
+    if (td_device_reaction (reason) != TD_REACTION_RETRY_SMALLER || slices == 1
+        || fdk->scheme.share == TD_SHARE_PROJECTION) {
       g_propagate_error (error, g_steal_pointer (&reason));
       return FALSE;
     }
     td_engine_drop_idle (run->plan->engine);
-    fdk->land_slices = (fdk->land_slices + 1) / 2;
-    td_job_note (run->job, "Memory was short: %u slices are fetched at a time.", fdk->land_slices);
+    slices = (slices + 1) / 2;
+    td_job_note (run->job, "Memory was short: %u slices are fetched at a time.", slices);
   }
-  for (guint i = 0; run->landing && i < run->landing->n; i++)
-    g_queue_push_tail (&run->free_landing, run->landing->memory[i]);
+  for (guint i = 0; i < run->downloads->n; i++)
+    g_queue_push_tail (&run->free_downloads, run->downloads->memory[i]);
   return TRUE;
 }
 
 static gboolean
 slab_delivered (const TdFdkRun *run, guint slab)
 {
-  const guint first = run->fdk->cuts[slab].slice0, n = run->fdk->cuts[slab].n_slices;
+  const guint first = run->fdk->cut.slabs[slab].slice0, n = run->fdk->cut.slabs[slab].n_slices;
   guint done = 0;
 
   while (done < n && run->delivered[first + done])
@@ -143,13 +149,13 @@ make_slabs (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
 
-  run->slabs = g_new0 (TdFdkSlab, fdk->n_slabs);
-  run->n_slabs = run->unfinished = fdk->n_slabs;
-  for (guint i = 0; i < fdk->n_slabs; i++) {
+  run->slabs = g_new0 (TdFdkSlab, fdk->cut.n_slabs);
+  run->n_slabs = run->unfinished = fdk->cut.n_slabs;
+  for (guint i = 0; i < fdk->cut.n_slabs; i++) {
     g_queue_init (&run->slabs[i].todo);
     run->slabs[i].taken = slab_delivered (run, i);
     run->unfinished -= run->slabs[i].taken;
-    for (guint b = 0; fdk->share == TD_SHARE_PROJECTION && b < fdk->n_batches; b++)
+    for (guint b = 0; fdk->scheme.share == TD_SHARE_PROJECTION && b < fdk->fit.n_batches; b++)
       g_queue_push_tail (&run->slabs[i].todo, GUINT_TO_POINTER (b));
   }
 }
@@ -167,14 +173,14 @@ make_devices (TdFdkRun *run)
     device->run = run;
     device->index = i;
     device->device = run->plan->devices->pdata[i];
-    device->family = fdk->families[i];
+    device->family = fdk->scheme.families[i];
     device->open = g_ptr_array_new_with_free_func ((GDestroyNotify) td_fdk_part_free);
-    g_queue_init (&device->landing);
+    g_queue_init (&device->computed);
     g_queue_init (&device->free_volumes);
-    if (fdk->retired[i])
+    if (run->attempt.retired[i])
       continue;
     device->worker = td_fdk_worker_new (device);
-    device->window = fdk->window ? td_fdk_window_new (device) : NULL;
+    device->cache = fdk->fit.cached ? td_fdk_row_cache_new (device) : NULL;
   }
 }
 
@@ -184,7 +190,7 @@ method_fdk_clear_attempt (TdFdkRun *run)
 {
   for (guint i = 0; run->devices && i < run->n_devices; i++) {
     g_ptr_array_unref (run->devices[i].open);
-    g_queue_clear (&run->devices[i].landing);
+    g_queue_clear (&run->devices[i].computed);
     g_queue_clear (&run->devices[i].free_volumes);
     g_clear_error (&run->devices[i].error);
   }
@@ -192,12 +198,24 @@ method_fdk_clear_attempt (TdFdkRun *run)
   for (guint i = 0; run->slabs && i < run->n_slabs; i++) {
     g_queue_clear (&run->slabs[i].todo);
     if (run->slabs[i].sum)
-      g_queue_push_tail (&run->free_landing, run->slabs[i].sum);
+      g_queue_push_tail (&run->free_downloads, run->slabs[i].sum);
   }
   g_mutex_unlock (&run->lock);
   g_clear_pointer (&run->devices, g_free);
   g_clear_pointer (&run->slabs, g_free);
   g_clear_object (&run->cancellable);
+}
+
+/* What attempts change is the copy's own. */
+static TdFdkPlan
+method_fdk_copy_plan (const TdFdkPlan *fdk, guint n_devices)
+{
+  TdFdkPlan copy = *fdk;
+
+  copy.scheme.families = g_memdup2 (fdk->scheme.families, n_devices * sizeof *fdk->scheme.families);
+  copy.cut.own = g_memdup2 (fdk->cut.own, (n_devices + 1) * sizeof *fdk->cut.own);
+  copy.cut.slabs = g_memdup2 (fdk->cut.slabs, fdk->cut.n_slabs * sizeof *fdk->cut.slabs);
+  return copy;
 }
 
 static TdFdkRun *
@@ -208,19 +226,16 @@ method_fdk_run_new (TdJob *job)
   g_atomic_ref_count_init (&run->references);
   run->job = td_job_ref (job);
   run->plan = td_plan_ref (td_job_plan (job));
-  run->now = *(const TdFdkPlan *) run->plan->extra;
-  run->fdk = &run->now;
   run->n_devices = run->plan->devices->len;
+  run->now = method_fdk_copy_plan (run->plan->extra, run->n_devices);
+  run->fdk = &run->now;
   run->projections_file = -1;
-  run->now.families = g_memdup2 (run->now.families, run->n_devices * sizeof *run->now.families);
-  run->now.own = g_memdup2 (run->now.own, (run->n_devices + 1) * sizeof *run->now.own);
-  run->now.cuts = g_memdup2 (run->now.cuts, run->now.n_slabs * sizeof *run->now.cuts);
-  run->delivered = g_new0 (gboolean, run->now.task.nz);
-  run->now.retired = g_new0 (gboolean, run->n_devices);
+  run->delivered = g_new0 (gboolean, run->fdk->input->task.nz);
+  run->attempt.retired = g_new0 (gboolean, run->n_devices);
   run->families_tried = g_new0 (guint, run->n_devices);
   g_mutex_init (&run->lock);
   g_cond_init (&run->changed);
-  g_queue_init (&run->free_landing);
+  g_queue_init (&run->free_downloads);
   return run;
 }
 
@@ -238,15 +253,14 @@ td_fdk_run_unref (TdFdkRun *run)
     return;
   const gboolean sound = run->error == NULL;
   method_fdk_clear_attempt (run);
-  g_free (run->now.families);
-  g_free (run->now.own);
-  g_free (run->now.cuts);
-  g_free (run->now.budgets);
+  g_free (run->now.scheme.families);
+  td_fdk_cut_clear (&run->now.cut);
+  g_free (run->attempt.budgets);
+  g_free (run->attempt.retired);
   g_free (run->delivered);
-  g_free (run->now.retired);
   g_free (run->families_tried);
-  g_queue_clear (&run->free_landing);
-  td_fdk_pinned_give (run->plan->engine, run->landing, sound);
+  g_queue_clear (&run->free_downloads);
+  td_fdk_pinned_give (run->plan->engine, run->downloads, sound);
   g_clear_error (&run->error);
   g_mutex_clear (&run->lock);
   g_cond_clear (&run->changed);
@@ -270,22 +284,22 @@ method_fdk_report (TdFdkRun *run, double seconds)
     const TdFdkDevice *device = &run->devices[i];
     g_autofree char *kernel = td_fdk_device_rate_key (device->device, device->family);
     g_autofree char *transfer = td_fdk_transfer_rate_key (device->device);
-    if (device->fetch_s > LEAST_TRANSFER_S)
-      td_engine_set_rate (plan->engine, transfer, device->fetch_bytes / device->fetch_s);
+    if (device->download_s > LEAST_TRANSFER_S)
+      td_engine_set_rate (plan->engine, transfer, device->download_bytes / device->download_s);
     if (device->kernel_s > LEAST_KERNEL_S)
       td_engine_set_rate (plan->engine, kernel, device->kernel_updates / device->kernel_s);
   }
-  td_job_set_family (run->job, run->fdk->families[0]->title);
+  td_job_set_family (run->job, run->fdk->scheme.families[0]->title);
 }
 
 static void
 method_fdk_run_threads (TdFdkRun *run)
 {
   GThread *filter
-      = run->fdk->window ? NULL : g_thread_new ("fdk-filter", td_fdk_filter_thread, run);
+      = run->fdk->fit.cached ? NULL : g_thread_new ("fdk-filter", td_fdk_filter_thread, run);
 
   for (guint i = 0; i < run->n_devices; i++)
-    if (!run->fdk->retired[i])
+    if (!run->attempt.retired[i])
       td_fdk_device_start (&run->devices[i]);
   g_mutex_lock (&run->lock);
   while (run->devices_left > 0)
@@ -303,14 +317,12 @@ method_fdk_run_threads (TdFdkRun *run)
 static gboolean
 method_fdk_make_memory (TdFdkRun *run, GError **error)
 {
-  const TdFdkPlan *fdk = run->fdk;
-  const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
-
-  if (!fdk->window && !make_projections (run, error))
+  if (!run->fdk->fit.cached && !make_projections (run, error))
     return FALSE;
-  if (!run->landing && !make_landing (run, error))
+  if (!run->downloads && !make_downloads (run, error))
     return FALSE;
-  run->now.land_slices = (guint) MIN (fdk->land_slices, run->landing->bytes / slice);
+  run->download_slices
+      = (guint) MIN (run->fdk->fit.download_slices, run->downloads->bytes / slice_bytes (run->fdk));
   return TRUE;
 }
 
@@ -318,13 +330,13 @@ static void
 method_fdk_attempt (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
-  gint64 bytes = run->projections ? (gint64) fdk->projection_bytes : 0;
-  const guint64 block
-      = (guint64) fdk->block_rows * fdk->task.n_views * fdk->task.n_columns * sizeof (float);
-  bytes += run->landing->n * run->landing->bytes
-           + run->plan->devices->len * (TD_FDK_RING * fdk->ring_bytes + block);
-  if (fdk->spool == TD_FDK_SPOOL_MEMORY)
-    bytes += (gint64) td_fdk_spool_bytes (run->plan, fdk);
+  gint64 bytes = run->projections ? (gint64) fdk->input->projection_bytes : 0;
+  const guint64 block = (guint64) fdk->fit.block_rows * fdk->input->task.n_views
+                        * fdk->input->task.n_columns * sizeof (float);
+  bytes += run->downloads->n * run->downloads->bytes
+           + run->plan->devices->len * (TD_FDK_RING * fdk->fit.ring_bytes + block);
+  if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)
+    bytes += (gint64) td_fdk_spool_bytes (fdk);
   td_job_add_host_bytes (run->job, bytes);
   make_slabs (run);
   if (run->unfinished > 0) { /* else all came before the failure that the last attempt ended with */
@@ -379,7 +391,7 @@ run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
   if (ok)
     method_fdk_report (run, (g_get_monotonic_time () - start) * 1e-6);
   free_projections (run);
-  td_scan_spool_drop (run->plan->scan);
+  td_scan_spool_drop (run->fdk->scan);
   td_fdk_run_unref (run);
   return ok;
 }

@@ -2,72 +2,69 @@
 #include "compute/device/host.h"
 #include "fdk-run.h"
 
-/* The fetching thread of a device: computed slabs into pinned memory and on to the writer, or,
-   where devices share the projections, into the slab's sum. */
+/* The downloading thread of a device. Computed slabs go to pinned memory and on to the writer.
+   Where devices share the projections, parts go into the slab's sum instead. */
 
-/* ── Buffers to land in ── */
+/* ── Pinned buffers ── */
 
 /* NULL: the device has stopped. */
 static float *
-take_landing (TdFdkDevice *device)
+take_buffer (TdFdkDevice *device)
 {
   TdFdkRun *run = device->run;
-  float *landing = NULL;
+  float *buffer = NULL;
 
   g_mutex_lock (&run->lock);
-  while (g_queue_is_empty (&run->free_landing) && !td_fdk_device_stopped (device))
+  while (g_queue_is_empty (&run->free_downloads) && !td_fdk_device_stopped (device))
     g_cond_wait (&run->changed, &run->lock);
   if (!td_fdk_device_stopped (device))
-    landing = g_queue_pop_head (&run->free_landing);
+    buffer = g_queue_pop_head (&run->free_downloads);
   g_mutex_unlock (&run->lock);
-  return landing;
+  return buffer;
 }
 
 static void
-put_landing (TdFdkRun *run, float *landing)
+put_buffer (TdFdkRun *run, float *buffer)
 {
   g_mutex_lock (&run->lock);
-  g_queue_push_tail (&run->free_landing, landing);
+  g_queue_push_tail (&run->free_downloads, buffer);
   g_cond_broadcast (&run->changed);
   g_mutex_unlock (&run->lock);
 }
 
 static void
-release_landing (float *landing, gpointer user)
+release_buffer (float *buffer, gpointer user)
 {
-  put_landing (user, landing);
+  put_buffer (user, buffer);
   td_fdk_run_unref (user);
 }
 
 static gboolean
-fdk_land_emit (TdFdkRun *run, guint first, guint count, float *landing, GError **error)
+fdk_download_emit (TdFdkRun *run, guint first, guint count, float *buffer, GError **error)
 {
-  return td_job_emit (run->job, first, count, landing, release_landing, td_fdk_run_ref (run),
-                      error);
+  return td_job_emit (run->job, first, count, buffer, release_buffer, td_fdk_run_ref (run), error);
 }
 
-/* ── Fetching ── */
+/* ── Downloading ── */
 
 static gboolean
-fdk_land_fetch (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n,
-                GError **error)
+fdk_download_slices (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n,
+                     GError **error)
 {
   const TdFdkPlan *fdk = device->run->fdk;
-  const guint64 slice = (guint64) fdk->task.ny * fdk->task.nx * sizeof (float);
-  TdEvent **marks = device->fetch_marks;
+  const guint64 slice = (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
   const gint64 start = g_get_monotonic_time ();
+  g_autoptr (TdEvent) before = NULL, after = NULL;
   double seconds = 0;
   const gboolean ok
-      = (marks[0] = td_event_record (device->fetch, error))
-        && td_download (device->fetch, to, part->volume, slice0 * slice, n * slice, error)
-        && (marks[1] = td_event_record (device->fetch, error))
-        && td_queue_finish (device->fetch, error)
-        && td_event_elapsed (marks[0], marks[1], &seconds, error);
+      = (before = td_event_record (device->download, error))
+        && td_download (device->download, to, part->volume, slice0 * slice, n * slice, error)
+        && (after = td_event_record (device->download, error))
+        && td_queue_finish (device->download, error)
+        && td_event_elapsed (before, after, &seconds, error);
 
-  g_clear_pointer (&marks[0], td_event_free);
-  g_clear_pointer (&marks[1], td_event_free);
-  device->fetch_s += seconds;
-  device->fetch_bytes += n * slice;
+  device->download_s += seconds;
+  device->download_bytes += n * slice;
   td_job_add_stage (device->run->job, "download", seconds);
   td_job_add_span (device->run->job, "download", device->index, start, g_get_monotonic_time ());
   return ok;
@@ -87,7 +84,7 @@ book_kernels (TdFdkDevice *device, const TdFdkPart *part, GError **error)
   return TRUE;
 }
 
-/* The part is safe on the host: the device need not answer for it any longer. */
+/* The part is safe on the host, and no longer the device's to give back. */
 static void
 close_part (TdFdkDevice *device, TdFdkPart *part)
 {
@@ -111,9 +108,9 @@ slab_done (TdFdkRun *run)
 
 /* ── Sharing the volume ── */
 
-/* Slices from @first on, @most at the most, that nobody has delivered. */
+/* How many slices from @first on nobody has delivered, @most at the most. */
 static guint
-fdk_land_undelivered (const TdFdkRun *run, guint first, guint most)
+fdk_download_undelivered (const TdFdkRun *run, guint first, guint most)
 {
   guint n = 0;
 
@@ -122,31 +119,30 @@ fdk_land_undelivered (const TdFdkRun *run, guint first, guint most)
   return n;
 }
 
-/* A few slices at a time. What another device had already delivered of the slab before it failed is
-   left out. */
+/* A few slices at a time. Slices that another device delivered before it failed are left out. */
 static gboolean
-land_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
+download_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
 {
   TdFdkRun *run = device->run;
-  const TdFdkPlan *fdk = run->fdk;
-  const guint slice0 = fdk->cuts[part->slab].slice0, all = fdk->cuts[part->slab].n_slices;
+  const TdFdkSlabCut *cut = &run->fdk->cut.slabs[part->slab];
+  const guint slice0 = cut->slice0, all = cut->n_slices;
 
   for (guint first = 0, n; first < all; first += n) {
-    n = fdk_land_undelivered (run, slice0 + first, MIN (fdk->land_slices, all - first));
+    n = fdk_download_undelivered (run, slice0 + first, MIN (run->download_slices, all - first));
     if (n == 0) {
       n = 1;
       continue;
     }
-    float *landing = take_landing (device);
-    if (!landing)
+    float *buffer = take_buffer (device);
+    if (!buffer)
       return TRUE;
-    if (!fdk_land_fetch (device, landing, part, first, n, error)) {
-      put_landing (run, landing);
+    if (!fdk_download_slices (device, buffer, part, first, n, error)) {
+      put_buffer (run, buffer);
       return FALSE;
     }
     for (guint i = 0; i < n; i++)
       run->delivered[slice0 + first + i] = TRUE;
-    if (!fdk_land_emit (run, slice0 + first, n, landing, error))
+    if (!fdk_download_emit (run, slice0 + first, n, buffer, error))
       return FALSE;
   }
   close_part (device, part);
@@ -174,13 +170,13 @@ add_piece (guint index, gpointer user)
     sum->to[i] += sum->from[i];
 }
 
-/* Pairwise: two parts that have come are one, which the next to come finds. */
+/* Adds parts in pairs: the sum of two is what the next part finds. */
 static gboolean
 add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
 {
   const TdFdkPlan *fdk = run->fdk;
   TdFdkSlab *slab = &run->slabs[index];
-  const guint slice0 = fdk->cuts[index].slice0, slices = fdk->cuts[index].n_slices;
+  const guint slice0 = fdk->cut.slabs[index].slice0, slices = fdk->cut.slabs[index].n_slices;
 
   g_mutex_lock (&run->lock);
   while (slab->sum) {
@@ -189,13 +185,13 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
     g_mutex_unlock (&run->lock);
 
     const gint64 start = g_get_monotonic_time ();
-    Sum sum = { mine, other, (gsize) slices * fdk->task.ny * fdk->task.nx };
+    Sum sum = { mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx };
     td_parallel_for ((guint) ((sum.n + SUM_FLOATS - 1) / SUM_FLOATS), add_piece, &sum);
     td_job_add_stage (run->job, "sum", (g_get_monotonic_time () - start) * 1e-6);
-    put_landing (run, other);
+    put_buffer (run, other);
     g_mutex_lock (&run->lock);
   }
-  const gboolean complete = batches == fdk->n_batches;
+  const gboolean complete = batches == fdk->fit.n_batches;
   if (!complete) {
     slab->sum = mine;
     slab->summed = batches;
@@ -203,7 +199,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
   g_mutex_unlock (&run->lock);
   for (guint i = 0; complete && i < slices; i++)
     run->delivered[slice0 + i] = TRUE;
-  if (complete && !fdk_land_emit (run, slice0, slices, mine, error))
+  if (complete && !fdk_download_emit (run, slice0, slices, mine, error))
     return FALSE;
   if (complete)
     slab_done (run);
@@ -211,19 +207,20 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
 }
 
 static gboolean
-land_share (TdFdkDevice *device, TdFdkPart *part, GError **error)
+download_part (TdFdkDevice *device, TdFdkPart *part, GError **error)
 {
   const guint slab = part->slab, batches = part->batches->len;
-  float *landing = take_landing (device);
+  float *buffer = take_buffer (device);
 
-  if (!landing)
+  if (!buffer)
     return TRUE;
-  if (!fdk_land_fetch (device, landing, part, 0, device->run->fdk->cuts[slab].n_slices, error)) {
-    put_landing (device->run, landing);
+  if (!fdk_download_slices (device, buffer, part, 0, device->run->fdk->cut.slabs[slab].n_slices,
+                            error)) {
+    put_buffer (device->run, buffer);
     return FALSE;
   }
   close_part (device, part);
-  return add_up (device->run, slab, landing, batches, error);
+  return add_up (device->run, slab, buffer, batches, error);
 }
 
 /* ── The thread ── */
@@ -236,28 +233,28 @@ next_part (TdFdkDevice *device)
   TdFdkPart *part = NULL;
 
   g_mutex_lock (&run->lock);
-  while (g_queue_is_empty (&device->landing) && !device->computed_all
+  while (g_queue_is_empty (&device->computed) && !device->computed_all
          && !td_fdk_device_stopped (device))
     g_cond_wait (&run->changed, &run->lock);
   if (!td_fdk_device_stopped (device))
-    part = g_queue_pop_head (&device->landing);
+    part = g_queue_pop_head (&device->computed);
   g_mutex_unlock (&run->lock);
   return part;
 }
 
 gboolean
-td_fdk_land (TdFdkDevice *device, GError **error)
+td_fdk_download (TdFdkDevice *device, GError **error)
 {
-  const gboolean volume = device->run->fdk->share == TD_SHARE_VOLUME;
+  const gboolean volume = device->run->fdk->scheme.share == TD_SHARE_VOLUME;
   TdFdkPart *part;
 
-  device->fetch = td_queue_new (device->device, error);
-  if (!device->fetch || (device->window && !td_fdk_window_open (device->window, error)))
+  device->download = td_queue_new (device->device, error);
+  if (!device->download || (device->cache && !td_fdk_row_cache_open (device->cache, error)))
     return FALSE;
   while ((part = next_part (device)))
-    if (!td_event_wait (device->fetch, part->computed, error)
+    if (!td_event_wait (device->download, part->computed, error)
         || !td_event_sync (part->computed, error) || !book_kernels (device, part, error)
-        || !(volume ? land_slab : land_share) (device, part, error))
+        || !(volume ? download_slab : download_part) (device, part, error))
       return FALSE;
   return TRUE;
 }
