@@ -75,7 +75,7 @@ bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **
          && (bench->field[2] = td_rays_volume_new (bench->rays, error))
          && (bench->spare = td_rays_volume_new (bench->rays, error))
          && rays_bench_fill (bench, bench->measured, bytes, error)
-         && td_rays_back (bench->rays, bench->measured, 0, n_views, bench->volume,
+         && td_rays_back (bench->rays, bench->measured, (TdRayViews) { 0, n_views }, bench->volume,
                           bench->spec->cancellable, error);
 }
 
@@ -101,19 +101,24 @@ static gboolean
 rays_bench_act (Bench *bench, guint what, GError **error)
 {
   TdRayProjector *rays = bench->rays;
-  const guint n = bench->task.n_views;
+  const TdRayViews all = { 0, bench->task.n_views };
+  const TdRayMeasured measured = { bench->measured, 0 };
+  const TdRayMissing missing = { bench->lines, bench->squares };
+  const TdRayVariation variation = { 0.01, FALSE };
   GCancellable *cancellable = bench->spec->cancellable;
 
   switch (what) {
-  case 0: return td_rays_project (rays, bench->volume, 0, n, bench->lines, cancellable, error);
-  case 1: return td_rays_back (rays, bench->measured, 0, n, bench->volume, cancellable, error);
+  case 0: return td_rays_project (rays, bench->volume, all, bench->lines, cancellable, error);
+  case 1: return td_rays_back (rays, bench->measured, all, bench->volume, cancellable, error);
   case 2:
-    return td_rays_compare (rays, bench->volume, bench->measured, 0, 0, n, bench->lines,
-                            bench->squares, cancellable, error)
-           && td_rays_correct (rays, bench->lines, 0, n, 1, FALSE, bench->volume, cancellable,
-                               error);
+    return td_rays_compare (rays, bench->volume, &measured, all, &missing, cancellable, error)
+           && td_rays_correct (rays, bench->lines, all, (TdRayStep) { 1, FALSE }, bench->volume,
+                               cancellable, error);
   default:
-    return td_rays_denoise (rays, bench->volume, bench->field, bench->spare, 0.01, 1, FALSE,
+    return td_rays_move (rays, bench->volume, bench->field, bench->spare, variation, cancellable,
+                         error)
+           && td_rays_climb (rays, bench->spare, bench->field, variation, cancellable, error)
+           && td_rays_move (rays, bench->volume, bench->field, bench->volume, variation,
                             cancellable, error);
   }
 }
@@ -161,7 +166,7 @@ rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, 
 {
   Bench bench = { .spec = spec };
   const gsize n_voxels = (gsize) JUDGED * JUDGED * JUDGED, view = (gsize) JUDGED * JUDGED;
-  const guint first[3] = { 0 }, size[3] = { JUDGED, JUDGED, JUDGED };
+  const TdRayBox box = { { 0 }, { JUDGED, JUDGED, JUDGED } };
   g_autofree float *voxels = g_new (float, n_voxels), *lines = g_new (float, view *JUDGED_VIEWS);
   g_autofree float *rows = g_new (float, view), *random = rays_bench_noise (view * JUDGED_VIEWS);
   g_autofree double *truth = g_new0 (double, n_voxels);
@@ -169,7 +174,7 @@ rays_bench_judge (TdDevice *device, const TdRaysBenchSpec *spec, double *there, 
 
   if (!bench_init (&bench, device, JUDGED, JUDGED_VIEWS, error)
       || !(slices = td_buffer_new (device, n_voxels * sizeof (float), error))
-      || !td_rays_give (bench.rays, bench.volume, first, size, slices, error)
+      || !td_rays_give (bench.rays, bench.volume, &box, slices, error)
       || !td_download (td_rays_queue (bench.rays), voxels, slices, 0, n_voxels * sizeof (float),
                        error)
       || !rays_bench_act (&bench, 0, error)

@@ -21,7 +21,7 @@
 #endif
 #define AT_ONCE (TD_RAY_HOST_VECTORS * LANES)
 #define TILE TD_RAY_HOST_TILE
-/* Beginnings of windows are rounded apart from the places in them. */
+/* The first voxel or row of a vector pair is rounded apart from the places in it. */
 #define MARGIN 1e-3f
 
 typedef float Vector __attribute__ ((vector_size (4 * LANES)));
@@ -117,39 +117,55 @@ is_narrow (double step, double more)
   return LANES > 4 && fabs (step) * (LANES - 1) + more + 1.01 < 2 * LANES;
 }
 
-/* Planes [*first, *end) whose b lies strictly between @low and @high. */
-static inline void
-clip_planes (const TdRayPlane *plane, double low, double high, gint from, gint to, gint *first,
-             gint *end)
+/* Planes [first, end). */
+typedef struct {
+  gint first, end;
+} Planes;
+
+/* The planes of @all whose b lies strictly between @low and @high. */
+static inline Planes
+clip_planes (const TdRayPlane *plane, double low, double high, Planes all)
 {
   const double step = fabs (plane->b_step) < 1e-12 ? 1e-12 : plane->b_step;
   const double one = (low - plane->b) / step, other = (high - plane->b) / step;
-  const double least = fmax (fmin (one, other), from), most = fmin (fmax (one, other), to - 1);
+  const double least = fmax (fmin (one, other), all.first);
+  const double most = fmin (fmax (one, other), all.end - 1);
 
-  *first = *end = from;
   if (!(least <= most))
-    return;
-  *first = (gint) ceil (least);
-  *end = (gint) floor (most) + 1;
-  /* Rounding: those at the very ends weigh nothing, and may lie beyond. */
-  while (*first < *end
-         && !(plane->b + *first * plane->b_step > low && plane->b + *first * plane->b_step < high))
-    ++*first;
-  while (*first < *end
-         && !(plane->b + (*end - 1) * plane->b_step > low
-              && plane->b + (*end - 1) * plane->b_step < high))
-    --*end;
+    return (Planes) { all.first, all.first };
+  gint first = (gint) ceil (least), end = (gint) floor (most) + 1;
+  /* Rounding: planes at the very ends weigh nothing, and may lie beyond. */
+  while (first < end
+         && !(plane->b + first * plane->b_step > low && plane->b + first * plane->b_step < high))
+    ++first;
+  while (first < end
+         && !(plane->b + (end - 1) * plane->b_step > low
+              && plane->b + (end - 1) * plane->b_step < high))
+    --end;
+  return (Planes) { first, end };
 }
 
 /* ── Projection ── */
 
-/* Adds what @n vectors of rows, the first at @z of lines @near and @far and @step apart, see there.
- */
+/* Two neighbouring lines of voxels along z, and the second one's share. */
+typedef struct {
+  const float *near, *far;
+  float share;
+} Pair;
+
+/* Where rays meet them: the first at z, each next one a step further; no further than top. */
+typedef struct {
+  float z, step, top;
+} Hits;
+
+/* Adds what @n vectors of rows see there. */
 static inline __attribute__ ((always_inline)) void
-sample (const float *near, const float *far, float share, float z, float step, float top, guint n,
-        gboolean narrow, Vector *sums)
+sample (Pair lines, Hits hits, guint n, gboolean narrow, Vector *sums)
 {
+  const float *near = lines.near, *far = lines.far;
+  const float share = lines.share, step = hits.step, top = hits.top;
   const Vector steps = lanes () * step;
+  float z = hits.z;
 
   for (guint k = 0; k < n; k++, z += LANES * step) {
     const Vector at = vector_min (vector_max (steps + z, all_of (0)), all_of (top));
@@ -178,12 +194,12 @@ sample (const float *near, const float *far, float share, float z, float step, f
 }
 
 static inline __attribute__ ((always_inline)) void
-walk (const TdRayHostWork *work, const TdRayPlane *plane, double v, guint n, gboolean narrow,
-      gint first, gint end, Vector *sums)
+walk (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, double v, guint n,
+      gboolean narrow, Vector *sums)
 {
   const gint nz = work->p.nz;
 
-  for (gint i = first; i < end; i++) {
+  for (gint i = planes.first; i < planes.end; i++) {
     const double b = plane->b + i * plane->b_step, step = plane->row + i * plane->row_step;
     const double z = plane->z + i * plane->z_step + v * step, last = z + (n * LANES - 1.0) * step;
     const double low = step < 0 ? last : z, high = step < 0 ? z : last;
@@ -195,14 +211,14 @@ walk (const TdRayHostWork *work, const TdRayPlane *plane, double v, guint n, gbo
     const float *near
         = work->volume + work->p.base + i * plane->stride_a + j * plane->stride_b + from;
 
-    sample (near, near + plane->stride_b, (float) (b - j), (float) (z - from), (float) step,
-            (float) (nz - from), n, narrow, sums);
+    sample ((Pair) { near, near + plane->stride_b, (float) (b - j) },
+            (Hits) { (float) (z - from), (float) step, (float) (nz - from) }, n, narrow, sums);
   }
 }
 
 /* How long each row's ray is in the volume: planes that it passes within it. */
 static inline void
-measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, gint first, gint end,
+measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, Planes planes,
          float *lengths, float *parts)
 {
   const float scale = (float) plane->scale, level = (float) plane->level, nz = (float) work->p.nz;
@@ -214,8 +230,8 @@ measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, gint firs
     const float step = (float) plane->z_step + at * (float) plane->row_step;
     const float inverse = 1 / (fabsf (step) < 1e-9f ? 1e-9f : step);
     const float one = (-1 - from) * inverse, other = (nz - from) * inverse;
-    const float low = ceilf (fmaxf (fminf (one, other), (float) first));
-    const float high = floorf (fminf (fmaxf (one, other), (float) (end - 1)));
+    const float low = ceilf (fmaxf (fminf (one, other), (float) planes.first));
+    const float high = floorf (fminf (fmaxf (one, other), (float) (planes.end - 1)));
 
     parts[k] = scale * sqrtf (level + slope * slope);
     lengths[k] = fmaxf (high - low + 1, 0) * parts[k];
@@ -223,8 +239,8 @@ measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, gint firs
 }
 
 static inline void
-put_column (const TdRayHostWork *work, const TdRayPlane *plane, guint place, guint column,
-            guint row, gint first, gint end, const float *sums)
+put_column (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, guint place,
+            guint column, guint row, const float *sums)
 {
   const TdRays *p = &work->p;
   const guint n = MIN (p->n_rows - row, AT_ONCE);
@@ -234,7 +250,7 @@ put_column (const TdRayHostWork *work, const TdRayPlane *plane, guint place, gui
   float *out = work->lines + line, *squares = work->squares + line;
   float lengths[AT_ONCE], parts[AT_ONCE];
 
-  measure (work, plane, row - p->v_middle, first, end, lengths, parts);
+  measure (work, plane, row - p->v_middle, planes, lengths, parts);
   if (!p->compare) {
     for (guint k = 0; k < n; k++)
       out[k] = sums[k] * parts[k];
@@ -257,19 +273,19 @@ project (const TdRayHostWork *work, guint place, guint column, guint end_column,
   for (; column < end_column; column++) {
     Vector sums[TD_RAY_HOST_VECTORS] = { 0 };
     TdRayPlane plane;
-    gint first, end;
+    Planes planes;
 
     td_ray_plane (work, place, column, &plane);
-    clip_planes (&plane, -1, plane.n_b, 0, plane.n_a, &first, &end);
-    const double step
-        = fmax (fabs (plane.row + first * plane.row_step), fabs (plane.row + end * plane.row_step));
+    planes = clip_planes (&plane, -1, plane.n_b, (Planes) { 0, plane.n_a });
+    const double step = fmax (fabs (plane.row + planes.first * plane.row_step),
+                              fabs (plane.row + planes.end * plane.row_step));
     if (!is_narrow (step, 2))
-      walk (work, &plane, v, n, FALSE, first, end, sums);
+      walk (work, &plane, planes, v, n, FALSE, sums);
     else if (n == TD_RAY_HOST_VECTORS)
-      walk (work, &plane, v, TD_RAY_HOST_VECTORS, TRUE, first, end, sums);
+      walk (work, &plane, planes, v, TD_RAY_HOST_VECTORS, TRUE, sums);
     else
-      walk (work, &plane, v, n, TRUE, first, end, sums);
-    put_column (work, &plane, place, column, row, first, end, (const float *) sums);
+      walk (work, &plane, planes, v, n, TRUE, sums);
+    put_column (work, &plane, planes, place, column, row, (const float *) sums);
   }
 }
 
@@ -348,12 +364,18 @@ take_rows (Tile *tile, const TdRayPlane *plane, guint place, guint column, gint 
   return TRUE;
 }
 
-/* Both sums of @n vectors of voxels that rows @at and on, @rows a voxel apart, pass: with weights
-   that fall by @step a row. */
+/* How voxels along z see a column's rows: the first at row at, each next one rows further; weights
+   fall by step a row. */
+typedef struct {
+  float at, rows, step;
+} Sight;
+
+/* Both sums of the @k-th vector of voxels. */
 static inline __attribute__ ((always_inline)) void
-collect (const Tile *tile, float at, float rows, float step, guint k, gboolean narrow,
-         gboolean weighed, Vector *sum, Vector *weight)
+collect (const Tile *tile, Sight sight, guint k, gboolean narrow, gboolean weighed, Vector *sum,
+         Vector *weight)
 {
+  const float at = sight.at, rows = sight.rows, step = sight.step;
   const float reach = fabsf (rows), first_at = at + k * LANES * rows;
   const guint count = (guint) ceilf (2 * reach - 1e-5f);
   const float top = (float) (tile->n_rows - 1) - (float) count;
@@ -401,7 +423,8 @@ spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean w
   for (guint k = 0; k < tile->n; k++) {
     Vector sum, weight;
 
-    collect (tile, (float) at, (float) (1 / step), (float) step, k, narrow, weighed, &sum, &weight);
+    collect (tile, (Sight) { (float) at, (float) (1 / step), (float) step }, k, narrow, weighed,
+             &sum, &weight);
     if (has_near) {
       tile->sums[cell][k] += near * sum;
       if (weighed)
@@ -420,12 +443,12 @@ add_column (Tile *tile, guint place, guint column)
 {
   const gboolean weighed = tile->work->weights || tile->work->p.compare == TD_RAY_CORRECT;
   TdRayPlane plane;
-  gint first, end;
 
   td_ray_plane (tile->work, place, column, &plane);
   const guint a = plane.along_x ? 0 : 1, b = 1 - a;
-  clip_planes (&plane, tile->first[b] - 1.0, tile->end[b], tile->first[a], tile->end[a], &first,
-               &end);
+  const Planes planes = clip_planes (&plane, tile->first[b] - 1.0, tile->end[b],
+                                     (Planes) { tile->first[a], tile->end[a] });
+  const gint first = planes.first, end = planes.end;
   if (first >= end || !take_rows (tile, &plane, place, column, first, end))
     return;
   const double least = fmin (fabs (plane.row + first * plane.row_step),

@@ -24,18 +24,20 @@ rays_pace_settle (TdRayProjector *rays, GError **error)
 }
 
 gboolean
-td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch, gpointer user,
-              GCancellable *cancellable, GError **error)
+td_rays_pace (TdRayProjector *rays, const TdRayPace *pace, GCancellable *cancellable,
+              GError **error)
 {
-  for (guint first = 0; first < n;) {
+  const double each = pace->each;
+
+  for (guint first = 0; first < pace->n;) {
     const double room = MAX (rays->rate * LAUNCH_S - rays->pending, each);
-    const guint end = first + (guint) CLAMP (room / each, 1, (double) (n - first));
+    const guint end = first + (guint) CLAMP (room / each, 1, (double) (pace->n - first));
 
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
     if (rays->pending == 0)
       rays->since_us = g_get_monotonic_time ();
-    if (!launch (rays, first, end, user, error))
+    if (!pace->launch (rays, first, end, pace->user, error))
       return FALSE;
     rays->pending += (end - first) * each;
     if (rays->pending >= 0.9 * rays->rate * LAUNCH_S && !rays_pace_settle (rays, error))
@@ -46,8 +48,8 @@ td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch, gp
 }
 
 gboolean
-td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guint nz,
-                const TdArg *args, guint n_args, GError **error)
+td_rays_launch (TdRayProjector *rays, TdKernel *kernel, const guint items[3], const TdArg *args,
+                guint n_args, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (rays->device);
   guint local[3] = { 1, 1, 1 };
@@ -55,13 +57,14 @@ td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guin
   if (!info->cpu_shaped && !info->host_pointers) {
     /* Whole warps: of neighbours along x where there are so many, else of several lines. */
     const guint size = MIN (128, info->max_group_size);
-    while (local[0] < 32 && local[0] < nx)
+    while (local[0] < 32 && local[0] < items[0])
       local[0] *= 2;
     local[0] = MIN (local[0], size);
-    while (local[0] * local[1] * 2 <= size && local[1] < ny)
+    while (local[0] * local[1] * 2 <= size && local[1] < items[1])
       local[1] *= 2;
   }
-  const guint groups[3] = { (nx + local[0] - 1) / local[0], (ny + local[1] - 1) / local[1], nz };
+  const guint groups[3]
+      = { (items[0] + local[0] - 1) / local[0], (items[1] + local[1] - 1) / local[1], items[2] };
 
   return td_launch (rays->queue, kernel, groups, local, args, n_args, error);
 }

@@ -41,9 +41,16 @@ struct TdRayProjector {
 /* One launch of many: the part [first, end) of what the operation is cut along. */
 typedef gboolean (*TdRayLaunch) (TdRayProjector *rays, guint first, guint end, gpointer user,
                                  GError **error);
-/* Cuts @n parts of @each operations into launches (rays-pace.c). */
-gboolean td_rays_pace (TdRayProjector *rays, guint n, double each, TdRayLaunch launch,
-                       gpointer user, GCancellable *cancellable, GError **error);
-/* Work-items of a kernel whose items along x are neighbours in memory. */
-gboolean td_rays_launch (TdRayProjector *rays, TdKernel *kernel, guint nx, guint ny, guint nz,
+/* An operation in parts. */
+typedef struct {
+  guint n;     /* parts */
+  double each; /* operations of one */
+  TdRayLaunch launch;
+  gpointer user;
+} TdRayPace;
+/* Cuts it into launches (rays-pace.c). */
+gboolean td_rays_pace (TdRayProjector *rays, const TdRayPace *pace, GCancellable *cancellable,
+                       GError **error);
+/* So many work-items; those along x are neighbours in memory. */
+gboolean td_rays_launch (TdRayProjector *rays, TdKernel *kernel, const guint items[3],
                          const TdArg *args, guint n_args, GError **error);

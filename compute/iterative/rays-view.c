@@ -180,28 +180,29 @@ td_rays_upright (const TdConeTask *task)
 /* ── Tasks ── */
 
 void
-td_ray_task_parallel (TdConeTask *task, const double *angles_rad, guint n_views, guint n_columns,
-                      guint n_rows, double centre_px, double tilt, guint nx, double voxel_mm)
+td_ray_task_parallel (TdConeTask *task, const TdRayParallel *beam)
 {
+  const double voxel_mm = beam->voxel_mm;
+
   memset (task, 0, sizeof *task);
-  task->n_columns = task->n_measured = n_columns;
-  task->n_rows = n_rows;
-  task->n_views = n_views;
-  task->matrices = g_new0 (double, 12 * (gsize) n_views);
-  task->view_weights = g_new0 (double, n_views);
-  for (guint view = 0; view < n_views; view++) {
+  task->n_columns = task->n_measured = beam->n_columns;
+  task->n_rows = beam->n_rows;
+  task->n_views = beam->n_views;
+  task->matrices = g_new0 (double, 12 * (gsize) beam->n_views);
+  task->view_weights = g_new0 (double, beam->n_views);
+  for (guint view = 0; view < beam->n_views; view++) {
     double *m = task->matrices + 12 * (gsize) view;
 
     task->view_weights[view] = 1;
-    m[0] = cos (angles_rad[view]) / voxel_mm;
-    m[1] = sin (angles_rad[view]) / voxel_mm;
-    m[2] = -tilt / voxel_mm;
-    m[3] = centre_px;
+    m[0] = cos (beam->angles_rad[view]) / voxel_mm;
+    m[1] = sin (beam->angles_rad[view]) / voxel_mm;
+    m[2] = -beam->tilt / voxel_mm;
+    m[3] = beam->centre_px;
     m[6] = -1 / voxel_mm;
-    m[7] = (n_rows - 1) / 2.0;
+    m[7] = (beam->n_rows - 1) / 2.0;
     m[11] = 1;
   }
-  td_cone_task_set_volume (task, nx, nx, n_rows, voxel_mm);
+  td_cone_task_set_volume (task, beam->nx, beam->nx, beam->n_rows, voxel_mm);
 }
 
 guint64

@@ -23,8 +23,8 @@ launch_move (TdRayProjector *rays, guint first, guint end, gpointer user, GError
                          TD_ARG_BUFFER (work->field[2]), TD_ARG_VALUE (work->number),
                          TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->move, rays->task.nz, rays->task.nx, end - first, args,
-                         G_N_ELEMENTS (args), error);
+  const guint items[3] = { rays->task.nz, rays->task.nx, end - first };
+  return td_rays_launch (rays, rays->move, items, args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean
@@ -38,87 +38,82 @@ launch_climb (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
                          TD_ARG_BUFFER (work->field[1]), TD_ARG_BUFFER (work->field[2]),
                          TD_ARG_VALUE (work->number),    TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->climb, rays->task.nz, rays->task.nx, end - first, args,
-                         G_N_ELEMENTS (args), error);
+  const guint items[3] = { rays->task.nz, rays->task.nx, end - first };
+  return td_rays_launch (rays, rays->climb, items, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
 td_rays_move (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *out,
-              double strength, gboolean non_negative, GCancellable *cancellable, GError **error)
+              TdRayVariation variation, GCancellable *cancellable, GError **error)
 {
   const double each = (double) rays->task.nx * rays->task.nz;
-  Denoise move = { rays->params, volume, out, field, (float) strength };
+  Denoise move = { rays->params, volume, out, field, (float) variation.strength };
 
-  move.params.non_negative = non_negative;
-  return td_rays_pace (rays, rays->task.ny, each, launch_move, &move, cancellable, error);
+  move.params.non_negative = variation.non_negative;
+  return td_rays_pace (rays, &(TdRayPace) { rays->task.ny, each, launch_move, &move }, cancellable,
+                       error);
 }
 
 gboolean
-td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3], double strength,
-               GCancellable *cancellable, GError **error)
+td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3],
+               TdRayVariation variation, GCancellable *cancellable, GError **error)
 {
   const double each = (double) rays->task.nx * rays->task.nz;
   /* The gradient and the divergence together stretch a field by 12 at most. */
-  Denoise climb = { rays->params, NULL, out, field, (float) (1 / (12 * strength)) };
+  Denoise climb = { rays->params, NULL, out, field, (float) (1 / (12 * variation.strength)) };
 
-  return td_rays_pace (rays, rays->task.ny, each, launch_climb, &climb, cancellable, error);
-}
-
-gboolean
-td_rays_denoise (TdRayProjector *rays, TdBuffer *volume, TdBuffer *const field[3], TdBuffer *spare,
-                 double strength, guint steps, gboolean non_negative, GCancellable *cancellable,
-                 GError **error)
-{
-  for (guint step = 0; step < steps; step++)
-    if (!td_rays_move (rays, volume, field, spare, strength, non_negative, cancellable, error)
-        || !td_rays_climb (rays, spare, field, strength, cancellable, error))
-      return FALSE;
-  return td_rays_move (rays, volume, field, volume, strength, non_negative, cancellable, error);
+  return td_rays_pace (rays, &(TdRayPace) { rays->task.ny, each, launch_climb, &climb },
+                       cancellable, error);
 }
 
 /* ── In and out ── */
 
 gboolean
-td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, guint row0, guint origin, guint n,
+td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, TdConeRows which, guint origin,
               TdBuffer *measured, GError **error)
 {
   const TdConeTask *task = &rays->task;
   const TdRayRows params = { .n_columns = task->n_columns,
                              .n_views = task->n_views,
-                             .from_row = row0 - from,
-                             .n_taken = n,
-                             .to_row = row0 - origin,
+                             .from_row = which.row0 - from,
+                             .n_taken = which.n,
+                             .to_row = which.row0 - origin,
                              .n_rows = task->n_rows };
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (rays->places),
                          TD_ARG_BUFFER (measured), TD_ARG_VALUE (params) };
+  const guint items[3] = { task->n_columns, task->n_views, which.n };
 
-  return td_rays_launch (rays, rays->take, task->n_columns, task->n_views, n, args,
-                         G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->take, items, args, G_N_ELEMENTS (args), error);
+}
+
+static TdRayPart
+part_of (const TdRayBox *box)
+{
+  return (TdRayPart) { box->first[0], box->first[1], box->first[2],
+                       box->size[0],  box->size[1],  box->size[2] };
 }
 
 gboolean
-td_rays_give (TdRayProjector *rays, TdBuffer *volume, const guint first[3], const guint size[3],
-              TdBuffer *slices, GError **error)
+td_rays_give (TdRayProjector *rays, TdBuffer *volume, const TdRayBox *box, TdBuffer *slices,
+              GError **error)
 {
-  const TdRayPart part = { first[0], first[1], first[2], size[0], size[1], size[2] };
+  const TdRayPart part = part_of (box);
   const TdArg args[] = { TD_ARG_BUFFER (volume), TD_ARG_BUFFER (slices),
                          TD_ARG_VALUE (rays->params), TD_ARG_VALUE (part) };
 
-  return td_rays_launch (rays, rays->give, size[0], size[1], size[2], args, G_N_ELEMENTS (args),
-                         error);
+  return td_rays_launch (rays, rays->give, box->size, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rays_put (TdRayProjector *rays, TdBuffer *slices, const guint first[3], const guint size[3],
-             double least, TdBuffer *volume, GError **error)
+td_rays_put (TdRayProjector *rays, TdBuffer *slices, const TdRayBox *box, double least,
+             TdBuffer *volume, GError **error)
 {
-  const TdRayPart part = { first[0], first[1], first[2], size[0], size[1], size[2] };
+  const TdRayPart part = part_of (box);
   const float lowest = (float) least;
   const TdArg args[] = { TD_ARG_BUFFER (slices), TD_ARG_BUFFER (volume), TD_ARG_VALUE (lowest),
                          TD_ARG_VALUE (rays->params), TD_ARG_VALUE (part) };
 
-  return td_rays_launch (rays, rays->put, size[0], size[1], size[2], args, G_N_ELEMENTS (args),
-                         error);
+  return td_rays_launch (rays, rays->put, box->size, args, G_N_ELEMENTS (args), error);
 }
 
 /* ── Vectors ── */
@@ -162,22 +157,24 @@ launch_apply (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
                            TD_ARG_BUFFER (work->weights),     TD_ARG_VALUE (work->relaxation),
                            TD_ARG_VALUE (work->non_negative), TD_ARG_VALUE (params) };
 
-    if (!td_rays_launch (rays, rays->apply, (params.end - params.first) * params.length, 1, 1, args,
-                         G_N_ELEMENTS (args), error))
+    const guint items[3] = { (params.end - params.first) * params.length, 1, 1 };
+
+    if (!td_rays_launch (rays, rays->apply, items, args, G_N_ELEMENTS (args), error))
       return FALSE;
   }
   return TRUE;
 }
 
 gboolean
-td_rays_apply (TdRayProjector *rays, TdBuffer *sums, TdBuffer *weights, double relaxation,
-               gboolean non_negative, TdBuffer *volume, GCancellable *cancellable, GError **error)
+td_rays_apply (TdRayProjector *rays, TdBuffer *sums, TdBuffer *weights, TdRayStep step,
+               TdBuffer *volume, GCancellable *cancellable, GError **error)
 {
   Lines lines = { 0 };
   const guint n = lines_of (rays, 0, &lines);
-  Apply work = { volume, sums, weights, (float) relaxation, non_negative, lines.length };
+  Apply work = { volume, sums, weights, (float) step.relaxation, step.non_negative, lines.length };
 
-  return td_rays_pace (rays, n, lines.length, launch_apply, &work, cancellable, error);
+  return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_apply, &work }, cancellable,
+                       error);
 }
 
 static gboolean
@@ -195,8 +192,9 @@ launch_lines (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
                              TD_ARG_VALUE (lines->factor), TD_ARG_VALUE (params) };
     const gboolean both = lines->kernel == rays->combine;
 
-    if (!td_rays_launch (rays, lines->kernel, (params.end - params.first) * lines->length, 1, 1,
-                         both ? combine : beyond,
+    const guint items[3] = { (params.end - params.first) * lines->length, 1, 1 };
+
+    if (!td_rays_launch (rays, lines->kernel, items, both ? combine : beyond,
                          both ? G_N_ELEMENTS (combine) : G_N_ELEMENTS (beyond), error))
       return FALSE;
   }
@@ -204,13 +202,14 @@ launch_lines (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
 }
 
 gboolean
-td_rays_combine (TdRayProjector *rays, TdBuffer *to, double scale, double factor, TdBuffer *from,
+td_rays_combine (TdRayProjector *rays, TdBuffer *to, TdRayBlend blend, TdBuffer *from,
                  guint n_views_or_0, GCancellable *cancellable, GError **error)
 {
-  Lines lines = { rays->combine, to, from, (float) scale, (float) factor, 0 };
+  Lines lines = { rays->combine, to, from, (float) blend.scale, (float) blend.factor, 0 };
   const guint n = lines_of (rays, n_views_or_0, &lines);
 
-  return td_rays_pace (rays, n, lines.length, launch_lines, &lines, cancellable, error);
+  return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_lines, &lines }, cancellable,
+                       error);
 }
 
 gboolean
@@ -220,7 +219,8 @@ td_rays_extrapolate (TdRayProjector *rays, TdBuffer *here, TdBuffer *before, dou
   Lines lines = { rays->beyond, here, before, 0, (float) factor, 0 };
   const guint n = lines_of (rays, 0, &lines);
 
-  return td_rays_pace (rays, n, lines.length, launch_lines, &lines, cancellable, error);
+  return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_lines, &lines }, cancellable,
+                       error);
 }
 
 static gboolean
@@ -247,26 +247,28 @@ launch_sums (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   const TdArg args[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
                          TD_ARG_BUFFER (rays->sums_device), TD_ARG_VALUE (params) };
 
-  return td_rays_launch (rays, rays->sums, end - first, 1, 1, args, G_N_ELEMENTS (args), error);
+  const guint items[3] = { end - first, 1, 1 };
+  return td_rays_launch (rays, rays->sums, items, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0, double *product,
-              double *magnitude, GCancellable *cancellable, GError **error)
+td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0, TdRaySums *sums,
+              GCancellable *cancellable, GError **error)
 {
   Lines lines = { .kernel = rays->sums, .a = a, .b = b };
   const guint n = lines_of (rays, n_views_or_0, &lines);
 
   if (!make_sums (rays, n, error)
-      || !td_rays_pace (rays, n, lines.length, launch_sums, &lines, cancellable, error)
+      || !td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_sums, &lines }, cancellable,
+                        error)
       || !td_download (rays->queue, rays->sums_host, rays->sums_device, 0,
                        2 * (guint64) n * sizeof (float), error)
       || !td_queue_finish (rays->queue, error))
     return FALSE;
-  *product = *magnitude = 0;
+  *sums = (TdRaySums) { 0 };
   for (guint i = 0; i < n; i++) {
-    *product += rays->sums_host[2 * (gsize) i];
-    *magnitude += rays->sums_host[2 * (gsize) i + 1];
+    sums->product += rays->sums_host[2 * (gsize) i];
+    sums->magnitude += rays->sums_host[2 * (gsize) i + 1];
   }
   rays->pending = 0;
   return TRUE;

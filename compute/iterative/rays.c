@@ -189,8 +189,9 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
                          TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
                          TD_ARG_BUFFER (work->squares),  TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->project, rays_items (rays->task.n_rows, rays->lanes),
-                         end - first, work->params.n_views, args, G_N_ELEMENTS (args), error);
+  const guint items[3]
+      = { rays_items (rays->task.n_rows, rays->lanes), end - first, work->params.n_views };
+  return td_rays_launch (rays, rays->project, items, args, G_N_ELEMENTS (args), error);
 }
 
 /* The same work for the host's own loops; what has been enqueued is done at once there. */
@@ -208,45 +209,48 @@ host_work (TdRayProjector *rays, const Work *work, TdRayHostWork *host)
 }
 
 static gboolean
-rays_project (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
+rays_project (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *cancellable,
               GError **error)
 {
   const TdConeTask *task = &rays->task;
-  const double each = (double) task->n_rows * n * MAX (task->nx, task->ny);
+  const double each = (double) task->n_rows * views.n * MAX (task->nx, task->ny);
 
-  work->params.first_view = first;
-  work->params.n_views = n;
+  work->params.first_view = views.first;
+  work->params.n_views = views.n;
   if (rays->on_host) {
     TdRayHostWork host;
 
     host_work (rays, work, &host);
     return td_rays_host_project (&host, cancellable, error);
   }
-  return td_rays_pace (rays, task->n_columns, each, launch_project, work, cancellable, error);
+  return td_rays_pace (rays, &(TdRayPace) { task->n_columns, each, launch_project, work },
+                       cancellable, error);
 }
 
 gboolean
-td_rays_project (TdRayProjector *rays, TdBuffer *volume, guint first, guint n, TdBuffer *out,
+td_rays_project (TdRayProjector *rays, TdBuffer *volume, TdRayViews views, TdBuffer *out,
                  GCancellable *cancellable, GError **error)
 {
   Work work
       = { .params = rays->params, .volume = volume, .lines = out, .measured = out, .squares = out };
 
-  return rays_project (rays, &work, first, n, cancellable, error);
+  return rays_project (rays, &work, views, cancellable, error);
 }
 
 gboolean
-td_rays_compare (TdRayProjector *rays, TdBuffer *volume, TdBuffer *measured, guint held,
-                 guint first, guint n, TdBuffer *out, TdBuffer *squares, GCancellable *cancellable,
+td_rays_compare (TdRayProjector *rays, TdBuffer *volume, const TdRayMeasured *measured,
+                 TdRayViews views, const TdRayMissing *out, GCancellable *cancellable,
                  GError **error)
 {
-  Work work = {
-    .params = rays->params, .volume = volume, .lines = out, .measured = measured, .squares = squares
-  };
+  Work work = { .params = rays->params,
+                .volume = volume,
+                .lines = out->lines,
+                .measured = measured->lines,
+                .squares = out->squares };
 
   work.params.compare = TRUE;
-  work.params.held_view = held;
-  return rays_project (rays, &work, first, n, cancellable, error);
+  work.params.held_view = measured->held;
+  return rays_project (rays, &work, views, cancellable, error);
 }
 
 static gboolean
@@ -260,21 +264,26 @@ launch_differ (TdRayProjector *rays, guint first, guint end, gpointer user, GErr
       = { TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
           TD_ARG_BUFFER (work->squares), TD_ARG_VALUE (work->params) };
 
-  return td_rays_launch (rays, rays->differ, rays->task.n_rows, end - first, work->params.n_views,
-                         args, G_N_ELEMENTS (args), error);
+  const guint items[3] = { rays->task.n_rows, end - first, work->params.n_views };
+  return td_rays_launch (rays, rays->differ, items, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
-td_rays_differ (TdRayProjector *rays, TdBuffer *measured, guint held, guint first, guint n,
-                TdBuffer *lines, TdBuffer *squares, GCancellable *cancellable, GError **error)
+td_rays_differ (TdRayProjector *rays, const TdRayMeasured *measured, TdRayViews views,
+                const TdRayMissing *out, GCancellable *cancellable, GError **error)
 {
-  Work work = { .params = rays->params, .lines = lines, .measured = measured, .squares = squares };
+  Work work = { .params = rays->params,
+                .lines = out->lines,
+                .measured = measured->lines,
+                .squares = out->squares };
 
-  work.params.held_view = held;
-  work.params.first_view = first;
-  work.params.n_views = n;
-  return td_rays_pace (rays, rays->task.n_columns, (double) rays->task.n_rows * n, launch_differ,
-                       &work, cancellable, error);
+  work.params.held_view = measured->held;
+  work.params.first_view = views.first;
+  work.params.n_views = views.n;
+  return td_rays_pace (rays,
+                       &(TdRayPace) { rays->task.n_columns, (double) rays->task.n_rows * views.n,
+                                      launch_differ, &work },
+                       cancellable, error);
 }
 
 static gboolean
@@ -293,54 +302,55 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   const guint pieces = !rays->upright    ? rays_items (nz, rays->lanes)
                        : rays->lanes > 1 ? rays_items (nz, TD_RAY_BACK_LANES)
                                          : (guint) rays->params.z_step;
-  return td_rays_launch (rays, rays->back, pieces, rays->task.nx, end - first, args,
-                         G_N_ELEMENTS (args), error);
+  const guint items[3] = { pieces, rays->task.nx, end - first };
+  return td_rays_launch (rays, rays->back, items, args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean
-rays_back (TdRayProjector *rays, Work *work, guint first, guint n, GCancellable *cancellable,
+rays_back (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *cancellable,
            GError **error)
 {
-  const double each = (double) rays->task.nx * rays->task.nz * n;
+  const double each = (double) rays->task.nx * rays->task.nz * views.n;
 
-  work->params.first_view = first;
-  work->params.n_views = n;
+  work->params.first_view = views.first;
+  work->params.n_views = views.n;
   if (rays->on_host) {
     TdRayHostWork host;
 
     host_work (rays, work, &host);
     return td_rays_host_back (&host, cancellable, error);
   }
-  return td_rays_pace (rays, rays->task.ny, each, launch_back, work, cancellable, error);
+  return td_rays_pace (rays, &(TdRayPace) { rays->task.ny, each, launch_back, work }, cancellable,
+                       error);
 }
 
 gboolean
-td_rays_back (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *volume,
+td_rays_back (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *volume,
               GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .volume = volume, .lines = lines };
 
-  return rays_back (rays, &work, first, n, cancellable, error);
+  return rays_back (rays, &work, views, cancellable, error);
 }
 
 gboolean
-td_rays_correct (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, double relaxation,
-                 gboolean non_negative, TdBuffer *volume, GCancellable *cancellable, GError **error)
+td_rays_correct (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdRayStep step,
+                 TdBuffer *volume, GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .volume = volume, .lines = lines };
 
   work.params.compare = TD_RAY_CORRECT;
-  work.params.relaxation = (float) relaxation;
-  work.params.non_negative = non_negative;
-  return rays_back (rays, &work, first, n, cancellable, error);
+  work.params.relaxation = (float) step.relaxation;
+  work.params.non_negative = step.non_negative;
+  return rays_back (rays, &work, views, cancellable, error);
 }
 
 gboolean
-td_rays_add (TdRayProjector *rays, TdBuffer *lines, guint first, guint n, TdBuffer *sums,
+td_rays_add (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *sums,
              TdBuffer *weights, GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .volume = sums, .lines = lines, .weights = weights };
 
   work.params.compare = weights ? TD_RAY_ADD_BOTH : TD_RAY_ADD;
-  return rays_back (rays, &work, first, n, cancellable, error);
+  return rays_back (rays, &work, views, cancellable, error);
 }

@@ -3,13 +3,12 @@
 
 #include "solver-private.h"
 
-#define SAME                                                                                       \
-  1e-2 /* relative: more than rounding adds up to in many passes, less than another geometry's     \
-          residual */
+/* Relative: more than rounding adds up to in many passes, less than another geometry's residual. */
+#define SAME 1e-2
 
 typedef struct {
   TdSolver *solver;
-  TdTeamVolume *volume, *direction, *gradient;
+  TdGroupVolume *volume, *direction, *gradient;
   TdBuffer *rest, *image; /* all places: b - A x, A direction */
 } Cgls;
 
@@ -21,27 +20,28 @@ cgls_init (Cgls *cgls, GError **error)
   const guint64 bytes = td_rays_projection_bytes (solver->task, n);
 
   return (cgls->volume = td_solver_begin (solver, error))
-         && (cgls->direction = td_team_volume_new (solver->team, error))
-         && (cgls->gradient = td_team_volume_new (solver->team, error))
-         && (cgls->rest = td_team_lines_new (solver->team, n, error))
-         && (cgls->image = td_team_lines_new (solver->team, n, error))
-         && td_copy (td_rays_queue (td_team_lead (solver->team)), cgls->rest, 0, solver->measured,
-                     0, bytes, error)
+         && (cgls->direction = td_ray_group_volume_new (solver->group, error))
+         && (cgls->gradient = td_ray_group_volume_new (solver->group, error))
+         && (cgls->rest = td_ray_group_lines_new (solver->group, n, error))
+         && (cgls->image = td_ray_group_lines_new (solver->group, n, error))
+         && td_copy (td_rays_queue (td_ray_group_lead (solver->group)), cgls->rest, 0,
+                     solver->measured, 0, bytes, error)
          && (!solver->watch->begin
-             || (td_team_project (solver->team, cgls->volume, 0, n, cgls->image,
-                                  solver->cancellable, error)
-                 && td_rays_combine (td_team_lead (solver->team), cgls->rest, 1, -1, cgls->image, n,
-                                     solver->cancellable, error)));
+             || (td_ray_group_project (solver->group, cgls->volume, (TdRayViews) { 0, n },
+                                       cgls->image, solver->cancellable, error)
+                 && td_rays_combine (td_ray_group_lead (solver->group), cgls->rest,
+                                     (TdRayBlend) { 1, -1 }, cgls->image, n, solver->cancellable,
+                                     error)));
 }
 
 static void
 cgls_clear (Cgls *cgls)
 {
   /* Nothing may go while a kernel uses it. */
-  td_team_finish (cgls->solver->team, NULL);
-  td_team_volume_free (cgls->volume);
-  td_team_volume_free (cgls->direction);
-  td_team_volume_free (cgls->gradient);
+  td_ray_group_finish (cgls->solver->group, NULL);
+  td_ray_group_volume_free (cgls->volume);
+  td_ray_group_volume_free (cgls->direction);
+  td_ray_group_volume_free (cgls->gradient);
   td_buffer_free (cgls->rest);
   td_buffer_free (cgls->image);
 }
@@ -51,46 +51,52 @@ static gboolean
 solver_cgls_descend (Cgls *cgls, double *square, GError **error)
 {
   const TdSolver *solver = cgls->solver;
-  double magnitude;
+  const TdRayViews all = { 0, solver->task->n_views };
+  TdRaySums sums;
 
-  return td_team_back (solver->team, cgls->rest, 0, solver->task->n_views, cgls->gradient,
-                       solver->cancellable, error)
-         && td_team_sums (solver->team, cgls->gradient, cgls->gradient, square, &magnitude,
-                          solver->cancellable, error);
+  if (!td_ray_group_back (solver->group, cgls->rest, all, cgls->gradient, solver->cancellable,
+                          error)
+      || !td_ray_group_sums (solver->group, cgls->gradient, cgls->gradient, &sums,
+                             solver->cancellable, error))
+    return FALSE;
+  *square = sums.product;
+  return TRUE;
 }
 
-/* The direction that an earlier run had come to, if it was going where this one is: then what is
-   missing of the projections is what it was, but for rounding. */
+/* The direction of an earlier run, if that ran on these projections and this geometry: what is
+   missing of the projections is then what it was, but for rounding. */
 static gboolean
 solver_cgls_recall (Cgls *cgls, double norm, double *square, GError **error)
 {
   TdSolver *solver = cgls->solver;
-  const guint n = solver->task->n_views;
-  double rest, magnitude;
   TdSolverMomentum momentum;
+  const double *own = momentum.numbers + TD_SOLVER_OWN;
+  TdRaySums rest;
 
   if (!td_solver_recall (solver, norm, &momentum))
     return TRUE;
-  const double *own = momentum.numbers + TD_SOLVER_OWN;
-  if (!td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, &rest, &magnitude,
-                     solver->cancellable, error))
+  if (!td_rays_sums (td_ray_group_lead (solver->group), cgls->rest, cgls->rest,
+                     solver->task->n_views, &rest, solver->cancellable, error))
     return FALSE;
-  if (!(fabs (sqrt (rest) - sqrt (own[1])) <= SAME * (sqrt (own[1]) + SAME * sqrt (norm)))) {
+  if (!(fabs (sqrt (rest.product) - sqrt (own[1]))
+        <= SAME * (sqrt (own[1]) + SAME * sqrt (norm)))) {
     td_solver_recall_failed (solver);
     return TRUE;
   }
   *square = own[0];
-  return solver->watch->recall_volumes (&cgls->direction, 1, solver->watch->user, error);
+  momentum.n_volumes = 1;
+  momentum.volumes[0] = cgls->direction;
+  return solver->watch->recall_volumes (&momentum, solver->watch->user, error);
 }
 
 static gboolean
 solver_cgls_remember (Cgls *cgls, double norm, double square, double rest, GError **error)
 {
-  TdSolverMomentum momentum = { 0 };
+  TdSolverMomentum momentum = { .volumes = { cgls->direction }, .n_volumes = 1 };
 
   momentum.numbers[TD_SOLVER_OWN] = square;
   momentum.numbers[TD_SOLVER_OWN + 1] = rest;
-  return td_solver_remember (cgls->solver, norm, &momentum, &cgls->direction, 1, error);
+  return td_solver_remember (cgls->solver, norm, &momentum, error);
 }
 
 /* One step along the direction; *@square is the gradient's before and after. */
@@ -98,30 +104,34 @@ static gboolean
 solver_cgls_step (Cgls *cgls, double *square, double *rest, GError **error)
 {
   const TdSolver *solver = cgls->solver;
+  TdRayGroup *group = solver->group;
+  TdRayProjector *lead = td_ray_group_lead (group);
+  GCancellable *cancellable = solver->cancellable;
   const guint n = solver->task->n_views;
-  double image, magnitude, next;
+  TdRaySums image, left;
+  double next;
 
-  if (!td_team_project (solver->team, cgls->direction, 0, n, cgls->image, solver->cancellable,
-                        error)
-      || !td_rays_sums (td_team_lead (solver->team), cgls->image, cgls->image, n, &image,
-                        &magnitude, solver->cancellable, error))
+  if (!td_ray_group_project (group, cgls->direction, (TdRayViews) { 0, n }, cgls->image,
+                             cancellable, error)
+      || !td_rays_sums (lead, cgls->image, cgls->image, n, &image, cancellable, error))
     return FALSE;
-  const double alpha = image > 0 ? *square / image : 0;
-  if (!td_team_combine (solver->team, cgls->volume, 1, alpha, cgls->direction, solver->cancellable,
-                        error)
-      || !td_rays_combine (td_team_lead (solver->team), cgls->rest, 1, -alpha, cgls->image, n,
-                           solver->cancellable, error)
-      || !td_rays_sums (td_team_lead (solver->team), cgls->rest, cgls->rest, n, rest, &magnitude,
-                        solver->cancellable, error)
-      || !solver_cgls_descend (cgls, &next, error)
-      || !td_team_combine (solver->team, cgls->direction, *square > 0 ? next / *square : 0, 1,
-                           cgls->gradient, solver->cancellable, error))
+  const double alpha = image.product > 0 ? *square / image.product : 0;
+  if (!td_ray_group_combine (group, cgls->volume, (TdRayBlend) { 1, alpha }, cgls->direction,
+                             cancellable, error)
+      || !td_rays_combine (lead, cgls->rest, (TdRayBlend) { 1, -alpha }, cgls->image, n,
+                           cancellable, error)
+      || !td_rays_sums (lead, cgls->rest, cgls->rest, n, &left, cancellable, error)
+      || !solver_cgls_descend (cgls, &next, error))
     return FALSE;
+  const TdRayBlend turn = { *square > 0 ? next / *square : 0, 1 };
+  if (!td_ray_group_combine (group, cgls->direction, turn, cgls->gradient, cancellable, error))
+    return FALSE;
+  *rest = left.product;
   *square = next;
   return TRUE;
 }
 
-TdTeamVolume *
+TdGroupVolume *
 td_solver_cgls (TdSolver *solver, GError **error)
 {
   const TdConeTask *task = solver->task;
@@ -130,11 +140,11 @@ td_solver_cgls (TdSolver *solver, GError **error)
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = cgls_init (&cgls, error)
-                && td_team_measured_squares (solver->team, solver->measured, &norm,
-                                             solver->cancellable, error)
+                && td_ray_group_measured_squares (solver->group, solver->measured, &norm,
+                                                  solver->cancellable, error)
                 && solver_cgls_descend (&cgls, &square, error)
-                && td_team_combine (solver->team, cgls.direction, 0, 1, cgls.gradient,
-                                    solver->cancellable, error)
+                && td_ray_group_combine (solver->group, cgls.direction, (TdRayBlend) { 0, 1 },
+                                         cgls.gradient, solver->cancellable, error)
                 && solver_cgls_recall (&cgls, norm, &square, error);
 
   while (ok && more) {
@@ -147,8 +157,8 @@ td_solver_cgls (TdSolver *solver, GError **error)
   if (reason)
     g_propagate_error (error, reason);
   ok = ok && solver_cgls_remember (&cgls, norm, square, rest, error);
-  TdTeamVolume *volume
-      = ok && td_team_finish (solver->team, error) ? g_steal_pointer (&cgls.volume) : NULL;
+  TdGroupVolume *volume
+      = ok && td_ray_group_finish (solver->group, error) ? g_steal_pointer (&cgls.volume) : NULL;
   cgls_clear (&cgls);
   return volume;
 }

@@ -5,7 +5,7 @@
 
 /* What a run was given. */
 typedef struct {
-  TdRayTeam *team;
+  TdRayGroup *group;
   const TdConeTask *task;
   const TdSolverSettings *settings;
   TdBuffer *measured;
@@ -20,17 +20,17 @@ typedef struct {
 } TdSolver;
 
 /* The volume that iterations begin with. */
-TdTeamVolume *td_solver_begin (const TdSolver *solver, GError **error);
+TdGroupVolume *td_solver_begin (const TdSolver *solver, GError **error);
 /* Tells of @n views that are done; FALSE: it is asked to end here. */
 gboolean td_solver_views_done (TdSolver *solver, guint n);
 /* Tells of a pass that is done, and what it came to; FALSE: it was the last, and solver->end says
    why, or
    @error is set. */
-gboolean td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume,
+gboolean td_solver_pass_done (TdSolver *solver, double residual, TdGroupVolume *volume,
                               GError **error);
 
-/* Views of the subset that is visited as number @index, and its first place. */
-guint td_solver_subset (guint n_views, guint subsets, guint index, guint *first);
+/* The places of the subset that is visited as number @index. */
+TdRayViews td_solver_subset (guint n_views, guint subsets, guint index);
 
 /* What every solver remembers: |measured|^2, by which it knows the projections again, and the
    residual. The solver's own numbers begin at TD_SOLVER_OWN. */
@@ -41,7 +41,7 @@ gboolean td_solver_recall (TdSolver *solver, double norm, TdSolverMomentum *mome
 void td_solver_recall_failed (TdSolver *solver);
 /* Adds to the solver's own @numbers. */
 gboolean td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum,
-                             TdTeamVolume *const *volumes, guint n, GError **error);
+                             GError **error);
 
-TdTeamVolume *td_solver_sirt (TdSolver *solver, GError **error);
-TdTeamVolume *td_solver_cgls (TdSolver *solver, GError **error);
+TdGroupVolume *td_solver_sirt (TdSolver *solver, GError **error);
+TdGroupVolume *td_solver_cgls (TdSolver *solver, GError **error);

@@ -10,10 +10,10 @@
 
 typedef struct {
   TdSolver *solver;
-  TdTeamVolume *volume;
-  TdBuffer *lines, *squares; /* of one subset */
-  TdTeamVolume *before;      /* momentum: where the last step ended */
-  TdTeamVolume *field[3], *spare;
+  TdGroupVolume *volume;
+  TdRayMissing missing;  /* of one subset */
+  TdGroupVolume *before; /* momentum: where the last step ended */
+  TdGroupDenoise denoise;
   double momentum, most; /* Nesterov's t, and what it may grow to */
   double best;           /* residual of the passes so far */
   double typical;        /* the value that stands for the volume; 0: not known yet */
@@ -23,52 +23,49 @@ static void
 sirt_clear (Sirt *sirt)
 {
   /* Nothing may go while a kernel uses it. */
-  td_team_finish (sirt->solver->team, NULL);
-  td_team_volume_free (sirt->volume);
-  td_buffer_free (sirt->lines);
-  td_buffer_free (sirt->squares);
-  td_team_volume_free (sirt->before);
-  td_team_volume_free (sirt->spare);
+  td_ray_group_finish (sirt->solver->group, NULL);
+  td_ray_group_volume_free (sirt->volume);
+  td_buffer_free (sirt->missing.lines);
+  td_buffer_free (sirt->missing.squares);
+  td_ray_group_volume_free (sirt->before);
+  td_ray_group_volume_free (sirt->denoise.spare);
   for (guint i = 0; i < 3; i++)
-    td_team_volume_free (sirt->field[i]);
+    td_ray_group_volume_free (sirt->denoise.field[i]);
 }
 
 static gboolean
 sirt_init (Sirt *sirt, GError **error)
 {
   const TdSolver *solver = sirt->solver;
-  guint largest = 0, first;
+  const guint largest = td_solver_most_views (solver->task->n_views, solver->settings);
 
-  for (guint i = 0; i < solver->settings->subsets; i++)
-    largest = MAX (largest,
-                   td_solver_subset (solver->task->n_views, solver->settings->subsets, i, &first));
   if (!(sirt->volume = td_solver_begin (solver, error))
-      || !(sirt->lines = td_team_lines_new (solver->team, largest, error))
-      || !(sirt->squares = td_team_lines_new (solver->team, largest, error)))
+      || !(sirt->missing.lines = td_ray_group_lines_new (solver->group, largest, error))
+      || !(sirt->missing.squares = td_ray_group_lines_new (solver->group, largest, error)))
     return FALSE;
   if (solver->settings->kind == TD_SOLVER_SIRT)
     return TRUE;
   for (guint i = 0; i < 3; i++)
-    if (!(sirt->field[i] = td_team_volume_new (solver->team, error)))
+    if (!(sirt->denoise.field[i] = td_ray_group_volume_new (solver->group, error)))
       return FALSE;
   sirt->momentum = 1;
   sirt->most = sirt->best = INFINITY;
-  return (sirt->before = td_team_volume_new (solver->team, error))
-         && (sirt->spare = td_team_volume_new (solver->team, error))
-         && td_team_combine (solver->team, sirt->before, 0, 1, sirt->volume, solver->cancellable,
-                             error);
+  return (sirt->before = td_ray_group_volume_new (solver->group, error))
+         && (sirt->denoise.spare = td_ray_group_volume_new (solver->group, error))
+         && td_ray_group_combine (solver->group, sirt->before, (TdRayBlend) { 0, 1 }, sirt->volume,
+                                  solver->cancellable, error);
 }
 
 /* The volume's mean weighted by itself: the material's value where there is one in air. */
 static gboolean
 measure_typical (Sirt *sirt, GError **error)
 {
-  double squares, magnitudes;
+  TdRaySums sums;
 
-  if (!td_team_sums (sirt->solver->team, sirt->before, sirt->before, &squares, &magnitudes,
-                     sirt->solver->cancellable, error))
+  if (!td_ray_group_sums (sirt->solver->group, sirt->before, sirt->before, &sums,
+                          sirt->solver->cancellable, error))
     return FALSE;
-  sirt->typical = magnitudes > 0 ? squares / magnitudes : 0;
+  sirt->typical = sums.magnitude > 0 ? sums.product / sums.magnitude : 0;
   return TRUE;
 }
 
@@ -79,17 +76,18 @@ solver_sirt_regularise (Sirt *sirt, GError **error)
   const TdSolver *solver = sirt->solver;
   const double strength = solver->settings->tv * sirt->typical / solver->settings->subsets;
 
+  sirt->denoise.steps = DENOISE_STEPS;
+  sirt->denoise.variation = (TdRayVariation) { strength, solver->settings->non_negative };
   if (strength > 0
-      && !td_team_denoise (solver->team, sirt->volume, sirt->field, sirt->spare, strength,
-                           DENOISE_STEPS, solver->settings->non_negative, solver->cancellable,
-                           error))
+      && !td_ray_group_denoise (solver->group, sirt->volume, &sirt->denoise, solver->cancellable,
+                                error))
     return FALSE;
   const double next = MIN ((1 + sqrt (1 + 4 * sirt->momentum * sirt->momentum)) / 2, sirt->most);
   const double factor = (sirt->momentum - 1) / next;
 
   sirt->momentum = next;
-  return td_team_extrapolate (solver->team, sirt->volume, sirt->before, factor, solver->cancellable,
-                              error);
+  return td_ray_group_extrapolate (solver->group, sirt->volume, sirt->before, factor,
+                                   solver->cancellable, error);
 }
 
 /* Subsets differ, and momentum adds up by how much: where the residual rises it begins anew, and
@@ -111,18 +109,18 @@ solver_sirt_visit (Sirt *sirt, guint index, double *squares, GError **error)
 {
   TdSolver *solver = sirt->solver;
   const TdSolverSettings *settings = solver->settings;
-  guint first;
-  const guint n = td_solver_subset (solver->task->n_views, settings->subsets, index, &first);
-  double product, magnitude;
+  const TdRayViews views = td_solver_subset (solver->task->n_views, settings->subsets, index);
+  const TdRayStep step = { settings->relaxation, settings->non_negative };
+  TdRaySums sums;
 
-  if (!td_team_compare (solver->team, sirt->volume, solver->measured, first, n, sirt->lines,
-                        sirt->squares, solver->cancellable, error)
-      || !td_rays_sums (td_team_lead (solver->team), sirt->squares, sirt->squares, n, &product,
-                        &magnitude, solver->cancellable, error)
-      || !td_team_correct (solver->team, sirt->lines, first, n, settings->relaxation,
-                           settings->non_negative, sirt->volume, solver->cancellable, error))
+  if (!td_ray_group_compare (solver->group, sirt->volume, solver->measured, views, &sirt->missing,
+                             solver->cancellable, error)
+      || !td_rays_sums (td_ray_group_lead (solver->group), sirt->missing.squares,
+                        sirt->missing.squares, views.n, &sums, solver->cancellable, error)
+      || !td_ray_group_correct (solver->group, sirt->missing.lines, views, step, sirt->volume,
+                                solver->cancellable, error))
     return FALSE;
-  *squares += magnitude;
+  *squares += sums.magnitude;
   return !sirt->before || solver_sirt_regularise (sirt, error);
 }
 
@@ -133,10 +131,10 @@ visit_all (Sirt *sirt, double norm, double *residual, GError **error)
   TdSolver *solver = sirt->solver;
   const guint n_views = solver->task->n_views, subsets = solver->settings->subsets;
   double squares = 0;
-  guint done = 0, first;
+  guint done = 0;
 
   for (guint i = 0; i < subsets && !solver->asked; i++) {
-    const guint n = td_solver_subset (n_views, subsets, i, &first);
+    const guint n = td_solver_subset (n_views, subsets, i).n;
 
     if (!solver_sirt_visit (sirt, i, &squares, error))
       return FALSE;
@@ -149,33 +147,30 @@ visit_all (Sirt *sirt, double norm, double *residual, GError **error)
 
 /* ── Momentum of an earlier run, and for a later one ── */
 
-#define N_VOLUMES 4
-
 static void
-list_volumes (const Sirt *sirt, TdTeamVolume **volumes)
+list_volumes (const Sirt *sirt, TdSolverMomentum *momentum)
 {
-  volumes[0] = sirt->volume;
+  momentum->n_volumes = 4;
+  momentum->volumes[0] = sirt->volume;
   for (guint i = 0; i < 3; i++)
-    volumes[1 + i] = sirt->field[i];
+    momentum->volumes[1 + i] = sirt->denoise.field[i];
 }
 
 static gboolean
 solver_sirt_recall (Sirt *sirt, double norm, GError **error)
 {
   TdSolver *solver = sirt->solver;
-  const double *own;
-  TdTeamVolume *volumes[N_VOLUMES];
   TdSolverMomentum momentum;
+  const double *own = momentum.numbers + TD_SOLVER_OWN;
 
   if (!sirt->before || !td_solver_recall (solver, norm, &momentum))
     return TRUE;
-  own = momentum.numbers + TD_SOLVER_OWN;
   sirt->momentum = own[0];
   sirt->most = own[1];
   sirt->best = own[2];
   sirt->typical = own[3];
-  list_volumes (sirt, volumes);
-  return solver->watch->recall_volumes (volumes, N_VOLUMES, solver->watch->user, error);
+  list_volumes (sirt, &momentum);
+  return solver->watch->recall_volumes (&momentum, solver->watch->user, error);
 }
 
 static gboolean
@@ -183,7 +178,6 @@ solver_sirt_remember (Sirt *sirt, double norm, GError **error)
 {
   TdSolverMomentum momentum = { 0 };
   double *own = momentum.numbers + TD_SOLVER_OWN;
-  TdTeamVolume *volumes[N_VOLUMES];
 
   if (!sirt->before)
     return TRUE;
@@ -191,11 +185,11 @@ solver_sirt_remember (Sirt *sirt, double norm, GError **error)
   own[1] = sirt->most;
   own[2] = sirt->best;
   own[3] = sirt->typical;
-  list_volumes (sirt, volumes);
-  return td_solver_remember (sirt->solver, norm, &momentum, volumes, N_VOLUMES, error);
+  list_volumes (sirt, &momentum);
+  return td_solver_remember (sirt->solver, norm, &momentum, error);
 }
 
-TdTeamVolume *
+TdGroupVolume *
 td_solver_sirt (TdSolver *solver, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
@@ -204,8 +198,8 @@ td_solver_sirt (TdSolver *solver, GError **error)
   gboolean more = TRUE;
   GError *reason = NULL;
   gboolean ok = sirt_init (&sirt, error)
-                && td_team_measured_squares (solver->team, solver->measured, &norm,
-                                             solver->cancellable, error)
+                && td_ray_group_measured_squares (solver->group, solver->measured, &norm,
+                                                  solver->cancellable, error)
                 && solver_sirt_recall (&sirt, norm, error);
 
   while (ok && more) {
@@ -224,9 +218,9 @@ td_solver_sirt (TdSolver *solver, GError **error)
     g_propagate_error (error, reason);
   ok = ok && solver_sirt_remember (&sirt, norm, error);
   /* With momentum the volume is beyond, and what it came from the result. */
-  TdTeamVolume **result = sirt.before ? &sirt.before : &sirt.volume;
-  TdTeamVolume *volume
-      = ok && td_team_finish (solver->team, error) ? g_steal_pointer (result) : NULL;
+  TdGroupVolume **result = sirt.before ? &sirt.before : &sirt.volume;
+  TdGroupVolume *volume
+      = ok && td_ray_group_finish (solver->group, error) ? g_steal_pointer (result) : NULL;
   sirt_clear (&sirt);
   return volume;
 }

@@ -54,19 +54,18 @@ td_solver_order (guint n_views, guint subsets)
   return order;
 }
 
-guint
-td_solver_subset (guint n_views, guint subsets, guint index, guint *first)
+TdRayViews
+td_solver_subset (guint n_views, guint subsets, guint index)
 {
   const guint stride = stride_of (subsets);
-  guint n = 0;
+  TdRayViews views = { 0, 0 };
 
-  *first = 0;
   for (guint i = 0; i <= index; i++) {
     const guint offset = (guint) ((guint64) i * stride % subsets);
-    *first += n;
-    n = (n_views - offset + subsets - 1) / subsets;
+    views.first += views.n;
+    views.n = (n_views - offset + subsets - 1) / subsets;
   }
-  return n;
+  return views;
 }
 
 guint
@@ -103,7 +102,7 @@ td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings
   const guint more = batches && settings->kind != TD_SOLVER_CGLS ? 2 : 0; /* sums, weights */
   const guint64 tables = (guint64) task->n_views * 33 * sizeof (float);
 
-  return (n_volumes (settings) + more) * td_team_volume_bytes (task, n) + tables
+  return (n_volumes (settings) + more) * td_ray_group_volume_bytes (task, n) + tables
          + 2 * ((guint64) task->nx + 3) * (n + 3) * sizeof (float)
          + td_rays_projection_bytes (task, batch);
 }
@@ -121,16 +120,10 @@ td_solver_can_store (const TdSolverSettings *settings)
   return settings->kind != TD_SOLVER_CGLS && settings->subsets > 1;
 }
 
-double
-td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings)
-{
-  return (double) task->nx * task->ny * task->nz * task->n_views * settings->iterations;
-}
-
-TdTeamVolume *
+TdGroupVolume *
 td_solver_begin (const TdSolver *solver, GError **error)
 {
-  g_autoptr (TdTeamVolume) volume = td_team_volume_new (solver->team, error);
+  g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (solver->group, error);
 
   if (!volume
       || (solver->watch->begin && !solver->watch->begin (volume, solver->watch->user, error)))
@@ -149,7 +142,7 @@ td_solver_views_done (TdSolver *solver, guint n)
 }
 
 gboolean
-td_solver_pass_done (TdSolver *solver, double residual, TdTeamVolume *volume, GError **error)
+td_solver_pass_done (TdSolver *solver, double residual, TdGroupVolume *volume, GError **error)
 {
   const TdSolverSettings *settings = solver->settings;
   const gboolean little
@@ -203,8 +196,7 @@ td_solver_recall (TdSolver *solver, double norm, TdSolverMomentum *momentum)
 }
 
 gboolean
-td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum,
-                    TdTeamVolume *const *volumes, guint n, GError **error)
+td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum, GError **error)
 {
   const TdSolverWatch *watch = solver->watch;
 
@@ -212,22 +204,22 @@ td_solver_remember (TdSolver *solver, double norm, TdSolverMomentum *momentum,
   momentum->numbers[0] = norm;
   momentum->numbers[1] = solver->residual;
   momentum->numbers[2] = solver->settled > 0;
-  return !watch->remember || watch->remember (momentum, volumes, n, watch->user, error);
+  return !watch->remember || watch->remember (momentum, watch->user, error);
 }
 
-TdTeamVolume *
-td_solver_run (TdRayTeam *team, const TdConeTask *task, const TdSolverSettings *settings,
-               TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
-               GCancellable *cancellable, GError **error)
+TdGroupVolume *
+td_solver_run (TdRayGroup *group, const TdSolverSettings *settings, TdBuffer *measured,
+               const TdSolverWatch *watch, TdSolverEnd *end, GCancellable *cancellable,
+               GError **error)
 {
-  TdSolver solver = { .team = team,
-                      .task = task,
+  TdSolver solver = { .group = group,
+                      .task = td_ray_group_task (group),
                       .settings = settings,
                       .measured = measured,
                       .watch = watch,
                       .cancellable = cancellable };
-  TdTeamVolume *volume = settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
-                                                          : td_solver_sirt (&solver, error);
+  TdGroupVolume *volume = settings->kind == TD_SOLVER_CGLS ? td_solver_cgls (&solver, error)
+                                                           : td_solver_sirt (&solver, error);
 
   *end = solver.end;
   return volume;

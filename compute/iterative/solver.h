@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "ray-team.h"
+#include "ray-group.h"
 
 /**
  * What makes a volume out of projections by correcting it again and again.
@@ -48,7 +48,7 @@ gboolean td_solver_can_store (const TdSolverSettings *settings);
    file, and comes there in chunks of so many rows; 0: it is in memory. */
 guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings,
                          guint stored_rows);
-/* Memory of a team's member with @n rows of the volume that holds @batch views' projections at
+/* Memory of a group's member with @n rows of the volume that holds @batch views' projections at
    once; and that of all projections, which are the host's then, with what @n_members send it. */
 guint64 td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n,
                                 guint batch);
@@ -56,16 +56,17 @@ guint64 td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *s
                                guint n_members, guint stored_rows);
 /* Views of the largest subset. */
 guint td_solver_most_views (guint n_views, const TdSolverSettings *settings);
-/* Updates (voxel times view, there and back as one) that a whole run counts. */
-double td_solver_updates (const TdConeTask *task, const TdSolverSettings *settings);
-
-/* What a run was in the middle of beside its volume: one that is given it goes on as if there had
-   been no end. Volumes belong to it too (td_solver_momentum_volumes()). */
+/* What a run has beside its volume. A later run that is given both goes on as if there had been no
+   end. */
 #define TD_SOLVER_NUMBERS 8
+
+#define TD_SOLVER_VOLUMES 4
 
 typedef struct {
   guint passes;                      /* made so far, in all runs */
   double numbers[TD_SOLVER_NUMBERS]; /* the solver's own */
+  TdGroupVolume *volumes[TD_SOLVER_VOLUMES];
+  guint n_volumes;
 } TdSolverMomentum;
 
 guint td_solver_momentum_volumes (TdSolverKind kind); /* "sirt": none, it has no momentum */
@@ -73,28 +74,26 @@ guint td_solver_momentum_volumes (TdSolverKind kind); /* "sirt": none, it has no
 /* What a run tells, and asks. */
 typedef struct {
   /* What the volume is to begin with, zeros otherwise; may be NULL. */
-  gboolean (*begin) (TdTeamVolume *volume, gpointer user, GError **error);
+  gboolean (*begin) (TdGroupVolume *volume, gpointer user, GError **error);
   /* After each pass: its number from 1, |A x - b| / |b| as the pass found it, and what it came to.
    */
-  gboolean (*pass) (guint pass, double residual, TdTeamVolume *volume, gpointer user,
+  gboolean (*pass) (guint pass, double residual, TdGroupVolume *volume, gpointer user,
                     GError **error);
   /* Now and then: updates done since the last call. FALSE: end with what there is. */
   gboolean (*progress) (double updates, gpointer user);
-  /* The momentum of the run that left the volume given by begin(); FALSE: it is not known. Then, if
-     it fits, its volumes, else that it does not: it is of other projections. NULL as well, all
-     three or none. */
+  /* The momentum of the run that left the volume given by begin(), without its volumes; FALSE: it
+     is not known. If it fits, recall_volumes() fills its volumes; if not, it is of other
+     projections, which recall_failed() tells. All three or none may be NULL. */
   gboolean (*recall) (TdSolverMomentum *momentum, gpointer user);
-  gboolean (*recall_volumes) (TdTeamVolume *const *volumes, guint n, gpointer user, GError **error);
+  gboolean (*recall_volumes) (const TdSolverMomentum *momentum, gpointer user, GError **error);
   void (*recall_failed) (gpointer user);
   /* At the end, unless NULL: the momentum, for another run. */
-  gboolean (*remember) (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n,
-                        gpointer user, GError **error);
+  gboolean (*remember) (const TdSolverMomentum *momentum, gpointer user, GError **error);
   gpointer user;
 } TdSolverWatch;
 
-/* @measured: all places in td_solver_order(), of td_team_lines_new(), or NULL if the team has a
- * store. The volume is the team's; blocks. */
-TdTeamVolume *td_solver_run (TdRayTeam *team, const TdConeTask *task,
-                             const TdSolverSettings *settings, TdBuffer *measured,
-                             const TdSolverWatch *watch, TdSolverEnd *end,
-                             GCancellable *cancellable, GError **error);
+/* @measured: all places in td_solver_order(), of td_ray_group_lines_new(), or NULL if the group has
+   a store. The volume is the group's. Blocks. */
+TdGroupVolume *td_solver_run (TdRayGroup *group, const TdSolverSettings *settings,
+                              TdBuffer *measured, const TdSolverWatch *watch, TdSolverEnd *end,
+                              GCancellable *cancellable, GError **error);

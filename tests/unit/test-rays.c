@@ -63,9 +63,10 @@ make_task (const Setup *setup, TdConeTask *task)
   for (guint i = 0; i < VIEWS; i++)
     angles[i] = 0.78 + 2 * G_PI * i / VIEWS;
   if (setup->parallel) {
-    td_ray_task_parallel (task, angles, VIEWS, setup->n_columns, setup->n_rows,
-                          (setup->n_columns - 1) / 2.0 + setup->offset_u, setup->parallel_tilt,
-                          setup->nx, setup->voxel_mm);
+    td_ray_task_parallel (task,
+                          &(TdRayParallel) { angles, VIEWS, setup->n_columns, setup->n_rows,
+                                             (setup->n_columns - 1) / 2.0 + setup->offset_u,
+                                             setup->parallel_tilt, setup->nx, setup->voxel_mm });
     return;
   }
   memcpy (geometry.detector_tilt_rad, setup->tilt_rad, sizeof setup->tilt_rad);
@@ -165,11 +166,11 @@ static float *
 volume_read (const Fixture *f, TdBuffer *buffer)
 {
   const TdConeTask *t = &f->task;
-  const guint first[3] = { 0 }, size[3] = { t->nx, t->ny, t->nz };
+  const TdRayBox box = { { 0 }, { t->nx, t->ny, t->nz } };
   g_autoptr (TdBuffer) slices = td_buffer_new (f->device, f->n_voxels * sizeof (float), NULL);
   float *voxels = g_new (float, f->n_voxels);
 
-  g_assert_true (td_rays_give (f->rays, buffer, first, size, slices, NULL));
+  g_assert_true (td_rays_give (f->rays, buffer, &box, slices, NULL));
   g_assert_true (
       td_download (td_rays_queue (f->rays), voxels, slices, 0, f->n_voxels * sizeof (float), NULL));
   td_test_finish (td_rays_queue (f->rays));
@@ -209,8 +210,8 @@ check_setup (gconstpointer id, const Setup *setup)
   g_autoptr (TdBuffer) lines = lines_buffer (&f, y);
   g_autoptr (TdBuffer) image = lines_buffer (&f, y);
   g_autoptr (TdBuffer) sum = volume_buffer (&f, x);
-  g_assert_true (td_rays_project (f.rays, volume, 0, VIEWS, image, NULL, &error));
-  g_assert_true (td_rays_back (f.rays, lines, 0, VIEWS, sum, NULL, &error));
+  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { 0, VIEWS }, image, NULL, &error));
+  g_assert_true (td_rays_back (f.rays, lines, (TdRayViews) { 0, VIEWS }, sum, NULL, &error));
   g_autofree float *ax = lines_read (&f, image), *ay = volume_read (&f, sum);
   const double there = td_truth_relative_rms (ax, projected, f.n_pixels);
   const double back = td_truth_relative_rms (ay, gathered, f.n_voxels);
@@ -251,7 +252,7 @@ test_places (gconstpointer id)
   td_test_random (y, f.n_pixels, 22);
   g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
   g_autoptr (TdBuffer) image = lines_buffer (&f, y);
-  g_assert_true (td_rays_project (f.rays, volume, first, n, image, NULL, &error));
+  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { first, n }, image, NULL, &error));
   g_autofree float *ax = lines_read (&f, image);
   for (guint i = 0; i < n; i++) {
     td_rays_reference_project (&f.task, order[first + i], x, projected);
@@ -285,9 +286,13 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
     g_autoptr (TdBuffer) off = lines_buffer (f, zeros);
     g_autoptr (TdBuffer) squares = lines_buffer (f, zeros);
 
+    const TdRayMeasured measured = { nothing, 0 };
+    const TdRayMissing missing = { off, squares };
+    const TdRayViews views = { first, n };
+
+    g_assert_true (td_rays_compare (f->rays, volume, &measured, views, &missing, NULL, &error));
     g_assert_true (
-        td_rays_compare (f->rays, volume, nothing, 0, first, n, off, squares, NULL, &error));
-    g_assert_true (td_rays_correct (f->rays, off, first, n, 1, FALSE, volume, NULL, &error));
+        td_rays_correct (f->rays, off, views, (TdRayStep) { 1, FALSE }, volume, NULL, &error));
     g_autofree float *moved = volume_read (f, volume);
     double before = 0, after = 0;
     for (gsize i = 0; i < f->n_voxels; i++) {
@@ -353,7 +358,7 @@ test_phantom (gconstpointer id)
       }
   g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
   g_autoptr (TdBuffer) image = lines_buffer (&f, zeros);
-  g_assert_true (td_rays_project (f.rays, volume, 0, VIEWS, image, NULL, &error));
+  g_assert_true (td_rays_project (f.rays, volume, (TdRayViews) { 0, VIEWS }, image, NULL, &error));
   g_autofree float *ax = lines_read (&f, image);
   const double off = td_truth_relative_rms (ax, exact, f.n_pixels);
   g_test_message ("against exact integrals: %.4f", off);

@@ -99,7 +99,7 @@ most_rows (const TdPlan *plan, GPtrArray *devices, TdDevice *device, guint batch
 
   while (low < high) {
     const guint n = (low + high + 1) / 2;
-    const guint64 largest = MAX (td_team_volume_bytes (&self->task, n),
+    const guint64 largest = MAX (td_ray_group_volume_bytes (&self->task, n),
                                  td_rays_projection_bytes (&self->task, batch));
 
     if (member_bytes (plan, n, batch) <= budget
@@ -157,14 +157,14 @@ fill_cut (TdIterativeCut *cut, GPtrArray *devices, const guint *shares, TdDevice
 
   cut->batch_views = batch;
   cut->in_file = in_file;
-  cut->members = g_new0 (TdTeamMember, devices->len + 1);
+  cut->members = g_new0 (TdGroupMember, devices->len + 1);
   cut->n = 0;
   for (guint i = 0; i <= devices->len; i++) {
     const guint n = i < devices->len ? shares[i] : left;
 
     if (n > 0)
       cut->members[cut->n++]
-          = (TdTeamMember) { i < devices->len ? devices->pdata[i] : host, first, n };
+          = (TdGroupMember) { i < devices->len ? devices->pdata[i] : host, first, n };
     first += n;
   }
 }
@@ -246,7 +246,7 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
   const TdIterativePlan *self = plan->extra;
   TdDevice *first = devices->pdata[0];
   const gboolean alone = devices->len == 1 && td_device_info (first)->host_pointers;
-  const TdTeamMember all = { first, 0, self->task.ny };
+  const TdGroupMember all = { first, 0, self->task.ny };
 
   td_iterative_cut_clear (cut);
   if (fits_alone (plan, devices, in_file)) {

@@ -302,32 +302,35 @@ td_iterative_momentum_refuse (TdIterativeMomentum *momentum)
       "The momentum begins anew: what was measured, or the geometry, is not what it belongs to.");
 }
 
-/* ── Between file and team ── */
+/* ── Between file and group ── */
 
-/* Slices of all volumes, one after the other; 0 or errno in @failed. */
+/* Slices of all volumes, one after the other. @failed: 0 or the file's errno. */
 static gboolean
-iterative_momentum_move (int file, gboolean save, guint64 at, TdRayTeam *team,
-                         const TdConeTask *task, TdTeamVolume *const *volumes, guint n,
-                         GCancellable *cancellable, int *failed, GError **error)
+iterative_momentum_move (const TdIterativeMomentum *momentum, gboolean save, TdRayGroup *group,
+                         const TdSolverMomentum *what, GCancellable *cancellable, int *failed,
+                         GError **error)
 {
+  const int file = save ? momentum->to : momentum->from;
+  guint64 at = save ? momentum->slab + sizeof (Record) : momentum->at;
+  const TdConeTask *task = td_ray_group_task (group);
   const gsize slice = (gsize) task->nx * task->ny;
   const guint step
       = (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / (slice * sizeof (float)), 1, (guint64) task->nz);
   g_autofree float *slices = g_new (float, step *slice);
 
   *failed = 0;
-  for (guint i = 0; i < n * task->nz && !*failed;) {
+  for (guint i = 0; i < what->n_volumes * task->nz && !*failed;) {
     const guint z = i % task->nz, count = MIN (step, task->nz - z);
-    const guint first[3] = { 0, 0, z }, size[3] = { task->nx, task->ny, count };
+    const TdRayBox box = { { 0, 0, z }, { task->nx, task->ny, count } };
     const gsize bytes = count * slice * sizeof (float);
-    TdTeamVolume *volume = volumes[i / task->nz];
+    TdGroupVolume *volume = what->volumes[i / task->nz];
 
-    if (save && !td_team_give (team, volume, first, size, slices, cancellable, error))
+    if (save && !td_ray_group_give (group, volume, &box, slices, cancellable, error))
       return FALSE;
     *failed
         = save ? td_file_write (file, slices, bytes, at) : td_file_read (file, slices, bytes, at);
     if (!save && !*failed
-        && !td_team_put (team, slices, first, size, -G_MAXFLOAT, volume, cancellable, error))
+        && !td_ray_group_put (group, slices, &box, -G_MAXFLOAT, volume, cancellable, error))
       return FALSE;
     at += bytes;
     i += count;
@@ -336,14 +339,12 @@ iterative_momentum_move (int file, gboolean save, guint64 at, TdRayTeam *team,
 }
 
 gboolean
-td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team, const TdConeTask *task,
-                            TdTeamVolume *const *volumes, guint n, GCancellable *cancellable,
-                            GError **error)
+td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayGroup *group,
+                            const TdSolverMomentum *into, GCancellable *cancellable, GError **error)
 {
   int failed;
 
-  if (!iterative_momentum_move (momentum->from, FALSE, momentum->at, team, task, volumes, n,
-                                cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum, FALSE, group, into, cancellable, &failed, error))
     return FALSE;
   if (failed)
     td_set_error (
@@ -381,21 +382,19 @@ give_up (TdIterativeMomentum *momentum, int failed)
 }
 
 gboolean
-td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team, const TdConeTask *task,
-                            guint first, const TdSolverMomentum *numbers,
-                            TdTeamVolume *const *volumes, guint n, GCancellable *cancellable,
-                            GError **error)
+td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, guint first,
+                            const TdSolverMomentum *from, GCancellable *cancellable, GError **error)
 {
-  Record record = { .first = first, .n = task->nz, .passes = numbers->passes };
+  Record record = { .first = first, .passes = from->passes };
   int failed;
 
   if (!momentum || !iterative_momentum_wants (momentum))
     return TRUE;
-  memcpy (record.numbers, numbers->numbers, sizeof record.numbers);
+  record.n = td_ray_group_task (group)->nz;
+  memcpy (record.numbers, from->numbers, sizeof record.numbers);
   momentum->slab = momentum->end;
   momentum->gave = SUM_START;
-  if (!iterative_momentum_move (momentum->to, TRUE, momentum->slab + sizeof record, team, task,
-                                volumes, n, cancellable, &failed, error))
+  if (!iterative_momentum_move (momentum, TRUE, group, from, cancellable, &failed, error))
     return FALSE;
   if (!failed)
     failed = td_file_write (momentum->to, &record, sizeof record, momentum->slab);

@@ -32,15 +32,14 @@ void td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *val
 /* Of the slab's rows [first, first + n), for those values that were taken. FALSE: not known. */
 gboolean td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n,
                                        TdSolverMomentum *numbers);
-gboolean td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayTeam *team,
-                                     const TdConeTask *task, TdTeamVolume *const *volumes, guint n,
-                                     GCancellable *cancellable, GError **error);
+gboolean td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayGroup *group,
+                                     const TdSolverMomentum *into, GCancellable *cancellable,
+                                     GError **error);
 /* It is of other projections. */
 void td_iterative_momentum_refuse (TdIterativeMomentum *momentum);
-/* If it is to be kept. What goes wrong with the file is a note; FALSE: with a device. */
-gboolean td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayTeam *team,
-                                     const TdConeTask *task, guint first,
-                                     const TdSolverMomentum *numbers, TdTeamVolume *const *volumes,
-                                     guint n, GCancellable *cancellable, GError **error);
+/* If it is to be kept. A fault of the file is a note; FALSE: a fault of a device. */
+gboolean td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, guint first,
+                                     const TdSolverMomentum *from, GCancellable *cancellable,
+                                     GError **error);
 /* The slab's values, @n slices, have all been given. */
 void td_iterative_momentum_end_slab (TdIterativeMomentum *momentum, guint n);

@@ -79,9 +79,14 @@ make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
   plan->facts.half_acquisition = field.wide;
   plan->facts.pixel_mm = pixel_mm > 0 ? pixel_mm : 0;
   plan->facts.units = pixel_mm > 0 ? "1/mm" : "1/px";
-  td_ray_task_parallel (&self->task, self->angles_rad, facts->n_views, facts->n_columns,
-                        self->n_rows, self->centre_px, self->tilt, field.columns,
-                        pixel_mm > 0 ? pixel_mm : 1);
+  td_ray_task_parallel (&self->task, &(TdRayParallel) { .angles_rad = self->angles_rad,
+                                                        .n_views = facts->n_views,
+                                                        .n_columns = facts->n_columns,
+                                                        .n_rows = self->n_rows,
+                                                        .centre_px = self->centre_px,
+                                                        .tilt = self->tilt,
+                                                        .nx = field.columns,
+                                                        .voxel_mm = pixel_mm > 0 ? pixel_mm : 1 });
   return TRUE;
 }
 
@@ -98,9 +103,15 @@ td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0
     return;
   }
   const TdAxisLine axis = { self->centre_px, self->tilt, (self->n_rows - 1) / 2.0 };
-  td_ray_task_parallel (task, self->angles_rad, self->task.n_views, self->task.n_columns, *n_rows,
-                        td_axis_line_at (&axis, first + (*n_rows - 1) / 2.0), self->tilt,
-                        self->task.nx, self->task.voxel_mm);
+  td_ray_task_parallel (
+      task, &(TdRayParallel) { .angles_rad = self->angles_rad,
+                               .n_views = self->task.n_views,
+                               .n_columns = self->task.n_columns,
+                               .n_rows = *n_rows,
+                               .centre_px = td_axis_line_at (&axis, first + (*n_rows - 1) / 2.0),
+                               .tilt = self->tilt,
+                               .nx = self->task.nx,
+                               .voxel_mm = self->task.voxel_mm });
 }
 
 static gboolean

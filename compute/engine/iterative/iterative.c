@@ -26,7 +26,7 @@ typedef struct {
   TdConeTask task;    /* of the slab */
   guint slab, row0, n_rows;
   TdDevice *device; /* who holds the projections */
-  TdRayTeam *team;
+  TdRayGroup *group;
   guint failed;       /* the member for want of whom there is none */
   TdBuffer *measured; /* NULL: in the store */
   TdRayStore *store;
@@ -74,7 +74,7 @@ load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
 {
   const TdRowRange needed = td_prepared_rows_needed (rows, chunk);
   const TdPreparationRows *left = td_prepared_rows_left (rows);
-  TdRayProjector *lead = td_team_lead (run->team);
+  TdRayProjector *lead = td_ray_group_lead (run->group);
   TdPreparationCounts counts;
   gint64 start = g_get_monotonic_time ();
 
@@ -85,8 +85,8 @@ load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
   if (!td_prepared_rows_run (rows, needed, run->cancellable, error)
       || !td_prepared_rows_counts (rows, &counts, error)
       || (run->measured
-          && !td_rays_take (lead, left->data, left->row0, chunk.first, run->row0, chunk.count,
-                            run->measured, error))
+          && !td_rays_take (lead, left->data, left->row0, (TdConeRows) { chunk.first, chunk.count },
+                            run->row0, run->measured, error))
       || !td_queue_finish (td_rays_queue (lead), error)
       || (!run->measured && !store_rows (run, left, chunk, error)))
     return FALSE;
@@ -105,13 +105,13 @@ iterative_load (Run *run, const guint *order, GError **error)
   const guint end = run->row0 + run->n_rows;
   g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
   const TdRowSource source = { run->device, plan->scan, flats, recipe->steps, recipe->n_steps };
-  TdRayProjector *lead = td_team_lead (run->team);
+  TdRayProjector *lead = td_ray_group_lead (run->group);
 
   if (run->cut.in_file)
     run->store = td_ray_store_new (lead, &run->task, order, self->chunk_rows,
                                    td_solver_most_views (facts->n_views, &self->settings), error);
   else
-    run->measured = td_team_lines_new (run->team, facts->n_views, error);
+    run->measured = td_ray_group_lines_new (run->group, facts->n_views, error);
   g_autoptr (TdPreparedRows) rows
       = run->store || run->measured
             ? td_prepared_rows_new (&source, td_rays_queue (lead),
@@ -139,7 +139,7 @@ slices_at_once (const TdConeTask *task)
 
 /* Devices fail, and what they have goes with them. */
 static gboolean
-iterative_keep (Run *run, TdTeamVolume *volume, GError **error)
+iterative_keep (Run *run, TdGroupVolume *volume, GError **error)
 {
   const TdConeTask *task = &run->task;
   const gsize slice = (gsize) task->nx * task->ny;
@@ -150,11 +150,10 @@ iterative_keep (Run *run, TdTeamVolume *volume, GError **error)
     return TRUE;
   run->kept_passes = 0; /* nothing whole is there while it is being replaced */
   for (guint z = 0; z < task->nz; z += at_once) {
-    const guint first[3] = { 0, 0, z },
-                size[3] = { task->nx, task->ny, MIN (at_once, task->nz - z) };
+    const TdRayBox box = { { 0, 0, z }, { task->nx, task->ny, MIN (at_once, task->nz - z) } };
 
-    if (!td_team_give (run->team, volume, first, size, run->kept + z * slice, run->cancellable,
-                       error)) {
+    if (!td_ray_group_give (run->group, volume, &box, run->kept + z * slice, run->cancellable,
+                            error)) {
       run->kept_passes = z == 0 ? before : 0;
       return FALSE;
     }
@@ -166,7 +165,7 @@ iterative_keep (Run *run, TdTeamVolume *volume, GError **error)
 }
 
 static gboolean
-on_pass (guint pass, double residual, TdTeamVolume *volume, gpointer user, GError **error)
+on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GError **error)
 {
   Run *run = user;
 
@@ -199,12 +198,11 @@ iterative_recall (TdSolverMomentum *momentum, gpointer user)
 }
 
 static gboolean
-recall_volumes (TdTeamVolume *const *volumes, guint n, gpointer user, GError **error)
+recall_volumes (const TdSolverMomentum *momentum, gpointer user, GError **error)
 {
   Run *run = user;
 
-  return td_iterative_momentum_load (run->momentum, run->team, &run->task, volumes, n,
-                                     run->cancellable, error);
+  return td_iterative_momentum_load (run->momentum, run->group, momentum, run->cancellable, error);
 }
 
 static void
@@ -216,21 +214,19 @@ recall_failed (gpointer user)
 }
 
 static gboolean
-iterative_remember (const TdSolverMomentum *momentum, TdTeamVolume *const *volumes, guint n,
-                    gpointer user, GError **error)
+iterative_remember (const TdSolverMomentum *momentum, gpointer user, GError **error)
 {
   Run *run = user;
 
-  return td_iterative_momentum_save (run->momentum, run->team, &run->task,
-                                     run->slab * run->self->slab_rows, momentum, volumes, n,
-                                     run->cancellable, error);
+  return td_iterative_momentum_save (run->momentum, run->group, run->slab * run->self->slab_rows,
+                                     momentum, run->cancellable, error);
 }
 
 /* ── In and out ── */
 
 /* What the slab's iterations begin with: what an earlier attempt had come to, or the plan's. */
 static gboolean
-iterative_begin (TdTeamVolume *volume, gpointer user, GError **error)
+iterative_begin (TdGroupVolume *volume, gpointer user, GError **error)
 {
   Run *run = user;
   const TdConeTask *task = &run->task;
@@ -242,8 +238,8 @@ iterative_begin (TdTeamVolume *volume, gpointer user, GError **error)
 
   td_iterative_momentum_begin (run->momentum);
   for (guint z = 0; z < task->nz; z += at_once) {
-    const guint n = MIN (at_once, task->nz - z), first[3] = { 0, 0, z },
-                size[3] = { task->nx, task->ny, n };
+    const guint n = MIN (at_once, task->nz - z);
+    const TdRayBox box = { { 0, 0, z }, { task->nx, task->ny, n } };
 
     if (staging
         && !td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n,
@@ -251,8 +247,8 @@ iterative_begin (TdTeamVolume *volume, gpointer user, GError **error)
       return FALSE;
     if (staging)
       td_iterative_momentum_took (run->momentum, staging, n * slice);
-    if (!td_team_put (run->team, staging ? staging : run->kept + z * slice, first, size, least,
-                      volume, run->cancellable, error))
+    if (!td_ray_group_put (run->group, staging ? staging : run->kept + z * slice, &box, least,
+                           volume, run->cancellable, error))
       return FALSE;
   }
   return TRUE;
@@ -266,9 +262,10 @@ iterative_release (float *slices, gpointer user)
 
 /* The box of a volume that is on the host. */
 static void
-copy_box (const TdConeTask *task, const float *volume, const guint from[3], const guint size[3],
-          float *out)
+copy_box (const TdConeTask *task, const float *volume, const TdRayBox *box, float *out)
 {
+  const guint *from = box->first, *size = box->size;
+
   for (guint z = 0; z < size[2]; z++)
     for (guint y = 0; y < size[1]; y++)
       memcpy (out + ((gsize) z * size[1] + y) * size[0],
@@ -279,7 +276,7 @@ copy_box (const TdConeTask *task, const float *volume, const guint from[3], cons
 /* What was asked for of the volume (NULL: of what was kept), from its slice @z on; @first counts
    from the plan's first slice. */
 static gboolean
-iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, GError **error)
+iterative_give (Run *run, TdGroupVolume *volume, guint z, guint n, guint first, GError **error)
 {
   const TdIterativePlan *self = run->self;
   const guint at_once = td_iterative_give_slices (self);
@@ -287,8 +284,8 @@ iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, G
 
   for (guint done = 0; done < n; done += at_once) {
     const guint count = MIN (at_once, n - done);
-    const guint from[3] = { self->first[0], self->first[1], z + done };
-    const guint size[3] = { self->size[0], self->size[1], count };
+    const TdRayBox box
+        = { { self->first[0], self->first[1], z + done }, { self->size[0], self->size[1], count } };
     float *out = g_try_malloc (count * slice);
 
     if (!out) {
@@ -299,12 +296,12 @@ iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, G
       return FALSE;
     }
     if (!volume)
-      copy_box (&run->task, run->kept, from, size, out);
-    else if (!td_team_give (run->team, volume, from, size, out, run->cancellable, error)) {
+      copy_box (&run->task, run->kept, &box, out);
+    else if (!td_ray_group_give (run->group, volume, &box, out, run->cancellable, error)) {
       g_free (out);
       return FALSE;
     }
-    td_iterative_momentum_gave (run->momentum, out, (gsize) count * size[1] * size[0]);
+    td_iterative_momentum_gave (run->momentum, out, (gsize) count * box.size[1] * box.size[0]);
     if (!td_job_emit (run->job, first + done, count, out, iterative_release, NULL, error))
       return FALSE;
   }
@@ -312,7 +309,7 @@ iterative_give (Run *run, TdTeamVolume *volume, guint z, guint n, guint first, G
 }
 
 static gboolean
-give_slab (Run *run, TdTeamVolume *volume, GError **error)
+give_slab (Run *run, TdGroupVolume *volume, GError **error)
 {
   const TdIterativePlan *self = run->self;
 
@@ -323,7 +320,7 @@ give_slab (Run *run, TdTeamVolume *volume, GError **error)
 
 /* ── Attempts ── */
 
-static TdTeamVolume *
+static TdGroupVolume *
 iterative_iterate (Run *run, GError **error)
 {
   TdSolverSettings settings = run->self->settings;
@@ -339,16 +336,17 @@ iterative_iterate (Run *run, GError **error)
   g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
 
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
-  run->team = td_team_new (run->cut.members, run->cut.n, run->self->host, &run->task, order,
-                           run->cut.batch_views, &run->failed, error);
-  if (!run->team || (!run->measured && !run->store && !iterative_load (run, order, error)))
+  const TdGroupShares shares
+      = { run->cut.members, run->cut.n, run->cut.batch_views, run->self->host };
+  run->group = td_ray_group_new (&shares, &run->task, order, &run->failed, error);
+  if (!run->group || (!run->measured && !run->store && !iterative_load (run, order, error)))
     return NULL;
-  td_team_set_store (run->team, run->store);
+  td_ray_group_set_store (run->group, run->store);
   const gint64 start = g_get_monotonic_time ();
   settings.iterations -= run->kept_passes;
   run->passes = run->kept_passes;
-  TdTeamVolume *volume = td_solver_run (run->team, &run->task, &settings, run->measured, &watch,
-                                        &run->end, run->cancellable, error);
+  TdGroupVolume *volume = td_solver_run (run->group, &settings, run->measured, &watch, &run->end,
+                                         run->cancellable, error);
   run->seconds += seconds_since (start);
   td_job_add_stage (run->job, "iterate", seconds_since (start));
   return volume;
@@ -357,7 +355,7 @@ iterative_iterate (Run *run, GError **error)
 static gboolean
 iterative_attempt (Run *run, GError **error)
 {
-  g_autoptr (TdTeamVolume) volume = iterative_iterate (run, error);
+  g_autoptr (TdGroupVolume) volume = iterative_iterate (run, error);
 
   if (!volume || !give_slab (run, volume, error))
     return FALSE;
@@ -369,11 +367,11 @@ iterative_attempt (Run *run, GError **error)
 static void
 iterative_clear_attempt (Run *run, gboolean all)
 {
-  if (run->team)
-    td_team_finish (run->team, NULL);
+  if (run->group)
+    td_ray_group_finish (run->group, NULL);
   if (all || run->device != run->self->host)
     iterative_forget (run);
-  g_clear_pointer (&run->team, td_team_free);
+  g_clear_pointer (&run->group, td_ray_group_free);
 }
 
 /* The others go on without the device that failed, at last the host; FALSE: nobody is left who
@@ -381,7 +379,7 @@ iterative_clear_attempt (Run *run, gboolean all)
 static gboolean
 go_on (Run *run, const GError *reason)
 {
-  const guint failed = run->team ? td_team_failed (run->team) : run->failed;
+  const guint failed = run->group ? td_ray_group_failed (run->group) : run->failed;
   TdDevice *device = failed < run->cut.n ? run->cut.members[failed].device : NULL;
   g_autofree char *id = device ? g_strdup (td_device_info (device)->id) : NULL;
 

@@ -8,7 +8,7 @@
  * Iterative methods as jobs. They correct the whole volume by all of its projections: what of the
  * volume is wanted (rows, region) is cut out at the end. Both lie in the memory of one device if
  * that holds them. If it does not, or if there are several, the projections stay with the host and
- * each device has some rows of the volume (compute/iterative/ray-team.h). A cone beam's volume is
+ * each device has some rows of the volume (compute/iterative/ray-group.h). A cone beam's volume is
  * otherwise in one piece; a parallel beam's slices know nothing of each other, and go in slabs if
  * they must.
  */
@@ -19,7 +19,7 @@ typedef enum { TD_ITERATIVE_ZERO, TD_ITERATIVE_FILTERED, TD_ITERATIVE_FILE } TdI
 
 /* Who has which rows y of the volume. */
 typedef struct {
-  TdTeamMember *members; /* devices are not referenced */
+  TdGroupMember *members; /* devices are not referenced */
   guint n;
   guint batch_views; /* 0: everything is on the one device */
   gboolean in_file;  /* but what was measured (compute/iterative/ray-store.h) */
@@ -38,7 +38,7 @@ typedef struct {
   double centre_px, tilt;  /* parallel: at the middle of the plan's rows; columns a row */
   TdIterativeStart start;
   TdIterativeCut cut;
-  TdDevice *host; /* for the projections of teams, and where nobody else is left */
+  TdDevice *host; /* for the projections of groups, and where nobody else is left */
   gboolean keeps; /* there is host memory for what passes came to, lest it goes with a device */
 } TdIterativePlan;
 

@@ -322,16 +322,16 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  td_test_own_cache ("iterative-team"); /* rates that others measured would cut otherwise */
+  td_test_own_cache ("iterative-group"); /* rates that others measured would cut otherwise */
   engine = td_engine_new ();
-  g_test_add_func ("/iterative-team/shared/cone", test_shared_cone);
-  g_test_add_func ("/iterative-team/shared/parallel", test_shared_parallel);
-  g_test_add_func ("/iterative-team/shared/tilted", test_shared_tilted);
-  g_test_add_func ("/iterative-team/streamed", test_streamed);
-  g_test_add_func ("/iterative-team/helped", test_helped);
-  g_test_add_func ("/iterative-team/file", test_file);
+  g_test_add_func ("/iterative-group/shared/cone", test_shared_cone);
+  g_test_add_func ("/iterative-group/shared/parallel", test_shared_parallel);
+  g_test_add_func ("/iterative-group/shared/tilted", test_shared_tilted);
+  g_test_add_func ("/iterative-group/streamed", test_streamed);
+  g_test_add_func ("/iterative-group/helped", test_helped);
+  g_test_add_func ("/iterative-group/file", test_file);
   for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
-    g_autofree char *path = g_strconcat ("/iterative-team/faults/", faults[i].path, NULL);
+    g_autofree char *path = g_strconcat ("/iterative-group/faults/", faults[i].path, NULL);
     g_test_add_data_func (path, &faults[i], test_fault);
   }
   const int status = g_test_run ();

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "ray-store.h"
+
+/**
+ * What solvers work with: a group of devices, each with some rows (y) of every volume. Line
+ * integrals of parts of a volume add up to those of the whole, whatever the geometry. So the
+ * devices exchange nothing but projections (and a row of voxels for total variation). The host has
+ * the projections, adds what the members see of each, and sends them the differences. A device that
+ * holds everything is a group of one without the host; one that has no room for the projections is
+ * a group of one with it.
+ *
+ * TdGroupVolume is a volume in parts. Projections are buffers of td_ray_group_lines_new(): the
+ * device's own, or the host's. All calls are one thread's; they block.
+ */
+typedef struct TdRayGroup TdRayGroup;
+typedef struct TdGroupVolume TdGroupVolume;
+
+typedef struct {
+  TdDevice *device;
+  guint first, n; /* rows y of the volume */
+} TdGroupMember;
+
+/* Who has what. */
+typedef struct {
+  const TdGroupMember *members;
+  guint n;
+  guint batch_views; /* views whose projections a device holds; 0: all are on the one device */
+  TdDevice *host;    /* has the projections otherwise */
+} TdGroupShares;
+
+/* @failed: the member that prevented the group. @order: as td_rays_new()'s. */
+TdRayGroup *td_ray_group_new (const TdGroupShares *shares, const TdConeTask *task,
+                              const guint *order, guint *failed, GError **error);
+void td_ray_group_free (TdRayGroup *group);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRayGroup, td_ray_group_free)
+const TdConeTask *td_ray_group_task (const TdRayGroup *group);
+/* What was measured is in the store, and the buffers given as such are NULL. The host must lead. */
+void td_ray_group_set_store (TdRayGroup *group, TdRayStore *store);
+/* Sums over the squares of what was measured. */
+gboolean td_ray_group_measured_squares (TdRayGroup *group, TdBuffer *measured, double *squares,
+                                        GCancellable *cancellable, GError **error);
+/* The device that holds the projections; they are taken there. */
+TdRayProjector *td_ray_group_lead (TdRayGroup *group);
+/* The member whose call failed last; n: none's. */
+guint td_ray_group_failed (const TdRayGroup *group);
+
+gboolean td_ray_group_finish (TdRayGroup *group, GError **error); /* all queues */
+
+TdGroupVolume *td_ray_group_volume_new (TdRayGroup *group, GError **error); /* zeros */
+/* After the group's calls: nothing of it is in use then. */
+void td_ray_group_volume_free (TdGroupVolume *volume);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdGroupVolume, td_ray_group_volume_free)
+TdBuffer *td_ray_group_lines_new (TdRayGroup *group, guint n_views, GError **error);
+
+/* As those of rays.h. */
+gboolean td_ray_group_project (TdRayGroup *group, TdGroupVolume *volume, TdRayViews views,
+                               TdBuffer *out, GCancellable *cancellable, GError **error);
+gboolean td_ray_group_compare (TdRayGroup *group, TdGroupVolume *volume, TdBuffer *measured,
+                               TdRayViews views, const TdRayMissing *out, GCancellable *cancellable,
+                               GError **error);
+gboolean td_ray_group_back (TdRayGroup *group, TdBuffer *lines, TdRayViews views,
+                            TdGroupVolume *volume, GCancellable *cancellable, GError **error);
+gboolean td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views, TdRayStep step,
+                               TdGroupVolume *volume, GCancellable *cancellable, GError **error);
+gboolean td_ray_group_combine (TdRayGroup *group, TdGroupVolume *to, TdRayBlend blend,
+                               TdGroupVolume *from, GCancellable *cancellable, GError **error);
+gboolean td_ray_group_extrapolate (TdRayGroup *group, TdGroupVolume *here, TdGroupVolume *before,
+                                   double factor, GCancellable *cancellable, GError **error);
+gboolean td_ray_group_sums (TdRayGroup *group, TdGroupVolume *a, TdGroupVolume *b, TdRaySums *sums,
+                            GCancellable *cancellable, GError **error);
+
+/* Makes of a volume the one nearest to it whose variation costs so much (rays.h). */
+typedef struct {
+  TdRayVariation variation;
+  guint steps;
+  TdGroupVolume *field[3]; /* zeros at first; where the last call ended is a better start */
+  TdGroupVolume *spare;
+} TdGroupDenoise;
+
+gboolean td_ray_group_denoise (TdRayGroup *group, TdGroupVolume *volume,
+                               const TdGroupDenoise *denoise, GCancellable *cancellable,
+                               GError **error);
+
+/* The box to and from float [slice][y][x] on the host. */
+gboolean td_ray_group_give (TdRayGroup *group, TdGroupVolume *volume, const TdRayBox *box,
+                            float *slices, GCancellable *cancellable, GError **error);
+/* Values lower than @least become that. */
+gboolean td_ray_group_put (TdRayGroup *group, const float *slices, const TdRayBox *box,
+                           double least, TdGroupVolume *volume, GCancellable *cancellable,
+                           GError **error);
+
+/* A member's memory for a volume of @n rows. */
+guint64 td_ray_group_volume_bytes (const TdConeTask *task, guint n);
